@@ -1,0 +1,38 @@
+"""cofactor: topics that explain the data and predict the labels.
+
+Supervised and semi-supervised nonnegative matrix factorization with a scikit-learn interface.  Public names are loaded when first used, so that
+importing the package costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from cofactor._version import __version__
+
+_HOMES = {
+    "NMF": "cofactor.estimators",
+    "SSNMFClassifier": "cofactor.estimators",
+    "SSNMFRegressor": "cofactor.estimators",
+    "Factors": "cofactor.objective",
+    "Divergence": "cofactor.divergences",
+}
+_MODULES = ("callbacks", "divergences", "noise", "priors")
+
+__all__ = ["__version__", *_HOMES, *_MODULES]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = getattr(import_module(_HOMES[name]), name)
+    elif name in _MODULES:
+        value = import_module(f"cofactor.{name}")
+    else:
+        raise AttributeError(f"module 'cofactor' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

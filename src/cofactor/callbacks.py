@@ -1,0 +1,216 @@
+"""Callbacks: scikit-learn's protocol (1.9 and later) and three callbacks that speak it.
+
+This is the only module that knows of the protocol.  With an older scikit-learn the same callbacks work through the small
+stand-ins below, except that meta-estimators do not hand them on.
+
+>>> from cofactor import NMF
+>>> from cofactor.callbacks import ProgressBar
+>>> model = NMF(5).set_callbacks(ProgressBar())
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cofactor.fitting import History
+from cofactor.objective import Factors
+
+try:
+    from sklearn.callback import CallbackSupportMixin
+except ImportError:  # scikit-learn < 1.9
+
+    class _Context:
+        """As much of scikit-learn's context as the callbacks below need."""
+
+        def __init__(self, estimator: Any, max_subtasks: int = 0, parent: _Context | None = None):
+            self.callbacks = getattr(estimator, "_skl_callbacks", [])
+            self.max_subtasks, self.parent, self.task_id, self._count = max_subtasks, parent, 0, 0
+            self.estimator = estimator
+
+        def subcontext(self, task_name: str) -> _Context:
+            child = _Context(self.estimator, parent=self)
+            child.task_id, self._count = self._count, self._count + 1
+            return child
+
+        def call_on_fit_task_begin(self, *, estimator: Any, **_: Any) -> None:
+            for callback in self.callbacks:
+                callback.on_fit_task_begin(estimator, self)
+
+        def call_on_fit_task_end(
+            self, *, estimator: Any, reconstruction_attributes: Any = None, **_: Any
+        ) -> bool:
+            from sklearn.base import clone
+
+            fitted = None
+            if reconstruction_attributes is not None and self.callbacks:
+                fitted = clone(estimator)
+                for name, value in reconstruction_attributes().items():
+                    setattr(fitted, name, value)
+            return any(
+                [bool(c.on_fit_task_end(estimator, self, fitted_estimator=fitted)) for c in self.callbacks]
+            )
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Stand-in for ``sklearn.callback.CallbackSupportMixin``."""
+
+        def set_callbacks(self, *callbacks: Any) -> Any:
+            """Set callbacks for the estimator; none removes them."""
+            self._skl_callbacks = list(callbacks)
+            return self
+
+        def _init_callback_context(self, max_subtasks: int = 0) -> _Context:
+            return _Context(self, max_subtasks)
+
+
+__all__ = ["CallbackSupportMixin", "Checkpoint", "EarlyStop", "ProgressBar", "bridge"]
+
+Attributes = Callable[[Factors, History], dict[str, Any]]
+
+
+class _Bridge:
+    """A hook of the loop that opens and closes one task of scikit-learn's protocol per iteration."""
+
+    def __init__(self, estimator: Any, root: Any, attributes: Attributes) -> None:
+        self.estimator, self.root, self.attributes = estimator, root, attributes
+
+    def begin(self) -> None:
+        self.task = self.root.subcontext(task_name="iteration")
+        self.task.call_on_fit_task_begin(estimator=self.estimator)
+
+    def end(self, factors: Factors, history: History) -> bool:
+        return bool(
+            self.task.call_on_fit_task_end(
+                estimator=self.estimator,
+                reconstruction_attributes=lambda: self.attributes(factors, history),
+            )
+        )
+
+
+def bridge(estimator: Any, max_iter: int, attributes: Attributes) -> list[_Bridge]:
+    """Return the hook that serves the estimator's callbacks, or nothing if it has none."""
+    if not getattr(estimator, "_skl_callbacks", None):
+        return []
+    root = estimator._init_callback_context(max_subtasks=max_iter)
+    root.call_on_fit_task_begin(estimator=estimator)
+    return [_Bridge(estimator, root, attributes)]
+
+
+class _Callback:
+    def setup(self, estimator: Any, context: Any) -> None:
+        """Begin a fit."""
+
+    def teardown(self, estimator: Any, context: Any) -> None:
+        """End a fit."""
+
+    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
+        """Begin an iteration."""
+
+
+class ProgressBar(_Callback):
+    """A progress bar on standard error with the objective of the last iteration."""
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        self._bar: Any = None
+
+    def _open(self, context: Any) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+        self._bar = Progress(
+            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+            TextColumn("objective {task.fields[objective]}"),
+            console=Console(stderr=True), transient=False,
+        )  # fmt: skip
+        self._bar.start()
+        total = context.parent.max_subtasks if context.parent is not None else None
+        self._task = self._bar.add_task("fit", total=total, objective="…")
+
+    def on_fit_task_end(self, estimator: Any, context: Any, *, fitted_estimator: Any = None) -> None:
+        """Advance the bar."""
+        if fitted_estimator is None:
+            return
+        if getattr(self, "_bar", None) is None:
+            self._open(context)
+        objective = f"{fitted_estimator.history_['objective'][-1]:.6g}"
+        self._bar.update(self._task, advance=1, objective=objective)
+
+    def teardown(self, estimator: Any, context: Any) -> None:
+        if getattr(self, "_bar", None) is not None:
+            self._bar.stop()
+            self._bar = None
+
+
+class Checkpoint(_Callback):
+    """Write the factors to ``path`` (an .npz file) every few iterations, atomically.
+
+    Parameters
+    ----------
+    path : str or path
+        Where to write.
+    every : int
+        Iterations between two checkpoints.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], every: int = 10) -> None:
+        if every < 1:
+            raise ValueError(f"every={every!r} must be a positive number of iterations.")
+        self.path, self.every = Path(path), every
+
+    def on_fit_task_end(self, estimator: Any, context: Any, *, fitted_estimator: Any = None) -> None:
+        """Write, if it is time."""
+        if fitted_estimator is not None and fitted_estimator.n_iter_ % self.every == 0:
+            self._write(fitted_estimator)
+
+    def _write(self, fitted: Any) -> None:
+        arrays = {"samples": fitted.representation_, "features": fitted.components_.T}
+        if getattr(fitted, "target_components_", None) is not None:
+            arrays["targets"] = fitted.target_components_.T
+        handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=self.path.name, suffix=".part")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                np.savez(file, **arrays)
+            os.replace(name, self.path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Factors:
+        """Read a checkpoint; pass it on as ``init`` to go on from there."""
+        with np.load(path, allow_pickle=False) as arrays:
+            return Factors(arrays["samples"], arrays["features"], arrays.get("targets"))
+
+
+class EarlyStop(_Callback):
+    """Stop when a score of the fitted estimator has not improved for ``patience`` iterations.
+
+    Parameters
+    ----------
+    score : callable
+        Takes the estimator as it stands after an iteration and returns a number; larger is better.
+    patience : int
+        Iterations without improvement that are put up with.
+    """
+
+    def __init__(self, score: Callable[[Any], float], patience: int = 5) -> None:
+        if patience < 1:
+            raise ValueError(f"patience={patience!r} must be a positive number of iterations.")
+        self.score, self.patience = score, patience
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        self.best, self.waited = -np.inf, 0
+
+    def on_fit_task_end(self, estimator: Any, context: Any, *, fitted_estimator: Any = None) -> bool:
+        """Score the iteration and say whether to stop."""
+        if fitted_estimator is None:
+            return False
+        score = float(self.score(fitted_estimator))
+        self.waited = 0 if score > getattr(self, "best", -np.inf) else getattr(self, "waited", 0) + 1
+        self.best = max(score, getattr(self, "best", -np.inf))
+        return self.waited >= self.patience

@@ -1,0 +1,271 @@
+"""What the estimators share: from X (and encoded targets) to fitted attributes."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from cofactor.callbacks import CallbackSupportMixin, bridge
+from cofactor.divergences import DIVERGENCES, Divergence
+from cofactor.estimators import validation
+from cofactor.estimators.inference import estimate_head, represent
+from cofactor.estimators.scaling import Units, clipped, exponent
+from cofactor.fitting import minimise
+from cofactor.initialization import Classes, Start, class_start, plain_start
+from cofactor.noise import Noise
+from cofactor.objective import Factors, Objective, Term
+from cofactor.observations import observe
+from cofactor.observations.base import extended
+from cofactor.solvers import CoordinateDescent, MultiplicativeUpdates, PaperUpdates
+from cofactor.stopping import RelativeDecrease
+from cofactor.threads import Threads, count_threads
+
+SOLVERS = {
+    "cd": CoordinateDescent(),
+    "mu": MultiplicativeUpdates(),
+    "mu-paper": PaperUpdates(),
+}
+LOSS = [StrOptions(set(DIVERGENCES)), Divergence, Noise]
+PSEUDO_LABELS = 10.0
+"""How many labelled samples per topic the head's prior is worth after a class-wise start."""
+
+
+class FitInterruptedWarning(UserWarning):
+    """A fit was interrupted; the estimator holds the last complete iteration."""
+
+
+class Factorization(
+    CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
+    """Base of the estimators."""
+
+    _parameter_constraints = {
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "data_loss": LOSS,
+        "solver": [StrOptions({"auto", *SOLVERS})],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "priors": [dict, None],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+    target_loss = None  # estimators with targets have it as a parameter
+
+    # ---- fitting -----------------------------------------------------------------------------------------
+
+    def _fit(self, X, data_weights, sample_weight, targets=None, classes=None) -> None:
+        count_threads(self.n_jobs)
+        data = validation.observed_data(X, data_weights)
+        counts = validation.check_counts(sample_weight, X)
+        units, objective = self._objective(data, counts, targets)
+        with Threads(self.n_jobs) as threads:
+            objective = self._weigh(objective, units, threads)
+            start = self._start(objective, units, classes, threads)
+            self._publish_constants(units, objective)
+            fit = minimise(
+                objective,
+                start.factors,
+                self._solver(objective),
+                max_iter=self.max_iter,
+                rules=[RelativeDecrease(self.tol, stop_on_rise=self.solver == "mu-paper")],
+                hooks=bridge(self, self.max_iter, self._attributes),
+                threads=threads,
+            )
+            factors = fit.factors
+            if factors.targets is not None and self.head == "refit":
+                B = self._refit(objective, factors, start.ownership, targets.labelled, threads)
+                factors = Factors(factors.samples, factors.features, B)
+        vars(self).update(self._attributes(factors, fit.history))
+        self.stop_reason_ = str(fit.stop)
+        self._report(fit)
+
+    def _objective(self, data, counts, targets) -> tuple[Units, Objective]:
+        literal = self.solver == "mu-paper"
+        loss = validation.as_divergence("data_loss", self.data_loss)
+        units = Units(exponent(data, literal), 0, loss.degree)
+        terms = [Term("data", "features", data.shifted(units.data), loss)]
+        if targets is not None and targets.labelled.any():
+            Y = observe(targets.values, targets.cell_weights, row_weights=targets.row_weights)
+            target_loss = validation.as_divergence("target_loss", self.target_loss)
+            units = replace(units, target=exponent(Y, literal), target_degree=target_loss.degree)
+            terms.append(Term("target", "targets", Y.shifted(units.target), target_loss))
+        penalties = validation.as_penalties(self.priors)
+        inside = {
+            name: units.penalty(name, p)
+            for name, p in penalties.items()
+            if name != "targets" or len(terms) > 1
+        }
+        objective = Objective(tuple(terms), inside, counts)
+        if self.solver == "cd" and not objective.coordinate_descent:
+            names = [t.divergence.name for t in terms if not t.divergence.coordinate_descent]
+            raise ValueError(
+                f"solver='cd' has no safe step for {' and '.join(names)}; use solver='mu' or 'auto'."
+            )
+        return units, objective
+
+    def _weigh(self, objective: Objective, units: Units, threads: Threads) -> Objective:
+        """Give the target term its λ."""
+        if len(objective.terms) == 1:
+            return objective
+        inside = self._supervision(objective, units, threads)
+        self.supervision_ = units.supervision_outside(inside)
+        data, target = objective.terms
+        return replace(objective, terms=(data, replace(target, weight=clipped(inside))))
+
+    def _solver(self, objective: Objective):
+        name = self.solver
+        if name == "auto":
+            name = "cd" if objective.coordinate_descent else "mu"
+        return SOLVERS[name]
+
+    def _start(
+        self, objective: Objective, units: Units, classes: Classes | None, threads: Threads
+    ) -> Start:
+        random = check_random_state(self.random_state)
+        init, rank = self.init, int(self.n_components)
+        if isinstance(init, Factors):
+            return self._given_start(init, objective, units, random, threads)
+        if init == "labels" and classes is None:
+            raise ValueError(
+                "init='labels' needs labelled samples of one target; pass labels, or use init='auto' or 'random'."
+            )
+        if classes is not None and init in ("auto", "labels"):
+            return class_start(objective, rank, classes, random, threads)
+        kind = "random" if init == "auto" else init
+        return plain_start(objective, rank, random, kind, threads)
+
+    def _given_start(self, init, objective, units, random, threads) -> Start:
+        rank = int(self.n_components)
+        shapes = [(objective.terms[0].observations.shape[0], rank)]
+        shapes += [(term.observations.shape[1], rank) for term in objective.terms]
+        shapes += [None] * (3 - len(shapes))
+        dtype = objective.terms[0].observations.dtype
+        given = units.factors(validation.check_factors(init, shapes, dtype), sign=-1)
+        if shapes[2] is not None and given.targets is None:
+            drawn = plain_start(objective, rank, random, "random", threads).factors
+            given = Factors(given.samples, given.features, drawn.targets)
+        return Start(given)
+
+    def _refit(self, objective, factors, ownership, labelled, threads):
+        """Re-estimate the head on representations of the labelled samples that have not seen labels."""
+        data, target = objective.terms
+        counts = objective.sample_weight
+        used = labelled if counts is None else labelled & (counts > 0)
+        rows = np.flatnonzero(used)
+        S = represent(
+            data.observations.select(rows), factors.features, data.divergence,
+            objective.priors.get("samples"), threads,
+        )  # fmt: skip
+        Y = target.observations.select(rows)
+        weights = None if counts is None else counts[rows]
+        if ownership is not None:
+            mass = float(np.average(S.sum(axis=1), weights=weights)) or 1.0
+            Y = extended(Y, ownership, PSEUDO_LABELS)
+            S = np.concatenate([S, mass * np.eye(S.shape[1], dtype=S.dtype)])
+            weights = None if weights is None else np.append(weights, np.ones(len(ownership)))
+        start = np.maximum(factors.targets, 1e-3 * factors.targets.mean() + 1e-6).astype(S.dtype)
+        return estimate_head(
+            Y, S, start, target.divergence, weight=target.weight or 1.0,
+            penalty=objective.priors.get("targets"), counts=weights, threads=threads,
+        )  # fmt: skip
+
+    # ---- what is published -------------------------------------------------------------------------------
+
+    def _publish_constants(self, units: Units, objective: Objective) -> None:
+        self._units = units
+        self._has_head = len(objective.terms) > 1
+
+    def _attributes(self, factors: Factors, history) -> dict:
+        """Return the fitted attributes for factors in our units."""
+        outside = self._units.factors(factors)
+        attributes = {
+            "components_": np.ascontiguousarray(outside.features.T),
+            "representation_": outside.samples,
+            "history_": self._units.history(history.objective, history.terms),
+            "n_iter_": len(history.objective),
+            **self._constants(),
+        }
+        if self._has_head:
+            attributes["target_components_"] = np.ascontiguousarray(outside.targets.T)
+        return attributes
+
+    def _constants(self) -> dict:
+        """Return attributes that a copy of this estimator needs to predict."""
+        names = ("_units", "_has_head", "n_features_in_", "feature_names_in_")
+        return {name: vars(self)[name] for name in names if name in vars(self)}
+
+    def _report(self, fit) -> None:
+        if fit.interrupted:
+            warnings.warn(self.stop_reason_, FitInterruptedWarning, stacklevel=4)
+        elif not fit.stop.converged and self.tol > 0 and fit.n_iter == self.max_iter:
+            warnings.warn(self.stop_reason_, ConvergenceWarning, stacklevel=4)
+
+    # ---- use ---------------------------------------------------------------------------------------------
+
+    def transform(self, X, *, data_weights=None):
+        """Represent samples in terms of the topics, seeing the data only.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Nonnegative data; NaN is missing.
+        data_weights : array-like or sparse matrix, optional
+            Weights of the cells of X, as in ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            The best representation of each sample, whatever the other samples are.
+        """
+        check_is_fitted(self, "components_")
+        X = validation.check_data(self, X, reset=False)
+        return self._represent(X, data_weights)
+
+    def _represent(self, X, data_weights=None):
+        data = validation.observed_data(X, data_weights)
+        own = exponent(data)
+        # The scale of the training data keeps rows independent of each other; far outside it the data's own is safer.
+        e = self._units.data if abs(own - self._units.data) < 60 else own
+        A = np.ascontiguousarray(np.ldexp(self.components_.T, -self._units.data), dtype=X.dtype)
+        penalty = validation.as_penalties(self.priors).get("samples")
+        if penalty is not None:
+            penalty = self._units.penalty("samples", penalty)
+        loss = validation.as_divergence("data_loss", self.data_loss)
+        with Threads(self.n_jobs) as threads:
+            S = represent(data.shifted(e), A, loss, penalty, threads)
+        return np.ldexp(S, e - self._units.data)
+
+    def inverse_transform(self, X):
+        """Return the data that representations stand for.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_components)
+            Representations.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+        """
+        check_is_fitted(self, "components_")
+        return np.asarray(X) @ self.components_
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.components_.shape[0]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        tags.input_tags.allow_nan = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

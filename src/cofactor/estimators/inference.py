@@ -1,0 +1,55 @@
+"""Row problems solved to optimality: representations of samples given topics, and heads given representations."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cofactor.divergences import Divergence
+from cofactor.fitting import minimise
+from cofactor.initialization import even_representation
+from cofactor.objective import Factors, Objective, Term
+from cofactor.observations import Observations
+from cofactor.problems import cross, pad
+from cofactor.solvers import CoordinateDescent, MultiplicativeUpdates
+from cofactor.threads import Threads
+
+# Rows stop one by one at these tolerances, so a row's result does not depend on its batch.
+EXACT = CoordinateDescent(rounds=100, sweeps=5, tolerance=1e-7)
+EXACT_WITHOUT_DESCENT = MultiplicativeUpdates(rounds=1000, tolerance=1e-7)
+
+
+def solve_rows(objective: Objective, factors: Factors, threads: Threads) -> Factors:
+    """Minimise a convex objective over its one free factor."""
+    solver = EXACT if objective.coordinate_descent else EXACT_WITHOUT_DESCENT
+    return minimise(objective, factors, solver, max_iter=3, threads=threads).factors
+
+
+def represent(
+    observations: Observations, A, divergence: Divergence, penalty, threads: Threads
+):
+    """Return the best representation of each sample, given topics A and the data alone."""
+    objective = Objective(
+        (Term("data", "features", observations, divergence),),
+        {} if penalty is None else {"samples": penalty},
+        free=("samples",),
+    )
+    layout, m = observations.layout, observations.shape[1]
+    weights = observations.cell_weights()
+    values = layout.values if weights is None else layout.values * weights
+    sums = cross(layout, values, pad(np.ones((m, 1))), 1, threads)[:, 0]
+    S = even_representation(sums, A).astype(A.dtype)
+    return solve_rows(objective, Factors(S, A), threads).samples
+
+
+def estimate_head(
+    observations: Observations, S, B, divergence: Divergence, *, weight, penalty, counts, threads
+):
+    """Return the best target factor given representations S; B is where to start."""
+    objective = Objective(
+        (Term("target", "targets", observations, divergence, weight),),
+        {} if penalty is None else {"targets": penalty},
+        counts,
+        free=("targets",),
+    )
+    features = np.zeros((1, S.shape[1]), dtype=S.dtype)
+    return solve_rows(objective, Factors(S, features, np.ascontiguousarray(B)), threads).targets

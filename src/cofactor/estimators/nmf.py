@@ -1,0 +1,118 @@
+"""Nonnegative matrix factorization without targets."""
+
+from __future__ import annotations
+
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import StrOptions
+
+from cofactor.estimators import validation
+from cofactor.estimators.base import Factorization
+from cofactor.objective import Factors
+
+
+class NMF(Factorization):
+    """Nonnegative matrix factorization: topics that explain the data.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Number of topics.
+    data_loss : {"kullback-leibler", "frobenius", "itakura-saito"}, Divergence or noise, default="kullback-leibler"
+        Cost of the misfit. A noise model of :mod:`cofactor.noise` stands for its loss.
+    solver : {"auto", "cd", "mu", "mu-paper"}, default="auto"
+        "cd" is safe coordinate descent, "mu" are monotone multiplicative updates, "mu-paper" the literal ones of the paper.
+        "auto" is "cd" where the losses allow it.
+    init : {"auto", "random", "nndsvd"} or Factors, default="auto"
+        Start; "auto" is "random".
+    max_iter : int, default=200
+        Iterations at most.
+    tol : float, default=1e-4
+        Stop when an iteration lowers the objective by less than ``tol`` times its first value; 0 never does.
+    priors : dict, optional
+        Priors of :mod:`cofactor.priors` on "samples" or "features", one or a list each.
+    n_jobs : int, optional
+        Threads; the result does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of the start.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Topics.
+    representation_ : ndarray of shape (n_samples, n_components)
+        Training samples in terms of the topics, as the fit left them.
+    history_ : dict of lists
+        ``objective`` and ``data`` after each iteration.
+    n_iter_ : int
+        Iterations made.
+    stop_reason_ : str
+        Why the fit ended, in one sentence.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cofactor import NMF
+    >>> X = np.outer([1.0, 2.0, 3.0], [1.0, 0.0, 2.0, 1.0])
+    >>> model = NMF(1, random_state=0).fit(X)
+    >>> np.round(model.inverse_transform(model.transform(X)), 4)
+    array([[1., 0., 2., 1.],
+           [2., 0., 4., 2.],
+           [3., 0., 6., 3.]])
+    """
+
+    _parameter_constraints = {
+        **Factorization._parameter_constraints,
+        "init": [StrOptions({"auto", "random", "nndsvd"}), Factors],
+    }
+    head = "joint"
+
+    def __init__(
+        self,
+        n_components=10,
+        *,
+        data_loss="kullback-leibler",
+        solver="auto",
+        init="auto",
+        max_iter=200,
+        tol=1e-4,
+        priors=None,
+        n_jobs=None,
+        random_state=None,
+    ):
+        self.n_components = n_components
+        self.data_loss = data_loss
+        self.solver = solver
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.priors = priors
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None, *, sample_weight=None, data_weights=None):
+        """Learn topics.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Nonnegative data; NaN is missing, zeros are observed.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each sample counts.
+        data_weights : array-like or sparse matrix, optional
+            Weight of each cell, shape (n_samples, n_features), or of rows (n_samples, 1) or columns (1, n_features). Of a sparse matrix only the
+            stored cells are observed.
+
+        Returns
+        -------
+        self
+        """
+        X = validation.check_data(self, X, reset=True)
+        self._fit(X, data_weights, sample_weight)
+        return self
+
+    def fit_transform(self, X, y=None, *, sample_weight=None, data_weights=None):
+        """Learn topics and represent the samples: the same as ``fit(X).transform(X)``."""
+        self.fit(X, sample_weight=sample_weight, data_weights=data_weights)
+        return self.transform(X, data_weights=data_weights)

@@ -1,0 +1,145 @@
+"""What the classifier and the regressor share."""
+
+from __future__ import annotations
+
+from numbers import Real
+
+import numpy as np
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from cofactor.estimators import validation
+from cofactor.estimators.base import LOSS, Factorization
+from cofactor.noise import Noise, likelihood_supervision
+from cofactor.objective import Factors, Objective
+
+
+class Supervised(Factorization):
+    """A factorization of data and targets together."""
+
+    _parameter_constraints = {
+        **Factorization._parameter_constraints,
+        "target_loss": LOSS,
+        "supervision": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
+        "init": [StrOptions({"auto", "random", "nndsvd", "labels"}), Factors],
+        "head": [StrOptions({"refit", "joint"})],
+    }
+
+    def __init__(
+        self,
+        n_components=10,
+        *,
+        data_loss="kullback-leibler",
+        target_loss="kullback-leibler",
+        supervision="auto",
+        solver="auto",
+        init="auto",
+        max_iter=200,
+        tol=1e-4,
+        priors=None,
+        head="refit",
+        n_jobs=None,
+        random_state=None,
+    ):
+        self.n_components = n_components
+        self.data_loss = data_loss
+        self.target_loss = target_loss
+        self.supervision = supervision
+        self.solver = solver
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.priors = priors
+        self.head = head
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, *, sample_weight=None, data_weights=None, target_weights=None):
+        """Learn topics that explain X and predict y.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Nonnegative data; NaN is missing, zeros are observed.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets, unknown ones marked as the class's documentation says.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each sample counts.
+        data_weights : array-like or sparse matrix, optional
+            Weight of each cell of X, shape (n_samples, n_features), or of rows (n_samples, 1) or columns (1, n_features). Of a sparse matrix only
+            the stored cells are observed.
+        target_weights : array-like, optional
+            Confidence in each label, shape (n_samples,), or in each cell of the targets.
+
+        Returns
+        -------
+        self
+        """
+        X = validation.check_data(self, X, reset=True)
+        counts = validation.check_counts(sample_weight, X)
+        targets, self._coding = self._encode(y, X, counts, target_weights)
+        vars(self).pop("target_components_", None)
+        self._fit(X, data_weights, counts, targets, self._classes(targets, counts))
+        return self
+
+    def fit_transform(self, X, y, *, sample_weight=None, data_weights=None, target_weights=None):
+        """Fit and represent the samples without their labels: the same as ``fit(X, y).transform(X)``."""
+        self.fit(
+            X, y, sample_weight=sample_weight, data_weights=data_weights, target_weights=target_weights
+        )
+        return self.transform(X, data_weights=data_weights)
+
+    def _supervision(self, objective: Objective, units, threads) -> float:
+        """Return λ in our units.
+
+        "auto" weighs the terms so that explaining the targets no better than by their means costs as much as doing so with the
+        data. With two noise models it is the λ of maximum likelihood.
+        """
+        if self.supervision != "auto":
+            return units.supervision(float(self.supervision))
+        if isinstance(self.data_loss, Noise) and isinstance(self.target_loss, Noise):
+            rank = int(self.n_components)
+            return units.supervision(likelihood_supervision(self.data_loss, self.target_loss, rank))
+        value = objective.value(_mean_model(objective), threads).terms
+        return value["data"] / value["target"] if value["target"] > 0 < value["data"] else 1.0
+
+    def _constants(self) -> dict:
+        names = ("_coding", "supervision_")
+        return {**super()._constants(), **{n: vars(self)[n] for n in names if n in vars(self)}}
+
+    def _scores(self, X, data_weights=None):
+        """Return fitted targets of new samples."""
+        check_is_fitted(self, "components_")
+        X = validation.check_data(self, X, reset=False)
+        if not self._has_head:
+            raise ValueError(
+                f"This {type(self).__name__} was fitted without a single labelled sample, so it cannot predict; "
+                "fit it with labels, or use transform."
+            )
+        return np.asarray(self._represent(X, data_weights) @ self.target_components_)
+
+
+def _mean_model(objective: Objective) -> Factors:
+    """Return rank-one factors: every sample has the mean of each column."""
+    counts = objective.sample_weight
+    n = objective.terms[0].observations.shape[0]
+    means = [_weighted_means(term.observations, counts) for term in objective.terms]
+    return Factors(np.ones((n, 1)), *(mean[:, None] for mean in means))
+
+
+def _weighted_means(observations, counts):
+    layout, m = observations.layout, observations.shape[1]
+    columns = layout.columns()
+    weights = observations.cell_weights(counts)
+    weights = np.ones(len(columns)) if weights is None else weights
+    total = np.bincount(columns, weights * layout.values, minlength=m)
+    if observations.zeros:
+        rows = np.ones(observations.shape[0]) if counts is None else counts
+        rows = rows if observations.row_weights is None else rows * observations.row_weights
+        columns_weight = observations.column_weights
+        mass = rows.sum() * (np.ones(m) if columns_weight is None else columns_weight)
+    else:
+        mass = np.bincount(columns, weights, minlength=m)
+    return np.divide(total, mass, out=np.zeros(m), where=mass > 0)

@@ -1,0 +1,111 @@
+"""The only loop: minimise an objective with a solver until a rule, a hook or the user says stop."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from cofactor.objective import Factors, Objective, Value
+from cofactor.solvers.base import Solver, State
+from cofactor.stopping import Stop, StoppingRule
+from cofactor.threads import Threads
+
+
+@dataclass
+class History:
+    """The objective and its parts after each iteration; ``data`` and ``target`` are without λ."""
+
+    objective: list[float] = field(default_factory=list)
+    terms: dict[str, list[float]] = field(default_factory=dict)
+
+    def record(self, value: Value) -> None:
+        self.objective.append(value.total)
+        for name, part in value.terms.items():
+            self.terms.setdefault(name, []).append(part)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What came out: factors, their history, and one sentence on why the loop ended."""
+
+    factors: Factors
+    history: History
+    stop: Stop
+    interrupted: bool = False
+
+    @property
+    def n_iter(self) -> int:
+        return len(self.history.objective)
+
+
+class Hook(Protocol):
+    """Something that watches the iterations; ``end`` returns True to stop them."""
+
+    def begin(self) -> None: ...
+
+    def end(self, factors: Factors, history: History) -> bool: ...
+
+
+def minimise(
+    objective: Objective,
+    factors: Factors,
+    solver: Solver,
+    *,
+    max_iter: int,
+    rules: Sequence[StoppingRule] = (),
+    hooks: Sequence[Hook] = (),
+    threads: Threads,
+) -> Fit:
+    """Run ``solver`` for at most ``max_iter`` iterations.
+
+    An interruption (Ctrl-C) ends the loop with the factors of the last complete iteration.
+    """
+    history = History()
+    state = solver.start(objective, factors, threads)
+    stop: Stop | None = None
+    try:
+        while stop is None and len(history.objective) < max_iter:
+            for hook in hooks:
+                hook.begin()
+            new = solver.step(objective, state, threads)
+            if not math.isfinite(new.value.total):
+                return Fit(state.factors, history, _not_finite(history))
+            state = new
+            history.record(state.value)
+            stop = _verdict(state, history, rules, hooks)
+    except KeyboardInterrupt:
+        return Fit(state.factors, history, _interrupted(history), interrupted=True)
+    return Fit(state.factors, history, stop or _exhausted(max_iter))
+
+
+def _verdict(
+    state: State, history: History, rules: Sequence[StoppingRule], hooks: Sequence[Hook]
+) -> Stop | None:
+    count = len(history.objective)
+    asked = [hook.end(state.factors, history) for hook in hooks]
+    if any(asked):
+        return Stop(f"Stopped after {count} iterations, as a callback asked.")
+    if state.optimal:
+        return Stop(f"Solved after {count} iterations: no row can be improved.", converged=True)
+    verdicts = (rule.check(history.objective) for rule in rules)
+    return next((verdict for verdict in verdicts if verdict is not None), None)
+
+
+def _exhausted(max_iter: int) -> Stop:
+    return Stop(
+        f"Stopped after max_iter={max_iter} iterations before reaching tol; raise max_iter or tol to converge."
+    )
+
+
+def _interrupted(history: History) -> Stop:
+    return Stop(
+        f"Interrupted: the factors are those of iteration {len(history.objective)}, the last complete one."
+    )
+
+
+def _not_finite(history: History) -> Stop:
+    return Stop(
+        f"Stopped after {len(history.objective)} iterations: the next one gave an objective that is not finite."
+    )

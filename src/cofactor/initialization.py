@@ -1,0 +1,283 @@
+"""Starts.  Random numbers are drawn per feature, target and topic, never per sample.
+
+So integer sample weights equal repeated rows, permuted rows permute, and blocks of rows agree with one array.  Samples start constant (or from class
+responsibilities) and take a step that sees the data only.  No start has exact zeros, which multiplicative updates could not leave.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import sparse as sp
+from scipy.special import ndtr, softmax
+from sklearn.utils.extmath import randomized_svd
+
+from cofactor.objective import Factors, Objective
+from cofactor.observations import Observations
+from cofactor.problems import cross, pad
+from cofactor.solvers import MultiplicativeUpdates
+from cofactor.threads import Threads
+from cofactor.typing import BoolArray, FloatArray, IntArray
+
+SMALL = 1e-3  # share of the mean that stands in for a zero
+
+
+@dataclass(frozen=True)
+class Classes:
+    """What the class-wise start knows of the labels.
+
+    Parameters
+    ----------
+    shares : array (n, c)
+        Each labelled sample's share in the classes; rows sum to one.
+    labelled : array (n,)
+        Which samples are labelled.
+    prototypes : array (c, k)
+        The target row that stands for each class: the identity for classes, the bin's mean for regression.
+    """
+
+    shares: FloatArray
+    labelled: BoolArray
+    prototypes: FloatArray
+
+
+@dataclass(frozen=True)
+class Start:
+    """Factors to start from and, after a class-wise start, the target row that each topic stands for."""
+
+    factors: Factors
+    ownership: FloatArray | None = None
+
+
+@dataclass(frozen=True)
+class _Data:
+    """The first term's matrix with the sample weights, for sums over listed cells."""
+
+    observations: Observations
+    counts: FloatArray
+    threads: Threads
+
+    def times(self, F: FloatArray) -> FloatArray:
+        """Return X @ F."""
+        return cross(self.observations.layout, self.observations.layout.values, pad(F), F.shape[1], self.threads)
+
+    def transposed_times(self, V: FloatArray) -> FloatArray:
+        """Return Xᵀ @ V."""
+        layout = self.observations.transposed.layout
+        return cross(layout, layout.values, pad(V), V.shape[1], self.threads)
+
+    @property
+    def column_means(self) -> FloatArray:
+        return self.transposed_times(self.counts[:, None])[:, 0] / self.counts.sum()
+
+    @property
+    def row_sums(self) -> FloatArray:
+        return self.times(np.ones((self.observations.shape[1], 1)))[:, 0]
+
+
+def _positive(V: FloatArray) -> FloatArray:
+    """Lift zeros to a small share of the mean."""
+    mean = float(V.mean()) if V.size else 0.0
+    return np.maximum(V, SMALL * mean if mean > 0 else SMALL)
+
+
+def _profiles(
+    data: _Data, rank: int, random: np.random.RandomState, kind: str
+) -> FloatArray:
+    """Return topics (features × rank) whose columns have the corpus' mass."""
+    means = _positive(data.column_means)
+    A = means[:, None] * random.uniform(size=(len(means), rank))
+    if kind == "nndsvd":
+        leading = _leading_profiles(data, min(rank, *data.observations.shape), random)
+        A[:, : leading.shape[1]] = leading
+    return _positive(A)
+
+
+def _leading_profiles(data: _Data, rank: int, random: np.random.RandomState) -> FloatArray:
+    """Return the dominant nonnegative part of each leading right singular vector (NNDSVD)."""
+    layout, shape = data.observations.layout, data.observations.shape
+    values = layout.values * np.sqrt(data.counts)[layout.rows()]
+    X = sp.csr_array((values, layout.columns(), layout.start), shape=shape)
+    U, _, Vt = randomized_svd(X, rank, random_state=random, transpose=False, n_iter=7)
+    A = np.empty((shape[1], rank))
+    for t in range(rank):
+        plus = np.linalg.norm(np.maximum(U[:, t], 0)) * np.linalg.norm(np.maximum(Vt[t], 0))
+        minus = np.linalg.norm(np.minimum(U[:, t], 0)) * np.linalg.norm(np.minimum(Vt[t], 0))
+        A[:, t] = np.maximum(Vt[t], 0) if plus >= minus else np.maximum(-Vt[t], 0)
+    return A
+
+
+def _settle(objective: Objective, factors: Factors, threads: Threads) -> FloatArray:
+    """Take one step on the samples that sees only the data; zeros are lifted."""
+    restricted = objective.only_samples()
+    solver = MultiplicativeUpdates()
+    problem = restricted.problem("samples", factors, threads)
+    S = factors.samples.copy()
+    problem.multiply(S, threads, rounds=1, tolerance=0.0, epsilon=solver.epsilon, ridge=0.0)
+    return np.maximum(S, S.dtype.type(1e-6) * max(float(S.max(initial=0.0)), 1e-3))
+
+
+def even_representation(row_sums: FloatArray, A: FloatArray) -> FloatArray:
+    """Return rows that use all topics alike and have the mass of their sample."""
+    mass = max(float(A.sum()), np.finfo(float).tiny)
+    return np.tile((row_sums / mass)[:, None], (1, A.shape[1]))
+
+
+def plain_start(
+    objective: Objective, rank: int, random: np.random.RandomState, kind: str, threads: Threads
+) -> Start:
+    """``random`` or ``nndsvd`` topics, even samples, random targets."""
+    data = _data_of(objective, threads)
+    A = _profiles(data, rank, random, kind)
+    S = _positive(even_representation(data.row_sums, A))
+    B = None
+    if len(objective.terms) > 1:
+        targets = _Data(objective.terms[1].observations, data.counts, threads)
+        mean = _positive(targets.column_means) / max(float(np.average(S.sum(1), weights=data.counts)), 1e-12)
+        B = mean[:, None] * random.uniform(0.5, 1.5, size=(len(mean), rank))
+    return Start(_finish(objective, S, A, B, threads))
+
+
+def _finish(
+    objective: Objective, S: FloatArray, A: FloatArray, B: FloatArray | None, threads: Threads
+) -> Factors:
+    dtype = objective.terms[0].observations.dtype
+    cast = Factors(S, A, B).map(lambda V: np.ascontiguousarray(V, dtype=dtype))
+    return Factors(_settle(objective, cast, threads), cast.features, cast.targets)
+
+
+def _data_of(objective: Objective, threads: Threads) -> _Data:
+    observations = objective.terms[0].observations
+    counts = objective.sample_weight
+    return _Data(observations, np.ones(observations.shape[0]) if counts is None else counts, threads)
+
+
+UNLABELLED_WEIGHT, SMOOTHING, CLASS_STEPS, TOPIC_STEPS = 0.1, 0.01, 12, 8
+
+
+def class_start(
+    objective: Objective, rank: int, classes: Classes, random: np.random.RandomState, threads: Threads
+) -> Start:
+    """One topic per class by naive Bayes with expectation maximisation, then split among the class's topics."""
+    data = _data_of(objective, threads)
+    norms = _row_norms(data.observations)
+    scale = float(np.average(norms, weights=data.counts)) or 1.0
+    X = _Data(_divided(data.observations, scale), data.counts, threads)
+    shares, profiles = _class_profiles(X, classes)
+    owners = _owners(shares, classes, data.counts, rank)
+    R, A = _split(X, norms / scale, shares, profiles, owners, random)
+    S = _positive(R * data.row_sums[:, None])
+    mass = max(float(np.average(data.row_sums, weights=data.counts)), 1e-12)
+    ownership = _ownership(owners, shares, classes, data.counts)
+    B = (ownership + 0.05 * ownership.mean(axis=0) + 1e-6).T / mass
+    return Start(_finish(objective, S, A, B, threads), ownership)
+
+
+def _row_norms(observations: Observations) -> FloatArray:
+    layout = observations.layout
+    squares = np.asarray(layout.values, np.float64) ** 2
+    return np.sqrt(np.bincount(layout.rows(), squares, minlength=observations.shape[0]))
+
+
+def _divided(observations: Observations, scale: float) -> Observations:
+    values = observations.layout.values / observations.dtype.type(scale)
+    return replace(observations, layout=observations.layout._replace(values=values))
+
+
+def _normalised(profiles: FloatArray) -> FloatArray:
+    """Smooth and scale columns to sum to one."""
+    smoothed = profiles + SMOOTHING
+    return smoothed / smoothed.sum(axis=0)
+
+
+def _class_profiles(X: _Data, classes: Classes) -> tuple[FloatArray, FloatArray]:
+    """Return responsibilities (n × c) and word distributions (m × c): semi-supervised naive Bayes."""
+    weight = X.counts * np.where(classes.labelled, 1.0, UNLABELLED_WEIGHT)
+    Q = np.where(classes.labelled[:, None], classes.shares, 0.0)
+    known = Q * X.counts[:, None]
+    profiles, prior = _normalised(X.transposed_times(known)), known.sum(axis=0) + 1
+    for _ in range(CLASS_STEPS if not classes.labelled.all() else 0):
+        evidence = X.times(np.log(profiles)) + np.log(prior / prior.sum())
+        Q = np.where(classes.labelled[:, None], classes.shares, softmax(evidence, axis=1))
+        weighted = Q * weight[:, None]
+        profiles, prior = _normalised(X.transposed_times(weighted)), weighted.sum(axis=0) + 1
+    return Q, profiles
+
+
+def _owners(shares: FloatArray, classes: Classes, counts: FloatArray, rank: int) -> list[IntArray]:
+    """Return for each topic the classes that own it: at least one each, spare topics to the largest classes."""
+    size = shares.T @ counts
+    n_classes = len(size)
+    order = np.argsort(-size, kind="stable")
+    if rank >= n_classes:
+        number = np.full(n_classes, rank // n_classes)
+        number[order[: rank % n_classes]] += 1
+        return [np.array([c]) for c in range(n_classes) for _ in range(number[c])]
+    groups: list[list[int]] = [[int(c)] for c in order[:rank]]
+    for c in order[rank:]:  # more classes than topics: the smallest groups take the rest in
+        min(groups, key=lambda group: sum(size[group])).append(int(c))
+    return [np.array(sorted(group)) for group in groups]
+
+
+def _split(
+    X: _Data, norms: FloatArray, shares: FloatArray, profiles: FloatArray,
+    owners: list[IntArray], random: np.random.RandomState,
+) -> tuple[FloatArray, FloatArray]:  # fmt: skip
+    """Divide each class among its topics; return responsibilities (n × r) and topics (m × r)."""
+    n, m = X.observations.shape
+    R, A = np.zeros((n, len(owners))), np.zeros((m, len(owners)))
+    for group in sorted({tuple(owner.tolist()) for owner in owners}):
+        topics = np.array([t for t, owner in enumerate(owners) if tuple(owner.tolist()) == group])
+        share = shares[:, list(group)].sum(axis=1)
+        mean = profiles[:, list(group)].mean(axis=1)
+        noise = random.standard_normal((m, len(topics)))
+        centres = _spread_seeds(X, norms, share, mean, noise)
+        for _ in range(TOPIC_STEPS if len(topics) > 1 else 0):
+            within = softmax(X.times(np.log(centres)), axis=1) * (share * X.counts)[:, None]
+            centres = 0.5 * _normalised(X.transposed_times(within)) + 0.5 * mean[:, None]
+        within = softmax(X.times(np.log(centres)), axis=1)
+        R[:, topics], A[:, topics] = within * share[:, None], centres
+    return R, A
+
+
+def _spread_seeds(
+    X: _Data, norms: FloatArray, share: FloatArray, mean: FloatArray, noise: FloatArray
+) -> FloatArray:
+    """Choose samples far apart (k-means++ on the sphere) and return each mixed with the class mean.
+
+    The draw is made with noise of the features, not of the samples: a sample's luck is a projection of itself.
+    """
+    eligible = (share > 0.5) & (norms > 0) & (X.counts > 0)
+    centres = np.tile(mean[:, None], (1, noise.shape[1]))
+    if noise.shape[1] == 1 or not eligible.any():
+        return centres
+    safe = np.where(norms > 0, norms, 1.0)
+    luck = -np.log(-np.log(np.clip(ndtr(X.times(noise) / safe[:, None]), 1e-12, 1 - 1e-12)))
+    distance = np.ones(len(norms))
+    for t in range(noise.shape[1]):
+        with np.errstate(divide="ignore"):
+            score = np.where(eligible, np.log(distance) + luck[:, t], -np.inf)
+        seed = int(np.argmax(score))
+        row = _row(X.observations, seed)
+        centres[:, t] = 0.5 * row / max(row.sum(), 1e-300) + 0.5 * mean
+        cosine = X.times((row / safe[seed])[:, None])[:, 0] / safe
+        distance = np.minimum(distance, np.clip(1 - cosine, 0, 1))
+    return centres
+
+
+def _row(observations: Observations, i: int) -> FloatArray:
+    part = observations.select(np.array([i]))
+    out = np.zeros(observations.shape[1])
+    out[part.layout.columns()] = part.layout.values
+    return out
+
+
+def _ownership(
+    owners: list[IntArray], shares: FloatArray, classes: Classes, counts: FloatArray
+) -> FloatArray:
+    """Return the target row (r × k) that each topic stands for."""
+    size = shares.T @ counts + 1e-12
+    rows = [np.average(classes.prototypes[o], axis=0, weights=size[o]) for o in owners]
+    return np.array(rows)
+

@@ -1,0 +1,102 @@
+"""Noise models: say how the data scatter instead of which loss to use (the paper's section 2.1).
+
+If X and Y scatter independently around S Aᵀ and S Bᵀ, minus the log-likelihood is, up to constants,
+
+    data divergence / data dispersion + target divergence / target dispersion,
+
+so the maximum-likelihood factors minimise an objective with λ = data dispersion / target dispersion.  The paper's four results
+follow: σ1/σ2, 2rσ1, 1/(2rσ2) and 1.
+
+>>> from cofactor import noise
+>>> noise.likelihood_supervision(noise.Gaussian(0.5), noise.Poisson(), rank=5)
+5.0
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from cofactor.divergences import Divergence, Frobenius, ItakuraSaito, KullbackLeibler
+
+
+@runtime_checkable
+class Noise(Protocol):
+    """What an estimator needs to know of a noise model."""
+
+    @property
+    def divergence(self) -> Divergence:
+        """The loss that minus the log-likelihood is proportional to."""
+        ...
+
+    def dispersion(self, rank: int) -> float:
+        """Return the divergence's scale in minus the log-likelihood."""
+        ...
+
+
+def _check_positive(noise: object, name: str, value: float) -> None:
+    if not 0 < value < float("inf"):
+        raise ValueError(f"{name}={value!r} of {type(noise).__name__} noise must be positive and finite.")
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """Gaussian noise.
+
+    Parameters
+    ----------
+    variance : float
+        Variance of each of the r summands of an entry, σ in the paper; an entry's own variance is r·σ.
+    """
+
+    variance: float = 1.0
+
+    def __post_init__(self) -> None:
+        _check_positive(self, "variance", self.variance)
+
+    @property
+    def divergence(self) -> Divergence:
+        return Frobenius
+
+    def dispersion(self, rank: int) -> float:
+        return 2.0 * rank * self.variance
+
+
+@dataclass(frozen=True)
+class Poisson:
+    """Poisson counts."""
+
+    @property
+    def divergence(self) -> Divergence:
+        return KullbackLeibler
+
+    def dispersion(self, rank: int) -> float:
+        return 1.0
+
+
+@dataclass(frozen=True)
+class Gamma:
+    """Gamma (multiplicative) noise.
+
+    Parameters
+    ----------
+    shape : float
+        Shape of the Gamma distribution; an entry's relative variance is 1/shape.
+    """
+
+    shape: float = 1.0
+
+    def __post_init__(self) -> None:
+        _check_positive(self, "shape", self.shape)
+
+    @property
+    def divergence(self) -> Divergence:
+        return ItakuraSaito
+
+    def dispersion(self, rank: int) -> float:
+        return 1.0 / self.shape
+
+
+def likelihood_supervision(data: Noise, target: Noise, rank: int) -> float:
+    """Return the λ that makes the objective a negative log-likelihood."""
+    return data.dispersion(rank) / target.dispersion(rank)

@@ -1,0 +1,162 @@
+"""The objective: terms that factor matrices together, and priors on the factors.
+
+    F = Σ_terms weight · Σ_ij W_ij d(X_ij, (S Vᵀ)_ij) + priors,      V the term's column factor
+
+Every row of the samples (its data, its targets, its prior) counts ``sample_weight`` times; so integer weights equal repeated rows,
+and the best representation of a sample does not depend on its weight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from cofactor.divergences import Divergence
+from cofactor.observations import Observations
+from cofactor.priors import Penalty
+from cofactor.problems import Curved, RowProblem, Side, Stacked, stack_entries
+from cofactor.threads import Threads
+from cofactor.typing import FactorName, FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Factors:
+    """The factors, stored tall and named after what their rows index.
+
+    Parameters
+    ----------
+    samples : array (n, r)
+        Representation of the samples, the paper's S transposed.
+    features : array (m, r)
+        Topics, the paper's A.
+    targets : array (k, r) or None
+        Topics' part in each target, the paper's B.
+    """
+
+    samples: FloatArray
+    features: FloatArray
+    targets: FloatArray | None = None
+
+    @property
+    def rank(self) -> int:
+        return int(self.features.shape[1])
+
+    def copy(self) -> Factors:
+        return self.map(np.array)
+
+    def map(self, function) -> Factors:  # type: ignore[no-untyped-def]
+        """Apply a function to each factor."""
+        return Factors(*(None if V is None else function(V) for V in self.each()))  # type: ignore[arg-type]
+
+    def each(self) -> tuple[FloatArray, FloatArray, FloatArray | None]:
+        return self.samples, self.features, self.targets
+
+    def get(self, name: FactorName) -> FloatArray:
+        V: FloatArray | None = getattr(self, name)
+        if V is None:
+            raise ValueError(f"the factors have no {name!r}")
+        return V
+
+
+@dataclass(frozen=True, eq=False)
+class Term:
+    """One matrix to be explained by the samples and one other factor."""
+
+    name: str
+    columns: FactorName
+    observations: Observations
+    divergence: Divergence
+    weight: float = 1.0
+
+
+@dataclass(frozen=True)
+class Value:
+    """An objective and its parts; ``terms`` are without their weights."""
+
+    total: float
+    terms: Mapping[str, float]
+    priors: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Objective:
+    """Terms, priors and sample weights; ``free`` names the factors to be updated, in order."""
+
+    terms: tuple[Term, ...]
+    priors: Mapping[FactorName, Penalty] = field(default_factory=dict)
+    sample_weight: FloatArray | None = None
+    free: tuple[FactorName, ...] = ("features", "targets", "samples")
+
+    def __post_init__(self) -> None:
+        present = {"samples", *(term.columns for term in self.terms)}
+        object.__setattr__(self, "free", tuple(name for name in self.free if name in present))
+
+    @cached_property
+    def _sides(self) -> dict[FactorName, list[tuple[Term, Side]]]:
+        sides: dict[FactorName, list[tuple[Term, Side]]] = {"samples": []}
+        for term in self.terms:
+            side = Side(term.observations, term.divergence, self.sample_weight)
+            sides["samples"].append((term, side))
+            if term.columns in self.free:
+                turned = term.observations.transposed.weighted(columns=self.sample_weight)
+                sides[term.columns] = [(term, Side(turned, term.divergence))]
+        return sides
+
+    @cached_property
+    def _curved(self) -> dict[FactorName, Curved | None]:
+        return {name: _stack(sides) for name, sides in self._sides.items()}
+
+    def problem(self, name: FactorName, factors: Factors, threads: Threads) -> RowProblem:
+        """Return the row problem of one factor, given the others."""
+        sides = self._sides[name]
+        other = (lambda term: term.columns) if name == "samples" else (lambda term: "samples")
+        parts = [side.against(factors.get(other(term)), threads) for term, side in sides]
+        V = factors.get(name)
+        return RowProblem(
+            parts,
+            [term.weight for term, _ in sides],
+            self.priors.get(name),
+            self._curved[name],
+            (V.shape[0], V.shape[1]),
+            V.dtype,
+        )
+
+    def value(
+        self, factors: Factors, threads: Threads, problem: RowProblem | None = None
+    ) -> Value:
+        """Evaluate the objective; ``problem``, if given, is that of the samples with these factors."""
+        problem = problem if problem is not None else self.problem("samples", factors, threads)
+        parts = {
+            term.name: part.value(factors.samples, threads)
+            for term, part in zip(self.terms, problem.parts, strict=True)
+        }
+        priors = sum(
+            penalty.value(factors.get(name), self.sample_weight if name == "samples" else None)
+            for name, penalty in self.priors.items()
+        )
+        total = sum(term.weight * parts[term.name] for term in self.terms) + priors
+        return Value(float(total), parts, float(priors))
+
+    def only_samples(self) -> Objective:
+        """Return the data term as a function of the samples alone: what inference minimises."""
+        priors = {name: p for name, p in self.priors.items() if name == "samples"}
+        return Objective(self.terms[:1], priors, None, ("samples",))
+
+    @property
+    def coordinate_descent(self) -> bool:
+        """Whether every term has a safe coordinate step."""
+        return all(term.divergence.coordinate_descent for term in self.terms)
+
+
+def _stack(sides: list[tuple[Term, Side]]) -> Curved | None:
+    parts = [(side, term.weight) for term, side in sides if side.curved is not None]
+    curved = [c for side, w in parts if (c := side.curved if w == 1.0 else side.weighted_curved(w))]
+    if len(curved) < 2:
+        return curved[0] if curved else None
+    offsets = np.cumsum([0] + [side.observations.shape[1] for side, _ in parts[:-1]]).tolist()
+    if all(type(part) is Curved for part in curved):
+        return Curved(stack_entries([part.entries for part in curved], offsets))
+    return Stacked(curved, offsets)

@@ -1,0 +1,195 @@
+"""What every storage has in common."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse as sp
+
+from cofactor.typing import FloatArray, IntArray
+
+
+class Layout(NamedTuple):
+    """Listed cells, row by row: the arrays of a CSR matrix, except that rows may share their indices."""
+
+    values: FloatArray
+    indices: IntArray
+    start: IntArray
+    first: IntArray
+
+    def rows(self) -> IntArray:
+        """Return the row of each listed cell."""
+        return np.repeat(np.arange(len(self.first)), np.diff(self.start))
+
+    def columns(self) -> IntArray:
+        """Return the column of each listed cell."""
+        if self._shared:
+            return np.tile(self.indices, len(self.first))
+        return self.indices
+
+    def transposed(self, n_columns: int, values: FloatArray) -> Layout:
+        """List the cells column by column, with ``values`` in place of the layout's own."""
+        n_rows = len(self.first)
+        if self._shared:
+            return full_layout(values.reshape(n_rows, n_columns).T)
+        turned = sp.csr_array((values, self.indices, self.start), shape=(n_rows, n_columns)).tocsc()
+        return Layout(
+            turned.data,
+            turned.indices.astype(np.int32, copy=False),
+            turned.indptr.astype(np.int64),
+            turned.indptr[:-1].astype(np.int64),
+        )
+
+    @property
+    def _shared(self) -> bool:
+        return len(self.indices) != len(self.values)
+
+
+def full_layout(array: FloatArray) -> Layout:
+    """List every cell of a dense array; all rows share one run of indices."""
+    n, m = array.shape
+    values = np.ascontiguousarray(array).reshape(-1)
+    return Layout(
+        values,
+        np.arange(m, dtype=np.int32),
+        np.arange(n + 1, dtype=np.int64) * m,
+        np.zeros(n, dtype=np.int64),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Observations:
+    """Values and weights of one matrix.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Rows and columns.
+    layout : Layout
+        The listed cells.
+    zeros : bool
+        Whether a cell that is not listed is an observed zero; otherwise it is missing.
+    weights : array or None
+        Weight of each listed cell, for matrices without observed zeros; None means 1.
+    row_weights, column_weights : array or None
+        A cell's weight is the product of its own, its row's and its column's.
+    """
+
+    shape: tuple[int, int]
+    layout: Layout
+    zeros: bool
+    weights: FloatArray | None = None
+    row_weights: FloatArray | None = None
+    column_weights: FloatArray | None = None
+
+    @property
+    def dtype(self) -> np.dtype[np.floating]:  # type: ignore[type-arg]
+        return self.layout.values.dtype
+
+    @property
+    def n_listed(self) -> int:
+        return len(self.layout.values)
+
+    @cached_property
+    def transposed(self) -> Observations:
+        """The same matrix with rows and columns exchanged."""
+        weights = self.weights
+        return Observations(
+            (self.shape[1], self.shape[0]),
+            self.layout.transposed(self.shape[1], self.layout.values),
+            self.zeros,
+            None if weights is None else self.layout.transposed(self.shape[1], weights).values,
+            self.column_weights,
+            self.row_weights,
+        )
+
+    def cell_weights(self, extra_rows: FloatArray | None = None) -> FloatArray | None:
+        """Return the whole weight of each listed cell, or None where all are 1.
+
+        ``extra_rows`` is a further weight for each row.
+        """
+        total = self.weights
+        for vector, index in (
+            (self.row_weights, self.layout.rows),
+            (self.column_weights, self.layout.columns),
+            (extra_rows, self.layout.rows),
+        ):
+            if vector is not None:
+                part = vector[index()]
+                total = part if total is None else total * part
+        return total
+
+    def shifted(self, exponent: int) -> Observations:
+        """Return the observations divided by 2**exponent, which is exact."""
+        if exponent == 0:
+            return self
+        values = np.ldexp(self.layout.values, -exponent)
+        return replace(self, layout=self.layout._replace(values=values))
+
+    def weighted(
+        self, rows: FloatArray | None = None, columns: FloatArray | None = None
+    ) -> Observations:
+        """Return the observations with further weights for rows and columns."""
+        return replace(
+            self,
+            row_weights=times(self.row_weights, rows),
+            column_weights=times(self.column_weights, columns),
+        )
+
+    def select(self, rows: IntArray) -> Observations:
+        """Return the observations of some rows, in the given order."""
+        start, first = self.layout.start, self.layout.first
+        lengths = start[rows + 1] - start[rows]
+        new_start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        within = np.arange(new_start[-1]) - np.repeat(new_start[:-1], lengths)
+        cells = np.repeat(start[rows], lengths) + within
+        if self.layout._shared:
+            indices, new_first = self.layout.indices, np.zeros(len(rows), dtype=np.int64)
+        else:
+            indices = self.layout.indices[np.repeat(first[rows], lengths) + within]
+            new_first = new_start[:-1]
+        return Observations(
+            (len(rows), self.shape[1]),
+            Layout(self.layout.values[cells], indices, new_start, new_first),
+            self.zeros,
+            None if self.weights is None else self.weights[cells],
+            None if self.row_weights is None else self.row_weights[rows],
+            self.column_weights,
+        )
+
+
+def times(a: FloatArray | None, b: FloatArray | None) -> FloatArray | None:
+    """Multiply two weights, either of which may be None for 1."""
+    if a is None or b is None:
+        return b if a is None else a
+    return np.asarray(a * b)
+
+
+def extended(observations: Observations, rows: FloatArray, weight: float) -> Observations:
+    """Return the observations with further rows, all of whose cells are observed with one weight."""
+    layout, extra = observations.layout, full_layout(np.asarray(rows, observations.dtype))
+    n, p = len(layout.first), len(rows)
+    if layout._shared:
+        indices, first = layout.indices, np.zeros(n + p, dtype=np.int64)
+    else:
+        indices = np.concatenate([layout.indices, np.tile(extra.indices, p)]).astype(np.int32)
+        first = np.concatenate([layout.first, len(layout.indices) + extra.start[:-1]])
+    joined = Layout(
+        np.concatenate([layout.values, extra.values]),
+        indices,
+        np.concatenate([layout.start, layout.start[-1] + extra.start[1:]]),
+        first,
+    )
+    ones = np.ones(n) if observations.row_weights is None else observations.row_weights
+    weights = observations.weights
+    return Observations(
+        (n + p, observations.shape[1]),
+        joined,
+        observations.zeros,
+        None if weights is None else np.concatenate([weights, np.ones(rows.size, weights.dtype)]),
+        np.concatenate([ones, np.full(p, weight)]),
+        observations.column_weights,
+    )

@@ -1,0 +1,111 @@
+"""Priors on factors: what is added to the objective for every entry v of a factor.
+
+A prior is up·v + ½ square·v² − barrier·log v with coefficients ≥ 0, either one number for the whole factor or a matrix of its shape.
+
+>>> from cofactor.priors import Gamma, L1
+>>> L1(0.5).value(np.array([[1.0, 3.0]]))
+2.0
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from cofactor.typing import FloatArray
+
+
+@dataclass(frozen=True)
+class Penalty:
+    """The coefficients of one prior."""
+
+    up: float | FloatArray = 0.0
+    square: float | FloatArray = 0.0
+    barrier: float | FloatArray = 0.0
+
+    def value(self, V: FloatArray, weights: FloatArray | None = None) -> float:
+        """Return the penalty of factor V; ``weights`` count its rows."""
+        V = np.asarray(V, np.float64)
+        cells = self.up * V + 0.5 * self.square * V * V
+        if np.any(np.asarray(self.barrier) > 0):
+            cells = cells - np.where(np.asarray(self.barrier) > 0, self.barrier * np.log(V), 0.0)
+        return float(np.sum(cells if weights is None else cells * weights[:, None]))
+
+    def scaled(self, factor: float, total: float) -> Penalty:
+        """Return the prior of v/factor as part of an objective divided by ``total``."""
+        return Penalty(self.up * factor / total, self.square * factor**2 / total, self.barrier / total)
+
+
+@runtime_checkable
+class Prior(Protocol):
+    """Anything with a ``penalty``."""
+
+    @property
+    def penalty(self) -> Penalty: ...
+
+
+class _Prior:
+    @property
+    def penalty(self) -> Penalty:
+        raise NotImplementedError
+
+    def value(self, V: FloatArray) -> float:
+        """Return the prior's part of the objective at factor V."""
+        return self.penalty.value(V)
+
+
+def _check(prior: object, name: str, value: float | FloatArray, low: float = 0.0) -> None:
+    array = np.asarray(value, dtype=float)
+    if not (np.all(np.isfinite(array)) and np.all(array >= low)):
+        raise ValueError(
+            f"{name}={value!r} of the {type(prior).__name__} prior must be finite and at least {low:g}."
+        )
+
+
+@dataclass(frozen=True)
+class L1(_Prior):
+    """``weight·v``: favours few large entries (an exponential prior)."""
+
+    weight: float
+
+    def __post_init__(self) -> None:
+        _check(self, "weight", self.weight)
+
+    @property
+    def penalty(self) -> Penalty:
+        return Penalty(up=self.weight)
+
+
+@dataclass(frozen=True)
+class L2(_Prior):
+    """``weight/2·v²``: favours many small entries (a half-normal prior)."""
+
+    weight: float
+
+    def __post_init__(self) -> None:
+        _check(self, "weight", self.weight)
+
+    @property
+    def penalty(self) -> Penalty:
+        return Penalty(square=self.weight)
+
+
+@dataclass(frozen=True)
+class Gamma(_Prior):
+    """``rate·v − (shape − 1)·log v``: a Gamma prior with shape ≥ 1, pseudo-counts for Poisson noise.
+
+    Shape and rate may be matrices of the factor's shape.
+    """
+
+    shape: float | FloatArray
+    rate: float | FloatArray
+
+    def __post_init__(self) -> None:
+        _check(self, "shape", self.shape, 1.0)
+        _check(self, "rate", self.rate)
+
+    @property
+    def penalty(self) -> Penalty:
+        return Penalty(up=self.rate, barrier=np.asarray(self.shape, dtype=float) - 1.0)

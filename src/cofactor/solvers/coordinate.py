@@ -1,0 +1,98 @@
+"""Coordinate descent by rows, with extrapolation between iterations and a guard on the objective."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cofactor.objective import Factors, Objective, Value
+from cofactor.problems import RowProblem
+from cofactor.solvers.base import State
+from cofactor.threads import Threads
+from cofactor.typing import FloatArray
+
+
+@dataclass(frozen=True)
+class Momentum:
+    """How far to extrapolate, how far at most, and from where."""
+
+    previous: Factors
+    length: float = 0.5
+    cap: float = 1.0
+
+
+@dataclass(frozen=True)
+class CoordinateDescent:
+    """Safe coordinate steps on every row of every free factor.
+
+    An iteration sweeps from factors extrapolated along their last move.  If that did not lower the objective, it is
+    undone and a plain sweep, which cannot raise it, is made instead; so the recorded objective never rises.
+
+    Parameters
+    ----------
+    sweeps : int or None
+        Sweeps over a row's topics; None takes two where logarithms are involved and one elsewhere.
+    rounds : int
+        How often the active topics of a row are found anew.
+    tolerance : float
+        Rows this close to optimal are left alone.
+    """
+
+    sweeps: int | None = None
+    rounds: int = 1
+    tolerance: float = 0.0
+
+    def start(self, objective: Objective, factors: Factors, threads: Threads) -> State:
+        return State(factors, objective.value(factors, threads), memory=Momentum(factors))
+
+    def step(self, objective: Objective, state: State, threads: Threads) -> State:
+        if len(objective.free) == 1:  # rows are independent and convex: nothing to extrapolate
+            return self._plain(objective, state, threads)
+        momentum: Momentum = state.memory
+        start = _extrapolate(state.factors, momentum.previous, momentum.length)
+        factors, value, optimal = self._sweep(objective, start, threads)
+        if value.total <= state.value.total:
+            grown = Momentum(
+                state.factors, min(momentum.cap, 1.05 * momentum.length), min(1.0, 1.01 * momentum.cap)
+            )
+            return State(factors, value, optimal, grown)
+        shorter = Momentum(
+            state.factors, momentum.length / 1.5, max(momentum.length, 0.1)
+        )
+        return self._plain(objective, state, threads, shorter)
+
+    def _plain(
+        self, objective: Objective, state: State, threads: Threads, memory: Momentum | None = None
+    ) -> State:
+        factors, value, optimal = self._sweep(objective, state.factors.copy(), threads)
+        if not value.total <= state.value.total:  # rounding: what was reached is as good as it gets
+            return State(state.factors, state.value, optimal, memory)
+        return State(factors, value, optimal, memory)
+
+    def _sweep(
+        self, objective: Objective, factors: Factors, threads: Threads
+    ) -> tuple[Factors, Value, bool]:
+        problem, unfinished = None, 0
+        for name in objective.free:
+            problem = objective.problem(name, factors, threads)
+            unfinished += problem.descend(
+                factors.get(name), threads,
+                rounds=self.rounds, sweeps=self._sweeps(problem), tolerance=self.tolerance,
+            )  # fmt: skip
+        reuse = problem if objective.free[-1] == "samples" else None
+        return factors, objective.value(factors, threads, reuse), unfinished == 0
+
+    def _sweeps(self, problem: RowProblem) -> int:
+        if self.sweeps is not None:
+            return self.sweeps
+        return 1 if problem.quadratic else 2
+
+
+def _extrapolate(factors: Factors, previous: Factors, length: float) -> Factors:
+    def move(V: FloatArray | None, old: FloatArray | None) -> FloatArray | None:
+        if V is None or old is None:
+            return None
+        return np.asarray(np.maximum(V + V.dtype.type(length) * (V - old), 0))
+
+    return Factors(*map(move, factors.each(), previous.each()))  # type: ignore[arg-type]

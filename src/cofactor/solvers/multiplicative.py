@@ -1,0 +1,63 @@
+"""Multiplicative updates: the one monotone rule, and the paper's literal ratios."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cofactor.kernels import EPSILON
+from cofactor.objective import Factors, Objective
+from cofactor.solvers.base import State
+from cofactor.threads import Threads
+from cofactor.typing import FactorName
+
+
+@dataclass(frozen=True)
+class MultiplicativeUpdates:
+    """Minimise the separable majoriser of each factor in turn; the objective never rises.
+
+    Parameters
+    ----------
+    rounds : int
+        Updates of a factor before the next one's turn; more than one is of use for inference.
+    tolerance : float
+        A row whose update moved it by no more than this share of its largest entry is left alone.
+    """
+
+    rounds: int = 1
+    tolerance: float = 0.0
+    epsilon: float = EPSILON
+
+    def start(self, objective: Objective, factors: Factors, threads: Threads) -> State:
+        return State(factors, objective.value(factors, threads))
+
+    def step(self, objective: Objective, state: State, threads: Threads) -> State:
+        factors, problem, unfinished = state.factors.copy(), None, 0
+        for name in objective.free:
+            problem = objective.problem(name, factors, threads)
+            unfinished += problem.multiply(
+                factors.get(name), threads, rounds=self.rounds, tolerance=self.tolerance,
+                epsilon=self.epsilon, ridge=self._ridge(objective, name),
+            )  # fmt: skip
+        reuse = problem if objective.free[-1] == "samples" else None
+        return State(factors, objective.value(factors, threads, reuse), unfinished == 0)
+
+    def _ridge(self, objective: Objective, name: FactorName) -> float:
+        return 0.0
+
+
+@dataclass(frozen=True)
+class PaperUpdates(MultiplicativeUpdates):
+    """The paper's Algorithms 1 to 3 (and Lee et al. for two Frobenius terms), epsilon included.
+
+    The paper cancels factors that all parts of a ratio share (the 2 of a Frobenius term, the λ of a lone target term)
+    before epsilon is added to the divisor; ``_ridge`` puts them back.
+    """
+
+    epsilon: float = 1e-10
+
+    def _ridge(self, objective: Objective, name: FactorName) -> float:
+        terms = [term for term in objective.terms if name in ("samples", term.columns)]
+        unit = 2.0 if all(term.divergence.square for term in terms) else 1.0
+        if len(terms) == 1:
+            unit *= terms[0].weight
+        return self.epsilon * unit

@@ -1,0 +1,1 @@
+"""Text in, topics and predictions out."""

@@ -1,0 +1,206 @@
+"""A real corpus that every installation has: the docstrings of numpy, scipy and scikit-learn.
+
+One document is the docstring of one public function, class or method; its label is the subpackage
+that offers it. Guessing a subpackage should take reading, so what names it outright is removed:
+dotted paths of the three packages and their names (``scipy.stats.norm``, ``np.array``, "SciPy"),
+example code, which imports them, and paragraphs that a subpackage stamps on all its docstrings.
+Plain words stay, also where they name a subpackage: "signal" is a fair hint, ``scipy.signal`` not.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+# Listed, not discovered: a walk over all submodules would import deprecated shims and test helpers.
+# Left out are namespaces with few documents, without a subject of their own (`sklearn.utils`) or
+# with the subject of another one (`scipy.cluster`).
+SUBPACKAGES = {
+    "numpy.ma": ("numpy.ma",),
+    "numpy.polynomial": tuple(
+        f"numpy.polynomial.{basis}"
+        for basis in ("chebyshev", "hermite", "hermite_e", "laguerre", "legendre", "polynomial")
+    ),
+    "numpy.random": ("numpy.random",),
+    "numpy.strings": ("numpy.strings", "numpy.char"),
+    "scipy.interpolate": ("scipy.interpolate",),
+    "scipy.linalg": ("scipy.linalg",),
+    "scipy.ndimage": ("scipy.ndimage",),
+    "scipy.optimize": ("scipy.optimize",),
+    "scipy.signal": ("scipy.signal", "scipy.signal.windows"),
+    "scipy.sparse": ("scipy.sparse", "scipy.sparse.csgraph", "scipy.sparse.linalg"),
+    "scipy.spatial": ("scipy.spatial", "scipy.spatial.distance", "scipy.spatial.transform"),
+    "scipy.special": ("scipy.special",),
+    "scipy.stats": ("scipy.stats", "scipy.stats.mstats", "scipy.stats.qmc", "scipy.stats.sampling"),
+    "sklearn.cluster": ("sklearn.cluster",),
+    "sklearn.decomposition": ("sklearn.decomposition",),
+    "sklearn.ensemble": ("sklearn.ensemble",),
+    "sklearn.linear_model": ("sklearn.linear_model",),
+    "sklearn.metrics": ("sklearn.metrics",),
+    "sklearn.model_selection": ("sklearn.model_selection",),
+    "sklearn.preprocessing": ("sklearn.preprocessing",),
+}
+"""Each class of the corpus, and the public modules whose documents it holds."""
+
+BACKGROUND = {"": ("numpy",)}
+"""No class: here only so that what the classes take over from it is not mistaken for their own."""
+
+SHORTEST_DOCUMENT = 20
+"""In words: what is shorter says nothing about its subject."""
+
+MOST_REPEATS = 10
+"""A paragraph found in more documents than this is boilerplate."""
+
+_NOISE = [
+    re.compile(pattern, re.MULTILINE | re.IGNORECASE)
+    for pattern in (
+        r"^ *>>>.*(?:\n(?! *$).*)*",  # an example up to the next blank line: code and its output
+        r"\*\*Array API Standard Support\*\*[\s\S]*?(?=See :ref:`dev-arrayapi`|\Z)",
+        r"https?://\S+",
+        r"``\{'[^{}]*'\}``",  # a set that scipy printed into a docstring: its order is random
+        r":\w+:(?=`)|^ *\.\. \w+::.*|\\[a-z]+",  # reST roles and directives, TeX commands
+        r"\b(?:numpy|np|scipy|sp|sklearn|scikit-learn)\b(?:\.\w+)*",
+    )
+]
+
+
+class Document(NamedTuple):
+    """One docstring: where it was found, its class and its text."""
+
+    name: str
+    label: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Documents with their labels, in a fixed order.
+
+    Attributes
+    ----------
+    names : list of str
+        Where each document was found, e.g. ``"scipy.stats.norm"``.
+    texts : list of str
+        The documents.
+    labels : list of str
+        The class of each document.
+    """
+
+    names: list[str]
+    texts: list[str]
+    labels: list[str]
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+
+def docstring_corpus() -> Corpus:
+    """Collect the docstrings of numpy, scipy and scikit-learn as they are installed.
+
+    Returns
+    -------
+    Corpus
+        Sorted by qualified name. A text that occurs twice in one class is there once; one that
+        occurs in several, or in `numpy` itself, belongs to none of them and is left out.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # touching a deprecated name is no news to the caller
+        found = sorted(_docstrings())
+    kept = _unambiguous(_without_boilerplate(found))
+    return Corpus(
+        names=[document.name for document in kept],
+        texts=[document.text for document in kept],
+        labels=[document.label for document in kept],
+    )
+
+
+def _docstrings() -> Iterator[Document]:
+    for label, modules in (SUBPACKAGES | BACKGROUND).items():
+        for module in modules:
+            for name, thing in _public_callables(module):
+                docstring = _attribute(thing, "__doc__")
+                if isinstance(docstring, str):
+                    yield Document(name, label, _without_noise(inspect.cleandoc(docstring)))
+
+
+def _public_callables(module_name: str) -> Iterator[tuple[str, Any]]:
+    """Yield what a module offers, and the methods of its classes, under their public names."""
+    module = _import(module_name)
+    for name in getattr(module, "__all__", ()):
+        thing = _attribute(module, name)
+        if callable(thing):
+            yield f"{module_name}.{name}", thing
+        if inspect.isclass(thing):
+            for method in _public_methods(thing):
+                yield f"{module_name}.{name}.{method}", _attribute(thing, method)
+
+
+def _import(name: str) -> Any:
+    """Import a module, or return None: an optional one may fail in whatever way it likes."""
+    try:
+        return importlib.import_module(name)
+    except Exception:
+        return None
+
+
+def _attribute(owner: Any, name: str) -> Any:
+    """Get an attribute, or None: experimental and removed names raise all kinds of errors."""
+    try:
+        return getattr(owner, name)
+    except Exception:
+        return None
+
+
+def _public_methods(cls: type) -> set[str]:
+    """Name the methods that the class's own subpackage defines, not those of `str` or `ndarray`."""
+    home = _subpackage(cls)
+    return {
+        name
+        for base in cls.__mro__
+        if _subpackage(base) == home
+        for name in vars(base)
+        if not name.startswith("_") and callable(_attribute(cls, name))
+    }
+
+
+def _subpackage(cls: type) -> list[str]:
+    return cls.__module__.split(".")[:2]
+
+
+def _without_noise(text: str) -> str:
+    for pattern in _NOISE:
+        text = pattern.sub("", text)
+    return text
+
+
+def _without_boilerplate(documents: Iterable[Document]) -> list[Document]:
+    """Drop the paragraphs that many documents repeat word for word."""
+    split = [(document, re.split(r"\n\s*\n", document.text)) for document in documents]
+    repeats = Counter(part for parts in {tuple(parts) for _, parts in split} for part in set(parts))
+    return [
+        document._replace(text="\n\n".join(part for part in parts if repeats[part] <= MOST_REPEATS))
+        for document, parts in split
+    ]
+
+
+def _unambiguous(documents: Iterable[Document]) -> list[Document]:
+    """Keep the texts that are long enough and found in one class only, each once."""
+    firsts: dict[str, Document] = {}
+    ambiguous = set()
+    for document in documents:
+        first = firsts.setdefault(document.text, document)
+        if first.label != document.label:
+            ambiguous.add(document.text)
+    return [
+        document
+        for text, document in firsts.items()
+        if text not in ambiguous
+        and document.label in SUBPACKAGES
+        and len(text.split()) >= SHORTEST_DOCUMENT
+    ]
