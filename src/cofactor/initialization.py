@@ -82,6 +82,12 @@ def _positive(V: FloatArray) -> FloatArray:
     return np.maximum(V, SMALL * mean if mean > 0 else SMALL)
 
 
+def _positive_rows(S: FloatArray, share: float = SMALL) -> FloatArray:
+    """Lift zeros to a small share of their row's mean; rows do not know of each other."""
+    mean = S.mean(axis=1, keepdims=True)
+    return np.maximum(S, np.where(mean > 0, share * mean, SMALL).astype(S.dtype))
+
+
 def _profiles(
     data: _Data, rank: int, random: np.random.RandomState, kind: str
 ) -> FloatArray:
@@ -115,7 +121,7 @@ def _settle(objective: Objective, factors: Factors, threads: Threads) -> FloatAr
     problem = restricted.problem("samples", factors, threads)
     S = factors.samples.copy()
     problem.multiply(S, threads, rounds=1, tolerance=0.0, epsilon=solver.epsilon, ridge=0.0)
-    return np.maximum(S, S.dtype.type(1e-6) * max(float(S.max(initial=0.0)), 1e-3))
+    return _positive_rows(S, 1e-6)
 
 
 def even_representation(row_sums: FloatArray, A: FloatArray) -> FloatArray:
@@ -130,7 +136,7 @@ def plain_start(
     """``random`` or ``nndsvd`` topics, even samples, random targets."""
     data = _data_of(objective, threads)
     A = _profiles(data, rank, random, kind)
-    S = _positive(even_representation(data.row_sums, A))
+    S = _positive_rows(even_representation(data.row_sums, A))
     B = None
     if len(objective.terms) > 1:
         targets = _Data(objective.terms[1].observations, data.counts, threads)
@@ -167,7 +173,7 @@ def class_start(
     shares, profiles = _class_profiles(X, classes)
     owners = _owners(shares, classes, data.counts, rank)
     R, A = _split(X, norms / scale, shares, profiles, owners, random)
-    S = _positive(R * data.row_sums[:, None])
+    S = _positive_rows(R * data.row_sums[:, None])
     mass = max(float(np.average(data.row_sums, weights=data.counts)), 1e-12)
     ownership = _ownership(owners, shares, classes, data.counts)
     B = (ownership + 0.05 * ownership.mean(axis=0) + 1e-6).T / mass

@@ -24,6 +24,8 @@ EPSILON = 1e-12
 
 WIDTH = 8  # scratch rows are padded to whole unrolled vectors
 BATCH = 64  # rows per transposed batch of the quadratic kernel
+CANCELLED = 1e-3  # a fitted value that falls below this share of itself is computed anew
+REMNANT = 1e-12  # of the largest entry of its row
 ROOM = 1 << 22  # doubles of gathered factor columns at most: long rows are swept in groups of topics
 
 
@@ -113,20 +115,22 @@ def _positive_root(curvature, b, c):
 
 
 @inlined
-def _safe_step(v, g, pull, h, c):
+def _safe_step(v, push, pull, h, c):
     """Return the monotone step for one coordinate (DESIGN: v' = v + u(t − 1)).
 
-    g is the gradient, ``pull`` = Σ log·f/p and h = Σ log·f²/p² describe the logarithms, c is the quadratic curvature.
+    ``push`` − ``pull`` is the gradient, where ``pull`` = Σ log·f/p and h = Σ log·f²/p² describe the logarithms; c is the quadratic curvature.
     """
-    if g <= 0.0:
+    if push <= pull:
         if h <= 0.0 or pull <= 0.0:
-            return -g / c if c > 0.0 else 0.0
+            return (pull - push) / c if c > 0.0 else 0.0
         u = pull / h
+        b = push - c * u  # g + h·u − c·u without the cancellation of pull, which may be huge
     elif h <= 0.0:
-        return max(-g / c, -v) if c > 0.0 else -v
+        return max((pull - push) / c, -v) if c > 0.0 else -v
     else:
         u = v
-    return u * (_positive_root(c * u, g + (h - c) * u, h * u) - 1.0)
+        b = (push - pull) + (h - c) * u
+    return u * (_positive_root(c * u, b, h * u) - 1.0)
 
 
 @inlined
@@ -174,9 +178,28 @@ def longest_row(entries):
 
 
 @inlined
-def _sweep(v, k, f, x, b, p, q, spare, stride, g, c, barrier, square):
-    """Minimise safely over coordinate k of v; fitted values p and their inverses q follow. Returns the step."""
-    old = v[k]
+def _move(p, q, f, step, stride):
+    """Change the fitted values by step·f; return how many lost their leading digits to cancellation."""
+    lost = 0
+    for e in range(stride):
+        t = max(p[e] + step * f[e], EPSILON)
+        lost += t < CANCELLED * p[e]
+        p[e] = t
+        q[e] = 1.0 / t
+    return lost
+
+
+@inlined
+def _zero_is_best(old, f, x, p, stride, slope):
+    """Whether the gradient at v = 0, slope − Σ x·f/p there, is nonnegative."""
+    for e in range(stride):
+        slope -= x[e] * f[e] / max(p[e] - old * f[e], EPSILON)
+    return slope >= 0.0
+
+
+@inlined
+def _coordinate(old, f, x, b, p, q, stride, push, c, barrier, square):
+    """Return a safe step for one coordinate, whose linear and shared quadratic gradient is ``push``."""
     pull = 0.0
     h = 0.0
     for e in range(stride):
@@ -185,46 +208,21 @@ def _sweep(v, k, f, x, b, p, q, spare, stride, g, c, barrier, square):
         pull += u
         h += u * t
     if square:
-        push = 0.0
-        bend = 0.0
         for e in range(stride):
             t = b[e] * f[e]
             push += t * p[e]
-            bend += t * f[e]
-        g += push
-        c += bend
-    g -= pull
+            c += t * f[e]
     if barrier > 0.0:
-        g -= barrier / old
         pull += barrier / old
         h += barrier / (old * old)
-    if g > 0.0:
+    if push > pull:
         if old <= 0.0:
             return 0.0
-        if barrier == 0.0 and g >= (h + c) * old:  # Newton would leave the orthant: is zero the minimiser?
-            at_zero = 0.0
-            for e in range(stride):
-                t = 1.0 / max(p[e] - old * f[e], EPSILON)
-                spare[e] = t
-                at_zero += x[e] * f[e] * t
-            if g + pull - c * old - at_zero >= 0.0:
-                v[k] = 0.0
-                for e in range(stride):
-                    p[e] = max(p[e] - old * f[e], EPSILON)
-                    q[e] = spare[e]
+        # Newton would leave the orthant: is zero the minimiser?
+        if barrier == 0.0 and push - pull >= (h + c) * old:
+            if _zero_is_best(old, f, x, p, stride, push - c * old):
                 return -old
-    step = _safe_step(old, g, pull, h, c)
-    new = old + step
-    if new < 0.0:
-        step = -old
-        new = 0.0
-    if step != 0.0:
-        v[k] = new
-        for e in range(stride):
-            t = max(p[e] + step * f[e], EPSILON)
-            p[e] = t
-            q[e] = 1.0 / t
-    return step
+    return max(_safe_step(old, push, pull, h, c), -old)
 
 
 @inlined
@@ -256,6 +254,35 @@ def _gradient(v, F, indices, stride, x, b, p, q, linear, gram, barrier, bent, pu
 
 
 @kernel
+def _activate(v, gradient, active):
+    """List the topics to sweep.  Others are at zero, or at a remnant of rounding that is taken for zero:
+
+    a topic must not be swept or passed over by the luck of its last bit.
+    """
+    largest = 0.0
+    for k in range(active.size):
+        largest = max(largest, v[k])
+    count = 0
+    for k in range(active.size):
+        if gradient[k] < 0.0 or v[k] > REMNANT * largest:
+            active[count] = k
+            count += 1
+        else:
+            v[k] = 0.0
+    return count
+
+
+@kernel
+def _refresh(v, indices, F, p, q):
+    """Compute the fitted values of a row anew."""
+    for e in range(indices.size):
+        p[e] = EPSILON
+    dots(v, indices, F, p)
+    for e in range(indices.size):
+        q[e] = 1.0 / p[e]
+
+
+@kernel
 def _plan(active, done, n_active, limit, groups, places):
     """Choose the next topics to sweep together, in groups of four columns; return their end and the groups."""
     n_groups, last, stop = 0, -1, done
@@ -281,7 +308,7 @@ def descend_rows(V, entries, F, forms, rounds, sweeps, tolerance):
     n, r = V.shape
     wide = F.shape[1]
     room = longest_row(entries)
-    x, b, p, q, spare = np.zeros(room), np.zeros(room), np.empty(room), np.empty(room), np.empty(room)
+    x, b, p, q = np.zeros(room), np.zeros(room), np.empty(room), np.empty(room)
     limit = max(1, min(wide // 4, ROOM // max(4 * room, 1)))
     columns = np.empty(4 * limit * room)
     v, pull, push = np.zeros(wide), np.zeros(wide), np.zeros(wide)
@@ -307,11 +334,7 @@ def descend_rows(V, entries, F, forms, rounds, sweeps, tolerance):
             if worst <= tolerance:
                 finished = True
                 break
-            n_active = 0
-            for k in range(r):
-                if v[k] > 0.0 or pull[k] < 0.0:
-                    active[n_active] = k
-                    n_active += 1
+            n_active = _activate(v, pull, active)
             for e in range(stride):
                 q[e] = 1.0 / p[e]
             done = 0
@@ -322,11 +345,16 @@ def descend_rows(V, entries, F, forms, rounds, sweeps, tolerance):
                     for a in range(done, stop):
                         k = active[a]
                         f = columns[places[a] * stride : (places[a] + 1) * stride]
-                        step = _sweep(
-                            v, k, f, x, b, p, q, spare, stride,
+                        step = _coordinate(
+                            v[k], f, x, b, p, q, stride,
                             linear[k] + bent[k], gram[k, k], barrier[k], square,
                         )  # fmt: skip
-                        if bends and step != 0.0:
+                        if step == 0.0:
+                            continue
+                        v[k] += step
+                        if _move(p, q, f, step, stride) > 0:
+                            _refresh(v, indices, F, p, q)
+                        if bends:
                             for l in range(r):
                                 bent[l] += step * gram[k, l]
                 done = stop

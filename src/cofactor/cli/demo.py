@@ -83,6 +83,7 @@ def _show(result: Demonstration, console: Console) -> None:
     if result.accuracy:
         console.print(f"\nRight guesses among the other {result.unlabelled:,}", style="bold")
         console.print(_accuracy_table(result.accuracy))
+        console.print("The others learn from the same labels, tuned to these texts.", style="dim")
     else:
         console.print("\nEvery document is labelled: none is left to test predictions on.")
     console.print(_closing(result))
@@ -124,6 +125,8 @@ def _legend() -> str:
 
 def _accuracy_table(accuracy: dict[str, float]) -> Table:
     table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(justify="right")
+    table.add_column()
     best = max(accuracy.values())
     for name, value in accuracy.items():
         table.add_row(f"{value:.1%}", name, style="bold" if value == best else "")
@@ -132,9 +135,8 @@ def _accuracy_table(accuracy: dict[str, float]) -> Table:
 
 def _closing(result: Demonstration) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in result.versions.items())
-    reason = f" ({result.stop_reason})" if result.stop_reason else ""
     return (
         f"\nMade by {versions} from tf-idf weights of {result.words:,} words, with seed "
-        f"{result.seed} and {result.iterations} iterations{reason}.\n"
-        "Next, try fewer labels and more topics: cofactor demo --labels 0.02 -k 40"
+        f"{result.seed}. {result.stop_reason or f'The fit took {result.iterations} iterations.'}\n"
+        "Next, try fewer labels: cofactor demo --labels 0.02"
     )

@@ -9,6 +9,8 @@ from cofactor.estimators.supervised import Supervised
 from cofactor.initialization import Classes
 from cofactor.targets import encode_classes, labelled_mask
 
+TINY = 1e-12  # no label is impossible or certain
+
 
 class SSNMFClassifier(ClassifierMixin, Supervised):
     """Semi-supervised nonnegative matrix factorization: topics that explain the data and predict classes.
@@ -110,7 +112,7 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         """
         scores = np.asarray(self._scores(X, data_weights), dtype=np.float64)
         if self._coding.kind == "multilabel":
-            return np.clip(scores, 0.0, 1.0)
+            return np.clip(scores, TINY, 1.0 - TINY)
         total = scores.sum(axis=1, keepdims=True)
         even = np.full(scores.shape, 1.0 / scores.shape[1])
         return np.divide(scores, total, out=even, where=total > 0)
@@ -120,7 +122,8 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
 
         Parameters are those of ``predict_proba``.
         """
-        return self._coding.decode(self.predict_proba(X, data_weights=data_weights))
+        probabilities = self.predict_proba(X, data_weights=data_weights)
+        return self._coding.decode(probabilities)
 
     def score(self, X, y, sample_weight=None):
         """Return the accuracy on the labelled samples of ``y``; unknown cells of a multi-label row are not counted."""

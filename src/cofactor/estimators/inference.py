@@ -14,8 +14,8 @@ from cofactor.solvers import CoordinateDescent, MultiplicativeUpdates
 from cofactor.threads import Threads
 
 # Rows stop one by one at these tolerances, so a row's result does not depend on its batch.
-EXACT = CoordinateDescent(rounds=100, sweeps=5, tolerance=1e-7)
-EXACT_WITHOUT_DESCENT = MultiplicativeUpdates(rounds=1000, tolerance=1e-7)
+EXACT = CoordinateDescent(rounds=100, sweeps=5, tolerance=1e-10)
+EXACT_WITHOUT_DESCENT = MultiplicativeUpdates(rounds=3000, tolerance=1e-10)
 
 
 def solve_rows(objective: Objective, factors: Factors, threads: Threads) -> Factors:

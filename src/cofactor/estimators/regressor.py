@@ -115,7 +115,8 @@ class SSNMFRegressor(RegressorMixin, Supervised):
         -------
         ndarray of shape (n_samples,) or (n_samples, n_targets)
         """
-        return self._coding.decode(self._scores(X, data_weights))
+        scores = self._scores(X, data_weights)
+        return self._coding.decode(scores)
 
     def score(self, X, y, sample_weight=None):
         """Return the mean R² of the targets over their known values."""
