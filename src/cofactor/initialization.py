@@ -43,11 +43,22 @@ class Classes:
 
 
 @dataclass(frozen=True)
-class Start:
-    """Factors to start from and, after a class-wise start, the target row that each topic stands for."""
+class Guess:
+    """What the labels suggest for every sample, labelled or not.
 
-    factors: Factors
-    ownership: FloatArray | None = None
+    Parameters
+    ----------
+    shares : array (n, c)
+        Each sample's share in the classes; those of labelled samples are given.
+    profiles : array (m, c)
+        Distribution of the features in each class.
+    targets : array (n, k)
+        The target row that a sample's shares stand for.
+    """
+
+    shares: FloatArray
+    profiles: FloatArray
+    targets: FloatArray
 
 
 @dataclass(frozen=True)
@@ -132,9 +143,9 @@ def even_representation(row_sums: FloatArray, A: FloatArray) -> FloatArray:
 
 def plain_start(
     objective: Objective, rank: int, random: np.random.RandomState, kind: str, threads: Threads
-) -> Start:
+) -> Factors:
     """``random`` or ``nndsvd`` topics, even samples, random targets."""
-    data = _data_of(objective, threads)
+    data = _weighed(objective.terms[0].observations, objective.sample_weight, threads)
     A = _profiles(data, rank, random, kind)
     S = _positive_rows(even_representation(data.row_sums, A))
     B = None
@@ -142,7 +153,7 @@ def plain_start(
         targets = _Data(objective.terms[1].observations, data.counts, threads)
         mean = _positive(targets.column_means) / max(float(np.average(S.sum(1), weights=data.counts)), 1e-12)
         B = mean[:, None] * random.uniform(0.5, 1.5, size=(len(mean), rank))
-    return Start(_finish(objective, S, A, B, threads))
+    return _finish(objective, S, A, B, threads)
 
 
 def _finish(
@@ -153,31 +164,51 @@ def _finish(
     return Factors(_settle(objective, cast, threads), cast.features, cast.targets)
 
 
-def _data_of(objective: Objective, threads: Threads) -> _Data:
-    observations = objective.terms[0].observations
-    counts = objective.sample_weight
+def _weighed(observations: Observations, counts: FloatArray | None, threads: Threads) -> _Data:
     return _Data(observations, np.ones(observations.shape[0]) if counts is None else counts, threads)
 
 
 UNLABELLED_WEIGHT, SMOOTHING, CLASS_STEPS, TOPIC_STEPS = 0.1, 0.01, 12, 8
 
 
+def guess_classes(
+    observations: Observations, counts: FloatArray | None, classes: Classes, threads: Threads
+) -> Guess:
+    """Spread the labels over the unlabelled samples: naive Bayes with expectation maximisation."""
+    X, _ = _normal_size(_weighed(observations, counts, threads))
+    weight = X.counts * np.where(classes.labelled, 1.0, UNLABELLED_WEIGHT)
+    Q = np.where(classes.labelled[:, None], classes.shares, 0.0)
+    known = Q * X.counts[:, None]
+    profiles, prior = _normalised(X.transposed_times(known)), known.sum(axis=0) + 1
+    for _ in range(CLASS_STEPS if not classes.labelled.all() else 0):
+        evidence = X.times(np.log(profiles)) + np.log(prior / prior.sum())
+        Q = np.where(classes.labelled[:, None], classes.shares, softmax(evidence, axis=1))
+        weighted = Q * weight[:, None]
+        profiles, prior = _normalised(X.transposed_times(weighted)), weighted.sum(axis=0) + 1
+    return Guess(Q, profiles, Q @ classes.prototypes)
+
+
 def class_start(
-    objective: Objective, rank: int, classes: Classes, random: np.random.RandomState, threads: Threads
-) -> Start:
-    """One topic per class by naive Bayes with expectation maximisation, then split among the class's topics."""
-    data = _data_of(objective, threads)
+    objective: Objective, rank: int, guess: Guess, random: np.random.RandomState, threads: Threads
+) -> Factors:
+    """Divide the topics among the classes and each class among its topics."""
+    data = _weighed(objective.terms[0].observations, objective.sample_weight, threads)
+    X, norms = _normal_size(data)
+    owners = _owners(guess.shares.T @ data.counts, rank)
+    R, A = _split(X, norms, guess, owners, random)
+    S = _positive_rows(R * data.row_sums[:, None])
+    weights = R * data.counts[:, None]
+    owned = (weights.T @ guess.targets) / np.maximum(weights.sum(axis=0), 1e-12)[:, None]
+    mass = max(float(np.average(data.row_sums, weights=data.counts)), 1e-12)
+    B = (owned + 0.05 * owned.mean(axis=0) + 1e-6).T / mass
+    return _finish(objective, S, A, B, threads)
+
+
+def _normal_size(data: _Data) -> tuple[_Data, FloatArray]:
+    """Return the data scaled to rows of mean length one, and the rows' lengths."""
     norms = _row_norms(data.observations)
     scale = float(np.average(norms, weights=data.counts)) or 1.0
-    X = _Data(_divided(data.observations, scale), data.counts, threads)
-    shares, profiles = _class_profiles(X, classes)
-    owners = _owners(shares, classes, data.counts, rank)
-    R, A = _split(X, norms / scale, shares, profiles, owners, random)
-    S = _positive_rows(R * data.row_sums[:, None])
-    mass = max(float(np.average(data.row_sums, weights=data.counts)), 1e-12)
-    ownership = _ownership(owners, shares, classes, data.counts)
-    B = (ownership + 0.05 * ownership.mean(axis=0) + 1e-6).T / mass
-    return Start(_finish(objective, S, A, B, threads), ownership)
+    return replace(data, observations=_divided(data.observations, scale)), norms / scale
 
 
 def _row_norms(observations: Observations) -> FloatArray:
@@ -197,23 +228,8 @@ def _normalised(profiles: FloatArray) -> FloatArray:
     return smoothed / smoothed.sum(axis=0)
 
 
-def _class_profiles(X: _Data, classes: Classes) -> tuple[FloatArray, FloatArray]:
-    """Return responsibilities (n × c) and word distributions (m × c): semi-supervised naive Bayes."""
-    weight = X.counts * np.where(classes.labelled, 1.0, UNLABELLED_WEIGHT)
-    Q = np.where(classes.labelled[:, None], classes.shares, 0.0)
-    known = Q * X.counts[:, None]
-    profiles, prior = _normalised(X.transposed_times(known)), known.sum(axis=0) + 1
-    for _ in range(CLASS_STEPS if not classes.labelled.all() else 0):
-        evidence = X.times(np.log(profiles)) + np.log(prior / prior.sum())
-        Q = np.where(classes.labelled[:, None], classes.shares, softmax(evidence, axis=1))
-        weighted = Q * weight[:, None]
-        profiles, prior = _normalised(X.transposed_times(weighted)), weighted.sum(axis=0) + 1
-    return Q, profiles
-
-
-def _owners(shares: FloatArray, classes: Classes, counts: FloatArray, rank: int) -> list[IntArray]:
+def _owners(size: FloatArray, rank: int) -> list[IntArray]:
     """Return for each topic the classes that own it: at least one each, spare topics to the largest classes."""
-    size = shares.T @ counts
     n_classes = len(size)
     order = np.argsort(-size, kind="stable")
     if rank >= n_classes:
@@ -227,16 +243,15 @@ def _owners(shares: FloatArray, classes: Classes, counts: FloatArray, rank: int)
 
 
 def _split(
-    X: _Data, norms: FloatArray, shares: FloatArray, profiles: FloatArray,
-    owners: list[IntArray], random: np.random.RandomState,
-) -> tuple[FloatArray, FloatArray]:  # fmt: skip
+    X: _Data, norms: FloatArray, guess: Guess, owners: list[IntArray], random: np.random.RandomState
+) -> tuple[FloatArray, FloatArray]:
     """Divide each class among its topics; return responsibilities (n × r) and topics (m × r)."""
     n, m = X.observations.shape
     R, A = np.zeros((n, len(owners))), np.zeros((m, len(owners)))
     for group in sorted({tuple(owner.tolist()) for owner in owners}):
         topics = np.array([t for t, owner in enumerate(owners) if tuple(owner.tolist()) == group])
-        share = shares[:, list(group)].sum(axis=1)
-        mean = profiles[:, list(group)].mean(axis=1)
+        share = guess.shares[:, list(group)].sum(axis=1)
+        mean = guess.profiles[:, list(group)].mean(axis=1)
         noise = random.standard_normal((m, len(topics)))
         centres = _spread_seeds(X, norms, share, mean, noise)
         for _ in range(TOPIC_STEPS if len(topics) > 1 else 0):
@@ -277,13 +292,3 @@ def _row(observations: Observations, i: int) -> FloatArray:
     out = np.zeros(observations.shape[1])
     out[part.layout.columns()] = part.layout.values
     return out
-
-
-def _ownership(
-    owners: list[IntArray], shares: FloatArray, classes: Classes, counts: FloatArray
-) -> FloatArray:
-    """Return the target row (r × k) that each topic stands for."""
-    size = shares.T @ counts + 1e-12
-    rows = [np.average(classes.prototypes[o], axis=0, weights=size[o]) for o in owners]
-    return np.array(rows)
-

@@ -19,6 +19,7 @@ from sklearn.utils.multiclass import type_of_target
 
 Array = NDArray[Any]
 Mask = NDArray[np.bool_]
+NEGLIGIBLE = 1e-4  # shares this small are guessed to be zero, which keeps the targets sparse
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,6 +155,32 @@ def encode_values(
     with np.errstate(over="ignore"):  # _cast reports it
         values = np.where(known, np.maximum(table - coding.offset, 0.0), 0.0)
     return _targets(values, weights, dtype), coding
+
+
+def complete(targets: Targets, guesses: Array, confidence: float) -> Targets:
+    """Give the unlabelled samples guessed target rows, weighted by a share of the mean known weight.
+
+    These are the uncertain labels that the weights L are for; known rows stay as they are.
+    """
+    known = targets.labelled
+    if known.all():
+        return targets
+    L = targets.cell_weights if targets.cell_weights is not None else targets.row_weights
+    L = np.ones(len(known)) if L is None else L
+    mask = known if L.ndim == 1 else known[:, None]
+    weights = np.where(mask, L, confidence * L[known].mean())
+    rows = np.where(known[:, None], 0.0, np.where(guesses < NEGLIGIBLE, 0.0, guesses))
+    if issparse(targets.values):
+        kept = targets.values.multiply(known[:, None].astype(targets.values.dtype))
+        values: Any = csr_array(kept + csr_array(rows.astype(targets.values.dtype)))
+    else:
+        values = np.where(known[:, None], targets.values, rows).astype(targets.values.dtype)
+    return Targets(
+        values,
+        weights if L.ndim == 1 else None,
+        weights if L.ndim == 2 else None,
+        np.ones(len(known), dtype=bool),
+    )
 
 
 def _value_coding(table: Array, one_dimensional: bool, coding: ValueCoding | None) -> ValueCoding:

@@ -19,13 +19,13 @@ from cofactor.estimators import validation
 from cofactor.estimators.inference import estimate_head, represent
 from cofactor.estimators.scaling import Units, clipped, exponent
 from cofactor.fitting import minimise
-from cofactor.initialization import Classes, Start, class_start, plain_start
+from cofactor.initialization import Classes, Guess, class_start, guess_classes, plain_start
 from cofactor.noise import Noise
 from cofactor.objective import Factors, Objective, Term
-from cofactor.observations import observe
-from cofactor.observations.base import extended
+from cofactor.observations import Observations, observe
 from cofactor.solvers import CoordinateDescent, MultiplicativeUpdates, PaperUpdates
 from cofactor.stopping import RelativeDecrease
+from cofactor.targets import complete
 from cofactor.threads import Threads, count_threads
 
 SOLVERS = {
@@ -34,8 +34,8 @@ SOLVERS = {
     "mu-paper": PaperUpdates(),
 }
 LOSS = [StrOptions(set(DIVERGENCES)), Divergence, Noise]
-PSEUDO_LABELS = 10.0
-"""How many labelled samples per topic the head's prior is worth after a class-wise start."""
+CONFIDENCE = 0.1
+"""Weight of a target that a class-wise start guessed, relative to a known one."""
 
 
 class FitInterruptedWarning(UserWarning):
@@ -65,14 +65,18 @@ class Factorization(
         count_threads(self.n_jobs)
         data = validation.observed_data(X, data_weights)
         counts = validation.check_counts(sample_weight, X)
-        units, objective = self._objective(data, counts, targets)
         with Threads(self.n_jobs) as threads:
+            units, data = self._scaled(data)
+            guess = self._guess(data, counts, classes, threads)
+            if guess is not None:
+                targets = complete(targets, guess.targets, CONFIDENCE)
+            units, objective = self._objective(units, data, counts, targets)
             objective = self._weigh(objective, units, threads)
-            start = self._start(objective, units, classes, threads)
+            start = self._start(objective, units, guess, threads)
             self._publish_constants(units, objective)
             fit = minimise(
                 objective,
-                start.factors,
+                start,
                 self._solver(objective),
                 max_iter=self.max_iter,
                 rules=[RelativeDecrease(self.tol, stop_on_rise=self.solver == "mu-paper")],
@@ -81,22 +85,36 @@ class Factorization(
             )
             factors = fit.factors
             if factors.targets is not None and self.head == "refit":
-                B = self._refit(objective, factors, start.ownership, targets.labelled, threads)
+                B = self._refit(objective, factors, targets.labelled, threads)
                 factors = Factors(factors.samples, factors.features, B)
         vars(self).update(self._attributes(factors, fit.history))
         self.stop_reason_ = str(fit.stop)
         self._report(fit)
 
-    def _objective(self, data, counts, targets) -> tuple[Units, Objective]:
-        literal = self.solver == "mu-paper"
+    def _scaled(self, data: Observations) -> tuple[Units, Observations]:
         loss = validation.as_divergence("data_loss", self.data_loss)
-        units = Units(exponent(data, literal), 0, loss.degree)
-        terms = [Term("data", "features", data.shifted(units.data), loss)]
+        units = Units(exponent(data, literal=self.solver == "mu-paper"), 0, loss.degree)
+        return units, data.shifted(units.data)
+
+    def _guess(self, data, counts, classes: Classes | None, threads: Threads) -> Guess | None:
+        """Spread the labels over all samples, if the start is to be class-wise."""
+        init = self.init if isinstance(self.init, str) else "given"
+        if init == "labels" and classes is None:
+            raise ValueError(
+                "init='labels' needs labelled samples of one target; pass labels, or use init='auto' or 'random'."
+            )
+        if classes is None or init not in ("auto", "labels"):
+            return None
+        return guess_classes(data, counts, classes, threads)
+
+    def _objective(self, units: Units, data, counts, targets) -> tuple[Units, Objective]:
+        terms = [Term("data", "features", data, validation.as_divergence("data_loss", self.data_loss))]
         if targets is not None and targets.labelled.any():
             Y = observe(targets.values, targets.cell_weights, row_weights=targets.row_weights)
-            target_loss = validation.as_divergence("target_loss", self.target_loss)
-            units = replace(units, target=exponent(Y, literal), target_degree=target_loss.degree)
-            terms.append(Term("target", "targets", Y.shifted(units.target), target_loss))
+            loss = validation.as_divergence("target_loss", self.target_loss)
+            e = exponent(Y, literal=self.solver == "mu-paper")
+            units = replace(units, target=e, target_degree=loss.degree)
+            terms.append(Term("target", "targets", Y.shifted(e), loss))
         penalties = validation.as_penalties(self.priors)
         inside = {
             name: units.penalty(name, p)
@@ -127,54 +145,43 @@ class Factorization(
         return SOLVERS[name]
 
     def _start(
-        self, objective: Objective, units: Units, classes: Classes | None, threads: Threads
-    ) -> Start:
+        self, objective: Objective, units: Units, guess: Guess | None, threads: Threads
+    ) -> Factors:
         random = check_random_state(self.random_state)
-        init, rank = self.init, int(self.n_components)
-        if isinstance(init, Factors):
-            return self._given_start(init, objective, units, random, threads)
-        if init == "labels" and classes is None:
-            raise ValueError(
-                "init='labels' needs labelled samples of one target; pass labels, or use init='auto' or 'random'."
-            )
-        if classes is not None and init in ("auto", "labels"):
-            return class_start(objective, rank, classes, random, threads)
-        kind = "random" if init == "auto" else init
+        rank = int(self.n_components)
+        if isinstance(self.init, Factors):
+            return self._given_start(objective, units, random, threads)
+        if guess is not None:
+            return class_start(objective, rank, guess, random, threads)
+        kind = "random" if self.init == "auto" else self.init
         return plain_start(objective, rank, random, kind, threads)
 
-    def _given_start(self, init, objective, units, random, threads) -> Start:
+    def _given_start(self, objective, units, random, threads) -> Factors:
         rank = int(self.n_components)
         shapes = [(objective.terms[0].observations.shape[0], rank)]
         shapes += [(term.observations.shape[1], rank) for term in objective.terms]
         shapes += [None] * (3 - len(shapes))
         dtype = objective.terms[0].observations.dtype
-        given = units.factors(validation.check_factors(init, shapes, dtype), sign=-1)
+        given = units.factors(validation.check_factors(self.init, shapes, dtype), sign=-1)
         if shapes[2] is not None and given.targets is None:
-            drawn = plain_start(objective, rank, random, "random", threads).factors
+            drawn = plain_start(objective, rank, random, "random", threads)
             given = Factors(given.samples, given.features, drawn.targets)
-        return Start(given)
+        return given
 
-    def _refit(self, objective, factors, ownership, labelled, threads):
-        """Re-estimate the head on representations of the labelled samples that have not seen labels."""
+    def _refit(self, objective, factors, labelled, threads):
+        """Re-estimate the head on representations that have not seen labels."""
         data, target = objective.terms
         counts = objective.sample_weight
-        used = labelled if counts is None else labelled & (counts > 0)
-        rows = np.flatnonzero(used)
+        rows = np.flatnonzero(labelled if counts is None else labelled & (counts > 0))
         S = represent(
             data.observations.select(rows), factors.features, data.divergence,
             objective.priors.get("samples"), threads,
         )  # fmt: skip
-        Y = target.observations.select(rows)
-        weights = None if counts is None else counts[rows]
-        if ownership is not None:
-            mass = float(np.average(S.sum(axis=1), weights=weights)) or 1.0
-            Y = extended(Y, ownership, PSEUDO_LABELS)
-            S = np.concatenate([S, mass * np.eye(S.shape[1], dtype=S.dtype)])
-            weights = None if weights is None else np.append(weights, np.ones(len(ownership)))
         start = np.maximum(factors.targets, 1e-3 * factors.targets.mean() + 1e-6).astype(S.dtype)
         return estimate_head(
-            Y, S, start, target.divergence, weight=target.weight or 1.0,
-            penalty=objective.priors.get("targets"), counts=weights, threads=threads,
+            target.observations.select(rows), S, start, target.divergence,
+            weight=target.weight or 1.0, penalty=objective.priors.get("targets"),
+            counts=None if counts is None else counts[rows], threads=threads,
         )  # fmt: skip
 
     # ---- what is published -------------------------------------------------------------------------------

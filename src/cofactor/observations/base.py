@@ -166,30 +166,3 @@ def times(a: FloatArray | None, b: FloatArray | None) -> FloatArray | None:
     if a is None or b is None:
         return b if a is None else a
     return np.asarray(a * b)
-
-
-def extended(observations: Observations, rows: FloatArray, weight: float) -> Observations:
-    """Return the observations with further rows, all of whose cells are observed with one weight."""
-    layout, extra = observations.layout, full_layout(np.asarray(rows, observations.dtype))
-    n, p = len(layout.first), len(rows)
-    if layout._shared:
-        indices, first = layout.indices, np.zeros(n + p, dtype=np.int64)
-    else:
-        indices = np.concatenate([layout.indices, np.tile(extra.indices, p)]).astype(np.int32)
-        first = np.concatenate([layout.first, len(layout.indices) + extra.start[:-1]])
-    joined = Layout(
-        np.concatenate([layout.values, extra.values]),
-        indices,
-        np.concatenate([layout.start, layout.start[-1] + extra.start[1:]]),
-        first,
-    )
-    ones = np.ones(n) if observations.row_weights is None else observations.row_weights
-    weights = observations.weights
-    return Observations(
-        (n + p, observations.shape[1]),
-        joined,
-        observations.zeros,
-        None if weights is None else np.concatenate([weights, np.ones(rows.size, weights.dtype)]),
-        np.concatenate([ones, np.full(p, weight)]),
-        observations.column_weights,
-    )
