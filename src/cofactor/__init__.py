@@ -1,7 +1,7 @@
 """cofactor: topics that explain the data and predict the labels.
 
-Supervised and semi-supervised nonnegative matrix factorization with a scikit-learn interface.  Public names are loaded when first used, so that
-importing the package costs next to nothing.
+Supervised and semi-supervised nonnegative matrix factorization with a scikit-learn interface.
+Public names are loaded when first used, so that importing the package costs next to nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _HOMES = {
 }
 _MODULES = ("callbacks", "divergences", "noise", "priors")
 
-__all__ = ["__version__", *_HOMES, *_MODULES]  # noqa: PLE0604
+__all__ = ["__version__", *_HOMES, *_MODULES]
 
 
 def __getattr__(name: str) -> Any:

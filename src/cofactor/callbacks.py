@@ -1,7 +1,7 @@
 """Callbacks: scikit-learn's protocol (1.9 and later) and three callbacks that speak it.
 
-This is the only module that knows of the protocol.  With an older scikit-learn the same callbacks work through the small
-stand-ins below, except that meta-estimators do not hand them on.
+This is the only module that knows of the protocol.  With an older scikit-learn the same callbacks
+work through the small stand-ins below, except that meta-estimators do not hand them on.
 
 >>> from cofactor import NMF
 >>> from cofactor.callbacks import ProgressBar
@@ -52,9 +52,10 @@ except ImportError:  # scikit-learn < 1.9
                 fitted = clone(estimator)
                 for name, value in reconstruction_attributes().items():
                     setattr(fitted, name, value)
-            return any(
-                [bool(c.on_fit_task_end(estimator, self, fitted_estimator=fitted)) for c in self.callbacks]
-            )
+            asked = [
+                c.on_fit_task_end(estimator, self, fitted_estimator=fitted) for c in self.callbacks
+            ]
+            return any(asked)
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
         """Stand-in for ``sklearn.callback.CallbackSupportMixin``."""
@@ -74,7 +75,8 @@ Attributes = Callable[[Factors, History], dict[str, Any]]
 
 
 class _Bridge:
-    """A hook of the loop that opens and closes one task of scikit-learn's protocol per iteration."""
+    """A hook of the loop that opens and closes one task of scikit-learn's protocol per
+    iteration."""
 
     def __init__(self, estimator: Any, root: Any, attributes: Attributes) -> None:
         self.estimator, self.root, self.attributes = estimator, root, attributes
@@ -119,19 +121,20 @@ class ProgressBar(_Callback):
         self._bar: Any = None
 
     def _open(self, context: Any) -> None:
+        from rich import progress as bars
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-        self._bar = Progress(
-            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-            TextColumn("objective {task.fields[objective]}"),
-            console=Console(stderr=True), transient=False,
-        )  # fmt: skip
+        columns = bars.BarColumn(), bars.MofNCompleteColumn(), bars.TimeElapsedColumn()
+        objective = bars.TextColumn("objective {task.fields[objective]}")
+        name = bars.TextColumn("{task.description}")
+        self._bar = bars.Progress(name, *columns, objective, console=Console(stderr=True))
         self._bar.start()
         total = context.parent.max_subtasks if context.parent is not None else None
         self._task = self._bar.add_task("fit", total=total, objective="…")
 
-    def on_fit_task_end(self, estimator: Any, context: Any, *, fitted_estimator: Any = None) -> None:
+    def on_fit_task_end(
+        self, estimator: Any, context: Any, *, fitted_estimator: Any = None
+    ) -> None:
         """Advance the bar."""
         if fitted_estimator is None:
             return
@@ -162,7 +165,9 @@ class Checkpoint(_Callback):
             raise ValueError(f"every={every!r} must be a positive number of iterations.")
         self.path, self.every = Path(path), every
 
-    def on_fit_task_end(self, estimator: Any, context: Any, *, fitted_estimator: Any = None) -> None:
+    def on_fit_task_end(
+        self, estimator: Any, context: Any, *, fitted_estimator: Any = None
+    ) -> None:
         """Write, if it is time."""
         if fitted_estimator is not None and fitted_estimator.n_iter_ % self.every == 0:
             self._write(fitted_estimator)
@@ -206,11 +211,15 @@ class EarlyStop(_Callback):
     def setup(self, estimator: Any, context: Any) -> None:
         self.best, self.waited = -np.inf, 0
 
-    def on_fit_task_end(self, estimator: Any, context: Any, *, fitted_estimator: Any = None) -> bool:
+    def on_fit_task_end(
+        self, estimator: Any, context: Any, *, fitted_estimator: Any = None
+    ) -> bool:
         """Score the iteration and say whether to stop."""
         if fitted_estimator is None:
             return False
         score = float(self.score(fitted_estimator))
-        self.waited = 0 if score > getattr(self, "best", -np.inf) else getattr(self, "waited", 0) + 1
+        self.waited = (
+            0 if score > getattr(self, "best", -np.inf) else getattr(self, "waited", 0) + 1
+        )
         self.best = max(score, getattr(self, "best", -np.inf))
         return self.waited >= self.patience

@@ -2,10 +2,12 @@
 
 A divergence is a row of six coefficients.  With them
 
-    d(x, p) = constant(x) − log·x·log p + up·p − down·x·p + ½ square·p² + inverse·x/p + concave·log p,
+    d(x, p) = constant(x) − log·x·log p + up·p − down·x·p + ½ square·p² + inverse·x/p + concave·log
+    p,
 
-which is all that the objective, the multiplicative rule and coordinate descent need to know.  ``log``, ``square``, ``inverse`` and
-``up`` curve upwards and are majorised entry by entry; ``concave`` is bounded by its tangent (see ``kernels``).
+which is all that the objective, the multiplicative rule and coordinate descent need to know.
+``log``, ``square``, ``inverse`` and ``up`` curve upwards and are majorised entry by entry;
+``concave`` is bounded by its tangent (see ``kernels``).
 """
 
 from __future__ import annotations
@@ -70,7 +72,9 @@ class Divergence:
 
 
 Frobenius = Divergence("frobenius", 2, square=2.0, down=2.0, description="(x − p)²")
-KullbackLeibler = Divergence("kullback-leibler", 1, log=1.0, up=1.0, description="x log(x/p) − x + p")
+KullbackLeibler = Divergence(
+    "kullback-leibler", 1, log=1.0, up=1.0, description="x log(x/p) − x + p"
+)
 ItakuraSaito = Divergence(
     "itakura-saito", 0, inverse=1.0, concave=1.0, positive=True, description="x/p − log(x/p) − 1"
 )

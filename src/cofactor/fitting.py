@@ -95,17 +95,20 @@ def _verdict(
 
 def _exhausted(max_iter: int) -> Stop:
     return Stop(
-        f"Stopped after max_iter={max_iter} iterations before reaching tol; raise max_iter or tol to converge."
+        f"Stopped after max_iter={max_iter} iterations before reaching tol; raise max_iter or "
+        "tol to converge."
     )
 
 
 def _interrupted(history: History) -> Stop:
     return Stop(
-        f"Interrupted: the factors are those of iteration {len(history.objective)}, the last complete one."
+        f"Interrupted: the factors are those of iteration {len(history.objective)}, the last "
+        "complete one."
     )
 
 
 def _not_finite(history: History) -> Stop:
     return Stop(
-        f"Stopped after {len(history.objective)} iterations: the next one gave an objective that is not finite."
+        f"Stopped after {len(history.objective)} iterations: the next one gave an objective that "
+        "is not finite."
     )

@@ -1,7 +1,8 @@
 """Starts.  Random numbers are drawn per feature, target and topic, never per sample.
 
-So integer sample weights equal repeated rows, permuted rows permute, and blocks of rows agree with one array.  Samples start constant (or from class
-responsibilities) and take a step that sees the data only.  No start has exact zeros, which multiplicative updates could not leave.
+So integer sample weights equal repeated rows, permuted rows permute, and blocks of rows agree with
+one array.  Samples start constant (or from class responsibilities) and take a step that sees the
+data only.  No start has exact zeros, which multiplicative updates could not leave.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from sklearn.utils.extmath import randomized_svd
 
 from cofactor.objective import Factors, Objective
 from cofactor.observations import Observations
-from cofactor.problems import cross, pad
+from cofactor.sides import cross, pad
 from cofactor.solvers import MultiplicativeUpdates
 from cofactor.threads import Threads
 from cofactor.typing import BoolArray, FloatArray, IntArray
@@ -34,7 +35,8 @@ class Classes:
     labelled : array (n,)
         Which samples are labelled.
     prototypes : array (c, k)
-        The target row that stands for each class: the identity for classes, the bin's mean for regression.
+        The target row that stands for each class: the identity for classes, the bin's mean for
+        regression.
     """
 
     shares: FloatArray
@@ -71,7 +73,13 @@ class _Data:
 
     def times(self, F: FloatArray) -> FloatArray:
         """Return X @ F."""
-        return cross(self.observations.layout, self.observations.layout.values, pad(F), F.shape[1], self.threads)
+        return cross(
+            self.observations.layout,
+            self.observations.layout.values,
+            pad(F),
+            F.shape[1],
+            self.threads,
+        )
 
     def transposed_times(self, V: FloatArray) -> FloatArray:
         """Return Xᵀ @ V."""
@@ -80,7 +88,7 @@ class _Data:
 
     @property
     def column_means(self) -> FloatArray:
-        return self.transposed_times(self.counts[:, None])[:, 0] / self.counts.sum()
+        return np.asarray(self.transposed_times(self.counts[:, None])[:, 0] / self.counts.sum())
 
     @property
     def row_sums(self) -> FloatArray:
@@ -99,9 +107,7 @@ def _positive_rows(S: FloatArray, share: float = SMALL) -> FloatArray:
     return np.maximum(S, np.where(mean > 0, share * mean, SMALL).astype(S.dtype))
 
 
-def _profiles(
-    data: _Data, rank: int, random: np.random.RandomState, kind: str
-) -> FloatArray:
+def _profiles(data: _Data, rank: int, random: np.random.RandomState, kind: str) -> FloatArray:
     """Return topics (features × rank) whose columns have the corpus' mass."""
     means = _positive(data.column_means)
     A = means[:, None] * random.uniform(size=(len(means), rank))
@@ -151,7 +157,9 @@ def plain_start(
     B = None
     if len(objective.terms) > 1:
         targets = _Data(objective.terms[1].observations, data.counts, threads)
-        mean = _positive(targets.column_means) / max(float(np.average(S.sum(1), weights=data.counts)), 1e-12)
+        mean = _positive(targets.column_means) / max(
+            float(np.average(S.sum(1), weights=data.counts)), 1e-12
+        )
         B = mean[:, None] * random.uniform(0.5, 1.5, size=(len(mean), rank))
     return _finish(objective, S, A, B, threads)
 
@@ -165,7 +173,9 @@ def _finish(
 
 
 def _weighed(observations: Observations, counts: FloatArray | None, threads: Threads) -> _Data:
-    return _Data(observations, np.ones(observations.shape[0]) if counts is None else counts, threads)
+    return _Data(
+        observations, np.ones(observations.shape[0]) if counts is None else counts, threads
+    )
 
 
 UNLABELLED_WEIGHT, SMOOTHING, CLASS_STEPS, TOPIC_STEPS = 0.1, 0.01, 12, 8
@@ -225,11 +235,12 @@ def _divided(observations: Observations, scale: float) -> Observations:
 def _normalised(profiles: FloatArray) -> FloatArray:
     """Smooth and scale columns to sum to one."""
     smoothed = profiles + SMOOTHING
-    return smoothed / smoothed.sum(axis=0)
+    return np.asarray(smoothed / smoothed.sum(axis=0))
 
 
 def _owners(size: FloatArray, rank: int) -> list[IntArray]:
-    """Return for each topic the classes that own it: at least one each, spare topics to the largest classes."""
+    """Return for each topic the classes that own it: at least one each, spare topics to the
+    largest classes."""
     n_classes = len(size)
     order = np.argsort(-size, kind="stable")
     if rank >= n_classes:
@@ -267,7 +278,8 @@ def _spread_seeds(
 ) -> FloatArray:
     """Choose samples far apart (k-means++ on the sphere) and return each mixed with the class mean.
 
-    The draw is made with noise of the features, not of the samples: a sample's luck is a projection of itself.
+    The draw is made with noise of the features, not of the samples: a sample's luck is a
+    projection of itself.
     """
     eligible = (share > 0.5) & (norms > 0) & (X.counts > 0)
     centres = np.tile(mean[:, None], (1, noise.shape[1]))

@@ -4,8 +4,8 @@ If X and Y scatter independently around S Aᵀ and S Bᵀ, minus the log-likelih
 
     data divergence / data dispersion + target divergence / target dispersion,
 
-so the maximum-likelihood factors minimise an objective with λ = data dispersion / target dispersion.  The paper's four results
-follow: σ1/σ2, 2rσ1, 1/(2rσ2) and 1.
+so the maximum-likelihood factors minimise an objective with λ = data dispersion / target
+dispersion.  The paper's four results follow: σ1/σ2, 2rσ1, 1/(2rσ2) and 1.
 
 >>> from cofactor import noise
 >>> noise.likelihood_supervision(noise.Gaussian(0.5), noise.Poisson(), rank=5)
@@ -36,7 +36,9 @@ class Noise(Protocol):
 
 def _check_positive(noise: object, name: str, value: float) -> None:
     if not 0 < value < float("inf"):
-        raise ValueError(f"{name}={value!r} of {type(noise).__name__} noise must be positive and finite.")
+        raise ValueError(
+            f"{name}={value!r} of {type(noise).__name__} noise must be positive and finite."
+        )
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,8 @@ class Gaussian:
     Parameters
     ----------
     variance : float
-        Variance of each of the r summands of an entry, σ in the paper; an entry's own variance is r·σ.
+        Variance of each of the r summands of an entry, σ in the paper; an entry's own variance is
+        r·σ.
     """
 
     variance: float = 1.0

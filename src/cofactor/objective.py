@@ -2,13 +2,14 @@
 
     F = Σ_terms weight · Σ_ij W_ij d(X_ij, (S Vᵀ)_ij) + priors,      V the term's column factor
 
-Every row of the samples (its data, its targets, its prior) counts ``sample_weight`` times; so integer weights equal repeated rows,
-and the best representation of a sample does not depend on its weight.
+Every row of the samples (its data, its targets, its prior) counts ``sample_weight`` times; so
+integer weights equal repeated rows, and the best representation of a sample does not depend on its
+weight.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -17,7 +18,8 @@ import numpy as np
 from cofactor.divergences import Divergence
 from cofactor.observations import Observations
 from cofactor.priors import Penalty
-from cofactor.problems import Curved, RowProblem, Side, Stacked, stack_entries
+from cofactor.problems import RowProblem
+from cofactor.sides import Curved, Side, Stacked, stack_entries
 from cofactor.threads import Threads
 from cofactor.typing import FactorName, FloatArray
 
@@ -47,9 +49,10 @@ class Factors:
     def copy(self) -> Factors:
         return self.map(np.array)
 
-    def map(self, function) -> Factors:  # type: ignore[no-untyped-def]
+    def map(self, function: Callable[[FloatArray], FloatArray]) -> Factors:
         """Apply a function to each factor."""
-        return Factors(*(None if V is None else function(V) for V in self.each()))  # type: ignore[arg-type]
+        targets = None if self.targets is None else function(self.targets)
+        return Factors(function(self.samples), function(self.features), targets)
 
     def each(self) -> tuple[FloatArray, FloatArray, FloatArray | None]:
         return self.samples, self.features, self.targets
@@ -112,8 +115,10 @@ class Objective:
     def problem(self, name: FactorName, factors: Factors, threads: Threads) -> RowProblem:
         """Return the row problem of one factor, given the others."""
         sides = self._sides[name]
-        other = (lambda term: term.columns) if name == "samples" else (lambda term: "samples")
-        parts = [side.against(factors.get(other(term)), threads) for term, side in sides]
+        parts = [
+            side.against(factors.get(term.columns if name == "samples" else "samples"), threads)
+            for term, side in sides
+        ]
         V = factors.get(name)
         return RowProblem(
             parts,
@@ -124,10 +129,9 @@ class Objective:
             V.dtype,
         )
 
-    def value(
-        self, factors: Factors, threads: Threads, problem: RowProblem | None = None
-    ) -> Value:
-        """Evaluate the objective; ``problem``, if given, is that of the samples with these factors."""
+    def value(self, factors: Factors, threads: Threads, problem: RowProblem | None = None) -> Value:
+        """Evaluate the objective; ``problem``, if given, is that of the samples with these
+        factors."""
         problem = problem if problem is not None else self.problem("samples", factors, threads)
         parts = {
             term.name: part.value(factors.samples, threads)
@@ -142,7 +146,9 @@ class Objective:
 
     def only_samples(self) -> Objective:
         """Return the data term as a function of the samples alone: what inference minimises."""
-        priors = {name: p for name, p in self.priors.items() if name == "samples"}
+        priors: dict[FactorName, Penalty] = {}
+        if "samples" in self.priors:
+            priors["samples"] = self.priors["samples"]
         return Objective(self.terms[:1], priors, None, ("samples",))
 
     @property

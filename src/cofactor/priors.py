@@ -1,6 +1,7 @@
 """Priors on factors: what is added to the objective for every entry v of a factor.
 
-A prior is up·v + ½ square·v² − barrier·log v with coefficients ≥ 0, either one number for the whole factor or a matrix of its shape.
+A prior is up·v + ½ square·v² − barrier·log v with coefficients ≥ 0, either one number for the
+whole factor or a matrix of its shape.
 
 >>> from cofactor.priors import Gamma, L1
 >>> L1(0.5).value(np.array([[1.0, 3.0]]))
@@ -35,7 +36,9 @@ class Penalty:
 
     def scaled(self, factor: float, total: float) -> Penalty:
         """Return the prior of v/factor as part of an objective divided by ``total``."""
-        return Penalty(self.up * factor / total, self.square * factor**2 / total, self.barrier / total)
+        return Penalty(
+            self.up * factor / total, self.square * factor**2 / total, self.barrier / total
+        )
 
 
 @runtime_checkable
@@ -60,7 +63,8 @@ def _check(prior: object, name: str, value: float | FloatArray, low: float = 0.0
     array = np.asarray(value, dtype=float)
     if not (np.all(np.isfinite(array)) and np.all(array >= low)):
         raise ValueError(
-            f"{name}={value!r} of the {type(prior).__name__} prior must be finite and at least {low:g}."
+            f"{name}={value!r} of the {type(prior).__name__} prior must be finite and at least "
+            f"{low:g}."
         )
 
 
@@ -94,7 +98,8 @@ class L2(_Prior):
 
 @dataclass(frozen=True)
 class Gamma(_Prior):
-    """``rate·v − (shape − 1)·log v``: a Gamma prior with shape ≥ 1, pseudo-counts for Poisson noise.
+    """``rate·v − (shape − 1)·log v``: a Gamma prior with shape ≥ 1, pseudo-counts for Poisson
+    noise.
 
     Shape and rate may be matrices of the factor's shape.
     """

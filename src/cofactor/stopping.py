@@ -28,7 +28,8 @@ class StoppingRule(Protocol):
 class RelativeDecrease:
     """Stop when (previous − current) / first falls below ``tol``.
 
-    A rise is never convergence: with ``stop_on_rise`` it ends the fit and says so (the paper's rule), otherwise the fit goes on.
+    A rise is never convergence: with ``stop_on_rise`` it ends the fit and says so (the paper's
+    rule), otherwise the fit goes on.
     """
 
     tol: float
@@ -42,7 +43,8 @@ class RelativeDecrease:
             return self._risen(objectives) if self.stop_on_rise else None
         if decrease < self.tol * objectives[0] or decrease == 0:
             return Stop(
-                f"Converged after {len(objectives)} iterations: the last one lowered the objective by less than "
+                f"Converged after {len(objectives)} iterations: the last one lowered the "
+                "objective by less than "
                 f"tol={self.tol:g} of its first value.",
                 converged=True,
             )
@@ -51,7 +53,8 @@ class RelativeDecrease:
     @staticmethod
     def _risen(objectives: Sequence[float]) -> Stop:
         return Stop(
-            f"Stopped after {len(objectives)} iterations without convergence: the objective rose from "
+            f"Stopped after {len(objectives)} iterations without convergence: the objective rose "
+            "from "
             f"{objectives[-2]:.6g} to {objectives[-1]:.6g}, which these updates do not rule out."
         )
 
@@ -65,6 +68,8 @@ class BelowTarget:
     def check(self, objectives: Sequence[float]) -> Stop | None:
         if objectives[-1] <= self.target:
             return Stop(
-                f"Reached the target objective {self.target:.6g} after {len(objectives)} iterations.", converged=True
+                f"Reached the target objective {self.target:.6g} after {len(objectives)} "
+                "iterations.",
+                converged=True,
             )
         return None

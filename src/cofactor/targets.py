@@ -14,11 +14,21 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import csr_array, issparse
-from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.multiclass import type_of_target
 
-Array = NDArray[Any]
-Mask = NDArray[np.bool_]
+from cofactor.reading import (
+    Array,
+    Mask,
+    cast,
+    floats,
+    is_matrix,
+    read_column,
+    read_missing,
+    read_weights,
+    readable,
+    tall,
+)
+
 NEGLIGIBLE = 1e-4  # shares this small are guessed to be zero, which keeps the targets sparse
 
 
@@ -79,10 +89,10 @@ def labelled_mask(y: Any, *, classes: Array | None = None) -> Mask:
     -------
     ndarray of bool, shape (n_samples,)
     """
-    y = _readable(y, "y")
-    if _is_matrix(y):
+    y = readable(y, "y")
+    if is_matrix(y):
         return np.asarray(_read_matrix(y)[1].any(axis=1))
-    return _known_labels(_column(y), classes)[1]
+    return _known_labels(read_column(y), classes)[1]
 
 
 def encode_classes(
@@ -109,10 +119,10 @@ def encode_classes(
     -------
     tuple of Targets and ClassCoding
     """
-    y = _readable(y, "y")
-    encode = _encode_matrix if _is_matrix(y, n_samples) else _encode_labels
+    y = readable(y, "y")
+    encode = _encode_matrix if is_matrix(y, n_samples) else _encode_labels
     values, known, coding = encode(y, coding)
-    weights = _weights("target_weights", target_weights, [(n_samples,), values.shape])
+    weights = read_weights("target_weights", target_weights, [(n_samples,), values.shape])
     return _targets(values, known * weights, dtype), coding
 
 
@@ -142,23 +152,24 @@ def encode_values(
     -------
     tuple of Targets and ValueCoding
     """
-    y = _readable(y, "y")
+    y = readable(y, "y")
     if issparse(y):
         raise ValueError("y is sparse, but regression targets must be dense: pass y.toarray().")
-    _is_matrix(y, n_samples)
-    raw = _floats(y, "y")
-    table = _tall(raw)
+    is_matrix(y, n_samples)
+    raw = floats(y, "y")
+    table = tall(raw)
     known = ~np.isnan(table)
-    weights = known * _weights("target_weights", target_weights, [(n_samples,), table.shape])
-    counts = (weights > 0) & (_weights("sample_weight", sample_weight, [(n_samples,)]) > 0)
+    weights = known * read_weights("target_weights", target_weights, [(n_samples,), table.shape])
+    counts = (weights > 0) & (read_weights("sample_weight", sample_weight, [(n_samples,)]) > 0)
     coding = _value_coding(np.where(counts, table, 0.0), raw.ndim == 1, coding)
-    with np.errstate(over="ignore"):  # _cast reports it
+    with np.errstate(over="ignore"):  # cast reports it
         values = np.where(known, np.maximum(table - coding.offset, 0.0), 0.0)
     return _targets(values, weights, dtype), coding
 
 
 def complete(targets: Targets, guesses: Array, confidence: float) -> Targets:
-    """Give the unlabelled samples guessed target rows, weighted by a share of the mean known weight.
+    """Give the unlabelled samples guessed target rows, weighted by a share of the mean known
+    weight.
 
     These are the uncertain labels that the weights L are for; known rows stay as they are.
     """
@@ -198,7 +209,7 @@ def _value_coding(table: Array, one_dimensional: bool, coding: ValueCoding | Non
 def _encode_labels(y: Any, coding: ClassCoding | None) -> tuple[Any, Mask, ClassCoding]:
     if coding is not None and coding.kind != "multiclass":
         raise ValueError(f"y is 1-D, but one column per class is expected: {coding.classes}.")
-    labels, known = _known_labels(_column(y), None if coding is None else coding.classes)
+    labels, known = _known_labels(read_column(y), None if coding is None else coding.classes)
     classes, codes = _distinct(labels)
     if coding is not None:
         codes = _places(classes, coding.classes)[codes]
@@ -206,7 +217,7 @@ def _encode_labels(y: Any, coding: ClassCoding | None) -> tuple[Any, Mask, Class
         hint = "if -1 means unlabelled, use None or NaN for it, or strings for the classes"
         warnings.warn(f"y holds only -1 and 1, read as two classes: {hint}.", stacklevel=3)
     coding = coding or ClassCoding("multiclass", classes)
-    return _one_hot(codes, known, coding.classes.size), _tall(known), coding
+    return _one_hot(codes, known, coding.classes.size), tall(known), coding
 
 
 def _one_hot(codes: Array, known: Mask, n_classes: int) -> csr_array:
@@ -217,7 +228,7 @@ def _one_hot(codes: Array, known: Mask, n_classes: int) -> csr_array:
 def _known_labels(y: Any, classes: Array | None) -> tuple[Array, Mask]:
     """The labels of the labelled samples, and which samples these are."""
     labels, known = _without_nulls(y)
-    present = ~_missing(labels)
+    present = ~read_missing(labels)
     if labels.dtype.kind == "i":  # -1 and 1 alone are two classes: scikit-learn's checks ask for it
         two = np.unique(labels).tolist() == [-1, 1] if classes is None else -1 in classes.tolist()
         present &= (labels != -1) | two
@@ -232,23 +243,6 @@ def _without_nulls(y: Any) -> tuple[Array, Mask]:
         return y.drop_nulls().to_numpy(), known
     known = ~np.asarray(y.isna()) if hasattr(y, "isna") else np.ones(y.shape[0], dtype=bool)
     return np.asarray(y[known]), known
-
-
-def _missing(labels: Array) -> Mask:
-    if labels.dtype.kind == "O":
-        return np.fromiter(map(_is_missing, labels), dtype=bool, count=labels.size)
-    return np.asarray(labels == "" if labels.dtype.kind == "U" else labels != labels)
-
-
-def _is_missing(value: Any) -> bool:
-    if value is None or isinstance(value, str):
-        return not value
-    try:
-        return bool(value != value)  # NaN and NaT
-    except TypeError:  # pandas.NA does not know
-        return True
-    except ValueError:  # an array is no label, which _distinct reports
-        return False
 
 
 def _distinct(labels: Array) -> tuple[Array, Array]:
@@ -302,9 +296,9 @@ def _read_matrix(y: Any) -> tuple[Any, Mask, Literal["multilabel", "soft"]]:
     integer = values.dtype.kind in "iO"  # nullable integers come as objects
     if issparse(values):
         values.sum_duplicates()
-        values.data = cells = _floats(values.data, "y")
+        values.data = cells = floats(values.data, "y")
     else:
-        values = cells = _floats(values, "y")
+        values = cells = floats(values, "y")
     if integer and np.isin(cells[~np.isnan(cells)], (-1, 0, 1)).all():
         cells[cells == -1] = np.nan
     if (cells < 0).any():
@@ -326,106 +320,8 @@ def _known_cells(values: Any) -> Mask:
     return np.asarray(~unknown)
 
 
-def _readable(data: Any, name: str) -> Any:
-    """Something with a shape: an ndarray, a sparse matrix, or an object of pandas or polars."""
-    if data is None:
-        raise ValueError(f"The fit requires {name} to be passed, but the target {name} is None.")
-    if hasattr(data, "__dask_graph__") or (hasattr(data, "dask") and not hasattr(data, "columns")):
-        raise TypeError(f"{name} is a dask collection: compute() it or use cofactor.distributed.")
-    if isinstance(data, np.ma.MaskedArray):
-        raise TypeError(f"{name} is a masked array: pass {name}.astype(object).filled(None).")
-    if issparse(data) or (hasattr(data, "to_numpy") and hasattr(data, "shape")):
-        return data
-    return _array(data, name)
-
-
-def _array(data: Any, name: str) -> Array:
-    try:
-        array: Array = np.asarray(data)
-    except ValueError:
-        hint = "sklearn.preprocessing.MultiLabelBinarizer makes it a matrix"
-        raise ValueError(f"{name} has rows of different lengths: {hint}.") from None
-    lossy = not isinstance(data, np.ndarray) and array.ndim == 1 and array.dtype.kind == "U"
-    if array.dtype.kind == "T" or (lossy and not all(isinstance(value, str) for value in data)):
-        return np.asarray(data, dtype=object)  # numpy reads NaN among strings as "nan"
-    return array
-
-
-def _is_matrix(y: Any, n_samples: int | None = None) -> bool:
-    """Whether y has two columns or more; an error if its shape does not fit."""
-    if len(y.shape) not in (1, 2) or 0 in y.shape[1:]:
-        raise ValueError(f"y should be a 1d array or a matrix, got an array of shape {y.shape}.")
-    if n_samples is not None and y.shape[0] != n_samples:
-        counts = f"[{n_samples}, {y.shape[0]}], y must have one entry per sample of X"
-        raise ValueError(f"Found input variables with inconsistent numbers of samples: {counts}.")
-    return len(y.shape) == 2 and y.shape[1] > 1
-
-
-def _column(y: Any) -> Any:
-    y = y.toarray() if issparse(y) else y
-    if len(y.shape) == 1:
-        return y
-    hint = "Please change the shape of y to (n_samples, ), for example using ravel()."
-    message = f"A column-vector y was passed when a 1d array was expected. {hint}"
-    warnings.warn(message, DataConversionWarning, stacklevel=4)
-    return y[y.columns[0]] if hasattr(y, "columns") else y[:, 0]
-
-
-def _tall(array: Array) -> Array:
-    return array[:, None] if array.ndim == 1 else array
-
-
-def _floats(data: Any, name: str) -> NDArray[np.float64]:
-    """A new array of finite numbers, NaN where unknown."""
-    array: Array = np.asarray(data)
-    if array.dtype.kind == "O":
-        numbers = [_number(cell, name) for cell in array.ravel()]
-        array = np.array(numbers, dtype=np.float64).reshape(array.shape)
-    if array.dtype.kind not in "biuf":
-        problem = "Complex data not supported" if array.dtype.kind == "c" else "Numbers expected"
-        raise ValueError(f"{problem}: {name} has dtype {array.dtype}, convert it to float.")
-    floats: NDArray[np.float64] = _cast(array, np.float64, name)
-    return floats
-
-
-def _number(cell: Any, name: str) -> float:
-    if _is_missing(cell):
-        return np.nan
-    try:
-        if not isinstance(cell, str | bytes | complex):  # which float would parse or cut
-            return float(cell)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    raise ValueError(f"{name} contains {cell!r}, but numbers are expected: convert it to float.")
-
-
-def _cast(values: Any, dtype: DTypeLike, name: str) -> Any:
-    with np.errstate(over="ignore"):
-        cast = values.astype(dtype)
-    if np.isinf(cast.data if issparse(cast) else cast).any():
-        limit = f"{np.dtype(dtype)!r}: rescale it, or mark the entry as unknown"
-        raise ValueError(f"Input {name} contains infinity or a value too large for {limit}.")
-    return cast
-
-
-def _weights(name: str, given: Any, shapes: list[tuple[int, ...]]) -> NDArray[np.float64]:
-    """A table of one column or k; ones if nothing is given."""
-    if given is None:
-        return np.ones((shapes[0][0], 1))
-    if issparse(given):
-        raise ValueError(f"{name} is sparse, but must be dense: pass {name}.toarray().")
-    weights = _floats(_readable(given, name), name)
-    if weights.shape not in shapes:
-        expected = " or ".join(map(str, shapes))
-        raise ValueError(f"{name} has shape {weights.shape}, but {expected} is expected.")
-    if not (weights >= 0).all():
-        bad = weights[~(weights >= 0)][0]
-        raise ValueError(f"{name} contains {bad:g}, but must be nonnegative: 0 for no confidence.")
-    return _tall(weights)
-
-
 def _targets(values: Any, weights: Array, dtype: DTypeLike) -> Targets:
-    values, weights = _cast(values, dtype, "y"), _cast(weights, dtype, "target_weights")
+    values, weights = cast(values, dtype, "y"), cast(weights, dtype, "target_weights")
     rows = weights.max(axis=1, initial=0.0)
     if (weights != rows[:, None]).any():
         return Targets(values, None, weights, rows > 0)

@@ -1,4 +1,5 @@
-"""Threads: one pool per fit over fixed blocks, so that any number of threads gives the same bits."""
+"""Threads: one pool per fit over fixed blocks, so that any number of threads gives the same
+bits."""
 
 from __future__ import annotations
 
@@ -23,12 +24,15 @@ def count_threads(n_jobs: int | None) -> int:
     if n_jobs is None:
         return 1
     if n_jobs == 0:
-        raise ValueError("n_jobs=0 runs nothing; use a positive number, -1 for all cores, or None for one.")
+        raise ValueError(
+            "n_jobs=0 runs nothing; use a positive number, -1 for all cores, or None for one."
+        )
     return n_jobs if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + n_jobs)
 
 
 class Threads:
-    """Run a function over consecutive blocks, in order or side by side, and return results in order."""
+    """Run a function over consecutive blocks, in order or side by side, and return results in
+    order."""
 
     def __init__(self, n_jobs: int | None = None) -> None:
         self.count = count_threads(n_jobs)

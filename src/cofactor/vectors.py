@@ -1,9 +1,10 @@
 """Three hand-vectorised loops over the rows of a factor: ``dots``, ``axpy`` and ``gather``.
 
-Everything else in the library is plain numba.  These loops walk short rows (one topic weight after the
-other) through an index, a pattern that LLVM leaves scalar; written with explicit 4-wide vectors they run
-three to five times faster, which is worth more than a third of a whole fit.  They know nothing but float64 arrays
-whose row length is a multiple of ``LANES`` (see ``padded``), and int32 indices.
+Everything else in the library is plain numba.  These loops walk short rows (one topic weight after
+the other) through an index, a pattern that LLVM leaves scalar; written with explicit 4-wide
+vectors they run three to five times faster, which is worth more than a third of a whole fit.  They
+know nothing but float64 arrays whose row length is a multiple of ``LANES`` (see ``padded``), and
+int32 indices.
 """
 
 from __future__ import annotations
@@ -59,9 +60,7 @@ class _Emitter:
         return self.builder.load(self.builder.bitcast(address, _VECTOR.as_pointer()), align=8)
 
     def store(self, vector: Any, address: Any) -> None:
-        self.builder.store(
-            vector, self.builder.bitcast(address, _VECTOR.as_pointer()), align=8
-        )
+        self.builder.store(vector, self.builder.bitcast(address, _VECTOR.as_pointer()), align=8)
 
     def shuffle(self, first: Any, second: Any, *lanes: int) -> Any:
         mask = ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), list(lanes))
@@ -152,9 +151,11 @@ def _axpy_of(width: int) -> Any:
 
 
 @intrinsic
-def _transpose(_: Any, F: Any, a: Any, b: Any, c: Any, d: Any, k: Any, out: Any, at: Any,
-               stride: Any) -> Any:
-    """``out[at + t·stride : + 4] = F[(a, b, c, d), k + t]`` for t = 0..3: a 4x4 register transpose."""
+def _transpose(
+    _: Any, F: Any, a: Any, b: Any, c: Any, d: Any, k: Any, out: Any, at: Any, stride: Any
+) -> Any:
+    """``out[at + t·stride : + 4] = F[(a, b, c, d), k + t]`` for t = 0..3: a 4x4 register
+    transpose."""
     signature = types.void(F, *[types.intp] * 5, out, types.intp, types.intp)
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -178,7 +179,7 @@ _axpy1, _axpy2, _axpy4, _axpy8 = (_axpy_of(width) for width in (1, 2, 4, 8))
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=FASTMATH)
-def dots(v, indices, F, p):  # type: ignore[no-untyped-def]
+def dots(v, indices, F, p):
     """Add ``F[indices] @ v`` to p, in place."""
     k, width = 0, F.shape[1]
     while k + 8 * LANES <= width:
@@ -195,7 +196,7 @@ def dots(v, indices, F, p):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=FASTMATH)
-def axpy(x, indices, F, out):  # type: ignore[no-untyped-def]
+def axpy(x, indices, F, out):
     """Write ``x @ F[indices]`` to out."""
     k, width = 0, F.shape[1]
     while k + 8 * LANES <= width:
@@ -212,15 +213,16 @@ def axpy(x, indices, F, out):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=FASTMATH)
-def gather(F, indices, groups, n_groups, stride, out):  # type: ignore[no-untyped-def]
-    """Write column ``groups[g] + t`` of ``F[indices]`` to ``out[(4g + t)·stride :]``, zero-padded."""
+def gather(F, indices, groups, n_groups, stride, out):
+    """Write column ``groups[g] + t`` of ``F[indices]`` to ``out[(4g + t)·stride :]``,
+    zero-padded."""
     count = indices.size
     whole = count // 4 * 4
     for e in range(0, whole, 4):
         a, b = np.intp(indices[e]), np.intp(indices[e + 1])
         c, d = np.intp(indices[e + 2]), np.intp(indices[e + 3])
         for g in range(n_groups):
-            _transpose(F, a, b, c, d, groups[g], out, 4 * g * stride + e, stride)
+            _transpose(F, a, b, c, d, groups[g], out, 4 * g * stride + e, stride)  # type: ignore[call-arg]
     for e in range(whole, count):
         for g in range(n_groups):
             for t in range(4):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from numbers import Integral, Real
+from typing import ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -47,7 +48,7 @@ class Factorization(
 ):
     """Base of the estimators."""
 
-    _parameter_constraints = {
+    _parameter_constraints: ClassVar[dict] = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "data_loss": LOSS,
         "solver": [StrOptions({"auto", *SOLVERS})],
@@ -59,7 +60,7 @@ class Factorization(
     }
     target_loss = None  # estimators with targets have it as a parameter
 
-    # ---- fitting -----------------------------------------------------------------------------------------
+    # ---- fitting
 
     def _fit(self, X, data_weights, sample_weight, targets=None, classes=None) -> None:
         count_threads(self.n_jobs)
@@ -87,7 +88,7 @@ class Factorization(
             if factors.targets is not None and self.head == "refit":
                 B = self._refit(objective, factors, targets.labelled, threads)
                 factors = Factors(factors.samples, factors.features, B)
-        vars(self).update(self._attributes(factors, fit.history))
+        self.__dict__.update(self._attributes(factors, fit.history))
         self.stop_reason_ = str(fit.stop)
         self._report(fit)
 
@@ -101,14 +102,17 @@ class Factorization(
         init = self.init if isinstance(self.init, str) else "given"
         if init == "labels" and classes is None:
             raise ValueError(
-                "init='labels' needs labelled samples of one target; pass labels, or use init='auto' or 'random'."
+                "init='labels' needs labelled samples of one target; pass labels, or use "
+                "init='auto' or 'random'."
             )
         if classes is None or init not in ("auto", "labels"):
             return None
         return guess_classes(data, counts, classes, threads)
 
     def _objective(self, units: Units, data, counts, targets) -> tuple[Units, Objective]:
-        terms = [Term("data", "features", data, validation.as_divergence("data_loss", self.data_loss))]
+        terms = [
+            Term("data", "features", data, validation.as_divergence("data_loss", self.data_loss))
+        ]
         if targets is not None and targets.labelled.any():
             Y = observe(targets.values, targets.cell_weights, row_weights=targets.row_weights)
             loss = validation.as_divergence("target_loss", self.target_loss)
@@ -125,7 +129,8 @@ class Factorization(
         if self.solver == "cd" and not objective.coordinate_descent:
             names = [t.divergence.name for t in terms if not t.divergence.coordinate_descent]
             raise ValueError(
-                f"solver='cd' has no safe step for {' and '.join(names)}; use solver='mu' or 'auto'."
+                f"solver='cd' has no safe step for {' and '.join(names)}; use solver='mu' or "
+                "'auto'."
             )
         return units, objective
 
@@ -158,9 +163,9 @@ class Factorization(
 
     def _given_start(self, objective, units, random, threads) -> Factors:
         rank = int(self.n_components)
-        shapes = [(objective.terms[0].observations.shape[0], rank)]
-        shapes += [(term.observations.shape[1], rank) for term in objective.terms]
-        shapes += [None] * (3 - len(shapes))
+        widths = [term.observations.shape[1] for term in objective.terms]
+        samples = objective.terms[0].observations.shape[0]
+        shapes = [(size, rank) for size in (samples, *widths)] + [None] * (2 - len(widths))
         dtype = objective.terms[0].observations.dtype
         given = units.factors(validation.check_factors(self.init, shapes, dtype), sign=-1)
         if shapes[2] is not None and given.targets is None:
@@ -184,7 +189,7 @@ class Factorization(
             counts=None if counts is None else counts[rows], threads=threads,
         )  # fmt: skip
 
-    # ---- what is published -------------------------------------------------------------------------------
+    # ---- what is published
 
     def _publish_constants(self, units: Units, objective: Objective) -> None:
         self._units = units
@@ -200,7 +205,7 @@ class Factorization(
             "n_iter_": len(history.objective),
             **self._constants(),
         }
-        if self._has_head:
+        if outside.targets is not None:
             attributes["target_components_"] = np.ascontiguousarray(outside.targets.T)
         return attributes
 
@@ -215,7 +220,7 @@ class Factorization(
         elif not fit.stop.converged and self.tol > 0 and fit.n_iter == self.max_iter:
             warnings.warn(self.stop_reason_, ConvergenceWarning, stacklevel=4)
 
-    # ---- use ---------------------------------------------------------------------------------------------
+    # ---- use
 
     def transform(self, X, *, data_weights=None):
         """Represent samples in terms of the topics, seeing the data only.
@@ -239,7 +244,8 @@ class Factorization(
     def _represent(self, X, data_weights=None):
         data = validation.observed_data(X, data_weights)
         own = exponent(data)
-        # The scale of the training data keeps rows independent of each other; far outside it the data's own is safer.
+        # The training data's scale keeps rows independent of each other; far outside it their own
+        # is safer.
         e = self._units.data if abs(own - self._units.data) < 60 else own
         A = np.ascontiguousarray(np.ldexp(self.components_.T, -self._units.data), dtype=X.dtype)
         penalty = validation.as_penalties(self.priors).get("samples")

@@ -13,35 +13,40 @@ TINY = 1e-12  # no label is impossible or certain
 
 
 class SSNMFClassifier(ClassifierMixin, Supervised):
-    """Semi-supervised nonnegative matrix factorization: topics that explain the data and predict classes.
+    """Semi-supervised nonnegative matrix factorization: topics that explain the data and predict
+    classes.
 
-    Unlabelled samples are marked by -1 in integer ``y``, None, NaN or "" in object ``y`` and NaN in float ``y``.
-    A 2-D ``y`` is a multi-label indicator (NaN: unknown cell) or, with other values than 0 and 1, soft labels.
+    Unlabelled samples are marked by -1 in integer ``y``, None, NaN or "" in object ``y`` and NaN
+    in float ``y``. A 2-D ``y`` is a multi-label indicator (NaN: unknown cell) or, with other
+    values than 0 and 1, soft labels.
 
     Parameters
     ----------
     n_components : int, default=10
         Number of topics.
     data_loss, target_loss : {"kullback-leibler", "frobenius", "itakura-saito"}, Divergence or noise
-        Cost of the misfit of data and targets, by default "kullback-leibler". Noise models of :mod:`cofactor.noise` stand for their losses; with two of
-        them ``supervision="auto"`` is the λ of maximum likelihood.
+        Cost of the misfit of data and targets, by default "kullback-leibler". Noise models of
+        :mod:`cofactor.noise` stand for their losses; with two of them ``supervision="auto"`` is
+        the λ of maximum likelihood.
     supervision : float or "auto", default="auto"
-        λ, the weight of the target term. "auto" makes the two terms equal for the model that knows only column means, whatever the scale
-        of X and the share of labelled samples.
+        λ, the weight of the target term. "auto" makes the two terms equal for the model that knows
+        only column means, whatever the scale of X and the share of labelled samples.
     solver : {"auto", "cd", "mu", "mu-paper"}, default="auto"
-        "cd" is safe coordinate descent, "mu" are monotone multiplicative updates, "mu-paper" the literal ones of the paper.
-        "auto" is "cd" where the losses allow it.
+        "cd" is safe coordinate descent, "mu" are monotone multiplicative updates, "mu-paper" the
+        literal ones of the paper. "auto" is "cd" where the losses allow it.
     init : {"auto", "random", "nndsvd", "labels"} or Factors, default="auto"
         Start; "labels" gives each class its topics, and "auto" is "labels" where there are any.
     max_iter : int, default=200
         Iterations at most.
     tol : float, default=1e-4
-        Stop when an iteration lowers the objective by less than ``tol`` times its first value; 0 never does.
+        Stop when an iteration lowers the objective by less than ``tol`` times its first value; 0
+        never does.
     priors : dict, optional
         Priors of :mod:`cofactor.priors` on "samples", "features" or "targets", one or a list each.
     head : {"refit", "joint"}, default="refit"
-        "refit" re-estimates the classes' topics on representations that have not seen labels, which is what prediction works with; "joint" keeps
-        those of the joint fit, as the paper does.
+        "refit" re-estimates the classes' topics on representations that have not seen labels,
+        which is what prediction works with; "joint" keeps those of the joint fit, as the paper
+        does.
     n_jobs : int, optional
         Threads; the result does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -108,7 +113,8 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            Rows sum to one, except for multi-label targets. A sample that says nothing (an empty document) gets every class alike.
+            Rows sum to one, except for multi-label targets. A sample that says nothing (an empty
+            document) gets every class alike.
         """
         scores = np.asarray(self._scores(X, data_weights), dtype=np.float64)
         if self._coding.kind == "multilabel":
@@ -118,7 +124,8 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         return np.divide(scores, total, out=even, where=total > 0)
 
     def predict(self, X, *, data_weights=None):
-        """Return the most probable class of each sample, or the label indicator of a multi-label ``y``.
+        """Return the most probable class of each sample, or the label indicator of a multi-label
+        ``y``.
 
         Parameters are those of ``predict_proba``.
         """
@@ -126,7 +133,8 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         return self._coding.decode(probabilities)
 
     def score(self, X, y, sample_weight=None):
-        """Return the accuracy on the labelled samples of ``y``; unknown cells of a multi-label row are not counted."""
+        """Return the accuracy on the labelled samples of ``y``; unknown cells of a multi-label row
+        are not counted."""
         known = labelled_mask(y, classes=getattr(self, "classes_", None))
         if not known.any():
             raise ValueError("y has no labelled sample, so there is nothing to score.")
@@ -144,5 +152,3 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         tags.classifier_tags.multi_label = True
         tags.classifier_tags.poor_score = True
         return tags
-
-

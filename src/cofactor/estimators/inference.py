@@ -1,4 +1,5 @@
-"""Row problems solved to optimality: representations of samples given topics, and heads given representations."""
+"""Row problems solved to optimality: representations of samples given topics, and heads given
+representations."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from cofactor.fitting import minimise
 from cofactor.initialization import even_representation
 from cofactor.objective import Factors, Objective, Term
 from cofactor.observations import Observations
-from cofactor.problems import cross, pad
+from cofactor.sides import cross, pad
 from cofactor.solvers import CoordinateDescent, MultiplicativeUpdates
 from cofactor.threads import Threads
 
@@ -24,9 +25,7 @@ def solve_rows(objective: Objective, factors: Factors, threads: Threads) -> Fact
     return minimise(objective, factors, solver, max_iter=3, threads=threads).factors
 
 
-def represent(
-    observations: Observations, A, divergence: Divergence, penalty, threads: Threads
-):
+def represent(observations: Observations, A, divergence: Divergence, penalty, threads: Threads):
     """Return the best representation of each sample, given topics A and the data alone."""
     objective = Objective(
         (Term("data", "features", observations, divergence),),

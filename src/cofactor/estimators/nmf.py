@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import StrOptions
 
@@ -17,17 +19,19 @@ class NMF(Factorization):
     ----------
     n_components : int, default=10
         Number of topics.
-    data_loss : {"kullback-leibler", "frobenius", "itakura-saito"}, Divergence or noise, default="kullback-leibler"
+    data_loss : {"kullback-leibler", "frobenius", "itakura-saito"}, Divergence or noise,
+    default="kullback-leibler"
         Cost of the misfit. A noise model of :mod:`cofactor.noise` stands for its loss.
     solver : {"auto", "cd", "mu", "mu-paper"}, default="auto"
-        "cd" is safe coordinate descent, "mu" are monotone multiplicative updates, "mu-paper" the literal ones of the paper.
-        "auto" is "cd" where the losses allow it.
+        "cd" is safe coordinate descent, "mu" are monotone multiplicative updates, "mu-paper" the
+        literal ones of the paper. "auto" is "cd" where the losses allow it.
     init : {"auto", "random", "nndsvd"} or Factors, default="auto"
         Start; "auto" is "random".
     max_iter : int, default=200
         Iterations at most.
     tol : float, default=1e-4
-        Stop when an iteration lowers the objective by less than ``tol`` times its first value; 0 never does.
+        Stop when an iteration lowers the objective by less than ``tol`` times its first value; 0
+        never does.
     priors : dict, optional
         Priors of :mod:`cofactor.priors` on "samples" or "features", one or a list each.
     n_jobs : int, optional
@@ -60,7 +64,7 @@ class NMF(Factorization):
            [3., 0., 6., 3.]])
     """
 
-    _parameter_constraints = {
+    _parameter_constraints: ClassVar[dict] = {
         **Factorization._parameter_constraints,
         "init": [StrOptions({"auto", "random", "nndsvd"}), Factors],
     }
@@ -101,8 +105,8 @@ class NMF(Factorization):
         sample_weight : array-like of shape (n_samples,), optional
             How often each sample counts.
         data_weights : array-like or sparse matrix, optional
-            Weight of each cell, shape (n_samples, n_features), or of rows (n_samples, 1) or columns (1, n_features). Of a sparse matrix only the
-            stored cells are observed.
+            Weight of each cell, shape (n_samples, n_features), or of rows (n_samples, 1) or
+            columns (1, n_features). Of a sparse matrix only the stored cells are observed.
 
         Returns
         -------

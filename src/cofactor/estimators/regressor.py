@@ -14,19 +14,22 @@ N_BINS = 10
 
 
 class SSNMFRegressor(RegressorMixin, Supervised):
-    """Semi-supervised nonnegative matrix factorization: topics that explain the data and predict numbers.
+    """Semi-supervised nonnegative matrix factorization: topics that explain the data and predict
+    numbers.
 
-    Unknown targets are NaN. Targets must be nonnegative to be factored: a column of ``y`` with negative values is shifted by its minimum, and predictions
-    are shifted back.
+    Unknown targets are NaN. Targets must be nonnegative to be factored: a column of ``y`` with
+    negative values is shifted by its minimum, and predictions are shifted back.
 
     Parameters
     ----------
     n_components, data_loss, supervision, solver, max_iter, tol, priors, head, n_jobs, random_state
         As in :class:`SSNMFClassifier`.
-    target_loss : {"frobenius", "kullback-leibler", "itakura-saito"}, Divergence or noise, default="frobenius"
+    target_loss : {"frobenius", "kullback-leibler", "itakura-saito"}, Divergence or noise,
+    default="frobenius"
         Cost of the misfit of the targets.
     init : {"auto", "random", "nndsvd", "labels"} or Factors, default="auto"
-        Start; "labels" treats quantile bins of a single target as classes, and "auto" is "labels" where that can be done.
+        Start; "labels" treats quantile bins of a single target as classes, and "auto" is "labels"
+        where that can be done.
 
     Attributes
     ----------
@@ -78,7 +81,11 @@ class SSNMFRegressor(RegressorMixin, Supervised):
 
     def _encode(self, y, X, counts, target_weights):
         return encode_values(
-            y, n_samples=X.shape[0], sample_weight=counts, target_weights=target_weights, dtype=X.dtype
+            y,
+            n_samples=X.shape[0],
+            sample_weight=counts,
+            target_weights=target_weights,
+            dtype=X.dtype,
         )
 
     def _classes(self, targets, counts) -> Classes | None:
@@ -127,7 +134,9 @@ class SSNMFRegressor(RegressorMixin, Supervised):
             raise ValueError("y has no known value, so there is nothing to score.")
         weights = None if sample_weight is None else np.asarray(sample_weight)
         scores = [
-            r2_score(true[k, j], predicted[k, j], sample_weight=None if weights is None else weights[k])
+            r2_score(
+                true[k, j], predicted[k, j], sample_weight=None if weights is None else weights[k]
+            )
             for j, k in enumerate(known.T)
             if k.any()
         ]

@@ -1,4 +1,5 @@
-"""Units: data are divided by a power of two so that squares neither over- nor underflow; results are scaled back, exactly."""
+"""Units: data are divided by a power of two so that squares neither over- nor underflow; results
+are scaled back, exactly."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ LARGEST = 100  # λ inside stays within 2**±100, where one of the terms has lon
 
 
 def exponent(observations: Observations, literal: bool = False) -> int:
-    """Return e with 2**(e−1) ≤ largest value < 2**e; a literal solver is only scaled where it must be."""
+    """Return e with 2**(e−1) ≤ largest value < 2**e; a literal solver is only scaled where it must
+    be."""
     largest = float(np.max(observations.layout.values, initial=0.0))
     e = int(np.frexp(largest)[1]) if largest > 0 else 0
     return 0 if literal and abs(e) < LARGEST else e

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
+from typing import ClassVar
 
 import numpy as np
 from sklearn.base import _fit_context
@@ -18,7 +19,7 @@ from cofactor.objective import Factors, Objective
 class Supervised(Factorization):
     """A factorization of data and targets together."""
 
-    _parameter_constraints = {
+    _parameter_constraints: ClassVar[dict] = {
         **Factorization._parameter_constraints,
         "target_loss": LOSS,
         "supervision": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
@@ -68,8 +69,8 @@ class Supervised(Factorization):
         sample_weight : array-like of shape (n_samples,), optional
             How often each sample counts.
         data_weights : array-like or sparse matrix, optional
-            Weight of each cell of X, shape (n_samples, n_features), or of rows (n_samples, 1) or columns (1, n_features). Of a sparse matrix only
-            the stored cells are observed.
+            Weight of each cell of X, shape (n_samples, n_features), or of rows (n_samples, 1) or
+            columns (1, n_features). Of a sparse matrix only the stored cells are observed.
         target_weights : array-like, optional
             Confidence in each label, shape (n_samples,), or in each cell of the targets.
 
@@ -80,22 +81,27 @@ class Supervised(Factorization):
         X = validation.check_data(self, X, reset=True)
         counts = validation.check_counts(sample_weight, X)
         targets, self._coding = self._encode(y, X, counts, target_weights)
-        vars(self).pop("target_components_", None)
+        self.__dict__.pop("target_components_", None)
         self._fit(X, data_weights, counts, targets, self._classes(targets, counts))
         return self
 
     def fit_transform(self, X, y, *, sample_weight=None, data_weights=None, target_weights=None):
-        """Fit and represent the samples without their labels: the same as ``fit(X, y).transform(X)``."""
+        """Fit and represent the samples without their labels: the same as ``fit(X,
+        y).transform(X)``."""
         self.fit(
-            X, y, sample_weight=sample_weight, data_weights=data_weights, target_weights=target_weights
+            X,
+            y,
+            sample_weight=sample_weight,
+            data_weights=data_weights,
+            target_weights=target_weights,
         )
         return self.transform(X, data_weights=data_weights)
 
     def _supervision(self, objective: Objective, units, threads) -> float:
         """Return λ in our units.
 
-        "auto" weighs the terms so that explaining the targets no better than by their means costs as much as doing so with the
-        data. With two noise models it is the λ of maximum likelihood.
+        "auto" weighs the terms so that explaining the targets no better than by their means costs
+        as much as doing so with the data. With two noise models it is the λ of maximum likelihood.
         """
         if self.supervision != "auto":
             return units.supervision(float(self.supervision))
@@ -115,7 +121,8 @@ class Supervised(Factorization):
         X = validation.check_data(self, X, reset=False)
         if not self._has_head:
             raise ValueError(
-                f"This {type(self).__name__} was fitted without a single labelled sample, so it cannot predict; "
+                f"This {type(self).__name__} was fitted without a single labelled sample, so it "
+                "cannot predict; "
                 "fit it with labels, or use transform."
             )
         return np.asarray(self._represent(X, data_weights) @ self.target_components_)

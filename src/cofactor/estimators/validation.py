@@ -11,13 +11,15 @@ from cofactor.noise import Noise
 from cofactor.objective import Factors
 from cofactor.observations import Observations, observe
 from cofactor.priors import Penalty, Prior
+from cofactor.typing import FactorName
 
 
 def check_data(estimator, X, *, reset, data_weights=None):
     """Return X as a nonnegative float array or CSR matrix; NaN is missing."""
     if hasattr(X, "__dask_graph__") or hasattr(X, "dask"):
         raise TypeError(
-            "X is a dask collection, which fit would have to load whole; call X.compute() if it fits in memory."
+            "X is a dask collection, which fit would have to load whole; call X.compute() if it "
+            "fits in memory."
         )
     X = validate_data(
         estimator, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32],
@@ -27,7 +29,8 @@ def check_data(estimator, X, *, reset, data_weights=None):
     lowest = np.nanmin(values, initial=0.0)
     if lowest < 0:
         raise ValueError(
-            f"Negative values in data passed to X of {type(estimator).__name__}: its smallest value is {lowest:g}; "
+            f"Negative values in data passed to X of {type(estimator).__name__}: its smallest "
+            f"value is {lowest:g}; "
             "shift or clip it to be nonnegative."
         )
     return sp.csr_array(X) if sp.issparse(X) else np.ascontiguousarray(X)
@@ -40,7 +43,8 @@ def observed_data(X, data_weights) -> Observations:
         empty = np.flatnonzero(np.diff(observations.layout.start) == 0)
         if len(empty):
             raise ValueError(
-                f"X has {len(empty)} rows without an observed value (the first is row {empty[0]}): all their cells "
+                f"X has {len(empty)} rows without an observed value (the first is row "
+                f"{empty[0]}): all their cells "
                 "are NaN or have data_weights 0; remove these rows."
             )
     return observations
@@ -56,14 +60,20 @@ def check_weights(name, weights, shape):
             ensure_min_samples=0, ensure_min_features=0,
         )  # fmt: skip
     except ValueError as error:
-        raise ValueError(f"{name} must be a matrix of finite, nonnegative numbers: {error}") from None
+        raise ValueError(
+            f"{name} must be a matrix of finite, nonnegative numbers: {error}"
+        ) from None
     allowed = [shape] if sp.issparse(weights) else [shape, (shape[0], 1), (1, shape[1])]
     if weights.shape not in allowed:
         expected = " or ".join(map(str, dict.fromkeys(allowed)))
-        raise ValueError(f"{name} has shape {weights.shape}, but {expected} is needed for X of shape {shape}.")
+        raise ValueError(
+            f"{name} has shape {weights.shape}, but {expected} is needed for X of shape {shape}."
+        )
     values = weights.data if sp.issparse(weights) else weights
     if values.size and values.min() < 0:
-        raise ValueError(f"{name} has the negative value {values.min():g}; weights must be at least 0.")
+        raise ValueError(
+            f"{name} has the negative value {values.min():g}; weights must be at least 0."
+        )
     return sp.csr_array(weights) if sp.issparse(weights) else weights
 
 
@@ -73,7 +83,9 @@ def check_counts(sample_weight, X):
         return None
     weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
     if weights.min(initial=0.0) < 0:
-        raise ValueError(f"sample_weight has the negative value {weights.min():g}; weights must be at least 0.")
+        raise ValueError(
+            f"sample_weight has the negative value {weights.min():g}; weights must be at least 0."
+        )
     if not weights.any():
         raise ValueError("sample_weight is 0 for every sample; at least one must count.")
     return weights
@@ -90,16 +102,19 @@ def as_divergence(name, loss) -> Divergence:
     return DIVERGENCES[loss]
 
 
-def as_penalties(priors) -> dict[str, Penalty]:
+def as_penalties(priors) -> dict[FactorName, Penalty]:
     """Return the sum of the priors on each factor."""
-    penalties = {}
+    penalties: dict[FactorName, Penalty] = {}
     for name, given in (priors or {}).items():
         if name not in ("samples", "features", "targets"):
-            raise ValueError(f"priors has the key {name!r}; use 'samples', 'features' or 'targets'.")
+            raise ValueError(
+                f"priors has the key {name!r}; use 'samples', 'features' or 'targets'."
+            )
         for prior in given if isinstance(given, (list, tuple)) else [given]:
             if not isinstance(prior, Prior):
                 raise TypeError(
-                    f"priors[{name!r}] holds {prior!r}; use L1, L2 or Gamma of cofactor.priors, or a list of them."
+                    f"priors[{name!r}] holds {prior!r}; use L1, L2 or Gamma of cofactor.priors, "
+                    "or a list of them."
                 )
             one, sum_ = prior.penalty, penalties.get(name, Penalty())
             penalties[name] = Penalty(
@@ -113,8 +128,10 @@ def as_penalties(priors) -> dict[str, Penalty]:
 
 def check_factors(init: Factors, shapes, dtype) -> Factors:
     """Return a copy of a user's start after checking shapes and signs."""
-    arrays = []
-    for name, given, shape in zip(("samples", "features", "targets"), init.each(), shapes, strict=True):
+    arrays: list = []
+    for name, given, shape in zip(
+        ("samples", "features", "targets"), init.each(), shapes, strict=True
+    ):
         if given is None or shape is None:
             arrays.append(None)
             continue

@@ -1,7 +1,8 @@
 """One matrix, however it is stored: which cells were observed, with what value and what weight.
 
-All storages speak through ``Observations``: cells are *listed* row by row in a ``Layout``; cells not listed are either observed zeros (dense, sparse) or
-missing (masked).  Weights stay structured: per row, per column, and per listed cell only where they must.
+All storages speak through ``Observations``: cells are *listed* row by row in a ``Layout``; cells
+not listed are either observed zeros (dense, sparse) or missing (masked).  Weights stay structured:
+per row, per column, and per listed cell only where they must.
 """
 
 from cofactor.observations.base import Layout, Observations

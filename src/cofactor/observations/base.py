@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse as sp
@@ -13,7 +13,8 @@ from cofactor.typing import FloatArray, IntArray
 
 
 class Layout(NamedTuple):
-    """Listed cells, row by row: the arrays of a CSR matrix, except that rows may share their indices."""
+    """Listed cells, row by row: the arrays of a CSR matrix, except that rows may share their
+    indices."""
 
     values: FloatArray
     indices: IntArray
@@ -86,7 +87,7 @@ class Observations:
     column_weights: FloatArray | None = None
 
     @property
-    def dtype(self) -> np.dtype[np.floating]:  # type: ignore[type-arg]
+    def dtype(self) -> np.dtype[Any]:
         return self.layout.values.dtype
 
     @property

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from cofactor.observations.base import Layout, Observations, full_layout, times
-from cofactor.typing import FloatArray
+from cofactor.typing import FloatArray, IntArray
 
 
 def dense(X: FloatArray) -> Observations:
@@ -26,7 +26,8 @@ def sparse(X: sp.csr_array) -> Observations:
 
 
 def masked(X: sp.csr_array, weights: FloatArray | None = None) -> Observations:
-    """Only stored cells are observed (an explicit zero is an observed zero); NaN and weight 0 are missing.
+    """Only stored cells are observed (an explicit zero is an observed zero); NaN and weight 0 are
+    missing.
 
     ``weights`` belong to the stored cells of X, in their order.
     """
@@ -42,7 +43,8 @@ def masked(X: sp.csr_array, weights: FloatArray | None = None) -> Observations:
 
 
 def canonical(X: sp.csr_array) -> sp.csr_array:
-    """Return X with sorted indices, no duplicates and no stored zeros; the caller's matrix stays as it is."""
+    """Return X with sorted indices, no duplicates and no stored zeros; the caller's matrix stays
+    as it is."""
     X = sp.csr_array(X)
     if not X.has_canonical_format:
         X = X.copy()
@@ -73,7 +75,7 @@ def _cells_of(X: FloatArray | sp.csr_array, weights: FloatArray | sp.csr_array) 
     return masked(sp.csr_array((values, W.indices, W.indptr), shape=W.shape), W.data)
 
 
-def _lookup(X: sp.csr_array, rows: np.ndarray, columns: np.ndarray) -> FloatArray:  # type: ignore[type-arg]
+def _lookup(X: sp.csr_array, rows: IntArray, columns: IntArray) -> FloatArray:
     """Return X at the given cells; both lists of cells are sorted by row, then column."""
     width = X.shape[1]
     stored = np.repeat(np.arange(X.shape[0], dtype=np.int64), np.diff(X.indptr)) * width + X.indices
@@ -93,8 +95,8 @@ def observe(
 ) -> Observations:
     """Choose the storage of X.
 
-    NaN is missing.  ``weights`` is a matrix of X's shape (a sparse one observes only its stored cells), or a column or row of
-    weights, shape (n, 1) or (1, m), which stays structured.
+    NaN is missing.  ``weights`` is a matrix of X's shape (a sparse one observes only its stored
+    cells), or a column or row of weights, shape (n, 1) or (1, m), which stays structured.
     """
     if weights is not None and not sp.issparse(weights) and 1 in weights.shape != X.shape:
         if weights.shape[0] == X.shape[0]:
@@ -105,9 +107,7 @@ def observe(
     return _store(X, weights).weighted(row_weights, column_weights)
 
 
-def _store(
-    X: FloatArray | sp.csr_array, weights: FloatArray | sp.csr_array | None
-) -> Observations:
+def _store(X: FloatArray | sp.csr_array, weights: FloatArray | sp.csr_array | None) -> Observations:
     if weights is not None:
         return _cells_of(X, weights)
     if sp.issparse(X):
@@ -123,7 +123,9 @@ def _without_missing(X: sp.csr_array) -> Observations:
     That would be n·m cells; refused in favour of the two forms that stay small.
     """
     raise ValueError(
-        f"X is sparse and has {int(np.isnan(X.data).sum())} stored NaN among observed zeros, which would need an "
-        f"array of {X.shape[0]}×{X.shape[1]} cells; pass data_weights as a sparse matrix that stores the "
+        f"X is sparse and has {int(np.isnan(X.data).sum())} stored NaN among observed zeros, "
+        "which would need an "
+        f"array of {X.shape[0]}×{X.shape[1]} cells; pass data_weights as a sparse matrix that "
+        "stores the "
         "observed cells, or a dense X."
     )

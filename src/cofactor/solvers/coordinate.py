@@ -1,4 +1,5 @@
-"""Coordinate descent by rows, with extrapolation between iterations and a guard on the objective."""
+"""Coordinate descent by rows, with extrapolation between iterations and a guard on the
+objective."""
 
 from __future__ import annotations
 
@@ -26,8 +27,9 @@ class Momentum:
 class CoordinateDescent:
     """Safe coordinate steps on every row of every free factor.
 
-    An iteration sweeps from factors extrapolated along their last move.  If that did not lower the objective, it is
-    undone and a plain sweep, which cannot raise it, is made instead; so the recorded objective never rises.
+    An iteration sweeps from factors extrapolated along their last move.  If that did not lower the
+    objective, it is undone and a plain sweep, which cannot raise it, is made instead; so the
+    recorded objective never rises.
 
     Parameters
     ----------
@@ -54,12 +56,12 @@ class CoordinateDescent:
         factors, value, optimal = self._sweep(objective, start, threads)
         if value.total <= state.value.total:
             grown = Momentum(
-                state.factors, min(momentum.cap, 1.05 * momentum.length), min(1.0, 1.01 * momentum.cap)
+                state.factors,
+                min(momentum.cap, 1.05 * momentum.length),
+                min(1.0, 1.01 * momentum.cap),
             )
             return State(factors, value, optimal, grown)
-        shorter = Momentum(
-            state.factors, momentum.length / 1.5, max(momentum.length, 0.1)
-        )
+        shorter = Momentum(state.factors, momentum.length / 1.5, max(momentum.length, 0.1))
         return self._plain(objective, state, threads, shorter)
 
     def _plain(
@@ -90,9 +92,12 @@ class CoordinateDescent:
 
 
 def _extrapolate(factors: Factors, previous: Factors, length: float) -> Factors:
-    def move(V: FloatArray | None, old: FloatArray | None) -> FloatArray | None:
-        if V is None or old is None:
-            return None
+    def move(V: FloatArray, old: FloatArray) -> FloatArray:
         return np.asarray(np.maximum(V + V.dtype.type(length) * (V - old), 0))
 
-    return Factors(*map(move, factors.each(), previous.each()))  # type: ignore[arg-type]
+    B, old = factors.targets, previous.targets
+    return Factors(
+        move(factors.samples, previous.samples),
+        move(factors.features, previous.features),
+        None if B is None or old is None else move(B, old),
+    )

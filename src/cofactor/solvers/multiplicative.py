@@ -49,8 +49,8 @@ class MultiplicativeUpdates:
 class PaperUpdates(MultiplicativeUpdates):
     """The paper's Algorithms 1 to 3 (and Lee et al. for two Frobenius terms), epsilon included.
 
-    The paper cancels factors that all parts of a ratio share (the 2 of a Frobenius term, the λ of a lone target term)
-    before epsilon is added to the divisor; ``_ridge`` puts them back.
+    The paper cancels factors that all parts of a ratio share (the 2 of a Frobenius term, the λ of
+    a lone target term) before epsilon is added to the divisor; ``_ridge`` puts them back.
     """
 
     epsilon: float = 1e-10

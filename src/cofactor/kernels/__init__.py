@@ -1,0 +1,32 @@
+"""The inner loops: bare arrays in, bare arrays out, no policy.
+
+Every kernel works on a block of rows of one factor V and solves, or takes a step on, the same row
+problem
+
+    min_{v ≥ 0}  (up − down)·v + ½ Σ_t s_t v'G_t v + Σ_t s_t ups_t·v
+                 + Σ_e [ −log_e·log p_e + ½ square_e·p_e² + inverse_e/p_e + concave_e·log p_e ]
+                 − barrier·log v                              with p_e = EPSILON + F[index_e]·v,
+
+whose coefficients ``Entries`` and ``Forms`` hold (`problems` puts them together).  Arithmetic is
+float64 throughout; V and the entries' coefficients may be float32.  Rows are independent, so
+results do not depend on the blocks.
+"""
+
+from cofactor.kernels.descent import descend_rows
+from cofactor.kernels.multiplication import multiply_rows
+from cofactor.kernels.quadratic import descend_quadratic
+from cofactor.kernels.rows import EPSILON, Entries, Forms
+from cofactor.kernels.sums import cross_rows, curved_value, gram_rows, sum_rows
+
+__all__ = [
+    "EPSILON",
+    "Entries",
+    "Forms",
+    "cross_rows",
+    "curved_value",
+    "descend_quadratic",
+    "descend_rows",
+    "gram_rows",
+    "multiply_rows",
+    "sum_rows",
+]

@@ -1,0 +1,137 @@
+"""Rows as the kernels see them: coefficients, fitted values, linear and quadratic forms."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from cofactor.vectors import FASTMATH, dots
+
+EPSILON = 1e-12
+"""Added to fitted values under a logarithm or a division; data are scaled to at most about 1."""
+
+WIDTH = 8  # scratch rows are padded to whole unrolled vectors
+
+
+class Entries(NamedTuple):
+    """Curved entries of a block of rows; coefficient arrays that play no part have length 0."""
+
+    log: Any
+    square: Any
+    inverse: Any
+    concave: Any
+    indices: Any
+    """Rows of F, int32."""
+    start: Any
+    """``start[i] : start[i + 1]`` are the coefficients of row i."""
+    first: Any
+    """``first[i] + (0, 1, ...)`` are the positions of row i in ``indices`` (dense rows share one
+    run)."""
+
+
+class Forms(NamedTuple):
+    """Linear, quadratic and barrier parts; a leading dimension of 1 means shared by all rows."""
+
+    down: Any
+    up: Any
+    ups: Any
+    grams: Any
+    scales: Any
+    barrier: Any
+
+
+def inlined(function: Any) -> Any:
+    """Compile into the caller: a call that passes many arrays costs as much as a short row."""
+    return njit(nogil=True, error_model="numpy", fastmath=FASTMATH, forceinline=True)(function)
+
+
+def kernel(function: Any) -> Any:
+    """Compile without the interpreter lock, cached, keeping NaN and infinity meaningful."""
+    return njit(nogil=True, cache=True, error_model="numpy", fastmath=FASTMATH)(function)
+
+
+@inlined
+def pick(array, i):
+    return array[i if array.shape[0] > 1 else 0]
+
+
+@inlined
+def row_linear(forms, i, linear):
+    """Write the row's linear coefficients, up − down."""
+    scales = pick(forms.scales, i)
+    for k in range(linear.size):
+        total = 0.0
+        for t in range(forms.ups.shape[0]):
+            total += scales[t] * forms.ups[t, k]
+        if forms.up.shape[0] > 0:
+            total += pick(forms.up, i)[k]
+        if forms.down.shape[0] > 0:
+            total -= pick(forms.down, i)[k]
+        linear[k] = total
+
+
+@kernel
+def row_gram(forms, i, gram):
+    """Write the row's quadratic form."""
+    scales = pick(forms.scales, i)
+    gram[:] = 0.0
+    for t in range(forms.grams.shape[0]):
+        for k in range(gram.shape[0]):
+            for m in range(gram.shape[1]):
+                gram[k, m] += scales[t] * forms.grams[t, k, m]
+
+
+@kernel
+def matvec(gram, v, out):
+    for k in range(out.size):
+        total = 0.0
+        for m in range(out.size):
+            total += gram[k, m] * v[m]
+        out[k] = total
+
+
+@inlined
+def positive_root(curvature, b, c):
+    """The positive root of curvature·t² + b·t − c = 0 (curvature, c ≥ 0), without cancellation."""
+    root = np.sqrt(b * b + 4.0 * curvature * c)
+    if b >= 0.0:
+        return 2.0 * c / (b + root) if b + root > 0.0 else 1.0
+    return (root - b) / (2.0 * curvature) if curvature > 0.0 else 1.0
+
+
+@inlined
+def _spread(coefficients, s, w, stride, out):
+    if coefficients.size > 0:
+        for e in range(w):
+            out[e] = coefficients[s + e]
+        for e in range(w, stride):
+            out[e] = 0.0
+
+
+@inlined
+def load_row(entries, i, F, v, epsilon, x, b, p):
+    """Read the coefficients of row i and its fitted values; return the padded length and the
+    indices."""
+    s = entries.start[i]
+    w = entries.start[i + 1] - s
+    stride = (w + WIDTH - 1) // WIDTH * WIDTH
+    indices = entries.indices[entries.first[i] : entries.first[i] + w]
+    for e in range(w):
+        p[e] = epsilon
+    for e in range(w, stride):
+        p[e] = 1.0
+    dots(v, indices, F, p)
+    _spread(entries.log, s, w, stride, x)
+    _spread(entries.square, s, w, stride, b)
+    return stride, indices
+
+
+@kernel
+def longest_row(entries):
+    """Return the padded length of the longest row of a block."""
+    longest = 0
+    for i in range(entries.start.size - 1):
+        longest = max(longest, entries.start[i + 1] - entries.start[i])
+    return (longest + WIDTH - 1) // WIDTH * WIDTH

@@ -1,0 +1,108 @@
+"""Sums over rows: values of the objective, products and Gram matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cofactor.kernels.rows import EPSILON, kernel, load_row, longest_row
+from cofactor.vectors import axpy
+
+BATCH = 64  # rows side by side
+
+
+@kernel
+def _weighted_log(x, p, count):
+    """Σ x·log p for positive normal p, to full precision, in a form that vectorises.
+
+    log p = exponent·log 2 + 2·atanh((m − 1)/(m + 1)) with the mantissa m in [1/√2, √2].
+    """
+    total = 0.0
+    for e in range(count):
+        bits = np.float64(p[e]).view(np.int64)
+        exponent = np.float64((bits >> 52) - 1023)
+        m = np.int64((bits & 0xFFFFFFFFFFFFF) | 0x3FF0000000000000).view(np.float64)
+        upper = m > 1.4142135623730951
+        m = m * 0.5 if upper else m
+        exponent = exponent + 1.0 if upper else exponent
+        s = (m - 1.0) / (m + 1.0)
+        q = s * s
+        series = 1.0 + q * (1 / 3 + q * (1 / 5 + q * (1 / 7 + q * (1 / 9 + q * (
+            1 / 11 + q * (1 / 13 + q * (1 / 15 + q * (1 / 17 + q / 19))))))))  # fmt: skip
+        total += x[e] * (exponent * 0.6931471805599453 + 2.0 * s * series)
+    return total
+
+
+@kernel
+def curved_value(V, entries, F, weights):
+    """Return Σ_i weight_i Σ_e [−log·log p + ½ square·p² + inverse/p + concave·log p] over a
+    block."""
+    n, r = V.shape
+    room = longest_row(entries)
+    x, b, p = np.empty(room), np.empty(room), np.empty(room)
+    v = np.zeros(F.shape[1])
+    total = 0.0
+    for i in range(n):
+        for k in range(r):
+            v[k] = V[i, k]
+        _, indices = load_row(entries, i, F, v, EPSILON, x, b, p)
+        s = entries.start[i]
+        row = 0.0
+        if entries.log.size > 0:
+            row -= _weighted_log(x, p, indices.size)
+        if entries.square.size > 0:
+            for e in range(indices.size):
+                row += 0.5 * b[e] * (p[e] - EPSILON) ** 2
+        if entries.inverse.size > 0:
+            for e in range(indices.size):
+                row += entries.inverse[s + e] / p[e] + entries.concave[s + e] * np.log(p[e])
+        total += row * (weights[i] if weights.size > 0 else 1.0)
+    return total
+
+
+@kernel
+def cross_rows(values, indices, start, first, F, out):
+    """out[i] = Σ_e values[e] · F[index_e]: a sparse matrix times a factor."""
+    r = out.shape[1]
+    row = np.empty(F.shape[1])
+    for i in range(out.shape[0]):
+        s = start[i]
+        w = start[i + 1] - s
+        axpy(values[s : s + w], indices[first[i] : first[i] + w], F, row)
+        for k in range(r):
+            out[i, k] = row[k]
+
+
+@kernel
+def gram_rows(V, weights, out):
+    """out = V' diag(weights) V of a block (no weights: ones), in transposed batches."""
+    n, r = V.shape
+    left, right = np.zeros((r, BATCH)), np.zeros((r, BATCH))
+    out[:] = 0.0
+    for i in range(0, n, BATCH):
+        for j in range(BATCH):
+            w = 0.0
+            if i + j < n:
+                w = weights[i + j] if weights.size > 0 else 1.0
+            for k in range(r):
+                right[k, j] = V[min(i + j, n - 1), k]
+                left[k, j] = w * right[k, j]
+        for k in range(r):
+            for m in range(k + 1):
+                total = 0.0
+                for j in range(BATCH):
+                    total += left[k, j] * right[m, j]
+                out[k, m] += total
+    for k in range(r):
+        for m in range(k):
+            out[m, k] = out[k, m]
+
+
+@kernel
+def sum_rows(V, weights, out):
+    """out = weights @ V of a block (no weights: ones)."""
+    n, r = V.shape
+    out[:] = 0.0
+    for i in range(n):
+        w = weights[i] if weights.size > 0 else 1.0
+        for k in range(r):
+            out[k] += w * V[i, k]

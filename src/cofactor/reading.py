@@ -1,0 +1,129 @@
+"""Reading what users pass as y and weights, whatever library it comes from."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+from scipy.sparse import issparse
+from sklearn.exceptions import DataConversionWarning
+
+Array = NDArray[Any]
+Mask = NDArray[np.bool_]
+
+
+def read_missing(labels: Array) -> Mask:
+    if labels.dtype.kind == "O":
+        return np.fromiter(map(is_missing, labels), dtype=bool, count=labels.size)
+    return np.asarray(labels == "" if labels.dtype.kind == "U" else labels != labels)
+
+
+def is_missing(value: Any) -> bool:
+    if value is None or isinstance(value, str):
+        return not value
+    try:
+        return bool(value != value)  # NaN and NaT
+    except TypeError:  # pandas.NA does not know
+        return True
+    except ValueError:  # an array is no label, which _distinct reports
+        return False
+
+
+def readable(data: Any, name: str) -> Any:
+    """Something with a shape: an ndarray, a sparse matrix, or an object of pandas or polars."""
+    if data is None:
+        raise ValueError(f"The fit requires {name} to be passed, but the target {name} is None.")
+    if hasattr(data, "__dask_graph__") or (hasattr(data, "dask") and not hasattr(data, "columns")):
+        raise TypeError(f"{name} is a dask collection: compute() it or use cofactor.distributed.")
+    if isinstance(data, np.ma.MaskedArray):
+        raise TypeError(f"{name} is a masked array: pass {name}.astype(object).filled(None).")
+    if issparse(data) or (hasattr(data, "to_numpy") and hasattr(data, "shape")):
+        return data
+    return read_array(data, name)
+
+
+def read_array(data: Any, name: str) -> Array:
+    try:
+        array: Array = np.asarray(data)
+    except ValueError:
+        hint = "sklearn.preprocessing.MultiLabelBinarizer makes it a matrix"
+        raise ValueError(f"{name} has rows of different lengths: {hint}.") from None
+    lossy = not isinstance(data, np.ndarray) and array.ndim == 1 and array.dtype.kind == "U"
+    if array.dtype.kind == "T" or (lossy and not all(isinstance(value, str) for value in data)):
+        return np.asarray(data, dtype=object)  # numpy reads NaN among strings as "nan"
+    return array
+
+
+def floats(data: Any, name: str) -> NDArray[np.float64]:
+    """A new array of finite numbers, NaN where unknown."""
+    array: Array = np.asarray(data)
+    if array.dtype.kind == "O":
+        numbers = [_number(cell, name) for cell in array.ravel()]
+        array = np.array(numbers, dtype=np.float64).reshape(array.shape)
+    if array.dtype.kind not in "biuf":
+        problem = "Complex data not supported" if array.dtype.kind == "c" else "Numbers expected"
+        raise ValueError(f"{problem}: {name} has dtype {array.dtype}, convert it to float.")
+    floats: NDArray[np.float64] = cast(array, np.float64, name)
+    return floats
+
+
+def _number(cell: Any, name: str) -> float:
+    if is_missing(cell):
+        return np.nan
+    try:
+        if not isinstance(cell, str | bytes | complex):  # which float would parse or cut
+            return float(cell)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise ValueError(f"{name} contains {cell!r}, but numbers are expected: convert it to float.")
+
+
+def cast(values: Any, dtype: DTypeLike, name: str) -> Any:
+    with np.errstate(over="ignore"):
+        cast = values.astype(dtype)
+    if np.isinf(cast.data if issparse(cast) else cast).any():
+        limit = f"{np.dtype(dtype)!r}: rescale it, or mark the entry as unknown"
+        raise ValueError(f"Input {name} contains infinity or a value too large for {limit}.")
+    return cast
+
+
+def tall(array: Array) -> Array:
+    return array[:, None] if array.ndim == 1 else array
+
+
+def read_column(y: Any) -> Any:
+    y = y.toarray() if issparse(y) else y
+    if len(y.shape) == 1:
+        return y
+    hint = "Please change the shape of y to (n_samples, ), for example using ravel()."
+    message = f"A column-vector y was passed when a 1d array was expected. {hint}"
+    warnings.warn(message, DataConversionWarning, stacklevel=4)
+    return y[y.columns[0]] if hasattr(y, "columns") else y[:, 0]
+
+
+def is_matrix(y: Any, n_samples: int | None = None) -> bool:
+    """Whether y has two columns or more; an error if its shape does not fit."""
+    if len(y.shape) not in (1, 2) or 0 in y.shape[1:]:
+        raise ValueError(f"y should be a 1d array or a matrix, got an array of shape {y.shape}.")
+    if n_samples is not None and y.shape[0] != n_samples:
+        counts = f"[{n_samples}, {y.shape[0]}], y must have one entry per sample of X"
+        raise ValueError(f"Found input variables with inconsistent numbers of samples: {counts}.")
+    return len(y.shape) == 2 and y.shape[1] > 1
+
+
+def read_weights(name: str, given: Any, shapes: list[tuple[int, ...]]) -> NDArray[np.float64]:
+    """A table of one column or k; ones if nothing is given."""
+    if given is None:
+        return np.ones((shapes[0][0], 1))
+    if issparse(given):
+        raise ValueError(f"{name} is sparse, but must be dense: pass {name}.toarray().")
+    weights = floats(readable(given, name), name)
+    if weights.shape not in shapes:
+        expected = " or ".join(map(str, shapes))
+        raise ValueError(f"{name} has shape {weights.shape}, but {expected} is expected.")
+    if not (weights >= 0).all():
+        bad = weights[~(weights >= 0)][0]
+        raise ValueError(f"{name} contains {bad:g}, but must be nonnegative: 0 for no confidence.")
+    return tall(weights)
