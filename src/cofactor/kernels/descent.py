@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from cofactor.kernels.rows import (
@@ -21,6 +23,28 @@ from cofactor.vectors import axpy, dots, gather
 CANCELLED = 1e-3  # a fitted value that falls below this share of itself is computed anew
 REMNANT = 1e-12  # entries below this share of the largest one of their row are taken for zero
 ROOM = 1 << 22  # doubles of gathered columns at most: long rows are swept in groups of topics
+
+
+class Row(NamedTuple):
+    """Scratch space for the row at hand."""
+
+    v: Any
+    x: Any
+    """Coefficients of the logarithms; b: of the squares; p: fitted values; q: their inverses."""
+    b: Any
+    p: Any
+    q: Any
+    linear: Any
+    gram: Any
+    bent: Any
+    """gram @ v, kept up to date."""
+    pull: Any
+    push: Any
+    active: Any
+    places: Any
+    """Where the gathered column of each active topic stands."""
+    groups: Any
+    columns: Any
 
 
 @inlined
@@ -45,8 +69,7 @@ def _safe_step(v, push, pull, h, c):
 
 @inlined
 def _imbalance(v, largest, g, size):
-    """How far one coordinate is from optimal: 0 where the gradient vanishes or v is rightly at
-    zero."""
+    """How far a coordinate is from optimal: 0 if the gradient is, or if v is rightly at zero."""
     if size <= 0.0 or (v <= 0.0 and g >= 0.0):
         return 0.0
     weight = 1.0 if g < 0.0 or largest <= 0.0 else min(1.0, v / largest)
@@ -55,8 +78,7 @@ def _imbalance(v, largest, g, size):
 
 @inlined
 def _move(p, q, f, step, stride):
-    """Change the fitted values by step·f; return how many lost their leading digits to
-    cancellation."""
+    """Change the fitted values by step·f; return how many lost their leading digits."""
     lost = 0
     for e in range(stride):
         t = max(p[e] + step * f[e], EPSILON)
@@ -75,11 +97,12 @@ def _zero_is_best(old, f, x, p, stride, slope):
 
 
 @inlined
-def _coordinate(old, f, x, b, p, q, stride, push, c, barrier, square):
-    """Return a safe step for one coordinate, whose linear and shared quadratic gradient is
-    ``push``."""
-    pull = 0.0
-    h = 0.0
+def _coordinate(row, k, f, stride, barrier, square):
+    """Return a safe step for topic k, whose gathered column is f."""
+    x, p, q, b = row.x, row.p, row.q, row.b
+    old = max(row.v[k], EPSILON) if barrier > 0.0 else row.v[k]
+    push, c = row.linear[k] + row.bent[k], row.gram[k, k]
+    pull, h = 0.0, 0.0
     for e in range(stride):
         t = f[e] * q[e]
         u = x[e] * t
@@ -104,12 +127,9 @@ def _coordinate(old, f, x, b, p, q, stride, push, c, barrier, square):
 
 
 @inlined
-def _gradient(
-    v, F, indices, stride, x, b, p, q, linear, gram, barrier, bent, pull, push, square, bends
-):
-    """Write the gradient to ``pull`` and the quadratic part to ``bent``; return the row's
-    imbalance."""
-    r = linear.size
+def _gradient(row, F, indices, stride, barrier, square, bends):
+    """Write the gradient to ``pull`` and gram @ v to ``bent``; return the row's imbalance."""
+    v, x, b, p, q, pull, push = row.v, row.x, row.b, row.p, row.q, row.pull, row.push
     for e in range(stride):
         q[e] = x[e] / p[e]
     axpy(q, indices, F, pull)
@@ -118,14 +138,12 @@ def _gradient(
             q[e] = b[e] * p[e]
         axpy(q, indices, F, push)
     if bends:
-        matvec(gram, v, bent)
-    largest = 0.0
-    for k in range(r):
-        largest = max(largest, v[k])
+        matvec(row.gram, v, row.bent)
+    largest = np.max(v)
     worst = 0.0
-    for k in range(r):
-        g = linear[k] + bent[k] + push[k] - pull[k]
-        size = abs(linear[k]) + abs(bent[k]) + push[k] + pull[k]
+    for k in range(row.linear.size):
+        g = row.linear[k] + row.bent[k] + push[k] - pull[k]
+        size = abs(row.linear[k]) + abs(row.bent[k]) + push[k] + pull[k]
         if barrier[k] > 0.0:
             g -= barrier[k] / v[k]
             size += barrier[k] / v[k]
@@ -136,14 +154,12 @@ def _gradient(
 
 @kernel
 def _activate(v, gradient, active):
-    """List the topics to sweep.  Others are at zero, or at a remnant of rounding that is taken for
-    zero:
+    """List the topics to sweep, and count them.
 
-    a topic must not be swept or passed over by the luck of its last bit.
+    The others are at zero, or at a remnant of rounding that is taken for zero: a topic must not
+    be swept or passed over by the luck of its last bit.
     """
-    largest = 0.0
-    for k in range(active.size):
-        largest = max(largest, v[k])
+    largest = np.max(v)
     count = 0
     for k in range(active.size):
         if gradient[k] < 0.0 or v[k] > REMNANT * largest:
@@ -166,8 +182,7 @@ def _refresh(v, indices, F, p, q):
 
 @kernel
 def _plan(active, done, n_active, limit, groups, places):
-    """Choose the next topics to sweep together, in groups of four columns; return their end and
-    the groups."""
+    """Choose the next topics to sweep together, four columns to a group; return where they end."""
     n_groups, last, stop = 0, -1, done
     while stop < n_active:
         base = active[stop] // 4 * 4
@@ -182,6 +197,33 @@ def _plan(active, done, n_active, limit, groups, places):
     return stop, n_groups
 
 
+@inlined
+def _sweep(row, F, indices, stride, done, stop, barrier, square, bends):
+    """Update the active topics from ``done`` to ``stop``, one after the other."""
+    for a in range(done, stop):
+        k = row.active[a]
+        f = row.columns[row.places[a] * stride : (row.places[a] + 1) * stride]
+        step = _coordinate(row, k, f, stride, barrier[k], square)
+        if step == 0.0:
+            continue
+        row.v[k] += step
+        if _move(row.p, row.q, f, step, stride) > 0:
+            _refresh(row.v, indices, F, row.p, row.q)
+        if bends:
+            for m in range(row.bent.size):
+                row.bent[m] += step * row.gram[k, m]
+
+
+@kernel
+def _scratch(r, wide, room, limit):
+    return Row(
+        np.zeros(wide), np.zeros(room), np.zeros(room), np.empty(room), np.empty(room),
+        np.empty(r), np.empty((r, r)), np.zeros(r), np.zeros(wide), np.zeros(wide),
+        np.empty(r, np.int64), np.empty(r, np.int64), np.empty(wide, np.int64),
+        np.empty(4 * limit * room),
+    )  # fmt: skip
+
+
 @kernel
 def descend_rows(V, entries, F, forms, rounds, sweeps, tolerance):
     """Coordinate descent on each row: ``rounds`` times find the active topics and sweep them.
@@ -190,73 +232,33 @@ def descend_rows(V, entries, F, forms, rounds, sweeps, tolerance):
     not get there.
     """
     n, r = V.shape
-    wide = F.shape[1]
-    room = longest_row(entries)
-    x, b, p, q = np.zeros(room), np.zeros(room), np.empty(room), np.empty(room)
+    wide, room = F.shape[1], longest_row(entries)
     limit = max(1, min(wide // 4, ROOM // max(4 * room, 1)))
-    columns = np.empty(4 * limit * room)
-    v, pull, push = np.zeros(wide), np.zeros(wide), np.zeros(wide)
-    linear, bent, gram = np.empty(r), np.zeros(r), np.empty((r, r))
-    active, places, groups = np.empty(r, np.int64), np.empty(r, np.int64), np.empty(wide, np.int64)
-    square = entries.square.size > 0
-    bends = bool(np.any(forms.grams))
-    unfinished = 0
+    row = _scratch(r, wide, room, limit)
+    square, bends = entries.square.size > 0, bool(np.any(forms.grams))
+    unfinished = n
     for i in range(n):
         barrier = pick(forms.barrier, i)
         for k in range(r):
-            v[k] = max(V[i, k], EPSILON) if barrier[k] > 0.0 else V[i, k]
-        row_linear(forms, i, linear)
-        if (bends and (i == 0 or forms.scales.shape[0] > 1)) or i == 0:
-            row_gram(forms, i, gram)
-        finished = False
+            row.v[k] = max(V[i, k], EPSILON) if barrier[k] > 0.0 else V[i, k]
+        row_linear(forms, i, row.linear)
+        if i == 0 or (bends and forms.scales.shape[0] > 1):
+            row_gram(forms, i, row.gram)
         for _ in range(rounds):
-            stride, indices = load_row(entries, i, F, v, EPSILON, x, b, p)
-            worst = _gradient(
-                v,
-                F,
-                indices,
-                stride,
-                x,
-                b,
-                p,
-                q,
-                linear,
-                gram,
-                barrier,
-                bent,
-                pull,
-                push,
-                square,
-                bends,
-            )
-            if worst <= tolerance:
-                finished = True
+            stride, indices = load_row(entries, i, F, row.v, EPSILON, row.x, row.b, row.p)
+            if _gradient(row, F, indices, stride, barrier, square, bends) <= tolerance:
+                unfinished -= 1
                 break
-            n_active = _activate(v, pull, active)
+            n_active = _activate(row.v, row.pull, row.active)
             for e in range(stride):
-                q[e] = 1.0 / p[e]
+                row.q[e] = 1.0 / row.p[e]
             done = 0
             while done < n_active:
-                stop, n_groups = _plan(active, done, n_active, limit, groups, places)
-                gather(F, indices, groups, n_groups, stride, columns)
+                stop, n_groups = _plan(row.active, done, n_active, limit, row.groups, row.places)
+                gather(F, indices, row.groups, n_groups, stride, row.columns)
                 for _s in range(sweeps):
-                    for a in range(done, stop):
-                        k = active[a]
-                        f = columns[places[a] * stride : (places[a] + 1) * stride]
-                        step = _coordinate(
-                            v[k], f, x, b, p, q, stride,
-                            linear[k] + bent[k], gram[k, k], barrier[k], square,
-                        )  # fmt: skip
-                        if step == 0.0:
-                            continue
-                        v[k] += step
-                        if _move(p, q, f, step, stride) > 0:
-                            _refresh(v, indices, F, p, q)
-                        if bends:
-                            for m in range(r):
-                                bent[m] += step * gram[k, m]
+                    _sweep(row, F, indices, stride, done, stop, barrier, square, bends)
                 done = stop
         for k in range(r):
-            V[i, k] = v[k]
-        unfinished += not finished
+            V[i, k] = row.v[k]
     return unfinished

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cofactor.kernels.rows import kernel, pick, row_gram, row_linear
+from cofactor.kernels.rows import inlined, kernel, pick, row_gram, row_linear
 
 BATCH = 64  # rows side by side
 
@@ -46,26 +46,55 @@ def _subtract_product(row, Vt, out):
             out[j] -= a * Vt[m, j]
 
 
+@inlined
+def _slopes(forms, gram, k, Vt, Ct, scale, part, g):
+    """Write minus the gradient of topic k for each row of the batch."""
+    for j in range(BATCH):
+        g[j] = Ct[k, j]
+    if forms.scales.shape[0] == 1:
+        _subtract_product(gram[k], Vt, g)
+        return
+    for t in range(scale.shape[0]):
+        part[:] = 0.0
+        _subtract_product(forms.grams[t, k], Vt, part)
+        for j in range(BATCH):
+            g[j] += scale[t, j] * part[j]
+
+
+@inlined
+def _step(v, g, inverse, live, moved, top):
+    """Move one topic of every live row to its minimum; keep the largest move and entry."""
+    for j in range(BATCH):
+        old = v[j]
+        # no curvature: only the slope counts, and a rising one sends v to zero
+        d = -old if inverse[j] == 0.0 and g[j] < 0.0 else g[j] * inverse[j]
+        d = max(d, -old) * live[j]
+        v[j] = old + d
+        moved[j] = max(moved[j], abs(d))
+        top[j] = max(top[j], old + d)
+
+
+@inlined
+def _freeze(live, moved, top, tolerance):
+    """Let go of the rows that hardly moved; return how many are left."""
+    left = 0.0
+    for j in range(BATCH):
+        live[j] = live[j] if moved[j] > tolerance * top[j] else 0.0
+        left += live[j]
+    return left
+
+
 @kernel
 def descend_quadratic(V, forms, sweeps, tolerance):
-    """Coordinate descent (HALS) on rows without curved entries, in transposed batches: loops run
-    over rows.
+    """Coordinate descent (HALS) on rows without curved entries.  Loops run over the batch's rows.
 
     A row is frozen after a sweep that moved it by at most ``tolerance`` of its largest entry.
     Returns how many rows did not get there.
     """
     n, r = V.shape
-    n_forms = forms.ups.shape[0]
-    shared = forms.scales.shape[0] == 1
     Vt, Ct, inverse = np.zeros((r, BATCH)), np.zeros((r, BATCH)), np.zeros((r, BATCH))
-    g, part, moved, top, live = (
-        np.empty(BATCH),
-        np.empty(BATCH),
-        np.empty(BATCH),
-        np.empty(BATCH),
-        np.empty(BATCH),
-    )
-    scale = np.zeros((n_forms, BATCH))
+    g, part, live = np.empty(BATCH), np.empty(BATCH), np.empty(BATCH)
+    moved, top, scale = np.empty(BATCH), np.empty(BATCH), np.zeros((forms.ups.shape[0], BATCH))
     linear, gram = np.empty(r), np.empty((r, r))
     if n > 0:
         row_gram(forms, 0, gram)
@@ -75,42 +104,20 @@ def descend_quadratic(V, forms, sweeps, tolerance):
         for j in range(BATCH):
             live[j] = 1.0 if j < count else 0.0
         _load_batch(V, forms, i0, count, Vt, Ct, scale, linear)
-        if i0 == 0 or not shared:
+        if i0 == 0 or forms.scales.shape[0] > 1:
             _invert_diagonal(forms, scale, inverse)
-        for _s in range(sweeps):
-            for j in range(BATCH):
-                moved[j] = 0.0
-                top[j] = 0.0
+        left = float(count)
+        for _ in range(sweeps):
+            moved[:] = 0.0
+            top[:] = 0.0
             for k in range(r):
-                for j in range(BATCH):
-                    g[j] = Ct[k, j]
-                if shared:
-                    _subtract_product(gram[k], Vt, g)
-                else:
-                    for t in range(n_forms):
-                        for j in range(BATCH):
-                            part[j] = 0.0
-                        _subtract_product(forms.grams[t, k], Vt, part)
-                        for j in range(BATCH):
-                            g[j] += scale[t, j] * part[j]
-                for j in range(BATCH):
-                    old = Vt[k, j]
-                    d = g[j] * inverse[k, j]
-                    # no curvature: only the slope counts, and a rising one sends v to zero
-                    d = -old if inverse[k, j] == 0.0 and g[j] < 0.0 else d
-                    d = max(d, -old) * live[j]
-                    Vt[k, j] = old + d
-                    moved[j] = max(moved[j], abs(d))
-                    top[j] = max(top[j], old + d)
-            for j in range(BATCH):
-                live[j] = live[j] if moved[j] > tolerance * top[j] else 0.0
-            total = 0.0
-            for j in range(BATCH):
-                total += live[j]
-            if total == 0.0:
+                _slopes(forms, gram, k, Vt, Ct, scale, part, g)
+                _step(Vt[k], g, inverse[k], live, moved, top)
+            left = _freeze(live, moved, top, tolerance)
+            if left == 0.0:
                 break
+        unfinished += int(left)
         for j in range(count):
-            unfinished += live[j] > 0.0
             for k in range(r):
                 V[i0 + j, k] = Vt[k, j]
     return unfinished
