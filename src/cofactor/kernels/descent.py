@@ -14,7 +14,6 @@ from cofactor.kernels.rows import (
     longest_row,
     matvec,
     pick,
-    positive_root,
     row_gram,
     row_linear,
 )
@@ -22,6 +21,8 @@ from cofactor.vectors import axpy, dots, gather
 
 CANCELLED = 1e-3  # a fitted value that falls below this share of itself is computed anew
 REMNANT = 1e-12  # entries below this share of the largest one of their row are taken for zero
+FLAT = 1e-10  # gradients below this share of their parts are zero to rounding
+TINY = 1e-100
 ROOM = 1 << 22  # doubles of gathered columns at most: long rows are swept in groups of topics
 
 
@@ -49,22 +50,27 @@ class Row(NamedTuple):
 
 @inlined
 def _safe_step(v, push, pull, h, c):
-    """Return the monotone step for one coordinate (DESIGN: v' = v + u(t − 1)).
+    """Return the monotone step d for one coordinate.
 
-    ``push`` − ``pull`` is the gradient, where ``pull`` = Σ log·f/p and h = Σ log·f²/p² describe
-    the logarithms; c is the quadratic curvature.
+    ``push`` − ``pull`` is the gradient g, where ``pull`` = Σ log·f/p and h = Σ log·f²/p² describe
+    the logarithms; c is the quadratic curvature.  With a model of the logarithms around v' = v + d
+    that never overshoots (u = pull/h uphill, u = v downhill), d is the root next to zero of
+    (c/u)·d² + b·d + g = 0, written so that nothing cancels when p is tiny or u is huge.
     """
-    if push <= pull:
-        if h <= 0.0 or pull <= 0.0:
-            return (pull - push) / c if c > 0.0 else 0.0
-        u = pull / h
-        b = push - c * u  # g + h·u − c·u without the cancellation of pull, which may be huge
-    elif h <= 0.0:
-        return max((pull - push) / c, -v) if c > 0.0 else -v
+    g = push - pull
+    if g <= 0.0:
+        inverse = h / pull if pull > 0.0 else 0.0
+        b = c + push * inverse
+    elif v < TINY:
+        return -v
     else:
-        u = v
-        b = (push - pull) + (h - c) * u
-    return u * (positive_root(c * u, b, h * u) - 1.0)
+        inverse = 1.0 / v
+        b = c + h + g * inverse
+    a = c * inverse
+    root = np.sqrt(max(b * b - 4.0 * a * g, 0.0))
+    if b < 0.0:
+        return (root - b) / (2.0 * a) if a > 0.0 else 0.0
+    return -2.0 * g / (b + root) if b + root > 0.0 else 0.0
 
 
 @inlined
@@ -148,7 +154,7 @@ def _gradient(row, F, indices, stride, barrier, square, bends):
             g -= barrier[k] / v[k]
             size += barrier[k] / v[k]
         worst = max(worst, _imbalance(v[k], largest, g, size))
-        pull[k] = g
+        pull[k] = g - FLAT * size  # what vanishes to rounding counts as downhill
     return worst
 
 

@@ -78,7 +78,7 @@ def multiply_rows(V, entries, F, forms, rounds, tolerance, epsilon, ridge):
     """Multiplicative updates of each row: new entry = old entry · t.
 
     ridge = 0: t minimises the majoriser, which never raises the objective.  ridge > 0: the paper's
-    ratio t = (v + c)/(q + u + ridge), literally.  ``epsilon`` is added to fitted values.  A row
+    ratio t = (v + c + e)/(q + u + ridge), literally (e for divergences that it does not have).  ``epsilon`` is added to fitted values.  A row
     stops at the update that moves it by at most ``tolerance`` of its largest entry.  Returns how
     many rows did not get there.
     """
@@ -112,7 +112,7 @@ def multiply_rows(V, entries, F, forms, rounds, tolerance, epsilon, ridge):
                 q = bent[k] + push[k]
                 pull = c[k] + (barrier[k] / v[k] if barrier[k] > 0.0 else 0.0)
                 if ridge > 0.0:
-                    t = (down[k] + pull) / (q + up[k] + u[k] + ridge)
+                    t = (down[k] + pull + e[k]) / (q + up[k] + u[k] + ridge)
                 else:
                     t = _surrogate_root(q, up[k] + u[k] - down[k], pull, e[k])
                 new = v[k] * t

@@ -1,0 +1,303 @@
+"""Speed against peers: one thread, float64, the same data, start and objective on both sides.
+
+Run ``python benchmarks/quick.py``.  The rows against ssnmf need
+``pip install --no-deps ssnmf==1.0.3`` (torch is not needed).
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse as sp
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # so that it runs as a script, too
+
+from benchmarks import measuring, peers
+from benchmarks.measuring import Row, alternate, clock, faster, seconds
+from benchmarks.newsgroups import Newsgroups
+from cofactor import NMF, Factors, SSNMFClassifier
+from cofactor.divergences import DIVERGENCES
+from cofactor.fitting import Fit, minimise
+from cofactor.objective import Objective, Term
+from cofactor.observations import dense, sparse
+from cofactor.solvers import CoordinateDescent, MultiplicativeUpdates, PaperUpdates, Solver
+from cofactor.stopping import BelowTarget
+from cofactor.threads import Threads
+
+KL, FROBENIUS = "kullback-leibler", "frobenius"
+SLACK = 1e-3  # "within 1e-3 of scikit-learn's objective"
+SSNMF_RANK, SSNMF_MODELS = 13, {KL: 6, FROBENIUS: 3}
+SSNMF_ITERATIONS, OUR_ITERATIONS = 2, 50
+
+DEMANDS: dict[str, Any] = {
+    "multiplicative": 200,
+    "fit " + KL: {13: 25, 50: 12},
+    "fit " + FROBENIUS: {13: 1.3, 50: 3},
+    "transform " + KL: {13: 20},
+}
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what to measure to a command line."""
+    parser.add_argument("--ranks", type=int, nargs="+", default=[13, 50], help="default: 13 50")
+    parser.add_argument("--repeats", type=int, default=3, help="best of so many; default: 3")
+
+
+def run(data: Newsgroups, options: argparse.Namespace) -> list[Row]:
+    """Measure everything and print the table."""
+    warm_up()
+    rows = []
+    rows += multiplicative(data, options.repeats)
+    for rank in options.ranks:
+        rows += kl_fit(data, rank, options.repeats)
+        rows += frobenius_fit(data, rank, options.repeats)
+        rows += transform(data, rank, options.repeats)
+    rows += same_bits(data)
+    measuring.print_rows(rows)
+    return rows
+
+
+# ---- both sides' starts, and ours through the public loop ----------------------------------------
+
+
+def start(X: sp.csr_matrix, rank: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Return W and H as scikit-learn's init="random" draws them."""
+    random, scale = np.random.default_rng(seed), np.sqrt(X.mean() / rank)
+    n, m = X.shape
+    W = scale * np.abs(random.standard_normal((n, rank)))
+    return W, scale * np.abs(random.standard_normal((rank, m)))
+
+
+def our_fit(
+    X: sp.csr_matrix,
+    factors: Factors,
+    loss: str,
+    solver: Solver,
+    *,
+    target: float | None = None,
+    max_iter: int = 2000,
+    Y: np.ndarray | None = None,
+) -> Fit:
+    """Fit from raw matrices: transposes, checks and all."""
+    terms = [Term("data", "features", sparse(sp.csr_array(X)), DIVERGENCES[loss])]
+    if Y is not None:
+        terms.append(Term("target", "targets", dense(Y), DIVERGENCES[loss]))
+    rules = [] if target is None else [BelowTarget(target)]
+    with Threads(1) as threads:
+        return minimise(
+            Objective(tuple(terms)),
+            factors,
+            solver,
+            max_iter=max_iter,
+            rules=rules,
+            threads=threads,
+        )
+
+
+def as_factors(W: np.ndarray, H: np.ndarray, B: np.ndarray | None = None) -> Factors:
+    return Factors(W, np.ascontiguousarray(H.T), B)
+
+
+def warm_up() -> None:
+    """Compile: once for each loss, solver and storage, on a few rows."""
+    random = np.random.default_rng(0)
+    X = sp.random(40, 30, 0.3, "csr", random_state=0)
+    Y = np.eye(3)[random.integers(0, 3, 40)]
+    W, H = start(X, 4)
+    factors = as_factors(W, H, random.random((3, 4)))
+    for loss in (KL, FROBENIUS):
+        for solver in (CoordinateDescent(), MultiplicativeUpdates(), PaperUpdates()):
+            our_fit(X, factors, loss, solver, max_iter=2)
+            our_fit(X, factors, loss, solver, max_iter=2, Y=Y)
+        NMF(4, data_loss=loss, tol=0, max_iter=2).fit_transform(X)
+        peers.sklearn_fit(X, W.copy(), H.copy(), loss, 2)
+    SSNMFClassifier(4, tol=0, max_iter=2).fit(X, Y.argmax(axis=1)).predict(X)
+
+
+# ---- a: multiplicative iterations against ssnmf --------------------------------------------------
+
+
+def multiplicative(data: Newsgroups, repeats: int) -> list[Row]:
+    """Time one multiplicative iteration of data and labels together."""
+    ssnmf = peers.ssnmf_class()
+    if ssnmf is None:
+        print(
+            "The rows against ssnmf are left out, because the package is not installed: "
+            "pip install --no-deps ssnmf==1.0.3\n"
+        )
+        return []
+    Y, (W, H) = np.eye(data.n_classes)[data.y], start(data.X, SSNMF_RANK)
+    B = np.random.default_rng(1).random((data.n_classes, SSNMF_RANK))
+    # Its matrices are dense, with a column for each sample.
+    tall = {"A": np.ascontiguousarray(H.T), "S": np.ascontiguousarray(W.T), "B": B}
+    model = ssnmf(data.X.toarray().T.copy(), SSNMF_RANK, Y=Y.T.copy(), lam=1.0, tol=-np.inf, **tall)
+
+    def peer(loss: str) -> np.ndarray:
+        vars(model).update(tall, modelNum=SSNMF_MODELS[loss])
+        model.mult(numiters=SSNMF_ITERATIONS)
+        return model.S.T
+
+    def ours(loss: str, solver: Solver, iterations: int = OUR_ITERATIONS) -> np.ndarray:
+        factors = as_factors(W, H, B)
+        return our_fit(data.X, factors, loss, solver, max_iter=iterations, Y=Y).factors.samples
+
+    rows = []
+    for loss in (KL, FROBENIUS):
+        runs = [partial(ours, loss, solver) for solver in (PaperUpdates(), MultiplicativeUpdates())]
+        (t_peer, S), *times = alternate(repeats, partial(peer, loss), *runs)
+        gap = np.max(np.abs(ours(loss, PaperUpdates(), SSNMF_ITERATIONS) - S)) / np.max(S)
+        remarks = f"same factors as ssnmf's, to {gap:.0e}", ""
+        for name, (t, _), remark in zip(("mu-paper", "mu"), times, remarks, strict=True):
+            what = f"one iteration of {name}, both {loss}, r = {SSNMF_RANK}, against ssnmf's"
+            per = t / OUR_ITERATIONS, t_peer / SSNMF_ITERATIONS
+            rows.append(faster(what, *per, DEMANDS["multiplicative"], remark))
+    return rows
+
+
+# ---- b, c: fits against scikit-learn -------------------------------------------------------------
+
+
+def timed_fits(
+    data: Newsgroups, rank: int, loss: str, target: float, max_iter: int, repeats: int
+) -> tuple[float, float, Fit]:
+    """Time ours to the target and scikit-learn's ``max_iter`` iterations, from the same start."""
+    W, H = start(data.X, rank)
+    factors = as_factors(W, H)
+    copies = iter([(W.copy(), H.copy()) for _ in range(repeats)])
+    (ours, fit), (peer, _) = alternate(
+        repeats,
+        lambda: our_fit(data.X, factors, loss, CoordinateDescent(), target=target),
+        lambda: peers.sklearn_fit(data.X, *next(copies), loss, max_iter),
+    )
+    reached = peers.loss_value(data.X, fit.factors.samples, fit.factors.features.T, loss)
+    if not reached <= target * (1 + 1e-9):
+        raise SystemExit(f"{loss}, r = {rank}: reached {reached:.6g}, not the target {target:.6g}.")
+    return ours, peer, fit
+
+
+def sklearn_objective(data: Newsgroups, rank: int, loss: str, max_iter: int) -> float:
+    W, H = start(data.X, rank)
+    return peers.loss_value(data.X, *peers.sklearn_fit(data.X, W, H, loss, max_iter), loss)
+
+
+def kl_fit(data: Newsgroups, rank: int, repeats: int, max_iter: int = 200) -> list[Row]:
+    """Time until the objective of scikit-learn's multiplicative solver after 200 iterations."""
+    target = sklearn_objective(data, rank, KL, max_iter)
+    ours, peer, fit = timed_fits(data, rank, KL, target, max_iter, repeats)
+    what = f"cd to the objective of scikit-learn's mu after {max_iter} iterations, {KL}, r = {rank}"
+    remark = f"objective {target:.6g}, our {fit.n_iter} iterations"
+    return [faster(what, ours, peer, DEMANDS["fit " + KL].get(rank), remark)]
+
+
+def frobenius_fit(data: Newsgroups, rank: int, repeats: int, max_iter: int = 100) -> list[Row]:
+    """Time until within 1e-3 of the objective of scikit-learn's solver after 100 iterations.
+
+    Three readings: against the time of those 100 iterations (what is demanded), against
+    scikit-learn's own time to the same target, and to the very objective of the 100 iterations.
+    """
+    exact = sklearn_objective(data, rank, FROBENIUS, max_iter)
+    near = exact * (1 + SLACK)
+    needed = fewest_iterations(data, rank, FROBENIUS, near, max_iter)
+    goal = f"{FROBENIUS}, r = {rank}"
+    ours, peer, fit = timed_fits(data, rank, FROBENIUS, near, max_iter, repeats)
+    ours_too, peer_near, _ = timed_fits(data, rank, FROBENIUS, near, needed, repeats)
+    to_exact, peer_too, fit_exact = timed_fits(data, rank, FROBENIUS, exact, max_iter, repeats)
+    ours, peer = min(ours, ours_too), min(peer, peer_too)
+    return [
+        faster(
+            f"cd to within {SLACK:g} of scikit-learn's cd after {max_iter} iterations, {goal}",
+            ours, peer, DEMANDS["fit " + FROBENIUS].get(rank),
+            f"peer: its {max_iter} iterations; our {fit.n_iter}",
+        ),
+        faster(f"the same target, {goal}", ours, peer_near, None,
+               f"peer: the {needed} iterations it needs to get there"),
+        faster(f"cd to the very objective, {goal}", to_exact, peer, None,
+               f"peer: its {max_iter} iterations; our {fit_exact.n_iter}"),
+    ]  # fmt: skip
+
+
+def fewest_iterations(data: Newsgroups, rank: int, loss: str, target: float, most: int) -> int:
+    """Return how many iterations scikit-learn needs to reach a target, by bisection."""
+    low, high = 0, most  # reached after ``high``, not after ``low``
+    while high - low > 1:
+        middle = (low + high) // 2
+        if sklearn_objective(data, rank, loss, middle) <= target:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+# ---- d: transform --------------------------------------------------------------------------------
+
+
+def transform(data: Newsgroups, rank: int, repeats: int, max_iter: int = 200) -> list[Row]:
+    """Time representing the test posts in terms of the components of scikit-learn's fit.
+
+    Ours solves each row.  scikit-learn comes to the same objective (but for less than 1e-6 of it)
+    when it makes all of its 200 iterations; with its default tolerance it stops well before, which
+    is a row of its own.
+    """
+    W, H = start(data.X, rank)
+    _, components = peers.sklearn_fit(data.X, W.copy(), H.copy(), KL, max_iter)
+    ours = NMF(rank, init=as_factors(W, H), tol=0, max_iter=1).fit(data.X)
+    ours.components_ = components
+    solved, hurried = (
+        peers.sklearn_transformer(data.X, components, max_iter, tol) for tol in (0.0, 1e-4)
+    )
+    runs = [lambda model=model: model.transform(data.X_test) for model in (ours, solved, hurried)]
+    (t_ours, S), *theirs = alternate(repeats, *runs)
+    what = f"documents a second of transform, {KL}, r = {rank}, against scikit-learn's "
+    kinds = (
+        ("at equal objective", DEMANDS["transform " + KL].get(rank)),
+        ("as it stops by default", None),
+    )
+    value = partial(peers.loss_value, data.X_test, H=components, loss=KL)
+    n = data.X_test.shape[0]
+    return [
+        faster(
+            what + kind, t_ours, t_peer, demanded,
+            f"objective {value(S):.8g} (ours), {value(T):.8g} (peer)",
+            write=lambda t: f"{n / t:.0f} docs/s",
+        )
+        for (t_peer, T), (kind, demanded) in zip(theirs, kinds, strict=True)
+    ]  # fmt: skip
+
+
+# ---- e: threads ----------------------------------------------------------------------------------
+
+
+def same_bits(data: Newsgroups, counts: tuple[int, ...] = (1, 2, 4)) -> list[Row]:
+    """Fit with several numbers of threads and compare the bits of everything learned."""
+    times, digests = {}, set()
+    for count in counts:
+        model = SSNMFClassifier(13, n_jobs=count, random_state=0)
+        times[count], fitted = clock(lambda model=model: model.fit(data.X, data.y))
+        digests.add(digest(fitted))
+    return [
+        Row(
+            f"fits with {', '.join(map(str, counts))} threads have the same bits",
+            ", ".join(sorted(digests)), "", f"{len(digests)} distinct", "1", len(digests) == 1,
+            "; ".join(f"n_jobs={count}: {seconds(t)}" for count, t in times.items()),
+            {f"seconds with n_jobs={count}": t for count, t in times.items()},
+        )
+    ]  # fmt: skip
+
+
+def digest(model: SSNMFClassifier) -> str:
+    """Return a short hash of all that a fit learned."""
+    total = hashlib.sha256()
+    for array in (model.components_, model.target_components_, model.representation_):
+        total.update(np.ascontiguousarray(array).tobytes())
+    total.update(repr(model.history_).encode())
+    return total.hexdigest()[:12]
+
+
+if __name__ == "__main__":
+    sys.exit(measuring.main(__doc__, {"quick": sys.modules[__name__]}))
