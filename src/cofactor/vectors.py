@@ -28,6 +28,22 @@ def padded(width: int) -> int:
     return -(-width // LANES) * LANES
 
 
+def compiled(**options: Any) -> Any:
+    """Compile without the interpreter lock, keeping NaN and infinity meaningful.
+
+    Machine code is cached on disk where any place for it can be written to.
+    """
+    options = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH, **options}
+
+    def decorate(function: Any) -> Any:
+        try:
+            return njit(cache=True, **options)(function)
+        except RuntimeError:  # numba found no place for its cache
+            return njit(**options)(function)
+
+    return decorate
+
+
 class _Emitter:
     """The few instructions that the loops below are made of."""
 
@@ -178,7 +194,7 @@ _dots1, _dots2, _dots4, _dots8 = (_dots_of(width) for width in (1, 2, 4, 8))
 _axpy1, _axpy2, _axpy4, _axpy8 = (_axpy_of(width) for width in (1, 2, 4, 8))
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FASTMATH)
+@compiled()
 def dots(v, indices, F, p):
     """Add ``F[indices] @ v`` to p, in place."""
     k, width = 0, F.shape[1]
@@ -195,7 +211,7 @@ def dots(v, indices, F, p):
         _dots1(v, k, indices, F, p)
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FASTMATH)
+@compiled()
 def axpy(x, indices, F, out):
     """Write ``x @ F[indices]`` to out."""
     k, width = 0, F.shape[1]
@@ -212,7 +228,7 @@ def axpy(x, indices, F, out):
         _axpy1(x, indices, F, k, out)
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FASTMATH)
+@compiled()
 def gather(F, indices, groups, n_groups, stride, out):
     """Write column ``groups[g] + t`` of ``F[indices]`` to ``out[(4g + t)·stride :]``,
     zero-padded."""

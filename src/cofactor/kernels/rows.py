@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
-from cofactor.vectors import FASTMATH, dots
+from cofactor.vectors import compiled, dots
 
 EPSILON = 1e-12
 """Added to fitted values under a logarithm or a division; data are scaled to at most about 1."""
@@ -42,14 +41,9 @@ class Forms(NamedTuple):
     barrier: Any
 
 
-def inlined(function: Any) -> Any:
-    """Compile into the caller: a call that passes many arrays costs as much as a short row."""
-    return njit(nogil=True, error_model="numpy", fastmath=FASTMATH, forceinline=True)(function)
-
-
-def kernel(function: Any) -> Any:
-    """Compile without the interpreter lock, cached, keeping NaN and infinity meaningful."""
-    return njit(nogil=True, cache=True, error_model="numpy", fastmath=FASTMATH)(function)
+kernel = compiled()
+inlined = compiled(forceinline=True)
+"""Compile into the caller: a call that passes many arrays costs as much as a short row."""
 
 
 @inlined
