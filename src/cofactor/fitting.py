@@ -77,7 +77,7 @@ def minimise(
             stop = _verdict(state, history, rules, hooks)
     except KeyboardInterrupt:
         return Fit(state.factors, history, _interrupted(history), interrupted=True)
-    return Fit(state.factors, history, stop or _exhausted(max_iter))
+    return Fit(state.factors, history, stop or _exhausted(max_iter, bool(rules)))
 
 
 def _verdict(
@@ -93,22 +93,25 @@ def _verdict(
     return next((verdict for verdict in verdicts if verdict is not None), None)
 
 
-def _exhausted(max_iter: int) -> Stop:
+def _exhausted(max_iter: int, ruled: bool) -> Stop:
+    if not ruled:
+        return Stop(f"Made the {max_iter} iterations asked for; no rule was to stop them earlier.")
     return Stop(
-        f"Stopped after max_iter={max_iter} iterations before reaching tol; raise max_iter or "
-        "tol to converge."
+        f"Stopped after max_iter={max_iter} iterations before reaching tol; "
+        "raise max_iter or tol to converge.",
+        worrying=True,
     )
 
 
 def _interrupted(history: History) -> Stop:
-    return Stop(
-        f"Interrupted: the factors are those of iteration {len(history.objective)}, the last "
-        "complete one."
-    )
+    count = len(history.objective)
+    which = f"those of iteration {count}, the last complete one" if count else "those of the start"
+    return Stop(f"Interrupted: the factors are {which}.", worrying=True)
 
 
 def _not_finite(history: History) -> Stop:
     return Stop(
-        f"Stopped after {len(history.objective)} iterations: the next one gave an objective that "
-        "is not finite."
+        f"Stopped after {len(history.objective)} iterations: "
+        "the next one gave an objective that is not finite.",
+        worrying=True,
     )

@@ -9,10 +9,14 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class Stop:
-    """Why a fit ended; ``message`` is one sentence for the user."""
+    """Why a fit ended; ``message`` is one sentence for the user.
+
+    ``worrying`` says that the user should hear of it unasked.
+    """
 
     message: str
     converged: bool = False
+    worrying: bool = False
 
     def __str__(self) -> str:
         return self.message
@@ -55,7 +59,8 @@ class RelativeDecrease:
         return Stop(
             f"Stopped after {len(objectives)} iterations without convergence: the objective rose "
             "from "
-            f"{objectives[-2]:.6g} to {objectives[-1]:.6g}, which these updates do not rule out."
+            f"{objectives[-2]:.6g} to {objectives[-1]:.6g}, which these updates do not rule out.",
+            worrying=True,
         )
 
 

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,7 +19,7 @@ from cofactor.divergences import DIVERGENCES, Divergence
 from cofactor.estimators import validation
 from cofactor.estimators.inference import estimate_head, represent
 from cofactor.estimators.scaling import Units, clipped, exponent
-from cofactor.fitting import minimise
+from cofactor.fitting import Fit, minimise
 from cofactor.initialization import Classes, Guess, class_start, guess_classes, plain_start
 from cofactor.noise import Noise
 from cofactor.objective import Factors, Objective, Term
@@ -80,17 +80,22 @@ class Factorization(
                 start,
                 self._solver(objective),
                 max_iter=self.max_iter,
-                rules=[RelativeDecrease(self.tol, stop_on_rise=self.solver == "mu-paper")],
+                rules=self._rules(),
                 hooks=bridge(self, self.max_iter, self._attributes),
                 threads=threads,
             )
-            factors = fit.factors
-            if factors.targets is not None and self.head == "refit":
-                B = self._refit(objective, factors, targets.labelled, threads)
-                factors = Factors(factors.samples, factors.features, B)
-        self.__dict__.update(self._attributes(factors, fit.history))
-        self.stop_reason_ = str(fit.stop)
-        self._report(fit)
+            self.__dict__.update(self._attributes(fit.factors, fit.history))
+            self.stop_reason_ = str(fit.stop)
+            self._report(fit)
+            if self._has_head and self.head == "refit":
+                B = self._refit(objective, fit.factors, targets.labelled, threads)
+                factors = Factors(fit.factors.samples, fit.factors.features, B)
+                self.__dict__.update(self._attributes(factors, fit.history))
+
+    def _rules(self) -> list[RelativeDecrease]:
+        if not self.tol:
+            return []
+        return [RelativeDecrease(self.tol, stop_on_rise=self.solver == "mu-paper")]
 
     def _scaled(self, data: Observations) -> tuple[Units, Observations]:
         loss = validation.as_divergence("data_loss", self.data_loss)
@@ -214,11 +219,10 @@ class Factorization(
         names = ("_units", "_has_head", "n_features_in_", "feature_names_in_")
         return {name: vars(self)[name] for name in names if name in vars(self)}
 
-    def _report(self, fit) -> None:
-        if fit.interrupted:
-            warnings.warn(self.stop_reason_, FitInterruptedWarning, stacklevel=4)
-        elif not fit.stop.converged and self.tol > 0 and fit.n_iter == self.max_iter:
-            warnings.warn(self.stop_reason_, ConvergenceWarning, stacklevel=4)
+    def _report(self, fit: Fit) -> None:
+        if fit.stop.worrying:
+            kind = FitInterruptedWarning if fit.interrupted else ConvergenceWarning
+            warnings.warn(self.stop_reason_, kind, stacklevel=4)
 
     # ---- use
 
@@ -269,7 +273,13 @@ class Factorization(
         ndarray of shape (n_samples, n_features)
         """
         check_is_fitted(self, "components_")
-        return np.asarray(X) @ self.components_
+        X = check_array(X, dtype=[np.float64, np.float32])
+        if X.shape[1] != len(self.components_):
+            raise ValueError(
+                f"X has {X.shape[1]} columns, but representations have n_components="
+                f"{len(self.components_)} of them; pass what transform returned."
+            )
+        return X @ self.components_
 
     @property
     def _n_features_out(self) -> int:

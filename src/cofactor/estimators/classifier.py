@@ -144,8 +144,10 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
             true = np.asarray(y.toarray() if hasattr(y, "toarray") else y, dtype=np.float64)
             right = np.all((predicted == true) | np.isnan(true) | (true < 0), axis=1)[known]
             return float(np.average(right, weights=weights))
-        truth = np.asarray(y).ravel()[known] if np.ndim(y) < 2 else np.asarray(y).argmax(1)[known]
-        return float(np.average(predicted[known] == truth, weights=weights))
+        truth = np.asarray(y)
+        soft = truth.ndim == 2 and truth.shape[1] > 1
+        truth = self.classes_[np.argmax(truth, axis=1)] if soft else truth.ravel()
+        return float(np.average(predicted[known] == truth[known], weights=weights))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -22,7 +22,10 @@ EXACT_WITHOUT_DESCENT = MultiplicativeUpdates(rounds=3000, tolerance=1e-10)
 def solve_rows(objective: Objective, factors: Factors, threads: Threads) -> Factors:
     """Minimise a convex objective over its one free factor."""
     solver = EXACT if objective.coordinate_descent else EXACT_WITHOUT_DESCENT
-    return minimise(objective, factors, solver, max_iter=3, threads=threads).factors
+    fit = minimise(objective, factors, solver, max_iter=3, threads=threads)
+    if fit.interrupted:  # half-solved rows are of no use
+        raise KeyboardInterrupt
+    return fit.factors
 
 
 def represent(observations: Observations, A, divergence: Divergence, penalty, threads: Threads):

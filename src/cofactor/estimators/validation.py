@@ -14,7 +14,7 @@ from cofactor.priors import Penalty, Prior
 from cofactor.typing import FactorName
 
 
-def check_data(estimator, X, *, reset, data_weights=None):
+def check_data(estimator, X, *, reset):
     """Return X as a nonnegative float array or CSR matrix; NaN is missing."""
     if hasattr(X, "__dask_graph__") or hasattr(X, "dask"):
         raise TypeError(

@@ -78,9 +78,9 @@ def multiply_rows(V, entries, F, forms, rounds, tolerance, epsilon, ridge):
     """Multiplicative updates of each row: new entry = old entry · t.
 
     ridge = 0: t minimises the majoriser, which never raises the objective.  ridge > 0: the paper's
-    ratio t = (v + c + e)/(q + u + ridge), literally (e for divergences that it does not have).  ``epsilon`` is added to fitted values.  A row
-    stops at the update that moves it by at most ``tolerance`` of its largest entry.  Returns how
-    many rows did not get there.
+    ratio t = (v + c)/(q + u + ridge), literally, with e beside c for the divergence that the paper
+    does not have.  ``epsilon`` is added to fitted values.  A row stops at the update that moves it
+    by at most ``tolerance`` of its largest entry.  Returns how many rows did not get there.
     """
     n, r = V.shape
     wide = F.shape[1]

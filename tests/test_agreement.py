@@ -1,0 +1,245 @@
+"""Solvers agree with the oracle, with each other and with scipy."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import sparse as sp
+
+import oracles
+from cofactor import NMF, SSNMFClassifier
+from cofactor.divergences import DIVERGENCES, FLOOR
+from cofactor.estimators.inference import represent
+from cofactor.kernels import EPSILON
+from cofactor.objective import Factors
+from cofactor.observations import dense, observe, sparse
+from cofactor.priors import L1, Gamma
+from cofactor.solvers import CoordinateDescent, MultiplicativeUpdates
+from strategies import (
+    DESCENT_PAIRS,
+    PAIRS,
+    SERIAL,
+    STORAGES,
+    Observed,
+    Problem,
+    assert_close,
+    draw,
+    positive,
+    short,
+)
+
+# ---------------------------------------------------------------- one step, and several
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("losses", PAIRS, ids=short)
+@pytest.mark.parametrize("priors", [False, True], ids=["plain", "priors"])
+@pytest.mark.parametrize("weighted", [False, True], ids=["equal", "weighted"])
+def test_multiplicative_step_is_the_surrogates_minimum(losses, storage, priors, weighted):
+    for seed, target_storage in enumerate(STORAGES):
+        problem = draw(
+            seed, losses, storage, shape=(7, 6, 3, 3), target_storage=target_storage,
+            priors=priors, weighted=weighted, counts=weighted, unlabelled=True,
+        )  # fmt: skip
+        for n_iter in (1, 4):
+            fitted = problem.run(MultiplicativeUpdates(), n_iter).factors
+            assert_close(fitted, problem.surrogate_updates(n_iter), rtol=1e-8, atol=1e-11)
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("loss", oracles.LOSSES)
+def test_multiplicative_step_with_empty_rows_and_columns(loss, storage):
+    """An empty document and a word that nobody uses: Frobenius and KL send them to zero at once."""
+    rng = np.random.default_rng(0)
+    X = positive(rng, (6, 5))
+    X[2], X[:, 3] = 0.0, 0.0
+    X /= X.max()
+    weights = np.ones(X.shape)
+    engine = {
+        "dense": dense(X), "sparse": sparse(sp.csr_array(X)), "masked": observe(X, weights)
+    }[storage]  # fmt: skip
+    start = Factors(positive(rng, (6, 2)), positive(rng, (5, 2)))
+    problem = Problem(Observed(engine, X, weights), None, (loss, loss), 1.0, {}, None, start)
+    fitted = problem.run(MultiplicativeUpdates(), 1).factors
+    assert_close(fitted, problem.surrogate_updates(1), rtol=1e-8, atol=1e-11)
+
+
+# ---------------------------------------------------------------- mu and cd
+
+
+def planted(losses, storage, *, seed, rank, share):
+    """Noisy positive data from factors of which a ``share`` is not zero, started not far off."""
+    rng = np.random.default_rng(seed)
+    S, A, B = (
+        rng.gamma(2.0, size=(rows, rank)) * (rng.random((rows, rank)) < share) for rows in (9, 8, 3)
+    )
+
+    def noisy(P, storage):
+        X = P * rng.gamma(400.0, size=P.shape) / 400.0 + 0.1 * rng.random(P.shape)
+        X /= X.max()
+        W = np.ones(X.shape)
+        if storage == "masked":
+            W = (rng.random(X.shape) < 0.85) * rng.gamma(4.0, 0.25, size=X.shape)
+            return Observed(observe(X, W), X, W)
+        return Observed(dense(X) if storage == "dense" else sparse(sp.csr_array(X)), X, W)
+
+    start = Factors(*(V * positive(rng, V.shape, 0.3) + 0.1 for V in (S, A, B)))
+    data, target = noisy(S @ A.T, storage), noisy(S @ B.T, "dense")
+    return Problem(data, target, losses, 0.7, {}, None, start)
+
+
+def solved(problem, solver, tolerance, limit):
+    """Iterate until the oracle finds the point optimal."""
+    objective = problem.objective
+    state = solver.start(objective, problem.start, SERIAL)
+    for iteration in range(1, limit + 1):
+        state = solver.step(objective, state, SERIAL)
+        if iteration % 25 == 0 and problem.kkt(state.factors) < tolerance:
+            return state.factors
+    raise AssertionError(f"not optimal after {limit}: {problem.kkt(state.factors)}")
+
+
+INTERIOR, BOUNDARY = {"seed": 0, "rank": 2, "share": 1.0}, {"seed": 4, "rank": 3, "share": 0.75}
+
+
+@pytest.mark.parametrize(
+    ("storage", "options"),
+    [(storage, INTERIOR) for storage in STORAGES]
+    + [(storage, BOUNDARY) for storage in ("dense", "masked")],
+    ids=["dense", "sparse", "masked", "dense-zeros", "masked-zeros"],
+)
+@pytest.mark.parametrize("losses", DESCENT_PAIRS, ids=short)
+def test_solvers_reach_the_same_optimum(losses, storage, options):
+    problem = planted(losses, storage, **options)
+    by_cd = solved(problem, CoordinateDescent(), 1e-7, 1000)
+    by_mu = solved(problem, MultiplicativeUpdates(rounds=20), 1e-6, 5000)
+    cd, mu = (problem.value(factors).total for factors in (by_cd, by_mu))
+    assert cd <= mu * (1 + 1e-9)
+    assert cd == pytest.approx(mu, rel=1e-4)
+    if options is BOUNDARY:
+        assert all((V == 0).any() for V in by_cd.each())
+
+
+# ---------------------------------------------------------------- inference
+
+
+def data_of(rng, storage, *, n=25, m=12, correlated=False):
+    """X in a storage, its weights, and topics, of which three may have cosines above 0.99."""
+    A = rng.gamma(0.7, size=(m, 5))
+    if correlated:
+        A[:, :3] = A[:, :1] * (1 + 0.3 * rng.random((m, 3)))
+    X = rng.poisson(rng.gamma(0.7, size=(n, 5)) @ A.T * 10.0).astype(float)
+    X[0] = 0.0
+    X /= X.max()
+    if storage == "masked":
+        W = (rng.random(X.shape) < 0.8) * rng.exponential(size=X.shape)
+        return observe(X, W), X, W, A
+    return (dense(X) if storage == "dense" else sparse(sp.csr_array(X))), X, None, A
+
+
+TOPICS = pytest.mark.parametrize("correlated", [False, True], ids=["distinct", "correlated"])
+
+
+@TOPICS
+@pytest.mark.parametrize("storage", STORAGES)
+def test_frobenius_inference_is_nnls(storage, correlated):
+    observations, X, W, A = data_of(np.random.default_rng(1), storage, correlated=correlated)
+    S = represent(observations, A, DIVERGENCES[oracles.FROBENIUS], None, SERIAL)
+    expected = oracles.nnls_rows(X, A, W)
+    assert (expected[1:] == 0).any()
+    np.testing.assert_allclose(S, expected, rtol=1e-6, atol=1e-6 * expected.max())
+
+
+@TOPICS
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("loss", [oracles.KL, oracles.IS])
+def test_inference_is_optimal(loss, storage, correlated):
+    """No row is worse than what a long run of the oracle's multiplicative steps finds."""
+    observations, X, W, A = data_of(np.random.default_rng(2), storage, correlated=correlated)
+    W = np.ones(X.shape) if W is None else W
+    slack = 1e-9
+    if loss == oracles.KL:
+        expected = oracles.kl_rows(X, A, W=W)
+    else:
+        slack = 1e-6  # neither convex nor fast: multiplicative steps are all there is
+        A = A + 0.01  # otherwise infinite where no topic reaches
+        X = np.maximum(X, FLOOR)
+        expected = np.tile(X.mean(axis=1, keepdims=True), 5)
+        for _ in range(300):
+            expected = oracles.update_factor(expected, [(X, A, W, loss, 1.0)], eps=EPSILON)
+    S = represent(observations, A, DIVERGENCES[loss], None, SERIAL)
+    for i in range(len(X)):
+        ours, theirs = (
+            oracles.divergence(loss, X[i], V[i] @ A.T + EPSILON, W[i]) for V in (S, expected)
+        )
+        assert ours <= theirs * (1 + slack) + 1e-10
+
+
+@pytest.mark.parametrize("prior", [L1(0.5), Gamma(1.5, 0.2)], ids=repr)
+@pytest.mark.parametrize("loss", [oracles.FROBENIUS, oracles.KL])
+def test_inference_with_a_prior_is_optimal(loss, prior):
+    observations, X, _, A = data_of(np.random.default_rng(3), "sparse")
+    S = represent(observations, A, DIVERGENCES[loss], prior.penalty, SERIAL)
+    given = ("l1", 0.5) if isinstance(prior, L1) else ("gamma", 1.5, 0.2)
+    residual = oracles.kkt_residual(
+        X, None, A, None, S, data_loss=loss, priors={"samples": [given]}, factors=("samples",),
+        epsilon=EPSILON,
+    )  # fmt: skip
+    assert residual.relative < 1e-8
+
+
+@TOPICS
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("loss", oracles.LOSSES)
+def test_a_row_does_not_know_its_batch(loss, storage, correlated):
+    """Alone, in pairs, in another order: the same bits, also where a neighbour converges slowly."""
+    rng = np.random.default_rng(4)
+    observations, _, _, A = data_of(rng, storage, n=150, m=30, correlated=correlated)
+    A = A + 0.01
+    n, divergence = observations.shape[0], DIVERGENCES[loss]
+    together = represent(observations, A, divergence, None, SERIAL)
+    for rows in (np.arange(n)[::-1], np.arange(0, n, 2), np.array([n // 2]), np.array([0, n - 1])):
+        part = represent(observations.select(rows), A, divergence, None, SERIAL)
+        assert np.array_equal(part, together[rows])
+
+
+def test_a_short_row_does_not_know_that_its_neighbour_is_long():
+    """Rows too long for the scratch space are swept in groups of topics; others are not."""
+    rng = np.random.default_rng(5)
+    m, r = 600_000, 8  # one group of four topics at a time (kernels.descent.ROOM)
+    A = rng.gamma(1.0, size=(m, r))
+    short_row = np.arange(0, m, m // 20, dtype=np.int32)
+    indices = np.concatenate([short_row, np.arange(m, dtype=np.int32)])
+    ends = [0, len(short_row), len(indices)]
+    X = sp.csr_array((rng.random(len(indices)) + 0.1, indices, ends), shape=(2, m))
+    observations, divergence = sparse(X), DIVERGENCES[oracles.KL]
+    together = represent(observations, A, divergence, None, SERIAL)
+    alone = represent(observations.select(np.array([0])), A, divergence, None, SERIAL)
+    assert np.array_equal(together[:1], alone)
+
+
+# ---------------------------------------------------------------- what must not matter
+
+
+@pytest.mark.parametrize("losses", PAIRS, ids=short)
+def test_without_labels_it_is_plain_nmf(losses):
+    """L = 0 everywhere: A and S as if there were no targets."""
+    problem = draw(6, losses, shape=(12, 9, 3, 3))
+    silent = replace(problem.target, engine=problem.target.engine.weighted(rows=np.zeros(12)))
+    plain = replace(problem, target=None, start=Factors(*problem.start.each()[:2]))
+    fitted = replace(problem, target=silent).run(MultiplicativeUpdates(), 20).factors
+    expected = plain.run(MultiplicativeUpdates(), 20).factors
+    assert_close(Factors(fitted.samples, fitted.features), expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("solver", ["cd", "mu", "mu-paper"])
+@pytest.mark.parametrize("losses", DESCENT_PAIRS, ids=short)
+def test_classifier_without_labels_is_nmf(losses, solver):
+    X = np.random.default_rng(7).poisson(2.0, (30, 8)).astype(float)
+    options = {"solver": solver, "max_iter": 20, "tol": 0, "random_state": 0}
+    plain = NMF(3, data_loss=losses[0], **options).fit(X)
+    model = SSNMFClassifier(3, data_loss=losses[0], target_loss=losses[1], **options)
+    model.fit(X, np.full(30, -1))
+    assert np.array_equal(model.components_, plain.components_)
+    assert np.array_equal(model.representation_, plain.representation_)
+    assert model.history_["objective"] == plain.history_["objective"]
