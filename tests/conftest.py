@@ -1,6 +1,9 @@
 """Fixtures that several files share."""
 
 import os
+import subprocess
+import sys
+import textwrap
 import warnings
 from pathlib import Path
 
@@ -15,6 +18,27 @@ CLASSES = {
     "Recreation": ("rec.autos", "rec.sport.baseball", "rec.sport.hockey"),
 }
 PER_CLASS = 1796
+
+
+@pytest.fixture
+def run_script(tmp_path):
+    """A function that runs Python code in a fresh process and returns what it prints."""
+
+    def run(code, *arguments, timeout=120):
+        import cofactor
+
+        script = tmp_path / "script.py"
+        script.write_text(textwrap.dedent(code))
+        paths = [str(Path(cofactor.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+        done = subprocess.run(
+            [sys.executable, str(script), *map(str, arguments)],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
+            capture_output=True, text=True, timeout=timeout, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return run
 
 
 @pytest.fixture(scope="session")

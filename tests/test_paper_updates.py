@@ -41,7 +41,7 @@ def test_unlabelled_rows_and_lambda_matter(losses):
     factors = problem.run(PaperUpdates(), N_ITER).factors
     assert 0 < np.sum(problem.target.weights.any(axis=1)) < len(factors.samples)
     for change in ({"lam": 1.0}, {"L": None}):
-        A, B, S, _ = oracles.paper_updates(
+        _, _, S, _ = oracles.paper_updates(
             **{**problem.matrices, **change}, **named(problem.start), n_iter=N_ITER
         )
         assert np.abs(S / factors.samples - 1).max() > 1e-3

@@ -143,8 +143,8 @@ def _settle(objective: Objective, factors: Factors, threads: Threads) -> FloatAr
 
 def even_representation(row_sums: FloatArray, A: FloatArray) -> FloatArray:
     """Return rows that use all topics alike and have the mass of their sample."""
-    mass = max(float(A.sum()), np.finfo(float).tiny)
-    return np.tile((row_sums / mass)[:, None], (1, A.shape[1]))
+    mass = float(A.sum(dtype=np.float64))
+    return np.tile((row_sums / mass if mass > 0 else row_sums)[:, None], (1, A.shape[1]))
 
 
 def plain_start(

@@ -31,7 +31,8 @@ class Penalty:
         V = np.asarray(V, np.float64)
         cells = self.up * V + 0.5 * self.square * V * V
         if np.any(np.asarray(self.barrier) > 0):
-            cells = cells - np.where(np.asarray(self.barrier) > 0, self.barrier * np.log(V), 0.0)
+            logs = np.log(np.maximum(V, np.finfo(np.float64).tiny))
+            cells = cells - np.where(np.asarray(self.barrier) > 0, self.barrier * logs, 0.0)
         return float(np.sum(cells if weights is None else cells * weights[:, None]))
 
     def scaled(self, factor: float, total: float) -> Penalty:

@@ -31,7 +31,9 @@ class RowProblem:
     ) -> None:
         self.parts, self.weights, self.shape = parts, weights, shape
         self.forms = _merge(parts, weights, penalty, shape)
-        self.quadratic = curved is None and not self.forms.barrier.any()
+        barred = bool(self.forms.barrier.any())
+        self.quadratic = curved is None and not barred
+        self.logarithmic = barred or any(part.side.divergence.log for part in parts)
         self.curved = curved if curved is not None else _no_entries(shape[0], dtype)
         curving = [part.F for part in parts if part.side.curved is not None]
         self.F = np.concatenate(curving) if curving else np.zeros((1, padded(shape[1])))

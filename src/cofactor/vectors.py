@@ -9,6 +9,9 @@ int32 indices.
 
 from __future__ import annotations
 
+import hashlib
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,18 +31,30 @@ def padded(width: int) -> int:
     return -(-width // LANES) * LANES
 
 
+@cache
+def _fingerprint() -> str:
+    """Return a digest of all kernels' sources."""
+    here = Path(__file__).parent
+    sources = [Path(__file__), *sorted((here / "kernels").glob("*.py"))]
+    return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
+
+
 def compiled(**options: Any) -> Any:
     """Compile without the interpreter lock, keeping NaN and infinity meaningful.
 
-    Machine code is cached on disk where any place for it can be written to.
+    Machine code is cached on disk where any place for it can be written to.  numba looks only at
+    the file of the function itself to see whether its code is up to date; ours depends on the
+    other kernels too.
     """
     options = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH, **options}
 
     def decorate(function: Any) -> Any:
         try:
-            return njit(cache=True, **options)(function)
-        except RuntimeError:  # numba found no place for its cache
+            dispatcher = njit(cache=True, **options)(function)
+            dispatcher._cache._cache_file._source_stamp = _fingerprint()
+        except (RuntimeError, AttributeError, OSError):  # no place for a cache, or another numba
             return njit(**options)(function)
+        return dispatcher
 
     return decorate
 

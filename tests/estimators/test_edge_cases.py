@@ -69,7 +69,9 @@ def test_without_labels_it_is_plain_nmf(X, losses, solver):
         assert model.history_ == plain.history_
         assert not hasattr(model, "target_components_")
         assert_array_equal(model.transform(X), plain.transform(X))
-        with pytest.raises(ValueError, match=r"without a single labelled sample.*fit it with labels"):
+        with pytest.raises(
+            ValueError, match=r"without a single labelled sample.*fit it with labels"
+        ):
             model.predict(X)
 
 

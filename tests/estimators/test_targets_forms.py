@@ -319,7 +319,9 @@ def test_missing_cells_are_filled_by_the_topics():
 def test_stored_cells_of_sparse_weights_are_the_observed_ones(X, classes):
     """An observed zero counts; a cell that the weights do not store does not."""
     weights = np.where(HOLES, 0.0, 2.0)
-    of_sparse = classifier().fit(sparse.csr_array(X), classes, data_weights=sparse.coo_array(weights))
+    of_sparse = classifier().fit(
+        sparse.csr_array(X), classes, data_weights=sparse.coo_array(weights)
+    )
     assert_same_fit(of_sparse, classifier().fit(X, classes, data_weights=weights), rtol=1e-9)
     without_zeros = classifier().fit(X, classes, data_weights=np.where(X > 0, weights, 0.0))
     assert not np.allclose(of_sparse.components_, without_zeros.components_, rtol=1e-2)
@@ -395,14 +397,14 @@ def test_whole_sample_weights_are_repeated_samples(X, classes, kind, solver):
     weighted = MODELS[kind](3, **parameters).fit(X, classes, sample_weight=counts)
     repeated = MODELS[kind](3, **parameters).fit(X.repeat(counts, 0), classes.repeat(counts))
     assert_allclose(weighted.components_, repeated.components_, rtol=1e-7, atol=1e-9)
-    assert_allclose(
-        weighted.history_["objective"], repeated.history_["objective"], rtol=1e-9
-    )
+    assert_allclose(weighted.history_["objective"], repeated.history_["objective"], rtol=1e-9)
     assert_allclose(
         weighted.representation_.repeat(counts, 0), repeated.representation_, rtol=1e-6, atol=1e-9
     )
     if kind != "NMF":
-        assert_allclose(weighted.target_components_, repeated.target_components_, rtol=1e-6, atol=1e-8)
+        assert_allclose(
+            weighted.target_components_, repeated.target_components_, rtol=1e-6, atol=1e-8
+        )
 
 
 @pytest.mark.parametrize("init", ["random", "auto"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cofactor.divergences import Divergence
+from cofactor.divergences import FLOOR, Divergence
 from cofactor.fitting import minimise
 from cofactor.initialization import even_representation
 from cofactor.objective import Factors, Objective, Term
@@ -15,14 +15,14 @@ from cofactor.solvers import CoordinateDescent, MultiplicativeUpdates
 from cofactor.threads import Threads
 
 # Rows stop one by one at these tolerances, so a row's result does not depend on its batch.
-EXACT = CoordinateDescent(rounds=100, sweeps=5, tolerance=1e-10)
-EXACT_WITHOUT_DESCENT = MultiplicativeUpdates(rounds=3000, tolerance=1e-10)
+EXACT = CoordinateDescent(rounds=5000, sweeps=5, tolerance=1e-10)
+EXACT_WITHOUT_DESCENT = MultiplicativeUpdates(rounds=5000, tolerance=1e-10)
 
 
 def solve_rows(objective: Objective, factors: Factors, threads: Threads) -> Factors:
     """Minimise a convex objective over its one free factor."""
     solver = EXACT if objective.coordinate_descent else EXACT_WITHOUT_DESCENT
-    fit = minimise(objective, factors, solver, max_iter=3, threads=threads)
+    fit = minimise(objective, factors, solver, max_iter=1, threads=threads)
     if fit.interrupted:  # half-solved rows are of no use
         raise KeyboardInterrupt
     return fit.factors
@@ -39,7 +39,7 @@ def represent(observations: Observations, A, divergence: Divergence, penalty, th
     weights = observations.cell_weights()
     values = layout.values if weights is None else layout.values * weights
     sums = cross(layout, values, pad(np.ones((m, 1))), 1, threads)[:, 0]
-    S = even_representation(sums, A).astype(A.dtype)
+    S = even_representation(np.maximum(sums, FLOOR), A).astype(A.dtype)  # an empty row may rise
     return solve_rows(objective, Factors(S, A), threads).samples
 
 

@@ -159,7 +159,7 @@ def _gradient(row, F, indices, stride, barrier, square, bends):
 
 
 @kernel
-def _activate(v, gradient, active):
+def _activate(v, gradient, everything, active):
     """List the topics to sweep, and count them.
 
     The others are at zero, or at a remnant of rounding that is taken for zero: a topic must not
@@ -168,7 +168,7 @@ def _activate(v, gradient, active):
     largest = np.max(v)
     count = 0
     for k in range(active.size):
-        if gradient[k] < 0.0 or v[k] > REMNANT * largest:
+        if everything or gradient[k] < 0.0 or v[k] > REMNANT * largest:
             active[count] = k
             count += 1
         else:
@@ -221,12 +221,12 @@ def _sweep(row, F, indices, stride, done, stop, barrier, square, bends):
 
 
 @kernel
-def _scratch(r, wide, room, limit):
+def _scratch(r, wide, room):
     return Row(
         np.zeros(wide), np.zeros(room), np.zeros(room), np.empty(room), np.empty(room),
         np.empty(r), np.empty((r, r)), np.zeros(r), np.zeros(wide), np.zeros(wide),
         np.empty(r, np.int64), np.empty(r, np.int64), np.empty(wide, np.int64),
-        np.empty(4 * limit * room),
+        np.empty(min(wide * room, max(4 * room, ROOM))),
     )  # fmt: skip
 
 
@@ -239,9 +239,9 @@ def descend_rows(V, entries, F, forms, rounds, sweeps, tolerance):
     """
     n, r = V.shape
     wide, room = F.shape[1], longest_row(entries)
-    limit = max(1, min(wide // 4, ROOM // max(4 * room, 1)))
-    row = _scratch(r, wide, room, limit)
+    row = _scratch(r, wide, room)
     square, bends = entries.square.size > 0, bool(np.any(forms.grams))
+    everything = entries.log.size == 0 and not np.any(forms.barrier)  # as the quadratic kernel does
     unfinished = n
     for i in range(n):
         barrier = pick(forms.barrier, i)
@@ -255,10 +255,10 @@ def descend_rows(V, entries, F, forms, rounds, sweeps, tolerance):
             if _gradient(row, F, indices, stride, barrier, square, bends) <= tolerance:
                 unfinished -= 1
                 break
-            n_active = _activate(row.v, row.pull, row.active)
+            n_active = _activate(row.v, row.pull, everything, row.active)
             for e in range(stride):
                 row.q[e] = 1.0 / row.p[e]
-            done = 0
+            done, limit = 0, max(1, ROOM // max(4 * stride, 1))
             while done < n_active:
                 stop, n_groups = _plan(row.active, done, n_active, limit, row.groups, row.places)
                 gather(F, indices, row.groups, n_groups, stride, row.columns)

@@ -91,7 +91,7 @@ def positive_root(curvature, b, c):
     """The positive root of curvature·t² + b·t − c = 0 (curvature, c ≥ 0), without cancellation."""
     root = np.sqrt(b * b + 4.0 * curvature * c)
     if b >= 0.0:
-        return 2.0 * c / (b + root) if b + root > 0.0 else 1.0
+        return 2.0 * c / (b + root) if b + root > 0.0 else 0.0
     return (root - b) / (2.0 * curvature) if curvature > 0.0 else 1.0
 
 

@@ -49,8 +49,8 @@ class CoordinateDescent:
         return State(factors, objective.value(factors, threads), memory=Momentum(factors))
 
     def step(self, objective: Objective, state: State, threads: Threads) -> State:
-        if len(objective.free) == 1:  # rows are independent and convex: nothing to extrapolate
-            return self._plain(objective, state, threads)
+        if len(objective.free) == 1:  # rows are convex and do not know each other: just descend
+            return State(*self._sweep(objective, state.factors.copy(), threads))
         momentum: Momentum = state.memory
         start = _extrapolate(state.factors, momentum.previous, momentum.length)
         factors, value, optimal = self._sweep(objective, start, threads)
@@ -65,7 +65,7 @@ class CoordinateDescent:
         return self._plain(objective, state, threads, shorter)
 
     def _plain(
-        self, objective: Objective, state: State, threads: Threads, memory: Momentum | None = None
+        self, objective: Objective, state: State, threads: Threads, memory: Momentum
     ) -> State:
         factors, value, optimal = self._sweep(objective, state.factors.copy(), threads)
         if not value.total <= state.value.total:  # rounding: what was reached is as good as it gets
@@ -88,7 +88,7 @@ class CoordinateDescent:
     def _sweeps(self, problem: RowProblem) -> int:
         if self.sweeps is not None:
             return self.sweeps
-        return 1 if problem.quadratic else 2
+        return 2 if problem.logarithmic else 1
 
 
 def _extrapolate(factors: Factors, previous: Factors, length: float) -> Factors:
