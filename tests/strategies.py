@@ -123,9 +123,11 @@ class Problem:
         )  # fmt: skip
         return Factors(S, A, B)
 
-    def paper_updates(self, n_iter: int) -> Factors:
+    def paper_updates(self, n_iter: int, eps: float = 1e-10) -> Factors:
         """The oracle's literal updates of the paper."""
-        A, B, S, _ = oracles.paper_updates(**self.matrices, **named(self.start), n_iter=n_iter)
+        A, B, S, _ = oracles.paper_updates(
+            **self.matrices, **named(self.start), n_iter=n_iter, eps=eps
+        )
         return Factors(S, A, B)
 
     def run(self, solver, n_iter: int, threads: Threads = SERIAL, **options):

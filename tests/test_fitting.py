@@ -67,6 +67,7 @@ def test_converged_below_zero(objectives):
 def test_a_rise_stops_the_papers_updates_without_convergence():
     stop = RelativeDecrease(1e-4, stop_on_rise=True).check([30.5, 30.18, 30.4])
     assert not stop.converged
+    assert stop.worrying
     assert "without convergence" in str(stop)
     assert "from 30.18 to 30.4" in str(stop)
 
@@ -112,9 +113,18 @@ def test_history_has_every_iteration():
     assert fit.history.objective == [5.0, 4.0, 3.0]
     assert fit.history.terms == {"data": [5.0, 4.0, 3.0]}
     assert fit.n_iter == 3
-    assert not fit.stop.converged
-    assert "max_iter=3" in str(fit.stop)
     assert fit.factors.samples == 3
+
+
+def test_running_out_of_iterations_worries_only_those_who_asked_for_convergence():
+    fit = scripted(5.0, 4.0, 3.0, max_iter=3, rules=[RelativeDecrease(1e-4)])
+    assert fit.stop.worrying
+    assert not fit.stop.converged
+    assert "max_iter=3 iterations before reaching tol" in str(fit.stop)
+    fit = scripted(5.0, 4.0, 3.0, max_iter=3)
+    assert not fit.stop.worrying
+    assert not fit.stop.converged
+    assert str(fit.stop).startswith("Made the 3 iterations asked for")
 
 
 def test_the_first_rule_that_fires_stops():
@@ -142,6 +152,7 @@ def test_a_value_that_is_not_finite_stops_before_it_is_taken(bad, tol):
     fit = scripted(5.0, 4.0, bad, 3.0, rules=[RelativeDecrease(tol if tol < 1 else math.nan)])
     assert fit.history.objective == [5.0, 4.0]
     assert fit.factors.samples == 2
+    assert fit.stop.worrying
     assert not fit.stop.converged
     assert "not finite" in str(fit.stop)
 
@@ -151,10 +162,16 @@ def test_an_interruption_keeps_the_last_complete_iteration():
     assert fit.interrupted
     assert fit.n_iter == 2
     assert fit.factors.samples == 2
+    assert fit.stop.worrying
     assert not fit.stop.converged
     assert str(fit.stop) == (
         "Interrupted: the factors are those of iteration 2, the last complete one."
     )
+    at_once = scripted(KeyboardInterrupt())
+    assert at_once.interrupted
+    assert at_once.n_iter == 0
+    assert at_once.factors.samples == 0
+    assert str(at_once.stop) == "Interrupted: the factors are those of the start."
 
 
 def test_other_errors_pass_through():

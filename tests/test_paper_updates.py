@@ -34,6 +34,15 @@ def test_iterates_are_those_of_the_paper(losses, storage):
     assert fit.history.objective[-1] == pytest.approx(problem.value(expected).total, rel=1e-9)
 
 
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("losses", MODELS, ids=short)
+def test_epsilon_stands_where_the_paper_puts_it(losses, storage):
+    """So large an epsilon would show if a 2 or a λ were missing beside it."""
+    problem = literal(losses, storage)
+    fit = problem.run(PaperUpdates(epsilon=0.01), N_ITER)
+    assert_close(fit.factors, problem.paper_updates(N_ITER, eps=0.01), rtol=1e-9, atol=1e-12)
+
+
 @pytest.mark.parametrize("losses", DESCENT_PAIRS, ids=short)
 def test_unlabelled_rows_and_lambda_matter(losses):
     """The comparison above would notice a λ or a mask that is dropped."""

@@ -10,9 +10,12 @@ work through the small stand-ins below, except that meta-estimators do not hand 
 
 from __future__ import annotations
 
+import inspect
 import os
 import tempfile
+import zipfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -52,10 +55,12 @@ except ImportError:  # scikit-learn < 1.9
                 fitted = clone(estimator)
                 for name, value in reconstruction_attributes().items():
                     setattr(fitted, name, value)
-            asked = [
-                c.on_fit_task_end(estimator, self, fitted_estimator=fitted) for c in self.callbacks
-            ]
-            return any(asked)
+            return any([self._end(c, estimator, fitted) for c in self.callbacks])  # noqa: C419
+
+        def _end(self, callback: Any, estimator: Any, fitted: Any) -> bool:
+            wanted = inspect.signature(callback.on_fit_task_end).parameters
+            given = {"fitted_estimator": fitted} if "fitted_estimator" in wanted else {}
+            return bool(callback.on_fit_task_end(estimator, self, **given))
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
         """Stand-in for ``sklearn.callback.CallbackSupportMixin``."""
@@ -75,32 +80,38 @@ Attributes = Callable[[Factors, History], dict[str, Any]]
 
 
 class _Bridge:
-    """A hook of the loop that opens and closes one task of scikit-learn's protocol per
-    iteration."""
+    """A hook of the loop that opens and closes one task of the protocol per iteration."""
 
-    def __init__(self, estimator: Any, root: Any, attributes: Attributes) -> None:
-        self.estimator, self.root, self.attributes = estimator, root, attributes
+    def __init__(self, estimator: Any, root: Any, attributes: Attributes, X: Any, y: Any) -> None:
+        self.root, self.attributes = root, attributes
+        self.given = {"estimator": estimator, "X": X, "y": y}
+        root.call_on_fit_task_begin(**self.given)
 
     def begin(self) -> None:
         self.task = self.root.subcontext(task_name="iteration")
-        self.task.call_on_fit_task_begin(estimator=self.estimator)
+        self.task.call_on_fit_task_begin(**self.given)
 
     def end(self, factors: Factors, history: History) -> bool:
-        return bool(
-            self.task.call_on_fit_task_end(
-                estimator=self.estimator,
-                reconstruction_attributes=lambda: self.attributes(factors, history),
-            )
-        )
+        self.task.objective = history.objective[-1]
+        return self._end(self.task, factors, history)
+
+    def close(self, factors: Factors, history: History) -> None:
+        """End the whole fit."""
+        self._end(self.root, factors, history)
+
+    def _end(self, task: Any, factors: Factors, history: History) -> bool:
+        state = partial(self.attributes, factors, history)
+        return bool(task.call_on_fit_task_end(**self.given, reconstruction_attributes=state))
 
 
-def bridge(estimator: Any, max_iter: int, attributes: Attributes) -> list[_Bridge]:
+def bridge(
+    estimator: Any, max_iter: int, attributes: Attributes, X: Any = None, y: Any = None
+) -> list[_Bridge]:
     """Return the hook that serves the estimator's callbacks, or nothing if it has none."""
     if not getattr(estimator, "_skl_callbacks", None):
         return []
     root = estimator._init_callback_context(max_subtasks=max_iter)
-    root.call_on_fit_task_begin(estimator=estimator)
-    return [_Bridge(estimator, root, attributes)]
+    return [_Bridge(estimator, root, attributes, X, y)]
 
 
 class _Callback:
@@ -132,16 +143,13 @@ class ProgressBar(_Callback):
         total = context.parent.max_subtasks if context.parent is not None else None
         self._task = self._bar.add_task("fit", total=total, objective="…")
 
-    def on_fit_task_end(
-        self, estimator: Any, context: Any, *, fitted_estimator: Any = None
-    ) -> None:
+    def on_fit_task_end(self, estimator: Any, context: Any) -> None:
         """Advance the bar."""
-        if fitted_estimator is None:
+        if not hasattr(context, "objective"):
             return
         if getattr(self, "_bar", None) is None:
             self._open(context)
-        objective = f"{fitted_estimator.history_['objective'][-1]:.6g}"
-        self._bar.update(self._task, advance=1, objective=objective)
+        self._bar.update(self._task, advance=1, objective=f"{context.objective:.6g}")
 
     def teardown(self, estimator: Any, context: Any) -> None:
         if getattr(self, "_bar", None) is not None:
@@ -187,9 +195,15 @@ class Checkpoint(_Callback):
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Factors:
-        """Read a checkpoint; pass it on as ``init`` to go on from there."""
-        with np.load(path, allow_pickle=False) as arrays:
-            return Factors(arrays["samples"], arrays["features"], arrays.get("targets"))
+        """Read a checkpoint; pass it on as ``init`` to go on from there.
+
+        A start of given factors does not guess the targets of unlabelled samples.
+        """
+        try:
+            with np.load(path, allow_pickle=False) as arrays:
+                return Factors(arrays["samples"], arrays["features"], arrays.get("targets"))
+        except (ValueError, KeyError, EOFError, zipfile.BadZipFile, AttributeError) as error:
+            raise ValueError(f"{os.fspath(path)!r} is not a whole checkpoint: {error}") from None
 
 
 class EarlyStop(_Callback):

@@ -37,6 +37,8 @@ class Divergence:
         Coefficients, see the module's head.
     positive : bool
         Whether d is infinite at x = 0; zeros are then read as ``FLOOR`` of the largest value.
+    description : str
+        The formula, for people.
     """
 
     name: str

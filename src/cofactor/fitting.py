@@ -62,7 +62,7 @@ def minimise(
 
     An interruption (Ctrl-C) ends the loop with the factors of the last complete iteration.
     """
-    history = History()
+    history = History(terms={term.name: [] for term in objective.terms})
     state = solver.start(objective, factors, threads)
     stop: Stop | None = None
     try:

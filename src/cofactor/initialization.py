@@ -69,6 +69,7 @@ class _Data:
 
     observations: Observations
     counts: FloatArray
+    means: FloatArray
     threads: Threads
 
     def times(self, F: FloatArray) -> FloatArray:
@@ -85,10 +86,6 @@ class _Data:
         """Return Xᵀ @ V."""
         layout = self.observations.transposed.layout
         return cross(layout, layout.values, pad(V), V.shape[1], self.threads)
-
-    @property
-    def column_means(self) -> FloatArray:
-        return np.asarray(self.transposed_times(self.counts[:, None])[:, 0] / self.counts.sum())
 
     @property
     def row_sums(self) -> FloatArray:
@@ -109,7 +106,7 @@ def _positive_rows(S: FloatArray, share: float = SMALL) -> FloatArray:
 
 def _profiles(data: _Data, rank: int, random: np.random.RandomState, kind: str) -> FloatArray:
     """Return topics (features × rank) whose columns have the corpus' mass."""
-    means = _positive(data.column_means)
+    means = _positive(data.means)
     A = means[:, None] * random.uniform(size=(len(means), rank))
     if kind == "nndsvd":
         leading = _leading_profiles(data, min(rank, *data.observations.shape), random)
@@ -156,10 +153,8 @@ def plain_start(
     S = _positive_rows(even_representation(data.row_sums, A))
     B = None
     if len(objective.terms) > 1:
-        targets = _Data(objective.terms[1].observations, data.counts, threads)
-        mean = _positive(targets.column_means) / max(
-            float(np.average(S.sum(1), weights=data.counts)), 1e-12
-        )
+        size = float(np.average(S.sum(1), weights=data.counts))
+        mean = _positive(objective.terms[1].observations.column_means(data.counts)) / size
         B = mean[:, None] * random.uniform(0.5, 1.5, size=(len(mean), rank))
     return _finish(objective, S, A, B, threads)
 
@@ -173,9 +168,8 @@ def _finish(
 
 
 def _weighed(observations: Observations, counts: FloatArray | None, threads: Threads) -> _Data:
-    return _Data(
-        observations, np.ones(observations.shape[0]) if counts is None else counts, threads
-    )
+    weights = np.ones(observations.shape[0]) if counts is None else counts
+    return _Data(observations.folded(), weights, observations.column_means(counts), threads)
 
 
 UNLABELLED_WEIGHT, SMOOTHING, CLASS_STEPS, TOPIC_STEPS = 0.1, 0.01, 12, 8
@@ -199,19 +193,26 @@ def guess_classes(
 
 
 def class_start(
-    objective: Objective, rank: int, guess: Guess, random: np.random.RandomState, threads: Threads
+    objective: Objective,
+    rank: int,
+    guess: Guess,
+    targets: FloatArray,
+    random: np.random.RandomState,
+    threads: Threads,
 ) -> Factors:
-    """Divide the topics among the classes and each class among its topics."""
+    """Divide the topics among the classes and each class among its topics.
+
+    ``targets`` are the guessed ones in the units of the objective.
+    """
     data = _weighed(objective.terms[0].observations, objective.sample_weight, threads)
     X, norms = _normal_size(data)
     owners = _owners(guess.shares.T @ data.counts, rank)
     R, A = _split(X, norms, guess, owners, random)
-    S = _positive_rows(R * data.row_sums[:, None])
+    mass = float(np.average(data.row_sums, weights=data.counts)) or 1.0
+    S = _positive_rows(R * (data.row_sums / mass)[:, None])
     weights = R * data.counts[:, None]
-    owned = (weights.T @ guess.targets) / np.maximum(weights.sum(axis=0), 1e-12)[:, None]
-    mass = max(float(np.average(data.row_sums, weights=data.counts)), 1e-12)
-    B = (owned + 0.05 * owned.mean(axis=0) + 1e-6).T / mass
-    return _finish(objective, S, A, B, threads)
+    owned = (weights.T @ targets) / np.maximum(weights.sum(axis=0), 1e-12)[:, None]
+    return _finish(objective, S, A * mass, _positive(owned + 0.05 * owned.mean(axis=0)).T, threads)
 
 
 def _normal_size(data: _Data) -> tuple[_Data, FloatArray]:

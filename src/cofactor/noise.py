@@ -101,5 +101,17 @@ class Gamma:
 
 
 def likelihood_supervision(data: Noise, target: Noise, rank: int) -> float:
-    """Return the λ that makes the objective a negative log-likelihood."""
+    """Return the λ that makes the objective a negative log-likelihood.
+
+    Parameters
+    ----------
+    data, target : Noise
+        How data and targets scatter.
+    rank : int
+        Number of topics.
+
+    Returns
+    -------
+    float
+    """
     return data.dispersion(rank) / target.dispersion(rank)

@@ -61,17 +61,26 @@ class _Prior:
 
 
 def _check(prior: object, name: str, value: float | FloatArray, low: float = 0.0) -> None:
-    array = np.asarray(value, dtype=float)
+    try:
+        array = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        array = np.array(np.nan)
     if not (np.all(np.isfinite(array)) and np.all(array >= low)):
         raise ValueError(
-            f"{name}={value!r} of the {type(prior).__name__} prior must be finite and at least "
-            f"{low:g}."
+            f"{name}={value!r} of the {type(prior).__name__} prior must be a finite number, "
+            f"at least {low:g}."
         )
 
 
 @dataclass(frozen=True)
 class L1(_Prior):
-    """``weight·v``: favours few large entries (an exponential prior)."""
+    """``weight·v``: favours few large entries (an exponential prior).
+
+    Parameters
+    ----------
+    weight : float
+        At least 0.
+    """
 
     weight: float
 
@@ -85,7 +94,13 @@ class L1(_Prior):
 
 @dataclass(frozen=True)
 class L2(_Prior):
-    """``weight/2·v²``: favours many small entries (a half-normal prior)."""
+    """``weight/2·v²``: favours many small entries (a half-normal prior).
+
+    Parameters
+    ----------
+    weight : float
+        At least 0.
+    """
 
     weight: float
 
@@ -99,10 +114,14 @@ class L2(_Prior):
 
 @dataclass(frozen=True)
 class Gamma(_Prior):
-    """``rate·v − (shape − 1)·log v``: a Gamma prior with shape ≥ 1, pseudo-counts for Poisson
-    noise.
+    """``rate·v − (shape − 1)·log v``: a Gamma prior, pseudo-counts for Poisson noise.
 
-    Shape and rate may be matrices of the factor's shape.
+    Parameters
+    ----------
+    shape : float or array of the factor's shape
+        At least 1.
+    rate : float or array of the factor's shape
+        At least 0.
     """
 
     shape: float | FloatArray

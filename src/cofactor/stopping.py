@@ -45,7 +45,7 @@ class RelativeDecrease:
         decrease = objectives[-2] - objectives[-1]
         if decrease < 0:
             return self._risen(objectives) if self.stop_on_rise else None
-        if decrease < self.tol * objectives[0] or decrease == 0:
+        if decrease < self.tol * abs(objectives[0]) or decrease == 0:
             return Stop(
                 f"Converged after {len(objectives)} iterations: the last one lowered the "
                 "objective by less than "

@@ -1,4 +1,4 @@
-"""Bad input: an error whose one sentence names the parameter, the value and the remedy; and nothing is written to."""
+"""Bad input: one sentence names the parameter, the value and the remedy; nothing is written to."""
 
 import re
 
@@ -50,7 +50,7 @@ def changed(X, cell, value, dtype=float):
     return X
 
 
-# --- X ------------------------------------------------------------------------------------------------
+# --- X -------------------------------------------------------------------------------------------
 
 DATA = {
     "negative": (lambda X: changed(X, (3, 2), -1.5), [r"\bX\b", r"-1\.5", "shift|clip"]),
@@ -130,7 +130,7 @@ def test_before_fit(X, kind):
             getattr(kind(), method)(*([] if method.startswith("get") else [X]))
 
 
-# --- weights ------------------------------------------------------------------------------------------
+# --- weights -------------------------------------------------------------------------------------
 
 WEIGHTS = {
     "sample_weight": lambda value: np.full(60, value),
@@ -190,7 +190,7 @@ def test_sparse_weights_of_targets(X, classes):
     )
 
 
-# --- y ------------------------------------------------------------------------------------------------
+# --- y -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", SUPERVISED)
@@ -246,7 +246,7 @@ def test_nothing_to_score(X, classes):
     assert_says(lambda: model.score(X, classes[1:]), "60", "59")
 
 
-# --- parameters ---------------------------------------------------------------------------------------
+# --- parameters ----------------------------------------------------------------------------------
 
 PARAMETERS = [
     ("n_components", 0, r"Got 0", r"\[1, inf\)"),
@@ -356,11 +356,11 @@ def test_starts(X, classes, spoil, patterns):
     )
 
 
-# --- the caller's arrays ------------------------------------------------------------------------------
+# --- the caller's arrays -------------------------------------------------------------------------
 
 
 def unsorted_csr(X):
-    """Stored zeros, duplicates and indices out of order: what a tidy reader would like to repair in place."""
+    """Stored zeros, duplicates, indices out of order: what a tidy reader would repair in place."""
     X = sparse.coo_array(X)
     half = sparse.coo_array((np.r_[X.data, X.data] / 2, (np.r_[X.row, X.row], np.r_[X.col, X.col])))
     out = sparse.csr_array((60, 12))

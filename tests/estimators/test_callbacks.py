@@ -58,7 +58,7 @@ class Propagated(Recorder):
     max_propagation_depth = None
 
 
-# --- the protocol -------------------------------------------------------------------------------------
+# --- the protocol --------------------------------------------------------------------------------
 
 
 @every_kind
@@ -175,7 +175,7 @@ def test_scoring_monitor_of_scikit_learn(X, classes, kind, scoring):
     assert model.score(X, classes) == pytest.approx(scores[-1])
 
 
-# --- ours ---------------------------------------------------------------------------------------------
+# --- ours ----------------------------------------------------------------------------------------
 
 
 @every_kind
@@ -284,7 +284,7 @@ def test_a_spoilt_checkpoint_says_so(X, tmp_path, content):
         Checkpoint.load(path)
 
 
-# --- interruptions ------------------------------------------------------------------------------------
+# --- interruptions -------------------------------------------------------------------------------
 
 
 @every_kind

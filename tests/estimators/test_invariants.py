@@ -1,4 +1,4 @@
-"""What must not change a fit, what must, and by how much: scale, order, storage, threads, seeds, copies."""
+"""What must not change a fit, what must, and by how much: scale, order, storage, threads, seeds."""
 
 import pickle
 from itertools import product
@@ -63,7 +63,7 @@ def differ(model, other):
     )
 
 
-# --- scale --------------------------------------------------------------------------------------------
+# --- scale ---------------------------------------------------------------------------------------
 
 
 def assert_scaled(model, scaled, c, rtol):
@@ -164,8 +164,7 @@ def test_scaled_targets_give_the_scaled_head(X, classes, losses, c, init):
 
 @pytest.mark.parametrize(
     "dtype",
-    [bool, np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int32, np.uint64, np.int64]
-    + [np.float16],
+    ["bool", "u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f2"],
 )
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 def test_counts_of_every_dtype(classes, dtype, form):
@@ -177,7 +176,7 @@ def test_counts_of_every_dtype(classes, dtype, form):
     )
     X = np.random.default_rng(0).integers(0, top, size=(60, 12)).astype(dtype)
     for losses in (PAIRS[0], ("frobenius", "frobenius")):
-        model = make(SSNMFClassifier, losses).fit(form(X) if dtype != np.float16 else X, classes)
+        model = make(SSNMFClassifier, losses).fit(X if dtype == "f2" else form(X), classes)
         expected = make(SSNMFClassifier, losses).fit(form(X.astype(float)), classes)
         assert_allclose(model.components_, expected.components_, rtol=1e-4, atol=1e-3)
         assert_allclose(model.history_["objective"], expected.history_["objective"], rtol=1e-4)
@@ -188,12 +187,13 @@ def test_counts_of_every_dtype(classes, dtype, form):
 @pytest.mark.parametrize("c", [1e-300, 1e-100, 1e-10, 1e10, 1e100, 1e300])
 def test_new_data_of_another_scale(X, classes, losses, c):
     model = make(SSNMFClassifier, losses).fit(X, classes)
-    representation = model.transform(X * c)
+    representation, probabilities = model.transform(X * c), model.predict_proba(X * c)
     assert np.isfinite(representation).all()
-    assert_allclose(model.predict_proba(X * c), model.predict_proba(X), rtol=1e-3, atol=1e-3)
-    expected = model.transform(X)
+    assert np.isfinite(probabilities).all()
     if losses[0] != "itakura-saito":  # whose zeros are read in units of the training data
+        expected = model.transform(X)
         assert_allclose(representation / c, expected, rtol=1e-4, atol=1e-4 * expected.max())
+        assert_allclose(probabilities, model.predict_proba(X), rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.parametrize("losses", PAIRS[::4], ids="-".join)
@@ -203,11 +203,12 @@ def test_a_sample_of_another_scale_leaves_the_others_alone(X, classes, losses, c
     together = np.array(X)
     together[7] *= c
     others = np.arange(60) != 7
-    assert_array_equal(model.transform(together)[others], model.transform(X)[others])
-    assert_array_equal(model.transform(together)[7], model.transform(together[7:8])[0])
+    found = model.transform(together)
+    assert_allclose(found[others], model.transform(X)[others], rtol=1e-9, atol=1e-12)
+    assert_allclose(found[7] / c, model.transform(together[7:8])[0] / c, rtol=1e-9, atol=1e-12)
 
 
-# --- same data, told otherwise ------------------------------------------------------------------------
+# --- same data, told otherwise -------------------------------------------------------------------
 
 
 @every_kind
@@ -256,7 +257,7 @@ def test_doubled_samples_give_the_same_topics(X, classes, kind, losses, priors):
     )
 
 
-# --- transform ----------------------------------------------------------------------------------------
+# --- transform -----------------------------------------------------------------------------------
 
 
 @every_model
@@ -290,10 +291,10 @@ def test_representations_are_optimal(X, classes, losses):
     model = make(SSNMFClassifier, losses, max_iter=50).fit(data, classes)
     S, A = model.transform(data), model.components_.T
     kkt = oracles.kkt_residual(data, None, A, None, S, data_loss=losses[0], factors=("samples",))
-    assert kkt.relative < 1e-5
+    assert kkt.relative < (1e-4 if losses[0] == "itakura-saito" else 1e-6)
 
 
-# --- starts, seeds, threads ---------------------------------------------------------------------------
+# --- starts, seeds, threads ----------------------------------------------------------------------
 
 
 @every_model
@@ -367,7 +368,7 @@ def test_auto_solver_is_descent_where_it_can_be(X, classes, kind, losses):
     assert differ(auto, make(kind, losses, "mu-paper").fit(X, classes))
 
 
-# --- parameters ---------------------------------------------------------------------------------------
+# --- parameters ----------------------------------------------------------------------------------
 
 CHANGES = [
     ("n_components", 4),
@@ -442,7 +443,7 @@ def test_automatic_supervision_makes_the_mean_models_terms_equal(X, classes):
         assert model.supervision_ == pytest.approx(data / target, rel=1e-6)
 
 
-# --- history ------------------------------------------------------------------------------------------
+# --- history -------------------------------------------------------------------------------------
 
 PRIORS = {"samples": ("l1", 0.2), "features": ("gamma", 1.5, 0.5), "targets": ("l2", 0.3)}
 OURS = {"samples": L1(0.2), "features": Gamma(1.5, 0.5), "targets": [L2(0.3)]}
@@ -496,7 +497,7 @@ def test_a_converged_fit_says_so_and_one_that_is_not_warns(X, classes, kind):
     assert "max_iter=1" in model.stop_reason_
 
 
-# --- as scikit-learn's ecosystem has it ----------------------------------------------------------------
+# --- as scikit-learn's ecosystem has it ----------------------------------------------------------
 
 
 @every_kind
@@ -509,7 +510,7 @@ def test_clone_and_parameters(X, classes, kind):
     assert not hasattr(clone(model.fit(X, classes)), "components_")
     copied.set_params(n_components=5, init="random")
     assert (copied.n_components, copied.init) == (5, "random")
-    with pytest.raises(ValueError, match="rank.*n_components"):
+    with pytest.raises(ValueError, match=r"rank.*n_components"):
         copied.set_params(rank=3)
 
 

@@ -127,7 +127,7 @@ def test_examples_in_the_documentation():
         assert ">>> " in inspect.getdoc(kind)  # which --doctest-modules runs
 
 
-# --- importing ----------------------------------------------------------------------------------------
+# --- importing -----------------------------------------------------------------------------------
 
 
 def run(code):

@@ -48,7 +48,7 @@ def hide(labels, known, mark, dtype=object):
     return y
 
 
-# --- classes ------------------------------------------------------------------------------------------
+# --- classes -------------------------------------------------------------------------------------
 
 # name: (what classes 0, 1, 2 are called, how to write them, dtype of classes_)
 LABELS = {
@@ -146,7 +146,7 @@ def test_score_counts_labelled_samples_only(X, classes):
     )
 
 
-# --- matrices of targets ------------------------------------------------------------------------------
+# --- matrices of targets -------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -217,7 +217,7 @@ def test_soft_labels(X, classes, known):
     assert model.score(X, y) == 1
 
 
-# --- numbers ------------------------------------------------------------------------------------------
+# --- numbers -------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -272,7 +272,7 @@ def test_whole_numbers_are_targets_and_minus_one_is_a_number(X, classes):
     assert model.predict(X).min() == -1
 
 
-# --- weights ------------------------------------------------------------------------------------------
+# --- weights -------------------------------------------------------------------------------------
 
 HOLES = np.random.default_rng(6).random((60, 12)) < 0.2
 HOLES[:, 0] = False

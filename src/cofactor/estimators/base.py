@@ -17,8 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 from cofactor.callbacks import CallbackSupportMixin, bridge
 from cofactor.divergences import DIVERGENCES, Divergence
 from cofactor.estimators import validation
-from cofactor.estimators.inference import estimate_head, represent
-from cofactor.estimators.scaling import Units, clipped, exponent
+from cofactor.estimators.inference import estimate_head, represent, row_exponents
+from cofactor.estimators.scaling import Units, clipped, exponent, shift
 from cofactor.fitting import Fit, minimise
 from cofactor.initialization import Classes, Guess, class_start, guess_classes, plain_start
 from cofactor.noise import Noise
@@ -62,12 +62,12 @@ class Factorization(
 
     # ---- fitting
 
-    def _fit(self, X, data_weights, sample_weight, targets=None, classes=None) -> None:
+    def _fit(self, X, data_weights, sample_weight, targets=None, classes=None, y=None) -> None:
         count_threads(self.n_jobs)
         data = validation.observed_data(X, data_weights)
         counts = validation.check_counts(sample_weight, X)
         with Threads(self.n_jobs) as threads:
-            units, data = self._scaled(data)
+            units, data = self._scaled(data, counts)
             guess = self._guess(data, counts, classes, threads)
             if guess is not None:
                 targets = complete(targets, guess.targets, CONFIDENCE)
@@ -75,31 +75,37 @@ class Factorization(
             objective = self._weigh(objective, units, threads)
             start = self._start(objective, units, guess, threads)
             self._publish_constants(units, objective)
+
+            def attributes(factors, history):
+                B = self._head(objective, factors, targets, threads)
+                return self._attributes(Factors(factors.samples, factors.features, B), history)
+
+            hooks = bridge(self, self.max_iter, attributes, X, y)
             fit = minimise(
                 objective,
                 start,
                 self._solver(objective),
                 max_iter=self.max_iter,
                 rules=self._rules(),
-                hooks=bridge(self, self.max_iter, self._attributes),
+                hooks=hooks,
                 threads=threads,
             )
+            # The joint fit is usable as it is, should the head's refit be interrupted.
             self.__dict__.update(self._attributes(fit.factors, fit.history))
             self.stop_reason_ = str(fit.stop)
             self._report(fit)
-            if self._has_head and self.head == "refit":
-                B = self._refit(objective, fit.factors, targets.labelled, threads)
-                factors = Factors(fit.factors.samples, fit.factors.features, B)
-                self.__dict__.update(self._attributes(factors, fit.history))
+            self.__dict__.update(attributes(fit.factors, fit.history))
+            for hook in hooks:
+                hook.close(fit.factors, fit.history)
 
     def _rules(self) -> list[RelativeDecrease]:
         if not self.tol:
             return []
         return [RelativeDecrease(self.tol, stop_on_rise=self.solver == "mu-paper")]
 
-    def _scaled(self, data: Observations) -> tuple[Units, Observations]:
+    def _scaled(self, data: Observations, counts) -> tuple[Units, Observations]:
         loss = validation.as_divergence("data_loss", self.data_loss)
-        units = Units(exponent(data, literal=self.solver == "mu-paper"), 0, loss.degree)
+        units = Units(exponent(data, counts, literal=self.solver == "mu-paper"), 0, loss.degree)
         return units, data.shifted(units.data)
 
     def _guess(self, data, counts, classes: Classes | None, threads: Threads) -> Guess | None:
@@ -121,15 +127,14 @@ class Factorization(
         if targets is not None and targets.labelled.any():
             Y = observe(targets.values, targets.cell_weights, row_weights=targets.row_weights)
             loss = validation.as_divergence("target_loss", self.target_loss)
-            e = exponent(Y, literal=self.solver == "mu-paper")
+            e = exponent(Y, counts, literal=self.solver == "mu-paper")
             units = replace(units, target=e, target_degree=loss.degree)
             terms.append(Term("target", "targets", Y.shifted(e), loss))
-        penalties = validation.as_penalties(self.priors)
-        inside = {
-            name: units.penalty(name, p)
-            for name, p in penalties.items()
-            if name != "targets" or len(terms) > 1
-        }
+        shapes = {"samples": (data.shape[0], self.n_components)}
+        shapes |= {t.columns: (t.observations.shape[1], self.n_components) for t in terms}
+        penalties = validation.as_penalties(self.priors, shapes, self.target_loss is not None)
+        inside = {name: units.penalty(name, p) for name, p in penalties.items()}
+        self._constant = sum(units.constant(n, p, shapes[n]) for n, p in penalties.items())
         objective = Objective(tuple(terms), inside, counts)
         if self.solver == "cd" and not objective.coordinate_descent:
             names = [t.divergence.name for t in terms if not t.divergence.coordinate_descent]
@@ -162,7 +167,8 @@ class Factorization(
         if isinstance(self.init, Factors):
             return self._given_start(objective, units, random, threads)
         if guess is not None:
-            return class_start(objective, rank, guess, random, threads)
+            targets = shift(guess.targets, -units.target)
+            return class_start(objective, rank, guess, targets, random, threads)
         kind = "random" if self.init == "auto" else self.init
         return plain_start(objective, rank, random, kind, threads)
 
@@ -177,6 +183,12 @@ class Factorization(
             drawn = plain_start(objective, rank, random, "random", threads)
             given = Factors(given.samples, given.features, drawn.targets)
         return given
+
+    def _head(self, objective, factors, targets, threads):
+        """Return the target factor that predicts: re-estimated, or that of the joint fit."""
+        if factors.targets is None or self.head == "joint":
+            return factors.targets
+        return self._refit(objective, factors, targets.labelled, threads)
 
     def _refit(self, objective, factors, labelled, threads):
         """Re-estimate the head on representations that have not seen labels."""
@@ -206,7 +218,7 @@ class Factorization(
         attributes = {
             "components_": np.ascontiguousarray(outside.features.T),
             "representation_": outside.samples,
-            "history_": self._units.history(history.objective, history.terms),
+            "history_": self._units.history(history.objective, history.terms, self._constant),
             "n_iter_": len(history.objective),
             **self._constants(),
         }
@@ -216,7 +228,7 @@ class Factorization(
 
     def _constants(self) -> dict:
         """Return attributes that a copy of this estimator needs to predict."""
-        names = ("_units", "_has_head", "n_features_in_", "feature_names_in_")
+        names = ("_units", "_has_head", "_constant", "n_features_in_", "feature_names_in_")
         return {name: vars(self)[name] for name in names if name in vars(self)}
 
     def _report(self, fit: Fit) -> None:
@@ -247,18 +259,17 @@ class Factorization(
 
     def _represent(self, X, data_weights=None):
         data = validation.observed_data(X, data_weights)
-        own = exponent(data)
-        # The training data's scale keeps rows independent of each other; far outside it their own
-        # is safer.
-        e = self._units.data if abs(own - self._units.data) < 60 else own
-        A = np.ascontiguousarray(np.ldexp(self.components_.T, -self._units.data), dtype=X.dtype)
+        A = np.ascontiguousarray(shift(self.components_.T, -self._units.data), dtype=X.dtype)
         penalty = validation.as_penalties(self.priors).get("samples")
-        if penalty is not None:
-            penalty = self._units.penalty("samples", penalty)
         loss = validation.as_divergence("data_loss", self.data_loss)
+        if penalty is None:  # each row on its own scale, so that rows do not know of each other
+            e = row_exponents(data)
+        else:
+            e = np.full(data.shape[0], self._units.data)
+            penalty = self._units.penalty("samples", penalty)
         with Threads(self.n_jobs) as threads:
-            S = represent(data.shifted(e), A, loss, penalty, threads)
-        return np.ldexp(S, e - self._units.data)
+            S = represent(data.scaled_rows(e), A, loss, penalty, threads)
+        return shift(S, (e - self._units.data)[:, None])
 
     def inverse_transform(self, X):
         """Return the data that representations stand for.

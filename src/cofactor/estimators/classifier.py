@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_consistent_length
 
 from cofactor.estimators.supervised import Supervised
 from cofactor.initialization import Classes
@@ -133,8 +134,22 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         return self._coding.decode(probabilities)
 
     def score(self, X, y, sample_weight=None):
-        """Return the accuracy on the labelled samples of ``y``; unknown cells of a multi-label row
-        are not counted."""
+        """Return the accuracy on the labelled samples.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Nonnegative data.
+        y : as in ``fit``
+            Samples and cells marked as unknown are not counted.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each sample counts.
+
+        Returns
+        -------
+        float
+        """
+        check_consistent_length(X, y)
         known = labelled_mask(y, classes=getattr(self, "classes_", None))
         if not known.any():
             raise ValueError("y has no labelled sample, so there is nothing to score.")

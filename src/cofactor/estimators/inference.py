@@ -16,7 +16,7 @@ from cofactor.threads import Threads
 
 # Rows stop one by one at these tolerances, so a row's result does not depend on its batch.
 EXACT = CoordinateDescent(rounds=5000, sweeps=5, tolerance=1e-10)
-EXACT_WITHOUT_DESCENT = MultiplicativeUpdates(rounds=5000, tolerance=1e-10)
+EXACT_WITHOUT_DESCENT = MultiplicativeUpdates(rounds=20000, tolerance=1e-10)
 
 
 def solve_rows(objective: Objective, factors: Factors, threads: Threads) -> Factors:
@@ -35,12 +35,18 @@ def represent(observations: Observations, A, divergence: Divergence, penalty, th
         {} if penalty is None else {"samples": penalty},
         free=("samples",),
     )
-    layout, m = observations.layout, observations.shape[1]
-    weights = observations.cell_weights()
-    values = layout.values if weights is None else layout.values * weights
-    sums = cross(layout, values, pad(np.ones((m, 1))), 1, threads)[:, 0]
+    layout = observations.folded().layout
+    sums = cross(layout, layout.values, pad(np.ones((observations.shape[1], 1))), 1, threads)[:, 0]
     S = even_representation(np.maximum(sums, FLOOR), A).astype(A.dtype)  # an empty row may rise
     return solve_rows(objective, Factors(S, A), threads).samples
+
+
+def row_exponents(observations: Observations):
+    """Return e for each row with 2**(e−1) ≤ its largest value < 2**e; 0 for an empty row."""
+    layout = observations.layout
+    largest = np.zeros(observations.shape[0])
+    np.maximum.at(largest, layout.rows(), layout.values)
+    return np.where(largest > 0, np.frexp(largest)[1], 0)
 
 
 def estimate_head(

@@ -117,6 +117,13 @@ class NMF(Factorization):
         return self
 
     def fit_transform(self, X, y=None, *, sample_weight=None, data_weights=None):
-        """Learn topics and represent the samples: the same as ``fit(X).transform(X)``."""
+        """Learn topics and represent the samples: the same as ``fit(X).transform(X)``.
+
+        Parameters are those of ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+        """
         self.fit(X, sample_weight=sample_weight, data_weights=data_weights)
         return self.transform(X, data_weights=data_weights)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
+from sklearn.utils.validation import check_consistent_length
 
 from cofactor.estimators.supervised import Supervised
 from cofactor.initialization import Classes
@@ -126,7 +127,22 @@ class SSNMFRegressor(RegressorMixin, Supervised):
         return self._coding.decode(scores)
 
     def score(self, X, y, sample_weight=None):
-        """Return the mean R² of the targets over their known values."""
+        """Return the mean R² of the targets over their known values.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Nonnegative data.
+        y : as in ``fit``
+            Unknown values are not counted.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each sample counts.
+
+        Returns
+        -------
+        float
+        """
+        check_consistent_length(X, y)
         true = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
         predicted = np.asarray(self.predict(X)).reshape(len(true), -1)
         known = ~np.isnan(true)

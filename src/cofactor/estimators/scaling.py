@@ -14,10 +14,10 @@ from cofactor.priors import Penalty
 LARGEST = 100  # λ inside stays within 2**±100, where one of the terms has long stopped to matter
 
 
-def exponent(observations: Observations, literal: bool = False) -> int:
+def exponent(observations: Observations, counts=None, literal: bool = False) -> int:
     """Return e with 2**(e−1) ≤ largest value < 2**e; a literal solver is only scaled where it must
     be."""
-    largest = float(np.max(observations.layout.values, initial=0.0))
+    largest = observations.largest(counts)
     e = int(np.frexp(largest)[1]) if largest > 0 else 0
     return 0 if literal and abs(e) < LARGEST else e
 
@@ -61,18 +61,27 @@ class Units:
 
     def penalty(self, name: str, penalty: Penalty) -> Penalty:
         """Return a prior in our units."""
-        e = {"samples": 0, "features": self.data, "targets": self.target}[name]
+        e = self._exponent(name)
         return Penalty(
             shift(penalty.up, e - self.objective),
             shift(penalty.square, 2 * e - self.objective),
             shift(penalty.barrier, -self.objective),
         )
 
-    def history(self, objective, terms) -> dict[str, list[float]]:
+    def constant(self, name: str, penalty: Penalty, shape) -> float:
+        """Return what a prior's logarithms lose by our units: Σ barrier·log(2**e) over a factor."""
+        barrier = np.sum(np.broadcast_to(penalty.barrier, shape))
+        return float(barrier * self._exponent(name) * np.log(2.0))
+
+    def _exponent(self, name: str) -> int:
+        return {"samples": 0, "features": self.data, "targets": self.target}[name]
+
+    def history(self, objective, terms, constant=0.0) -> dict[str, list[float]]:
         """Return the history in the user's units."""
         exponents = {"data": self.objective, "target": self.target * self.target_degree}
         parts = {name: shift(np.array(v), exponents[name]).tolist() for name, v in terms.items()}
-        return {"objective": shift(np.array(objective), self.objective).tolist(), **parts}
+        total = shift(np.array(objective), self.objective) - constant
+        return {"objective": total.tolist(), **parts}
 
 
 def clipped(weight: float) -> float:

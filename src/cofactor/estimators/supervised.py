@@ -81,13 +81,20 @@ class Supervised(Factorization):
         X = validation.check_data(self, X, reset=True)
         counts = validation.check_counts(sample_weight, X)
         targets, self._coding = self._encode(y, X, counts, target_weights)
-        self.__dict__.pop("target_components_", None)
-        self._fit(X, data_weights, counts, targets, self._classes(targets, counts))
+        for name in ("target_components_", "supervision_"):
+            self.__dict__.pop(name, None)
+        self._fit(X, data_weights, counts, targets, self._classes(targets, counts), y)
         return self
 
     def fit_transform(self, X, y, *, sample_weight=None, data_weights=None, target_weights=None):
-        """Fit and represent the samples without their labels: the same as ``fit(X,
-        y).transform(X)``."""
+        """Fit, then represent the samples without their labels: ``fit(X, y).transform(X)``.
+
+        Parameters are those of ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+        """
         self.fit(
             X,
             y,
@@ -130,23 +137,6 @@ class Supervised(Factorization):
 
 def _mean_model(objective: Objective) -> Factors:
     """Return rank-one factors: every sample has the mean of each column."""
-    counts = objective.sample_weight
     n = objective.terms[0].observations.shape[0]
-    means = [_weighted_means(term.observations, counts) for term in objective.terms]
+    means = [t.observations.column_means(objective.sample_weight) for t in objective.terms]
     return Factors(np.ones((n, 1)), *(mean[:, None] for mean in means))
-
-
-def _weighted_means(observations, counts):
-    layout, m = observations.layout, observations.shape[1]
-    columns = layout.columns()
-    weights = observations.cell_weights(counts)
-    weights = np.ones(len(columns)) if weights is None else weights
-    total = np.bincount(columns, weights * layout.values, minlength=m)
-    if observations.zeros:
-        rows = np.ones(observations.shape[0]) if counts is None else counts
-        rows = rows if observations.row_weights is None else rows * observations.row_weights
-        columns_weight = observations.column_weights
-        mass = rows.sum() * (np.ones(m) if columns_weight is None else columns_weight)
-    else:
-        mass = np.bincount(columns, weights, minlength=m)
-    return np.divide(total, mass, out=np.zeros(m), where=mass > 0)

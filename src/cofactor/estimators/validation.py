@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import contextmanager
+
 import numpy as np
 from scipy import sparse as sp
 from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
@@ -14,17 +17,34 @@ from cofactor.priors import Penalty, Prior
 from cofactor.typing import FactorName
 
 
+@contextmanager
+def naming(name):
+    """Put a parameter's name into errors that do not give it."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        if re.search(rf"\b{name}\b", str(error)):
+            raise
+        raise type(error)(f"{name} cannot be used as it is: {error}") from error
+
+
+def refuse_dask(name, value):
+    """Plain fits do not load dask collections behind the user's back."""
+    if hasattr(value, "__dask_graph__") or hasattr(value, "dask"):
+        raise TypeError(
+            f"{name} is a dask collection, which would have to be loaded whole; "
+            f"call {name}.compute() if it fits in memory."
+        )
+
+
 def check_data(estimator, X, *, reset):
     """Return X as a nonnegative float array or CSR matrix; NaN is missing."""
-    if hasattr(X, "__dask_graph__") or hasattr(X, "dask"):
-        raise TypeError(
-            "X is a dask collection, which fit would have to load whole; call X.compute() if it "
-            "fits in memory."
-        )
-    X = validate_data(
-        estimator, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32],
-        ensure_all_finite="allow-nan", ensure_min_samples=1,
-    )  # fmt: skip
+    refuse_dask("X", X)
+    with naming("X"):
+        X = validate_data(
+            estimator, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32],
+            ensure_all_finite="allow-nan",
+        )  # fmt: skip
     values = X.data if sp.issparse(X) else X
     lowest = np.nanmin(values, initial=0.0)
     if lowest < 0:
@@ -39,14 +59,16 @@ def check_data(estimator, X, *, reset):
 def observed_data(X, data_weights) -> Observations:
     """Return X with its weights; every row must have an observed cell."""
     observations = observe(X, check_weights("data_weights", data_weights, X.shape))
+    empty = np.zeros(X.shape[0], dtype=bool)
     if not observations.zeros:
-        empty = np.flatnonzero(np.diff(observations.layout.start) == 0)
-        if len(empty):
-            raise ValueError(
-                f"X has {len(empty)} rows without an observed value (the first is row "
-                f"{empty[0]}): all their cells "
-                "are NaN or have data_weights 0; remove these rows."
-            )
+        empty |= np.diff(observations.layout.start) == 0
+    if observations.row_weights is not None:
+        empty |= observations.row_weights == 0
+    if empty.any():
+        raise ValueError(
+            f"X has {empty.sum()} rows without an observed value (the first is row "
+            f"{empty.argmax()}): all their cells are NaN or have data_weights 0; remove these rows."
+        )
     return observations
 
 
@@ -54,15 +76,12 @@ def check_weights(name, weights, shape):
     """Return a weight matrix, column (n, 1) or row (1, m) as float64, dense or CSR."""
     if weights is None:
         return None
-    try:
+    refuse_dask(name, weights)
+    with naming(name):
         weights = check_array(
-            weights, accept_sparse="csr", dtype=np.float64, ensure_all_finite=True, input_name=name,
+            weights, accept_sparse="csr", dtype=np.float64, input_name=name,
             ensure_min_samples=0, ensure_min_features=0,
         )  # fmt: skip
-    except ValueError as error:
-        raise ValueError(
-            f"{name} must be a matrix of finite, nonnegative numbers: {error}"
-        ) from None
     allowed = [shape] if sp.issparse(weights) else [shape, (shape[0], 1), (1, shape[1])]
     if weights.shape not in allowed:
         expected = " or ".join(map(str, dict.fromkeys(allowed)))
@@ -81,7 +100,9 @@ def check_counts(sample_weight, X):
     """Return sample weights as float64, or None where all samples count alike."""
     if sample_weight is None:
         return None
-    weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    refuse_dask("sample_weight", sample_weight)
+    with naming("sample_weight"):
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
     if weights.min(initial=0.0) < 0:
         raise ValueError(
             f"sample_weight has the negative value {weights.min():g}; weights must be at least 0."
@@ -102,43 +123,63 @@ def as_divergence(name, loss) -> Divergence:
     return DIVERGENCES[loss]
 
 
-def as_penalties(priors) -> dict[FactorName, Penalty]:
-    """Return the sum of the priors on each factor."""
+def as_penalties(priors, shapes=None, targeted=True) -> dict[FactorName, Penalty]:
+    """Return the sum of the priors on each factor; ``shapes`` are those of the factors present."""
+    known = ("samples", "features", "targets") if targeted else ("samples", "features")
     penalties: dict[FactorName, Penalty] = {}
     for name, given in (priors or {}).items():
-        if name not in ("samples", "features", "targets"):
-            raise ValueError(
-                f"priors has the key {name!r}; use 'samples', 'features' or 'targets'."
-            )
+        if name not in known:
+            raise ValueError(f"priors has the key {name!r}; use {' or '.join(map(repr, known))}.")
+        total = Penalty()
         for prior in given if isinstance(given, (list, tuple)) else [given]:
             if not isinstance(prior, Prior):
                 raise TypeError(
                     f"priors[{name!r}] holds {prior!r}; use L1, L2 or Gamma of cofactor.priors, "
                     "or a list of them."
                 )
-            one, sum_ = prior.penalty, penalties.get(name, Penalty())
-            penalties[name] = Penalty(
-                sum_.up + one.up, sum_.square + one.square, sum_.barrier + one.barrier
+            one = prior.penalty
+            _check_prior_shape(name, one, shapes)
+            total = Penalty(
+                total.up + one.up, total.square + one.square, total.barrier + one.barrier
             )
-    for name, penalty in penalties.items():
-        if np.ndim(penalty.square):
-            raise ValueError(f"priors[{name!r}]: the weight of L2 must be one number.")
+        if shapes is None or name in shapes:
+            penalties[name] = total
     return penalties
+
+
+def _check_prior_shape(name, penalty, shapes) -> None:
+    if np.ndim(penalty.square):
+        raise ValueError(f"priors[{name!r}]: the weight of L2 must be one number.")
+    for part in (penalty.up, penalty.barrier):
+        if np.ndim(part) and shapes and name in shapes and np.shape(part) != tuple(shapes[name]):
+            raise ValueError(
+                f"priors[{name!r}] has coefficients of shape {np.shape(part)}, but the factor has "
+                f"shape {tuple(shapes[name])}; pass one number or a matrix of that shape."
+            )
 
 
 def check_factors(init: Factors, shapes, dtype) -> Factors:
     """Return a copy of a user's start after checking shapes and signs."""
-    arrays: list = []
-    for name, given, shape in zip(
-        ("samples", "features", "targets"), init.each(), shapes, strict=True
-    ):
-        if given is None or shape is None:
-            arrays.append(None)
-            continue
+    names = ("samples", "features", "targets")
+    arrays = [
+        None if shape is None else _check_factor(f"init.{name}", given, shape, dtype)
+        for name, given, shape in zip(names, init.each(), shapes, strict=True)
+    ]
+    return Factors(*arrays)  # type: ignore[arg-type]
+
+
+def _check_factor(name, given, shape, dtype):
+    if given is None:
+        if name == "init.targets":  # will be drawn
+            return None
+        raise ValueError(f"{name} is None; pass an array of shape {shape}.")
+    with naming(name):
         array = np.array(given, dtype=dtype, order="C")
-        if array.shape != shape:
-            raise ValueError(f"init.{name} has shape {array.shape}, but the data ask for {shape}.")
-        if not np.all(np.isfinite(array)) or array.min(initial=0.0) < 0:
-            raise ValueError(f"init.{name} must be finite and nonnegative.")
-        arrays.append(array)
-    return Factors(*arrays)
+    if array.shape != shape:
+        raise ValueError(
+            f"{name} has shape {array.shape}, but the data and n_components={shape[1]} ask for "
+            f"{shape}; pass such an array."
+        )
+    if not np.all(np.isfinite(array)) or array.min(initial=0.0) < 0:
+        raise ValueError(f"{name} has NaN, infinite or negative entries; make all at least 0.")
+    return array

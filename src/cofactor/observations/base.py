@@ -123,6 +123,39 @@ class Observations:
                 total = part if total is None else total * part
         return total
 
+    def column_means(self, counts: FloatArray | None = None) -> FloatArray:
+        """Return the weighted mean of each column's observed cells; ``counts`` weigh the rows."""
+        columns, m = self.layout.columns(), self.shape[1]
+        weights = self.cell_weights(counts)
+        weights = np.ones(len(columns)) if weights is None else weights
+        total = np.bincount(columns, weights * self.layout.values, minlength=m)
+        mass: FloatArray = np.bincount(columns, weights, minlength=m).astype(np.float64)
+        if self.zeros:
+            rows = times(counts, self.row_weights)
+            mass = np.full(m, float(self.shape[0]) if rows is None else rows.sum())
+            mass = mass if self.column_weights is None else mass * self.column_weights
+        return np.divide(total, mass, out=np.zeros(m), where=mass > 0)
+
+    def largest(self, counts: FloatArray | None = None) -> float:
+        """Return the largest value of positive weight."""
+        weights = self.cell_weights(counts)
+        values = self.layout.values if weights is None else self.layout.values[weights > 0]
+        return float(np.max(values, initial=0.0))
+
+    def folded(self) -> Observations:
+        """Return the values times their weights, as if these were the data."""
+        weights = self.cell_weights()
+        if weights is None:
+            return self
+        values = (self.layout.values * weights).astype(self.dtype)
+        layout = self.layout._replace(values=values)
+        return Observations(self.shape, layout, self.zeros)
+
+    def scaled_rows(self, exponents: IntArray) -> Observations:
+        """Return the observations with row i divided by 2**exponents[i]."""
+        values = np.ldexp(self.layout.values, -exponents[self.layout.rows()])
+        return replace(self, layout=self.layout._replace(values=values))
+
     def shifted(self, exponent: int) -> Observations:
         """Return the observations divided by 2**exponent, which is exact."""
         if exponent == 0:
