@@ -82,8 +82,16 @@ Attributes = Callable[[Factors, History], dict[str, Any]]
 class _Bridge:
     """A hook of the loop that opens and closes one task of the protocol per iteration."""
 
-    def __init__(self, estimator: Any, root: Any, attributes: Attributes, X: Any, y: Any) -> None:
-        self.root, self.attributes = root, attributes
+    def __init__(
+        self,
+        estimator: Any,
+        root: Any,
+        attributes: Attributes,
+        objective: Callable[[History], float],
+        X: Any,
+        y: Any,
+    ) -> None:
+        self.root, self.attributes, self.objective = root, attributes, objective
         self.given = {"estimator": estimator, "X": X, "y": y}
         root.call_on_fit_task_begin(**self.given)
 
@@ -92,7 +100,7 @@ class _Bridge:
         self.task.call_on_fit_task_begin(**self.given)
 
     def end(self, factors: Factors, history: History) -> bool:
-        self.task.objective = history.objective[-1]
+        self.task.objective = self.objective(history)
         return self._end(self.task, factors, history)
 
     def close(self, factors: Factors, history: History) -> None:
@@ -105,13 +113,27 @@ class _Bridge:
 
 
 def bridge(
-    estimator: Any, max_iter: int, attributes: Attributes, X: Any = None, y: Any = None
+    estimator: Any,
+    max_iter: int,
+    attributes: Attributes,
+    objective: Callable[[History], float],
+    X: Any = None,
+    y: Any = None,
 ) -> list[_Bridge]:
-    """Return the hook that serves the estimator's callbacks, or nothing if it has none."""
+    """Return the hook that serves the estimator's callbacks, or nothing if it has none.
+
+    ``attributes`` gives the fitted attributes as if the fit had stopped now, ``objective`` the last
+    objective, both in the user's units.
+    """
     if not getattr(estimator, "_skl_callbacks", None):
         return []
     root = estimator._init_callback_context(max_subtasks=max_iter)
-    return [_Bridge(estimator, root, attributes, X, y)]
+    return [_Bridge(estimator, root, attributes, objective, X, y)]
+
+
+def _is_iteration(context: Any) -> bool:
+    """Whether a task is one iteration of ours, not a whole fit or the task of another estimator."""
+    return hasattr(context, "objective")
 
 
 class _Callback:
@@ -145,7 +167,7 @@ class ProgressBar(_Callback):
 
     def on_fit_task_end(self, estimator: Any, context: Any) -> None:
         """Advance the bar."""
-        if not hasattr(context, "objective"):
+        if not _is_iteration(context):
             return
         if getattr(self, "_bar", None) is None:
             self._open(context)
@@ -177,7 +199,7 @@ class Checkpoint(_Callback):
         self, estimator: Any, context: Any, *, fitted_estimator: Any = None
     ) -> None:
         """Write, if it is time."""
-        if fitted_estimator is not None and fitted_estimator.n_iter_ % self.every == 0:
+        if _is_iteration(context) and fitted_estimator.n_iter_ % self.every == 0:
             self._write(fitted_estimator)
 
     def _write(self, fitted: Any) -> None:
@@ -200,7 +222,7 @@ class Checkpoint(_Callback):
         A start of given factors does not guess the targets of unlabelled samples.
         """
         try:
-            with np.load(path, allow_pickle=False) as arrays:
+            with open(path, "rb") as file, np.load(file, allow_pickle=False) as arrays:
                 return Factors(arrays["samples"], arrays["features"], arrays.get("targets"))
         except (ValueError, KeyError, EOFError, zipfile.BadZipFile, AttributeError) as error:
             raise ValueError(f"{os.fspath(path)!r} is not a whole checkpoint: {error}") from None
@@ -229,7 +251,7 @@ class EarlyStop(_Callback):
         self, estimator: Any, context: Any, *, fitted_estimator: Any = None
     ) -> bool:
         """Score the iteration and say whether to stop."""
-        if fitted_estimator is None:
+        if not _is_iteration(context):
             return False
         score = float(self.score(fitted_estimator))
         self.waited = (

@@ -110,7 +110,7 @@ def _profiles(data: _Data, rank: int, random: np.random.RandomState, kind: str) 
     A = means[:, None] * random.uniform(size=(len(means), rank))
     if kind == "nndsvd":
         leading = _leading_profiles(data, min(rank, *data.observations.shape), random)
-        A[:, : leading.shape[1]] = leading
+        A[:, : leading.shape[1]] = leading * (means.sum() / np.maximum(leading.sum(axis=0), 1e-12))
     return _positive(A)
 
 

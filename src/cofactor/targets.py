@@ -322,7 +322,19 @@ def _known_cells(values: Any) -> Mask:
 
 def _targets(values: Any, weights: Array, dtype: DTypeLike) -> Targets:
     values, weights = cast(values, dtype, "y"), cast(weights, dtype, "target_weights")
+    values = _known_only(values, weights > 0)
     rows = weights.max(axis=1, initial=0.0)
     if (weights != rows[:, None]).any():
         return Targets(values, None, weights, rows > 0)
     return Targets(values, None if (rows == 1).all() else rows, None, rows > 0)
+
+
+def _known_only(values: Any, known: Mask) -> Any:
+    """Set cells without weight to zero, whatever they hold."""
+    if known.all():
+        return values
+    if issparse(values):
+        kept = csr_array(values.multiply(known.astype(values.dtype)))
+        kept.eliminate_zeros()
+        return kept
+    return np.where(known, values, 0).astype(values.dtype)

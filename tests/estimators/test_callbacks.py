@@ -241,18 +241,6 @@ def test_checkpoint_and_resume(X, classes, kind, dtype, tmp_path):
     assert_allclose(resumed.history_["objective"], straight.history_["objective"][4:], rtol=1e-5)
 
 
-def test_resuming_a_fit_with_unlabelled_samples_goes_on_with_the_same_objective(
-    X, classes, known, tmp_path
-):
-    y = np.where(known, classes, -1)
-    model = make(SSNMFClassifier).set_callbacks(Checkpoint(tmp_path / "fit.npz", every=4))
-    straight = model.fit(X, y)
-    resumed = make(SSNMFClassifier, init=Checkpoint.load(tmp_path / "fit.npz"), max_iter=2)
-    resumed.fit(X, y)
-    assert resumed.supervision_ == pytest.approx(straight.supervision_)
-    assert_allclose(resumed.history_["objective"], straight.history_["objective"][4:], rtol=1e-6)
-
-
 def test_a_checkpoint_is_written_whole_or_not_at_all(X, tmp_path, monkeypatch):
     path = tmp_path / "fit.npz"
     make(NMF).set_callbacks(Checkpoint(path, every=2)).fit(X)

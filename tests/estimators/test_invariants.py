@@ -119,7 +119,7 @@ def test_every_start_scales_with_the_data(X, classes, kind, init, c):
     assert_scaled(model, make(kind, init=init).fit(X * c, classes), c, rtol=1e-6)
 
 
-@pytest.mark.parametrize("c", [1.9, 1e-8])
+@pytest.mark.parametrize("c", [1.9, 2.0**-27])
 def test_what_stands_for_a_zero_scales_with_the_data(X, c):
     model = make(NMF, ("itakura-saito",)).fit(X)
     assert_scaled(model, make(NMF, ("itakura-saito",)).fit(X * c), c, rtol=1e-6)

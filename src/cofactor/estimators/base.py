@@ -80,7 +80,7 @@ class Factorization(
                 B = self._head(objective, factors, targets, threads)
                 return self._attributes(Factors(factors.samples, factors.features, B), history)
 
-            hooks = bridge(self, self.max_iter, attributes, X, y)
+            hooks = bridge(self, self.max_iter, attributes, self._last_objective, X, y)
             fit = minimise(
                 objective,
                 start,
@@ -225,6 +225,9 @@ class Factorization(
         if outside.targets is not None:
             attributes["target_components_"] = np.ascontiguousarray(outside.targets.T)
         return attributes
+
+    def _last_objective(self, history) -> float:
+        return self._units.history(history.objective[-1:], {}, self._constant)["objective"][0]
 
     def _constants(self) -> dict:
         """Return attributes that a copy of this estimator needs to predict."""

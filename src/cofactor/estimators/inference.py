@@ -43,9 +43,10 @@ def represent(observations: Observations, A, divergence: Divergence, penalty, th
 
 def row_exponents(observations: Observations):
     """Return e for each row with 2**(e−1) ≤ its largest value < 2**e; 0 for an empty row."""
-    layout = observations.layout
+    layout, weights = observations.layout, observations.cell_weights()
+    values = layout.values if weights is None else np.where(weights > 0, layout.values, 0)
     largest = np.zeros(observations.shape[0])
-    np.maximum.at(largest, layout.rows(), layout.values)
+    np.maximum.at(largest, layout.rows(), values)
     return np.where(largest > 0, np.frexp(largest)[1], 0)
 
 

@@ -25,7 +25,9 @@ def naming(name):
     except (TypeError, ValueError) as error:
         if re.search(rf"\b{name}\b", str(error)):
             raise
-        raise type(error)(f"{name} cannot be used as it is: {error}") from error
+        # some messages print the data, which helps nobody
+        reason = re.sub(r"\n(array=)?\[.*?(?=\n[A-Z]|$)", "", str(error), flags=re.DOTALL)
+        raise type(error)(f"{name} cannot be used as it is: {reason}") from error
 
 
 def refuse_dask(name, value):
@@ -173,13 +175,17 @@ def _check_factor(name, given, shape, dtype):
         if name == "init.targets":  # will be drawn
             return None
         raise ValueError(f"{name} is None; pass an array of shape {shape}.")
-    with naming(name):
-        array = np.array(given, dtype=dtype, order="C")
+    if sp.issparse(given):
+        raise TypeError(f"{name} is sparse; pass {name}.toarray().")
+    if np.asarray(given).dtype.kind not in "biuf":
+        raise TypeError(f"{name} has dtype {np.asarray(given).dtype}; pass an array of numbers.")
+    array = np.array(given, dtype=dtype, order="C")
     if array.shape != shape:
         raise ValueError(
             f"{name} has shape {array.shape}, but the data and n_components={shape[1]} ask for "
             f"{shape}; pass such an array."
         )
-    if not np.all(np.isfinite(array)) or array.min(initial=0.0) < 0:
-        raise ValueError(f"{name} has NaN, infinite or negative entries; make all at least 0.")
+    wrong = ~(np.isfinite(array) & (array >= 0))
+    if wrong.any():
+        raise ValueError(f"{name} has the entry {array[wrong][0]:g}; make all finite, at least 0.")
     return array
