@@ -187,5 +187,7 @@ def _check_factor(name, given, shape, dtype):
         )
     wrong = ~(np.isfinite(array) & (array >= 0))
     if wrong.any():
-        raise ValueError(f"{name} has the entry {array[wrong][0]:g}; make all finite, at least 0.")
+        raise ValueError(
+            f"{name} has the entry {array[wrong][0]:g}; make all finite and nonnegative."
+        )
     return array
