@@ -177,6 +177,21 @@ def test_inference_is_optimal(loss, storage, similarity):
         assert ours <= theirs * (1 + slack) + 1e-10
 
 
+@pytest.mark.parametrize("exponent", [-20, 20])
+@pytest.mark.parametrize("loss", oracles.LOSSES)
+def test_inference_does_not_depend_on_the_scale_of_a_topic(loss, exponent):
+    """A topic c times as large gets a coefficient 1/c as large."""
+    observations, _, _, A = data_of(np.random.default_rng(8), "dense")
+    A = A + 0.01
+    scale = np.array([1.0, 1.0, 2.0**exponent, 1.0, 1.0])
+    plain, scaled = (
+        represent(observations, topics, DIVERGENCES[loss], None, SERIAL)
+        for topics in (A, A * scale)
+    )
+    slack = 1e-4 if loss == oracles.IS else 1e-7
+    np.testing.assert_allclose(scaled * scale, plain, rtol=slack, atol=slack * plain.max())
+
+
 @pytest.mark.parametrize("prior", [L1(0.5), Gamma(1.5, 0.2)], ids=repr)
 @pytest.mark.parametrize("loss", [oracles.FROBENIUS, oracles.KL])
 def test_inference_with_a_prior_is_optimal(loss, prior):

@@ -12,9 +12,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 import oracles
 from cofactor import NMF
+from cofactor.divergences import Frobenius
 from cofactor.estimators.base import FitInterruptedWarning
 from cofactor.fitting import minimise
-from cofactor.objective import Factors, Value
+from cofactor.objective import Factors, Objective, Term, Value
+from cofactor.observations import dense
 from cofactor.solvers import CoordinateDescent, MultiplicativeUpdates, PaperUpdates, State
 from cofactor.stopping import BelowTarget, RelativeDecrease
 from strategies import SERIAL, assert_same_bits, draw
@@ -104,8 +106,10 @@ class Scripted:
 
 
 def scripted(*values, max_iter=50, **options):
-    start = Factors(np.zeros((1, 1)), np.zeros((1, 1)))
-    return minimise(None, start, Scripted(values), max_iter=max_iter, threads=SERIAL, **options)
+    nothing = np.zeros((1, 1))
+    objective = Objective((Term("data", "features", dense(nothing), Frobenius),))
+    start, solver = Factors(nothing, nothing), Scripted(values)
+    return minimise(objective, start, solver, max_iter=max_iter, threads=SERIAL, **options)
 
 
 def test_history_has_every_iteration():
@@ -224,6 +228,23 @@ def test_history_is_the_objective_of_each_iterate(solver):
         assert fit.history.objective[n_iter - 1] == pytest.approx(value.total, rel=1e-9)
         assert fit.history.terms["data"][n_iter - 1] == pytest.approx(value.data, rel=1e-9)
         assert fit.history.terms["target"][n_iter - 1] == pytest.approx(value.target, rel=1e-9)
+
+
+@pytest.mark.parametrize("solver", SOLVERS, ids=lambda s: type(s).__name__)
+def test_states_are_never_changed_in_place(solver):
+    """Not even where coordinate descent goes too far, takes the step back and makes another."""
+    problem = draw(1, (oracles.KL, oracles.FROBENIUS), shape=(12, 9, 3, 4))
+    objective = problem.objective
+    state = solver.start(objective, problem.start, SERIAL)
+    lengths = []
+    for _ in range(60):
+        kept = state.factors.copy()
+        new = solver.step(objective, state, SERIAL)
+        assert_same_bits(state.factors, kept)
+        lengths.append(getattr(state.memory, "length", None))
+        state = new
+    if isinstance(solver, CoordinateDescent):
+        assert np.any(np.diff(lengths) < 0)  # steps were taken back
 
 
 class Interrupting:

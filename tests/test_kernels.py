@@ -196,7 +196,8 @@ def test_descent_never_raises_a_row(square, barrier, curved):
     while checked < 1000:
         n, r, m = 20, int(rng.integers(1, 9)), int(rng.integers(1, 15))
         entries, forms, F = random_rows(rng, n, r, m, square=square, barrier=barrier, curved=curved)
-        V = np.exp(2 * rng.standard_normal((n, r)))
+        spread = rng.choice([2, 2 if barrier else 10])  # 10: steps that cancel
+        V = np.exp(spread * rng.standard_normal((n, r)))
         V *= (rng.random((n, r)) < 0.8) if not barrier else 1.0
         before = [row_value(V[i], i, entries, forms, F) for i in range(n)]
         for sweeps in (1, 2):
@@ -209,6 +210,22 @@ def test_descent_never_raises_a_row(square, barrier, curved):
         assert np.all(np.isfinite(V))
         assert V.min() >= 0
     assert fell > checked / 2
+
+
+@pytest.mark.parametrize("size", [1e-14, 1e-6, 1.0])
+@pytest.mark.parametrize("curved", [False, True])
+def test_a_barrier_keeps_entries_off_zero(curved, size):
+    """However weak it is: its logarithm would be infinite."""
+    rng = np.random.default_rng(13)
+    entries, forms, F = random_rows(rng, 30, 6, 8, square=False, barrier=True, curved=curved)
+    forms = forms._replace(barrier=size * forms.barrier)
+    for run in (
+        lambda V: descend_rows(V, entries, F, forms, 3, 2, 0.0),
+        lambda V: multiply_rows(V, entries, F, forms, 30, 0.0, EPSILON, 0.0),
+    ):
+        V = rng.random((30, 6))
+        run(V)
+        assert np.all(V[forms.barrier > 0] > 0)
 
 
 @PARTS

@@ -12,7 +12,7 @@ from cofactor import noise
 from cofactor.divergences import DIVERGENCES, Divergence, Frobenius, ItakuraSaito, KullbackLeibler
 from cofactor.objective import Factors, Objective, Term
 from cofactor.observations import dense
-from cofactor.priors import L1, L2, Gamma, Penalty, Prior
+from cofactor.priors import L1, L2, Gamma, Prior
 from cofactor.solvers import CoordinateDescent, MultiplicativeUpdates
 from strategies import SERIAL
 
@@ -215,7 +215,7 @@ def test_extreme_gamma_priors_neither_blow_up_nor_stall(divergence, shape):
     assert ends[1] <= ends[0] + 1e-4 * abs(ends[0])
 
 
-@pytest.mark.parametrize("value", [-0.5, math.nan, math.inf])
+@pytest.mark.parametrize("value", [-0.5, math.nan, math.inf, None, "much"])
 @pytest.mark.parametrize(
     ("make", "name", "kind", "low"),
     [
@@ -226,7 +226,7 @@ def test_extreme_gamma_priors_neither_blow_up_nor_stall(divergence, shape):
     ],
 )
 def test_prior_errors_name_parameter_and_value(make, name, kind, low, value):
-    message = f"{name}={value!r} of the {kind} prior must be finite and at least {low}"
+    message = f"{name}={value!r} of the {kind} prior must be a finite number, at least {low}"
     with pytest.raises(ValueError, match=message):
         make(value)
 
@@ -238,9 +238,13 @@ def test_gamma_shape_below_one_is_refused():
         Gamma(np.array([[2.0, 0.9]]), 1.0)
 
 
-def test_scaled_penalty_is_the_prior_of_the_scaled_factor():
-    """penalty(v) / total with v = factor · w, as a penalty of w."""
-    V = np.random.default_rng(8).exponential(size=(4, 2))
-    penalty = Penalty(0.3, 0.7, 0.0)
-    scaled = penalty.scaled(4.0, 8.0)
-    assert scaled.value(V / 4.0) == pytest.approx(penalty.value(V) / 8.0, rel=1e-12)
+def test_penalties_of_some_rows():
+    rng = np.random.default_rng(8)
+    V, shape, rate = rng.exponential(size=(3, 5, 2))
+    penalty, rows = Gamma(1 + shape, rate).penalty, np.array([3, 0])
+    assert not penalty.uniform
+    expected = Gamma(1 + shape[rows], rate[rows]).value(V[rows])
+    assert penalty.rows(rows).value(V[rows]) == pytest.approx(expected, rel=1e-12)
+    uniform = L2(0.3).penalty
+    assert uniform.uniform
+    assert uniform.rows(rows).value(V[rows]) == pytest.approx(L2(0.3).value(V[rows]), rel=1e-12)

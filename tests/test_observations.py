@@ -61,6 +61,20 @@ def assert_holds(observations, values, weights):
     np.testing.assert_allclose(np.ones(len(expected)) if total is None else total, expected)
 
 
+def assert_summarised(observations, X, W, counts):
+    """Column means, largest value and weighted values; ``counts`` weigh the rows."""
+    for factor, rows in ((None, np.ones(len(X))), (counts, counts)):
+        total = W * rows[:, None]
+        mass = total.sum(axis=0)
+        means = np.divide((total * X).sum(axis=0), mass, out=np.zeros(len(mass)), where=mass > 0)
+        np.testing.assert_allclose(observations.column_means(factor), means, rtol=1e-12)
+        assert observations.largest(factor) == np.max(X[total > 0], initial=0.0)
+    folded = np.zeros(X.shape)
+    layout = observations.folded().layout
+    folded[layout.rows(), layout.columns()] = layout.values
+    np.testing.assert_allclose(folded, X * W, rtol=1e-14)
+
+
 @settings(max_examples=60, deadline=None, derandomize=True, database=None)
 @given(
     st.integers(0, 2**32 - 1), st.sampled_from(STORAGES), st.booleans(), st.integers(1, 7),
@@ -77,7 +91,10 @@ def test_operations_are_those_of_arrays(seed, storage, weighted, n, m, data):
     assert_holds(given.engine.select(rows), X[rows], W[rows])
     assert_holds(given.engine.select(rows).transposed, X[rows].T, W[rows].T)
     assert_holds(given.engine.shifted(5), X / 32.0, W)
+    exponents = rng.integers(-9, 9, n)
+    assert_holds(given.engine.scaled_rows(exponents), X / 2.0 ** exponents[:, None], W)
     more, columns = rng.exponential(size=n), rng.exponential(size=m)
+    assert_summarised(given.engine, X, W, more)
     both = given.engine.weighted(more, columns)
     assert_holds(both, X, W * more[:, None] * columns)
     extra = given.engine.cell_weights(more)

@@ -15,7 +15,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from cofactor.typing import FloatArray
+from cofactor.typing import FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -35,11 +35,15 @@ class Penalty:
             cells = cells - np.where(np.asarray(self.barrier) > 0, self.barrier * logs, 0.0)
         return float(np.sum(cells if weights is None else cells * weights[:, None]))
 
-    def scaled(self, factor: float, total: float) -> Penalty:
-        """Return the prior of v/factor as part of an objective divided by ``total``."""
-        return Penalty(
-            self.up * factor / total, self.square * factor**2 / total, self.barrier / total
-        )
+    def rows(self, rows: IntArray) -> Penalty:
+        """Return the penalty of some rows of the factor."""
+        up, barrier = (p[rows] if isinstance(p, np.ndarray) else p for p in (self.up, self.barrier))
+        return Penalty(up, self.square, barrier)
+
+    @property
+    def uniform(self) -> bool:
+        """Whether all rows of the factor have the same penalty."""
+        return np.ndim(self.up) == 0 and np.ndim(self.barrier) == 0
 
 
 @runtime_checkable

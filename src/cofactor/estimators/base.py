@@ -195,9 +195,10 @@ class Factorization(
         data, target = objective.terms
         counts = objective.sample_weight
         rows = np.flatnonzero(labelled if counts is None else labelled & (counts > 0))
+        penalty = objective.priors.get("samples")
         S = represent(
             data.observations.select(rows), factors.features, data.divergence,
-            objective.priors.get("samples"), threads,
+            None if penalty is None else penalty.rows(rows), threads,
         )  # fmt: skip
         start = np.maximum(factors.targets, 1e-3 * factors.targets.mean() + 1e-6).astype(S.dtype)
         return estimate_head(
@@ -267,6 +268,11 @@ class Factorization(
         loss = validation.as_divergence("data_loss", self.data_loss)
         if penalty is None:  # each row on its own scale, so that rows do not know of each other
             e = row_exponents(data)
+        elif not penalty.uniform:
+            raise ValueError(
+                "priors['samples'] is a matrix for the training samples; new samples have no rows "
+                "in it, so use representation_, or fit with one number."
+            )
         else:
             e = np.full(data.shape[0], self._units.data)
             penalty = self._units.penalty("samples", penalty)
