@@ -35,20 +35,24 @@ def restart_with_fixed_environment() -> None:
     raise SystemExit(subprocess.call(command, env={**os.environ, **ENVIRONMENT}))
 
 
-def clock(run: Callable[[], Any]) -> tuple[float, Any]:
+CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
+
+
+def timed(run: Callable[[], Any], clock: str = "wall") -> tuple[float, Any]:
     """Return the seconds a call takes, and what it returns."""
-    start = time.perf_counter()
+    now = CLOCKS[clock]
+    start = now()
     result = run()
-    return time.perf_counter() - start, result
+    return now() - start, result
 
 
-def alternate(repeats: int, *runs: Callable[[], Any]) -> list[tuple[float, Any]]:
-    """Time the runs in turn, ``repeats`` times; return each one's best seconds and last result.
+def alternate(options: argparse.Namespace, *runs: Callable[[], Any]) -> list[tuple[float, Any]]:
+    """Time the runs in turn, several times; return each one's best seconds and last result.
 
     The best, because whatever else the machine does only ever adds; in turn, so that a slow minute
     hits all alike.
     """
-    rounds = [[clock(run) for run in runs] for _ in range(repeats)]
+    rounds = [[timed(run, options.clock) for run in runs] for _ in range(options.repeats)]
     return [(min(t for t, _ in column), column[-1][1]) for column in zip(*rounds, strict=True)]
 
 

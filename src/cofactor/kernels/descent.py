@@ -212,7 +212,7 @@ def _sweep(row, F, indices, stride, done, stop, barrier, square, bends):
         step = _coordinate(row, k, f, stride, barrier[k], square)
         if step == 0.0:
             continue
-        row.v[k] += step
+        row.v[k] = max(row.v[k] + step, EPSILON if barrier[k] > 0.0 else 0.0)
         if _move(row.p, row.q, f, step, stride) > 0:
             _refresh(row.v, indices, F, row.p, row.q)
         if bends:
@@ -266,5 +266,5 @@ def descend_rows(V, entries, F, forms, rounds, sweeps, tolerance):
                     _sweep(row, F, indices, stride, done, stop, barrier, square, bends)
                 done = stop
         for k in range(r):
-            V[i, k] = row.v[k]
+            V[i, k] = max(row.v[k], EPSILON) if barrier[k] > 0.0 else row.v[k]
     return unfinished

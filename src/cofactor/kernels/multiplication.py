@@ -6,6 +6,7 @@ import numpy as np
 
 from cofactor.kernels.rows import (
     EPSILON,
+    inlined,
     kernel,
     load_row,
     longest_row,
@@ -17,11 +18,15 @@ from cofactor.kernels.rows import (
 from cofactor.vectors import axpy
 
 
-@kernel
+@inlined
 def _surrogate_root(q, slope, c, e):
     """The positive root of q·t³ + slope·t² − c·t − e = 0: where the majoriser is smallest."""
     if e <= 0.0:
-        return positive_root(q, slope, c) if c > 0.0 or slope < 0.0 or slope + q > 0.0 else 1.0
+        if q <= 0.0 and slope > 0.0:  # one logarithmic loss: the classical ratio
+            return c / slope
+        if c <= 0.0 and q > 0.0:  # one quadratic loss: the classical ratio
+            return max(-slope, 0.0) / q
+        return positive_root(q, slope, c) if c > 0.0 or slope < 0.0 else 1.0
     if q <= 0.0:  # slope·t² − c·t − e = 0, slope > 0
         return (c + np.sqrt(c * c + 4.0 * slope * e)) / (2.0 * slope) if slope > 0.0 else 1.0
     # Convex and increasing to the right of its largest root: Newton from above never overshoots.
@@ -38,7 +43,7 @@ def _surrogate_root(q, slope, c, e):
     return t
 
 
-@kernel
+@inlined
 def _surrogate_parts(entries, i, F, indices, x, b, p, epsilon, ratio, c, push, e, u):
     """Write the row's c, q (of the entries), e and u: the numbers of the surrogate, divided by
     v."""
@@ -60,7 +65,7 @@ def _surrogate_parts(entries, i, F, indices, x, b, p, epsilon, ratio, c, push, e
         axpy(ratio, indices, F, u)
 
 
-@kernel
+@inlined
 def _row_slopes(forms, i, up, down):
     """Write the row's upward and downward slopes apart, as the paper's ratio needs them."""
     scales = pick(forms.scales, i)
@@ -93,20 +98,22 @@ def multiply_rows(V, entries, F, forms, rounds, tolerance, epsilon, ridge):
         np.zeros(wide),
         np.zeros(wide),
     )
-    bent, up, down, gram = np.empty(r), np.empty(r), np.empty(r), np.empty((r, r))
+    bent, up, down, gram = np.zeros(r), np.empty(r), np.empty(r), np.empty((r, r))
+    bends = bool(np.any(forms.grams))
     unfinished = 0
     for i in range(n):
         barrier = pick(forms.barrier, i)
         for k in range(r):
             v[k] = max(V[i, k], EPSILON) if barrier[k] > 0.0 else V[i, k]
         _row_slopes(forms, i, up, down)
-        if i == 0 or forms.scales.shape[0] > 1:
+        if i == 0 or (bends and forms.scales.shape[0] > 1):
             row_gram(forms, i, gram)
         finished = False
         for _ in range(rounds):
             _, indices = load_row(entries, i, F, v, epsilon, x, b, p)
             _surrogate_parts(entries, i, F, indices, x, b, p, epsilon, ratio, c, push, e, u)
-            matvec(gram, v, bent)
+            if bends:
+                matvec(gram, v, bent)
             moved, largest = 0.0, 0.0
             for k in range(r):
                 q = bent[k] + push[k]

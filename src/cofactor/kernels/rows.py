@@ -77,7 +77,7 @@ def row_gram(forms, i, gram):
                 gram[k, m] += scales[t] * forms.grams[t, k, m]
 
 
-@kernel
+@inlined
 def matvec(gram, v, out):
     for k in range(out.size):
         total = 0.0

@@ -1,0 +1,70 @@
+"""Our side, through the public loop, and the start that both sides get."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse as sp
+
+from benchmarks import peers
+from cofactor import NMF, Factors, SSNMFClassifier
+from cofactor.divergences import DIVERGENCES
+from cofactor.fitting import Fit, minimise
+from cofactor.objective import Objective, Term
+from cofactor.observations import dense, sparse
+from cofactor.solvers import CoordinateDescent, MultiplicativeUpdates, PaperUpdates, Solver
+from cofactor.stopping import BelowTarget
+from cofactor.threads import Threads
+
+
+def start(X: sp.csr_matrix, rank: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Return W and H as scikit-learn's init="random" draws them."""
+    random, scale = np.random.default_rng(seed), np.sqrt(X.mean() / rank)
+    n, m = X.shape
+    W = scale * np.abs(random.standard_normal((n, rank)))
+    return W, scale * np.abs(random.standard_normal((rank, m)))
+
+
+def our_fit(
+    X: sp.csr_matrix,
+    factors: Factors,
+    loss: str,
+    solver: Solver,
+    *,
+    target: float | None = None,
+    max_iter: int = 2000,
+    Y: np.ndarray | None = None,
+) -> Fit:
+    """Fit from raw matrices: transposes, checks and all."""
+    terms = [Term("data", "features", sparse(sp.csr_array(X)), DIVERGENCES[loss])]
+    if Y is not None:
+        terms.append(Term("target", "targets", dense(Y), DIVERGENCES[loss]))
+    rules = [] if target is None else [BelowTarget(target)]
+    with Threads(1) as threads:
+        return minimise(
+            Objective(tuple(terms)),
+            factors,
+            solver,
+            max_iter=max_iter,
+            rules=rules,
+            threads=threads,
+        )
+
+
+def as_factors(W: np.ndarray, H: np.ndarray, B: np.ndarray | None = None) -> Factors:
+    return Factors(W, np.ascontiguousarray(H.T), B)
+
+
+def warm_up() -> None:
+    """Compile: once for each loss, solver and storage, on a few rows."""
+    random = np.random.default_rng(0)
+    X = sp.random(40, 30, 0.3, "csr", random_state=0)
+    Y = np.eye(3)[random.integers(0, 3, 40)]
+    W, H = start(X, 4)
+    factors = as_factors(W, H, random.random((3, 4)))
+    for loss in ("kullback-leibler", "frobenius"):
+        for solver in (CoordinateDescent(), MultiplicativeUpdates(), PaperUpdates()):
+            our_fit(X, factors, loss, solver, max_iter=2)
+            our_fit(X, factors, loss, solver, max_iter=2, Y=Y)
+        NMF(4, data_loss=loss, tol=0, max_iter=2).fit_transform(X)
+        peers.sklearn_fit(X, W.copy(), H.copy(), loss, 2)
+    SSNMFClassifier(4, tol=0, max_iter=2).fit(X, Y.argmax(axis=1)).predict(X)
