@@ -261,6 +261,17 @@ def test_descent_finds_the_minimum_and_says_so():
             assert row_value(moved, i, entries, forms, F)[0] >= best - 1e-9 * size
 
 
+def test_fitted_values_survive_cancellation():
+    """1e8 falls to 0 and leaves 1e-3, with a rounding error far above the 1e-9 to be fitted."""
+    none, start = np.empty(0), np.array([0, 1])
+    entries = Entries(np.array([1e-9]), none, none, none, np.zeros(1, np.int32), start, start[:-1])
+    forms = Forms(np.empty((0, 2)), np.empty((0, 2)), np.array([[2.0, 1.0]]), np.zeros((1, 2, 2)),
+                  np.ones((1, 1)), np.zeros((1, 2)))  # fmt: skip
+    v = np.array([[1e8, 1e-3]])
+    descend_rows(v, entries, np.array([[1.0, 1.0, 0.0, 0.0]]), forms, 1, 100, 0.0)
+    np.testing.assert_allclose(v, [[0.0, 1e-9 - EPSILON]], rtol=1e-6)
+
+
 def test_a_row_too_long_for_the_scratch_space_is_swept_in_groups():
     """600,000 entries and 8 topics: four topics at a time."""
     rng = np.random.default_rng(11)
