@@ -14,7 +14,7 @@ from cofactor.priors import Penalty
 from cofactor.sides import Against, Curved
 from cofactor.threads import Threads, even_blocks
 from cofactor.typing import FloatArray, IntArray
-from cofactor.vectors import padded
+from cofactor.vectors import aligned_zeros, padded
 
 
 class RowProblem:
@@ -36,7 +36,7 @@ class RowProblem:
         self.logarithmic = barred or any(part.side.divergence.log for part in parts)
         self.curved = curved if curved is not None else _no_entries(shape[0], dtype)
         curving = [part.F for part in parts if part.side.curved is not None]
-        self.F = np.concatenate(curving) if curving else np.zeros((1, padded(shape[1])))
+        self.F = _joined(curving, padded(shape[1]))
 
     @cached_property
     def bounds(self) -> IntArray:
@@ -81,6 +81,14 @@ class RowProblem:
             )
 
         return sum(threads.over(self.bounds, block))
+
+
+def _joined(parts: Sequence[FloatArray], width: int) -> FloatArray:
+    """Return padded factors one below the other, aligned as they are."""
+    if len(parts) == 1:
+        return parts[0]
+    out = aligned_zeros(max(1, sum(map(len, parts))), width)
+    return np.concatenate(parts, out=out) if parts else out
 
 
 def _no_entries(n: int, dtype: np.dtype[Any]) -> Curved:

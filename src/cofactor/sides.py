@@ -19,14 +19,14 @@ from cofactor.observations import Layout, Observations
 from cofactor.observations.base import full_layout, times
 from cofactor.threads import Threads, balanced_blocks, even_blocks
 from cofactor.typing import FloatArray, IntArray
-from cofactor.vectors import padded
+from cofactor.vectors import aligned_zeros, padded
 
 MAX_EXPANDED = 1 << 18  # cells of an expanded block of sparse rows
 
 
 def pad(F: FloatArray) -> FloatArray:
-    """Return a float64 copy of a factor with rows of whole vectors."""
-    out = np.zeros((F.shape[0], padded(F.shape[1])))
+    """Return a float64 copy of a factor with rows of whole vectors, aligned to cache lines."""
+    out = aligned_zeros(F.shape[0], padded(F.shape[1]))
     out[:, : F.shape[1]] = F
     return out
 

@@ -19,8 +19,10 @@ from llvmlite import ir
 from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
+from numpy.typing import NDArray
 
 LANES = 4
+LINE = 8  # doubles in a cache line
 FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
 _VECTOR = ir.VectorType(ir.DoubleType(), LANES)
 _FLAGS = ("contract", "reassoc", "nsz")
@@ -29,6 +31,13 @@ _FLAGS = ("contract", "reassoc", "nsz")
 def padded(width: int) -> int:
     """Return the row length that holds ``width`` topics in whole vectors."""
     return -(-width // LANES) * LANES
+
+
+def aligned_zeros(n: int, width: int) -> NDArray[np.float64]:
+    """Return zeros that start at a cache line: a vector across two lines costs two loads."""
+    room = np.zeros(n * width + LINE)
+    skip = -(room.ctypes.data // room.itemsize) % LINE
+    return room[skip : skip + n * width].reshape(n, width)
 
 
 @cache
@@ -209,7 +218,7 @@ _dots1, _dots2, _dots4, _dots8 = (_dots_of(width) for width in (1, 2, 4, 8))
 _axpy1, _axpy2, _axpy4, _axpy8 = (_axpy_of(width) for width in (1, 2, 4, 8))
 
 
-@compiled()
+@compiled(_nrt=False)
 def dots(v, indices, F, p):
     """Add ``F[indices] @ v`` to p, in place."""
     k, width = 0, F.shape[1]
@@ -226,7 +235,7 @@ def dots(v, indices, F, p):
         _dots1(v, k, indices, F, p)
 
 
-@compiled()
+@compiled(_nrt=False)
 def axpy(x, indices, F, out):
     """Write ``x @ F[indices]`` to out."""
     k, width = 0, F.shape[1]
@@ -243,7 +252,7 @@ def axpy(x, indices, F, out):
         _axpy1(x, indices, F, k, out)
 
 
-@compiled()
+@compiled(_nrt=False)
 def gather(F, indices, groups, n_groups, stride, out):
     """Write column ``groups[g] + t`` of ``F[indices]`` to ``out[(4g + t)·stride :]``,
     zero-padded."""

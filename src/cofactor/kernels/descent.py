@@ -8,6 +8,7 @@ import numpy as np
 
 from cofactor.kernels.rows import (
     EPSILON,
+    bare,
     inlined,
     kernel,
     load_row,
@@ -71,6 +72,14 @@ def _safe_step(v, push, pull, h, c):
     if b < 0.0:
         return (root - b) / (2.0 * a) if a > 0.0 else 0.0
     return -2.0 * g / (b + root) if b + root > 0.0 else 0.0
+
+
+@inlined
+def _largest(v):
+    top = v[0]
+    for k in range(v.size):
+        top = max(top, v[k])
+    return top
 
 
 @inlined
@@ -145,7 +154,7 @@ def _gradient(row, F, indices, stride, barrier, square, bends):
         axpy(q, indices, F, push)
     if bends:
         matvec(row.gram, v, row.bent)
-    largest = np.max(v)
+    largest = _largest(v)
     worst = 0.0
     for k in range(row.linear.size):
         g = row.linear[k] + row.bent[k] + push[k] - pull[k]
@@ -158,14 +167,14 @@ def _gradient(row, F, indices, stride, barrier, square, bends):
     return worst
 
 
-@kernel
+@bare
 def _activate(v, gradient, everything, active):
     """List the topics to sweep, and count them.
 
     The others are at zero, or at a remnant of rounding that is taken for zero: a topic must not
     be swept or passed over by the luck of its last bit.
     """
-    largest = np.max(v)
+    largest = _largest(v)
     count = 0
     for k in range(active.size):
         if everything or gradient[k] < 0.0 or v[k] > REMNANT * largest:
@@ -176,7 +185,7 @@ def _activate(v, gradient, everything, active):
     return count
 
 
-@kernel
+@bare
 def _refresh(v, indices, F, p, q):
     """Compute the fitted values of a row anew."""
     for e in range(indices.size):
@@ -186,7 +195,7 @@ def _refresh(v, indices, F, p, q):
         q[e] = 1.0 / p[e]
 
 
-@kernel
+@bare
 def _plan(active, done, n_active, limit, groups, places):
     """Choose the next topics to sweep together, four columns to a group; return where they end."""
     n_groups, last, stop = 0, -1, done
@@ -230,6 +239,39 @@ def _scratch(r, wide, room):
     )  # fmt: skip
 
 
+@inlined
+def _descend_row(
+    row, V, i, entries, F, forms, rounds, sweeps, tolerance, square, bends, everything
+):
+    """Descend on row i; return whether it came to the tolerance."""
+    barrier = forms.barrier[pick(forms.barrier, i)]
+    for k in range(V.shape[1]):
+        row.v[k] = max(V[i, k], EPSILON) if barrier[k] > 0.0 else V[i, k]
+    row_linear(forms, i, row.linear)
+    if i == 0 or (bends and forms.scales.shape[0] > 1):
+        row_gram(forms, i, row.gram)
+    finished = False
+    for _ in range(rounds):
+        stride, first, last = load_row(entries, i, F, row.v, EPSILON, row.x, row.b, row.p)
+        indices = entries.indices[first:last]
+        if _gradient(row, F, indices, stride, barrier, square, bends) <= tolerance:
+            finished = True
+            break
+        n_active = _activate(row.v, row.pull, everything, row.active)
+        for e in range(stride):
+            row.q[e] = 1.0 / row.p[e]
+        done, limit = 0, max(1, ROOM // max(4 * stride, 1))
+        while done < n_active:
+            stop, n_groups = _plan(row.active, done, n_active, limit, row.groups, row.places)
+            gather(F, indices, row.groups, n_groups, stride, row.columns)
+            for _s in range(sweeps):
+                _sweep(row, F, indices, stride, done, stop, barrier, square, bends)
+            done = stop
+    for k in range(V.shape[1]):
+        V[i, k] = max(row.v[k], EPSILON) if barrier[k] > 0.0 else row.v[k]
+    return finished
+
+
 @kernel
 def descend_rows(V, entries, F, forms, rounds, sweeps, tolerance):
     """Coordinate descent on each row: ``rounds`` times find the active topics and sweep them.
@@ -238,33 +280,12 @@ def descend_rows(V, entries, F, forms, rounds, sweeps, tolerance):
     not get there.
     """
     n, r = V.shape
-    wide, room = F.shape[1], longest_row(entries)
-    row = _scratch(r, wide, room)
+    row = _scratch(r, F.shape[1], longest_row(entries))
     square, bends = entries.square.size > 0, bool(np.any(forms.grams))
     everything = entries.log.size == 0 and not np.any(forms.barrier)  # as the quadratic kernel does
     unfinished = n
     for i in range(n):
-        barrier = pick(forms.barrier, i)
-        for k in range(r):
-            row.v[k] = max(V[i, k], EPSILON) if barrier[k] > 0.0 else V[i, k]
-        row_linear(forms, i, row.linear)
-        if i == 0 or (bends and forms.scales.shape[0] > 1):
-            row_gram(forms, i, row.gram)
-        for _ in range(rounds):
-            stride, indices = load_row(entries, i, F, row.v, EPSILON, row.x, row.b, row.p)
-            if _gradient(row, F, indices, stride, barrier, square, bends) <= tolerance:
-                unfinished -= 1
-                break
-            n_active = _activate(row.v, row.pull, everything, row.active)
-            for e in range(stride):
-                row.q[e] = 1.0 / row.p[e]
-            done, limit = 0, max(1, ROOM // max(4 * stride, 1))
-            while done < n_active:
-                stop, n_groups = _plan(row.active, done, n_active, limit, row.groups, row.places)
-                gather(F, indices, row.groups, n_groups, stride, row.columns)
-                for _s in range(sweeps):
-                    _sweep(row, F, indices, stride, done, stop, barrier, square, bends)
-                done = stop
-        for k in range(r):
-            V[i, k] = max(row.v[k], EPSILON) if barrier[k] > 0.0 else row.v[k]
+        unfinished -= _descend_row(
+            row, V, i, entries, F, forms, rounds, sweeps, tolerance, square, bends, everything
+        )
     return unfinished

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from cofactor.kernels.rows import (
@@ -16,6 +18,24 @@ from cofactor.kernels.rows import (
     row_gram,
 )
 from cofactor.vectors import axpy
+
+
+class Row(NamedTuple):
+    """Scratch space for the row at hand; c, push, e and u are the surrogate's, divided by v."""
+
+    v: Any
+    x: Any
+    b: Any
+    p: Any
+    ratio: Any
+    c: Any
+    push: Any
+    e: Any
+    u: Any
+    bent: Any
+    up: Any
+    down: Any
+    gram: Any
 
 
 @inlined
@@ -44,38 +64,88 @@ def _surrogate_root(q, slope, c, e):
 
 
 @inlined
-def _surrogate_parts(entries, i, F, indices, x, b, p, epsilon, ratio, c, push, e, u):
+def _surrogate_parts(row, entries, i, F, indices, epsilon):
     """Write the row's c, q (of the entries), e and u: the numbers of the surrogate, divided by
     v."""
-    s, w = entries.start[i], indices.size
+    s, x, b, p, ratio = entries.start[i], row.x, row.b, row.p, row.ratio
+    w = indices.size
     if entries.log.size > 0:
         for m in range(w):
             ratio[m] = x[m] / p[m]
-        axpy(ratio, indices, F, c)
+        axpy(ratio, indices, F, row.c)
     if entries.square.size > 0:
         for m in range(w):
             ratio[m] = b[m] * (p[m] - epsilon)
-        axpy(ratio, indices, F, push)
+        axpy(ratio, indices, F, row.push)
     if entries.inverse.size > 0:
         for m in range(w):
             ratio[m] = entries.inverse[s + m] / (p[m] * p[m])
-        axpy(ratio, indices, F, e)
+        axpy(ratio, indices, F, row.e)
         for m in range(w):
             ratio[m] = entries.concave[s + m] / p[m]
-        axpy(ratio, indices, F, u)
+        axpy(ratio, indices, F, row.u)
 
 
 @inlined
 def _row_slopes(forms, i, up, down):
     """Write the row's upward and downward slopes apart, as the paper's ratio needs them."""
-    scales = pick(forms.scales, i)
+    scales = forms.scales[pick(forms.scales, i)]
     for k in range(up.size):
         up[k] = 0.0
         for t in range(forms.ups.shape[0]):
             up[k] += scales[t] * forms.ups[t, k]
         if forms.up.shape[0] > 0:
-            up[k] += pick(forms.up, i)[k]
-        down[k] = pick(forms.down, i)[k] if forms.down.shape[0] > 0 else 0.0
+            up[k] += forms.up[pick(forms.up, i), k]
+        if forms.down.shape[0] > 0:
+            down[k] = forms.down[pick(forms.down, i), k]
+
+
+@inlined
+def _multiply_row(row, V, i, entries, F, forms, rounds, tolerance, epsilon, ridge, bends):
+    """Update row i; return whether it came to the tolerance."""
+    v, barrier = row.v, forms.barrier[pick(forms.barrier, i)]
+    r = V.shape[1]
+    for k in range(r):
+        v[k] = max(V[i, k], EPSILON) if barrier[k] > 0.0 else V[i, k]
+    _row_slopes(forms, i, row.up, row.down)
+    if bends and (i == 0 or forms.scales.shape[0] > 1):
+        row_gram(forms, i, row.gram)
+    finished = False
+    for _ in range(rounds):
+        _, first, last = load_row(entries, i, F, v, epsilon, row.x, row.b, row.p)
+        _surrogate_parts(row, entries, i, F, entries.indices[first:last], epsilon)
+        if bends:
+            matvec(row.gram, v, row.bent)
+        moved, largest = 0.0, 0.0
+        for k in range(r):
+            q = row.bent[k] + row.push[k]
+            pull = row.c[k] + (barrier[k] / v[k] if barrier[k] > 0.0 else 0.0)
+            up = row.up[k] + row.u[k]
+            if ridge > 0.0:
+                t = (row.down[k] + pull + row.e[k]) / (q + up + ridge)
+            else:
+                t = _surrogate_root(q, up - row.down[k], pull, row.e[k])
+            new = v[k] * t
+            if barrier[k] > 0.0:
+                new = max(new, EPSILON)
+            moved = max(moved, abs(new - v[k]))
+            largest = max(largest, new)
+            v[k] = new
+        if moved <= tolerance * largest:
+            finished = True
+            break
+    for k in range(r):
+        V[i, k] = v[k]
+    return finished
+
+
+@kernel
+def _scratch(r, wide, room):
+    return Row(
+        np.zeros(wide), np.zeros(room), np.zeros(room), np.empty(room), np.empty(room),
+        np.zeros(wide), np.zeros(wide), np.zeros(wide), np.zeros(wide),
+        np.zeros(r), np.zeros(r), np.zeros(r), np.empty((r, r)),
+    )  # fmt: skip
 
 
 @kernel
@@ -88,50 +158,11 @@ def multiply_rows(V, entries, F, forms, rounds, tolerance, epsilon, ridge):
     by at most ``tolerance`` of its largest entry.  Returns how many rows did not get there.
     """
     n, r = V.shape
-    wide = F.shape[1]
-    room = longest_row(entries)
-    x, b, p, ratio = np.empty(room), np.empty(room), np.empty(room), np.empty(room)
-    v, c, e, u, push = (
-        np.zeros(wide),
-        np.zeros(wide),
-        np.zeros(wide),
-        np.zeros(wide),
-        np.zeros(wide),
-    )
-    bent, up, down, gram = np.zeros(r), np.empty(r), np.empty(r), np.empty((r, r))
+    row = _scratch(r, F.shape[1], longest_row(entries))
     bends = bool(np.any(forms.grams))
-    unfinished = 0
+    unfinished = n
     for i in range(n):
-        barrier = pick(forms.barrier, i)
-        for k in range(r):
-            v[k] = max(V[i, k], EPSILON) if barrier[k] > 0.0 else V[i, k]
-        _row_slopes(forms, i, up, down)
-        if i == 0 or (bends and forms.scales.shape[0] > 1):
-            row_gram(forms, i, gram)
-        finished = False
-        for _ in range(rounds):
-            _, indices = load_row(entries, i, F, v, epsilon, x, b, p)
-            _surrogate_parts(entries, i, F, indices, x, b, p, epsilon, ratio, c, push, e, u)
-            if bends:
-                matvec(gram, v, bent)
-            moved, largest = 0.0, 0.0
-            for k in range(r):
-                q = bent[k] + push[k]
-                pull = c[k] + (barrier[k] / v[k] if barrier[k] > 0.0 else 0.0)
-                if ridge > 0.0:
-                    t = (down[k] + pull + e[k]) / (q + up[k] + u[k] + ridge)
-                else:
-                    t = _surrogate_root(q, up[k] + u[k] - down[k], pull, e[k])
-                new = v[k] * t
-                if barrier[k] > 0.0:
-                    new = max(new, EPSILON)
-                moved = max(moved, abs(new - v[k]))
-                largest = max(largest, new)
-                v[k] = new
-            if moved <= tolerance * largest:
-                finished = True
-                break
-        for k in range(r):
-            V[i, k] = v[k]
-        unfinished += not finished
+        unfinished -= _multiply_row(
+            row, V, i, entries, F, forms, rounds, tolerance, epsilon, ridge, bends
+        )
     return unfinished

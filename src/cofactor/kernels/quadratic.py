@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from cofactor.kernels.rows import inlined, kernel, pick, row_gram, row_linear
+from cofactor.kernels.rows import bare, inlined, kernel, pick, row_gram, row_linear
 
 BATCH = 64  # rows side by side
 
 
-@kernel
+@bare
 def _load_batch(V, forms, i0, count, Vt, Ct, scale, linear):
     for j in range(count):
         row_linear(forms, i0 + j, linear)
-        scales = pick(forms.scales, i0 + j)
+        scales = forms.scales[pick(forms.scales, i0 + j)]
         for t in range(scales.size):
             scale[t, j] = scales[t]
         for k in range(linear.size):
@@ -21,7 +21,7 @@ def _load_batch(V, forms, i0, count, Vt, Ct, scale, linear):
             Ct[k, j] = -linear[k]
 
 
-@kernel
+@bare
 def _invert_diagonal(forms, scale, inverse):
     for k in range(inverse.shape[0]):
         for j in range(BATCH):
@@ -31,7 +31,7 @@ def _invert_diagonal(forms, scale, inverse):
             inverse[k, j] = 1.0 / total if total > 0.0 else 0.0
 
 
-@kernel
+@bare
 def _subtract_product(row, Vt, out):
     """out −= row @ Vt, four topics at a time."""
     r = row.size

@@ -42,34 +42,38 @@ class Forms(NamedTuple):
 
 
 kernel = compiled()
-inlined = compiled(forceinline=True)
-"""Compile into the caller: a call that passes many arrays costs as much as a short row."""
+bare = compiled(_nrt=False)
+"""Compile without reference counts, which cost as much as a short row: for functions that neither
+create nor return arrays.  Views that they take for themselves are fine."""
+inlined = compiled(_nrt=False, forceinline=True)
+"""The same, compiled into the caller: passing many arrays costs as much, too."""
 
 
 @inlined
 def pick(array, i):
-    return array[i if array.shape[0] > 1 else 0]
+    """Return the row of ``array`` that is row i's, which may be everyone's."""
+    return i if array.shape[0] > 1 else 0
 
 
 @inlined
 def row_linear(forms, i, linear):
     """Write the row's linear coefficients, up − down."""
-    scales = pick(forms.scales, i)
+    scales = forms.scales[pick(forms.scales, i)]
     for k in range(linear.size):
         total = 0.0
         for t in range(forms.ups.shape[0]):
             total += scales[t] * forms.ups[t, k]
         if forms.up.shape[0] > 0:
-            total += pick(forms.up, i)[k]
+            total += forms.up[pick(forms.up, i), k]
         if forms.down.shape[0] > 0:
-            total -= pick(forms.down, i)[k]
+            total -= forms.down[pick(forms.down, i), k]
         linear[k] = total
 
 
-@kernel
+@bare
 def row_gram(forms, i, gram):
     """Write the row's quadratic form."""
-    scales = pick(forms.scales, i)
+    scales = forms.scales[pick(forms.scales, i)]
     gram[:] = 0.0
     for t in range(forms.grams.shape[0]):
         for k in range(gram.shape[0]):
@@ -96,33 +100,27 @@ def positive_root(curvature, b, c):
 
 
 @inlined
-def _spread(coefficients, s, w, stride, out):
-    if coefficients.size > 0:
-        for e in range(w):
-            out[e] = coefficients[s + e]
-        for e in range(w, stride):
-            out[e] = 0.0
-
-
-@inlined
 def load_row(entries, i, F, v, epsilon, x, b, p):
-    """Read the coefficients of row i and its fitted values; return the padded length and the
-    indices."""
-    s = entries.start[i]
+    """Read the coefficients of row i and its fitted values; return the padded length, and where
+    its indices begin and end."""
+    s, first = entries.start[i], entries.first[i]
     w = entries.start[i + 1] - s
     stride = (w + WIDTH - 1) // WIDTH * WIDTH
-    indices = entries.indices[entries.first[i] : entries.first[i] + w]
     for e in range(w):
         p[e] = epsilon
+    dots(v, entries.indices[first : first + w], F, p)
+    if entries.log.size > 0:
+        for e in range(w):
+            x[e] = entries.log[s + e]
+    if entries.square.size > 0:
+        for e in range(w):
+            b[e] = entries.square[s + e]
     for e in range(w, stride):
-        p[e] = 1.0
-    dots(v, indices, F, p)
-    _spread(entries.log, s, w, stride, x)
-    _spread(entries.square, s, w, stride, b)
-    return stride, indices
+        x[e], b[e], p[e] = 0.0, 0.0, 1.0
+    return stride, first, first + w
 
 
-@kernel
+@bare
 def longest_row(entries):
     """Return the padded length of the longest row of a block."""
     longest = 0

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from cofactor.kernels.rows import EPSILON, kernel, load_row, longest_row
+from cofactor.kernels.rows import EPSILON, bare, inlined, kernel, load_row, longest_row
 from cofactor.vectors import axpy
 
 BATCH = 64  # rows side by side
 
 
-@kernel
+@bare
 def _weighted_log(x, p, count):
     """Σ x·log p for positive normal p, to full precision, in a form that vectorises.
 
@@ -36,40 +36,49 @@ def _weighted_log(x, p, count):
 def curved_value(V, entries, F, weights):
     """Return Σ_i weight_i Σ_e [−log·log p + ½ square·p² + inverse/p + concave·log p] over a
     block."""
-    n, r = V.shape
     room = longest_row(entries)
-    x, b, p = np.empty(room), np.empty(room), np.empty(room)
-    v = np.zeros(F.shape[1])
+    v, x, b, p = np.zeros(F.shape[1]), np.empty(room), np.empty(room), np.empty(room)
     total = 0.0
-    for i in range(n):
-        for k in range(r):
+    for i in range(V.shape[0]):
+        for k in range(V.shape[1]):
             v[k] = V[i, k]
-        _, indices = load_row(entries, i, F, v, EPSILON, x, b, p)
-        s = entries.start[i]
-        row = 0.0
-        if entries.log.size > 0:
-            row -= _weighted_log(x, p, indices.size)
-        if entries.square.size > 0:
-            for e in range(indices.size):
-                row += 0.5 * b[e] * (p[e] - EPSILON) ** 2
-        if entries.inverse.size > 0:
-            for e in range(indices.size):
-                row += entries.inverse[s + e] / p[e] + entries.concave[s + e] * np.log(p[e])
+        row = _row_value(entries, i, F, v, x, b, p)
         total += row * (weights[i] if weights.size > 0 else 1.0)
     return total
+
+
+@inlined
+def _row_value(entries, i, F, v, x, b, p):
+    load_row(entries, i, F, v, EPSILON, x, b, p)
+    s = entries.start[i]
+    w = entries.start[i + 1] - s
+    total = 0.0
+    if entries.log.size > 0:
+        total -= _weighted_log(x, p, w)
+    if entries.square.size > 0:
+        for e in range(w):
+            total += 0.5 * b[e] * (p[e] - EPSILON) ** 2
+    if entries.inverse.size > 0:
+        for e in range(w):
+            total += entries.inverse[s + e] / p[e] + entries.concave[s + e] * np.log(p[e])
+    return total
+
+
+@inlined
+def _cross_row(values, indices, start, first, i, F, row, out):
+    s = start[i]
+    w = start[i + 1] - s
+    axpy(values[s : s + w], indices[first[i] : first[i] + w], F, row)
+    for k in range(out.shape[1]):
+        out[i, k] = row[k]
 
 
 @kernel
 def cross_rows(values, indices, start, first, F, out):
     """out[i] = Σ_e values[e] · F[index_e]: a sparse matrix times a factor."""
-    r = out.shape[1]
     row = np.empty(F.shape[1])
     for i in range(out.shape[0]):
-        s = start[i]
-        w = start[i + 1] - s
-        axpy(values[s : s + w], indices[first[i] : first[i] + w], F, row)
-        for k in range(r):
-            out[i, k] = row[k]
+        _cross_row(values, indices, start, first, i, F, row, out)
 
 
 @kernel
