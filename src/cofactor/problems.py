@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -42,6 +42,9 @@ class RowProblem:
     def bounds(self) -> IntArray:
         return even_blocks(self.shape[0]) if self.quadratic else self.curved.bounds
 
+    def _over(self, threads: Threads) -> Callable[[IntArray, Callable[[int, int], int]], list[int]]:
+        return threads.across if self.curved.at_once else threads.over
+
     def _forms(self, low: int, high: int) -> Forms:
         return Forms(*(a[low:high] if i not in (2, 3) and len(a) > 1 else a
                        for i, a in enumerate(self.forms)))  # fmt: skip
@@ -63,7 +66,7 @@ class RowProblem:
                 kernels.descend_rows(V[low:high], part, self.F, forms, rounds, sweeps, tolerance)
             )
 
-        return sum(threads.over(self.bounds, block))
+        return sum(self._over(threads)(self.bounds, block))
 
     def multiply(
         self, V: FloatArray, threads: Threads, *, rounds: int, tolerance: float, epsilon: float,
@@ -80,7 +83,7 @@ class RowProblem:
                 )
             )
 
-        return sum(threads.over(self.bounds, block))
+        return sum(self._over(threads)(self.bounds, block))
 
 
 def _joined(parts: Sequence[FloatArray], width: int) -> FloatArray:

@@ -34,29 +34,30 @@ def pad(F: FloatArray) -> FloatArray:
 def gram(V: FloatArray, weights: FloatArray | None, threads: Threads) -> FloatArray:
     """Return V' diag(weights) V, summed over fixed blocks."""
     w = np.empty(0) if weights is None else weights
-
-    def block(low: int, high: int) -> FloatArray:
-        out = np.empty((V.shape[1], V.shape[1]))
-        kernels.gram_rows(V[low:high], w[low:high], out)
-        return out
-
-    return np.asarray(sum(threads.over(even_blocks(len(V)), block), np.zeros((V.shape[1],) * 2)))
+    return threads.total(
+        even_blocks(len(V)),
+        (V.shape[1], V.shape[1]),
+        lambda bounds, out: kernels.gram_blocks(V, w, bounds, out),
+    )
 
 
 def column_sums(V: FloatArray, weights: FloatArray | None, threads: Threads) -> FloatArray:
     """Return weights @ V, summed over fixed blocks."""
     w = np.empty(0) if weights is None else weights
-
-    def block(low: int, high: int) -> FloatArray:
-        out = np.empty(V.shape[1])
-        kernels.sum_rows(V[low:high], w[low:high], out)
-        return out
-
-    return np.asarray(sum(threads.over(even_blocks(len(V)), block), np.zeros(V.shape[1])))
+    return threads.total(
+        even_blocks(len(V)),
+        (V.shape[1],),
+        lambda bounds, out: kernels.sum_blocks(V, w, bounds, out),
+    )
 
 
 def cross(
-    layout: Layout, values: FloatArray, F: FloatArray, width: int, threads: Threads
+    layout: Layout,
+    values: FloatArray,
+    F: FloatArray,
+    width: int,
+    threads: Threads,
+    bounds: IntArray | None = None,
 ) -> FloatArray:
     """Return the listed ``values`` times a padded factor of ``width`` columns."""
     out = np.empty((len(layout.first), width))
@@ -65,17 +66,20 @@ def cross(
         start, first = layout.start[low : high + 1], layout.first[low:high]
         kernels.cross_rows(values, layout.indices, start, first, F, out[low:high])
 
-    threads.over(balanced_blocks(layout.start), block)
+    threads.across(balanced_blocks(layout.start) if bounds is None else bounds, block)
     return out
 
 
 class Curved:
     """Entries with a curved cost, handed out block by block."""
 
+    at_once = True
+    """Whether a block may be as large as all rows."""
+
     def __init__(self, entries: Entries) -> None:
         self.entries = entries
 
-    @property
+    @cached_property
     def bounds(self) -> IntArray:
         return balanced_blocks(self.entries.start)
 
@@ -88,10 +92,12 @@ class Expanded(Curved):
     """Sparse rows whose zeros have a curved cost: every cell is listed, but only a block at a
     time."""
 
+    at_once = False
+
     def __init__(self, observations: Observations, divergence: Divergence, weight: float) -> None:
         self.observations, self.divergence, self.weight = observations, divergence, weight
 
-    @property
+    @cached_property
     def bounds(self) -> IntArray:
         n, m = self.observations.shape
         return even_blocks(n, max(16, -(-n * m // MAX_EXPANDED)))
@@ -109,10 +115,12 @@ class Expanded(Curved):
 class Stacked(Curved):
     """The entries of two terms side by side: columns of the second follow those of the first."""
 
+    at_once = False
+
     def __init__(self, parts: Sequence[Curved], offsets: Sequence[int]) -> None:
         self.parts, self.offsets = parts, offsets
 
-    @property
+    @cached_property
     def bounds(self) -> IntArray:
         return max((part.bounds for part in self.parts), key=len)
 
@@ -214,6 +222,16 @@ class Against:
     def _curved(self, curved: Curved, V: FloatArray, threads: Threads) -> float:
         w = np.empty(0) if self.side.counts is None else self.side.counts
 
+        if curved.at_once:
+            entries = curved.entries
+            return float(
+                threads.total(
+                    curved.bounds,
+                    (),
+                    lambda bounds, out: kernels.value_blocks(V, entries, self.F, w, bounds, out),
+                )
+            )
+
         def block(low: int, high: int) -> float:
             part = curved.block(low, high)
             return float(kernels.curved_value(V[low:high], part, self.F, w[low:high]))
@@ -276,7 +294,13 @@ class Side:
     def _cross(
         self, values: FloatArray | None, F: FloatArray, r: int, threads: Threads
     ) -> FloatArray | None:
-        return None if values is None else cross(self.observations.layout, values, F, r, threads)
+        if values is None:
+            return None
+        return cross(self.observations.layout, values, F, r, threads, self._bounds)
+
+    @cached_property
+    def _bounds(self) -> IntArray:
+        return balanced_blocks(self.observations.layout.start)
 
     @cached_property
     def constant(self) -> float:

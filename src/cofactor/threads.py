@@ -6,12 +6,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from types import TracebackType
 from typing import TypeVar
 
 import numpy as np
 
-from cofactor.typing import IntArray
+from cofactor.typing import FloatArray, IntArray
 
 N_BLOCKS = 16
 """Blocks per pass; a constant, because sums over blocks are part of the result."""
@@ -60,7 +61,22 @@ class Threads:
             return [run(low, high) for low, high in pairs]
         return list(self._pool.map(lambda pair: run(*pair), pairs))
 
+    def across(self, bounds: IntArray, run: Callable[[int, int], T]) -> list[T]:
+        """Do the same where blocks do not matter to the result: one thread takes all at once."""
+        return self.over(bounds if self._pool else bounds[[0, -1]], run)
 
+    def total(
+        self, bounds: IntArray, shape: tuple[int, ...], run: Callable[[IntArray, FloatArray], None]
+    ) -> FloatArray:
+        """Return the sum over blocks of what ``run(bounds, out)`` writes to ``out``, an array of
+        ``shape`` for each block."""
+        out = np.empty((len(bounds) - 1, *shape))
+        blocks = np.arange(len(bounds))
+        self.across(blocks, lambda low, high: run(bounds[low : high + 1], out[low:high]))
+        return np.asarray(out.sum(axis=0))
+
+
+@cache
 def even_blocks(n: int, count: int = N_BLOCKS) -> IntArray:
     """Return bounds of at most ``count`` blocks of about the same number of rows."""
     return np.unique(np.linspace(0, n, min(count, max(n, 1)) + 1).astype(np.int64))

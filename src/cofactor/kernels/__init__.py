@@ -16,7 +16,15 @@ from cofactor.kernels.descent import descend_rows
 from cofactor.kernels.multiplication import multiply_rows
 from cofactor.kernels.quadratic import descend_quadratic
 from cofactor.kernels.rows import EPSILON, Entries, Forms
-from cofactor.kernels.sums import cross_rows, curved_value, gram_rows, sum_rows
+from cofactor.kernels.sums import (
+    cross_rows,
+    curved_value,
+    gram_blocks,
+    gram_rows,
+    sum_blocks,
+    sum_rows,
+    value_blocks,
+)
 
 __all__ = [
     "EPSILON",
@@ -26,7 +34,10 @@ __all__ = [
     "curved_value",
     "descend_quadratic",
     "descend_rows",
+    "gram_blocks",
     "gram_rows",
     "multiply_rows",
+    "sum_blocks",
     "sum_rows",
+    "value_blocks",
 ]

@@ -51,7 +51,7 @@ def _slopes(forms, gram, k, Vt, Ct, scale, part, g):
     """Write minus the gradient of topic k for each row of the batch."""
     for j in range(BATCH):
         g[j] = Ct[k, j]
-    if forms.scales.shape[0] == 1:
+    if forms.ups.shape[0] == 1:  # all rows share it; the size of the block must not matter
         _subtract_product(gram[k], Vt, g)
         return
     for t in range(scale.shape[0]):
@@ -104,7 +104,7 @@ def descend_quadratic(V, forms, sweeps, tolerance):
         for j in range(BATCH):
             live[j] = 1.0 if j < count else 0.0
         _load_batch(V, forms, i0, count, Vt, Ct, scale, linear)
-        if i0 == 0 or forms.scales.shape[0] > 1:
+        if i0 == 0 or forms.ups.shape[0] > 1:
             _invert_diagonal(forms, scale, inverse)
         left = float(count)
         for _ in range(sweeps):

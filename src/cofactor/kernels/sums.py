@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cofactor.kernels.rows import EPSILON, bare, inlined, kernel, load_row, longest_row
+from cofactor.kernels.rows import EPSILON, Entries, bare, inlined, kernel, load_row, longest_row
 from cofactor.vectors import axpy
 
 BATCH = 64  # rows side by side
@@ -30,6 +30,34 @@ def _weighted_log(x, p, count):
             1 / 11 + q * (1 / 13 + q * (1 / 15 + q * (1 / 17 + q / 19))))))))  # fmt: skip
         total += x[e] * (exponent * 0.6931471805599453 + 2.0 * s * series)
     return total
+
+
+@kernel
+def gram_blocks(V, weights, bounds, out):
+    """out[t] = V' diag(weights) V of block t."""
+    for t in range(out.shape[0]):
+        low, high = bounds[t], bounds[t + 1]
+        gram_rows(V[low:high], weights[low:high], out[t])
+
+
+@kernel
+def sum_blocks(V, weights, bounds, out):
+    """out[t] = weights @ V of block t."""
+    for t in range(out.shape[0]):
+        low, high = bounds[t], bounds[t + 1]
+        sum_rows(V[low:high], weights[low:high], out[t])
+
+
+@kernel
+def value_blocks(V, entries, F, weights, bounds, out):
+    """out[t] = the value of block t; ``entries`` are those of all rows."""
+    for t in range(out.size):
+        low, high = bounds[t], bounds[t + 1]
+        part = Entries(
+            entries.log, entries.square, entries.inverse, entries.concave,
+            entries.indices, entries.start[low : high + 1], entries.first[low:high],
+        )  # fmt: skip
+        out[t] = curved_value(V[low:high], part, F, weights[low:high])
 
 
 @kernel

@@ -93,7 +93,10 @@ class CoordinateDescent:
 
 def _extrapolate(factors: Factors, previous: Factors, length: float) -> Factors:
     def move(V: FloatArray, old: FloatArray) -> FloatArray:
-        return np.asarray(np.maximum(V + V.dtype.type(length) * (V - old), 0))
+        new = V - old
+        new *= V.dtype.type(length)
+        new += V
+        return np.maximum(new, 0, out=new)
 
     B, old = factors.targets, previous.targets
     return Factors(
