@@ -83,12 +83,17 @@ def _largest(v):
 
 
 @inlined
-def _imbalance(v, largest, g, size):
-    """How far a coordinate is from optimal: 0 if the gradient is, or if v is rightly at zero."""
+def _unbalanced(v, largest, g, size, tolerance):
+    """Whether a coordinate is away from its optimum by more than the tolerance.
+
+    It is not if the gradient vanishes, or if v is rightly at zero; what is next to zero counts in
+    proportion.
+    """
     if size <= 0.0 or (v <= 0.0 and g >= 0.0):
-        return 0.0
-    weight = 1.0 if g < 0.0 or largest <= 0.0 else min(1.0, v / largest)
-    return weight * abs(g) / size
+        return False
+    if g < 0.0 or largest <= 0.0:
+        return not abs(g) <= tolerance * size
+    return not v * g <= tolerance * size * largest
 
 
 @inlined
@@ -142,8 +147,9 @@ def _coordinate(row, k, f, stride, barrier, square):
 
 
 @inlined
-def _gradient(row, F, indices, stride, barrier, square, bends):
-    """Write the gradient to ``pull`` and gram @ v to ``bent``; return the row's imbalance."""
+def _gradient(row, F, indices, stride, barrier, square, bends, tolerance):
+    """Write the gradient to ``pull`` and gram @ v to ``bent``; return how many topics are not at
+    their optimum."""
     v, x, b, p, q, pull, push = row.v, row.x, row.b, row.p, row.q, row.pull, row.push
     for e in range(stride):
         q[e] = x[e] / p[e]
@@ -155,16 +161,16 @@ def _gradient(row, F, indices, stride, barrier, square, bends):
     if bends:
         matvec(row.gram, v, row.bent)
     largest = _largest(v)
-    worst = 0.0
+    unbalanced = 0
     for k in range(row.linear.size):
         g = row.linear[k] + row.bent[k] + push[k] - pull[k]
         size = abs(row.linear[k]) + abs(row.bent[k]) + push[k] + pull[k]
         if barrier[k] > 0.0:
             g -= barrier[k] / v[k]
             size += barrier[k] / v[k]
-        worst = max(worst, _imbalance(v[k], largest, g, size))
+        unbalanced += _unbalanced(v[k], largest, g, size, tolerance)
         pull[k] = g - FLAT * size  # what vanishes to rounding counts as downhill
-    return worst
+    return unbalanced
 
 
 @bare
@@ -254,7 +260,7 @@ def _descend_row(
     for _ in range(rounds):
         stride, first, last = load_row(entries, i, F, row.v, EPSILON, row.x, row.b, row.p)
         indices = entries.indices[first:last]
-        if _gradient(row, F, indices, stride, barrier, square, bends) <= tolerance:
+        if _gradient(row, F, indices, stride, barrier, square, bends, tolerance) == 0:
             finished = True
             break
         n_active = _activate(row.v, row.pull, everything, row.active)
