@@ -21,7 +21,7 @@ from cofactor.kernels.rows import (
 from cofactor.vectors import axpy, dots, gather
 
 CANCELLED = 1e-3  # a fitted value that falls below this share of itself is computed anew
-REMNANT = 1e-12  # entries below this share of the largest one of their row are taken for zero
+REMNANT = 1e-12  # topics with less than this share in their row are taken for zero
 FLAT = 1e-10  # gradients below this share of their parts are zero to rounding
 TINY = 1e-100
 ROOM = 1 << 22  # doubles of gathered columns at most: long rows are swept in groups of topics
@@ -42,6 +42,8 @@ class Row(NamedTuple):
     """gram @ v, kept up to date."""
     pull: Any
     push: Any
+    part: Any
+    """What each topic has to do with the row: its entry times the sizes of its slopes."""
     active: Any
     places: Any
     """Where the gathered column of each active topic stands."""
@@ -169,21 +171,22 @@ def _gradient(row, F, indices, stride, barrier, square, bends, tolerance):
             g -= barrier[k] / v[k]
             size += barrier[k] / v[k]
         unbalanced += _unbalanced(v[k], largest, g, size, tolerance)
+        row.part[k] = v[k] * size
         pull[k] = g - FLAT * size  # what vanishes to rounding counts as downhill
     return unbalanced
 
 
 @bare
-def _activate(v, gradient, everything, active):
+def _activate(v, part, gradient, everything, active):
     """List the topics to sweep, and count them.
 
     The others are at zero, or at a remnant of rounding that is taken for zero: a topic must not
     be swept or passed over by the luck of its last bit.
     """
-    largest = _largest(v)
+    largest = _largest(part)
     count = 0
     for k in range(active.size):
-        if everything or gradient[k] < 0.0 or v[k] > REMNANT * largest:
+        if everything or gradient[k] < 0.0 or part[k] > REMNANT * largest:
             active[count] = k
             count += 1
         else:
@@ -239,7 +242,7 @@ def _sweep(row, F, indices, stride, done, stop, barrier, square, bends):
 def _scratch(r, wide, room):
     return Row(
         np.zeros(wide), np.zeros(room), np.zeros(room), np.empty(room), np.empty(room),
-        np.empty(r), np.empty((r, r)), np.zeros(r), np.zeros(wide), np.zeros(wide),
+        np.empty(r), np.empty((r, r)), np.zeros(r), np.zeros(wide), np.zeros(wide), np.zeros(r),
         np.empty(r, np.int64), np.empty(r, np.int64), np.empty(wide, np.int64),
         np.empty(min(wide * room, max(4 * room, ROOM))),
     )  # fmt: skip
@@ -263,7 +266,7 @@ def _descend_row(
         if _gradient(row, F, indices, stride, barrier, square, bends, tolerance) == 0:
             finished = True
             break
-        n_active = _activate(row.v, row.pull, everything, row.active)
+        n_active = _activate(row.v, row.part, row.pull, everything, row.active)
         for e in range(stride):
             row.q[e] = 1.0 / row.p[e]
         done, limit = 0, max(1, ROOM // max(4 * stride, 1))
