@@ -20,7 +20,7 @@ from cofactor.kernels import (
 )
 from cofactor.kernels.descent import ROOM
 from cofactor.kernels.multiplication import _surrogate_root
-from cofactor.kernels.sums import _weighted_log
+from cofactor.kernels.rows import _weighted_log
 from cofactor.vectors import LANES, axpy, dots, gather, padded
 
 WIDTHS = [1, 3, 4, 5, 8, 12, 13, 16, 20, 31, 32, 36, 64, 100]  # every branch of the unrolled loops

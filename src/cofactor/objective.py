@@ -134,8 +134,8 @@ class Objective:
         factors."""
         problem = problem if problem is not None else self.problem("samples", factors, threads)
         parts = {
-            term.name: part.value(factors.samples, threads)
-            for term, part in zip(self.terms, problem.parts, strict=True)
+            term.name: part.value(factors.samples, threads, problem.costs.get(t))
+            for t, (term, part) in enumerate(zip(self.terms, problem.parts, strict=True))
         }
         priors = sum(
             penalty.value(factors.get(name), self.sample_weight if name == "samples" else None)

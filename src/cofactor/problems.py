@@ -37,6 +37,8 @@ class RowProblem:
         self.curved = curved if curved is not None else _no_entries(shape[0], dtype)
         curving = [part.F for part in parts if part.side.curved is not None]
         self.F = _joined(curving, padded(shape[1]))
+        self.costs: dict[int, float] = {}
+        """Curved costs of the parts after a descent, where they are known."""
 
     @cached_property
     def bounds(self) -> IntArray:
@@ -50,23 +52,45 @@ class RowProblem:
                        for i, a in enumerate(self.forms)))  # fmt: skip
 
     def descend(
-        self, V: FloatArray, threads: Threads, *, rounds: int, sweeps: int, tolerance: float
-    ) -> int:
+        self, V: FloatArray, threads: Threads, *, rounds: int, sweeps: int, tolerance: float,
+        costs: bool = False,
+    ) -> int:  # fmt: skip
         """Run coordinate descent in place; return the number of rows that did not reach the
-        tolerance."""
+        tolerance.
 
-        def block(low: int, high: int) -> int:
-            forms = self._forms(low, high)
-            if self.quadratic:
-                return int(
-                    kernels.descend_quadratic(V[low:high], forms, rounds * sweeps, tolerance)
-                )
-            part = self.curved.block(low, high)
+        With ``costs``, note those of the curved entries, whose fitted values are at hand.
+        """
+        if self.quadratic:
+            return sum(threads.across(self.bounds, lambda low, high: int(
+                kernels.descend_quadratic(
+                    V[low:high], self._forms(low, high), rounds * sweeps, tolerance
+                ))))  # fmt: skip
+        counts = self.parts[0].side.counts
+        weights = np.empty(0) if counts is None else counts
+        split = next((len(part.F) for part in self.parts if part.side.curved is not None), 0)
+        noted = np.zeros((len(self.bounds) - 1, 2 * costs))
+
+        def block(start: int, stop: int) -> int:
+            low, high = self.bounds[start], self.bounds[stop]
             return int(
-                kernels.descend_rows(V[low:high], part, self.F, forms, rounds, sweeps, tolerance)
-            )
+                kernels.descend_blocks(
+                    V[low:high], self.curved.block(low, high), self.F, self._forms(low, high),
+                    rounds, sweeps, tolerance, weights[low:high], split,
+                    self.bounds[start : stop + 1], noted[start:stop],
+                )
+            )  # fmt: skip
 
-        return sum(self._over(threads)(self.bounds, block))
+        unfinished = sum(self._over(threads)(np.arange(len(self.bounds)), block))
+        if costs and V.dtype == np.float64:  # others are rounded afterwards
+            self._note(noted.sum(axis=0))
+        return unfinished
+
+    def _note(self, costs: FloatArray) -> None:
+        """Remember the curved costs of the terms, without their weights."""
+        curving = [t for t, part in enumerate(self.parts) if part.side.curved is not None]
+        for t, cost in zip(curving, costs.tolist(), strict=False):
+            if self.weights[t] > 0:
+                self.costs[t] = cost / self.weights[t]
 
     def multiply(
         self, V: FloatArray, threads: Threads, *, rounds: int, tolerance: float, epsilon: float,

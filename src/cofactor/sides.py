@@ -202,8 +202,8 @@ class Against:
     ups: FloatArray
     gram: FloatArray
 
-    def value(self, V: FloatArray, threads: Threads) -> float:
-        """Return the term's divergence."""
+    def value(self, V: FloatArray, threads: Threads, cost: float | None = None) -> float:
+        """Return the term's divergence; ``cost``, if known, is that of its curved entries."""
         side, weights = self.side, self.side.counts
         rows = times(side.row_scale, weights)
         total = side.constant
@@ -215,7 +215,9 @@ class Against:
             if part is not None:
                 cells = np.einsum("ik,ik->i", V, part, dtype=np.float64)
                 total += sign * float(np.sum(cells if weights is None else cells * weights))
-        if side.curved is not None:
+        if cost is not None:
+            total += cost
+        elif side.curved is not None:
             total += self._curved(side.curved, V, threads)
         return max(total, 0.0)
 

@@ -12,7 +12,7 @@ float64 throughout; V and the entries' coefficients may be float32.  Rows are in
 results do not depend on the blocks.
 """
 
-from cofactor.kernels.descent import descend_rows
+from cofactor.kernels.descent import descend_blocks, descend_rows
 from cofactor.kernels.multiplication import multiply_rows
 from cofactor.kernels.quadratic import descend_quadratic
 from cofactor.kernels.rows import EPSILON, Entries, Forms
@@ -32,6 +32,7 @@ __all__ = [
     "Forms",
     "cross_rows",
     "curved_value",
+    "descend_blocks",
     "descend_quadratic",
     "descend_rows",
     "gram_blocks",

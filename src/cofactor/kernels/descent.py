@@ -15,6 +15,7 @@ from cofactor.kernels.rows import (
     longest_row,
     matvec,
     pick,
+    row_cost,
     row_gram,
     row_linear,
 )
@@ -281,6 +282,17 @@ def _descend_row(
     return finished
 
 
+@inlined
+def _add_costs(row, entries, i, weight, split, out):
+    """Add the costs of row i, whose fitted values are up to date, to those of its two terms."""
+    first, w = entries.first[i], entries.start[i + 1] - entries.start[i]
+    middle = w
+    while middle > 0 and entries.indices[first + middle - 1] >= split:
+        middle -= 1
+    out[0] += weight * row_cost(entries, row.x, row.b, row.p, 0, middle)
+    out[1] += weight * row_cost(entries, row.x, row.b, row.p, middle, w)
+
+
 @kernel
 def descend_rows(V, entries, F, forms, rounds, sweeps, tolerance):
     """Coordinate descent on each row: ``rounds`` times find the active topics and sweep them.
@@ -288,13 +300,30 @@ def descend_rows(V, entries, F, forms, rounds, sweeps, tolerance):
     A row stops at the round whose imbalance is at most ``tolerance``.  Returns how many rows did
     not get there.
     """
-    n, r = V.shape
-    row = _scratch(r, F.shape[1], longest_row(entries))
+    bounds = np.array([0, V.shape[0]])
+    none = np.empty((1, 0))
+    return descend_blocks(
+        V, entries, F, forms, rounds, sweeps, tolerance, np.empty(0), 0, bounds, none
+    )
+
+
+@kernel
+def descend_blocks(V, entries, F, forms, rounds, sweeps, tolerance, weights, split, bounds, costs):
+    """Do the same, and write the weighted costs of each block's entries after it to ``costs``.
+
+    Entries of columns before ``split`` belong to the first term, the others to the second.
+    """
+    row = _scratch(V.shape[1], F.shape[1], longest_row(entries))
     square, bends = entries.square.size > 0, bool(np.any(forms.grams))
     everything = entries.log.size == 0 and not np.any(forms.barrier)  # as the quadratic kernel does
-    unfinished = n
-    for i in range(n):
-        unfinished -= _descend_row(
-            row, V, i, entries, F, forms, rounds, sweeps, tolerance, square, bends, everything
-        )
+    unfinished = V.shape[0]
+    costs[:] = 0.0
+    for t in range(bounds.size - 1):
+        for i in range(bounds[t] - bounds[0], bounds[t + 1] - bounds[0]):
+            unfinished -= _descend_row(
+                row, V, i, entries, F, forms, rounds, sweeps, tolerance, square, bends, everything
+            )
+            if costs.size > 0:
+                weight = weights[i] if weights.size > 0 else 1.0
+                _add_costs(row, entries, i, weight, split, costs[t])
     return unfinished

@@ -127,3 +127,37 @@ def longest_row(entries):
     for i in range(entries.start.size - 1):
         longest = max(longest, entries.start[i + 1] - entries.start[i])
     return (longest + WIDTH - 1) // WIDTH * WIDTH
+
+
+@bare
+def _weighted_log(x, p, count):
+    """Σ x·log p for positive normal p, to full precision, in a form that vectorises.
+
+    log p = exponent·log 2 + 2·atanh((m − 1)/(m + 1)) with the mantissa m in [1/√2, √2].
+    """
+    total = 0.0
+    for e in range(count):
+        bits = np.float64(p[e]).view(np.int64)
+        exponent = np.float64((bits >> 52) - 1023)
+        m = np.int64((bits & 0xFFFFFFFFFFFFF) | 0x3FF0000000000000).view(np.float64)
+        upper = m > 1.4142135623730951
+        m = m * 0.5 if upper else m
+        exponent = exponent + 1.0 if upper else exponent
+        s = (m - 1.0) / (m + 1.0)
+        q = s * s
+        series = 1.0 + q * (1 / 3 + q * (1 / 5 + q * (1 / 7 + q * (1 / 9 + q * (
+            1 / 11 + q * (1 / 13 + q * (1 / 15 + q * (1 / 17 + q / 19))))))))  # fmt: skip
+        total += x[e] * (exponent * 0.6931471805599453 + 2.0 * s * series)
+    return total
+
+
+@inlined
+def row_cost(entries, x, b, p, low, high):
+    """Return Σ [−log·log p + ½ square·p²] over some of a row's entries."""
+    total = 0.0
+    if entries.log.size > 0:
+        total -= _weighted_log(x[low:high], p[low:high], high - low)
+    if entries.square.size > 0:
+        for e in range(low, high):
+            total += 0.5 * b[e] * (p[e] - EPSILON) ** 2
+    return total

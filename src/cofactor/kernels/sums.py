@@ -4,32 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from cofactor.kernels.rows import EPSILON, Entries, bare, inlined, kernel, load_row, longest_row
+from cofactor.kernels.rows import EPSILON, Entries, inlined, kernel, load_row, longest_row, row_cost
 from cofactor.vectors import axpy
 
 BATCH = 64  # rows side by side
-
-
-@bare
-def _weighted_log(x, p, count):
-    """Σ x·log p for positive normal p, to full precision, in a form that vectorises.
-
-    log p = exponent·log 2 + 2·atanh((m − 1)/(m + 1)) with the mantissa m in [1/√2, √2].
-    """
-    total = 0.0
-    for e in range(count):
-        bits = np.float64(p[e]).view(np.int64)
-        exponent = np.float64((bits >> 52) - 1023)
-        m = np.int64((bits & 0xFFFFFFFFFFFFF) | 0x3FF0000000000000).view(np.float64)
-        upper = m > 1.4142135623730951
-        m = m * 0.5 if upper else m
-        exponent = exponent + 1.0 if upper else exponent
-        s = (m - 1.0) / (m + 1.0)
-        q = s * s
-        series = 1.0 + q * (1 / 3 + q * (1 / 5 + q * (1 / 7 + q * (1 / 9 + q * (
-            1 / 11 + q * (1 / 13 + q * (1 / 15 + q * (1 / 17 + q / 19))))))))  # fmt: skip
-        total += x[e] * (exponent * 0.6931471805599453 + 2.0 * s * series)
-    return total
 
 
 @kernel
@@ -80,12 +58,7 @@ def _row_value(entries, i, F, v, x, b, p):
     load_row(entries, i, F, v, EPSILON, x, b, p)
     s = entries.start[i]
     w = entries.start[i + 1] - s
-    total = 0.0
-    if entries.log.size > 0:
-        total -= _weighted_log(x, p, w)
-    if entries.square.size > 0:
-        for e in range(w):
-            total += 0.5 * b[e] * (p[e] - EPSILON) ** 2
+    total = row_cost(entries, x, b, p, 0, w)
     if entries.inverse.size > 0:
         for e in range(w):
             total += entries.inverse[s + e] / p[e] + entries.concave[s + e] * np.log(p[e])

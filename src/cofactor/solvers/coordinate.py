@@ -81,6 +81,7 @@ class CoordinateDescent:
             unfinished += problem.descend(
                 factors.get(name), threads,
                 rounds=self.rounds, sweeps=self._sweeps(problem), tolerance=self.tolerance,
+                costs=name == objective.free[-1] == "samples",
             )  # fmt: skip
         reuse = problem if objective.free[-1] == "samples" else None
         return factors, objective.value(factors, threads, reuse), unfinished == 0
