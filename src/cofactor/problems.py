@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -44,9 +44,6 @@ class RowProblem:
     def bounds(self) -> IntArray:
         return even_blocks(self.shape[0]) if self.quadratic else self.curved.bounds
 
-    def _over(self, threads: Threads) -> Callable[[IntArray, Callable[[int, int], int]], list[int]]:
-        return threads.across if self.curved.at_once else threads.over
-
     def _forms(self, low: int, high: int) -> Forms:
         return Forms(*(a[low:high] if i not in (2, 3) and len(a) > 1 else a
                        for i, a in enumerate(self.forms)))  # fmt: skip
@@ -65,6 +62,22 @@ class RowProblem:
                 kernels.descend_quadratic(
                     V[low:high], self._forms(low, high), rounds * sweeps, tolerance
                 ))))  # fmt: skip
+        settings = rounds, sweeps, tolerance
+        return self._run(kernels.descend_blocks, V, settings, threads, costs)
+
+    def multiply(
+        self, V: FloatArray, threads: Threads, *, rounds: int, tolerance: float, epsilon: float,
+        ridge: float, costs: bool = False,
+    ) -> int:  # fmt: skip
+        """Run multiplicative updates in place; return the number of rows that did not reach the
+        tolerance."""
+        settings = rounds, tolerance, epsilon, ridge
+        costs = costs and not any(part.side.divergence.inverse for part in self.parts)
+        return self._run(kernels.multiply_blocks, V, settings, threads, costs)
+
+    def _run(
+        self, kernel: Any, V: FloatArray, settings: tuple[float, ...], threads: Threads, costs: bool
+    ) -> int:
         counts = self.parts[0].side.counts
         weights = np.empty(0) if counts is None else counts
         split = next((len(part.F) for part in self.parts if part.side.curved is not None), 0)
@@ -73,14 +86,15 @@ class RowProblem:
         def block(start: int, stop: int) -> int:
             low, high = self.bounds[start], self.bounds[stop]
             return int(
-                kernels.descend_blocks(
+                kernel(
                     V[low:high], self.curved.block(low, high), self.F, self._forms(low, high),
-                    rounds, sweeps, tolerance, weights[low:high], split,
-                    self.bounds[start : stop + 1], noted[start:stop],
+                    *settings, weights[low:high], split, self.bounds[start : stop + 1],
+                    noted[start:stop],
                 )
             )  # fmt: skip
 
-        unfinished = sum(self._over(threads)(np.arange(len(self.bounds)), block))
+        over = threads.across if self.curved.at_once else threads.over
+        unfinished = sum(over(np.arange(len(self.bounds)), block))
         if costs and V.dtype == np.float64:  # others are rounded afterwards
             self._note(noted.sum(axis=0))
         return unfinished
@@ -91,23 +105,6 @@ class RowProblem:
         for t, cost in zip(curving, costs.tolist(), strict=False):
             if self.weights[t] > 0:
                 self.costs[t] = cost / self.weights[t]
-
-    def multiply(
-        self, V: FloatArray, threads: Threads, *, rounds: int, tolerance: float, epsilon: float,
-        ridge: float,
-    ) -> int:  # fmt: skip
-        """Run multiplicative updates in place; return the number of rows that did not reach the
-        tolerance."""
-
-        def block(low: int, high: int) -> int:
-            part, forms = self.curved.block(low, high), self._forms(low, high)
-            return int(
-                kernels.multiply_rows(
-                    V[low:high], part, self.F, forms, rounds, tolerance, epsilon, ridge
-                )
-            )
-
-        return sum(self._over(threads)(self.bounds, block))
 
 
 def _joined(parts: Sequence[FloatArray], width: int) -> FloatArray:

@@ -13,7 +13,7 @@ results do not depend on the blocks.
 """
 
 from cofactor.kernels.descent import descend_blocks, descend_rows
-from cofactor.kernels.multiplication import multiply_rows
+from cofactor.kernels.multiplication import multiply_blocks, multiply_rows
 from cofactor.kernels.quadratic import descend_quadratic
 from cofactor.kernels.rows import EPSILON, Entries, Forms
 from cofactor.kernels.sums import (
@@ -37,6 +37,7 @@ __all__ = [
     "descend_rows",
     "gram_blocks",
     "gram_rows",
+    "multiply_blocks",
     "multiply_rows",
     "sum_blocks",
     "sum_rows",

@@ -8,6 +8,7 @@ import numpy as np
 
 from cofactor.kernels.rows import (
     EPSILON,
+    add_costs,
     bare,
     inlined,
     kernel,
@@ -15,7 +16,6 @@ from cofactor.kernels.rows import (
     longest_row,
     matvec,
     pick,
-    row_cost,
     row_gram,
     row_linear,
 )
@@ -282,17 +282,6 @@ def _descend_row(
     return finished
 
 
-@inlined
-def _add_costs(row, entries, i, weight, split, out):
-    """Add the costs of row i, whose fitted values are up to date, to those of its two terms."""
-    first, w = entries.first[i], entries.start[i + 1] - entries.start[i]
-    middle = w
-    while middle > 0 and entries.indices[first + middle - 1] >= split:
-        middle -= 1
-    out[0] += weight * row_cost(entries, row.x, row.b, row.p, 0, middle)
-    out[1] += weight * row_cost(entries, row.x, row.b, row.p, middle, w)
-
-
 @kernel
 def descend_rows(V, entries, F, forms, rounds, sweeps, tolerance):
     """Coordinate descent on each row: ``rounds`` times find the active topics and sweep them.
@@ -325,5 +314,5 @@ def descend_blocks(V, entries, F, forms, rounds, sweeps, tolerance, weights, spl
             )
             if costs.size > 0:
                 weight = weights[i] if weights.size > 0 else 1.0
-                _add_costs(row, entries, i, weight, split, costs[t])
+                add_costs(entries, i, row.x, row.b, row.p, weight, split, costs[t])
     return unfinished

@@ -8,6 +8,7 @@ import numpy as np
 
 from cofactor.kernels.rows import (
     EPSILON,
+    add_costs,
     inlined,
     kernel,
     load_row,
@@ -157,12 +158,29 @@ def multiply_rows(V, entries, F, forms, rounds, tolerance, epsilon, ridge):
     does not have.  ``epsilon`` is added to fitted values.  A row stops at the update that moves it
     by at most ``tolerance`` of its largest entry.  Returns how many rows did not get there.
     """
-    n, r = V.shape
-    row = _scratch(r, F.shape[1], longest_row(entries))
+    bounds, none = np.array([0, V.shape[0]]), np.empty((1, 0))
+    return multiply_blocks(
+        V, entries, F, forms, rounds, tolerance, epsilon, ridge, np.empty(0), 0, bounds, none
+    )
+
+
+@kernel
+def multiply_blocks(
+    V, entries, F, forms, rounds, tolerance, epsilon, ridge, weights, split, bounds, costs
+):
+    """Do the same, and write the weighted costs of each block's entries after it to ``costs``, as
+    ``descend_blocks`` does."""
+    row = _scratch(V.shape[1], F.shape[1], longest_row(entries))
     bends = bool(np.any(forms.grams))
-    unfinished = n
-    for i in range(n):
-        unfinished -= _multiply_row(
-            row, V, i, entries, F, forms, rounds, tolerance, epsilon, ridge, bends
-        )
+    unfinished = V.shape[0]
+    costs[:] = 0.0
+    for t in range(bounds.size - 1):
+        for i in range(bounds[t] - bounds[0], bounds[t + 1] - bounds[0]):
+            unfinished -= _multiply_row(
+                row, V, i, entries, F, forms, rounds, tolerance, epsilon, ridge, bends
+            )
+            if costs.size > 0:  # the row's part of F is still near
+                load_row(entries, i, F, row.v, EPSILON, row.x, row.b, row.p)
+                weight = weights[i] if weights.size > 0 else 1.0
+                add_costs(entries, i, row.x, row.b, row.p, weight, split, costs[t])
     return unfinished

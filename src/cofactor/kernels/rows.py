@@ -161,3 +161,15 @@ def row_cost(entries, x, b, p, low, high):
         for e in range(low, high):
             total += 0.5 * b[e] * (p[e] - EPSILON) ** 2
     return total
+
+
+@inlined
+def add_costs(entries, i, x, b, p, weight, split, out):
+    """Add the costs of row i, whose fitted values are p, to those of its two terms: entries of
+    columns before ``split`` belong to the first."""
+    first, w = entries.first[i], entries.start[i + 1] - entries.start[i]
+    middle = w
+    while middle > 0 and entries.indices[first + middle - 1] >= split:
+        middle -= 1
+    out[0] += weight * row_cost(entries, x, b, p, 0, middle)
+    out[1] += weight * row_cost(entries, x, b, p, middle, w)

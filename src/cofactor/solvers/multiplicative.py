@@ -37,6 +37,7 @@ class MultiplicativeUpdates:
             unfinished += problem.multiply(
                 factors.get(name), threads, rounds=self.rounds, tolerance=self.tolerance,
                 epsilon=self.epsilon, ridge=self._ridge(objective, name),
+                costs=name == objective.free[-1] == "samples",
             )  # fmt: skip
         reuse = problem if objective.free[-1] == "samples" else None
         return State(factors, objective.value(factors, threads, reuse), unfinished == 0)
