@@ -21,7 +21,8 @@ from cofactor.kernels import (
 from cofactor.kernels.descent import ROOM
 from cofactor.kernels.multiplication import _surrogate_root
 from cofactor.kernels.rows import _weighted_log
-from cofactor.vectors import LANES, axpy, dots, gather, padded
+from cofactor.sides import pad
+from cofactor.vectors import LANES, axpy, dots, gather, outer, padded, ratios
 
 WIDTHS = [1, 3, 4, 5, 8, 12, 13, 16, 20, 31, 32, 36, 64, 100]  # every branch of the unrolled loops
 COUNTS = [0, 1, 3, 4, 5, 8, 17]
@@ -59,6 +60,35 @@ def test_dots_and_axpy(width, count):
         np.testing.assert_allclose(out, x.astype(dtype) @ F[indices], rtol=1e-13, atol=1e-300)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("width", [1, 5, 9, 13, 17, 50])
+@pytest.mark.parametrize("count", COUNTS)
+def test_ratios(count, width, dtype):
+    """Fitted values, quotients and their sum over rows; what follows them is left alone."""
+    rng = np.random.default_rng(count + width)
+    F = padded_factor(rng, 9, width)
+    indices = rng.integers(0, 9, count).astype(np.int32)
+    v, x, out = rng.random(F.shape[1]), rng.random(count).astype(dtype), np.full(F.shape[1], np.nan)
+    p, q = np.full((2, count + 3), 7.0)
+    ratios(v, x, indices, F, 0.25, p, q, out)
+    fitted = 0.25 + F[indices] @ v
+    np.testing.assert_allclose(p, [*fitted, 7, 7, 7], rtol=1e-14)
+    np.testing.assert_allclose(q, [*(x / fitted), 7, 7, 7], rtol=1e-14)
+    np.testing.assert_allclose(out, (x / fitted) @ F[indices], rtol=1e-13)
+
+
+@pytest.mark.parametrize("width", [1, 5, 9, 13, 17, 50])
+@pytest.mark.parametrize("n", [0, 1, 7])
+def test_outer(n, width):
+    """The upper triangle of a product, wide vectors or narrow."""
+    rng = np.random.default_rng(n + width)
+    L, F = padded_factor(rng, n, width), padded_factor(rng, n, width)
+    out = np.full((F.shape[1], F.shape[1]), np.nan)
+    outer(L, F, out)
+    upper = np.triu_indices(F.shape[1])
+    np.testing.assert_allclose(out[upper], (L.T @ F)[upper], rtol=1e-13)
+
+
 @pytest.mark.parametrize("count", COUNTS)
 def test_gather(count):
     rng = np.random.default_rng(count)
@@ -87,9 +117,9 @@ def test_gram_and_sums(n, weighted, dtype):
     weights = rng.random(n) if weighted else np.empty(0)
     w = weights if weighted else np.ones(n)
     gram, total = np.full((5, 5), np.nan), np.full(5, np.nan)
-    gram_rows(V, weights, gram)
-    sum_rows(V, weights, total)
     wide = V.astype(float)
+    gram_rows(pad(V), weights, gram)
+    sum_rows(V, weights, total)
     np.testing.assert_allclose(gram, wide.T @ (w[:, None] * wide), rtol=1e-12)
     np.testing.assert_allclose(total, w @ wide, rtol=1e-12)
     assert np.array_equal(gram, gram.T)
@@ -305,9 +335,12 @@ def test_quadratic_descent_is_nnls(n, shared):
     r = 6
     A = rng.random((20, r))
     X = rng.random((n, r)) @ A.T * (rng.random((n, 20)) < 0.5)
-    scales = np.ones((1, 1)) if shared else rng.exponential(size=(n, 1)) + 0.1
+    own = np.ones((n, 1)) if shared else rng.exponential(size=(n, 1)) + 0.1
+    grams, scales = 2 * (A.T @ A)[None], np.ones((1, 1))
+    if not shared:  # after a form for all
+        grams, scales = np.concatenate([0 * grams, grams]), np.hstack([np.ones((n, 1)), own])
     forms = Forms(
-        2 * scales * (X @ A), np.empty((0, r)), np.zeros((1, r)), 2 * (A.T @ A)[None], scales,
+        2 * own * (X @ A), np.empty((0, r)), np.zeros((len(grams), r)), grams, scales,
         np.zeros((1, r)),
     )  # fmt: skip
     V = np.ones((n, r))

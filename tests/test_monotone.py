@@ -77,14 +77,14 @@ def test_no_unguarded_sweep_raises_the_objective(losses, storage):
     @settings(thorough, max_examples=N_EXAMPLES)
     @given(problems(losses, storage), st.sampled_from([1, 2, 5]), st.sampled_from([1, 3]))
     def check(problem, sweeps, rounds):
-        objective, factors = problem.objective, problem.start.copy()
+        objective, factors = problem.objective, problem.start
         values = [problem.value(factors).total]
         for _ in range(2):
             for name in objective.free:
                 row_problem = objective.problem(name, factors, SERIAL)
-                row_problem.descend(
-                    factors.get(name), SERIAL, rounds=rounds, sweeps=sweeps, tolerance=0.0
-                )
+                V = np.array(factors.get(name))
+                row_problem.descend(V, SERIAL, rounds=rounds, sweeps=sweeps, tolerance=0.0)
+                factors = factors.replace(name, V)
                 values.append(problem.value(factors).total)
         assert_no_rise(values)
 

@@ -10,8 +10,9 @@ weight.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from cofactor.divergences import Divergence
 from cofactor.observations import Observations
 from cofactor.priors import Penalty
 from cofactor.problems import RowProblem
-from cofactor.sides import Curved, Side, Stacked, stack_entries
+from cofactor.sides import Curved, Seen, Side, Stacked, stack_entries
 from cofactor.threads import Threads
 from cofactor.typing import FactorName, FloatArray
 
@@ -41,6 +42,7 @@ class Factors:
     samples: FloatArray
     features: FloatArray
     targets: FloatArray | None = None
+    _seen: dict[FactorName, Seen] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def rank(self) -> int:
@@ -48,6 +50,19 @@ class Factors:
 
     def copy(self) -> Factors:
         return self.map(np.array)
+
+    def replace(self, name: FactorName, V: FloatArray) -> Factors:
+        """Return these factors with another one in the place of ``name``."""
+        changes: dict[str, Any] = {name: V}
+        new = replace(self, **changes)
+        new._seen.update((key, seen) for key, seen in self._seen.items() if key != name)
+        return new
+
+    def seen(self, name: FactorName) -> Seen:
+        """Return what the terms see of a factor; it must not change from then on."""
+        if name not in self._seen:
+            self._seen[name] = Seen(self.get(name))
+        return self._seen[name]
 
     def map(self, function: Callable[[FloatArray], FloatArray]) -> Factors:
         """Apply a function to each factor."""
@@ -116,7 +131,7 @@ class Objective:
         """Return the row problem of one factor, given the others."""
         sides = self._sides[name]
         parts = [
-            side.against(factors.get(term.columns if name == "samples" else "samples"), threads)
+            side.against(factors.seen(term.columns if name == "samples" else "samples"), threads)
             for term, side in sides
         ]
         V = factors.get(name)
@@ -134,7 +149,7 @@ class Objective:
         factors."""
         problem = problem if problem is not None else self.problem("samples", factors, threads)
         parts = {
-            term.name: part.value(factors.samples, threads, problem.costs.get(t))
+            term.name: part.value(factors.seen("samples"), threads, problem.costs.get(t))
             for t, (term, part) in enumerate(zip(self.terms, problem.parts, strict=True))
         }
         priors = sum(

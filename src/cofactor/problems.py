@@ -33,7 +33,10 @@ class RowProblem:
         self.forms = _merge(parts, weights, penalty, shape)
         barred = bool(self.forms.barrier.any())
         self.quadratic = curved is None and not barred
-        self.logarithmic = barred or any(part.side.divergence.log for part in parts)
+        self.logarithmic = barred or any(
+            part.side.divergence.log and weight > 0
+            for part, weight in zip(parts, weights, strict=True)
+        )
         self.curved = curved if curved is not None else _no_entries(shape[0], dtype)
         curving = [part.F for part in parts if part.side.curved is not None]
         self.F = _joined(curving, padded(shape[1]))

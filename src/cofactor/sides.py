@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -31,13 +31,11 @@ def pad(F: FloatArray) -> FloatArray:
     return out
 
 
-def gram(V: FloatArray, weights: FloatArray | None, threads: Threads) -> FloatArray:
-    """Return V' diag(weights) V, summed over fixed blocks."""
+def gram(F: FloatArray, r: int, weights: FloatArray | None, threads: Threads) -> FloatArray:
+    """Return F' diag(weights) F of a padded factor of r columns, summed over fixed blocks."""
     w = np.empty(0) if weights is None else weights
     return threads.total(
-        even_blocks(len(V)),
-        (V.shape[1], V.shape[1]),
-        lambda bounds, out: kernels.gram_blocks(V, w, bounds, out),
+        even_blocks(len(F)), (r, r), lambda bounds, out: kernels.gram_blocks(F, w, bounds, out)
     )
 
 
@@ -49,6 +47,46 @@ def column_sums(V: FloatArray, weights: FloatArray | None, threads: Threads) -> 
         (V.shape[1],),
         lambda bounds, out: kernels.sum_blocks(V, w, bounds, out),
     )
+
+
+def inner(V: FloatArray, other: FloatArray, weights: FloatArray | None, threads: Threads) -> float:
+    """Return Σ weights · V · other, summed over fixed blocks."""
+    w = np.empty(0) if weights is None else weights
+    return float(
+        threads.total(
+            even_blocks(len(V)),
+            (),
+            lambda bounds, out: kernels.inner_blocks(V, other, w, bounds, out),
+        )
+    )
+
+
+class Seen:
+    """A factor as the terms see it from their other side: what they ask for is computed once."""
+
+    def __init__(self, array: FloatArray) -> None:
+        self.array = array
+        self._known: dict[tuple[str, int], tuple[FloatArray | None, FloatArray]] = {}
+
+    @cached_property
+    def wide(self) -> FloatArray:
+        return pad(self.array)
+
+    def gram(self, weights: FloatArray | None, threads: Threads) -> FloatArray:
+        return self._once(
+            "gram", weights, lambda: gram(self.wide, self.array.shape[1], weights, threads)
+        )
+
+    def sums(self, weights: FloatArray | None, threads: Threads) -> FloatArray:
+        return self._once("sums", weights, lambda: column_sums(self.array, weights, threads))
+
+    def _once(
+        self, what: str, weights: FloatArray | None, compute: Callable[[], FloatArray]
+    ) -> FloatArray:
+        key = what, id(weights)
+        if key not in self._known:
+            self._known[key] = weights, compute()  # holding the weights keeps their id theirs
+        return self._known[key][1]
 
 
 def cross(
@@ -158,7 +196,7 @@ def curved_entries(
     ones = weights if weights is not None else np.ones_like(layout.values)
     none = _nothing(layout)
     each_square = divergence.square and not observations.zeros
-    return Entries(
+    entries = Entries(
         _scale(products, weight * divergence.log) if divergence.log else none,
         _scale(ones, weight * divergence.square) if each_square else none,
         _scale(products, weight * divergence.inverse) if divergence.inverse else none,
@@ -167,6 +205,20 @@ def curved_entries(
         layout.start,
         layout.first,
     )
+    if len(entries.log) and not any(len(part) for part in entries[1:4]):
+        return _without_zeros(entries)
+    return entries
+
+
+def _without_zeros(entries: Entries) -> Entries:
+    """Drop entries of a logarithm alone that are zero, and cost nothing, where most are."""
+    kept = np.flatnonzero(entries.log)
+    if 2 * len(kept) > len(entries.log):
+        return entries
+    row = np.repeat(np.arange(len(entries.first)), np.diff(entries.start))[kept]
+    start = np.searchsorted(row, np.arange(len(entries.first) + 1)).astype(np.int64)
+    indices = entries.indices[entries.first[row] + kept - entries.start[row]]
+    return entries._replace(log=entries.log[kept], indices=indices, start=start, first=start[:-1])
 
 
 def stack_entries(parts: Sequence[Entries], offsets: Sequence[int]) -> Entries:
@@ -202,19 +254,18 @@ class Against:
     ups: FloatArray
     gram: FloatArray
 
-    def value(self, V: FloatArray, threads: Threads, cost: float | None = None) -> float:
+    def value(self, rows_of: Seen, threads: Threads, cost: float | None = None) -> float:
         """Return the term's divergence; ``cost``, if known, is that of its curved entries."""
-        side, weights = self.side, self.side.counts
+        side, weights, V = self.side, self.side.counts, rows_of.array
         rows = times(side.row_scale, weights)
         total = side.constant
         if self.gram.any():
-            total += 0.5 * float(np.sum(gram(V, rows, threads) * self.gram))
+            total += 0.5 * float(np.sum(rows_of.gram(rows, threads) * self.gram))
         if self.ups.any():
-            total += float(column_sums(V, rows, threads) @ self.ups)
+            total += float(rows_of.sums(rows, threads) @ self.ups)
         for part, sign in ((self.up, 1.0), (self.down, -1.0)):
             if part is not None:
-                cells = np.einsum("ik,ik->i", V, part, dtype=np.float64)
-                total += sign * float(np.sum(cells if weights is None else cells * weights))
+                total += sign * inner(V, part, weights, threads)
         if cost is not None:
             total += cost
         elif side.curved is not None:
@@ -278,19 +329,20 @@ class Side:
             up = _scale(np.ones_like(products) if weights is None else weights, d.up)
         return (_scale(products, d.down) if d.down else None), up
 
-    def against(self, F: FloatArray, threads: Threads) -> Against:
+    def against(self, other: Seen, threads: Threads) -> Against:
         """Add the other factor."""
-        d, columns, r = self.divergence, self.observations.column_weights, F.shape[1]
-        wide = pad(F)
-        down, up = (self._cross(part, wide, r, threads) for part in self._linear)
+        d, columns, r = self.divergence, self.observations.column_weights, other.array.shape[1]
+        down, up = (self._cross(part, other.wide, r, threads) for part in self._linear)
         structured = self.observations.zeros
         return Against(
             self,
-            wide,
+            other.wide,
             down,
             up,
-            column_sums(F, columns, threads) * d.up if d.up and structured else np.zeros(r),
-            gram(F, columns, threads) * d.square if d.square and structured else np.zeros((r, r)),
+            other.sums(columns, threads) * d.up if d.up and structured else np.zeros(r),
+            other.gram(columns, threads) * d.square
+            if d.square and structured
+            else np.zeros((r, r)),
         )
 
     def _cross(

@@ -343,6 +343,7 @@ STARTS = {
     "complex": (lambda S, A, B: (S, A * 1j, B), ["features", "complex"]),
     "no samples": (lambda S, A, B: (None, A, B), ["samples", "None"]),
     "no features": (lambda S, A, B: (S, None, B), ["features", "None"]),
+    "zeros": (lambda S, A, B: (S, 0 * A, B), ["features", "zero everywhere", "positive"]),
     "sparse": (lambda S, A, B: (sparse.csr_array(S), A, B), ["samples", "sparse", "toarray"]),
 }
 

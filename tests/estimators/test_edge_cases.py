@@ -204,17 +204,6 @@ def test_dead_topics(X, classes, losses, solver, dead):
 
 
 @every_model
-def test_a_start_of_nothing_but_zeros_is_finite_or_refused(X, classes, losses, solver):
-    nothing = Factors(np.zeros((60, 3)), np.zeros((12, 3)), np.zeros((3, 3)))
-    try:
-        model = make(SSNMFClassifier, losses, solver, init=nothing).fit(X, classes)
-    except ValueError as error:
-        assert "init" in str(error)  # noqa: PT017
-    else:
-        assert_usable(model, X)
-
-
-@every_model
 def test_a_single_class(X, losses, solver):
     model = make(SSNMFClassifier, losses, solver).fit(X, np.where(np.arange(60) < 20, 7, -1))
     assert_usable(model, X)

@@ -35,6 +35,8 @@ SOLVERS = {
     "mu-paper": PaperUpdates(),
 }
 LOSS = [StrOptions(set(DIVERGENCES)), Divergence, Noise]
+SMALL = 1e-6
+"""Below this the paper's epsilon shows in the fourth digit."""
 CONFIDENCE = 0.1
 """Weight of a target that a class-wise start guessed, relative to a known one."""
 
@@ -105,8 +107,19 @@ class Factorization(
 
     def _scaled(self, data: Observations, counts) -> tuple[Units, Observations]:
         loss = validation.as_divergence("data_loss", self.data_loss)
-        units = Units(exponent(data, counts, literal=self.solver == "mu-paper"), 0, loss.degree)
+        units = Units(self._exponent("X", data, counts), 0, loss.degree)
         return units, data.shifted(units.data)
+
+    def _exponent(self, name: str, observations: Observations, counts) -> int:
+        literal = self.solver == "mu-paper"
+        e, largest = exponent(observations, counts, literal=literal), observations.largest(counts)
+        if literal and e == 0 and 0 < largest < SMALL:
+            warnings.warn(
+                f"{name} is at most {largest:g}, which is small beside the 1e-10 that "
+                "solver='mu-paper' adds to fitted values; scale it up, or use another solver.",
+                stacklevel=5,
+            )
+        return e
 
     def _guess(self, data, counts, classes: Classes | None, threads: Threads) -> Guess | None:
         """Spread the labels over all samples, if the start is to be class-wise."""
@@ -127,7 +140,7 @@ class Factorization(
         if targets is not None and targets.labelled.any():
             Y = observe(targets.values, targets.cell_weights, row_weights=targets.row_weights)
             loss = validation.as_divergence("target_loss", self.target_loss)
-            e = exponent(Y, counts, literal=self.solver == "mu-paper")
+            e = self._exponent("y", Y, counts)
             units = replace(units, target=e, target_degree=loss.degree)
             terms.append(Term("target", "targets", Y.shifted(e), loss))
         shapes = {"samples": (data.shape[0], self.n_components)}

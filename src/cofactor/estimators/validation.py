@@ -167,6 +167,12 @@ def check_factors(init: Factors, shapes, dtype) -> Factors:
         None if shape is None else _check_factor(f"init.{name}", given, shape, dtype)
         for name, given, shape in zip(names, init.each(), shapes, strict=True)
     ]
+    for name, array in zip(names, arrays, strict=True):
+        if array is not None and not array.any():
+            raise ValueError(
+                f"init.{name} is zero everywhere, and nothing can grow from that; pass positive "
+                "entries."
+            )
     return Factors(*arrays)  # type: ignore[arg-type]
 
 

@@ -62,24 +62,37 @@ def _slopes(forms, gram, k, Vt, Ct, scale, part, g):
 
 
 @inlined
-def _step(v, g, inverse, live, moved, top):
-    """Move one topic of every live row to its minimum; keep the largest move and entry."""
+def _step(v, g, c, inverse, live, top, tolerance, off):
+    """Move one topic of every live row to its minimum; ``off`` rises above 0 where it was not
+    there already.
+
+    It was if the slope g vanishes beside its parts, c and c − g; what is next to zero counts in
+    proportion (as in the descent on curved rows).
+    """
     for j in range(BATCH):
         old = v[j]
+        size = tolerance * (abs(c[j]) + abs(c[j] - g[j]))
+        off[j] = max(off[j], g[j] - size, -g[j] * old - size * top[j])
         # no curvature: only the slope counts, and a rising one sends v to zero
         d = -old if inverse[j] == 0.0 and g[j] < 0.0 else g[j] * inverse[j]
-        d = max(d, -old) * live[j]
-        v[j] = old + d
-        moved[j] = max(moved[j], abs(d))
-        top[j] = max(top[j], old + d)
+        v[j] = old + max(d, -old) * live[j]
 
 
 @inlined
-def _freeze(live, moved, top, tolerance):
-    """Let go of the rows that hardly moved; return how many are left."""
+def _largest(Vt, top):
+    """Write the largest entry of each row."""
+    top[:] = 0.0
+    for k in range(Vt.shape[0]):
+        for j in range(BATCH):
+            top[j] = max(top[j], Vt[k, j])
+
+
+@inlined
+def _freeze(live, off):
+    """Let go of the rows at their minimum; return how many are left."""
     left = 0.0
     for j in range(BATCH):
-        live[j] = live[j] if moved[j] > tolerance * top[j] else 0.0
+        live[j] = live[j] if off[j] > 0.0 else 0.0
         left += live[j]
     return left
 
@@ -88,13 +101,13 @@ def _freeze(live, moved, top, tolerance):
 def descend_quadratic(V, forms, sweeps, tolerance):
     """Coordinate descent (HALS) on rows without curved entries.  Loops run over the batch's rows.
 
-    A row is frozen after a sweep that moved it by at most ``tolerance`` of its largest entry.
+    A row is frozen after a sweep that found every topic within ``tolerance`` of its minimum.
     Returns how many rows did not get there.
     """
     n, r = V.shape
     Vt, Ct, inverse = np.zeros((r, BATCH)), np.zeros((r, BATCH)), np.zeros((r, BATCH))
     g, part, live = np.empty(BATCH), np.empty(BATCH), np.empty(BATCH)
-    moved, top, scale = np.empty(BATCH), np.empty(BATCH), np.zeros((forms.ups.shape[0], BATCH))
+    off, top, scale = np.empty(BATCH), np.empty(BATCH), np.zeros((forms.ups.shape[0], BATCH))
     linear, gram = np.empty(r), np.empty((r, r))
     if n > 0:
         row_gram(forms, 0, gram)
@@ -108,12 +121,12 @@ def descend_quadratic(V, forms, sweeps, tolerance):
             _invert_diagonal(forms, scale, inverse)
         left = float(count)
         for _ in range(sweeps):
-            moved[:] = 0.0
-            top[:] = 0.0
+            off[:] = 0.0
+            _largest(Vt, top)
             for k in range(r):
                 _slopes(forms, gram, k, Vt, Ct, scale, part, g)
-                _step(Vt[k], g, inverse[k], live, moved, top)
-            left = _freeze(live, moved, top, tolerance)
+                _step(Vt[k], g, Ct[k], inverse[k], live, top, tolerance, off)
+            left = _freeze(live, off)
             if left == 0.0:
                 break
         unfinished += int(left)

@@ -11,7 +11,8 @@ from cofactor.vectors import compiled, dots
 EPSILON = 1e-12
 """Added to fitted values under a logarithm or a division; data are scaled to at most about 1."""
 
-WIDTH = 8  # scratch rows are padded to whole unrolled vectors
+ROOT_HALF = 0x3FE6A09E667F3BCD  # the bits of √½
+WIDTH = 16  # scratch rows are padded to whole unrolled vectors
 
 
 class Entries(NamedTuple):
@@ -37,6 +38,7 @@ class Forms(NamedTuple):
     up: Any
     ups: Any
     grams: Any
+    """The first form is that of all rows; each of the others has a scale for every row."""
     scales: Any
     barrier: Any
 
@@ -47,6 +49,9 @@ bare = compiled(_nrt=False)
 create nor return arrays.  Views that they take for themselves are fine."""
 inlined = compiled(_nrt=False, forceinline=True)
 """The same, compiled into the caller: passing many arrays costs as much, too."""
+
+apart = compiled(apart=True, _nrt=False)
+"""Compile for arguments that do not overlap."""
 
 
 @inlined
@@ -72,12 +77,12 @@ def row_linear(forms, i, linear):
 
 @bare
 def row_gram(forms, i, gram):
-    """Write the row's quadratic form."""
+    """Write the row's quadratic form to the first columns of ``gram``."""
     scales = forms.scales[pick(forms.scales, i)]
     gram[:] = 0.0
     for t in range(forms.grams.shape[0]):
         for k in range(gram.shape[0]):
-            for m in range(gram.shape[1]):
+            for m in range(gram.shape[0]):
                 gram[k, m] += scales[t] * forms.grams[t, k, m]
 
 
@@ -100,12 +105,17 @@ def positive_root(curvature, b, c):
 
 
 @inlined
+def padded_length(w):
+    return (w + WIDTH - 1) // WIDTH * WIDTH
+
+
+@inlined
 def load_row(entries, i, F, v, epsilon, x, b, p):
     """Read the coefficients of row i and its fitted values; return the padded length, and where
     its indices begin and end."""
     s, first = entries.start[i], entries.first[i]
     w = entries.start[i + 1] - s
-    stride = (w + WIDTH - 1) // WIDTH * WIDTH
+    stride = padded_length(w)
     for e in range(w):
         p[e] = epsilon
     dots(v, entries.indices[first : first + w], F, p)
@@ -126,7 +136,7 @@ def longest_row(entries):
     longest = 0
     for i in range(entries.start.size - 1):
         longest = max(longest, entries.start[i + 1] - entries.start[i])
-    return (longest + WIDTH - 1) // WIDTH * WIDTH
+    return padded_length(longest)
 
 
 @bare
@@ -138,11 +148,9 @@ def _weighted_log(x, p, count):
     total = 0.0
     for e in range(count):
         bits = np.float64(p[e]).view(np.int64)
-        exponent = np.float64((bits >> 52) - 1023)
-        m = np.int64((bits & 0xFFFFFFFFFFFFF) | 0x3FF0000000000000).view(np.float64)
-        upper = m > 1.4142135623730951
-        m = m * 0.5 if upper else m
-        exponent = exponent + 1.0 if upper else exponent
+        power = (bits - ROOT_HALF) >> 52
+        m = np.int64(bits - (power << 52)).view(np.float64)
+        exponent = np.float64(power)
         s = (m - 1.0) / (m + 1.0)
         q = s * s
         series = 1.0 + q * (1 / 3 + q * (1 / 5 + q * (1 / 7 + q * (1 / 9 + q * (
@@ -171,5 +179,7 @@ def add_costs(entries, i, x, b, p, weight, split, out):
     middle = w
     while middle > 0 and entries.indices[first + middle - 1] >= split:
         middle -= 1
-    out[0] += weight * row_cost(entries, x, b, p, 0, middle)
-    out[1] += weight * row_cost(entries, x, b, p, middle, w)
+    both = row_cost(entries, x, b, p, 0, padded_length(w))  # whole vectors are faster than parts
+    second = row_cost(entries, x, b, p, middle, w) if middle < w else 0.0
+    out[0] += weight * (both - second)
+    out[1] += weight * second

@@ -5,17 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from cofactor.kernels.rows import EPSILON, Entries, inlined, kernel, load_row, longest_row, row_cost
-from cofactor.vectors import axpy
-
-BATCH = 64  # rows side by side
+from cofactor.vectors import axpy, outer
 
 
 @kernel
-def gram_blocks(V, weights, bounds, out):
-    """out[t] = V' diag(weights) V of block t."""
+def gram_blocks(F, weights, bounds, out):
+    """out[t] = F' diag(weights) F of block t of a padded factor."""
     for t in range(out.shape[0]):
         low, high = bounds[t], bounds[t + 1]
-        gram_rows(V[low:high], weights[low:high], out[t])
+        gram_rows(F[low:high], weights[low:high], out[t])
 
 
 @kernel
@@ -24,6 +22,19 @@ def sum_blocks(V, weights, bounds, out):
     for t in range(out.shape[0]):
         low, high = bounds[t], bounds[t + 1]
         sum_rows(V[low:high], weights[low:high], out[t])
+
+
+@kernel
+def inner_blocks(V, other, weights, bounds, out):
+    """out[t] = Σ weights · V · other over block t."""
+    for t in range(out.size):
+        total = 0.0
+        for i in range(bounds[t], bounds[t + 1]):
+            row = 0.0
+            for k in range(V.shape[1]):
+                row += V[i, k] * other[i, k]
+            total += row * weights[i] if weights.size > 0 else row
+        out[t] = total
 
 
 @kernel
@@ -83,28 +94,18 @@ def cross_rows(values, indices, start, first, F, out):
 
 
 @kernel
-def gram_rows(V, weights, out):
-    """out = V' diag(weights) V of a block (no weights: ones), in transposed batches."""
-    n, r = V.shape
-    left, right = np.zeros((r, BATCH)), np.zeros((r, BATCH))
-    out[:] = 0.0
-    for i in range(0, n, BATCH):
-        for j in range(BATCH):
-            w = 0.0
-            if i + j < n:
-                w = weights[i + j] if weights.size > 0 else 1.0
-            for k in range(r):
-                right[k, j] = V[min(i + j, n - 1), k]
-                left[k, j] = w * right[k, j]
-        for k in range(r):
-            for m in range(k + 1):
-                total = 0.0
-                for j in range(BATCH):
-                    total += left[k, j] * right[m, j]
-                out[k, m] += total
-    for k in range(r):
-        for m in range(k):
-            out[m, k] = out[k, m]
+def gram_rows(F, weights, out):
+    """out = F' diag(weights) F of a block of a padded factor (no weights: ones)."""
+    wide, left = np.empty((F.shape[1], F.shape[1])), F
+    if weights.size > 0:
+        left = np.empty(F.shape)
+        for i in range(F.shape[0]):
+            for k in range(F.shape[1]):
+                left[i, k] = weights[i] * F[i, k]
+    outer(left, F, wide)
+    for k in range(out.shape[0]):
+        for m in range(k, out.shape[0]):
+            out[k, m] = out[m, k] = wide[k, m]
 
 
 @kernel

@@ -9,9 +9,9 @@ import numpy as np
 
 from cofactor.objective import Factors, Objective, Value
 from cofactor.problems import RowProblem
-from cofactor.solvers.base import State
+from cofactor.solvers.base import State, update_each
 from cofactor.threads import Threads
-from cofactor.typing import FloatArray
+from cofactor.typing import FactorName, FloatArray
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class CoordinateDescent:
 
     def step(self, objective: Objective, state: State, threads: Threads) -> State:
         if len(objective.free) == 1:  # rows are convex and do not know each other: just descend
-            return State(*self._sweep(objective, state.factors.copy(), threads))
+            return State(*self._sweep(objective, state.factors, threads))
         momentum: Momentum = state.memory
         start = _extrapolate(state.factors, momentum.previous, momentum.length)
         factors, value, optimal = self._sweep(objective, start, threads)
@@ -67,7 +67,7 @@ class CoordinateDescent:
     def _plain(
         self, objective: Objective, state: State, threads: Threads, memory: Momentum
     ) -> State:
-        factors, value, optimal = self._sweep(objective, state.factors.copy(), threads)
+        factors, value, optimal = self._sweep(objective, state.factors, threads)
         if not value.total <= state.value.total:  # rounding: what was reached is as good as it gets
             return State(state.factors, state.value, optimal, memory)
         return State(factors, value, optimal, memory)
@@ -75,16 +75,13 @@ class CoordinateDescent:
     def _sweep(
         self, objective: Objective, factors: Factors, threads: Threads
     ) -> tuple[Factors, Value, bool]:
-        problem, unfinished = None, 0
-        for name in objective.free:
-            problem = objective.problem(name, factors, threads)
-            unfinished += problem.descend(
-                factors.get(name), threads,
-                rounds=self.rounds, sweeps=self._sweeps(problem), tolerance=self.tolerance,
-                costs=name == objective.free[-1] == "samples",
+        def update(_: FactorName, problem: RowProblem, V: FloatArray, costs: bool) -> int:
+            return problem.descend(
+                V, threads, rounds=self.rounds, sweeps=self._sweeps(problem),
+                tolerance=self.tolerance, costs=costs,
             )  # fmt: skip
-        reuse = problem if objective.free[-1] == "samples" else None
-        return factors, objective.value(factors, threads, reuse), unfinished == 0
+
+        return update_each(objective, factors, threads, update)
 
     def _sweeps(self, problem: RowProblem) -> int:
         if self.sweeps is not None:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from cofactor.kernels import EPSILON
 from cofactor.objective import Factors, Objective
-from cofactor.solvers.base import State
+from cofactor.problems import RowProblem
+from cofactor.solvers.base import State, update_each
 from cofactor.threads import Threads
-from cofactor.typing import FactorName
+from cofactor.typing import FactorName, FloatArray
 
 
 @dataclass(frozen=True)
@@ -31,16 +32,13 @@ class MultiplicativeUpdates:
         return State(factors, objective.value(factors, threads))
 
     def step(self, objective: Objective, state: State, threads: Threads) -> State:
-        factors, problem, unfinished = state.factors.copy(), None, 0
-        for name in objective.free:
-            problem = objective.problem(name, factors, threads)
-            unfinished += problem.multiply(
-                factors.get(name), threads, rounds=self.rounds, tolerance=self.tolerance,
-                epsilon=self.epsilon, ridge=self._ridge(objective, name),
-                costs=name == objective.free[-1] == "samples",
+        def update(name: FactorName, problem: RowProblem, V: FloatArray, costs: bool) -> int:
+            return problem.multiply(
+                V, threads, rounds=self.rounds, tolerance=self.tolerance,
+                epsilon=self.epsilon, ridge=self._ridge(objective, name), costs=costs,
             )  # fmt: skip
-        reuse = problem if objective.free[-1] == "samples" else None
-        return State(factors, objective.value(factors, threads, reuse), unfinished == 0)
+
+        return State(*update_each(objective, state.factors, threads, update))
 
     def _ridge(self, objective: Objective, name: FactorName) -> float:
         return 0.0
