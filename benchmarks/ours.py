@@ -24,30 +24,24 @@ def start(X: sp.csr_matrix, rank: int, seed: int = 0) -> tuple[np.ndarray, np.nd
     return W, scale * np.abs(random.standard_normal((rank, m)))
 
 
+def our_objective(X: sp.csr_matrix, loss: str, Y: np.ndarray | None = None) -> Objective:
+    terms = [Term("data", "features", sparse(sp.csr_array(X)), DIVERGENCES[loss])]
+    if Y is not None:
+        terms.append(Term("target", "targets", dense(Y), DIVERGENCES[loss]))
+    return Objective(tuple(terms))
+
+
 def our_fit(
-    X: sp.csr_matrix,
+    objective: Objective,
     factors: Factors,
-    loss: str,
     solver: Solver,
     *,
     target: float | None = None,
     max_iter: int = 2000,
-    Y: np.ndarray | None = None,
 ) -> Fit:
-    """Fit from raw matrices: transposes, checks and all."""
-    terms = [Term("data", "features", sparse(sp.csr_array(X)), DIVERGENCES[loss])]
-    if Y is not None:
-        terms.append(Term("target", "targets", dense(Y), DIVERGENCES[loss]))
     rules = [] if target is None else [BelowTarget(target)]
     with Threads(1) as threads:
-        return minimise(
-            Objective(tuple(terms)),
-            factors,
-            solver,
-            max_iter=max_iter,
-            rules=rules,
-            threads=threads,
-        )
+        return minimise(objective, factors, solver, max_iter=max_iter, rules=rules, threads=threads)
 
 
 def as_factors(W: np.ndarray, H: np.ndarray, B: np.ndarray | None = None) -> Factors:
@@ -63,8 +57,8 @@ def warm_up() -> None:
     factors = as_factors(W, H, random.random((3, 4)))
     for loss in ("kullback-leibler", "frobenius"):
         for solver in (CoordinateDescent(), MultiplicativeUpdates(), PaperUpdates()):
-            our_fit(X, factors, loss, solver, max_iter=2)
-            our_fit(X, factors, loss, solver, max_iter=2, Y=Y)
+            our_fit(our_objective(X, loss), factors, solver, max_iter=2)
+            our_fit(our_objective(X, loss, Y), factors, solver, max_iter=2)
         NMF(4, data_loss=loss, tol=0, max_iter=2).fit_transform(X)
         peers.sklearn_fit(X, W.copy(), H.copy(), loss, 2)
     SSNMFClassifier(4, tol=0, max_iter=2).fit(X, Y.argmax(axis=1)).predict(X)
