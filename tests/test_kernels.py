@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import oracles
+from cofactor import kernels
 from cofactor.kernels import (
     EPSILON,
     Entries,
@@ -13,19 +14,31 @@ from cofactor.kernels import (
     cross_rows,
     curved_value,
     descend_quadratic,
-    descend_rows,
     gram_rows,
-    multiply_rows,
     sum_rows,
 )
 from cofactor.kernels.descent import ROOM
 from cofactor.kernels.multiplication import _surrogate_root
 from cofactor.kernels.rows import _weighted_log
-from cofactor.sides import pad
+from cofactor.seen import pad
 from cofactor.vectors import LANES, axpy, dots, gather, outer, padded, ratios
 
 WIDTHS = [1, 3, 4, 5, 8, 12, 13, 16, 20, 31, 32, 36, 64, 100]  # every branch of the unrolled loops
 COUNTS = [0, 1, 3, 4, 5, 8, 17]
+
+
+def descend_rows(V, entries, F, forms, rounds, sweeps, tolerance):
+    return all_at_once(kernels.descend_blocks, V, entries, F, forms, rounds, sweeps, tolerance)
+
+
+def multiply_rows(V, entries, F, forms, rounds, tolerance, epsilon, ridge):
+    settings = rounds, tolerance, epsilon, ridge
+    return all_at_once(kernels.multiply_blocks, V, entries, F, forms, *settings)
+
+
+def all_at_once(kernel, V, *arguments):
+    """Run a kernel on one block of all rows, without weights and costs."""
+    return kernel(V, *arguments, np.empty(0), 0, np.array([0, len(V)]), np.empty((1, 0)))
 
 
 def padded_factor(rng, rows, width):

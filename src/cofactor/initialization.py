@@ -16,7 +16,7 @@ from sklearn.utils.extmath import randomized_svd
 
 from cofactor.objective import Factors, Objective
 from cofactor.observations import Observations
-from cofactor.sides import cross, pad
+from cofactor.seen import cross, pad
 from cofactor.solvers import MultiplicativeUpdates
 from cofactor.threads import Threads
 from cofactor.typing import BoolArray, FloatArray, IntArray

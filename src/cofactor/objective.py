@@ -16,11 +16,13 @@ from typing import Any
 
 import numpy as np
 
+from cofactor.curved import Curved, Stacked, stack_entries
 from cofactor.divergences import Divergence
 from cofactor.observations import Observations
 from cofactor.priors import Penalty
 from cofactor.problems import RowProblem
-from cofactor.sides import Curved, Seen, Side, Stacked, stack_entries
+from cofactor.seen import Seen
+from cofactor.sides import Side
 from cofactor.threads import Threads
 from cofactor.typing import FactorName, FloatArray
 

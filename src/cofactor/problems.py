@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from cofactor import kernels
+from cofactor.curved import Curved
 from cofactor.kernels import Entries, Forms
 from cofactor.priors import Penalty
-from cofactor.sides import Against, Curved
+from cofactor.sides import Against
 from cofactor.threads import Threads, even_blocks
 from cofactor.typing import FloatArray, IntArray
 from cofactor.vectors import aligned_zeros, padded

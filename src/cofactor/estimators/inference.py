@@ -10,7 +10,7 @@ from cofactor.fitting import minimise
 from cofactor.initialization import even_representation
 from cofactor.objective import Factors, Objective, Term
 from cofactor.observations import Observations
-from cofactor.sides import cross, pad
+from cofactor.seen import cross, pad
 from cofactor.solvers import CoordinateDescent, MultiplicativeUpdates
 from cofactor.threads import Threads
 

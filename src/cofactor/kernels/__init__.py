@@ -12,8 +12,8 @@ float64 throughout; V and the entries' coefficients may be float32.  Rows are in
 results do not depend on the blocks.
 """
 
-from cofactor.kernels.descent import descend_blocks, descend_rows
-from cofactor.kernels.multiplication import multiply_blocks, multiply_rows
+from cofactor.kernels.descent import descend_blocks
+from cofactor.kernels.multiplication import multiply_blocks
 from cofactor.kernels.quadratic import descend_quadratic
 from cofactor.kernels.rows import EPSILON, Entries, Forms
 from cofactor.kernels.sums import (
@@ -35,12 +35,10 @@ __all__ = [
     "curved_value",
     "descend_blocks",
     "descend_quadratic",
-    "descend_rows",
     "gram_blocks",
     "gram_rows",
     "inner_blocks",
     "multiply_blocks",
-    "multiply_rows",
     "sum_blocks",
     "sum_rows",
     "value_blocks",

@@ -283,24 +283,14 @@ def _descend_row(
 
 
 @kernel
-def descend_rows(V, entries, F, forms, rounds, sweeps, tolerance):
+def descend_blocks(V, entries, F, forms, rounds, sweeps, tolerance, weights, split, bounds, costs):
     """Coordinate descent on each row: ``rounds`` times find the active topics and sweep them.
 
     A row stops at the round whose imbalance is at most ``tolerance``.  Returns how many rows did
     not get there.
-    """
-    bounds = np.array([0, V.shape[0]])
-    none = np.empty((1, 0))
-    return descend_blocks(
-        V, entries, F, forms, rounds, sweeps, tolerance, np.empty(0), 0, bounds, none
-    )
 
-
-@kernel
-def descend_blocks(V, entries, F, forms, rounds, sweeps, tolerance, weights, split, bounds, costs):
-    """Do the same, and write the weighted costs of each block's entries after it to ``costs``.
-
-    Entries of columns before ``split`` belong to the first term, the others to the second.
+    The weighted costs of each block's entries after that are written to ``costs``, if it has room:
+    entries of columns before ``split`` belong to the first term, the others to the second.
     """
     row = _scratch(V.shape[1], F.shape[1], longest_row(entries))
     square, bends = entries.square.size > 0, bool(np.any(forms.grams))

@@ -9,7 +9,6 @@ import numpy as np
 from cofactor.kernels.rows import (
     EPSILON,
     add_costs,
-    apart,
     inlined,
     kernel,
     load_row,
@@ -119,32 +118,34 @@ def _row_slopes(forms, i, shared, up, down):
             down[k] = forms.down[pick(forms.down, i), k]
 
 
-@apart
-def _paper_ratios(up, down, c, e, u, bent, push, ridge, t):
+@inlined
+def _paper_ratios(row, ridge):
     """Write the paper's ratio of each topic, literally."""
-    for k in range(up.size):
-        t[k] = (down[k] + c[k] + e[k]) / (bent[k] + push[k] + up[k] + u[k] + ridge)
+    for k in range(row.up.size):
+        pull = row.down[k] + row.c[k] + row.e[k]
+        row.t[k] = pull / (row.bent[k] + row.push[k] + row.up[k] + row.u[k] + ridge)
 
 
-@apart
-def _surrogate_ratios(up, down, c, e, u, bent, push, curved, logarithmic, t):
+@inlined
+def _surrogate_ratios(row, kind):
     """Write where the majoriser of each topic is smallest; one kind of loss has a closed form."""
-    if not curved:
+    up, down, c, e, u, t = row.up, row.down, row.c, row.e, row.u, row.t
+    if not kind.curved:
         for k in range(up.size):
             slope = up[k] + u[k] - down[k]
             t[k] = c[k] / slope if slope > 0.0 else 1.0
-    elif not logarithmic:
+    elif not kind.logarithmic:
         for k in range(up.size):
-            slope, q = up[k] - down[k], bent[k] + push[k]
+            slope, q = up[k] - down[k], row.bent[k] + row.push[k]
             ratio = max(-slope, 0.0) / (q if q > 0.0 else 1.0)
             t[k] = ratio if q > 0.0 or slope > 0.0 else 1.0
     else:
         for k in range(up.size):
-            q = bent[k] + push[k]
+            q = row.bent[k] + row.push[k]
             t[k] = _surrogate_root(q, up[k] + u[k] - down[k], c[k], e[k])
 
 
-@apart
+@inlined
 def _apply_ratios(v, t, tolerance):
     """Multiply the row by its ratios; return whether that hardly moved it."""
     moved, total = 0.0, 0.0
@@ -178,12 +179,9 @@ def _multiply_row(row, V, i, entries, F, forms, kind, rounds, tolerance, epsilon
                 c = row.c[k] if entries.log.size > 0 else 0.0
                 row.c[k] = c + (barrier[k] / v[k] if barrier[k] > 0.0 else 0.0)
         if ridge > 0.0:
-            _paper_ratios(row.up, row.down, row.c, row.e, row.u, row.bent, row.push, ridge, row.t)
+            _paper_ratios(row, ridge)
         else:
-            _surrogate_ratios(
-                row.up, row.down, row.c, row.e, row.u, row.bent, row.push,
-                kind.curved, kind.logarithmic, row.t,
-            )  # fmt: skip
+            _surrogate_ratios(row, kind)
         if _apply_ratios(v, row.t, tolerance):
             finished = True
             break
@@ -215,26 +213,18 @@ def _kind(entries, forms):
 
 
 @kernel
-def multiply_rows(V, entries, F, forms, rounds, tolerance, epsilon, ridge):
+def multiply_blocks(
+    V, entries, F, forms, rounds, tolerance, epsilon, ridge, weights, split, bounds, costs
+):
     """Multiplicative updates of each row: new entry = old entry · t.
 
     ridge = 0: t minimises the majoriser, which never raises the objective.  ridge > 0: the paper's
     ratio t = (v + c)/(q + u + ridge), literally, with e beside c for the divergence that the paper
     does not have.  ``epsilon`` is added to fitted values.  A row stops at the update that moves it
     by at most ``tolerance`` of its length.  Returns how many rows did not get there.
+
+    ``costs`` are written as by ``descend_blocks``.
     """
-    bounds, none = np.array([0, V.shape[0]]), np.empty((1, 0))
-    return multiply_blocks(
-        V, entries, F, forms, rounds, tolerance, epsilon, ridge, np.empty(0), 0, bounds, none
-    )
-
-
-@kernel
-def multiply_blocks(
-    V, entries, F, forms, rounds, tolerance, epsilon, ridge, weights, split, bounds, costs
-):
-    """Do the same, and write the weighted costs of each block's entries after it to ``costs``, as
-    ``descend_blocks`` does."""
     row = _scratch(V.shape[1], F.shape[1], longest_row(entries))
     kind = _kind(entries, forms)
     unfinished = V.shape[0]

@@ -50,9 +50,6 @@ create nor return arrays.  Views that they take for themselves are fine."""
 inlined = compiled(_nrt=False, forceinline=True)
 """The same, compiled into the caller: passing many arrays costs as much, too."""
 
-apart = compiled(apart=True, _nrt=False)
-"""Compile for arguments that do not overlap."""
-
 
 @inlined
 def pick(array, i):

@@ -1,0 +1,148 @@
+"""Cells with a curved cost, as entries for the kernels, block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from cofactor.divergences import FLOOR, Divergence
+from cofactor.kernels import Entries
+from cofactor.observations import Observations
+from cofactor.observations.base import full_layout
+from cofactor.threads import balanced_blocks, even_blocks
+from cofactor.typing import FloatArray, IntArray
+
+MAX_EXPANDED = 1 << 18  # cells of an expanded block of sparse rows
+
+
+class Curved:
+    """Entries with a curved cost, handed out block by block."""
+
+    at_once = True
+    """Whether a block may be as large as all rows."""
+
+    def __init__(self, entries: Entries) -> None:
+        self.entries = entries
+
+    @cached_property
+    def bounds(self) -> IntArray:
+        return balanced_blocks(self.entries.start)
+
+    def block(self, low: int, high: int) -> Entries:
+        e = self.entries
+        return e._replace(start=e.start[low : high + 1], first=e.first[low:high])
+
+
+class Expanded(Curved):
+    """Sparse rows whose zeros have a curved cost: every cell is listed, but only a block at a
+    time."""
+
+    at_once = False
+
+    def __init__(self, observations: Observations, divergence: Divergence, weight: float) -> None:
+        self.observations, self.divergence, self.weight = observations, divergence, weight
+
+    @cached_property
+    def bounds(self) -> IntArray:
+        n, m = self.observations.shape
+        return even_blocks(n, max(16, -(-n * m // MAX_EXPANDED)))
+
+    def block(self, low: int, high: int) -> Entries:
+        part = self.observations.select(np.arange(low, high))
+        array = np.zeros(part.shape, dtype=part.dtype)
+        array[part.layout.rows(), part.layout.columns()] = part.layout.values
+        full = Observations(
+            part.shape, full_layout(array), True, None, part.row_weights, part.column_weights
+        )
+        return curved_entries(full, self.divergence, self.weight)
+
+
+class Stacked(Curved):
+    """The entries of two terms side by side: columns of the second follow those of the first."""
+
+    at_once = False
+
+    def __init__(self, parts: Sequence[Curved], offsets: Sequence[int]) -> None:
+        self.parts, self.offsets = parts, offsets
+
+    @cached_property
+    def bounds(self) -> IntArray:
+        return max((part.bounds for part in self.parts), key=len)
+
+    def block(self, low: int, high: int) -> Entries:
+        return stack_entries([part.block(low, high) for part in self.parts], self.offsets)
+
+
+def scale(values: FloatArray, factor: float) -> FloatArray:
+    return values if factor == 1.0 else np.asarray(values * factor, dtype=values.dtype)
+
+
+def listed(
+    observations: Observations, divergence: Divergence
+) -> tuple[FloatArray, FloatArray | None]:
+    """Return weight·value and weight of the listed cells (None: ones)."""
+    values = observations.layout.values
+    if divergence.positive:
+        values = np.maximum(values, np.asarray(FLOOR, dtype=values.dtype))
+    weights = observations.cell_weights()
+    if weights is None:
+        return values, None
+    return (values * weights).astype(values.dtype), weights.astype(values.dtype)
+
+
+def curved_entries(
+    observations: Observations, divergence: Divergence, weight: float = 1.0
+) -> Entries:
+    """Return the entries of the listed cells; without observed zeros squares are entries too."""
+    layout = observations.layout
+    products, weights = listed(observations, divergence)
+    ones = weights if weights is not None else np.ones_like(layout.values)
+    none = np.empty(0, dtype=layout.values.dtype)
+    each_square = divergence.square and not observations.zeros
+    entries = Entries(
+        scale(products, weight * divergence.log) if divergence.log else none,
+        scale(ones, weight * divergence.square) if each_square else none,
+        scale(products, weight * divergence.inverse) if divergence.inverse else none,
+        scale(ones, weight * divergence.concave) if divergence.concave else none,
+        layout.indices,
+        layout.start,
+        layout.first,
+    )
+    if len(entries.log) and not any(len(part) for part in entries[1:4]):
+        return _without_zeros(entries)
+    return entries
+
+
+def _without_zeros(entries: Entries) -> Entries:
+    """Drop entries of a logarithm alone that are zero, and cost nothing, where most are."""
+    kept = np.flatnonzero(entries.log)
+    if 2 * len(kept) > len(entries.log):
+        return entries
+    row = np.repeat(np.arange(len(entries.first)), np.diff(entries.start))[kept]
+    start = np.searchsorted(row, np.arange(len(entries.first) + 1)).astype(np.int64)
+    indices = entries.indices[entries.first[row] + kept - entries.start[row]]
+    return entries._replace(log=entries.log[kept], indices=indices, start=start, first=start[:-1])
+
+
+def stack_entries(parts: Sequence[Entries], offsets: Sequence[int]) -> Entries:
+    """Put the entries of several terms side by side, row by row."""
+    n = len(parts[0].first)
+    lengths = [np.diff(part.start) for part in parts]
+    start = np.concatenate([[0], np.cumsum(sum(lengths))]).astype(np.int64)
+    indices = np.empty(start[-1], dtype=np.int32)
+    used = [max(len(getattr(part, name)) for part in parts) > 0 for name in Entries._fields[:4]]
+    arrays = [np.zeros(start[-1] if use else 0, dtype=parts[0].log.dtype) for use in used]
+    begin = start[:-1].copy()
+    for part, length, offset in zip(parts, lengths, offsets, strict=True):
+        within = np.arange(length.sum()) - np.repeat(np.cumsum(length) - length, length)
+        place = np.repeat(begin, length) + within
+        indices[place] = part.indices[np.repeat(part.first, length) + within] + offset
+        source = np.repeat(part.start[:-1], length) + within
+        for array, values in zip(arrays, part[:4], strict=True):
+            if len(values):
+                array[place] = values[source]
+        begin += length
+    log, square, inverse, concave = arrays
+    return Entries(log, square, inverse, concave, indices, start, start[:n])

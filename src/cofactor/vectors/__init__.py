@@ -1,0 +1,143 @@
+"""Hand-vectorised loops over the rows of a factor.
+
+Everything else in the library is plain numba.  These loops walk short rows (one topic weight after
+the other) through an index, a pattern that LLVM leaves scalar; written with explicit 4-wide
+vectors they run three to five times faster, which is worth more than a third of a whole fit.  They
+know nothing but float64 arrays whose row length is a multiple of ``LANES`` (see ``padded``), and
+int32 indices.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cofactor.vectors.compiling import compiled
+from cofactor.vectors.emitter import LANES
+from cofactor.vectors.intrinsics import axpy_of, dots_of, outer_of, ratios_of, transpose
+
+__all__ = [
+    "LANES",
+    "aligned_zeros",
+    "axpy",
+    "compiled",
+    "dots",
+    "gather",
+    "outer",
+    "padded",
+    "ratios",
+]
+
+LINE = 8  # doubles in a cache line
+
+
+def padded(width: int) -> int:
+    """Return the row length that holds ``width`` topics in whole vectors."""
+    return -(-width // LANES) * LANES
+
+
+def aligned_zeros(n: int, width: int) -> NDArray[np.float64]:
+    """Return zeros that start at a cache line: a vector across two lines costs two loads."""
+    room = np.zeros(n * width + LINE)
+    skip = -(room.ctypes.data // room.itemsize) % LINE
+    return room[skip : skip + n * width].reshape(n, width)
+
+
+_dots1, _dots2, _dots4, _dots8 = (dots_of(width) for width in (1, 2, 4, 8))
+_axpy1, _axpy2, _axpy4, _axpy8 = (axpy_of(width) for width in (1, 2, 4, 8))
+_outer1, _outer2, _outer4 = (outer_of(width) for width in (1, 2, 4))
+_ratios1, _ratios2, _ratios3, _ratios4 = (ratios_of(width) for width in (1, 2, 3, 4))
+
+
+@compiled(_nrt=False)
+def dots(v, indices, F, p):
+    """Add ``F[indices] @ v`` to p, in place."""
+    k, width = 0, F.shape[1]
+    while k + 8 * LANES <= width:
+        _dots8(v, k, indices, F, p)
+        k += 8 * LANES
+    if k + 4 * LANES <= width:
+        _dots4(v, k, indices, F, p)
+        k += 4 * LANES
+    if k + 2 * LANES <= width:
+        _dots2(v, k, indices, F, p)
+        k += 2 * LANES
+    if k + LANES <= width:
+        _dots1(v, k, indices, F, p)
+
+
+@compiled(_nrt=False)
+def axpy(x, indices, F, out):
+    """Write ``x @ F[indices]`` to out."""
+    k, width = 0, F.shape[1]
+    while k + 8 * LANES <= width:
+        _axpy8(x, indices, F, k, out)
+        k += 8 * LANES
+    if k + 4 * LANES <= width:
+        _axpy4(x, indices, F, k, out)
+        k += 4 * LANES
+    if k + 2 * LANES <= width:
+        _axpy2(x, indices, F, k, out)
+        k += 2 * LANES
+    if k + LANES <= width:
+        _axpy1(x, indices, F, k, out)
+
+
+@compiled(_nrt=False)
+def outer(L, F, out):
+    """Write ``L.T @ F`` to out, two rows at a time, from the diagonal on."""
+    width = F.shape[1]
+    for k in range(0, width, 2):
+        c = k // LANES * LANES
+        while c + 4 * LANES <= width:
+            _outer4(L, F, k, c, out)
+            c += 4 * LANES
+        if c + 2 * LANES <= width:
+            _outer2(L, F, k, c, out)
+            c += 2 * LANES
+        if c + LANES <= width:
+            _outer1(L, F, k, c, out)
+
+
+@compiled(_nrt=False)
+def ratios(v, x, indices, F, epsilon, p, q, out):
+    """Write ``epsilon + F[indices] @ v`` to p, ``x / p`` to q, and ``q @ F[indices]`` to out.
+
+    Rows of F of up to four vectors are read once for both products.
+    """
+    width = F.shape[1]
+    if width == LANES:
+        _ratios1(v, x, indices, F, epsilon, p, q, out)
+    elif width == 2 * LANES:
+        _ratios2(v, x, indices, F, epsilon, p, q, out)
+    elif width == 3 * LANES:
+        _ratios3(v, x, indices, F, epsilon, p, q, out)
+    elif width == 4 * LANES:
+        _ratios4(v, x, indices, F, epsilon, p, q, out)
+    else:
+        for e in range(indices.size):
+            p[e] = epsilon
+        dots(v, indices, F, p)
+        for e in range(indices.size):
+            q[e] = x[e] / p[e]
+        axpy(q, indices, F, out)
+
+
+@compiled(_nrt=False)
+def gather(F, indices, groups, n_groups, stride, out):
+    """Write column ``groups[g] + t`` of ``F[indices]`` to ``out[(4g + t)·stride :]``,
+    zero-padded."""
+    count = indices.size
+    whole = count // 4 * 4
+    for e in range(0, whole, 4):
+        a, b = np.intp(indices[e]), np.intp(indices[e + 1])
+        c, d = np.intp(indices[e + 2]), np.intp(indices[e + 3])
+        for g in range(n_groups):
+            transpose(F, a, b, c, d, groups[g], out, 4 * g * stride + e, stride)  # type: ignore[call-arg]
+    for e in range(whole, count):
+        for g in range(n_groups):
+            for t in range(4):
+                out[(4 * g + t) * stride + e] = F[indices[e], groups[g] + t]
+    for k in range(4 * n_groups):
+        for e in range(count, stride):
+            out[k * stride + e] = 0.0

@@ -1,0 +1,40 @@
+"""How kernels are compiled and cached."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from numba import njit
+
+FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
+
+
+@cache
+def _fingerprint() -> str:
+    """Return a digest of all kernels' sources."""
+    packages = Path(__file__).parent, Path(__file__).parent.parent / "kernels"
+    sources = [path for package in packages for path in sorted(package.glob("*.py"))]
+    return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
+
+
+def compiled(**options: Any) -> Any:
+    """Compile without the interpreter lock, keeping NaN and infinity meaningful.
+
+    Machine code is cached on disk where any place for it can be written to.  numba looks only at
+    the file of the function itself to see whether its code is up to date; ours depends on the
+    other kernels too.
+    """
+    options = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH, **options}
+
+    def decorate(function: Any) -> Any:
+        try:
+            dispatcher = njit(cache=True, **options)(function)
+            dispatcher._cache._cache_file._source_stamp = _fingerprint()
+        except (RuntimeError, AttributeError, OSError):  # no place for a cache, or another numba
+            return njit(**options)(function)
+        return dispatcher
+
+    return decorate

@@ -1,0 +1,146 @@
+"""The loops, for rows of a given number of vectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from cofactor.vectors.emitter import LANES, Emitter
+
+
+def dots_of(width: int) -> Any:
+    """``p[e] += v[k : k + width·LANES] · F[indices[e], k : ...]`` for every e."""
+
+    @intrinsic
+    def dots(_: Any, v: Any, k: Any, indices: Any, F: Any, p: Any) -> Any:
+        signature = types.void(v, types.intp, indices, F, p)
+
+        def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            on = Emitter(context, builder, signature, arguments)
+            row, index, matrix, out = on.array(0), on.array(2), on.array(3), on.array(4)
+            weights = [on.load(on.entry(row, arguments[1]), LANES * t) for t in range(width)]
+
+            def body(first: Any, count: int) -> None:
+                bases = on.rows(matrix, index, first, count, arguments[1])
+                products = [on.product(weights, base) for base in bases]
+                total = on.sums(products, on.numbers(out, first, count))
+                on.store(total, on.entry(out, first))
+
+            on.by_fours(on.length(index), body)
+            return context.get_dummy_value()
+
+        return signature, emit
+
+    return dots
+
+
+def axpy_of(width: int) -> Any:
+    """``out[k : k + width·LANES] = Σ_e x[e] · F[indices[e], k : ...]``."""
+
+    @intrinsic
+    def axpy(_: Any, x: Any, indices: Any, F: Any, k: Any, out: Any) -> Any:
+        signature = types.void(x, indices, F, types.intp, out)
+
+        def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            on = Emitter(context, builder, signature, arguments)
+            values, index, matrix, result = on.array(0), on.array(1), on.array(2), on.array(4)
+            totals = on.zeros(width)
+            with cgutils.for_range(builder, on.length(index)) as loop:
+                (base,) = on.rows(matrix, index, loop.index, 1, arguments[3])
+                on.accumulate(on.numbers(values, loop.index, 1), base, totals)
+            on.write(totals, on.entry(result, arguments[3]))
+            return context.get_dummy_value()
+
+        return signature, emit
+
+    return axpy
+
+
+def ratios_of(width: int) -> Any:
+    """``p[e] = epsilon + v · F[indices[e]]``, ``q = x / p``, ``out = Σ_e q[e] · F[indices[e]]``."""
+
+    @intrinsic
+    def ratios(
+        _: Any, v: Any, x: Any, indices: Any, F: Any, epsilon: Any, p: Any, q: Any, out: Any
+    ) -> Any:
+        signature = types.void(v, x, indices, F, types.float64, p, q, out)
+
+        def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            on = Emitter(context, builder, signature, arguments)
+            row, values, index, matrix = (on.array(t) for t in range(4))
+            epsilon, fitted, quotients, zero = arguments[4], on.array(5), on.array(6), on.integer(0)
+            weights = [on.load(on.entry(row, zero), LANES * t) for t in range(width)]
+            totals = on.zeros(width)
+
+            def body(first: Any, count: int) -> None:
+                bases = on.rows(matrix, index, first, count, zero)
+                start = epsilon if count == 1 else on.broadcast(epsilon)
+                total = on.sums([on.product(weights, base) for base in bases], start)
+                on.store(total, on.entry(fitted, first))
+                quotient = builder.fdiv(on.numbers(values, first, count), total)
+                on.store(quotient, on.entry(quotients, first))
+                for j, base in enumerate(bases):
+                    one = quotient if count == 1 else builder.extract_element(quotient, on.lane(j))
+                    on.accumulate(one, base, totals)
+
+            on.by_fours(on.length(index), body)
+            on.write(totals, on.entry(on.array(7), zero))
+            return context.get_dummy_value()
+
+        return signature, emit
+
+    return ratios
+
+
+def outer_of(width: int) -> Any:
+    """``out[k + (0, 1), c : c + width·LANES] = Σ_i L[i, k + (0, 1)] · F[i, c : ...]``."""
+
+    @intrinsic
+    def outer(_: Any, L: Any, F: Any, k: Any, c: Any, out: Any) -> Any:
+        signature = types.void(L, F, types.intp, types.intp, out)
+
+        def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            on = Emitter(context, builder, signature, arguments)
+            left, right, result = on.array(0), on.array(1), on.array(4)
+            places = [builder.add(arguments[2], on.integer(j)) for j in (0, 1)]
+            totals = [on.zeros(width) for _ in places]
+            count = cgutils.unpack_tuple(builder, left.shape, 2)[0]
+            with cgutils.for_range(builder, count) as loop:
+                base = on.row(right, loop.index, arguments[3])
+                for place, total in zip(places, totals, strict=True):
+                    factor = builder.load(on.row(left, loop.index, place))
+                    on.accumulate(factor, base, total)
+            for place, total in zip(places, totals, strict=True):
+                on.write(total, on.row(result, place, arguments[3]))
+            return context.get_dummy_value()
+
+        return signature, emit
+
+    return outer
+
+
+@intrinsic
+def transpose(
+    _: Any, F: Any, a: Any, b: Any, c: Any, d: Any, k: Any, out: Any, at: Any, stride: Any
+) -> Any:
+    """``out[at + t·stride : + 4] = F[(a, b, c, d), k + t]`` for t = 0..3: a 4x4 register
+    transpose."""
+    signature = types.void(F, *[types.intp] * 5, out, types.intp, types.intp)
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        on = Emitter(context, builder, signature, arguments)
+        matrix, result = on.array(0), on.array(6)
+        rows = [on.load(on.row(matrix, j, arguments[5])) for j in arguments[1:5]]
+        even, odd = (0, 4, 2, 6), (1, 5, 3, 7)
+        pairs = [on.shuffle(rows[i], rows[i + 1], *lanes) for lanes in (even, odd) for i in (0, 2)]
+        at = arguments[7]
+        for lanes in ((0, 1, 4, 5), (2, 3, 6, 7)):
+            for first, second in (pairs[:2], pairs[2:]):
+                on.store(on.shuffle(first, second, *lanes), on.entry(result, at))
+                at = builder.add(at, arguments[8])
+        return context.get_dummy_value()
+
+    return signature, emit
