@@ -105,9 +105,9 @@ def _digest(manifest: dict[str, Any]) -> str:
     return _sha256(json.dumps(rest, sort_keys=True).encode())
 
 
-def read_manifest(data: bytes) -> dict[str, Any]:
+def read_manifest(data: bytes) -> Any:
     """Return a manifest after checking it on its own."""
-    manifest: dict[str, Any] = from_json(data, "manifest.json")
+    manifest = from_json(data, "manifest.json")
     good = isinstance(manifest, dict) and manifest.get("format") == FORMAT
     require(good, "manifest.json is not that of a cofactor model")
     schema = manifest.get("schema")

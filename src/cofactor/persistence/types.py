@@ -8,8 +8,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, clone
-from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer, TfidfVectorizer
 
 from cofactor import noise, priors
 from cofactor.divergences import Divergence
@@ -93,11 +94,17 @@ def _restore(model: Any, parts: dict[str, Any]) -> None:
     idf = parts.pop("idf_", None) if isinstance(model, TfidfVectorizer) else None
     vars(model).update(parts)
     if isinstance(model, TfidfVectorizer):
-        model._check_params()  # which makes the transformer that holds the idf
+        model._tfidf = _tfidf(model, len(parts["vocabulary_"]))
         if idf is not None:
-            model.idf_ = idf
+            model._tfidf.idf_ = idf
     if isinstance(model, SSNMFClassifier):
         model.classes_ = model._coding.classes
+
+
+def _tfidf(model: TfidfVectorizer, n_words: int) -> TfidfTransformer:
+    names = ("norm", "use_idf", "smooth_idf", "sublinear_tf")
+    transformer = TfidfTransformer(**{name: getattr(model, name) for name in names})
+    return transformer.fit(csr_array((1, n_words)))
 
 
 # ---- what fitted attributes must be

@@ -210,7 +210,8 @@ class TopicModel(Descriptions, TransformerMixin, BaseEstimator):
         -------
         ndarray of shape (n_documents, n_components)
         """
-        return self.estimator_.transform(self._matrix(X))
+        matrix = self._matrix(X)
+        return self.estimator_.transform(matrix)
 
     def predict(self, X):
         """Predict the class, the labels or the numbers of documents.

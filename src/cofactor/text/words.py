@@ -199,6 +199,7 @@ class WordVectorizer(TransformerMixin, BaseEstimator):
 
     def _weigh(self, counts) -> sp.csr_array:
         X = sp.csr_array(counts, dtype=np.float64)
+        X.sort_indices()  # so that sums over a row do not depend on how it was counted
         if self.sublinear_tf:
             X.data = 1.0 + np.log(X.data)
         X.data *= self.idf_[X.indices]
