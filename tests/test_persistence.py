@@ -26,7 +26,7 @@ from cofactor import (
     noise,
     priors,
 )
-from cofactor.persistence import arrays, folders, manifest
+from cofactor.persistence import arrays, folders, manifest, read_facts
 from cofactor.text import WordVectorizer
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -125,6 +125,20 @@ def test_a_refit_from_the_folder_gives_the_same_bits(folder, model):
     again.set_params(random_state=again.seed_).fit(TEXTS, LABELS)
     assert again.fingerprint_ == model.fingerprint_
     assert np.array_equal(again.estimator_.components_, model.estimator_.components_)
+
+
+def test_notes_are_kept(model, folder):
+    assert read_facts(folder)["notes"] == {}
+    model.save(folder, notes={"text": "body", "labels": ["team", 3, None]})
+    facts = read_facts(folder)
+    assert facts["notes"] == {"text": "body", "labels": ["team", 3, None]}
+    assert facts["data"]["fingerprint"] == model.fingerprint_
+    assert facts["timings"].keys() == {"vectorise", "fit", "describe"}
+    with pytest.raises(TypeError, match="JSON"):
+        model.save(folder, notes={"a": object()})
+    assert same(load_model(folder), model)
+    with pytest.raises(ModelFormatError, match="does not exist"):
+        read_facts(folder / "nothing")
 
 
 ESTIMATORS = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ from cofactor.persistence.types import CODEC, MODELS
 from cofactor.text import TopicModel
 
 
-def save(model: Any, path: str | os.PathLike[str]) -> None:
+def save(model: Any, path: str | os.PathLike[str], *, notes: dict[str, Any] | None = None) -> None:
     """Write a fitted model to a folder, in one step.
 
     Parameters
@@ -36,6 +37,9 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         A fitted model.
     path : str or path
         The folder; a model that is there already is replaced.
+    notes : dict, optional
+        Anything in JSON that should be kept with the model, such as where its data came from;
+        `read_facts` returns it.
 
     Examples
     --------
@@ -62,7 +66,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         "classes.json": to_json(parts.documents["classes"]),
         "factors.npz": arrays.pack(packed),
     }
-    facts = _facts(model)
+    facts = {**_facts(model), "notes": notes or {}}
     manifest = to_json(make_manifest(facts, files, packed))
     readme = card(model, facts).encode()
     folders.write_folder(Path(path), {**files, "manifest.json": manifest, "README.md": readme})
@@ -116,11 +120,31 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     ModelFormatError
         If the folder is not a whole model that this version can read.
     """
-    given = Path(path)
+    return _reading(Path(path), _load)
+
+
+def read_facts(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return what a folder says of its model, without loading it.
+
+    Parameters
+    ----------
+    path : str or path
+        The folder.
+
+    Returns
+    -------
+    dict
+        The manifest: model, settings, seed, data, fit, timings, versions, notes and more.
+    """
+    return dict(_reading(Path(path), _read_manifest))
+
+
+def _reading(given: Path, read: Callable[[Path], Any]) -> Any:
+    """Read a folder; whatever goes wrong is a ModelFormatError."""
     for _ in range(10):
         before = _identity(given)
         try:
-            return _load(folders.find_folder(given))
+            return read(folders.find_folder(given))
         except Exception as error:
             if _identity(given) != before:
                 continue  # replaced by another while it was read
@@ -137,8 +161,12 @@ def _identity(path: Path) -> tuple[int, int] | None:
     return found.st_ino, found.st_mtime_ns
 
 
+def _read_manifest(folder: Path) -> Any:
+    return read_manifest(folders.read_file(folder, "manifest.json", LARGEST_MANIFEST))
+
+
 def _load(folder: Path) -> Any:
-    manifest = read_manifest(folders.read_file(folder, "manifest.json", LARGEST_MANIFEST))
+    manifest = _read_manifest(folder)
     sizes = {name: manifest["files"][name]["bytes"] for name in FILES}
     documents = {}
     for name in FILES[:3]:

@@ -14,14 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from cofactor.estimators.base import LOSS
 from cofactor.estimators.supervised import Supervised
-from cofactor.metrics import npmi_coherence
 from cofactor.text import predictions, summaries
 from cofactor.text.assembling import draw_seed, explained_share, fit_estimator
 from cofactor.text.describing import Descriptions
 from cofactor.text.documents import fingerprint, read_documents
 from cofactor.text.words import WordVectorizer
-
-COHERENCE_WORDS = 10
 
 
 class TopicModel(Descriptions, TransformerMixin, BaseEstimator):
@@ -176,11 +173,8 @@ class TopicModel(Descriptions, TransformerMixin, BaseEstimator):
         self.vectorizer_, self.estimator_ = vectorizer, estimator
         self.target_names_ = predictions.target_names(estimator, y)
         self.document_topics_ = estimator.transform(counts)
-        self.coherence_ = npmi_coherence(
-            [summaries.top_places(topic, COHERENCE_WORDS) for topic in estimator.components_],
-            counts,
-        )
-        self.topic_names_ = self._names(seeded)
+        self.coherence_ = summaries.coherence(estimator.components_, counts)
+        self.topic_names_ = summaries.topic_names(estimator.components_, self._words(), seeded)
         self.fingerprint_ = fingerprint(texts, y)
         self.timings_ = {
             "vectorise": vectorised - started,
@@ -188,13 +182,6 @@ class TopicModel(Descriptions, TransformerMixin, BaseEstimator):
             "describe": time.perf_counter() - fitted,
         }
         return self
-
-    def _names(self, seeded: dict[int, str]) -> list[str]:
-        words = self._words()
-        return [
-            seeded.get(k) or ", ".join(words[summaries.top_places(topic, 3)])
-            for k, topic in enumerate(self.estimator_.components_)
-        ]
 
     # ---- prediction
 
@@ -281,17 +268,19 @@ class TopicModel(Descriptions, TransformerMixin, BaseEstimator):
 
     # ---- keeping
 
-    def save(self, path) -> None:
+    def save(self, path, *, notes=None) -> None:
         """Write the model to a folder that :func:`cofactor.load_model` reads.
 
         Parameters
         ----------
         path : str or path
             The folder; a model that is there already is replaced, in one step.
+        notes : dict, optional
+            What should be kept with the model, in JSON; see :func:`cofactor.save`.
         """
         import cofactor
 
-        cofactor.save(self, path)
+        cofactor.save(self, path, notes=notes)
 
     @property
     def classes_(self) -> np.ndarray:

@@ -7,6 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from cofactor.metrics import npmi_coherence
+
+COHERENCE_WORDS = 10
+
 
 @dataclass(frozen=True)
 class Topic:
@@ -47,6 +51,19 @@ def top_places(weights: np.ndarray, n: int) -> np.ndarray:
     """Return the places of the n largest positive entries, largest first."""
     order = np.argsort(-weights, kind="stable")[:n]
     return order[weights[order] > 0]
+
+
+def topic_names(components: np.ndarray, words: np.ndarray, seeded: dict[int, str]) -> list[str]:
+    """Return the topics' names: those of seeds, or the three first words."""
+    return [
+        seeded.get(k) or ", ".join(words[top_places(topic, 3)])
+        for k, topic in enumerate(components)
+    ]
+
+
+def coherence(components: np.ndarray, X: Any) -> np.ndarray:
+    """Return how well the first words of each topic go together in documents X."""
+    return npmi_coherence([top_places(topic, COHERENCE_WORDS) for topic in components], X)
 
 
 def profiles(components: np.ndarray) -> np.ndarray:
