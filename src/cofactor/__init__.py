@@ -15,10 +15,14 @@ _HOMES = {
     "NMF": "cofactor.estimators",
     "SSNMFClassifier": "cofactor.estimators",
     "SSNMFRegressor": "cofactor.estimators",
+    "TopicModel": "cofactor.text",
+    "save": "cofactor.persistence",
+    "load_model": "cofactor.persistence",
+    "ModelFormatError": "cofactor.persistence",
     "Factors": "cofactor.objective",
     "Divergence": "cofactor.divergences",
 }
-_MODULES = ("callbacks", "divergences", "noise", "priors")
+_MODULES = ("callbacks", "divergences", "metrics", "noise", "priors")
 
 __all__ = ["__version__", *_HOMES, *_MODULES]
 

@@ -117,7 +117,11 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
             Rows sum to one, except for multi-label targets. A sample that says nothing (an empty
             document) gets every class alike.
         """
-        scores = np.asarray(self._scores(X, data_weights), dtype=np.float64)
+        return self._probabilities(self._scores(X, data_weights))
+
+    def _probabilities(self, scores):
+        """Return probabilities for fitted targets."""
+        scores = np.asarray(scores, dtype=np.float64)
         if self._coding.kind == "multilabel":
             return np.clip(scores, TINY, 1.0 - TINY)
         total = scores.sum(axis=1, keepdims=True)

@@ -1,0 +1,100 @@
+"""Whether the words of a topic belong together, and whether topics differ.
+
+Words are given by their columns in a documents × words matrix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse as sp
+
+from cofactor.typing import FloatArray, IntArray
+
+Topics = Sequence[Sequence[int]] | Sequence[IntArray] | IntArray
+
+
+def npmi_coherence(topics: Topics, counts: Any) -> FloatArray:
+    """Return the mean normalised pointwise mutual information of each topic's pairs of words.
+
+    Two words score log(p_ij / (p_i p_j)) / −log p_ij, where p are shares of documents: 1 if they
+    only occur together, 0 if they know nothing of each other, −1 if they never meet (Bouma 2009).
+
+    Parameters
+    ----------
+    topics : sequence of sequences of int
+        The columns of each topic's words.
+    counts : array or sparse matrix of shape (n_documents, n_words)
+        A word occurs in a document where this is positive.
+
+    Returns
+    -------
+    ndarray of shape (n_topics,)
+        NaN for a topic of fewer than two words.
+
+    Examples
+    --------
+    >>> from cofactor.metrics import npmi_coherence
+    >>> counts = [[1, 1, 0], [2, 1, 0], [0, 0, 1], [0, 0, 3]]
+    >>> npmi_coherence([[0, 1], [0, 2]], counts)
+    array([ 1., -1.])
+    """
+    words = [np.asarray(topic, dtype=np.intp) for topic in topics]
+    occurs = sp.csc_array(counts)
+    _check_columns(words, occurs.shape[1])
+    columns = np.unique(np.concatenate([np.empty(0, np.intp), *words]))
+    together = _together(occurs[:, columns])
+    places = [np.searchsorted(columns, topic) for topic in words]
+    return np.array([_mean_npmi(together[np.ix_(p, p)], occurs.shape[0]) for p in places])
+
+
+def topic_diversity(topics: Topics) -> float:
+    """Return the share of distinct words among all words of the topics.
+
+    Parameters
+    ----------
+    topics : sequence of sequences of int
+        The columns of each topic's words.
+
+    Returns
+    -------
+    float
+        1 if no word occurs twice; NaN without words.
+
+    Examples
+    --------
+    >>> from cofactor.metrics import topic_diversity
+    >>> topic_diversity([[0, 1], [1, 2]])
+    0.75
+    """
+    words = [int(word) for topic in topics for word in topic]
+    return len(set(words)) / len(words) if words else float("nan")
+
+
+def _check_columns(topics: Sequence[IntArray], width: int) -> None:
+    for k, topic in enumerate(topics):
+        if topic.size and not 0 <= topic.min() <= topic.max() < width:
+            raise ValueError(
+                f"topics[{k}] has a word outside the {width} columns of counts; "
+                "pass columns of the matrix that the topics were learned from."
+            )
+
+
+def _together(occurs: Any) -> FloatArray:
+    """Return in how many documents each pair of words occurs; the diagonal counts each word."""
+    seen = sp.csc_array(occurs > 0, dtype=np.float64)
+    return np.asarray((seen.T @ seen).toarray())
+
+
+def _mean_npmi(together: FloatArray, n_documents: int) -> float:
+    i, j = np.triu_indices(len(together), 1)
+    if not i.size:
+        return float("nan")
+    alone = np.diag(together)
+    p, expected = together[i, j] / n_documents, alone[i] * alone[j] / n_documents**2
+    score = np.where(p > 0, 1.0, -1.0)  # always together, never together
+    usual = (p > 0) & (p < 1)
+    score[usual] = np.log(p[usual] / expected[usual]) / -np.log(p[usual])
+    return float(score.mean())

@@ -1,0 +1,13 @@
+"""The one error of reading."""
+
+from __future__ import annotations
+
+
+class ModelFormatError(ValueError):
+    """A folder is not a model that this version can read; the message says what and where."""
+
+
+def require(condition: bool, message: str) -> None:
+    """Raise a ModelFormatError unless a condition holds."""
+    if not condition:
+        raise ModelFormatError(message)

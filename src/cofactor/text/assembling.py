@@ -1,0 +1,76 @@
+"""The estimator inside a topic model: chosen by the task, pulled by the seeds."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+
+from cofactor.estimators.base import Factorization
+from cofactor.estimators.validation import as_divergence
+from cofactor.objective import Factors, Objective, Term
+from cofactor.observations import observe
+from cofactor.text.predictions import ESTIMATORS, infer_task
+from cofactor.text.seeds import Seeds, choose_topics, read_seeds, seed_prior, seeded_start
+from cofactor.threads import Threads
+
+
+def draw_seed(random_state: Any) -> int:
+    """Return a seed as a number, so that the fit can be repeated."""
+    if isinstance(random_state, Integral):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def fit_estimator(model, words, X, y, **weights) -> tuple[Factorization, dict[int, str]]:
+    """Fit the estimator that ``model`` asks for; return it and the names of seeded topics."""
+    task = infer_task(y) if model.task == "auto" else model.task
+    y = None if task == "topics" else y
+    weights = {name: weight for name, weight in weights.items() if weight is not None}
+    if task == "topics" and "target_weights" in weights:
+        raise ValueError("target_weights needs y; pass labels or leave the weights out.")
+    seeds = read_seeds(model.seeds, words, model.n_components)
+    estimator = _estimator(model, task)
+    topics = _seed(model, estimator, seeds, X, y, weights) if seeds else []
+    # The seeds' prior and start are arrays as large as the topics; the model can make them anew.
+    estimator.fit(X, y, **weights).set_params(priors=model.priors, init=model.init)
+    return estimator, dict(zip(topics, seeds.names, strict=True))
+
+
+def _estimator(model, task: str):
+    kind = ESTIMATORS[task]
+    given = {n: v for n, v in model.get_params(deep=False).items() if n in kind._get_param_names()}
+    if given.get("target_loss", ...) is None:
+        del given["target_loss"]
+    return kind(**{**given, "random_state": model.seed_})
+
+
+def _seed(model, estimator, seeds: Seeds, X, y, weights) -> list[int]:
+    """Give the estimator the seeds' prior and, where no labels start it, their start."""
+    loss = as_divergence("data_loss", model.data_loss)
+    if y is None and isinstance(model.init, str):
+        topics = list(range(len(seeds)))
+        estimator.set_params(init=seeded_start(seeds, X, loss, estimator))
+    else:
+        topics = choose_topics(seeds, clone(estimator), X, y, **weights)
+    prior = seed_prior(seeds, topics, model.seed_strength, X, loss, model.n_components)
+    given = (model.priors or {}).get("features", [])
+    together = [*(given if isinstance(given, list | tuple) else [given]), prior]
+    estimator.set_params(priors={**(model.priors or {}), "features": together})
+    return topics
+
+
+def explained_share(estimator, X, sample_weight=None) -> float:
+    """Return the share of the samples' divergence from their mean that the topics explain."""
+    weights = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    data, loss = observe(X), as_divergence("data_loss", estimator.data_loss)
+    objective = Objective((Term("data", "features", data, loss),), sample_weight=weights)
+    A = np.ascontiguousarray(estimator.components_.T)
+    mean = data.column_means(weights)[:, None]
+    with Threads(estimator.n_jobs) as threads:
+        cost = objective.value(Factors(estimator.transform(X), A), threads).total
+        even = objective.value(Factors(np.ones((X.shape[0], 1)), mean), threads).total
+    return 1.0 - cost / even if even > 0 else 0.0

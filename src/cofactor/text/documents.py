@@ -1,0 +1,85 @@
+"""Documents, whatever they come in."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from cofactor.reading import is_missing
+
+
+def read_documents(documents: Any) -> list[str]:
+    """Return documents as a list of strings; missing ones (None, NaN) are empty.
+
+    Parameters
+    ----------
+    documents : iterable of str
+        A list, a generator, an array, a Series, or a table with a single column.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> read_documents(text for text in ["one", None, float("nan")])
+    ['one', '', '']
+    """
+    if isinstance(documents, str | bytes):
+        raise TypeError(
+            f"documents is one {type(documents).__name__}, which would be read letter by letter; "
+            "pass a list: [text]."
+        )
+    column = _single_column(documents)
+    if not isinstance(column, Iterable):
+        raise TypeError(
+            f"documents has type {type(documents).__name__}; pass a list, a generator or a column "
+            "of strings."
+        )
+    return [_read(place, document) for place, document in enumerate(column)]
+
+
+def _single_column(documents: Any) -> Any:
+    """Return the one column of a table or of a 2-D array; anything else as it is."""
+    shape: tuple[int, ...] = getattr(documents, "shape", (0,))
+    if len(shape) < 2:
+        return documents
+    if len(shape) > 2 or shape[1] != 1:
+        columns = list(getattr(documents, "columns", range(shape[-1])))
+        raise ValueError(
+            f"documents is a table with {len(columns)} columns, {columns}; pass the one that holds "
+            "the text."
+        )
+    if hasattr(documents, "columns"):
+        return documents[documents.columns[0]]
+    return documents.ravel()
+
+
+def _read(place: int, document: Any) -> str:
+    if isinstance(document, str):
+        return str(document)
+    if document is None or (not isinstance(document, bytes) and is_missing(document)):
+        return ""
+    raise TypeError(
+        f"documents[{place}] is of type {type(document).__name__}, but must be a string; "
+        "convert it with str() or decode()."
+    )
+
+
+def fingerprint(documents: list[str], y: Any = None) -> str:
+    """Return a digest of documents and labels, to recognise them by."""
+    digest = hashlib.sha256()
+    for part in (documents, [] if y is None else _cells(y)):
+        digest.update(b"%d\n" % len(part))
+        for text in part:
+            encoded = text.encode("utf-8", "surrogatepass")
+            digest.update(b"%d:" % len(encoded) + encoded)
+    return digest.hexdigest()
+
+
+def _cells(y: Any) -> list[str]:
+    array = y.toarray() if hasattr(y, "toarray") else np.asarray(y, dtype=object)
+    return [str(cell) for cell in array.ravel().tolist()]

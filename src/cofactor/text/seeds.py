@@ -1,0 +1,125 @@
+"""Seed words: a prior on the features that pulls topics throughout the fit.
+
+A seeded topic k adds Σ_j [rate·a_jk − c_jk log a_jk] to the objective, c_jk > 0 for its seed words
+j. They are pseudo-counts: ``strength`` times the word's mass in the corpus. The rate settles the
+topic's scale, which the data leave open, at the mass of a mean document.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from sklearn.exceptions import ConvergenceWarning
+
+from cofactor.divergences import Divergence
+from cofactor.estimators.inference import represent
+from cofactor.initialization import plain_start
+from cofactor.objective import Factors, Objective, Term
+from cofactor.observations import observe
+from cofactor.priors import Gamma
+from cofactor.text.words import tidy
+from cofactor.threads import Threads
+
+
+@dataclass(frozen=True)
+class Seeds:
+    """Names of topics and the columns of their words."""
+
+    names: list[str]
+    columns: list[list[int]]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+def read_seeds(seeds: Any, words: np.ndarray, n_components: int) -> Seeds:
+    """Look seed words up among the words of the model."""
+    if seeds is None:
+        return Seeds([], [])
+    if not isinstance(seeds, Mapping):
+        raise TypeError(
+            f"seeds={seeds!r} must be a dict of names and their words, such as "
+            '{"billing": ["invoice", "refund"]}.'
+        )
+    if len(seeds) > n_components:
+        raise ValueError(
+            f"seeds has {len(seeds)} names, but there are only n_components={n_components} topics; "
+            "raise n_components or join seeds."
+        )
+    places = {word: j for j, word in enumerate(words)}
+    return Seeds([str(n) for n in seeds], [_columns(n, seeds[n], places) for n in seeds])
+
+
+def _columns(name: Any, given: Any, places: dict[str, int]) -> list[int]:
+    if isinstance(given, str) or not all(isinstance(word, str) for word in given):
+        raise TypeError(f"seeds[{name!r}]={given!r} must be a list of words.")
+    found = {word: places.get(word, places.get(tidy(word))) for word in given}
+    missing = [word for word, place in found.items() if place is None]
+    hint = "they are not among the model's words, which leave out stop words and rare words"
+    if len(missing) == len(found):
+        raise ValueError(f"seeds[{name!r}] has no usable word of {missing}: {hint}; add others.")
+    if missing:
+        warnings.warn(f"seeds[{name!r}]: {missing} are ignored: {hint}.", stacklevel=5)
+    return sorted({place for place in found.values() if place is not None})
+
+
+def seed_prior(seeds: Seeds, topics, strength: float, X, loss: Divergence, rank: int) -> Gamma:
+    """Return the prior that pulls ``topics`` towards their seeds."""
+    mass = np.asarray((X**loss.degree if loss.degree else X.astype(bool)).sum(axis=0), float)
+    pull = np.zeros((X.shape[1], rank))
+    for topic, columns in zip(topics, seeds.columns, strict=True):
+        pull[columns, topic] = strength * mass[columns]
+    rate = np.zeros_like(pull)
+    rate[:] = pull.sum(axis=0) / max(float(X.sum()) / X.shape[0], 1e-300)
+    return Gamma(1.0 + pull, rate)
+
+
+def seeded_start(seeds: Seeds, X, loss: Divergence, estimator) -> Factors:
+    """Return a plain start whose first topics are the documents that have the seed words.
+
+    A random topic may be far from any seed, and a pull alone would not bring it there.
+    """
+    data, rank = observe(X), estimator.n_components
+    random = np.random.RandomState(estimator.random_state)
+    kind = "random" if estimator.init == "auto" else estimator.init
+    with Threads(estimator.n_jobs) as threads:
+        objective = Objective((Term("data", "features", data, loss),))
+        A = plain_start(objective, rank, random, kind, threads).features
+        mean = A.mean(axis=1)
+        for topic, columns in enumerate(seeds.columns):
+            found = X.T @ X[:, columns].sum(axis=1)
+            A[:, topic] = 0.9 * found * (mean.sum() / found.sum()) + 0.1 * mean
+        S = represent(data, A, loss, None, threads)
+    return Factors(np.maximum(S, 1e-3 * S.mean()), A)
+
+
+def choose_topics(seeds: Seeds, estimator, X, y, **weights) -> list[int]:
+    """Return the topic of each seed: those that lean most towards them after one iteration."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        estimator.set_params(max_iter=1)
+        estimator.fit(X, y, **weights)
+    A = estimator.components_ / np.maximum(estimator.components_.sum(axis=1), 1e-300)[:, None]
+    A = A / np.maximum(A.mean(axis=0), 1e-300)
+    leaning = np.array([A[:, columns].mean(axis=1) for columns in seeds.columns])
+    leaning = leaning / np.maximum(leaning.sum(axis=1, keepdims=True), 1e-300)
+    leaning += _namesakes(seeds.names, estimator)
+    return [int(topic) for topic in linear_sum_assignment(-leaning)[1]]
+
+
+def _namesakes(names: list[str], estimator) -> np.ndarray:
+    """Return each topic's part in the class that has the seed's name; 0 where none has."""
+    classes = [str(c) for c in getattr(estimator, "classes_", ())]
+    part = np.zeros((len(names), len(estimator.components_)))
+    for i, name in enumerate(names):
+        if name in classes and hasattr(estimator, "target_components_"):
+            B = estimator.target_components_ / np.maximum(
+                estimator.target_components_.sum(axis=1, keepdims=True), 1e-300
+            )
+            part[i] = B[:, classes.index(name)]
+    return part

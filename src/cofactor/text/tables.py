@@ -1,0 +1,127 @@
+"""A small table: rows that are dataclasses, shown as text or HTML, handed on as dict or pandas."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
+from typing import Any, Generic, TypeVar, overload
+
+Row = TypeVar("Row")
+WIDEST, LONGEST = 60, 50  # characters of a cell, rows shown
+
+
+class Table(Sequence[Row], Generic[Row]):
+    """An immutable list of rows, all of one dataclass.
+
+    Parameters
+    ----------
+    rows : list
+        Instances of ``kind``.
+    kind : type
+        The dataclass; its fields are the columns.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class City:
+    ...     name: str
+    ...     area: float
+    >>> Table([City("Rome", 1285.0), City("Oslo", 454.12)], City)
+    name  area
+    Rome  1285
+    Oslo   454
+    >>> Table([City("Rome", 1285.0)], City).to_dict()
+    {'name': ['Rome'], 'area': [1285.0]}
+    """
+
+    def __init__(self, rows: list[Row], kind: type[Row]) -> None:
+        self._rows, self._kind = tuple(rows), kind
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+        return [field.name for field in fields(self._kind)]  # type: ignore[arg-type]
+
+    @overload
+    def __getitem__(self, place: int) -> Row: ...
+    @overload
+    def __getitem__(self, place: slice) -> Table[Row]: ...
+    def __getitem__(self, place: int | slice) -> Row | Table[Row]:
+        if isinstance(place, slice):
+            return Table(list(self._rows[place]), self._kind)
+        return self._rows[place]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self._rows)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Table) and self._rows == other._rows
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def column(self, name: str) -> list[Any]:
+        """Return one column as a list."""
+        return [getattr(row, name) for row in self._rows]
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return the columns as lists."""
+        return {name: self.column(name) for name in self.columns}
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """Return the rows as dicts."""
+        return [{name: getattr(row, name) for name in self.columns} for row in self._rows]
+
+    def to_pandas(self) -> Any:
+        """Return a pandas DataFrame; pandas must be installed."""
+        from pandas import DataFrame
+
+        return DataFrame(self.to_dict(), columns=self.columns)
+
+    def _shown(self) -> list[list[str]]:
+        return [[_cell(getattr(row, name)) for name in self.columns] for row in self[:LONGEST]]
+
+    def __repr__(self) -> str:
+        cells = [self.columns, *self._shown()]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        right = [_is_numeric(self.column(name)) for name in self.columns]
+        lines = [
+            "  ".join(
+                cell.rjust(width) if number else cell.ljust(width)
+                for cell, width, number in zip(row, widths, right, strict=True)
+            ).rstrip()
+            for row in cells
+        ]
+        return "\n".join([*lines, *self._rest()])
+
+    def _rest(self) -> list[str]:
+        return [f"… and {len(self) - LONGEST} more rows"] if len(self) > LONGEST else []
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in self.columns)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
+            for row in self._shown()
+        )
+        rest = "".join(f"<p>{line}</p>" for line in self._rest())
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}"
+
+
+def _is_numeric(cells: list[Any]) -> bool:
+    return all(cell is None or isinstance(cell, int | float) for cell in cells)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        text = f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    elif isinstance(value, tuple | list):
+        text = " ".join(_cell(part) for part in value)
+    else:
+        text = " ".join(str(value).split())
+    return text if len(text) <= WIDEST else text[: WIDEST - 1] + "…"

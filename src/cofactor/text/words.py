@@ -1,0 +1,220 @@
+"""From documents to a matrix: which words count, and how much."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse as sp
+from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.preprocessing import normalize
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from cofactor.text.documents import read_documents
+from cofactor.text.stopwords import LANGUAGES
+
+# Python's \w stops at combining marks, which would cut Hindi, Thai, Arabic or Hebrew words apart.
+_MARKS = (
+    "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u0610-\u061a\u064b-\u065f"
+    "\u0670\u06d6-\u06dc\u0730-\u074a\u0900-\u0963\u0966-\u0df3\u0e31\u0e34-\u0e3a\u0e47-\u0e4e"
+    "\u0eb1\u0eb4-\u0ebc\u0f71-\u0f84\u102b-\u103e\u17b4-\u17d3\u200c\u200d"
+)
+WORD = rf"(?<![\w{_MARKS}])[^\W\d_][\w{_MARKS}]+(?:['’][\w{_MARKS}]+)*"
+"""A word starts with a letter and has two characters or more; apostrophes inside belong to it."""
+
+SMALL, LARGE = 50, 1000  # documents: where rare and common words start to be left out
+
+
+def tidy(text: str) -> str:
+    """Return text in lower case and composed form, with one kind of apostrophe."""
+    return unicodedata.normalize("NFC", text).lower().replace("’", "'")
+
+
+class WordVectorizer(TransformerMixin, BaseEstimator):
+    """Documents to tf-idf rows of length one, with defaults for real text.
+
+    Words are runs of letters, digits and marks of any script that start with a letter and have at
+    least two characters, in lower case; so numbers are left out and "mp3" and "don't" are words.
+    Texts in scripts without spaces need a vectorizer of their own.
+
+    Parameters
+    ----------
+    stop_words : {"english"}, iterable of str or None, default="english"
+        Words to leave out. "english" are grammatical words only, see
+        ``cofactor.text.stopwords.ENGLISH``; they seldom matter in other languages, for which you
+        can pass a list of your own. None leaves out nothing.
+    min_df : int, float or "auto", default="auto"
+        Leave out words in fewer documents than this (a float is a share). "auto" is 1 below 50
+        documents, 2 below 1,000 and 5 from there on.
+    max_df : int, float or "auto", default="auto"
+        Leave out words in more documents than this. "auto" is half of the documents, and no limit
+        below 50 of them.
+    max_features : int or None, default=20000
+        Keep the most frequent words only.
+    ngram_range : tuple of int, default=(1, 1)
+        (1, 2) takes pairs of neighbouring words too.
+    sublinear_tf : bool, default=True
+        Count a word that occurs n times 1 + log n times.
+
+    Attributes
+    ----------
+    words_ : ndarray of str
+        The words, in alphabetical order.
+    idf_ : ndarray
+        What an occurrence of each word is worth.
+
+    Examples
+    --------
+    >>> from cofactor.text import WordVectorizer
+    >>> vectorizer = WordVectorizer().fit(["The moon, the MOON!", "42 naïve cafés"])
+    >>> vectorizer.words_.tolist()
+    ['cafés', 'moon', 'naïve']
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        "stop_words": [StrOptions(set(LANGUAGES)), Iterable, None],
+        "min_df": [
+            StrOptions({"auto"}),
+            Interval(Real, 0, 1, closed="both"),
+            Interval(Integral, 1, None, closed="left"),
+        ],
+        "max_df": [
+            StrOptions({"auto"}),
+            Interval(Real, 0, 1, closed="right"),
+            Interval(Integral, 1, None, closed="left"),
+        ],
+        "max_features": [Interval(Integral, 1, None, closed="left"), None],
+        "ngram_range": [tuple],
+        "sublinear_tf": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        *,
+        stop_words="english",
+        min_df="auto",
+        max_df="auto",
+        max_features=20000,
+        ngram_range=(1, 1),
+        sublinear_tf=True,
+    ):
+        self.stop_words = stop_words
+        self.min_df = min_df
+        self.max_df = max_df
+        self.max_features = max_features
+        self.ngram_range = ngram_range
+        self.sublinear_tf = sublinear_tf
+
+    def fit(self, documents, y=None):
+        """Choose the words.
+
+        Parameters
+        ----------
+        documents : iterable of str
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        self.fit_transform(documents)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit_transform(self, documents, y=None):
+        """Choose the words and return the documents' matrix.
+
+        Parameters
+        ----------
+        documents : iterable of str
+        y : ignored
+
+        Returns
+        -------
+        sparse matrix of shape (n_documents, n_words)
+        """
+        texts = read_documents(documents)
+        counter = self._counter(**self._limits(len(texts)), max_features=self.max_features)
+        try:
+            counts = counter.fit_transform(texts)
+        except ValueError as error:
+            raise ValueError(_no_words(len(texts), error)) from error
+        self.words_ = counter.get_feature_names_out()
+        present = np.bincount(counts.indices, minlength=counts.shape[1])
+        self.idf_ = np.log((1 + len(texts)) / (1 + present)) + 1.0
+        return self._weigh(counts)
+
+    def transform(self, documents):
+        """Return the matrix of new documents; words that ``fit`` did not choose do not count.
+
+        Parameters
+        ----------
+        documents : iterable of str
+
+        Returns
+        -------
+        sparse matrix of shape (n_documents, n_words)
+        """
+        check_is_fitted(self, "words_")
+        counter = self._counter(vocabulary={word: j for j, word in enumerate(self.words_)})
+        return self._weigh(counter.transform(read_documents(documents)))
+
+    def build_analyzer(self):
+        """Return a function from a text to its words."""
+        return self._counter().build_analyzer()
+
+    def get_feature_names_out(self, input_features=None):
+        """Return the words.
+
+        Parameters
+        ----------
+        input_features : ignored
+        """
+        check_is_fitted(self, "words_")
+        return self.words_
+
+    def _counter(self, **settings) -> CountVectorizer:
+        words = self.stop_words
+        words = LANGUAGES[words] if isinstance(words, str) else words
+        return CountVectorizer(
+            preprocessor=tidy,
+            token_pattern=WORD,
+            stop_words=None if words is None else sorted({tidy(word) for word in words}),
+            ngram_range=self.ngram_range,
+            **settings,
+        )
+
+    def _limits(self, n_documents: int) -> dict[str, Any]:
+        rare = 1 if n_documents < SMALL else 2 if n_documents < LARGE else 5
+        common = 1.0 if n_documents < SMALL else 0.5
+        return {
+            "min_df": rare if self.min_df == "auto" else self.min_df,
+            "max_df": common if self.max_df == "auto" else self.max_df,
+        }
+
+    def _weigh(self, counts) -> sp.csr_array:
+        X = sp.csr_array(counts, dtype=np.float64)
+        X.sort_indices()  # so that sums over a row do not depend on how it was counted
+        if self.sublinear_tf:
+            X.data = 1.0 + np.log(X.data)
+        X.data *= self.idf_[X.indices]
+        return sp.csr_array(normalize(X, copy=False))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string, tags.input_tags.two_d_array = True, False
+        return tags
+
+
+def _no_words(n_documents: int, error: ValueError) -> str:
+    if not n_documents:
+        return "documents is empty; pass at least one document."
+    return (
+        f"No words are left of the {n_documents} documents ({error}); lower min_df, raise max_df, "
+        "or pass stop_words=None."
+    )

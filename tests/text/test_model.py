@@ -1,0 +1,452 @@
+"""TopicModel: documents in, topics and predictions out."""
+
+import inspect
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse as sp
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from cofactor import NMF, SSNMFClassifier, SSNMFRegressor, TopicModel
+from cofactor.divergences import DIVERGENCES
+from cofactor.metrics import npmi_coherence
+from cofactor.text.explain import topic_parts
+from cofactor.text.predictions import infer_task
+
+SUBJECTS = {
+    "space": "moon orbit rocket nasa launch shuttle lunar satellite",
+    "sport": "puck goal hockey team game season player coach",
+    "faith": "god church bible jesus faith prayer gospel sin",
+}
+NOISE = "people time year way thing world day life"
+
+
+def make_corpus(n=120, seed=0):
+    random = np.random.default_rng(seed)
+    texts, labels = [], []
+    for i in range(n):
+        label = list(SUBJECTS)[i % 3]
+        own = random.choice(SUBJECTS[label].split(), 8)
+        texts.append(" ".join([*own, *random.choice(NOISE.split(), 4)]))
+        labels.append(label)
+    return texts, np.array(labels, dtype=object)
+
+
+TEXTS, LABELS = make_corpus()
+SOME = np.where(np.arange(len(LABELS)) < 12, LABELS, "")
+UNSEEN = ["rocket to the moon", "the hockey goal", "god and sin", "", "zzz", "moon puck bible"]
+
+
+@pytest.fixture(scope="module")
+def model():
+    return TopicModel(4, random_state=0).fit(TEXTS, SOME)
+
+
+@pytest.fixture(scope="module")
+def plain():
+    return TopicModel(3, random_state=0).fit(TEXTS)
+
+
+# --- fitting and prediction ----------------------------------------------------------------------
+
+
+def test_few_labels_are_enough(model):
+    assert model.score(TEXTS, LABELS) > 0.97
+    assert model.predict(UNSEEN[:3]).tolist() == ["space", "sport", "faith"]
+    assert isinstance(model.estimator_, SSNMFClassifier)
+    np.testing.assert_allclose(model.predict_proba(UNSEEN).sum(axis=1), 1.0)
+    np.testing.assert_allclose(model.predict_proba([""]), 1 / 3)
+    assert model.classes_.tolist() == ["faith", "space", "sport"]
+
+
+def test_it_is_the_vectorizer_and_the_estimator(model):
+    X = model.vectorizer_.transform(TEXTS)
+    direct = SSNMFClassifier(4, random_state=0).fit(X, SOME)
+    assert np.array_equal(direct.components_, model.estimator_.components_)
+    assert np.array_equal(direct.predict_proba(X), model.predict_proba(TEXTS))
+    assert np.array_equal(direct.transform(X), model.transform(TEXTS))
+    assert np.array_equal(model.document_topics_, model.transform(TEXTS))
+    again = TopicModel(4, random_state=0)
+    assert np.array_equal(again.fit_transform(TEXTS, SOME), model.document_topics_)
+
+
+@pytest.mark.parametrize(
+    "form", [iter, pd.Series, pl.Series, np.array, lambda t: pd.DataFrame({"body": t})]
+)
+def test_documents_in_any_form_give_the_same_model(model, form):
+    again = TopicModel(4, random_state=0).fit(form(TEXTS), pd.Series(SOME))
+    assert again.topics() == model.topics()
+    assert again.fingerprint_ == model.fingerprint_
+
+
+@pytest.mark.parametrize(
+    ("y", "task"),
+    [
+        (None, "topics"),
+        (["a", "", None], "classes"),
+        ([0, 1, -1], "classes"),
+        ([0.0, 1.0, np.nan], "classes"),
+        ([0.5, 1.0, np.nan], "numbers"),
+        ([0.5, None, 1], "numbers"),
+        ([[0, 1], [1, 0], [1, 1]], "classes"),
+        ([[0.5, 0.5], [1, 0], [1, 0]], "classes"),
+        (pd.Series([1, None, 2], dtype="Int64"), "classes"),
+        (pl.Series([0.5, None, 2.0]), "numbers"),
+        (sp.csr_array(np.eye(3)), "classes"),
+        (["", "", ""], "classes"),
+    ],
+)
+def test_what_y_asks_for(y, task):
+    assert infer_task(y) == task
+
+
+def test_numbers():
+    y = np.where(LABELS == "space", 3.5, np.where(LABELS == "sport", -1.25, 0.5))
+    y[::3] = np.where(np.arange(40) < 20, y[::3], np.nan)
+    series = pd.Series(y, name="price")
+    model = TopicModel(3, random_state=0).fit(TEXTS, series)
+    assert isinstance(model.estimator_, SSNMFRegressor)
+    assert model.score(TEXTS, y) > 0.9
+    assert model.target_names_ == ["price"]
+    assert model.documents(UNSEEN).column("confidence") == [None] * 6
+    np.testing.assert_allclose(model.documents(UNSEEN).column("prediction"), model.predict(UNSEEN))
+    with pytest.raises(ValueError, match="predict_proba needs classes"):
+        model.predict_proba(UNSEEN)
+    whole = TopicModel(3, task="numbers", random_state=0).fit(TEXTS, np.arange(120))
+    assert isinstance(whole.estimator_, SSNMFRegressor)
+
+
+def test_several_labels():
+    Y = pd.DataFrame({name: (name == LABELS).astype(int) for name in SUBJECTS})
+    model = TopicModel(3, random_state=0).fit(TEXTS, Y)
+    assert model.score(TEXTS, Y) > 0.9
+    rows = model.documents(UNSEEN)
+    assert rows[0].prediction == ("space",)
+    assert rows[3].prediction == ()
+    assert 0 < rows[0].confidence <= 1
+    assert [row.label for row in model.classes()] == list(SUBJECTS)
+
+
+def test_without_labels(plain):
+    assert isinstance(plain.estimator_, NMF)
+    assert 0.05 < plain.score(TEXTS) < 1
+    assert plain.score(TEXTS) > TopicModel(1, random_state=0).fit(TEXTS).score(TEXTS)
+    with pytest.raises(ValueError, match="predict needs labels"):
+        plain.predict(TEXTS)
+    assert plain.classes() == TopicModel(2).fit(TEXTS).classes()
+    assert len(plain.classes()) == 0
+    assert {row.prediction for row in plain.documents()} == {None}
+    ignored = TopicModel(3, task="topics", random_state=0).fit(TEXTS, LABELS)
+    assert ignored.topics() == plain.topics()
+
+
+def test_weights_reach_the_estimator():
+    weights = np.arange(len(TEXTS)) // 3 % 3
+    X = TopicModel(3, random_state=0).fit(TEXTS).vectorizer_
+    repeated = [i for i, w in enumerate(weights) for _ in range(w)]
+    one = TopicModel(3, vectorizer=CountVectorizer(dtype=float, vocabulary=list(X.words_)),
+                     random_state=0)  # fmt: skip
+    weighted = clone(one).fit(TEXTS, LABELS, sample_weight=weights)
+    longer = clone(one).fit([TEXTS[i] for i in repeated], LABELS[repeated])
+    np.testing.assert_allclose(
+        weighted.estimator_.components_, longer.estimator_.components_, rtol=1e-5, atol=1e-8
+    )
+    trust = np.linspace(0, 1, len(TEXTS))
+    unsure = clone(one).fit(TEXTS, LABELS, target_weights=trust).estimator_
+    direct = SSNMFClassifier(3, random_state=0)
+    direct.fit(weighted.vectorizer_.transform(TEXTS), LABELS, target_weights=trust)
+    assert np.array_equal(unsure.target_components_, direct.target_components_)
+    with pytest.raises(ValueError, match="target_weights needs y"):
+        clone(one).fit(TEXTS, target_weights=weights)
+
+
+def test_seeds_of_the_start():
+    one, other = (TopicModel(3).fit(TEXTS, SOME) for _ in range(2))
+    assert one.seed_ != other.seed_
+    again = TopicModel(3, random_state=one.seed_).fit(TEXTS, SOME)
+    assert np.array_equal(again.estimator_.components_, one.estimator_.components_)
+
+
+def test_empty_documents_are_harmless():
+    texts = [*TEXTS, "", None, "12 34"]
+    model = TopicModel(3, random_state=0).fit(texts, [*SOME, "", "", ""])
+    rows = model.documents()
+    assert [row.topic for row in rows[-3:]] == [-1] * 3
+    assert rows[-1].name == ""
+    assert np.isfinite(model.estimator_.components_).all()
+    assert sum(topic.share for topic in model.topics()) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("settings", "match"),
+    [
+        ({"n_components": 0}, "n_components"),
+        ({"task": "words"}, "task"),
+        ({"vectorizer": 3}, "vectorizer"),
+        ({"seed_strength": 0}, "seed_strength"),
+        ({"vectorizer": HashingVectorizer()}, "vectorizer"),
+        ({"seeds": ["moon"]}, "seeds=.* must be a dict"),
+        ({"seeds": {"a": "moon"}}, "must be a list of words"),
+        ({"seeds": {"a": ["zzz", "the"]}}, r"seeds\['a'\] has no usable word"),
+        ({"seeds": {n: ["moon"] for n in "abcdefghijk"}}, "11 names"),
+    ],
+)
+def test_bad_parameters_are_named(settings, match):
+    with pytest.raises((ValueError, TypeError), match=match):
+        TopicModel(**settings).fit(TEXTS)
+
+
+def test_not_fitted_and_other_mistakes(model):
+    for method in ("transform", "predict", "documents"):
+        with pytest.raises(NotFittedError):
+            getattr(TopicModel(), method)(TEXTS)
+    with pytest.raises(NotFittedError):
+        TopicModel().topics()
+    with pytest.raises(TypeError, match="pass a list"):
+        model.predict("one text")
+    with pytest.raises(TypeError, match="pass one string"):
+        model.explain(["a", "b"])
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        TopicModel().fit(TEXTS, LABELS[:5])
+    with pytest.raises(ValueError, match="y is None, but this model predicts"):
+        model.score(TEXTS)
+
+
+# --- scikit-learn --------------------------------------------------------------------------------
+
+
+def test_clone_pipeline_and_grid_search():
+    model = TopicModel(3, seeds={"sky": ["moon"]}, vectorizer=TfidfVectorizer(), random_state=0)
+    assert repr(clone(model)) == repr(model)
+    strip = FunctionTransformer(lambda texts: [text.replace("moon", "luna") for text in texts])
+    pipeline = Pipeline([("strip", strip), ("topics", TopicModel(3, random_state=0))])
+    pipeline.fit(TEXTS, LABELS)
+    assert "luna" in pipeline["topics"].vectorizer_.words_
+    assert pipeline.score(TEXTS, LABELS) > 0.9
+    grid = {"n_components": [1, 3], "vectorizer": [None, CountVectorizer()]}
+    search = GridSearchCV(TopicModel(random_state=0, max_iter=20, tol=1e-2), grid, cv=2)
+    search.fit(TEXTS, LABELS)
+    assert search.best_params_["n_components"] == 3
+    assert search.best_score_ > 0.9
+    assert search.predict(UNSEEN[:2]).tolist() == ["space", "sport"]
+
+
+def test_cross_validation_by_kind():
+    assert is_classifier(TopicModel())
+    assert is_regressor(TopicModel(task="numbers"))
+    scores = cross_val_score(TopicModel(3, random_state=0), TEXTS, LABELS, cv=3)
+    assert min(scores) > 0.9
+    scores = cross_val_score(TopicModel(3, random_state=0), TEXTS, cv=3)
+    assert min(scores) > 0
+    nested = TopicModel(vectorizer=TfidfVectorizer()).set_params(vectorizer__min_df=3)
+    assert nested.vectorizer.min_df == 3
+
+
+def test_parameters_are_documented():
+    text = inspect.getdoc(TopicModel)
+    for name in inspect.signature(TopicModel).parameters:
+        assert name in text.split("Attributes")[0], name
+    model = TopicModel(2).fit(TEXTS)
+    for name in vars(model):
+        if name.endswith("_"):
+            assert name in text.split("Attributes")[1], name
+
+
+# --- description ---------------------------------------------------------------------------------
+
+
+def test_topics(model):
+    topics = model.topics(8)
+    assert [topic.topic for topic in topics] == [0, 1, 2, 3]
+    assert sum(topic.share for topic in topics) == pytest.approx(1)
+    for topic in topics:
+        assert set(topic.words) & set(SUBJECTS[topic.label].split())
+        assert list(topic.weights) == sorted(topic.weights, reverse=True)
+        assert 0.5 < topic.label_weight <= 1
+        assert topic.name == ", ".join(topic.words[:3])
+    X = model.vectorizer_.transform(TEXTS)
+    places = {word: j for j, word in enumerate(model.vectorizer_.words_)}
+    top = [[places[word] for word in topic.words] for topic in model.topics(10)]
+    np.testing.assert_allclose(model.coherence_, npmi_coherence(top, X))
+    assert model.topics().column("coherence") == model.coherence_.tolist()
+
+
+def test_documents(model):
+    rows = model.documents()
+    assert len(rows) == len(TEXTS)
+    assert rows == model.documents(iter(TEXTS))
+    assert rows.column("prediction") == model.predict(TEXTS).tolist()
+    np.testing.assert_allclose(rows.column("confidence"), model.predict_proba(TEXTS).max(axis=1))
+    labels = model.topics().column("label")
+    agree = [labels[row.topic] == row.prediction for row in rows]
+    assert np.mean(agree) > 0.9
+
+
+def test_classes(model):
+    for row in model.classes(5):
+        assert set(row.keywords) <= set(SUBJECTS[row.label].split())
+        assert sum(row.topics) == pytest.approx(1)
+        assert model.topics()[int(np.argmax(row.topics))].label == row.label
+
+
+# --- explanations --------------------------------------------------------------------------------
+
+DIVERGENT = [(loss, target) for loss in DIVERGENCES for target in ("kullback-leibler", "frobenius")]
+
+
+@pytest.mark.parametrize(("loss", "target"), DIVERGENT)
+def test_explanations_add_up_for_every_loss(loss, target):
+    model = TopicModel(
+        4, data_loss=loss, target_loss=target, random_state=0, max_iter=15, tol=1e-2
+    ).fit(TEXTS, SOME)
+    for text in UNSEEN:
+        check_sums(model, text, model.predict_proba([text])[0])
+
+
+def check_sums(model, text, scores):
+    found = model.explain(text)
+    np.testing.assert_allclose(found.class_parts.sum(axis=0) + found.base, scores, atol=1e-9)
+    np.testing.assert_allclose(found.scores, scores, atol=1e-9)
+    np.testing.assert_allclose(found.topics, model.transform([text])[0], atol=1e-12)
+    if found.words:
+        np.testing.assert_allclose(found.topic_parts.sum(axis=0), found.topics, atol=1e-9)
+    assert (found.topic_parts >= 0).all()
+    assert (found.class_parts >= 0).all()
+    return found
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.sampled_from(" ".join([*SUBJECTS.values(), NOISE]).split()), max_size=30))
+def test_explanations_add_up_for_any_text(model, words):
+    text = " ".join(words)
+    found = check_sums(model, text, model.predict_proba([text])[0])
+    assert set(found.words) == set(words)
+    assert found.prediction == model.predict([text])[0]
+
+
+def test_explanations_of_numbers_and_several_labels(model):
+    y = np.where(LABELS == "space", 3.5, np.where(LABELS == "sport", -1.25, 0.5))
+    numbers = TopicModel(3, random_state=0).fit(TEXTS, y)
+    several = TopicModel(3, random_state=0).fit(
+        TEXTS, pd.DataFrame({n: (n == LABELS).astype(int) for n in SUBJECTS})
+    )
+    for text in UNSEEN:
+        found = numbers.explain(text)
+        total = found.class_parts.sum(axis=0) + found.base
+        np.testing.assert_allclose(total, numbers.predict([text]), atol=1e-9)
+        found = several.explain(text)
+        total = found.class_parts.sum(axis=0) + found.base
+        np.testing.assert_allclose(found.scores, total, atol=1e-9)
+        np.testing.assert_allclose(
+            np.clip(total, 1e-12, 1 - 1e-12), several.predict_proba([text])[0]
+        )
+
+
+def test_the_words_that_speak(model):
+    found = model.explain("Rocket, moon and hockey people: quux 7")
+    assert [row.word for row in found.table[:2]] == ["moon", "rocket"] or [
+        row.word for row in found.table[:2]
+    ] == ["rocket", "moon"]
+    by_word = {row.word: row for row in found.table}
+    assert by_word["hockey"].speaks_for == "sport"
+    assert by_word["moon"].speaks_for == found.prediction == "space"
+    assert found.unknown == ["quux"]
+    assert "space (score 0." in repr(found)
+    assert found.table.column("contribution") == sorted(
+        found.table.column("contribution"), reverse=True
+    )
+
+
+def test_explanations_without_a_target(plain):
+    found = plain.explain("moon rocket")
+    assert found.prediction is None
+    assert found.classes == []
+    np.testing.assert_allclose(found.topic_parts.sum(axis=0), found.topics, atol=1e-12)
+    assert {row.word for row in found.table} == {"moon", "rocket"}
+    assert repr(plain.explain("")) == "word  weight  topic  topic_part  speaks_for  contribution"
+
+
+def test_parts_are_the_shares_of_the_optimum():
+    """For Kullback–Leibler, part_jk = x_j · (a_jk s_k / p_j) / Σ_j a_jk."""
+    random = np.random.default_rng(0)
+    A, x = random.random((6, 3)), random.poisson(3.0, 6) + 1.0
+    model = NMF(3, random_state=0).fit(random.random((9, 6)))
+    model.components_ = A.T.copy()
+    s = model.transform(x[None])[0]
+    p = A @ s
+    expected = x[:, None] * A * s / p[:, None] / A.sum(axis=0)
+    parts = topic_parts(x, A, s, DIVERGENCES["kullback-leibler"])
+    np.testing.assert_allclose(parts, expected, rtol=1e-4, atol=1e-6)
+
+
+# --- seeds ---------------------------------------------------------------------------------------
+
+
+def weight_of(model, topic, words):
+    places = {word: j for j, word in enumerate(model.vectorizer_.words_)}
+    A = model.estimator_.components_
+    profile = A[topic] / A[topic].sum()
+    return sum(profile[places[word]] for word in words)
+
+
+@pytest.mark.parametrize("y", [None, SOME], ids=["plain", "labels"])
+@pytest.mark.parametrize("loss", ["kullback-leibler", "frobenius"])
+def test_seeds_pull_to_convergence(y, loss):
+    seeds = {"weekday": ["people", "day"], "sky": ["moon"]}
+    exact = {"tol": 1e-9, "max_iter": 3000, "random_state": 0, "data_loss": loss}
+    pulled = TopicModel(5, seeds=seeds, **exact).fit(TEXTS, y)
+    free = TopicModel(5, **exact).fit(TEXTS, y)
+    assert "Converged" in pulled.estimator_.stop_reason_
+    for name, words in seeds.items():
+        topic = pulled.topic_names_.index(name)
+        best = max(weight_of(free, k, words) for k in range(5))
+        assert weight_of(pulled, topic, words) > best
+        assert set(pulled.topics(len(words))[topic].words) == set(words)
+    assert pulled.estimator_.priors is None
+    assert np.isfinite(pulled.estimator_.components_).all()
+
+
+def test_the_pull_grows_with_its_strength():
+    def pull(strength):
+        model = TopicModel(
+            4, seeds={"x": ["people"]}, seed_strength=strength, tol=1e-8, max_iter=2000,
+            random_state=0,
+        )  # fmt: skip
+        return weight_of(model.fit(TEXTS), 0, ["people"])
+
+    weights = [pull(strength) for strength in (0.1, 1.0, 10.0)]
+    assert weights == sorted(weights)
+    assert weights[-1] > 2 * weights[0]
+
+
+def test_a_seed_with_the_name_of_a_class_pulls_its_topic():
+    model = TopicModel(3, seeds={"sport": ["coach", "season"]}, random_state=0).fit(TEXTS, SOME)
+    topic = model.topics()[model.topic_names_.index("sport")]
+    assert topic.label == "sport"
+    assert set(topic.words[:2]) == {"coach", "season"}
+    assert model.score(TEXTS, LABELS) > 0.95
+
+
+def test_seeds_are_looked_up_as_words_are_read():
+    model = TopicModel(3, seeds={"x": ["MOON", "Rocket"]}, random_state=0).fit(TEXTS)
+    assert set(model.topics(2)[0].words) == {"moon", "rocket"}
+    with pytest.warns(UserWarning, match=r"seeds\['x'\]: \['zzz'\] are ignored"):
+        TopicModel(3, seeds={"x": ["moon", "zzz"]}).fit(TEXTS)
+
+
+def test_seeds_join_other_priors():
+    from cofactor.priors import L1
+
+    model = TopicModel(3, seeds={"x": ["moon"]}, priors={"features": L1(0.1)}, random_state=0)
+    fitted = model.fit(TEXTS)
+    assert fitted.topics(1)[0].words == ("moon",)
+    assert fitted.estimator_.priors == {"features": L1(0.1)}

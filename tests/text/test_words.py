@@ -1,0 +1,131 @@
+"""Which words count, and how much."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from cofactor.text import WordVectorizer, read_documents
+from cofactor.text.documents import fingerprint
+from cofactor.text.stopwords import ENGLISH
+
+TEXTS = ["One red apple", "two RED apples, 3 pears", "Apple pie"]
+
+
+def words(text, **settings):
+    return WordVectorizer(**settings).build_analyzer()(text)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        list, tuple, iter, lambda t: (x for x in t), np.array, pd.Series, pl.Series,
+        lambda t: np.array(t, dtype=object), lambda t: pd.Series(t, index=[7, 3, 5]),
+        lambda t: pd.DataFrame({"body": t}), lambda t: pl.DataFrame({"body": t}),
+        lambda t: np.array(t)[:, None], lambda t: pd.Series(t, dtype="string"),
+        lambda t: pd.Series(t, dtype="category"), lambda t: dict.fromkeys(t).keys(),
+    ],
+)  # fmt: skip
+def test_documents_in_any_form(form):
+    found = read_documents(form(TEXTS))
+    assert found == TEXTS
+    assert all(type(text) is str for text in found)
+
+
+def test_missing_documents_are_empty():
+    series = pd.Series(["a", None, pd.NA, np.nan])
+    assert read_documents(series) == ["a", "", "", ""]
+    assert read_documents(pl.Series(["a", None])) == ["a", ""]
+
+
+@pytest.mark.parametrize(
+    ("documents", "kind", "match"),
+    [
+        ("one text", TypeError, r"letter by letter; pass a list: \[text\]"),
+        (b"bytes", TypeError, "one bytes"),
+        (5, TypeError, "documents has type int"),
+        (["a", 5], TypeError, r"documents\[1\] is of type int"),
+        (["a", b"b"], TypeError, r"documents\[1\] is of type bytes.*decode"),
+        (pd.DataFrame({"a": ["x"], "b": ["y"]}), ValueError, r"2 columns, \['a', 'b'\]"),
+    ],
+)
+def test_what_are_no_documents(documents, kind, match):
+    with pytest.raises(kind, match=match):
+        read_documents(documents)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Hello, HELLO hello!", ["hello", "hello", "hello"]),
+        ("3 42 1e5 mp3 x86 b2b", ["mp3", "x86", "b2b"]),
+        ("naïve café Straße ÉTÉ", ["naïve", "café", "straße", "été"]),
+        ("cafe\u0301", ["café"]),  # decomposed
+        ("हिन्दी में कहानी", ["हिन्दी", "में", "कहानी"]),
+        ("ภาษาไทย", ["ภาษาไทย"]),
+        ("Привет мир", ["привет", "мир"]),
+        ("isn’t o'clock dogs' 'quoted'", ["clock", "dogs", "quoted"]),
+        ("l'homme d’accord", ["homme", "accord"]),
+        ("foo_bar _foo well-known a.b.c", ["foo_bar", "well", "known"]),
+        ("", []),
+    ],
+)
+def test_words(text, expected):
+    assert words(text) == expected
+
+
+def test_stop_words():
+    assert words("the cat is on the mat") == ["cat", "mat"]
+    assert words("the cat is on the mat", stop_words=None)[0] == "the"
+    assert words("The cat CAT", stop_words=["Cat"]) == ["the"]
+    assert words("I've seen what I'll do: can't, won't") == ["seen"]
+    content = {"computer", "system", "bill", "fire", "cry", "one", "interest", "mine's", "new"}
+    assert not ENGLISH & content
+
+
+def test_numbers_of_documents_set_the_limits():
+    def limits(n, **settings):
+        return WordVectorizer(**settings)._limits(n)
+
+    assert limits(49) == {"min_df": 1, "max_df": 1.0}
+    assert limits(50) == {"min_df": 2, "max_df": 0.5}
+    assert limits(1000) == {"min_df": 5, "max_df": 0.5}
+    assert limits(1000, min_df=1, max_df=0.9) == {"min_df": 1, "max_df": 0.9}
+
+
+def test_the_matrix_is_scikit_learns():
+    X = WordVectorizer(sublinear_tf=False).fit_transform(TEXTS)
+    expected = TfidfVectorizer(token_pattern="[a-z]{2,}").fit_transform(TEXTS)
+    np.testing.assert_allclose(X.toarray(), expected.toarray(), rtol=1e-12)
+
+
+def test_fit_and_transform_agree():
+    vectorizer = WordVectorizer(ngram_range=(1, 2))
+    X = vectorizer.fit_transform(iter(TEXTS))
+    again = vectorizer.transform(TEXTS)
+    assert (again != X).nnz == 0
+    assert "red apple" in vectorizer.get_feature_names_out()
+    np.testing.assert_allclose(X.multiply(X).sum(axis=1), 1.0)
+    assert vectorizer.transform(["", "unknown"]).nnz == 0
+    assert clone(vectorizer).get_params() == vectorizer.get_params()
+
+
+def test_nothing_left():
+    with pytest.raises(ValueError, match="documents is empty"):
+        WordVectorizer().fit([])
+    with pytest.raises(ValueError, match="No words are left of the 2 documents"):
+        WordVectorizer().fit(["the", "12"])
+    with pytest.raises(ValueError, match="min_df"):
+        WordVectorizer(min_df=-1).fit(TEXTS)
+
+
+def test_fingerprints_tell_data_apart():
+    seen = {
+        fingerprint(["a", "b"]), fingerprint(["ab"]), fingerprint(["b", "a"]),
+        fingerprint(["a"], ["b"]), fingerprint(["a", "b"], ["x", None]),
+        fingerprint(["a", "b"], ["x", "y"]),
+    }  # fmt: skip
+    assert len(seen) == 6
+    assert fingerprint(["a"], ["x"]) == fingerprint(["a"], np.array(["x"], dtype=object))
