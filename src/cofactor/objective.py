@@ -44,11 +44,14 @@ class Factors:
     samples: FloatArray
     features: FloatArray
     targets: FloatArray | None = None
-    _seen: dict[FactorName, Seen] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def rank(self) -> int:
         return int(self.features.shape[1])
+
+    @cached_property
+    def _seen(self) -> dict[FactorName, Seen]:
+        return {}
 
     def copy(self) -> Factors:
         return self.map(np.array)
