@@ -180,6 +180,7 @@ def guess_classes(
 ) -> Guess:
     """Spread the labels over the unlabelled samples: naive Bayes with expectation maximisation."""
     X, _ = _normal_size(_weighed(observations, counts, threads))
+    classes = _counted(classes, X.counts)
     weight = X.counts * np.where(classes.labelled, 1.0, UNLABELLED_WEIGHT)
     Q = np.where(classes.labelled[:, None], classes.shares, 0.0)
     known = Q * X.counts[:, None]
@@ -190,6 +191,15 @@ def guess_classes(
         weighted = Q * weight[:, None]
         profiles, prior = _normalised(X.transposed_times(weighted)), weighted.sum(axis=0) + 1
     return Guess(Q, profiles, Q @ classes.prototypes)
+
+
+def _counted(classes: Classes, counts: FloatArray) -> Classes:
+    """Leave out classes whose samples do not count."""
+    seen = (classes.shares * (classes.labelled * counts)[:, None]).sum(axis=0) > 0
+    if seen.all() or not seen.any():
+        return classes
+    labelled = classes.labelled & (classes.shares[:, seen].sum(axis=1) > 0)
+    return Classes(classes.shares[:, seen], labelled, classes.prototypes[seen])
 
 
 def class_start(

@@ -82,6 +82,18 @@ def readable(X, losses):
     return X + X.dtype.type(0.5) if losses[0] == "itakura-saito" else X
 
 
+@pytest.mark.parametrize("n_components", [3, 5])
+def test_a_class_that_does_not_count_gets_no_topic(X, classes, n_components):
+    """Samples of weight 0 are as good as absent, even if a whole class goes."""
+    counts = (classes != 1).astype(float)
+    model = make(SSNMFClassifier, n_components=n_components).fit(X, classes, sample_weight=counts)
+    kept = counts > 0
+    without = make(SSNMFClassifier, n_components=n_components).fit(X[kept], classes[kept])
+    assert_array_equal(model.classes_, [0, 1, 2])
+    assert_allclose(model.components_, without.components_, rtol=1e-6, atol=1e-9)
+    assert_array_equal(model.predict(X), without.predict(X))
+
+
 def told_if_small(solver, c):
     """Data that the paper's epsilon swamps are fitted with a warning, or rescaled if tiny."""
     if solver == "mu-paper" and 2.0**-100 < c < 1e-6:
