@@ -1,0 +1,94 @@
+"""Tables: for reading (Markdown), for spreadsheets (CSV) and for programs (JSON)."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Cell = str | int | float | None
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of cells.
+
+    Parameters
+    ----------
+    name : str
+        File name without ending.
+    title : str
+        One sentence above the table.
+    columns : sequence of str
+        Headings; the first column names the rows.
+    rows : sequence of sequences
+        Text, numbers, or None where there is nothing to say.
+    digits : int
+        Digits after the point of fractions, in Markdown only.
+    bold : set of (row, column)
+        Cells to stress, in Markdown only.
+    note : str
+        Remark below the table.
+    """
+
+    name: str
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    digits: int = 4
+    bold: frozenset[tuple[int, int]] = field(default_factory=frozenset)
+    note: str = ""
+
+    def markdown(self) -> str:
+        """Return the table with its title and note."""
+        right = ["---:" if self._numeric(j) else "---" for j in range(len(self.columns))]
+        lines = [self._line(self.columns), self._line(right)]
+        lines += [
+            self._line([self._shown(i, j, cell) for j, cell in enumerate(row)])
+            for i, row in enumerate(self.rows)
+        ]
+        note = ["", self.note] if self.note else []
+        return "\n".join([f"**{self.title}**", "", *lines, *note]) + "\n"
+
+    def csv(self) -> str:
+        """Return headings and rows, numbers in full."""
+        file = io.StringIO()
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerows([self.columns, *self.rows])
+        return file.getvalue()
+
+    def json(self) -> str:
+        """Return title, note and one object for each row."""
+        rows = [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+        content = {"title": self.title, "note": self.note, "rows": rows}
+        return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+    def _numeric(self, column: int) -> bool:
+        cells = [row[column] for row in self.rows if row[column] is not None]
+        return bool(cells) and all(isinstance(cell, int | float) for cell in cells)
+
+    def _shown(self, row: int, column: int, cell: Cell) -> str:
+        text = "" if cell is None else str(cell)
+        if isinstance(cell, float):
+            text = f"{cell:.{self.digits}f}"
+        return f"**{text}**" if (row, column) in self.bold and text else text
+
+    @staticmethod
+    def _line(cells: Sequence[str]) -> str:
+        return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def best(values: Sequence[float | None], largest: bool) -> set[int]:
+    """Return the places of the best value (all of them, if equals)."""
+    known = [value for value in values if value is not None]
+    top = (max if largest else min)(known, default=None)
+    return {i for i, value in enumerate(values) if value is not None and value == top}
+
+
+def as_cell(value: Any) -> Cell:
+    """Return a plain Python number, or None for one that is not finite."""
+    number = float(value)
+    return number if number == number and abs(number) != float("inf") else None
