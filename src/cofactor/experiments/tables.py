@@ -42,6 +42,10 @@ class Table:
     bold: frozenset[tuple[int, int]] = field(default_factory=frozenset)
     note: str = ""
 
+    def __post_init__(self) -> None:
+        if len(set(self.columns)) < len(self.columns):
+            raise ValueError(f"columns of {self.name} are not all different: {self.columns}")
+
     def markdown(self) -> str:
         """Return the table with its title and note."""
         right = ["---:" if self._numeric(j) else "---" for j in range(len(self.columns))]
