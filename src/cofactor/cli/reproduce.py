@@ -87,7 +87,7 @@ def reproduce(
     newsgroups  section 3.2 and appendix; needs scikit-learn's 20news-bydate_py3.pkz
     reuters     multi-label news; needs reuters.jsonl in --data-home
     ratings     ratings from reviews; needs ratings.jsonl in --data-home
-    all         everything that there are data for
+    all         these four; the last two only if their data are there
     """
     if experiment not in ("synthetic", "all"):
         _refuse_unused(context)

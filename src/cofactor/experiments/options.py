@@ -18,6 +18,10 @@ class BadInput(Exception):
     """What the user gave cannot be used; the message says what to do about it."""
 
 
+class MissingData(BadInput):
+    """A file that an experiment needs is not there; the message says which, and where to put it."""
+
+
 @dataclass(frozen=True)
 class Options:
     """Settings of a run.

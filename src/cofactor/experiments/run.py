@@ -6,7 +6,7 @@ import json
 import os
 import platform
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -30,14 +30,16 @@ class Run:
     finished. What an earlier run has written, and nothing else, is removed, too; its trials stay.
     """
 
-    def __init__(self, name: str, options: Options, console: Console) -> None:
+    def __init__(
+        self, name: str, options: Options, console: Console, facts: Mapping[str, Any] | None = None
+    ) -> None:
         self.name, self.options, self.console = name, options, console
         self.folder = options.out / name
         self.headlines: list[Table] = []
         self._report: list[str] = []
         self._files: list[str] = []
         self._notes: list[str] = []
-        self._data: dict[str, Any] = {}
+        self._data = dict(facts or {})
         self._counts: list[dict[str, Any]] = []
         self._start = time.perf_counter()
         self._open()
@@ -124,10 +126,6 @@ class Run:
         if sentence not in self._notes:
             self._notes.append(sentence)
             self.console.print(sentence)
-
-    def data(self, **facts: Any) -> None:
-        """Keep facts on the data for the manifest."""
-        self._data.update(facts)
 
     def _write(self, name: str, content: str | bytes) -> None:
         path = self.folder / name

@@ -7,6 +7,7 @@ import io
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from statistics import mean, stdev
 from typing import Any
 
 Cell = str | int | float | None
@@ -90,6 +91,11 @@ def best(values: Sequence[float | None], largest: bool) -> set[int]:
     known = [value for value in values if value is not None]
     top = (max if largest else min)(known, default=None)
     return {i for i, value in enumerate(values) if value is not None and value == top}
+
+
+def mean_and_sd(values: Sequence[float]) -> tuple[float, float | None]:
+    """Return the mean and, of more than one value, the standard deviation."""
+    return mean(values), stdev(values) if len(values) > 1 else None
 
 
 def as_cell(value: Any) -> Cell:

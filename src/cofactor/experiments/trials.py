@@ -19,6 +19,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
@@ -135,6 +136,11 @@ class Trials:
                 yield futures[future], *future.result()
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+def seed_of(settings: Settings) -> int:
+    """Return the seed of a trial for estimators that take one number."""
+    return int(np.random.SeedSequence([settings["seed"], settings["trial"]]).generate_state(1)[0])
 
 
 def _identity(function: Function, settings: Settings, digest: str) -> Settings:

@@ -15,9 +15,9 @@ from cofactor.experiments.newsgroups.fit import select, trial
 from cofactor.experiments.newsgroups.made import made_posts
 from cofactor.experiments.newsgroups.models import CLASSIFIERS
 from cofactor.experiments.options import Options
+from cofactor.experiments.prepared import Prepared, stop_words
 from cofactor.experiments.run import Run
 from cofactor.experiments.trials import Result, Settings
-from cofactor.experiments.words import find_stop_words
 
 KL_NMF_SVM = "KL-NMF + SVM"
 UNSUPERVISED = (paper.NMF_SVM, KL_NMF_SVM)
@@ -25,9 +25,17 @@ Point = tuple[str, float, float | None]
 """A model, a tolerance and a λ."""
 
 
-def run(run: Run) -> None:
+def prepare(options: Options) -> Prepared:
+    """Read (or, for a quick run, make up) the posts and split them."""
+    stop, notes = stop_words(options)
+    posts = made_posts(options.seed) if options.quick else fetch_posts(options.data_home)
+    corpus = build(balanced(posts, options.seed), stop.words)
+    facts = {"sha256": corpus.digest, "posts": len(corpus.groups), "stop_words": stop.source}
+    return Prepared(corpus, facts, notes)
+
+
+def run(run: Run, corpus: Corpus) -> None:
     """Choose hyperparameters, fit every model, compare and describe."""
-    corpus = load(run)
     chosen, validation, scores = _choose(run, corpus)
     literal, ours, others = _fit_all(run, corpus, chosen)
     run.section("Accuracy")
@@ -42,18 +50,6 @@ def run(run: Run) -> None:
     _show(run, "our defaults", "ours", ours)
     run.section("Grids")
     run.table(tables.grid(scores))
-
-
-def load(run: Run) -> Corpus:
-    """Read (or, for a quick run, make up) the posts and split them."""
-    options = run.options
-    stop = find_stop_words(options.stopwords, options.data_home)
-    if stop.note:
-        run.note(stop.note)
-    posts = made_posts(options.seed) if options.quick else fetch_posts(options.data_home)
-    corpus = build(balanced(posts, options.seed), stop.words)
-    run.data(sha256=corpus.digest, posts=len(corpus.groups), stop_words=stop.source)
-    return corpus
 
 
 def _grid() -> list[Point]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse as sp
 from sklearn.datasets import fetch_20newsgroups
 
-from cofactor.experiments.options import BadInput
+from cofactor.experiments.options import MissingData
 from cofactor.experiments.words import digest, tf_idf
 
 CLASSES = {
@@ -90,7 +90,7 @@ def fetch_posts(data_home: Path | None) -> Posts:
         )
     except OSError:
         where = data_home or "scikit-learn's data folder (~/scikit_learn_data)"
-        raise BadInput(
+        raise MissingData(
             f"20 Newsgroups is not in {where}: put scikit-learn's 20news-bydate_py3.pkz there, or "
             "name the folder that has it with --data-home or COFACTOR_DATA_HOME; with a network, "
             "python -c 'from sklearn.datasets import fetch_20newsgroups as f; f(subset=\"all\")' "

@@ -19,7 +19,7 @@ from sklearn.svm import LinearSVC
 from cofactor import NMF, Factors, SSNMFClassifier
 from cofactor.experiments.newsgroups.corpus import Split
 from cofactor.experiments.paper import EPSILON, KL, MODELS, NAIVE_BAYES, NMF_SVM, SVM, F
-from cofactor.experiments.trials import Settings
+from cofactor.experiments.trials import Settings, seed_of
 
 Matrix = NDArray[np.float64]
 STEPS = 20
@@ -87,7 +87,7 @@ def defaults(settings: Settings, split: Split) -> Outcome:
         settings["rank"],
         data_loss=data_loss,
         target_loss=target_loss,
-        random_state=_seed(settings),
+        random_state=seed_of(settings),
     ).fit(split.X, split.y)
     return _supervised(model, split)
 
@@ -115,7 +115,7 @@ def nmf_and_svm(settings: Settings, split: Split) -> Outcome:
         tol=settings["tol"],
     ).fit(split.X)
     S, S_test = model.representation_, model.transform(split.X_test)
-    classifier = _sgd(_seed(settings), with_mean=True).fit(S, split.y)
+    classifier = _sgd(seed_of(settings), with_mean=True).fit(S, split.y)
     accuracy = {"exact": float(classifier.score(S_test, split.y_test))}
     head = np.maximum(classifier[-1].coef_, 0).T
     topics = Topics(model.components_, head, np.vstack([S, S_test]))
@@ -138,12 +138,8 @@ CLASSIFIERS: dict[str, Callable[[int], Any]] = {
 
 def classifier(settings: Settings, split: Split) -> Outcome:
     """Classify documents by their words."""
-    model = CLASSIFIERS[settings["model"]](_seed(settings)).fit(split.X, split.y)
+    model = CLASSIFIERS[settings["model"]](seed_of(settings)).fit(split.X, split.y)
     return Outcome({"exact": float(model.score(split.X_test, split.y_test))})
-
-
-def _seed(settings: Settings) -> int:
-    return int(np.random.SeedSequence([settings["seed"], settings["trial"]]).generate_state(1)[0])
 
 
 PROCEDURES: dict[str, Callable[[Settings, Split], Outcome]] = {

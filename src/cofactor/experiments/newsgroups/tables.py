@@ -9,7 +9,7 @@ import numpy as np
 
 from cofactor.experiments import paper
 from cofactor.experiments.newsgroups.corpus import CLASSES, Corpus
-from cofactor.experiments.tables import Cell, Table, best
+from cofactor.experiments.tables import Cell, Table, best, mean_and_sd
 from cofactor.experiments.trials import Result
 
 Fits = Mapping[str, Sequence[Result]]
@@ -36,7 +36,7 @@ def data(corpus: Corpus) -> Table:
 def spread(results: Sequence[Result], way: str | None = None) -> tuple[float, float | None]:
     """Return mean and standard deviation of the accuracy in per cent; of one trial no deviation."""
     values = [100 * (r["accuracies"][way] if way else r["accuracy"]) for r in results]
-    return float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else None
+    return mean_and_sd(values)
 
 
 def accuracy(literal: Fits, ours: Fits, others: Fits) -> Table:

@@ -7,6 +7,7 @@ from itertools import product
 from cofactor.experiments import figures
 from cofactor.experiments.options import Options
 from cofactor.experiments.paper import MODELS, SYNTHETIC_TRIALS
+from cofactor.experiments.prepared import Prepared
 from cofactor.experiments.run import Run
 from cofactor.experiments.synthetic import tables
 from cofactor.experiments.synthetic.fit import trial
@@ -16,14 +17,19 @@ CONVERGED, ENOUGH = 1e-10, 5000
 """Without --iterations a fit goes on until an iteration gains less than this share."""
 
 
-def run(run: Run) -> None:
+def prepare(options: Options) -> Prepared:
+    """Return the sizes; every trial draws its own data."""
+    settings = _settings(options, 0, 0, 1, "(F, F)")
+    return Prepared(None, {"size": settings["size"], "rank": settings["rank"]})
+
+
+def run(run: Run, data: None) -> None:
     """Fit every model to every experiment's data and compare."""
     options = run.options
     starts, draws = options.count(SYNTHETIC_TRIALS), options.draws
     places = [(0, start) for start in range(starts)] + [(draw, 0) for draw in range(1, draws)]
     keys = list(product(places, tables.NAMES, MODELS))
     settings = [_settings(options, *place, number, model) for place, number, model in keys]
-    run.data(size=settings[0]["size"], rank=settings[0]["rank"])
     found = dict(zip(keys, run.trials("fits", trial, settings), strict=True))
 
     def select(kept: list[tuple[int, int]]) -> dict[tables.Key, list[Result]]:
