@@ -61,7 +61,8 @@ def _choose(
     run: Run, corpus: Corpus
 ) -> tuple[dict[str, tuple[float, float | None]], dict[str, float], dict[Point, float]]:
     """Return the best point of each model's grid, its accuracy, and the whole grid."""
-    trials = range(min(run.options.count(paper.TRIALS), paper.SELECTION_TRIALS))
+    most = 1 if run.options.quick else paper.SELECTION_TRIALS
+    trials = range(min(run.options.count(paper.TRIALS), most))
     keys = list(product(_grid(), trials))
     settings = [_settings(run.options, *point, number) for point, number in keys]
     results = run.trials("choosing hyperparameters", select, settings, corpus)

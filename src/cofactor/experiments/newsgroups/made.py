@@ -8,7 +8,7 @@ from cofactor.experiments.made import document, shuffled
 from cofactor.experiments.newsgroups.corpus import CLASSES, Posts
 
 
-def made_posts(seed: int, per_group: int = 20) -> Posts:
+def made_posts(seed: int, per_group: int = 16) -> Posts:
     """Return posts that use words of their group, of their class and common ones."""
     random = np.random.default_rng(seed)
     members = [(label, group) for label, groups in CLASSES.items() for group in groups.values()]

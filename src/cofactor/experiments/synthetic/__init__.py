@@ -13,7 +13,7 @@ from cofactor.experiments.synthetic import tables
 from cofactor.experiments.synthetic.fit import trial
 from cofactor.experiments.trials import Result, Settings
 
-CONVERGED, ENOUGH = 1e-10, 5000
+CONVERGED, ENOUGH = 1e-14, 5000
 """Without --iterations a fit goes on until an iteration gains less than this share."""
 
 
