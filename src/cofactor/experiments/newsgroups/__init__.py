@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 
 from cofactor.experiments import figures, interactive, paper
-from cofactor.experiments.newsgroups import tables
+from cofactor.experiments.newsgroups import splits, tables
 from cofactor.experiments.newsgroups.corpus import Corpus, balanced, build, fetch_posts
 from cofactor.experiments.newsgroups.fit import select, trial
 from cofactor.experiments.newsgroups.made import made_posts
@@ -30,18 +30,22 @@ def prepare(options: Options) -> Prepared:
     stop, notes = stop_words(options)
     posts = made_posts(options.seed) if options.quick else fetch_posts(options.data_home)
     corpus = build(balanced(posts, options.seed), stop.words)
+    source = splits.Source(posts, stop.words, corpus.digest)
     facts = {"sha256": corpus.digest, "posts": len(corpus.groups), "stop_words": stop.source}
-    return Prepared(corpus, facts, notes)
+    return Prepared((corpus, source), facts, notes)
 
 
-def run(run: Run, corpus: Corpus) -> None:
+def run(run: Run, data: tuple[Corpus, splits.Source]) -> None:
     """Choose hyperparameters, fit every model, compare and describe."""
+    corpus, source = data
     chosen, validation, scores = _choose(run, corpus)
     literal, ours, others = _fit_all(run, corpus, chosen)
+    elsewhere = run.trials("other splits", splits.trial, _splits(run.options, chosen), source)
     run.section("Accuracy")
     run.table(tables.data(corpus))
     run.table(tables.accuracy(literal, ours, others), headline=True)
     _draw_accuracy(run, literal, ours, others)
+    run.table(splits.table(elsewhere), headline=True)
     run.table(tables.hyperparameters(chosen, validation), headline=True)
     run.section("Topics")
     run.table(tables.clustering(literal, ours), headline=True)
@@ -97,25 +101,36 @@ def _settings(
     }
 
 
+def _plain(options: Options, procedure: str, model: str, number: int) -> Settings:
+    """Return a trial without hyperparameters."""
+    base = {"rank": paper.RANK, "seed": options.seed, "trial": number}
+    return {**base, "procedure": procedure, "model": model}
+
+
+def _splits(options: Options, chosen: tables.Chosen) -> list[Settings]:
+    """Return a trial for each other split: all models but those without labels, once."""
+    models = [
+        *(_settings(options, model, *chosen[model], 0) for model in paper.MODELS),
+        *(_plain(options, "defaults", model, 0) for model in paper.MODELS),
+        *(_plain(options, "classifier", model, 0) for model in CLASSIFIERS),
+    ]
+    count = min(options.count(paper.TRIALS), splits.SPLITS)
+    seeds = [(options.seed + 1 + i) % 2**32 for i in range(count)]
+    return [{"split": split, "models": models} for split in seeds]
+
+
 def _fit_all(
     run: Run, corpus: Corpus, chosen: tables.Chosen
 ) -> tuple[tables.Fits, tables.Fits, tables.Fits]:
     """Return the trials of the paper's models, of our defaults and of plain classifiers."""
     options, trials = run.options, range(run.options.count(paper.TRIALS))
-    base = {"rank": paper.RANK, "seed": options.seed}
     literal = {
         model: [_settings(options, model, *point, number) for number in trials]
         for model, point in chosen.items()
     }
-    ours = {
-        model: [{**base, "procedure": "defaults", "model": model, "trial": n} for n in trials]
-        for model in paper.MODELS
-    }
-    others = {
-        model: [{**base, "procedure": "classifier", "model": model, "trial": n}
-                for n in (trials if model == paper.SVM else range(1))]
-        for model in CLASSIFIERS
-    }  # fmt: skip
+    ours = {m: [_plain(options, "defaults", m, n) for n in trials] for m in paper.MODELS}
+    repeated = {model: trials if model == paper.SVM else range(1) for model in CLASSIFIERS}
+    others = {m: [_plain(options, "classifier", m, n) for n in repeated[m]] for m in CLASSIFIERS}
     flat = [each for group in (literal, ours, others) for model in group for each in group[model]]
     results = iter(run.trials("final fits", trial, flat, corpus))
 
