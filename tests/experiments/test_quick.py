@@ -63,7 +63,7 @@ def test_every_experiment_is_finished_and_its_manifest_lists_what_is_there(quick
         assert written == {*manifest["files"], "manifest.json"}
         kept = len(list((out / name / "trials").iterdir()))
         assert kept == sum(each["trials"] for each in manifest["trials"])
-        assert all(each["found"] == 0 and each["seconds"] > 0 for each in manifest["trials"])
+        assert all(each["found"] == 0 and each["cpu_seconds"] > 0 for each in manifest["trials"])
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS)

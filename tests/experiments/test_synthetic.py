@@ -71,10 +71,10 @@ def test_a_fit_that_knows_the_truth_has_no_error():
 
 @pytest.mark.parametrize("model", paper.MODELS)
 def test_the_default_solver_is_at_least_as_good_as_many_multiplicative_updates(model):
-    settings = {**SETTINGS, "model": model, "iterations": 2000}
+    settings = {**SETTINGS, "seed": 6, "model": model, "iterations": 2000}
     ours = fit.trial(settings)
     theirs = fit.trial({**settings, "solver": "mu", "tol": 0.0, "iterations": 1000})
-    assert ours["objective"] <= theirs["objective"] * (1 + 1e-3)  # small data: several optima
+    assert ours["objective"] <= theirs["objective"] * (1 + 1e-9)
     assert ours["iterations"] < theirs["iterations"] == 1000
 
 

@@ -83,7 +83,8 @@ class Run:
         with self._progress() as bar:
             task = bar.add_task(f"{self.name}: {label}", total=len(settings))
             outcome = store.run(function, settings, shared, lambda: bar.advance(task))
-        count = {"trials": len(settings), "found": outcome.found, "seconds": outcome.seconds}
+        seconds = round(outcome.seconds, 1)
+        count = {"trials": len(settings), "found": outcome.found, "cpu_seconds": seconds}
         self._counts.append({"label": label, **count})
         return outcome.results
 
