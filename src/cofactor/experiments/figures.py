@@ -107,7 +107,7 @@ def intervals(series: Mapping[str, Series], names: Sequence[str], label: str) ->
     """Show means with one standard deviation, a row for each name and a mark for each series."""
     figure, (ax,) = blank(7.5, 0.9 + 0.42 * len(names))
     styles = [("D", PAPER, "none"), ("o", OURS_LIGHT, OURS_LIGHT), ("o", OURS, OURS)]
-    offsets = np.linspace(-0.22, 0.22, len(series))
+    offsets = np.linspace(-0.22, 0.22, len(series)) if len(series) > 1 else [0.0]
     for (who, values), offset, (mark, colour, fill) in zip(
         series.items(), offsets, styles[-len(series) :], strict=True
     ):
@@ -128,7 +128,8 @@ def intervals(series: Mapping[str, Series], names: Sequence[str], label: str) ->
 def curves(lines: Mapping[str, tuple[ArrayLike, ArrayLike]], x: str, y: str) -> Figure:
     """Show curves from (0, 0) to (1, 1), the diagonal as what guessing gives."""
     figure, (ax,) = blank(4.8, 4.4)
-    ax.plot([0, 1], [0, 1], color="#cccccc", lw=1, ls="--")
+    ax.grid(axis="y", color="#e5e5e5", lw=0.7)
+    ax.plot([0, 1], [0, 1], color="#bbbbbb", lw=1, ls="--")
     colours = (OURS, OURS_LIGHT, PAPER, OTHER)
     for (name, (across, up)), colour in zip(lines.items(), colours, strict=False):
         ax.plot(across, up, color=colour, lw=1.6, label=name)

@@ -102,6 +102,7 @@ def trial(settings: Settings, data: Documents) -> Result:
     truth, guessed = data.Y_test[known], (scores >= 0.5)[known]
     across, up, _ = roc_curve(truth, scores[known])
     grid = np.linspace(0, 1, CURVE)
+    heights = np.interp(grid, across, up)
     per_label = [
         f1_score(data.Y_test[k, j], scores[k, j] >= 0.5, zero_division=0.0)
         for j, k in enumerate(known.T)
@@ -110,7 +111,7 @@ def trial(settings: Settings, data: Documents) -> Result:
         "micro-F1": float(f1_score(truth, guessed, zero_division=0.0)),
         "macro-F1": float(np.mean(per_label)),
         "ROC AUC": float(roc_auc_score(truth, scores[known])),
-        "curve": [grid.tolist(), np.interp(grid, across, up).tolist()],
+        "curve": [[0.0, *grid.tolist()], [0.0, *heights.tolist()]],
     }
 
 

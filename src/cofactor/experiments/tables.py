@@ -72,8 +72,7 @@ class Table:
         return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
     def _numeric(self, column: int) -> bool:
-        cells = [row[column] for row in self.rows if row[column] is not None]
-        return bool(cells) and all(isinstance(cell, int | float) for cell in cells)
+        return any(isinstance(row[column], int | float) for row in self.rows)
 
     def _shown(self, row: int, column: int, cell: Cell) -> str:
         text = "" if cell is None else str(cell)
