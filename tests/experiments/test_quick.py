@@ -170,6 +170,19 @@ def test_how_often_maximum_likelihood_wins_adds_up(quick):
             assert sum(numbers) == 2
 
 
+def no_process_left(group, seconds=60):
+    """Whether all processes of a group end in time."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.1)
+    os.killpg(group, signal.SIGKILL)
+    return False
+
+
 def test_killed_half_way_and_run_again_gives_the_same_numbers(
     quick, quick_arguments, reproduce, tmp_path
 ):
@@ -188,8 +201,9 @@ def test_killed_half_way_and_run_again_gives_the_same_numbers(
                 break
             time.sleep(0.05)
         assert process.poll() is None, (tmp_path / "log").read_text()
-        os.killpg(process.pid, signal.SIGKILL)
+        process.kill()  # the workers must notice by themselves
         process.wait()
+    assert no_process_left(process.pid)
     assert (out / "synthetic" / "manifest.json").exists()
     assert not (out / "newsgroups" / "manifest.json").exists()
     assert not (out / "newsgroups" / "report.md").exists()

@@ -10,6 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 import multiprocessing
+import os
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -166,6 +168,15 @@ def _receive(function: Function, shared: Any) -> None:
     """Get what all trials of a process share."""
     global _work_on
     _work_on = function, shared
+    threading.Thread(target=_leave_with_parent, daemon=True).start()
+
+
+def _leave_with_parent() -> None:
+    """End this process if the one that started it is killed; else it would wait for ever."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _work(settings: Settings) -> tuple[Result, float]:
