@@ -4,25 +4,17 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from scipy import sparse as sp
-from sklearn.datasets import fetch_20newsgroups
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, TfidfVectorizer
 
-CLASSES = {
-    "Computers": ("comp.graphics", "comp.sys.mac.hardware", "comp.windows.x"),
-    "Sciences": ("sci.crypt", "sci.electronics", "sci.space"),
-    "Politics": ("talk.politics.guns", "talk.politics.mideast"),
-    "Religion": ("alt.atheism", "soc.religion.christian"),
-    "Recreation": ("rec.autos", "rec.sport.baseball", "rec.sport.hockey"),
-}
-POSTS = 1796  # per class: as many as the smallest has
+from cofactor.experiments import BadInput
+from cofactor.experiments.newsgroups import corpus
+from cofactor.experiments.words import STOP_WORDS_FILE, find_stop_words
+
 TRAIN_SHARE = 0.8
-STOP_WORDS_FILE = "nltk_english_stopwords_179.txt"  # the list the paper's code took from NLTK
 
 
 @dataclass(frozen=True)
@@ -37,7 +29,7 @@ class Newsgroups:
 
     @property
     def n_classes(self) -> int:
-        return len(CLASSES)
+        return len(corpus.CLASSES)
 
     def __str__(self) -> str:
         (n, m), k = self.X.shape, self.X_test.shape[0]
@@ -59,64 +51,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def load(data_home: Path | None = None, stopwords: Path | None = None) -> Newsgroups:
     """Build the matrices; the posts must have been downloaded before."""
-    texts, labels = _balanced(*_posts(data_home))
-    words, notes = stop_words(data_home, stopwords)
-    cut = int(TRAIN_SHARE * len(labels))
-    vectorizer = TfidfVectorizer(
-        token_pattern="[a-zA-Z]+", stop_words=words, min_df=5, max_df=0.7, max_features=5000
-    )
-    X = sp.csr_matrix(vectorizer.fit_transform(texts[:cut]))
-    X_test = sp.csr_matrix(vectorizer.transform(texts[cut:]))
-    return Newsgroups(X, labels[:cut], X_test, labels[cut:], notes)
-
-
-def _posts(data_home: Path | None) -> tuple[Sequence[str], np.ndarray]:
-    """Return the posts of the five classes and the class of each."""
-    groups = [group for members in CLASSES.values() for group in members]
+    home = None if data_home is None else Path(data_home)
     try:
-        found = fetch_20newsgroups(
-            data_home=data_home,
-            download_if_missing=False,
-            subset="all",
-            remove=("headers", "footers", "quotes"),
-            categories=groups,
-        )
-    except OSError:
-        where = data_home or "scikit-learn's data folder"
-        raise SystemExit(
-            f"20 Newsgroups is not in {where}: pass --data-home (or set COFACTOR_DATA_HOME) to a "
-            "folder that has 20news-bydate_py3.pkz, or download it once with "
-            "python -c 'from sklearn.datasets import fetch_20newsgroups as f; f(subset=\"all\")'."
-        ) from None
-    number = {group: i for i, members in enumerate(CLASSES.values()) for group in members}
-    return found.data, np.array([number[found.target_names[t]] for t in found.target])
-
-
-def _balanced(texts: Sequence[str], labels: np.ndarray) -> tuple[list[str], np.ndarray]:
-    """Draw the same number of posts from each class and shuffle them."""
-    random = np.random.RandomState(0)
-    chosen = [
-        random.choice(np.flatnonzero(labels == c), POSTS, replace=False)
-        for c in range(len(CLASSES))
-    ]
-    order = np.concatenate(chosen)
-    random.shuffle(order)
-    return [texts[i] for i in order], labels[order]
-
-
-def stop_words(data_home: Path | None, file: Path | None) -> tuple[list[str], tuple[str, ...]]:
-    """Return the stop words, and a note if they are not the paper's."""
-    if file is None and data_home is not None and (Path(data_home) / STOP_WORDS_FILE).exists():
-        file = Path(data_home) / STOP_WORDS_FILE
-    if file is not None:
-        return file.read_text().split(), ()
-    try:
-        from nltk.corpus import stopwords
-
-        return stopwords.words("english"), ()
-    except (ImportError, LookupError):
-        note = (
-            "Stop words are scikit-learn's, for want of NLTK's that the paper used: pass "
-            "--stopwords, or install nltk and its stopwords corpus. Results differ a little."
-        )
-        return sorted(ENGLISH_STOP_WORDS), (note,)
+        posts, stop = corpus.fetch_posts(home), find_stop_words(stopwords, home)
+    except BadInput as error:
+        raise SystemExit(str(error)) from None
+    posts = corpus.balanced(posts, seed=0)
+    n = len(posts.texts)
+    data = corpus.split(posts, int(TRAIN_SHARE * n), n, stop.words)
+    classes = list(corpus.CLASSES)
+    y, y_test = (np.array([classes.index(c) for c in labels]) for labels in (data.y, data.y_test))
+    notes = (stop.note,) if stop.note else ()
+    return Newsgroups(sp.csr_matrix(data.X), y, sp.csr_matrix(data.X_test), y_test, notes)

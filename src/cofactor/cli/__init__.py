@@ -7,6 +7,7 @@ import click
 
 from cofactor._version import __version__
 from cofactor.cli.demo import demo
+from cofactor.cli.reproduce import reproduce
 
 __all__ = ["main"]
 
@@ -18,3 +19,4 @@ def main() -> None:
 
 
 main.add_command(demo)
+main.add_command(reproduce)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from cofactor.metrics import npmi_coherence
+from cofactor.metrics import npmi_coherence, top_words
 
 COHERENCE_WORDS = 10
 
@@ -63,7 +63,7 @@ def topic_names(components: np.ndarray, words: np.ndarray, seeded: dict[int, str
 
 def coherence(components: np.ndarray, X: Any) -> np.ndarray:
     """Return how well the first words of each topic go together in documents X."""
-    return npmi_coherence([top_places(topic, COHERENCE_WORDS) for topic in components], X)
+    return npmi_coherence(top_words(components, COHERENCE_WORDS), X)
 
 
 def profiles(components: np.ndarray) -> np.ndarray:

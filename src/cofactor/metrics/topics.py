@@ -1,4 +1,4 @@
-"""Whether the words of a topic belong together, and whether topics differ.
+"""The words of topics: whether they belong together, and whether topics differ.
 
 Words are given by their columns in a documents × words matrix.
 """
@@ -9,11 +9,36 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse as sp
 
 from cofactor.typing import FloatArray, IntArray
 
 Topics = Sequence[Sequence[int]] | Sequence[IntArray] | IntArray
+
+
+def top_words(components: ArrayLike, n_words: int = 10) -> list[IntArray]:
+    """Return the columns of each topic's heaviest words, the heaviest first.
+
+    Parameters
+    ----------
+    components : array-like of shape (n_topics, n_words_in_all)
+        Nonnegative weights of the words in each topic.
+    n_words : int, default=10
+        Words per topic; a topic with fewer words of positive weight gives those.
+
+    Returns
+    -------
+    list of ndarray
+        One array of columns per topic. Words of equal weight come in the order of columns.
+    """
+    if n_words < 1:
+        raise ValueError(f"n_words={n_words!r} must be at least 1.")
+    topics = np.asarray(components, dtype=np.float64)
+    if topics.ndim != 2:
+        raise ValueError(f"components has shape {topics.shape}; pass a matrix of topics × words.")
+    order = np.argsort(-topics, axis=1, kind="stable")[:, :n_words]
+    return [row[topic[row] > 0] for row, topic in zip(order, topics, strict=True)]
 
 
 def npmi_coherence(topics: Topics, counts: Any) -> FloatArray:
@@ -32,7 +57,7 @@ def npmi_coherence(topics: Topics, counts: Any) -> FloatArray:
     Returns
     -------
     ndarray of shape (n_topics,)
-        NaN for a topic of fewer than two words.
+        NaN for a topic with fewer than two words that occur.
 
     Examples
     --------
@@ -89,6 +114,8 @@ def _together(occurs: Any) -> FloatArray:
 
 
 def _mean_npmi(together: FloatArray, n_documents: int) -> float:
+    present = np.diag(together) > 0
+    together = together[np.ix_(present, present)]
     i, j = np.triu_indices(len(together), 1)
     if not i.size:
         return float("nan")

@@ -1,0 +1,140 @@
+"""Figures for print: a table or arrays in, a picture out; nothing global is touched."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from cofactor.experiments.paper import MODELS, RELATIVE_ERROR
+from cofactor.experiments.run import Run
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+OURS, OURS_LIGHT, PAPER, OTHER = "#1f5a96", "#8db4dc", "#c0392b", "#7f8c8d"
+DPI = 130
+
+
+def draw(run: Run, name: str, title: str, make: Callable[[], Figure]) -> None:
+    """Draw a figure into a run, or say what is missing for it."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        run.note("No PNG figures: matplotlib is not installed (pip install 'cofactor[plot]').")
+        return
+    file = io.BytesIO()
+    make().savefig(file, format="png", dpi=DPI, bbox_inches="tight", facecolor="white")
+    run.figure(name, title, file.getvalue())
+
+
+def blank(
+    width: float, height: float, columns: int = 1, rows: int = 1
+) -> tuple[Figure, list[Axes]]:
+    """Return a figure and its axes, row by row, with nothing drawn."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    axes = list(figure.subplots(rows, columns, squeeze=False).flat)
+    for ax in axes:
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.tick_params(length=0)
+        ax.grid(axis="x", color="#e5e5e5", lw=0.7)
+        ax.set_axisbelow(True)
+    return figure, axes
+
+
+def error_dots(
+    fits: Mapping[tuple[int, str], Sequence[Mapping[str, Any]]], titles: Mapping[int, str]
+) -> Figure:
+    """Show the relative error of each model in each experiment, the paper's beside ours."""
+    figure, axes = blank(10, 5.2, 3, 2)
+    names = list(MODELS)
+    for place, ((number, title), ax) in enumerate(zip(titles.items(), axes, strict=True)):
+        for y, model in enumerate(names):
+            errors = [result["relative"] for result in fits[number, model]]
+            ax.plot(errors, [y + 0.14] * len(errors), "o", ms=4, color=OURS_LIGHT, mec="none")
+            ours = ax.plot(np.mean(errors), y + 0.14, "o", ms=7, color=OURS)[0]
+            printed = RELATIVE_ERROR[model][int(title[0]) - 1]
+            theirs = ax.plot(printed, y - 0.18, "D", ms=6, mfc="none", color=PAPER)[0]
+        ax.set_title(f"Experiment {title}", fontsize=10, loc="left")
+        ax.set_yticks(range(len(names)), names if place % 3 == 0 else [""] * len(names))
+        ax.set_ylim(len(names) - 0.5, -0.5)
+        ax.locator_params(axis="x", nbins=4)
+        ax.margins(x=0.15)
+        if place > 2:
+            ax.set_xlabel("relative error", fontsize=9)
+    figure.legend(
+        [ours, theirs], ["cofactor: mean, and each start", "the paper"], frameon=False,
+        ncols=2, loc="outside lower center", fontsize=9,
+    )  # fmt: skip
+    return figure
+
+
+def heatmap(shares: ArrayLike, rows: Sequence[str], columns: Sequence[str], title: str) -> Figure:
+    """Show how each topic (column) divides among the classes (rows)."""
+    values = np.asarray(shares, dtype=float)
+    figure, (ax,) = blank(1.6 + 0.62 * len(columns), 1.5 + 0.42 * len(rows))
+    image = ax.imshow(values, cmap="Blues", vmin=0, vmax=1, aspect="auto")
+    for i, j in zip(*np.nonzero(values >= 0.095), strict=True):
+        colour = "white" if values[i, j] > 0.55 else "#333333"
+        text = f"{values[i, j]:.1f}"
+        ax.text(j, i, text, ha="center", va="center", fontsize=8, color=colour)
+    ax.set_yticks(range(len(rows)), rows)
+    ax.set_xticks(range(len(columns)), columns, rotation=40, ha="right", rotation_mode="anchor")
+    ax.set_xticks(np.arange(len(columns) - 1) + 0.5, minor=True)
+    ax.set_yticks(np.arange(len(rows) - 1) + 0.5, minor=True)
+    ax.grid(visible=False)
+    ax.grid(which="minor", color="white", lw=1.5)
+    ax.tick_params(which="both", length=0)
+    ax.spines[:].set_visible(False)
+    ax.set_title(title, fontsize=10, loc="left")
+    bar = figure.colorbar(image, ax=ax, pad=0.02, ticks=[0, 0.5, 1])
+    bar.set_label("share of the topic", fontsize=9)
+    bar.outline.set_visible(False)
+    return figure
+
+
+Series = Mapping[str, tuple[float, float | None]]
+"""A mean and, perhaps, a standard deviation for each name."""
+
+
+def intervals(series: Mapping[str, Series], names: Sequence[str], label: str) -> Figure:
+    """Show means with one standard deviation, a row for each name and a mark for each series."""
+    figure, (ax,) = blank(7.5, 0.9 + 0.42 * len(names))
+    styles = [("D", PAPER, "none"), ("o", OURS_LIGHT, OURS_LIGHT), ("o", OURS, OURS)]
+    offsets = np.linspace(-0.22, 0.22, len(series)) if len(series) > 1 else [0.0]
+    for (who, values), offset, (mark, colour, fill) in zip(
+        series.items(), offsets, styles[-len(series) :], strict=True
+    ):
+        shown = [(y, *values[name]) for y, name in enumerate(names) if name in values]
+        places = [y + offset for y, *_ in shown]
+        ax.errorbar(
+            [mean for _, mean, _ in shown], places, xerr=[sd or 0 for *_, sd in shown],
+            fmt=mark, color=colour, mfc=fill, ms=6, lw=1.2, label=who,
+        )  # fmt: skip
+    ax.set_yticks(range(len(names)), names)
+    ax.set_ylim(len(names) - 0.5, -0.5)
+    ax.set_xlabel(label, fontsize=9)
+    if len(series) > 1:
+        figure.legend(frameon=False, ncols=len(series), loc="outside lower center", fontsize=9)
+    return figure
+
+
+def curves(lines: Mapping[str, tuple[ArrayLike, ArrayLike]], x: str, y: str) -> Figure:
+    """Show curves from (0, 0) to (1, 1), the diagonal as what guessing gives."""
+    figure, (ax,) = blank(4.8, 4.4)
+    ax.grid(axis="y", color="#e5e5e5", lw=0.7)
+    ax.plot([0, 1], [0, 1], color="#bbbbbb", lw=1, ls="--")
+    colours = (OURS, OURS_LIGHT, PAPER, OTHER)
+    for (name, (across, up)), colour in zip(lines.items(), colours, strict=False):
+        ax.plot(across, up, color=colour, lw=1.6, label=name)
+    ax.set_xlabel(x, fontsize=9)
+    ax.set_ylabel(y, fontsize=9)
+    ax.set_aspect("equal")
+    ax.legend(frameon=False, loc="lower right", fontsize=9)
+    return figure

@@ -1,0 +1,55 @@
+"""Interactive figures: self-contained pages that need no network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from cofactor.experiments.run import Run
+from cofactor.experiments.trials import Result
+
+
+def topic_page(run: Run, name: str, title: str, results: Mapping[str, Result]) -> None:
+    """Write a page with a heatmap for each model; a topic shows its words when pointed at."""
+    try:
+        import altair
+        import vl_convert  # noqa: F401
+    except ImportError:
+        run.note("No interactive figures: altair is missing (pip install 'cofactor[report]').")
+        return
+    chart = _chart(altair, _rows(results), list(results))
+    run.page(name, title, chart.to_html(inline=True, fullhtml=True))
+
+
+def _rows(results: Mapping[str, Result]) -> list[dict[str, Any]]:
+    return [
+        {
+            "model": model, "topic": topic + 1, "class": label, "share": round(share, 4),
+            "keywords": ", ".join(result["words"][topic]),
+            "group": f"{result['hard']['groups'][topic]} ({result['hard']['scores'][topic]:.2f})",
+        }
+        for model, result in results.items()
+        for topic, shares in enumerate(result["shares"])
+        for label, share in zip(result["classes"], shares, strict=True)
+    ]  # fmt: skip
+
+
+def _chart(altair: Any, rows: list[dict[str, Any]], models: list[str]) -> Any:
+    pick = altair.binding_select(options=models, name="Model: ")
+    chosen = altair.selection_point(fields=["model"], bind=pick, value=models[0])
+    colour = altair.Color("share:Q", scale=altair.Scale(scheme="blues", domain=[0, 1]))
+    return (
+        altair.Chart(altair.Data(values=rows), title="Topics by class: point at a cell")
+        .mark_rect(stroke="white", strokeWidth=2)
+        .encode(
+            x=altair.X("topic:O", axis=altair.Axis(labelAngle=0)),
+            y=altair.Y("class:N", title=None),
+            color=colour,
+            tooltip=["topic:O", "class:N", altair.Tooltip("share:Q", format=".2f"),
+                     "keywords:N", altair.Tooltip("group:N", title="subgroup (P)")],
+        )
+        .add_params(chosen)
+        .transform_filter(chosen)
+        .properties(width=altair.Step(44), height=altair.Step(40))
+        .configure_view(stroke=None)
+    )  # fmt: skip

@@ -1,0 +1,156 @@
+"""The tables of the newsgroups experiment."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from cofactor.experiments import paper
+from cofactor.experiments.newsgroups.corpus import CLASSES, Corpus
+from cofactor.experiments.tables import Cell, Table, best, mean_and_sd
+from cofactor.experiments.trials import Result
+
+Fits = Mapping[str, Sequence[Result]]
+"""The trials of each model."""
+Chosen = Mapping[str, tuple[float, float | None]]
+"""Tolerance and λ of each model."""
+
+
+def data(corpus: Corpus) -> Table:
+    """Return the paper's classes with the posts that were drawn."""
+    counts = Counter(corpus.groups.tolist())
+    rows: list[list[Cell]] = []
+    for name, groups in CLASSES.items():
+        members = ", ".join(f"{group} {counts[group]}" for group in groups.values())
+        rows.append([name, members, sum(counts[group] for group in groups.values())])
+    split = f"{corpus.selection.X.shape[0]} train, {corpus.selection.X_test.shape[0]} validation"
+    return Table(
+        "data", "20 Newsgroups and subgroups", ["class", "subgroups and posts", "posts"], rows,
+        note=f"{split} and {corpus.final.X_test.shape[0]} test posts; "
+        f"{len(corpus.final.words)} words.",
+    )  # fmt: skip
+
+
+def spread(results: Sequence[Result], way: str | None = None) -> tuple[float, float | None]:
+    """Return mean and standard deviation of the accuracy in per cent; of one trial no deviation."""
+    values = [100 * (r["accuracies"][way] if way else r["accuracy"]) for r in results]
+    return mean_and_sd(values)
+
+
+def accuracy(literal: Fits, ours: Fits, others: Fits) -> Table:
+    """Return test accuracies: the paper's, its procedure run again, and our defaults."""
+    columns = ["model", "paper", "paper sd", "its procedure", "its sd", "with exact inference",
+               "exact sd", "our defaults", "our sd"]  # fmt: skip
+    rows: list[list[Cell]] = []
+    for model, results in {**literal, **others}.items():
+        printed = paper.ACCURACY.get(model, (None, None))
+        again = spread(results)
+        exact = spread(results, "exact") if model in literal else (None, None)
+        new = spread(ours[model]) if model in ours else (None, None)
+        rows.append([model, *printed, *again, *exact, *new])
+    bold = frozenset(
+        (row, column)
+        for column in (1, 3, 5, 7)
+        for row in best([line[column] for line in rows], largest=True)  # type: ignore[misc]
+    )
+    trials = len(next(iter(literal.values())))
+    return Table(
+        "accuracy", f"Test accuracy in per cent, mean and sd of {trials} trials",
+        columns, rows, digits=2, bold=bold,
+        note="Its procedure: the paper's updates, random start, joint head, 20 steps of inference "
+        "where the data loss is KL. Exact inference solves for the representations. Our defaults: "
+        "coordinate descent, class-wise start, refitted head. Methods without a random part have "
+        "one trial. Best of each column in bold.",
+    )  # fmt: skip
+
+
+def hyperparameters(chosen: Chosen, validation: Mapping[str, float]) -> Table:
+    """Return the settings that were best on the validation posts."""
+    rows: list[list[Cell]] = []
+    for model, settings in chosen.items():
+        printed = paper.CHOSEN.get(model, (None, None))
+        cells = [None if value is None else f"{value:g}" for value in (*printed, *settings)]
+        rows.append([model, *cells, 100 * validation[model]])
+    return Table(
+        "hyperparameters", "Hyperparameters with the best validation accuracy",
+        ["model", "paper tol", "paper λ", "our tol", "our λ", "validation accuracy %"], rows,
+        digits=2, note="By the paper's procedure, on the paper's grids.",
+    )  # fmt: skip
+
+
+def grid(scores: Mapping[tuple[str, float, float | None], float]) -> Table:
+    """Return the validation accuracy at every point of the grids."""
+    rows: list[list[Cell]] = [
+        [model, f"{tol:g}", None if weight is None else f"{weight:g}", 100 * score]
+        for (model, tol, weight), score in scores.items()
+    ]
+    return Table(
+        "validation", "Validation accuracy over the grids, per cent, means over trials",
+        ["model", "tol", "λ", "accuracy"], rows, digits=2,
+    )  # fmt: skip
+
+
+def _mean(results: Sequence[Result], name: str, part: str | None = None) -> float:
+    lists = [result[name][part] if part else result[name] for result in results]
+    return float(np.mean([np.mean([v for v in values if v is not None]) for values in lists]))
+
+
+def clustering(literal: Fits, ours: Fits) -> Table:
+    """Return the paper's score P averaged over topics and trials."""
+    rows: list[list[Cell]] = []
+    for model, results in literal.items():
+        again = [_mean(results, kind, "scores") for kind in ("hard", "soft")]
+        new = [_mean(ours[model], kind, "scores") for kind in ("hard", "soft")] if model in ours \
+            else [None, None]  # fmt: skip
+        rows.append([model, *paper.CLUSTERING.get(model, (None, None)), *again, *new])
+    return Table(
+        "clustering", "Clustering score P, averaged over topics and trials",
+        ["model", "paper hard", "paper soft", "its procedure hard", "its procedure soft",
+         "our defaults hard", "our defaults soft"], rows,
+        note="Of all posts: training posts as the fit represents them, test posts inferred.",
+    )  # fmt: skip
+
+
+def readability(literal: Fits, ours: Fits) -> Table:
+    """Return coherence and diversity of the topics, which the paper does not have."""
+    rows: list[list[Cell]] = []
+    for model, results in literal.items():
+        row: list[Cell] = [model]
+        for fits in (results, ours.get(model)):
+            row += [None, None] if fits is None else [
+                _mean(fits, "coherence"), float(np.mean([fit["diversity"] for fit in fits]))
+            ]  # fmt: skip
+        rows.append(row)
+    return Table(
+        "topics", "Coherence (NPMI) and diversity of the ten top words",
+        ["model", "its procedure: coherence", "its procedure: diversity",
+         "our defaults: coherence", "our defaults: diversity"],
+        rows, digits=3,
+        note="Coherence is counted in the training posts: 1 always together, 0 independent, −1 "
+        "never. Diversity is the share of top words that are different words.",
+    )  # fmt: skip
+
+
+def median(results: Sequence[Result]) -> Result:
+    """Return the trial of median accuracy (the lower one of two)."""
+    order = sorted(range(len(results)), key=lambda i: (results[i]["accuracy"], i))
+    return results[order[(len(order) - 1) // 2]]
+
+
+def keywords(name: str, title: str, result: Result) -> Table:
+    """Return words, class and groups of each topic of one decomposition."""
+    rows: list[list[Cell]] = []
+    for topic, words in enumerate(result["words"]):
+        shares = result["shares"][topic]
+        top = int(np.argmax(shares))
+        row: list[Cell] = [topic + 1, " ".join(words), result["classes"][top], shares[top]]
+        for kind in ("hard", "soft"):
+            row += [result[kind]["groups"][topic], result[kind]["scores"][topic]]
+        rows.append([*row, result["coherence"][topic]])
+    return Table(
+        name, title,
+        ["topic", "keywords", "class", "share", "hard", "P hard", "soft", "P soft", "coherence"],
+        rows, digits=3,
+    )  # fmt: skip

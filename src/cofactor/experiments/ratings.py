@@ -1,0 +1,133 @@
+"""Ratings from reviews: topics that predict numbers.
+
+The file is ``ratings.jsonl``, one review a line: ``text``; ``rating``, a number (null if it is not
+known); perhaps ``split``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.linear_model import RidgeCV
+from sklearn.metrics import mean_absolute_error, r2_score, root_mean_squared_error
+
+from cofactor import NMF, SSNMFRegressor
+from cofactor.experiments import documents, figures, made
+from cofactor.experiments.documents import Documents, Record
+from cofactor.experiments.options import Options
+from cofactor.experiments.paper import MODELS
+from cofactor.experiments.prepared import Prepared
+from cofactor.experiments.run import Run
+from cofactor.experiments.summaries import compared, run_models
+from cofactor.experiments.tables import mean_and_sd
+from cofactor.experiments.trials import Result, Settings, seed_of
+
+Matrix = NDArray[np.float64]
+FILE = "ratings.jsonl"
+SHAPE = '{"text": "a fine film", "rating": 4.5, "split": "train"}'
+TRIALS, RANK = 5, 20
+MEASURES = ("RMSE", "MAE", "R²")
+WORDS, TOPICS, MEAN = "ridge", "NMF + ridge", "mean rating"
+STRENGTHS = tuple(10.0**power for power in range(-3, 4))
+
+
+def prepare(options: Options) -> Prepared:
+    """Read (or, for a quick run, make up) the reviews."""
+    records = (
+        made_reviews(options.seed)
+        if options.quick
+        else documents.read_records(FILE, options.data_home, _wrong, SHAPE)
+    )
+    return documents.prepare(records, targets, options)
+
+
+def _wrong(record: Record) -> str:
+    rating = record.get("rating", "")
+    number = isinstance(rating, int | float) and not isinstance(rating, bool)
+    if rating is None or (number and math.isfinite(rating)):
+        return ""
+    return f"has rating {rating!r}, which is not a number" if rating != "" else "has no rating"
+
+
+def targets(records: Sequence[Record]) -> tuple[Matrix, list[str]]:
+    """Return the ratings as a column, NaN where unknown."""
+    values = [math.nan if record["rating"] is None else record["rating"] for record in records]
+    return np.array(values, dtype=float)[:, None], ["rating"]
+
+
+def made_reviews(seed: int, count: int = 240) -> list[Record]:
+    """Return reviews of five moods, rated by their mood; one rating in ten is unknown."""
+    random = np.random.default_rng(seed)
+    moods = ["awful", "poor", "fair", "good", "great"]
+    records: list[Record] = []
+    for i in range(count):
+        mood = int(random.integers(len(moods)))
+        rating = round(float(1 + mood + random.normal(0, 0.2)), 2)
+        text = made.document([moods[mood]], moods, random)
+        known = i % 4 == 0 or random.random() >= 0.1
+        split = "test" if i % 4 == 0 else "train"
+        records.append({"text": text, "rating": rating if known else None, "split": split})
+    return records
+
+
+def run(run: Run, data: Documents) -> None:
+    """Compare the four models with ridge regression on words and on unsupervised topics."""
+    trials = run.options.count(TRIALS)
+    rank = 5 if run.options.quick else RANK
+    counts = {**dict.fromkeys(MODELS, trials), WORDS: 1, TOPICS: trials, MEAN: 1}
+    fits = run_models(run, trial, counts, rank, data)
+    title = f"Ratings of {len(data.Y_test)} test reviews, {rank} topics"
+    run.table(compared("scores", title, fits, MEASURES[:2], largest=False), headline=True)
+    run.table(compared("r2", title, fits, MEASURES[2:], largest=True))
+    errors = {model: [result["RMSE"] for result in results] for model, results in fits.items()}
+    series = {"RMSE": {model: mean_and_sd(values) for model, values in errors.items()}}
+    label = "root mean squared error of the test ratings (mean ± sd)"
+    figures.draw(
+        run, "rmse", "Errors", lambda: figures.intervals(series, list(fits), label)
+    )  # fmt: skip
+
+
+def trial(settings: Settings, data: Documents) -> Result:
+    """Fit one model and score it on the test reviews with known ratings."""
+    guessed = _method(settings["model"])(settings, data)
+    truth = data.Y_test[:, 0]
+    return {
+        "RMSE": float(root_mean_squared_error(truth, guessed)),
+        "MAE": float(mean_absolute_error(truth, guessed)),
+        "R²": float(r2_score(truth, guessed)),
+    }
+
+
+def _method(model: str) -> Callable[[Settings, Documents], Matrix]:
+    return {WORDS: _by_words, TOPICS: _by_topics, MEAN: _by_mean}.get(model, _supervised)
+
+
+def _supervised(settings: Settings, data: Documents) -> Matrix:
+    data_loss, target_loss = MODELS[settings["model"]]
+    model = SSNMFRegressor(
+        settings["rank"],
+        data_loss=data_loss,
+        target_loss=target_loss,
+        random_state=seed_of(settings),
+    )
+    return np.asarray(model.fit(data.X, data.Y[:, 0]).predict(data.X_test))
+
+
+def _by_words(settings: Settings, data: Documents) -> Matrix:
+    known = ~np.isnan(data.Y[:, 0])
+    ridge = RidgeCV(STRENGTHS).fit(data.X[known], data.Y[known, 0])
+    return np.asarray(ridge.predict(data.X_test))
+
+
+def _by_topics(settings: Settings, data: Documents) -> Matrix:
+    known = ~np.isnan(data.Y[:, 0])
+    model = NMF(settings["rank"], random_state=seed_of(settings)).fit(data.X)
+    ridge = RidgeCV(STRENGTHS).fit(model.transform(data.X[known]), data.Y[known, 0])
+    return np.asarray(ridge.predict(model.transform(data.X_test)))
+
+
+def _by_mean(settings: Settings, data: Documents) -> Matrix:
+    return np.full(len(data.Y_test), np.nanmean(data.Y))

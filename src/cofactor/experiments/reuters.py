@@ -1,0 +1,158 @@
+"""Multi-label news: several topics a story, some of them unknown.
+
+The file is ``reuters.jsonl``, one story a line: ``text``; ``labels``, a list of the topics that
+apply (null if nothing is known); perhaps ``unknown``, a list of topics of which it is not known
+whether they apply; perhaps ``split``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score, roc_auc_score, roc_curve
+
+from cofactor import NMF, SSNMFClassifier
+from cofactor.experiments import documents, figures, made
+from cofactor.experiments.documents import Documents, Record
+from cofactor.experiments.options import Options
+from cofactor.experiments.paper import MODELS
+from cofactor.experiments.prepared import Prepared
+from cofactor.experiments.run import Run
+from cofactor.experiments.summaries import compared, run_models
+from cofactor.experiments.trials import Result, Settings, seed_of
+
+Matrix = NDArray[np.float64]
+FILE = "reuters.jsonl"
+SHAPE = '{"text": "wheat prices rose", "labels": ["grain", "wheat"], "split": "train"}'
+TRIALS, TOPICS_PER_LABEL, LARGEST_RANK, CURVE = 5, 2, 60, 60
+WORDS, TOPICS = "logistic regression", "NMF + logistic regression"
+
+
+def prepare(options: Options) -> Prepared:
+    """Read (or, for a quick run, make up) the stories."""
+    records = (
+        made_stories(options.seed)
+        if options.quick
+        else documents.read_records(FILE, options.data_home, _wrong, SHAPE)
+    )
+    return documents.prepare(records, targets, options)
+
+
+def _wrong(record: Record) -> str:
+    for name in ("labels", "unknown"):
+        given = record.get(name, [])
+        if given is None and name == "labels":
+            continue
+        if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
+            return f"has {name} {given!r}, which is not a list of topics"
+    return "" if "labels" in record else "has no labels"
+
+
+def targets(records: Sequence[Record]) -> tuple[Matrix, list[str]]:
+    """Return 1 where a topic applies, 0 where not and NaN where that is not known."""
+    names = sorted({label for record in records for label in record["labels"] or []})
+    column = {name: j for j, name in enumerate(names)}
+    Y = np.zeros((len(records), len(names)))
+    for row, record in zip(Y, records, strict=True):
+        if record["labels"] is None:
+            row[:] = np.nan
+            continue
+        row[[column[name] for name in record["labels"]]] = 1
+        row[[column[name] for name in record.get("unknown", []) if name in column]] = np.nan
+    return Y, names
+
+
+def made_stories(seed: int, count: int = 240) -> list[Record]:
+    """Return stories of one or two topics out of four; one label in ten is unknown."""
+    random, names = np.random.default_rng(seed), ["grain", "trade", "ship", "money"]
+    records: list[Record] = []
+    for i in range(count):
+        labels = random.choice(names, random.integers(1, 3), replace=False).tolist()
+        unknown = [name for name in names if random.random() < 0.1]
+        known = [name for name in labels if name not in unknown]
+        text = made.document(labels, names, random)
+        split = "test" if i % 4 == 0 else "train"
+        records.append({"text": text, "labels": known, "unknown": unknown, "split": split})
+    return records
+
+
+def run(run: Run, data: Documents) -> None:
+    """Compare the four models with classifiers of words and of unsupervised topics."""
+    trials = run.options.count(TRIALS)
+    rank = min(TOPICS_PER_LABEL * len(data.names), LARGEST_RANK)
+    counts = {**dict.fromkeys(MODELS, trials), WORDS: 1, TOPICS: trials}
+    fits = run_models(run, trial, counts, rank, data)
+    title = f"Multi-label classification, {len(data.names)} labels, {rank} topics"
+    run.table(compared("scores", title, fits, MEASURES, largest=True), headline=True)
+    lines = {m: fits[m][0]["curve"] for m in ("(KL, KL)", "(F, F)", WORDS, TOPICS)}
+    figures.draw(
+        run, "roc", "Receiver operating characteristic over all known cells",
+        lambda: figures.curves(lines, "false positive rate", "true positive rate"),
+    )  # fmt: skip
+
+
+def trial(settings: Settings, data: Documents) -> Result:
+    """Fit one model and score it on the known cells of the test stories."""
+    scores = _methods(settings["model"])(settings, data)
+    known = ~np.isnan(data.Y_test)
+    truth, guessed = data.Y_test[known], (scores >= 0.5)[known]
+    across, up, _ = roc_curve(truth, scores[known])
+    grid = np.linspace(0, 1, CURVE)
+    heights = np.interp(grid, across, up)
+    per_label = [
+        f1_score(data.Y_test[k, j], scores[k, j] >= 0.5, zero_division=0.0)
+        for j, k in enumerate(known.T)
+    ]
+    return {
+        "micro-F1": float(f1_score(truth, guessed, zero_division=0.0)),
+        "macro-F1": float(np.mean(per_label)),
+        "ROC AUC": float(roc_auc_score(truth, scores[known])),
+        "curve": [[0.0, *grid.tolist()], [0.0, *heights.tolist()]],
+    }
+
+
+MEASURES = ("micro-F1", "macro-F1", "ROC AUC")
+
+
+def _methods(model: str) -> Callable[[Settings, Documents], Matrix]:
+    return {WORDS: _by_words, TOPICS: _by_topics}.get(model, _supervised)
+
+
+def _supervised(settings: Settings, data: Documents) -> Matrix:
+    data_loss, target_loss = MODELS[settings["model"]]
+    model = SSNMFClassifier(
+        settings["rank"],
+        data_loss=data_loss,
+        target_loss=target_loss,
+        random_state=seed_of(settings),
+    )
+    return np.asarray(model.fit(data.X, data.Y).predict_proba(data.X_test))
+
+
+def _by_words(settings: Settings, data: Documents) -> Matrix:
+    return _one_by_one(data.X, data.Y, data.X_test)
+
+
+def _by_topics(settings: Settings, data: Documents) -> Matrix:
+    model = NMF(settings["rank"], random_state=seed_of(settings))
+    S, S_test = model.fit_transform(data.X), model.transform(data.X_test)
+    return _one_by_one(*(_shares(S), data.Y, _shares(S_test)))
+
+
+def _shares(S: Matrix) -> Matrix:
+    return S / np.maximum(S.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+
+
+def _one_by_one(X: Any, Y: Matrix, X_test: Any) -> Matrix:
+    """Fit a classifier for each label on the stories where it is known."""
+    return np.column_stack([_probability(X[k], y[k], X_test) for y in Y.T for k in [~np.isnan(y)]])
+
+
+def _probability(X: Any, y: Matrix, X_test: Any) -> Matrix:
+    if len(np.unique(y)) < 2:  # nothing to tell apart
+        return np.full(X_test.shape[0], y[0] if len(y) else 0.0)
+    return np.asarray(LogisticRegression(max_iter=1000).fit(X, y).predict_proba(X_test)[:, 1])

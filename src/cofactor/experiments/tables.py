@@ -1,0 +1,103 @@
+"""Tables: for reading (Markdown), for spreadsheets (CSV) and for programs (JSON)."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from statistics import mean, stdev
+from typing import Any
+
+Cell = str | int | float | None
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of cells.
+
+    Parameters
+    ----------
+    name : str
+        File name without ending.
+    title : str
+        One sentence above the table.
+    columns : sequence of str
+        Headings; the first column names the rows.
+    rows : sequence of sequences
+        Text, numbers, or None where there is nothing to say.
+    digits : int
+        Digits after the point of fractions, in Markdown only.
+    bold : set of (row, column)
+        Cells to stress, in Markdown only.
+    note : str
+        Remark below the table.
+    """
+
+    name: str
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    digits: int = 4
+    bold: frozenset[tuple[int, int]] = field(default_factory=frozenset)
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        if len(set(self.columns)) < len(self.columns):
+            raise ValueError(f"columns of {self.name} are not all different: {self.columns}")
+
+    def markdown(self) -> str:
+        """Return the table with its title and note."""
+        right = ["---:" if self._numeric(j) else "---" for j in range(len(self.columns))]
+        lines = [self._line(self.columns), self._line(right)]
+        lines += [
+            self._line([self._shown(i, j, cell) for j, cell in enumerate(row)])
+            for i, row in enumerate(self.rows)
+        ]
+        note = ["", self.note] if self.note else []
+        return "\n".join([f"**{self.title}**", "", *lines, *note]) + "\n"
+
+    def csv(self) -> str:
+        """Return headings and rows, numbers in full."""
+        file = io.StringIO()
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerows([self.columns, *self.rows])
+        return file.getvalue()
+
+    def json(self) -> str:
+        """Return title, note and one object for each row."""
+        rows = [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+        content = {"title": self.title, "note": self.note, "rows": rows}
+        return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+    def _numeric(self, column: int) -> bool:
+        return any(isinstance(row[column], int | float) for row in self.rows)
+
+    def _shown(self, row: int, column: int, cell: Cell) -> str:
+        text = "" if cell is None else str(cell)
+        if isinstance(cell, float):
+            text = f"{cell:.{self.digits}f}"
+        return f"**{text}**" if (row, column) in self.bold and text else text
+
+    @staticmethod
+    def _line(cells: Sequence[str]) -> str:
+        return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def best(values: Sequence[float | None], largest: bool) -> set[int]:
+    """Return the places of the best value (all of them, if equals)."""
+    known = [value for value in values if value is not None]
+    top = (max if largest else min)(known, default=None)
+    return {i for i, value in enumerate(values) if value is not None and value == top}
+
+
+def mean_and_sd(values: Sequence[float]) -> tuple[float, float | None]:
+    """Return the mean and, of more than one value, the standard deviation."""
+    return mean(values), stdev(values) if len(values) > 1 else None
+
+
+def as_cell(value: Any) -> Cell:
+    """Return a plain Python number, or None for one that is not finite."""
+    number = float(value)
+    return number if number == number and abs(number) != float("inf") else None
