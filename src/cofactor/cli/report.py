@@ -1,0 +1,71 @@
+"""`cofactor report`: one HTML file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from cofactor.cli._command import MODEL, OUTPUT, TABLE, BadInput, Command, json_option
+from cofactor.cli._command import table_options as options
+from cofactor.cli._models import Opened, find_data, open_model, read_again, refusals
+from cofactor.cli._terminal import announce, emit, note
+
+
+@click.command(cls=Command)
+@click.argument("model", type=MODEL)
+@click.option("-o", "--output", type=OUTPUT, default=Path("report.html"), metavar="FILE",
+              help="The HTML file.")  # fmt: skip
+@click.option("--data", type=TABLE, help="The table.  [default: that of the fit, if it is there]")
+@options("text", "label", "encoding", "separator")
+@click.option("--no-text", is_flag=True, help="Leave the documents out.")
+@json_option
+def report(
+    model: Path, output: Path, data: Path | None, text: str | None, label: str | None,
+    encoding: str | None, separator: str | None, no_text: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """Write a report that opens in any browser.
+
+    One file with everything in it; it loads nothing from the network.
+    """
+    write_report = _writer()
+    opened = open_model(model)
+    path = find_data(opened, data)
+    documents = labels = None
+    if path is None:
+        note("The table of the fit is not there any more; --data names it. Without it, the "
+             "report shows no documents.")  # fmt: skip
+    else:
+        documents, labels = _read(opened, path, text, label, encoding, separator)
+    with announce("Writing the report"), refusals():
+        write_report(opened.model, output, documents=documents, labels=labels, text=not no_text)
+    if as_json:
+        emit({"model": opened.origin(), "report": str(output), "bytes": output.stat().st_size,
+              "data": None if path is None else str(path)})  # fmt: skip
+    else:
+        note(f"Wrote {output}.")
+
+
+def _writer() -> Any:
+    try:
+        from cofactor.report import write_report
+    except ImportError as error:
+        raise BadInput(
+            f"The report needs a package that is not installed ({error.name}): "
+            "pip install 'cofactor[report]'."
+        ) from error
+    return write_report
+
+
+def _read(opened: Opened, path: Path, *options: Any) -> tuple[Any, Any]:
+    """Read the table; if it is that of the fit, it must be unchanged to be shown beside it."""
+    with announce("Reading the documents"):
+        reading = read_again(opened, path, *options)
+    samples = opened.facts["data"]["samples"]
+    if len(reading.documents.texts) != samples:
+        raise BadInput(
+            f"{path} has {len(reading.documents.texts):,} documents, but the model was fitted on "
+            f"{samples:,}; name the table of the fit with --data, or fit again."
+        )
+    return reading.documents.texts, reading.y
