@@ -73,9 +73,8 @@ def read_table(
     text, label = text_column(source, text), label_column(source, label)
     documents = read_documents(source, text, label, unlabelled)
     task = _task(task, documents)
-    y = {"topics": None, "numbers": None, "classes": documents.labels}[task]
-    if task == "numbers":
-        y = numbers(source, documents)
+    y: Any = documents.labels if task == "classes" else None
+    y = numbers(source, documents) if task == "numbers" else y
     labelled = sum(map(bool, documents.labels or []))
     facts = {
         **source.facts(), "text": text, "label": label, "unlabelled": list(unlabelled),
@@ -138,9 +137,9 @@ def read_again(
 
 
 @contextmanager
-def refusals(*kinds: type[Exception]) -> Iterator[None]:
+def refusals() -> Iterator[None]:
     """Turn what the library refuses into bad input."""
     try:
         yield
-    except kinds or (ValueError, TypeError) as error:
+    except (ValueError, TypeError) as error:
         raise InputError(printable(str(error))) from error

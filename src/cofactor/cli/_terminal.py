@@ -49,6 +49,19 @@ def emit(value: Any) -> None:
     click.echo(to_json(value, indent=2))
 
 
+def show(*things: Any) -> None:
+    """Print text and tables on stdout; without spaces at line ends unless it is a terminal."""
+    console = open_console()
+    if console.is_terminal:
+        for thing in things:
+            console.print(thing)
+        return
+    with console.capture() as captured:
+        for thing in things:
+            console.print(thing)
+    click.echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
+
+
 def make_table(*columns: str, numbers: tuple[str, ...] = ()) -> Table:
     """Return an empty table; ``numbers`` are the columns to align at the right."""
     from rich.table import Table

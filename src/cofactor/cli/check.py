@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from cofactor.cli._command import TABLE, Command, json_option, table_options
-from cofactor.cli._terminal import emit, make_table, open_console, percent, shown
+from cofactor.cli._terminal import emit, make_table, percent, show, shown
 from cofactor.files import open_source
 from cofactor.files.survey import as_facts, survey
 from cofactor.files.tables import label_column, text_column
@@ -54,16 +54,13 @@ def _next(facts: dict[str, Any], unlabelled: tuple[str, ...]) -> str:
 
 
 def _show(facts: dict[str, Any]) -> None:
-    console = open_console()
-    console.print(_summary(facts))
+    show(_summary(facts))
     if facts["classes"]:
-        console.print(_classes(facts["classes"]))
+        show("", _classes(facts["classes"]))
         if len(facts["classes"]) > MOST:
-            console.print(f"… and {len(facts['classes']) - MOST:,} more; --json lists all.")
-    for sentence in facts["advice"]:
-        console.print(f"- {sentence}")
-    console.print("\nNext:", style="bold")
-    console.print(f"  {shown(facts['next'], 1000)}", soft_wrap=True)
+            show(f"... and {len(facts['classes']) - MOST:,} more; --json lists all.")
+    show("", *(f"- {sentence}" for sentence in facts["advice"]))
+    click.echo(f"Next: {shown(facts['next'], 1000)}")
 
 
 def _summary(facts: dict[str, Any]) -> Any:

@@ -10,7 +10,7 @@ import click
 
 from cofactor.cli._command import MODEL, TABLE, Command, json_option, table_options
 from cofactor.cli._models import Opened, open_model, read_again, refusals
-from cofactor.cli._terminal import announce, emit, make_table, note, open_console, percent, shown
+from cofactor.cli._terminal import announce, emit, make_table, note, percent, show, shown
 
 
 @click.command(cls=Command)
@@ -68,10 +68,7 @@ def _show(pairs: Any, accuracy: dict[str, Any] | None) -> None:
         words = (shown(" ".join(each), 400) for each in (pair.kept, pair.out, pair.into))
         alike = "" if pair.similarity is None else f"{pair.similarity:.2f}"
         table.add_row(shown(pair.first), shown(pair.second), alike, *words)
-    console = open_console()
-    console.print(table)
-    if accuracy:
-        console.print(_sentence(accuracy))
+    show(table, *([_sentence(accuracy)] if accuracy else []))
 
 
 def _sentence(found: dict[str, Any]) -> str:

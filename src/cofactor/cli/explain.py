@@ -10,7 +10,7 @@ import click
 
 from cofactor.cli._command import MODEL, BadInput, Command, json_option
 from cofactor.cli._models import open_model
-from cofactor.cli._terminal import emit, make_table, note, open_console, percent, shown
+from cofactor.cli._terminal import emit, make_table, note, percent, show, shown
 
 
 @click.command(cls=Command)
@@ -65,17 +65,14 @@ def _word(found: Any, j: int) -> dict[str, Any]:
 
 
 def _show(found: Any, said: Any, words: int) -> None:
-    console = open_console()
-    for name, value in _headline(found, said):
-        console.print(f"{name}: {value}")
-    console.print()
+    show(*(f"{name}: {value}" for name, value in _headline(found, said)), "")
     aim = shown(found.prediction, 16) if found.classes else "topic"
     table = make_table(f"For {aim}", "Word", "Topic", *(["Class"] if found.classes else []),
                        numbers=(f"For {aim}",))  # fmt: skip
     for row in found.table[:words]:
         best = [shown(row.speaks_for, 16)] if found.classes else []
         table.add_row(f"{row.contribution:.4f}", shown(row.word), shown(row.topic, 30), *best)
-    console.print(table)
+    show(table)
     rest = len(found.words) - words
     if rest > 0:
         note(f"{rest:,} more words; --words {len(found.words)} shows all.")

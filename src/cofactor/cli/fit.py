@@ -34,7 +34,7 @@ SEED = click.IntRange(0, 2**32 - 1)
               default="auto", help="What the labels are.")  # fmt: skip
 @click.option("--seed", type=SEED, default=0, metavar="INTEGER", help="Starts the fit.")
 @click.option("--seed-words", multiple=True, metavar="NAME=WORD,WORD",
-              help="Words that pull a topic, like billing=invoice,refund; may be repeated.")  # fmt: skip
+              help="Words that pull a topic: billing=invoice,refund; may be repeated.")  # fmt: skip
 @click.option("--stop-words", default="english", metavar="WHICH",
               help="Words to leave out: english, none, or a file with one a line.")  # fmt: skip
 @click.option("--supervision", type=click.FloatRange(0), metavar="NUMBER",

@@ -81,8 +81,8 @@ def free_name(name: str, taken: list[str]) -> str:
 
 @contextmanager
 def _opened(output: Path | None) -> Iterator[IO[bytes]]:
-    stdout = nullcontext(click.get_binary_stream("stdout"))
-    with replacing(output) if output else stdout as file:
+    place: Any = replacing(output) if output else nullcontext(click.get_binary_stream("stdout"))
+    with place as file:
         yield file
         file.flush()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +31,6 @@ def report(
 
     One file with everything in it; it loads nothing from the network.
     """
-    write_report = _writer()
     opened = open_model(model)
     path = find_data(opened, data)
     documents = labels = None
@@ -38,8 +39,13 @@ def report(
              "report shows no documents.")  # fmt: skip
     else:
         documents, labels = _read(opened, path, text, label, encoding, separator)
-    with announce("Writing the report"), refusals():
-        write_report(opened.model, output, documents=documents, labels=labels, text=not no_text)
+    with announce("Writing the report"), _needing_extra(), refusals():
+        from cofactor.report import write_report
+
+        write_report(
+            opened.model, output, documents=documents, labels=labels, text=not no_text,
+            source=None if path is None else path.name,
+        )  # fmt: skip
     if as_json:
         emit({"model": opened.origin(), "report": str(output), "bytes": output.stat().st_size,
               "data": None if path is None else str(path)})  # fmt: skip
@@ -47,25 +53,18 @@ def report(
         note(f"Wrote {output}.")
 
 
-def _writer() -> Any:
+@contextmanager
+def _needing_extra() -> Iterator[None]:
     try:
-        from cofactor.report import write_report
+        yield
     except ImportError as error:
         raise BadInput(
-            f"The report needs a package that is not installed ({error.name}): "
+            f"The report needs packages that are not installed ({error}): "
             "pip install 'cofactor[report]'."
         ) from error
-    return write_report
 
 
 def _read(opened: Opened, path: Path, *options: Any) -> tuple[Any, Any]:
-    """Read the table; if it is that of the fit, it must be unchanged to be shown beside it."""
     with announce("Reading the documents"):
         reading = read_again(opened, path, *options)
-    samples = opened.facts["data"]["samples"]
-    if len(reading.documents.texts) != samples:
-        raise BadInput(
-            f"{path} has {len(reading.documents.texts):,} documents, but the model was fitted on "
-            f"{samples:,}; name the table of the fit with --data, or fit again."
-        )
     return reading.documents.texts, reading.y

@@ -9,7 +9,7 @@ import click
 
 from cofactor.cli._command import MODEL, Command, json_option
 from cofactor.cli._models import Opened, open_model
-from cofactor.cli._terminal import emit, make_table, open_console, percent, shown
+from cofactor.cli._terminal import emit, make_table, percent, show, shown
 
 
 @click.command(cls=Command)
@@ -42,7 +42,7 @@ def _show(opened: Opened, rows: list[dict[str, Any]]) -> None:
         table.add_row(
             str(row["topic"]), percent(row["share"]), *link, f"{row['coherence']:.2f}", words
         )
-    open_console().print(table)
+    show(table)
 
 
 def _link(opened: Opened, row: dict[str, Any]) -> str:

@@ -12,7 +12,7 @@ import click
 from cofactor.cli._command import MODEL, TABLE, BadInput, Command, json_option
 from cofactor.cli._command import table_options as options
 from cofactor.cli._models import Opened, find_data, open_model, read_again, refusals
-from cofactor.cli._terminal import announce, emit, note, open_console
+from cofactor.cli._terminal import announce, emit, note, show
 
 
 @click.command(cls=Command)
@@ -37,8 +37,7 @@ def verify(
     if as_json:
         emit(facts)
     else:
-        for sentence in _sentences(facts):
-            open_console().print(sentence)
+        show(*_sentences(facts))
     if not (facts["equal"] and facts["same_data"]):
         click.get_current_context().exit(1)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count
 from os import PathLike
 from typing import Any
 
@@ -30,12 +31,12 @@ def read_parquet(path: str | PathLike[str]) -> tuple[list[str], Iterator[Row]]:
 
 
 def _rows(path: str | PathLike[str], file: Any, wrong: type[Exception]) -> Iterator[Row]:
-    number = 1
+    number = count(2)  # as a spreadsheet would show it, below a header
     try:
         for batch in file.iter_batches(BATCH):
             columns = [column.to_pylist() for column in batch.columns]
-            for number, cells in enumerate(zip(*columns, strict=True), start=number + 1):
-                yield number, list(cells)
+            for cells in zip(*columns, strict=True):
+                yield next(number), list(cells)
     except (wrong, OSError) as error:
         raise InputError(_damaged(path, error)) from None
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from itertools import chain
 from os import PathLike
+from typing import Any
 
 from cofactor.files.errors import InputError, at
 
@@ -14,7 +15,7 @@ LARGEST = 2**24
 """Characters of the longest cell; more is most likely a quote that is never closed."""
 
 SEPARATORS = ",;\t|"
-Row = tuple[int, list[str | None]]
+Row = tuple[int, list[Any]]
 _REMEDIES = {
     "field larger": f"a cell has more than {LARGEST:,} characters; most likely its opening quote "
     "is never closed",
@@ -52,7 +53,7 @@ def _guess(header: str) -> str:
     return max(SEPARATORS, key=bare.count)
 
 
-def _records(path: str | PathLike[str], reader) -> Iterator[tuple[int, list[str]]]:
+def _records(path: str | PathLike[str], reader: Any) -> Iterator[tuple[int, list[str]]]:
     """Yield each record with its number; the header is 1, blank lines do not count."""
     number = 0
     while True:
@@ -72,11 +73,13 @@ def _explain(error: csv.Error) -> str:
     return next((said for sign, said in _REMEDIES.items() if sign in str(error)), str(error))
 
 
-def _rows(path: str | PathLike[str], header: list[str], records) -> Iterator[Row]:
+def _rows(
+    path: str | PathLike[str], header: list[str], records: Iterator[tuple[int, list[str]]]
+) -> Iterator[Row]:
     for number, cells in records:
         if len(cells) != len(header):
             raise InputError(_ragged(path, number, len(cells), len(header)))
-        yield number, cells
+        yield number, list(cells)
 
 
 def _ragged(path: str | PathLike[str], number: int, found: int, expected: int) -> str:

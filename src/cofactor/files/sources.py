@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from cofactor.files.decoding import CHUNK, Decoder, split_lines
 from cofactor.files.errors import InputError, at, suggestion
@@ -143,7 +143,9 @@ def _open_tree(path: Path, encoding: str | None) -> Source:
     return Source(path, "folder", columns, _clean(rows), encodings=encodings)
 
 
-def _noting(rows, decoder: Decoder, encodings: set[str]):
+def _noting(
+    rows: Iterator[tuple[int, list[Any]]], decoder: Decoder, encodings: set[str]
+) -> Iterator[tuple[int, list[Any]]]:
     """Pass rows on and note the encoding at the end."""
     yield from rows
     encodings.add(decoder.encoding or "ascii")
@@ -152,9 +154,8 @@ def _noting(rows, decoder: Decoder, encodings: set[str]):
 def _chunks(path: Path, digest: Any = None) -> Iterator[bytes]:
     """Read a file once; gzip files are unpacked on the way."""
     with _reading(path), open(path, "rb") as raw:
-        file: IO[bytes] = raw
-        if path.suffix.lower() == ".gz":
-            file = gzip.open(raw)  # type: ignore[assignment]
+        packed = path.suffix.lower() == ".gz"
+        file: Any = gzip.GzipFile(fileobj=raw) if packed else raw
         while chunk := file.read(CHUNK):
             if digest is not None:
                 digest.update(chunk)

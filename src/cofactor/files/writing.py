@@ -17,7 +17,7 @@ from typing import IO, Any
 
 from cofactor.files.errors import InputError, at
 
-FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠]")
+FORMULA = re.compile(r"[\t\r]|\s*[=+\-@＝＋－＠]")
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?%?")
 
 

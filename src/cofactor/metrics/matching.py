@@ -32,15 +32,14 @@ def match_topics(
     >>> match_topics(np.eye(2), ["moon", "goal"], np.eye(2), ["goal", "moon"])
     [(0, 1, 1.0), (1, 0, 1.0)]
     """
-    cosines = _unit(first)[:, _common(first_words, second_words)[0]] @ (
-        _unit(second)[:, _common(first_words, second_words)[1]].T
-    )
+    here, there = _common(first_words, second_words)
+    cosines = _unit(first)[:, here] @ _unit(second)[:, there].T
     rows, columns = linear_sum_assignment(cosines, maximize=True)
     found = cosines[rows, columns].clip(0.0, 1.0)
     return list(zip(rows.tolist(), columns.tolist(), found.tolist(), strict=True))
 
 
-def _unit(topics: np.ndarray) -> np.ndarray:
+def _unit(topics: np.ndarray) -> Any:
     topics = np.asarray(topics, dtype=float)
     largest = np.maximum(topics.max(axis=1, initial=0.0, keepdims=True), 1e-300)
     scaled = topics / largest
