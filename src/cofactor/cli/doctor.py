@@ -124,8 +124,9 @@ def _on_kernels(found: dict[str, Any]) -> list[tuple[str, str]]:
     if found["error"]:
         return [("kernels", f"do not work: {shown(found['error'], 400)}")]
     kept = f"kept in {found['cache']}" if found["cache"] else "not kept: no folder can be written"
+    loaded, compiled = found["loaded_from_cache"], found["compiled_now"]
     return [
-        ("kernels", f"{found['loaded_from_cache']} loaded, {found['compiled_now']} compiled; {kept}"),
+        ("kernels", f"{loaded} loaded, {compiled} compiled; {kept}"),
         ("first fit", f"{found['first_fit_seconds']:.2f} s, "
                       f"then {found['second_fit_seconds']:.2f} s"),
     ]  # fmt: skip

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from datetime import UTC, datetime
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -73,18 +73,18 @@ def _text_column(source: Source, text: str | None, opened: Opened) -> str:
 
 def free_name(name: str, taken: list[str]) -> str:
     """Return a name for a new column that the table does not have yet."""
-    number, free = 2, name
-    while free in taken:
-        number, free = number + 1, f"{name}_{number}"
-    return free
+    names = (f"{name}_{number}" if number > 1 else name for number in count(1))
+    return next(free for free in names if free not in taken)
 
 
 @contextmanager
 def _opened(output: Path | None) -> Iterator[IO[bytes]]:
-    place: Any = replacing(output) if output else nullcontext(click.get_binary_stream("stdout"))
-    with place as file:
-        yield file
-        file.flush()
+    if output:
+        with replacing(output) as file:
+            yield file
+    else:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
 
 
 def _write(
@@ -99,7 +99,6 @@ def _write(
         for (_, cells), said in zip(batch, opened.model.documents(texts), strict=True):
             writer.write(cells, [_said(said.prediction), said.confidence, said.name])
         rows += len(batch)
-    writer.close()
     return rows, writer.defused
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -40,9 +41,8 @@ def report(
     else:
         documents, labels = _read(opened, path, text, label, encoding, separator)
     with announce("Writing the report"), _needing_extra(), refusals():
-        from cofactor.report import write_report
-
-        write_report(
+        write = import_module("cofactor.report").write_report
+        write(
             opened.model, output, documents=documents, labels=labels, text=not no_text,
             source=None if path is None else path.name,
         )  # fmt: skip

@@ -41,7 +41,6 @@ def _write(path: Path, rows: Iterator[list[Any]]) -> None:
         writer = make_writer(file, "csv", next(rows))
         for row in rows:
             writer.write(row)
-        writer.close()
 
 
 def _topics(model: Any) -> Iterator[list[Any]]:

@@ -1,8 +1,8 @@
 """From bytes to text, in one pass: the encoding is found on the way.
 
 A byte order mark settles it. Without one, text is UTF-16 if every other byte is zero, else plain
-ASCII until the first other byte; if that part is UTF-8, so is the rest, otherwise it is
-Windows-1252. So nothing is read twice and nothing decoded is taken back.
+ASCII until the first other byte; if that begins a letter in UTF-8, so must be the rest, otherwise
+it is Windows-1252. So nothing is read twice and nothing decoded is taken back.
 """
 
 from __future__ import annotations
@@ -57,6 +57,9 @@ class Decoder:
     def _checked(self, chunk: bytes, final: bool) -> str:
         data = self._held + chunk
         self._held = b""
+        if not self._begun and len(data) < 4 and not final:  # a mark has up to four bytes
+            self._held = data
+            return ""
         if not self._begun and data:
             data = self._begin(data)
         try:
@@ -92,8 +95,8 @@ class Decoder:
             return self._decoder.decode(data, final)
         try:
             text, used = codecs.utf_8_decode(data, "strict", final)
-        except UnicodeDecodeError:
-            self._settle(FALLBACK)
+        except UnicodeDecodeError as error:
+            self._settle(FALLBACK if data[: error.start].isascii() else "utf-8")
             return self._decode(data, final)
         if text.isascii():
             self._held = data[used:]
@@ -104,9 +107,10 @@ class Decoder:
     def _undecodable(self, data: bytes, error: UnicodeDecodeError) -> InputError:
         line = self._line + bytes(error.object[: error.start]).count(b"\n")
         byte = error.object[error.start]
-        what = "neither UTF-8 nor Windows-1252" if self.encoding == FALLBACK else self.encoding
+        what = "neither UTF-8 nor Windows-1252"
+        what = what if self.encoding == FALLBACK else f"not {self.encoding}"
         return InputError(
-            f"{at(self.path, line=line)} has a byte 0x{byte:02X} that is not {what}; name the "
+            f"{at(self.path, line=line)} has a byte 0x{byte:02X} that is {what}; name the "
             "file's encoding with --encoding, or save it as UTF-8."
         )
 

@@ -38,9 +38,9 @@ class SeparatedWriter:
     def __init__(
         self, file: IO[bytes], columns: list[str], added: list[str], separator: str, defuse: bool
     ) -> None:
-        # newline="" leaves line ends to csv.
-        self._text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
-        self._csv = csv.writer(self._text, delimiter=separator, lineterminator="\n")
+        self._file, self._line = file, io.StringIO(newline="")
+        # csv puts cells with a line end in quotes only if it is among those of the table.
+        self._csv = csv.writer(self._line, delimiter=separator, lineterminator="\r\n")
         self._columns, self._defuse = len(columns), defuse
         self.defused = 0
         self.write(columns, added)
@@ -53,6 +53,9 @@ class SeparatedWriter:
                 "began; write JSON lines instead: -o out.jsonl."
             )
         self._csv.writerow([self._cell(cell) for cell in (*cells, *added)])
+        self._file.write(self._line.getvalue().removesuffix("\r\n").encode() + b"\n")
+        self._line.seek(0)
+        self._line.truncate()
 
     def _cell(self, cell: Any) -> str:
         text = "" if cell is None else cell if isinstance(cell, str) else plain(cell)
@@ -60,10 +63,6 @@ class SeparatedWriter:
             return text
         self.defused += 1
         return "'" + text
-
-    def close(self) -> None:
-        """Pass everything on to the file, which stays open."""
-        self._text.detach()
 
 
 class JsonLinesWriter:
@@ -79,9 +78,6 @@ class JsonLinesWriter:
         record = dict(zip(self._columns, cells, strict=False))
         record |= zip(self._added, added, strict=False)
         self._file.write(to_json(record).encode() + b"\n")
-
-    def close(self) -> None:
-        """Nothing is held back."""
 
 
 def plain(cell: Any) -> str:

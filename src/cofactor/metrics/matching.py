@@ -87,7 +87,7 @@ def accuracy_difference(first: Any, second: Any, level: float = 0.95) -> Differe
     --------
     >>> found = accuracy_difference([True] * 80 + [False] * 20, [True] * 90 + [False] * 10)
     >>> print(f"{found.difference:.2f} ({found.low:.3f} to {found.high:.3f})")
-    0.10 (0.035 to 0.161)
+    0.10 (0.037 to 0.159)
     """
     one, other = np.asarray(first, dtype=bool), np.asarray(second, dtype=bool)
     n = len(one)
