@@ -1,22 +1,72 @@
 """The `cofactor` command: one file per subcommand.
 
-``cofactor --help`` should answer at once, so numerical libraries are imported inside the commands.
+``cofactor --help`` should answer at once, so subcommands are imported when they are called, and
+numerical libraries inside of them.
 """
+
+from __future__ import annotations
+
+from importlib import import_module
 
 import click
 
 from cofactor._version import __version__
-from cofactor.cli.demo import demo
-from cofactor.cli.reproduce import reproduce
+from cofactor.files.errors import suggestion
 
 __all__ = ["main"]
 
+COMMANDS = {
+    "check": "Look at a table before fitting: rows, labels, empties, duplicates.",
+    "fit": "Find topics in documents, guided by the labels there are.",
+    "topics": "Show the topics of a model.",
+    "predict": "Add prediction, confidence and topic to a table.",
+    "explain": "Show which words of a text speak for which topic and class.",
+    "report": "Write a report that opens in any browser.",
+    "compare": "Match the topics of two models; compare their accuracy.",
+    "export": "Write a model as tables, or for other programs.",
+    "verify": "Fit a model again from its manifest and compare.",
+    "demo": "Find topics in docstrings and predict the subpackage of each.",
+    "reproduce": "Run the paper's experiments again, with its figures beside ours.",
+    "doctor": "Show versions, threads, kernels and optional packages.",
+}
+"""The subcommands and the first lines of their help, in the order of their use."""
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+
+class Commands(click.Group):
+    """A group whose commands are imported when they are called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = getattr(import_module(f"cofactor.cli.{cmd_name}"), cmd_name)
+        return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]):
+        name = str(args[0])
+        if name not in COMMANDS and not name.startswith("-"):
+            raise click.UsageError(
+                f"{name!r} is no command. {suggestion(name, list(COMMANDS))}", ctx
+            )
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="%(prog)s %(version)s")
 def main() -> None:
-    """Topics that explain the data and predict the labels."""
+    """Topics that explain the data and predict the labels.
 
-
-main.add_command(demo)
-main.add_command(reproduce)
+    \b
+    From a table with a half-empty label column to predictions and a report:
+      cofactor check tickets.csv --text body --label team
+      cofactor fit tickets.csv --text body --label team -k 13 -o model
+      cofactor topics model
+      cofactor predict model new.csv -o out.csv
+      cofactor report model -o report.html
+    """

@@ -5,18 +5,15 @@ from __future__ import annotations
 import json
 import sys
 import textwrap
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 
 import click
 from rich.console import Console
 from rich.table import Table
 
+from cofactor.cli._command import Command, json_option
 from cofactor.cli._demonstration import Demonstration, Topic, demonstrate
-
-CONTEXT = {"help_option_names": ["-h", "--help"], "show_default": True}
+from cofactor.cli._terminal import announce, open_console
 
 
 def _check_share(context: click.Context, parameter: click.Parameter, value: float) -> float:
@@ -27,7 +24,7 @@ def _check_share(context: click.Context, parameter: click.Parameter, value: floa
     )
 
 
-@click.command(context_settings=CONTEXT)
+@click.command(cls=Command)
 @click.option("--topics", "-k", type=click.IntRange(1), default=24, help="Number of topics.")
 @click.option(
     "--labels",
@@ -44,7 +41,7 @@ def _check_share(context: click.Context, parameter: click.Parameter, value: floa
     metavar="INTEGER",
     help="Chooses the labelled documents and starts the fit.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@json_option
 def demo(topics: int, labels: float, seed: int, as_json: bool) -> None:
     """Find topics in docstrings and predict the subpackage of each.
 
@@ -53,26 +50,11 @@ def demo(topics: int, labels: float, seed: int, as_json: bool) -> None:
     """
     if sys.flags.optimize > 1:
         raise click.ClickException("Python runs with -OO and dropped the docstrings; run without.")
-    result = demonstrate(topics, labels, seed, _announce)
+    result = demonstrate(topics, labels, seed, announce)
     if as_json:
         click.echo(json.dumps(asdict(result), indent=2))
     else:
-        _show(result, _console())
-
-
-def _console(stderr: bool = False) -> Console:
-    """Open a console that takes text literally: words and class names are no markup."""
-    return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
-
-
-@contextmanager
-def _announce(sentence: str) -> Iterator[None]:
-    """Show on stderr what is going on, and then how long it took."""
-    console = _console(stderr=True)
-    start = time.perf_counter()
-    with console.status(f"{sentence} ...", spinner="line"):
-        yield
-    console.print(f"{sentence}: {time.perf_counter() - start:.1f} s", style="dim")
+        _show(result, open_console())
 
 
 def _show(result: Demonstration, console: Console) -> None:

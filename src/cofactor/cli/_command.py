@@ -1,0 +1,86 @@
+"""What all commands share: how they end, and the options for tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from cofactor.cli._terminal import note
+from cofactor.files import InputError
+
+CONTEXT = {"help_option_names": ["-h", "--help"], "show_default": True}
+INTERRUPTED = 130
+
+
+class BadInput(click.ClickException):
+    """An error that the user can mend."""
+
+    exit_code = 2
+
+
+class Command(click.Command):
+    """A command that ends with a sentence: 2 for bad input, 130 after Ctrl-C."""
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        settings.setdefault("context_settings", CONTEXT)
+        super().__init__(*arguments, **settings)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except InputError as error:
+            raise BadInput(str(error)) from error
+        except KeyboardInterrupt:
+            note("\nInterrupted; nothing was written.".strip())
+            ctx.exit(INTERRUPTED)
+        except BrokenPipeError:  # click ends quietly
+            raise
+        except OSError as error:
+            raise click.ClickException(str(error)) from error
+
+
+TABLE = click.Path(exists=True, path_type=Path)
+MODEL = click.Path(path_type=Path)
+OUTPUT = click.Path(path_type=Path)
+
+_OPTIONS = {
+    "text": click.option("--text", metavar="COLUMN", help="Column of the documents."),
+    "label": click.option(
+        "--label", metavar="COLUMN", help="Column of the labels; empty cells are not labelled."
+    ),
+    "unlabelled": click.option(
+        "--unlabelled", metavar="VALUE", multiple=True,
+        help="Label that means not labelled, like NA; may be repeated.",
+    ),
+    "encoding": click.option(
+        "--encoding", metavar="NAME", help="Encoding of the file.  [default: found out]"
+    ),
+    "separator": click.option(
+        "--separator", metavar="CHARACTER", callback=lambda *given: _one_character(*given),
+        help="What separates cells.  [default: found out]",
+    ),
+}  # fmt: skip
+
+
+def _one_character(context: click.Context, parameter: click.Parameter, value: str | None):
+    value = {"tab": "\t", "\\t": "\t"}.get(value or "", value)
+    if value is None or (len(value) == 1 and value not in '"\r\n\0'):
+        return value
+    raise click.BadParameter(f"{value!r} must be one character, such as ',' or ';', or 'tab'.")
+
+
+def table_options(*names: str) -> Callable[[Any], Any]:
+    """Add options for reading a table; by default all of them."""
+
+    def decorate(function: Any) -> Any:
+        for name in reversed(names or tuple(_OPTIONS)):
+            function = _OPTIONS[name](function)
+        return function
+
+    return decorate
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")

@@ -1,0 +1,85 @@
+"""What the commands print: data on stdout, everything else on stderr."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cofactor.files.errors import printable
+from cofactor.files.writing import to_json
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+
+def open_console(stderr: bool = False) -> Console:
+    """Open a console that takes text literally: words and class names are no markup."""
+    import sys
+
+    from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    if hasattr(stream, "reconfigure"):  # a terminal that cannot show a letter shows its number
+        stream.reconfigure(errors="backslashreplace")
+    return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+
+
+@contextmanager
+def announce(sentence: str) -> Iterator[None]:
+    """Show on stderr what is going on, and then how long it took."""
+    console = open_console(stderr=True)
+    start = time.perf_counter()
+    with console.status(f"{sentence} ...", spinner="line"):
+        yield
+    console.print(f"{sentence}: {time.perf_counter() - start:.1f} s", style="dim")
+
+
+def note(sentence: str) -> None:
+    """Say something on stderr."""
+    click.echo(printable(sentence), err=True)
+
+
+def emit(value: Any) -> None:
+    """Print JSON on stdout."""
+    click.echo(to_json(value, indent=2))
+
+
+def show(*things: Any) -> None:
+    """Print text and tables on stdout; without spaces at line ends unless it is a terminal."""
+    console = open_console()
+    if console.is_terminal:
+        for thing in things:
+            console.print(thing)
+        return
+    with console.capture() as captured:
+        for thing in things:
+            console.print(thing)
+    click.echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
+
+
+def make_table(*columns: str, numbers: tuple[str, ...] = ()) -> Table:
+    """Return an empty table; ``numbers`` are the columns to align at the right."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for name in columns:
+        right = name in numbers
+        table.add_column(name, justify="right" if right else "left", overflow="fold",
+                         no_wrap=right)  # fmt: skip
+    return table
+
+
+def shown(value: Any, longest: int = 40) -> str:
+    """Return a cell for the terminal: one line, no control characters, not too long."""
+    text = "" if value is None else printable(str(value))
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def percent(value: float | None) -> str:
+    """Return a share as people read it."""
+    return "" if value is None else f"{value:.1%}"

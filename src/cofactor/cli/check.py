@@ -1,0 +1,85 @@
+"""`cofactor check`: look at a table before fitting."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import click
+
+from cofactor.cli._command import TABLE, Command, json_option, table_options
+from cofactor.cli._terminal import emit, make_table, percent, show, shown
+from cofactor.files import open_source
+from cofactor.files.survey import as_facts, survey
+from cofactor.files.tables import label_column, text_column
+
+MOST = 20
+
+
+@click.command(cls=Command)
+@click.argument("table", type=TABLE)
+@table_options()
+@json_option
+def check(
+    table: Path, text: str | None, label: str | None, unlabelled: tuple[str, ...],
+    encoding: str | None, separator: str | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Look at a table before fitting: rows, labels, empties, duplicates.
+
+    TABLE is a CSV, TSV or JSON lines file (also .gz), a Parquet file, or a folder of text files
+    whose sub-folders are labels.
+    """
+    source = open_source(table, encoding=encoding, separator=separator)
+    text, label = text_column(source, text), label_column(source, label)
+    found = as_facts(survey(source, text, label, unlabelled), label)
+    facts: dict[str, Any] = {**source.facts(), "text": text, "label": label, **found}
+    facts["path"] = str(table)
+    facts["columns"] = source.columns
+    facts["next"] = _next(facts, unlabelled)
+    if as_json:
+        emit(facts)
+    else:
+        _show(facts)
+
+
+def _next(facts: dict[str, Any], unlabelled: tuple[str, ...]) -> str:
+    """Return the command to fit with."""
+    parts = ["cofactor", "fit", facts["path"], "--text", facts["text"]]
+    if facts["label"] is not None and facts["labelled"]:
+        parts += ["--label", facts["label"]]
+    for value in unlabelled:
+        parts += ["--unlabelled", value]
+    return shlex.join([*parts, "-k", str(facts["suggested_topics"]), "-o", "model"])
+
+
+def _show(facts: dict[str, Any]) -> None:
+    show(_summary(facts))
+    if facts["classes"]:
+        show("", _classes(facts["classes"]))
+        if len(facts["classes"]) > MOST:
+            show(f"... and {len(facts['classes']) - MOST:,} more; --json lists all.")
+    show("", *(f"- {sentence}" for sentence in facts["advice"]))
+    click.echo(f"Next: {shown(facts['next'], 1000)}")
+
+
+def _summary(facts: dict[str, Any]) -> Any:
+    table = make_table("", "")
+    table.show_header = False
+    table.add_row("rows", f"{facts['rows']:,}")
+    table.add_row("read as", ", ".join(filter(None, (facts["format"], facts["encoding"]))))
+    table.add_row("text", f"{shown(facts['text'])}, {facts['mean_characters']:,.0f} characters "
+                  f"on average, {facts['longest']:,} at most")  # fmt: skip
+    if facts["label"] is not None:
+        table.add_row("labelled", f"{facts['labelled']:,} ({percent(facts['labelled_share'])}), "
+                      f"{len(facts['classes']):,} classes")  # fmt: skip
+    table.add_row("empty", f"{facts['empty']['count']:,}")
+    table.add_row("repeated", f"{facts['duplicates']['count']:,}")
+    return table
+
+
+def _classes(classes: dict[str, int]) -> Any:
+    table = make_table("Labels", "Class", numbers=("Labels",))
+    for name, count in list(classes.items())[:MOST]:
+        table.add_row(f"{count:,}", shown(name, 60))
+    return table

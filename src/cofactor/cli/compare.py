@@ -1,0 +1,81 @@
+"""`cofactor compare`: two models side by side."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from cofactor.cli._command import MODEL, TABLE, Command, json_option, table_options
+from cofactor.cli._models import Opened, open_model, read_again, refusals
+from cofactor.cli._terminal import announce, emit, make_table, note, percent, show, shown
+
+
+@click.command(cls=Command)
+@click.argument("first", type=MODEL)
+@click.argument("second", type=MODEL)
+@click.option("--data", type=TABLE, help="Labelled documents to compare the accuracy on.")
+@table_options("text", "label", "encoding", "separator")
+@click.option("--words", type=click.IntRange(1), default=10, help="Words of each topic.")
+@json_option
+def compare(
+    first: Path, second: Path, data: Path | None, text: str | None, label: str | None,
+    encoding: str | None, separator: str | None, words: int, as_json: bool,
+) -> None:  # fmt: skip
+    """Match the topics of two models; compare their accuracy.
+
+    Topics are paired one to one so that their words agree best. With --data, the accuracy on its
+    labelled documents is compared, with an interval; take documents that neither model has seen.
+    """
+    one, other = open_model(first), open_model(second)
+    from cofactor.text.comparing import compare_topics
+
+    pairs = compare_topics(one.model, other.model, words)
+    accuracy = None
+    if data is not None:
+        accuracy = _accuracy(one, other, data, text, label, encoding, separator)
+    if as_json:
+        emit({"first": one.origin(), "second": other.origin(), "topics": pairs.to_records(),
+              "accuracy": accuracy})  # fmt: skip
+    else:
+        _show(pairs, accuracy)
+
+
+def _accuracy(one: Opened, other: Opened, data: Path, *options: Any) -> dict[str, Any]:
+    from cofactor.text.comparing import compare_accuracy
+
+    reading = read_again(one, data, *options)
+    if one.model.fingerprint_ == _fingerprint(reading):
+        note("Note: the first model was fitted on these very documents, so it is flattered.")
+    with announce("Predicting with both"), refusals():
+        labels = reading.documents.labels or []
+        found = compare_accuracy(one.model, other.model, reading.documents.texts, labels)
+    return asdict(found)
+
+
+def _fingerprint(reading: Any) -> str:
+    from cofactor.text.documents import fingerprint
+
+    return fingerprint(reading.documents.texts, reading.y)
+
+
+def _show(pairs: Any, accuracy: dict[str, Any] | None) -> None:
+    table = make_table("A", "B", "Alike", "In both", "Only in A", "Only in B",
+                       numbers=("A", "B", "Alike"))  # fmt: skip
+    for pair in pairs:
+        words = (shown(" ".join(each), 400) for each in (pair.kept, pair.out, pair.into))
+        alike = "" if pair.similarity is None else f"{pair.similarity:.2f}"
+        table.add_row(shown(pair.first), shown(pair.second), alike, *words)
+    show(table, *([_sentence(accuracy)] if accuracy else []))
+
+
+def _sentence(found: dict[str, Any]) -> str:
+    low, high = 100 * found["low"], 100 * found["high"]
+    verdict = "no clear difference" if low <= 0 <= high else "a clear difference"
+    return (
+        f"\nAccuracy on {found['documents']:,} labelled documents: A {percent(found['first'])}, "
+        f"B {percent(found['second'])}.\nB - A: {100 * found['difference']:+.1f} points "
+        f"({found['level']:.0%} interval {low:+.1f} to {high:+.1f}): {verdict}."
+    )

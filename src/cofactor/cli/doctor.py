@@ -1,0 +1,132 @@
+"""`cofactor doctor`: is everything there and well?"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import time
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import click
+
+from cofactor._version import __version__
+from cofactor.cli._command import Command, json_option
+from cofactor.cli._terminal import announce, emit, make_table, show, shown
+
+CORE = ("numpy", "scipy", "scikit-learn", "numba", "llvmlite", "click", "rich")
+EXTRAS = {
+    "report": ("altair", "vl-convert-python", "jinja2"),
+    "plot": ("matplotlib",),
+    "dask": ("dask", "distributed"),
+    "app": ("starlette", "uvicorn"),
+    "Parquet files": ("pyarrow",),
+    "tables in Python": ("pandas",),
+    "export --to anndata": ("anndata",),
+    "export --to topicwizard": ("topic-wizard",),
+}
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+
+@click.command(cls=Command)
+@json_option
+def doctor(as_json: bool) -> None:
+    """Show versions, threads, kernels and optional packages.
+
+    Fits a tiny model twice to see that the kernels work and whether their machine code is kept.
+    Ends with 1 if they do not work.
+    """
+    facts: dict[str, Any] = {
+        "cofactor": __version__,
+        "python": platform.python_version(),
+        "system": platform.platform(),
+        "packages": {name: _version(name) for name in CORE},
+        "extras": {what: {n: _version(n) for n in names} for what, names in EXTRAS.items()},
+        "cores": os.cpu_count(),
+        "threads": {name: os.environ[name] for name in THREADS if name in os.environ},
+    }
+    with announce("Trying the kernels"):
+        facts["kernels"] = _kernels()
+    if as_json:
+        emit(facts)
+    else:
+        show(_table(facts))
+    if facts["kernels"]["error"]:
+        click.get_current_context().exit(1)
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _kernels() -> dict[str, Any]:
+    """Fit twice; the first time loads or compiles."""
+    try:
+        first, second = _timed(), _timed()
+    except Exception as error:  # whatever it is, the doctor should say so
+        return {"error": f"{type(error).__name__}: {error}"}
+    loaded, compiled, folder = _cached()
+    return {
+        "error": None,
+        "loaded_from_cache": loaded,
+        "compiled_now": compiled,
+        "cache": folder,
+        "first_fit_seconds": first,
+        "second_fit_seconds": second,
+    }
+
+
+def _timed() -> float:
+    from cofactor import TopicModel
+
+    started = time.perf_counter()
+    TopicModel(2, random_state=0).fit(["moon orbit", "goal puck"] * 3, ["space", "sport"] * 3)
+    return time.perf_counter() - started
+
+
+def _cached() -> tuple[int, int, str | None]:
+    """Count the kernels that numba loaded and compiled, and say where it keeps them."""
+    loaded, compiled, folder = 0, 0, None
+    modules = [m for name, m in sys.modules.items() if name.startswith("cofactor.kernels")]
+    kernels = {id(one): one for module in modules for one in vars(module).values()}
+    for kernel in kernels.values():
+        if stats := getattr(kernel, "stats", None):
+            loaded += sum(stats.cache_hits.values())
+            compiled += sum(stats.cache_misses.values())
+            folder = getattr(stats, "cache_path", None) or folder
+    return loaded, compiled, folder
+
+
+def _table(facts: dict[str, Any]) -> Any:
+    table = make_table("", "")
+    table.show_header = False
+    table.add_row("cofactor", facts["cofactor"])
+    table.add_row("python", f"{facts['python']} on {facts['system']}")
+    for name, found in facts["packages"].items():
+        table.add_row(name, found or "missing: pip install --force-reinstall cofactor")
+    table.add_row("cores", f"{facts['cores']}, {_threads(facts['threads'])}")
+    for name, value in _on_kernels(facts["kernels"]):
+        table.add_row(name, value)
+    for what, packages in facts["extras"].items():
+        table.add_row(what, ", ".join(f"{n} {v or 'not installed'}" for n, v in packages.items()))
+    return table
+
+
+def _threads(settings: dict[str, str]) -> str:
+    return ", ".join(f"{k}={shown(v)}" for k, v in settings.items()) or "no limits on threads set"
+
+
+def _on_kernels(found: dict[str, Any]) -> list[tuple[str, str]]:
+    if found["error"]:
+        return [("kernels", f"do not work: {shown(found['error'], 400)}")]
+    kept = f"kept in {found['cache']}" if found["cache"] else "not kept: no folder can be written"
+    loaded, compiled = found["loaded_from_cache"], found["compiled_now"]
+    return [
+        ("kernels", f"{loaded} loaded, {compiled} compiled; {kept}"),
+        ("first fit", f"{found['first_fit_seconds']:.2f} s, "
+                      f"then {found['second_fit_seconds']:.2f} s"),
+    ]  # fmt: skip

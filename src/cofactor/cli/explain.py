@@ -1,0 +1,88 @@
+"""`cofactor explain`: a prediction taken apart."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from cofactor.cli._command import MODEL, BadInput, Command, json_option
+from cofactor.cli._models import open_model
+from cofactor.cli._terminal import emit, make_table, note, percent, show, shown
+
+
+@click.command(cls=Command)
+@click.argument("model", type=MODEL)
+@click.argument("text")
+@click.option("--words", type=click.IntRange(1), default=15, help="Words to show.")
+@json_option
+def explain(model: Path, text: str, words: int, as_json: bool) -> None:
+    """Show which words of a text speak for which topic and class.
+
+    TEXT is the text itself; - reads it from stdin. The contributions of all words add up to the
+    score of the prediction.
+    """
+    text = sys.stdin.read() if text == "-" else text
+    if not text.strip():
+        raise BadInput("TEXT is empty; pass some words, in quotes.")
+    opened = open_model(model)
+    text = text.encode("utf-8", "replace").decode()
+    found, said = opened.model.explain(text), opened.model.documents([text])[0]
+    if as_json:
+        emit({"model": opened.origin(), **_facts(found, said)})
+    else:
+        _show(found, said, words)
+
+
+def _facts(found: Any, said: Any) -> dict[str, Any]:
+    """Return everything, by name."""
+    topics = zip(found.topic_names, found.topics.tolist(), strict=True)
+    return {
+        "prediction": found.prediction,
+        "confidence": said.confidence,
+        "topic": said.name,
+        "scores": _by_name(found.classes, found.scores),
+        "base": _by_name(found.classes, found.base),
+        "topics": [{"topic": k, "name": n, "strength": s} for k, (n, s) in enumerate(topics)],
+        "words": [_word(found, j) for j in range(len(found.words))],
+        "unknown": found.unknown,
+    }
+
+
+def _by_name(names: list[Any], values: Any) -> list[dict[str, Any]]:
+    return [{"class": n, "value": v} for n, v in zip(names, values.tolist(), strict=True)]
+
+
+def _word(found: Any, j: int) -> dict[str, Any]:
+    return {
+        "word": found.words[j],
+        "weight": float(found.weights[j]),
+        "topics": found.topic_parts[j].tolist(),
+        "classes": found.class_parts[j].tolist(),
+    }
+
+
+def _show(found: Any, said: Any, words: int) -> None:
+    show(*(f"{name}: {value}" for name, value in _headline(found, said)), "")
+    aim = shown(found.prediction, 16) if found.classes else "topic"
+    table = make_table(f"For {aim}", "Word", "Topic", *(["Class"] if found.classes else []),
+                       numbers=(f"For {aim}",))  # fmt: skip
+    for row in found.table[:words]:
+        best = [shown(row.speaks_for, 16)] if found.classes else []
+        table.add_row(f"{row.contribution:.4f}", shown(row.word), shown(row.topic, 30), *best)
+    show(table)
+    rest = len(found.words) - words
+    if rest > 0:
+        note(f"{rest:,} more words; --words {len(found.words)} shows all.")
+    if found.unknown:
+        note(f"Not known to the model: {shown(' '.join(found.unknown), 400)}")
+
+
+def _headline(found: Any, said: Any) -> list[tuple[str, str]]:
+    lines = [("Topic", f"{shown(said.name, 60)} ({percent(said.share)})")]
+    if found.classes:
+        sure = f" ({percent(said.confidence)})" if said.confidence is not None else ""
+        lines.insert(0, ("Prediction", f"{shown(found.prediction, 60)}{sure}"))
+    return lines

@@ -1,0 +1,123 @@
+"""`cofactor export`: a model for other programs."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import click
+
+from cofactor._version import __version__
+from cofactor.cli._command import MODEL, OUTPUT, TABLE, BadInput, Command, json_option
+from cofactor.cli._command import table_options as options
+from cofactor.cli._models import Opened, find_data, open_model, read_again
+from cofactor.cli._terminal import announce, emit, note
+from cofactor.files.writing import to_json, write_text
+
+DEFAULTS = {"csv": "{}-tables", "anndata": "{}.h5ad", "topicwizard": "{}-topicwizard"}
+
+
+@click.command(cls=Command)
+@click.argument("model", type=MODEL)
+@click.option("--to", "target", type=click.Choice(list(DEFAULTS)), default="csv",
+              help="What to write.")  # fmt: skip
+@click.option("-o", "--output", type=OUTPUT, metavar="PATH",
+              help="A folder, or the .h5ad file.  [default: named after the model]")  # fmt: skip
+@click.option("--data", type=TABLE, help="The table.  [default: that of the fit, if it is there]")
+@options("text", "encoding", "separator")
+@json_option
+def export(
+    model: Path, target: str, output: Path | None, data: Path | None, text: str | None,
+    encoding: str | None, separator: str | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Write a model as tables, or for other programs.
+
+    csv: a folder with topics, words, documents and classes. anndata: documents × words with
+    topics beside both. topicwizard: a folder with a script that opens it there.
+    """
+    opened = open_model(model)
+    output = output or Path(DEFAULTS[target].format(model.resolve().name))
+    if target == "anndata" and find_spec("anndata") is None:
+        raise BadInput("--to anndata needs a package that is not installed: pip install anndata.")
+    documents = None
+    if target != "csv":
+        documents = _documents(opened, data, text, encoding, separator)
+    with announce(f"Writing {output}"):
+        facts = _WRITERS[target](opened, output, documents)
+    if as_json:
+        emit(facts)
+    else:
+        note(f"Wrote {', '.join(facts['files'])}.")
+
+
+def _documents(opened: Opened, data: Path | None, text: str | None, *options: Any) -> Any:
+    """Return the documents of the fit; None if they are not there."""
+    path = find_data(opened, data)
+    if path is None:
+        return None
+    texts = read_again(opened, path, text, None, *options).documents.texts
+    samples = opened.facts["data"]["samples"]
+    if len(texts) != samples:
+        raise BadInput(
+            f"{path} has {len(texts):,} documents, but the model was fitted on {samples:,}; name "
+            "the table of the fit with --data."
+        )
+    return texts
+
+
+def _facts(opened: Opened, files: list[Path]) -> dict[str, Any]:
+    return {
+        "made_by": f"cofactor {__version__}",
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "command": ["cofactor", *sys.argv[1:]],
+        "model": opened.origin(),
+        "files": [str(file) for file in files],
+    }
+
+
+def _with_manifest(opened: Opened, output: Path, names: list[str]) -> dict[str, Any]:
+    facts = _facts(opened, [output / name for name in names])
+    write_text(output / "manifest.json", to_json(facts, indent=1) + "\n")
+    return facts
+
+
+def _to_csv(opened: Opened, output: Path, documents: Any) -> dict[str, Any]:
+    from cofactor.exports.tables import write_tables
+
+    _check_folder(output)
+    return _with_manifest(opened, output, write_tables(opened.model, output))
+
+
+def _to_anndata(opened: Opened, output: Path, documents: Any) -> dict[str, Any]:
+    from cofactor.exports.annotated import write_anndata
+
+    if documents is None:
+        note("The table of the fit is not there, so X stays empty; --data names it.")
+    facts = _facts(opened, [output])
+    write_anndata(opened.model, output, documents, to_json(facts))
+    return facts
+
+
+def _to_topicwizard(opened: Opened, output: Path, documents: Any) -> dict[str, Any]:
+    from cofactor.exports.wizard import write_wizard
+
+    if documents is None:
+        raise BadInput("topicwizard shows documents, but their table is not there; use --data.")
+    _check_folder(output)
+    facts = _with_manifest(opened, output, write_wizard(opened.model, output, documents))
+    missing = "" if find_spec("topicwizard") else "pip install topic-wizard, then "
+    note(f"To open it: {missing}python {output / 'show.py'}")
+    return facts
+
+
+def _check_folder(output: Path) -> None:
+    if output.exists() and not output.is_dir():
+        raise BadInput(f"--output {output} is a file; name a folder.")
+    if (output / "config.json").exists():
+        raise BadInput(f"--output {output} is a model; name another folder.")
+
+
+_WRITERS = {"csv": _to_csv, "anndata": _to_anndata, "topicwizard": _to_topicwizard}

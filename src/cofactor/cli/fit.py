@@ -1,0 +1,156 @@
+"""`cofactor fit`: from a table to a model."""
+
+from __future__ import annotations
+
+import shlex
+import warnings
+from pathlib import Path
+from typing import Any
+
+import click
+
+from cofactor.cli._command import (
+    INTERRUPTED,
+    OUTPUT,
+    TABLE,
+    BadInput,
+    Command,
+    json_option,
+    table_options,
+)
+from cofactor.cli._models import Reading, read_table, refusals, relative
+from cofactor.cli._terminal import announce, emit, note
+
+SEED = click.IntRange(0, 2**32 - 1)
+
+
+@click.command(cls=Command)
+@click.argument("table", type=TABLE)
+@table_options()
+@click.option("-k", "--topics", type=click.IntRange(1), default=10, help="Number of topics.")
+@click.option("-o", "--output", type=OUTPUT, required=True, metavar="FOLDER",
+              help="Where the model goes; a model that is there is replaced.")  # fmt: skip
+@click.option("--task", type=click.Choice(["auto", "topics", "classes", "numbers"]),
+              default="auto", help="What the labels are.")  # fmt: skip
+@click.option("--seed", type=SEED, default=0, metavar="INTEGER", help="Starts the fit.")
+@click.option("--seed-words", multiple=True, metavar="NAME=WORD,WORD",
+              help="Words that pull a topic: billing=invoice,refund; may be repeated.")  # fmt: skip
+@click.option("--stop-words", default="english", metavar="WHICH",
+              help="Words to leave out: english, none, or a file with one a line.")  # fmt: skip
+@click.option("--supervision", type=click.FloatRange(0), metavar="NUMBER",
+              help="Weight of the labels against the texts.  [default: balanced]")  # fmt: skip
+@click.option("--iterations", type=click.IntRange(1), default=200, help="At most so many.")
+@click.option("--jobs", type=int, default=-1, help="Threads; -1 for all cores.")
+@json_option
+def fit(
+    table: Path, text: str | None, label: str | None, unlabelled: tuple[str, ...],
+    encoding: str | None, separator: str | None, output: Path, task: str, as_json: bool,
+    **settings: Any,
+) -> None:  # fmt: skip
+    """Find topics in documents, guided by the labels there are.
+
+    TABLE is what `cofactor check` reads. Documents without a label are used too: they shape the
+    topics, and the model can predict their labels. The same table, options and seed give the same
+    model. Ctrl-C ends the fit with what it has reached, and that model is kept.
+    """
+    model = _model(task, **settings)
+    _check_place(output)
+    with announce("Reading the documents"):
+        reading = read_table(table, text, label, unlabelled, encoding, separator, task)
+    note(_read(reading))
+    with announce("Fitting the topics"), warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        with refusals():
+            model.set_params(task=reading.facts["task"]).fit(reading.documents.texts, reading.y)
+    for message in dict.fromkeys(str(one.message) for one in said):
+        note(f"Note: {message}")
+    reading.facts["path"] = relative(reading.facts["path"], output)
+    model.save(output, notes={"input": reading.facts, "command": _command()})
+    facts = _facts(model, reading, output)
+    if as_json:
+        emit(facts)
+    else:
+        note(f"{facts['stop_reason']}\nWrote the model to {output}.".replace("\n", " "))
+        note(f"Next: cofactor topics {shlex.quote(str(output))}")
+    if any(one.category.__name__ == "FitInterruptedWarning" for one in said):
+        click.get_current_context().exit(INTERRUPTED)
+
+
+def _model(
+    task: str, topics: int, seed: int, seed_words: tuple[str, ...], stop_words: str,
+    supervision: float | None, iterations: int, jobs: int,
+) -> Any:  # fmt: skip
+    """Make the model that the options ask for."""
+    if jobs == 0:
+        raise BadInput("--jobs 0 runs nothing; give a positive number, or -1 for all cores.")
+    seeds, stop = _seeds(seed_words), _stop_words(stop_words)
+    from cofactor.text import TopicModel, WordVectorizer
+
+    return TopicModel(
+        topics, task=task, seeds=seeds, vectorizer=WordVectorizer(stop_words=stop),
+        supervision="auto" if supervision is None else supervision, max_iter=iterations,
+        n_jobs=jobs, random_state=seed,
+    )  # fmt: skip
+
+
+def _seeds(given: tuple[str, ...]) -> dict[str, list[str]] | None:
+    seeds: dict[str, list[str]] = {}
+    for one in given:
+        name, equals, words = one.partition("=")
+        found = [word.strip() for word in words.split(",") if word.strip()]
+        if not (name.strip() and equals and found):
+            raise BadInput(
+                f"--seed-words {one!r} must be a name and its words, like billing=invoice,refund."
+            )
+        seeds.setdefault(name.strip(), []).extend(found)
+    return seeds or None
+
+
+def _stop_words(which: str) -> Any:
+    if which in ("english", "none"):
+        return None if which == "none" else which
+    try:
+        return Path(which).read_text(encoding="utf-8-sig").split()
+    except (OSError, ValueError) as error:
+        raise BadInput(
+            f"--stop-words {which!r} is neither english, none nor a UTF-8 file that can be read "
+            f"({getattr(error, 'strerror', None) or error})."
+        ) from error
+
+
+def _check_place(output: Path) -> None:
+    """Refuse before the work what save would refuse after it."""
+    if output.is_file():
+        raise BadInput(f"--output {output} is a file; name a folder for the model.")
+    if output.is_dir() and any(output.iterdir()) and not (output / "manifest.json").exists():
+        raise BadInput(
+            f"--output {output} is a folder with other files and no model; name another."
+        )
+
+
+def _read(reading: Reading) -> str:
+    facts = reading.facts
+    said = [facts["format"]] + ([facts["encoding"]] if facts["encoding"] else [])
+    labels = f"{facts['labelled']:,} labelled" if facts["label"] else "no label column"
+    return f"{facts['rows']:,} documents ({', '.join(said)}), {labels}."
+
+
+def _command() -> list[str]:
+    import sys
+
+    return ["cofactor", *sys.argv[1:]]
+
+
+def _facts(model: Any, reading: Reading, output: Path) -> dict[str, Any]:
+    return {
+        "model": str(output),
+        "input": reading.facts,
+        "topics": len(model.topic_names_),
+        "words": len(model.vectorizer_.get_feature_names_out()),
+        "classes": list(model.target_names_),
+        "iterations": int(model.n_iter_),
+        "stop_reason": model.estimator_.stop_reason_,
+        "seed": model.seed_,
+        "seconds": model.timings_,
+        "fingerprint": model.fingerprint_,
+    }

@@ -1,0 +1,70 @@
+"""`cofactor report`: one HTML file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import click
+
+from cofactor.cli._command import MODEL, OUTPUT, TABLE, BadInput, Command, json_option
+from cofactor.cli._command import table_options as options
+from cofactor.cli._models import Opened, find_data, open_model, read_again, refusals
+from cofactor.cli._terminal import announce, emit, note
+
+
+@click.command(cls=Command)
+@click.argument("model", type=MODEL)
+@click.option("-o", "--output", type=OUTPUT, default=Path("report.html"), metavar="FILE",
+              help="The HTML file.")  # fmt: skip
+@click.option("--data", type=TABLE, help="The table.  [default: that of the fit, if it is there]")
+@options("text", "label", "encoding", "separator")
+@click.option("--no-text", is_flag=True, help="Leave the documents out.")
+@json_option
+def report(
+    model: Path, output: Path, data: Path | None, text: str | None, label: str | None,
+    encoding: str | None, separator: str | None, no_text: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """Write a report that opens in any browser.
+
+    One file with everything in it; it loads nothing from the network.
+    """
+    opened = open_model(model)
+    path = find_data(opened, data)
+    documents = labels = None
+    if path is None:
+        note("The table of the fit is not there any more; --data names it. Without it, the "
+             "report shows no documents.")  # fmt: skip
+    else:
+        documents, labels = _read(opened, path, text, label, encoding, separator)
+    with announce("Writing the report"), _needing_extra(), refusals():
+        write = import_module("cofactor.report").write_report
+        write(
+            opened.model, output, documents=documents, labels=labels, text=not no_text,
+            source=None if path is None else path.name,
+        )  # fmt: skip
+    if as_json:
+        emit({"model": opened.origin(), "report": str(output), "bytes": output.stat().st_size,
+              "data": None if path is None else str(path)})  # fmt: skip
+    else:
+        note(f"Wrote {output}.")
+
+
+@contextmanager
+def _needing_extra() -> Iterator[None]:
+    try:
+        yield
+    except ImportError as error:
+        raise BadInput(
+            f"The report needs packages that are not installed ({error}): "
+            "pip install 'cofactor[report]'."
+        ) from error
+
+
+def _read(opened: Opened, path: Path, *options: Any) -> tuple[Any, Any]:
+    with announce("Reading the documents"):
+        reading = read_again(opened, path, *options)
+    return reading.documents.texts, reading.y

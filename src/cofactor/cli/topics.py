@@ -1,0 +1,51 @@
+"""`cofactor topics`: the topics of a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from cofactor.cli._command import MODEL, Command, json_option
+from cofactor.cli._models import Opened, open_model
+from cofactor.cli._terminal import emit, make_table, percent, show, shown
+
+
+@click.command(cls=Command)
+@click.argument("model", type=MODEL)
+@click.option("--words", type=click.IntRange(1), default=10, help="Words of each topic.")
+@json_option
+def topics(model: Path, words: int, as_json: bool) -> None:
+    """Show the topics of a model.
+
+    The largest topic comes first. Share is its part of all texts; class is the one it speaks for
+    most, and link how much of what it says on classes is that; coherence says how well its first
+    words go together in the texts, from -1 to 1.
+    """
+    opened = open_model(model)
+    rows = sorted(opened.model.topics(words).to_records(), key=lambda row: -row["share"])
+    if as_json:
+        classes = opened.model.classes(words).to_records()
+        emit({"model": opened.origin(), "topics": rows, "classes": classes})
+    else:
+        _show(opened, rows)
+
+
+def _show(opened: Opened, rows: list[dict[str, Any]]) -> None:
+    labelled = any(row["label"] is not None for row in rows)
+    names = ["Topic", "Share", *(("Class", "Link") if labelled else ()), "Coher.", "Words"]
+    table = make_table(*names, numbers=("Topic", "Share", "Link", "Coher."))
+    for row in rows:
+        link = (shown(row["label"], 20), _link(opened, row)) if labelled else ()
+        words = shown(" ".join(row["words"]), 2000)
+        table.add_row(
+            str(row["topic"]), percent(row["share"]), *link, f"{row['coherence']:.2f}", words
+        )
+    show(table)
+
+
+def _link(opened: Opened, row: dict[str, Any]) -> str:
+    if hasattr(opened.model.estimator_, "classes_"):
+        return f"{row['label_weight']:.0%}"
+    return f"{row['label_weight']:.3g}"

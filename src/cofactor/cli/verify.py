@@ -1,0 +1,73 @@
+"""`cofactor verify`: does the same table give the same model again?"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from cofactor.cli._command import MODEL, TABLE, BadInput, Command, json_option
+from cofactor.cli._command import table_options as options
+from cofactor.cli._models import Opened, find_data, open_model, read_again, refusals
+from cofactor.cli._terminal import announce, emit, note, show
+
+
+@click.command(cls=Command)
+@click.argument("model", type=MODEL)
+@click.option("--data", type=TABLE, help="The table.  [default: that of the fit, if it is there]")
+@options("text", "label", "encoding", "separator")
+@json_option
+def verify(
+    model: Path, data: Path | None, text: str | None, label: str | None, encoding: str | None,
+    separator: str | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Fit a model again from its manifest and compare.
+
+    Ends with 0 if topics and predictions come out the same, with 1 if they do not.
+    """
+    opened = open_model(model)
+    path = find_data(opened, data)
+    if path is None:
+        raise BadInput("The table that the model was fitted on is not there; name it with --data.")
+    facts = _refit(opened, read_again(opened, path, text, label, encoding, separator))
+    facts |= {"model": opened.origin(), "data": str(path)}
+    if as_json:
+        emit(facts)
+    else:
+        show(*_sentences(facts))
+    if not (facts["equal"] and facts["same_data"]):
+        click.get_current_context().exit(1)
+
+
+def _refit(opened: Opened, reading: Any) -> dict[str, Any]:
+    from cofactor.persistence.manifest import versions
+    from cofactor.text.comparing import refit
+
+    with announce("Fitting again"), refusals(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = asdict(refit(opened.model, reading.documents.texts, reading.y))
+    then, now = opened.facts["versions"], versions()
+    changed = {name: [then.get(name), now[name]] for name in now if then.get(name) != now[name]}
+    if changed:
+        note("Versions have changed: " + ", ".join(
+            f"{name} {was} to {now}" for name, (was, now) in changed.items()))  # fmt: skip
+    return {**found, "versions_changed": changed}
+
+
+def _sentences(facts: dict[str, Any]) -> list[str]:
+    gap, agree = facts["topic_difference"], facts["same_predictions"]
+    data = "The documents and labels are those of the fit."
+    if not facts["same_data"]:
+        data = "The documents or labels are not those of the fit."
+    if facts["identical"]:
+        topics = "The topics are the same, to the bit."
+    elif gap is None:
+        topics = "The words or topics differ."
+    else:
+        topics = f"The topics differ by up to {gap:.1e} of the largest weight."
+    said = [] if agree is None else [f"Predictions agree for {agree:.1%} of the documents."]
+    verdict = "Verified." if facts["equal"] and facts["same_data"] else "Not verified."
+    return [data, topics, *said, verdict]

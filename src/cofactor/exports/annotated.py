@@ -1,0 +1,76 @@
+"""A model as an AnnData file (.h5ad), where anndata is installed."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+MISSING = "AnnData files need a package that is not installed: pip install anndata."
+
+
+def write_anndata(model: Any, path: Path, documents: list[str] | None, facts: str) -> None:
+    """Write documents × words with topics beside both.
+
+    Parameters
+    ----------
+    model : TopicModel
+        A fitted model.
+    path : Path
+        The file; one that is there is replaced in one step.
+    documents : list of str or None
+        Those of the fit, to put their tf-idf weights into ``X``; None leaves it out.
+    facts : str
+        How it was made, as JSON; kept in ``uns``.
+    """
+    try:
+        from anndata import AnnData
+    except ImportError as error:
+        raise ImportError(MISSING, name="anndata") from error
+    table = AnnData(
+        X=None if documents is None else model.vectorizer_.transform(documents),
+        obs=_observations(model),
+        var=_words(model),
+        obsm={"X_topics": np.asarray(model.document_topics_)},
+        varm={"topics": np.ascontiguousarray(model.estimator_.components_.T)},
+        uns={"topic_names": [str(name) for name in model.topic_names_], "cofactor": facts},
+    )
+    _replace(table, path)
+
+
+def _observations(model: Any) -> Any:
+    """Return the documents as anndata wants them: names and plain columns."""
+    table = model.documents().to_pandas().drop(columns="document")
+    table.index = table.index.astype(str)
+    table["prediction"] = [_text(value) for value in table["prediction"]]
+    table["name"] = table["name"].astype(str)
+    table["confidence"] = table["confidence"].astype(float)
+    return table
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    return "; ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def _words(model: Any) -> Any:
+    from pandas import DataFrame
+
+    return DataFrame(index=[str(word) for word in model.vectorizer_.get_feature_names_out()])
+
+
+def _replace(table: Any, path: Path) -> None:
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".h5ad", dir=path.parent)
+    os.close(descriptor)
+    try:
+        table.write_h5ad(name)
+        mask = os.umask(0o022)
+        os.umask(mask)
+        os.chmod(name, 0o666 & ~mask)
+        os.replace(name, path)
+    finally:
+        Path(name).unlink(missing_ok=True)

@@ -1,0 +1,201 @@
+"""What a table holds, before anything is fitted to it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from cofactor.files.errors import InputError, at, printable
+from cofactor.files.sources import Source
+from cofactor.files.tables import each_document
+
+UNKNOWN = {
+    "na",
+    "n/a",
+    "nan",
+    "null",
+    "none",
+    "unknown",
+    "unlabelled",
+    "unlabeled",
+    "?",
+    "-",
+    "tbd",
+}
+FEW, MANY_CLASSES, LONG = 5, 50, 5000
+
+
+@dataclass
+class Survey:
+    """Counts over the documents of a table."""
+
+    rows: int = 0
+    labelled: int = 0
+    classes: Counter[str] = field(default_factory=Counter)
+    empty: int = 0
+    empty_rows: list[int] = field(default_factory=list)
+    duplicates: int = 0
+    duplicate_rows: list[int] = field(default_factory=list)
+    conflicts: int = 0
+    conflict_rows: list[int] = field(default_factory=list)
+    characters: int = 0
+    longest: int = 0
+
+    @property
+    def distinct(self) -> int:
+        """Number of different documents that are not empty."""
+        return self.rows - self.empty - self.duplicates
+
+
+def survey(source: Source, text: str, label: str | None, unlabelled: tuple[str, ...]) -> Survey:
+    """Read a table once and count; texts themselves are not kept."""
+    found, seen = Survey(), {}  # type: ignore[var-annotated]
+    for number, body, said in each_document(source, text, label, unlabelled):
+        found.rows += 1
+        found.characters += len(body)
+        found.longest = max(found.longest, len(body))
+        if said:
+            found.labelled += 1
+            found.classes[said] += 1
+        _compare(found, seen, number, " ".join(body.split()), said)
+    if not found.rows:
+        raise InputError(f"{at(source.path)} has a header but no rows; add documents below it.")
+    return found
+
+
+def _compare(found: Survey, seen: dict[bytes, str], number: int, body: str, said: str) -> None:
+    """Count a document that is empty or was there before."""
+    if not body:
+        found.empty += 1
+        _keep(found.empty_rows, number)
+        return
+    key = hashlib.blake2b(body.encode(), digest_size=16).digest()
+    if key not in seen:
+        seen[key] = said
+        return
+    found.duplicates += 1
+    _keep(found.duplicate_rows, number)
+    if said and seen[key] and said != seen[key]:
+        found.conflicts += 1
+        _keep(found.conflict_rows, number)
+    seen[key] = seen[key] or said
+
+
+def _keep(rows: list[int], number: int) -> None:
+    if len(rows) < FEW:
+        rows.append(number)
+
+
+def looks_numeric(found: Survey) -> bool:
+    """Tell whether every label is a number and one is a fraction."""
+    try:
+        return any(not float(label).is_integer() for label in found.classes)
+    except (ValueError, OverflowError):
+        return False
+
+
+def suggest_topics(found: Survey) -> int:
+    """Return a number of topics to start with: two or three for each class."""
+    classes = len(found.classes)
+    if 1 < classes <= MANY_CLASSES and not looks_numeric(found):
+        wanted = max(10, round(2.5 * classes) if classes < 10 else 2 * classes)
+    else:
+        wanted = 10 if found.distinct < 1000 else 20
+    return max(1, min(wanted, found.distinct // 2))
+
+
+def advise(found: Survey, label: str | None) -> list[str]:
+    """Return sentences on what stands out."""
+    said = [*_on_documents(found), *(_on_labels(found) if label is not None else [])]
+    if label is None:
+        said.append("No label column was named, so there would be topics but no predictions.")
+    return said
+
+
+def _on_documents(found: Survey) -> list[str]:
+    said = []
+    if found.empty:
+        said.append(f"{_count(found.empty, 'document')} empty (row {_rows(found.empty_rows)}): "
+                    "harmless, but nothing can be predicted for them.")  # fmt: skip
+    if found.duplicates:
+        said.append(
+            f"{_count(found.duplicates, 'document')} repeated (row {_rows(found.duplicate_rows)}): "
+            "remove them unless they should count more than once."
+        )
+    if found.conflicts:
+        said.append(
+            f"{_count(found.conflicts, 'repeated document')} labelled differently from the first "
+            f"(row {_rows(found.conflict_rows)}): decide on one label."
+        )
+    if found.distinct < 50:
+        said.append(f"Only {found.distinct} different documents: topics will be rough.")
+    return said
+
+
+def _on_labels(found: Survey) -> list[str]:
+    if not found.labelled:
+        return ["No document is labelled, so there would be topics but no predictions."]
+    if looks_numeric(found):
+        return ["The labels are numbers: fit will predict numbers; --task classes would not."]
+    return [*_on_classes(found), *_on_names(found)]
+
+
+def _on_classes(found: Survey) -> list[str]:
+    said = []
+    if len(found.classes) == 1:
+        said.append("All labels are the same: label some documents of other classes.")
+    few = [name for name, count in found.classes.items() if count < FEW]
+    if few and len(found.classes) <= MANY_CLASSES:
+        said.append(f"Fewer than {FEW} labels of {_names(few)}: a few more would help most there.")
+    if len(found.classes) > MANY_CLASSES and 2 * len(found.classes) > found.labelled:
+        said.append(
+            f"{len(found.classes):,} classes for {found.labelled:,} labels: is this the column "
+            "of the labels?"
+        )
+    return said
+
+
+def _on_names(found: Survey) -> list[str]:
+    said = []
+    unknown = [name for name in found.classes if name.casefold() in UNKNOWN]
+    if unknown:
+        options = " ".join(f"--unlabelled {printable(name)!r}" for name in unknown)
+        said.append(f"If {_names(unknown)} means not labelled, say so: {options}.")
+    folded: dict[str, list[str]] = {}
+    for name in found.classes:
+        folded.setdefault(" ".join(name.casefold().split()), []).append(name)
+    alike = [names for names in folded.values() if len(names) > 1]
+    said += [f"{_names(names)} differ only in case or spaces: make them one." for names in alike]
+    return said
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun} is" if number == 1 else f"{number:,} {noun}s are"
+
+
+def _rows(rows: list[int]) -> str:
+    return ", ".join(map(str, rows)) + (", …" if len(rows) == FEW else "")
+
+
+def _names(names: list[str]) -> str:
+    shown = ", ".join(repr(printable(name)) for name in names[:8])
+    return shown + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+
+
+def as_facts(found: Survey, label: str | None) -> dict[str, Any]:
+    """Return the counts and the advice for JSON."""
+    return {
+        "rows": found.rows,
+        "labelled": found.labelled,
+        "labelled_share": found.labelled / found.rows,
+        "classes": dict(found.classes.most_common()),
+        "empty": {"count": found.empty, "rows": found.empty_rows},
+        "duplicates": {"count": found.duplicates, "rows": found.duplicate_rows},
+        "conflicts": {"count": found.conflicts, "rows": found.conflict_rows},
+        "mean_characters": found.characters / found.rows,
+        "longest": found.longest,
+        "suggested_topics": suggest_topics(found),
+        "advice": advise(found, label),
+    }

@@ -1,0 +1,252 @@
+"""Bad input ends with 2 and one sentence on stderr; nothing is written."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from cofactor.cli import COMMANDS, main
+from cofactor.files.writing import is_formula
+from commands import cofactor, make_rows, process, read_table, write_table
+
+HOSTILE = [
+    "<script>alert(1)</script>", "</title>", "javascript:alert(1)", "a\u2028b",
+    "=cmd|' /C calc'!A0",
+    "+1+1", "-1+1", "@SUM(A1)", "\t=1", "[bold]x[/bold]", ":smile:", "\x1b[31mred", "\u202eabc",
+    "%s%n{0}", "../../etc/passwd", "'; DROP TABLE x;--", '"quoted"', "a,b;c\td", "NULL", "ünïcödé",
+    "𝕏" * 3, "\ufeffmark", "line\nbreak", "\\", "`id`", "$(id)", "&amp;", "<img src=x onerror=y>",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_and_json(command):
+    done = cofactor(command, "--help")
+    assert "--json" in done.stdout
+    first = " ".join(done.stdout.split("\n\n")[1].split())
+    assert first == COMMANDS[command]
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("arguments", [["--help"], *([name, "--help"] for name in COMMANDS)])
+def test_help_loads_no_numerical_library(arguments):
+    code = (
+        "import sys; from cofactor.cli import main; main(sys.argv[1:], standalone_mode=False);"
+        "print(sorted({'numba', 'numpy', 'pandas', 'scipy', 'sklearn'} & sys.modules.keys()))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )  # fmt: skip
+    assert done.stdout.endswith("[]\n"), done.stdout + done.stderr
+
+
+def test_check_needs_no_numerical_library(home):
+    code = (
+        "import sys; from cofactor.cli import main\n"
+        "main(sys.argv[1:], standalone_mode=False)\n"
+        "print(sorted({'numba', 'numpy', 'scipy', 'sklearn'} & sys.modules.keys()))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "check", home / "posts.csv", "--text", "body"],
+        capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )  # fmt: skip
+    assert done.stdout.endswith("[]\n"), done.stdout + done.stderr
+
+
+def test_commands_and_options_are_suggested():
+    assert "Did you mean 'predict'?" in cofactor("predcit", code=2).stderr
+    assert "There are 'check'" in cofactor("zzz", code=2).stderr
+    assert "--text" in cofactor("check", os.devnull, "--txt", "a", code=2).stderr
+
+
+REFUSED = {
+    "no such table": (["check", "{tmp}/no.csv"], "does not exist"),
+    "no such column": (["check", "{posts}", "--text", "bodi"], "Did you mean 'body'?"),
+    "no such label": (["fit", "{posts}", "--text", "body", "--label", "taem", "-o", "{tmp}/m"],
+                      "--label 'taem' is no column"),
+    "no text column": (["fit", "{posts}", "-o", "{tmp}/m"], "--text is missing"),
+    "no output": (["fit", "{posts}", "--text", "body"], "--output"),
+    "no topics": (["fit", "{posts}", "--text", "body", "-k", "0", "-o", "{tmp}/m"], "0"),
+    "output is a file": (["fit", "{posts}", "--text", "body", "-o", "{posts}"], "is a file"),
+    "output is a folder": (["fit", "{posts}", "--text", "body", "-o", "{home}"], "other files"),
+    "separator": (["check", "{posts}", "--separator", "ab"], "must be one character"),
+    "encoding": (["check", "{posts}", "--encoding", "no"], "--encoding 'no' is not known"),
+    "seed words": (["fit", "{posts}", "--text", "body", "--seed-words", "x", "-o", "{tmp}/m"],
+                   "billing=invoice,refund"),
+    "unknown seed": (["fit", "{posts}", "--text", "body", "--seed-words", "x=qqq", "-o",
+                      "{tmp}/m"], "qqq"),
+    "stop words": (["fit", "{posts}", "--text", "body", "--stop-words", "no", "-o", "{tmp}/m"],
+                   "--stop-words 'no'"),
+    "jobs": (["fit", "{posts}", "--text", "body", "--jobs", "0", "-o", "{tmp}/m"], "--jobs 0"),
+    "task": (["fit", "{posts}", "--text", "body", "--task", "classes", "-o", "{tmp}/m"],
+             "needs labels"),
+    "numbers": (["fit", "{posts}", "--text", "body", "--label", "team", "--task", "numbers", "-o",
+                 "{tmp}/m"], "row 2: the label 'space' is no number"),
+    "words left": (["fit", "{posts}", "--text", "id", "-o", "{tmp}/m"], "No words are left"),
+    "no model": (["topics", "{tmp}"], "it is not a model"),
+    "no folder": (["topics", "{tmp}/no"], "does not exist"),
+    "a file for a model": (["predict", "{posts}", "{posts}"], "is a file"),
+    "other columns": (["predict", "{model}", "{other}"], "fitted on the column 'body'"),
+    "unknown format": (["predict", "{model}", "{posts}", "-o", "{tmp}/a.xlsx"], "'.xlsx'"),
+    "nothing to explain": (["explain", "{model}", "  "], "TEXT is empty"),
+    "export over a model": (["export", "{model}", "-o", "{model}"], "is a model"),
+    "unknown target": (["export", "{model}", "--to", "excel"], "excel"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_bad_input_ends_with_two(home, tmp_path, case):
+    arguments, said = REFUSED[case]
+    write_table(tmp_path / "other.csv", [["a", "b"]], ("x", "y"))
+    names = {"home": home, "posts": home / "posts.csv", "model": home / "model",
+             "tmp": tmp_path, "other": tmp_path / "other.csv"}  # fmt: skip
+    done = cofactor(*(one.format(**names) for one in arguments), code=2)
+    assert said in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    assert sorted(os.listdir(tmp_path)) == ["other.csv"]
+
+
+def test_an_estimator_is_no_topic_model(tmp_path):
+    import numpy as np
+
+    import cofactor as package
+
+    package.save(package.NMF(2).fit(np.eye(4)), tmp_path / "m")
+    assert "holds a NMF" in cofactor("topics", tmp_path / "m", code=2).stderr
+
+
+def test_a_broken_model_gives_one_sentence(model, tmp_path):
+    import shutil
+
+    shutil.copytree(model, tmp_path / "m")
+    (tmp_path / "m" / "factors.npz").write_bytes(b"no")
+    done = cofactor("predict", tmp_path / "m", os.devnull, code=2)
+    assert "factors.npz" in done.stderr
+
+
+def test_a_bad_row_leaves_the_old_output(home, model, tmp_path):
+    (tmp_path / "bad.csv").write_text("id,body\n1,moon\n2\n")
+    (tmp_path / "out.csv").write_text("old")
+    done = cofactor("predict", model, tmp_path / "bad.csv", "-o", tmp_path / "out.csv", code=2)
+    assert "row 3 has 1 cell" in done.stderr
+    assert (tmp_path / "out.csv").read_text() == "old"
+    assert sorted(os.listdir(tmp_path)) == ["bad.csv", "out.csv"]
+
+
+def test_no_report_package_says_what_to_install(model, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cofactor.report", None)
+    done = cofactor("report", model, "-o", tmp_path / "r.html", code=2)
+    assert "pip install 'cofactor[report]'" in done.stderr
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory):
+    """A model whose documents, classes and file name are hostile."""
+    folder = tmp_path_factory.mktemp("h") / "=1+1 <b>.csv"
+    rows = make_rows(4 * len(HOSTILE), every=1)
+    for i, row in enumerate(rows):
+        row[1] = f"{HOSTILE[i % len(HOSTILE)]} {row[1]}"
+        row[2] = HOSTILE[i % len(HOSTILE)]
+    table = write_table(folder, rows)
+    cofactor("fit", table, "--text", "body", "--label", "team", "-k", 30, "-o",
+             folder.parent / "m", "--iterations", 20)  # fmt: skip
+    return folder.parent / "m", table
+
+
+def test_no_output_has_a_formula_cell(hostile, tmp_path):
+    model, table = hostile
+    cofactor("predict", model, table, "-o", tmp_path / "out.csv")
+    cofactor("export", model, "-o", tmp_path / "tables")
+    for path in [tmp_path / "out.csv", *(tmp_path / "tables").glob("*.csv")]:
+        header, rows = read_table(path)
+        assert rows
+        assert not [cell for row in [header, *rows] for cell in row if is_formula(cell)]
+
+
+def test_formulas_can_be_kept(hostile, tmp_path):
+    model, table = hostile
+    cofactor("predict", model, table, "-o", tmp_path / "out.csv", "--keep-formulas")
+    _, rows = read_table(tmp_path / "out.csv")
+    _, given = read_table(table)
+    assert [row[:3] for row in rows] == given
+
+
+@pytest.mark.parametrize("verb", ["topics", "check", "explain", "compare"])
+def test_the_terminal_sees_no_control_characters(hostile, verb):
+    model, table = hostile
+    arguments = {
+        "topics": [model], "check": [table, "--text", "body", "--label", "team"],
+        "explain": [model, " ".join(HOSTILE) + " moon"], "compare": [model, model],
+    }[verb]  # fmt: skip
+    done = cofactor(verb, *arguments)
+    for line in (done.stdout + done.stderr).split("\n"):
+        assert line.isprintable(), repr(line)
+    assert max(map(len, done.stdout.splitlines())) <= 80 or verb == "check"
+
+
+def test_data_goes_to_stdout_and_everything_else_to_stderr(home, model):
+    done = process("predict", model, home / "new.csv")
+    assert done.returncode == 0
+    assert done.stdout.startswith(b"id,body,prediction")
+    assert len(done.stdout.splitlines()) == 31
+    assert b"Wrote 30 rows" in done.stderr
+    assert process("topics", model / "no").returncode == 2
+
+
+def test_output_survives_an_ascii_terminal(tmp_path):
+    table = write_table(tmp_path / "a.csv", [["süß", "Käse"]] * 3, ("body", "team"))
+    done = process("check", table, "--text", "body", "--label", "team",
+                   env={"PYTHONIOENCODING": "ascii"})  # fmt: skip
+    assert done.returncode == 0
+    assert b"K\\xe4se" in done.stdout or "Käse".encode() in done.stdout
+
+
+def test_a_closed_pipe_ends_quietly(home, model):
+    command = f"{sys.executable} -m cofactor predict {model} {home / 'new.csv'} | head -1"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(command, shell=True, capture_output=True, env=environment, check=False)
+    assert done.stdout.startswith(b"id,body")
+    assert b"Traceback" not in done.stderr
+
+
+def test_ctrl_c_while_reading_says_so_and_writes_nothing(model, tmp_path):
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-m", "cofactor", "check", str(pipe)]
+    running = subprocess.Popen(command, stderr=subprocess.PIPE, env=environment)
+    time.sleep(1.5)
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=20)
+    assert running.returncode == 130
+    assert b"Interrupted" in said
+    assert b"Traceback" not in said
+
+
+def test_ctrl_c_while_fitting_keeps_the_model(home, tmp_path, monkeypatch):
+    from cofactor import load_model
+    from cofactor.solvers.coordinate import CoordinateDescent
+
+    step, calls = CoordinateDescent.step, []
+
+    def interrupted(self, *arguments, **options):
+        calls.append(1)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return step(self, *arguments, **options)
+
+    monkeypatch.setattr(CoordinateDescent, "step", interrupted)
+    done = cofactor("fit", home / "posts.csv", "--text", "body", "--label", "team", "-k", 3,
+                    "-o", tmp_path / "m", code=130)  # fmt: skip
+    assert "Interrupted" in done.stderr
+    assert load_model(tmp_path / "m").n_iter_ == 3
+
+
+def test_the_group_answers_without_a_command():
+    assert main.name == "main"
+    assert "Commands:" in cofactor("--help").stdout
