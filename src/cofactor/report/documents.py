@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from cofactor.report.evaluation import MODEL, Evaluation
-from cofactor.report.layout import choose_points, place
+from cofactor.report.layout import anchors, choose_points, place
 from cofactor.report.material import Material, is_known
 from cofactor.text import predictions
 
-LISTED, LONGEST, WORDS = 8, 280, 6  # documents of a list, characters, words of an explanation
+LISTED, LONGEST, WORDS = 6, 280, 6  # documents of a list, characters, words of an explanation
+LEAST = 0.005  # contribution of a word worth showing
 
 
 def excerpt(material: Material, d: int, text: bool) -> str:
@@ -39,6 +40,15 @@ def map_points(material: Material, text: bool) -> tuple[list[dict[str, Any]], st
             chosen, spots, best, shares.max(axis=1), labels, said, sure, strict=True)
     ]  # fmt: skip
     return rows, _note(len(S), len(chosen), material)
+
+
+def map_anchors(material: Material) -> list[dict[str, Any]]:
+    """Return where the numbers of the topics stand on the map."""
+    spots = 1.16 * anchors(material.model.estimator_.components_)
+    return [
+        {"topic": k, "number": str(k + 1), "x": float(x), "y": float(y)}
+        for k, (x, y) in enumerate(spots)
+    ]
 
 
 def _note(n: int, shown: int, material: Material) -> str:
@@ -118,6 +128,6 @@ def _words(material: Material, judge: Any, d: int, names: list[str]) -> list[lis
     sides = []
     for name in names:
         parts = told.class_parts[:, places[name]] if name in places else np.zeros(len(told.words))
-        best = [j for j in np.argsort(-parts, kind="stable")[:WORDS] if parts[j] > 0]
+        best = [j for j in np.argsort(-parts, kind="stable")[:WORDS] if parts[j] >= LEAST]
         sides.append([{"word": told.words[j], "part": round(float(parts[j]), 3)} for j in best])
     return sides

@@ -17,7 +17,7 @@ WIDTH: Any = "container"
 
 def draw(prepared: Prepared) -> dict[str, Spec]:
     """Return the Vega-Lite specifications of a report's charts by name."""
-    charts = {**_maps(prepared), **_curves(prepared)}
+    charts: dict[str, Any] = {**_maps(prepared), **_curves(prepared)}
     if prepared.heatmap:
         charts["heatmap"] = heatmap(prepared)
     scores = prepared.evaluation or {}
@@ -26,7 +26,7 @@ def draw(prepared: Prepared) -> dict[str, Spec]:
         charts["calibration"] = calibration()
     if "pairs" in scores:
         charts["pairs"] = pairs()
-    return {name: chart.to_dict() for name, chart in charts.items()}
+    return {name: chart.to_dict(validate=False) for name, chart in charts.items()}
 
 
 def _chart(table: str, height: int, **meta: Any) -> alt.Chart:
@@ -49,31 +49,43 @@ def heatmap(prepared: Prepared) -> alt.Chart:
     )  # fmt: skip
 
 
-def _maps(prepared: Prepared) -> dict[str, alt.Chart]:
+def _maps(prepared: Prepared) -> dict[str, alt.LayerChart]:
     """Draw the map once for each thing that colours it."""
-    colours = {"topic": _nominal("name", "topic")}
+    colours = {"topic": _nominal("name")}
     if any(row["class"] for row in prepared.points) and prepared.kind == "classes":
-        colours["class"] = _nominal("class", "class")
+        colours["class"] = _nominal("class")
     if prepared.kind == "classes":
-        colours["prediction"] = _nominal("prediction", "class")
+        colours["prediction"] = _nominal("prediction")
     if any(row["confidence"] is not None for row in prepared.points):
         sure = alt.Color("confidence:Q").scale(domain=[0, 1])
         colours["confidence"] = sure.legend(format="%", title="confidence", orient="bottom")
     return {f"map_{name}": _map(name, colour) for name, colour in colours.items()}
 
 
-def _nominal(field: str, meaning: str) -> alt.Color:
+def _nominal(field: str) -> alt.Color:
     return alt.Color(f"{field}:N").legend(title=None, orient="bottom", labelLimit=165)
 
 
-def _map(name: str, colour: alt.Color) -> alt.Chart:
+def _map(name: str, colour: alt.Color) -> alt.LayerChart:
+    meta = {"colour": {"topic": "topic", "class": "class", "prediction": "class"}.get(name)}
+    return alt.layer(_dots(colour), _numbers()).properties(width=WIDTH, height=480, usermeta=meta)
+
+
+def _numbers() -> alt.Chart:
+    """Write the numbers of the topics around the map."""
+    chart = alt.Chart(alt.NamedData("anchors"))
+    return chart.mark_text(fontSize=12, fontWeight=600).encode(
+        alt.X("x:Q"), alt.Y("y:Q"), text="number:N", tooltip=alt.Tooltip("name:N", title="topic")
+    )
+
+
+def _dots(colour: alt.Color) -> alt.Chart:
     brush = alt.selection_interval(name="brush")
     faint = alt.condition(brush, alt.value(0.75), alt.value(0.12))
     axis = alt.Axis(labels=False, ticks=False, grid=False, domain=False, title=None)
-    meta = {"colour": {"topic": "topic", "class": "class", "prediction": "class"}.get(name)}
-    return _chart("points", 460, **meta).mark_circle(size=30).encode(
-        alt.X("x:Q", axis=axis).scale(domain=[-1.25, 1.25]),
-        alt.Y("y:Q", axis=axis).scale(domain=[-1.2, 1.2]),
+    return alt.Chart(alt.NamedData("points")).mark_circle(size=32).encode(
+        alt.X("x:Q", axis=axis).scale(domain=[-1.28, 1.28]),
+        alt.Y("y:Q", axis=axis).scale(domain=[-1.28, 1.28]),
         colour,
         opacity=faint,
         tooltip=[

@@ -17,26 +17,26 @@ from importlib.resources import files
 from typing import Any
 
 import jinja2
-import vl_convert
 
 from cofactor.report.figures import draw
+from cofactor.report.library import library
 from cofactor.report.prepare import Prepared
 
-TABLES = ("heatmap", "points")
+TABLES = ("heatmap", "points", "anchors")
 UNSAFE = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 
 
 def render(prepared: Prepared) -> str:
     """Return the page."""
-    library, script, style = _library(), _part("page.js"), _part("page.css")
+    code, script, style = library(), _part("page.js"), _part("page.css")
     return _template().render(
         report=prepared,
         created=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         state=safe_json(page_state(prepared)),
-        library=library,
+        library=code,
         script=script,
         style=style,
-        policy=policy([library, script], style),
+        policy=policy([code, script], style),
     )
 
 
@@ -80,13 +80,6 @@ def policy(scripts: list[str], style: str) -> str:
 
 def _digest(text: str) -> str:
     return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
-
-
-@cache
-def _library() -> str:
-    """Return Vega, Vega-Lite and Vega-Embed as one script; "</script" is written otherwise."""
-    bundle = vl_convert.javascript_bundle()
-    return bundle.replace("</script", "<\\/script").replace("<!--", "\\x3c!--").replace("\r", "\n")
 
 
 @cache

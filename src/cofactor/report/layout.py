@@ -17,14 +17,19 @@ def choose_points(n: int, seed: int, most: int = MOST) -> np.ndarray:
     return np.sort(np.random.default_rng(seed).choice(n, most, replace=False))
 
 
+def likeness(some: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Return how alike topics are: the Bhattacharyya coefficient, from 0 to 1."""
+    # A small product: starting the threads of BLAS would take longer.
+    return np.einsum("kj,lj->kl", np.sqrt(profiles(some)), np.sqrt(profiles(others)))
+
+
 def circle_order(components: np.ndarray) -> list[int]:
     """Order topics around a circle so that alike ones are neighbours.
 
     The shortest tour from nearest to nearest, improved by turning stretches around.
     """
-    A = np.sqrt(profiles(components))
-    far = 1.0 - A @ A.T
-    tour, left = [0], set(range(1, len(A)))
+    far = 1.0 - likeness(components, components)
+    tour, left = [0], set(range(1, len(far)))
     while left:
         tour.append(min(left, key=lambda k: (far[tour[-1], k], k)))
         left.remove(tour[-1])

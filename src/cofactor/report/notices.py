@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from cofactor.report.evaluation import MODEL, Evaluation
+from cofactor.report.layout import likeness
 from cofactor.report.material import Material, is_known
 from cofactor.report.scores import calibration
 from cofactor.text import summaries
@@ -57,7 +58,7 @@ def _fit(material: Material) -> Notices:
         yield (
             "warning",
             (
-                f"The fit stopped after max_iter={model.max_iter} iterations before it had converged; "
+                f"The fit stopped after max_iter={model.max_iter} iterations before it converged; "
                 "raise max_iter."
             ),
         )
@@ -78,8 +79,7 @@ def _topics(material: Material) -> Notices:
     dead = [str(k + 1) for k, share in enumerate(shares) if share < FAINT]
     if dead:
         yield "warning", (f"Topics with next to no documents: {_and(dead)}; fewer topics would do.")
-    P = np.sqrt(summaries.profiles(A))
-    alike = np.triu(P @ P.T, 1)
+    alike = np.triu(likeness(A, A), 1)
     twins = [f"{i + 1} and {j + 1}" for i, j in np.argwhere(alike > TWINS)]
     if twins:
         yield "note", f"Topics that share most of their words: {'; '.join(twins[:5])}."
@@ -100,7 +100,7 @@ def _missing(material: Material, found: Evaluation | None, text: bool) -> Notice
         yield (
             "note",
             (
-                "The documents were not given, so there are no texts, no explanations and no scores: "
+                "The documents were not given, so there are no texts, explanations or scores: "
                 "a model does not keep them."
             ),
         )

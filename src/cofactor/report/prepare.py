@@ -11,7 +11,7 @@ from cofactor.report import documents as of_documents
 from cofactor.report import topics as of_topics
 from cofactor.report.evaluation import MODEL, PLAIN, Evaluation, evaluate
 from cofactor.report.facts import reproduction, summary
-from cofactor.report.material import Material, is_known, read_material
+from cofactor.report.material import Material, read_material
 from cofactor.report.notices import notices
 from cofactor.report.scores import calibration, class_scores, confusion, interval
 
@@ -30,6 +30,7 @@ class Prepared:
     topics: list[dict[str, Any]]
     heatmap: list[dict[str, Any]]
     points: list[dict[str, Any]]
+    anchors: list[dict[str, Any]]  # places of the topics on the map
     map_note: str
     evaluation: dict[str, Any] | None
     uncertain: list[dict[str, Any]]
@@ -57,6 +58,7 @@ def prepare(
         topics=of_topics.topic_cards(material, text),
         heatmap=of_topics.heatmap(material),
         points=points,
+        anchors=of_documents.map_anchors(material),
         map_note=note,
         evaluation=evaluation_tables(material, found),
         uncertain=of_documents.uncertain(material, text),
@@ -129,6 +131,6 @@ def changes(material: Material, found: Evaluation | None) -> dict[str, Any] | No
     return {
         "with_labels": scores[MODEL],
         "without": scores[PLAIN],
-        "labels": int(is_known(material.labels).sum()),
+        "iterations": found.plain.n_iter_,
         "topics": of_topics.match(material.model, found.plain.components_),
     }

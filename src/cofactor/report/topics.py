@@ -8,6 +8,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from cofactor.report.documents import excerpt
+from cofactor.report.layout import likeness
 from cofactor.report.material import Material
 from cofactor.text import summaries
 
@@ -103,10 +104,10 @@ def heatmap(material: Material) -> list[dict[str, Any]]:
 def match(model: Any, others: np.ndarray) -> list[dict[str, Any]]:
     """Pair topics with others (Hungarian method) and list the words that came and went."""
     words = np.asarray(model._words())
-    ours, theirs = (summaries.profiles(A) for A in (model.estimator_.components_, others))
-    alike = np.sqrt(ours) @ np.sqrt(theirs).T
-    pairs = linear_sum_assignment(-alike)
-    return [_pair(words, ours[k], theirs[j], int(k), alike[k, j]) for k, j in zip(*pairs)]  # noqa: B905
+    ours = model.estimator_.components_
+    alike = likeness(ours, others)
+    pairs = zip(*linear_sum_assignment(-alike), strict=True)
+    return [_pair(words, ours[k], others[j], int(k), alike[k, j]) for k, j in pairs]
 
 
 def _pair(words, ours, theirs, k: int, alike: float) -> dict[str, Any]:

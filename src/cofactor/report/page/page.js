@@ -32,15 +32,16 @@
       background: null, font, padding: 0,
       view: { stroke: null },
       axis: { ...words, gridColor: line, domainColor: line, tickColor: line, labelPadding: 6, titlePadding: 10 },
-      legend: { ...words, labelColor: ink, symbolType: "circle", gradientLength: 120 },
-      mark: { color: colour(0) },
+      legend: { ...words, labelColor: ink, symbolType: "circle", gradientLength: 120, rowPadding: 6, columnPadding: 18 },
+      mark: { color: colour(0) }, text: { color: soft },
       range: { ramp: ramp(), heatmap: ramp() },
     };
   }
 
   // ---- names
 
-  const label = (topic) => (topic < 0 ? "no known word" : `${topic + 1} · ${state.names[topic]}`);
+  const NONE = "no known word";
+  const label = (topic) => (topic < 0 ? NONE : `${topic + 1} · ${state.names[topic]}`);
 
   function named(row) {
     return "topic" in row ? { ...row, name: label(row.topic) } : row;
@@ -52,7 +53,7 @@
 
   function domain(meaning) {
     const names = meaning === "topic" ? state.names.map((_, k) => label(k)) : state.classes;
-    const other = meaning === "topic" ? "no known word" : "";
+    const other = meaning === "topic" ? NONE : "";
     return { domain: [...names, other], range: [...names.map((_, k) => colour(k)), isDark() ? "#4a545e" : "#c9ced3"] };
   }
 
@@ -60,9 +61,10 @@
     const spec = structuredClone(state.charts[name]);
     const meaning = (spec.usermeta || {}).colour;
     if (meaning) {
-      spec.encoding.color.scale = domain(meaning);
+      const channel = spec.layer[0].encoding.color;
+      channel.scale = domain(meaning);
       const used = meaning === "topic" ? state.names.map((_, k) => label(k)) : state.classes;
-      spec.encoding.color.legend = { ...spec.encoding.color.legend, values: used, columns: Math.max(1, Math.floor(width / 190)) };
+      channel.legend = { ...channel.legend, values: used, columns: Math.max(1, Math.floor(width / 200)) };
     }
     spec.datasets = Object.fromEntries(
       Object.entries(state.tables).filter(([key]) => JSON.stringify(spec).includes(`"name":"${key}"`)).map(([key, rows]) => [key, rows.map(named)]),
@@ -174,6 +176,12 @@
     byId("documents").tBodies[0].replaceChildren(...rows.slice(0, LONGEST).map(line));
   }
 
+  function cell(name, text) {
+    const node = make("td", name === "text" || name === "topic" ? "" : "number");
+    node.append(name === "text" ? make("div", "clamp", text) : text);
+    return node;
+  }
+
   function line(row) {
     const columns = all("#documents th").map((head) => head.textContent);
     const cells = {
@@ -181,7 +189,7 @@
       confidence: row.confidence === null ? "" : `${(100 * row.confidence).toFixed(0)} %`, text: row.text,
     };
     const node = make("tr");
-    node.append(...columns.map((name) => make("td", name === "text" || name === "topic" ? "" : "number", String(cells[name]))));
+    node.append(...columns.map((name) => cell(name, String(cells[name]))));
     return node;
   }
 
