@@ -44,9 +44,9 @@ def map_points(material: Material, text: bool) -> tuple[list[dict[str, Any]], st
 
 def map_anchors(material: Material) -> list[dict[str, Any]]:
     """Return where the numbers of the topics stand on the map."""
-    spots = 1.16 * anchors(material.model.estimator_.components_)
+    spots = 1.24 * anchors(material.model.estimator_.components_)
     return [
-        {"topic": k, "number": str(k + 1), "x": float(x), "y": float(y)}
+        {"topic": k, "number": str(k), "x": float(x), "y": float(y)}
         for k, (x, y) in enumerate(spots)
     ]
 

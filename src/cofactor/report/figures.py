@@ -63,7 +63,7 @@ def _maps(prepared: Prepared) -> dict[str, alt.LayerChart]:
 
 
 def _nominal(field: str) -> alt.Color:
-    return alt.Color(f"{field}:N").legend(title=None, orient="bottom", labelLimit=165)
+    return alt.Color(f"{field}:N").legend(title=None, orient="bottom", labelLimit=145)
 
 
 def _map(name: str, colour: alt.Color) -> alt.LayerChart:
@@ -84,8 +84,8 @@ def _dots(colour: alt.Color) -> alt.Chart:
     faint = alt.condition(brush, alt.value(0.75), alt.value(0.12))
     axis = alt.Axis(labels=False, ticks=False, grid=False, domain=False, title=None)
     return alt.Chart(alt.NamedData("points")).mark_circle(size=32).encode(
-        alt.X("x:Q", axis=axis).scale(domain=[-1.28, 1.28]),
-        alt.Y("y:Q", axis=axis).scale(domain=[-1.28, 1.28]),
+        alt.X("x:Q", axis=axis).scale(domain=[-1.34, 1.34]),
+        alt.Y("y:Q", axis=axis).scale(domain=[-1.34, 1.34]),
         colour,
         opacity=faint,
         tooltip=[

@@ -7,7 +7,7 @@ import numpy as np
 from cofactor.text.summaries import profiles
 
 MOST = 3000  # points on the map
-POWER = 2.0  # shares are sharpened, so that mixtures do not all meet in the middle
+POWER = 1.25  # shares are sharpened, so that mixtures do not all meet in the middle
 
 
 def choose_points(n: int, seed: int, most: int = MOST) -> np.ndarray:
@@ -78,5 +78,5 @@ def place(shares: np.ndarray, components: np.ndarray, seed: int) -> np.ndarray:
     sharp = shares**POWER
     sharp = sharp / np.maximum(sharp.sum(axis=1, keepdims=True), 1e-300)
     random = np.random.default_rng(seed)
-    scatter = random.standard_normal((len(shares), 2)) * 0.22 / np.sqrt(len(components))
+    scatter = random.standard_normal((len(shares), 2)) * 0.2 / np.sqrt(len(components))
     return sharp @ anchors(components) + scatter

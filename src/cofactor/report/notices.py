@@ -20,7 +20,7 @@ FEW, FAINT, TWINS, UNSURE = 5, 0.001, 0.9, 0.15  # labels of a class, share, lik
 def notices(material: Material, found: Evaluation | None, text: bool) -> list[dict[str, str]]:
     """Return warnings ("warning") and remarks on what is missing ("note"), gravest first."""
     rows = [
-        {"level": level, "text": sentence}
+        {"level": level, "text": sentence[:1].upper() + sentence[1:]}
         for part in (_scores(material, found), _fit(material), _labels(material),
                      _topics(material), _missing(material, found, text))
         for level, sentence in part
@@ -76,11 +76,11 @@ def _labels(material: Material) -> Notices:
 def _topics(material: Material) -> Notices:
     A = material.model.estimator_.components_
     shares = summaries.corpus_shares(material.S, A)
-    dead = [str(k + 1) for k, share in enumerate(shares) if share < FAINT]
+    dead = [str(k) for k, share in enumerate(shares) if share < FAINT]
     if dead:
         yield "warning", (f"Topics with next to no documents: {_and(dead)}; fewer topics would do.")
     alike = np.triu(likeness(A, A), 1)
-    twins = [f"{i + 1} and {j + 1}" for i, j in np.argwhere(alike > TWINS)]
+    twins = [f"{i} and {j}" for i, j in np.argwhere(alike > TWINS)]
     if twins:
         yield "note", f"Topics that share most of their words: {'; '.join(twins[:5])}."
     yield from _voiceless(material)

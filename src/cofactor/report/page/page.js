@@ -41,7 +41,7 @@
   // ---- names
 
   const NONE = "no known word";
-  const label = (topic) => (topic < 0 ? NONE : `${topic + 1} · ${state.names[topic]}`);
+  const label = (topic) => (topic < 0 ? NONE : `${topic} · ${state.names[topic]}`);
 
   function named(row) {
     return "topic" in row ? { ...row, name: label(row.topic) } : row;
@@ -64,7 +64,7 @@
       const channel = spec.layer[0].encoding.color;
       channel.scale = domain(meaning);
       const used = meaning === "topic" ? state.names.map((_, k) => label(k)) : state.classes;
-      channel.legend = { ...channel.legend, values: used, columns: Math.max(1, Math.floor(width / 200)) };
+      channel.legend = { ...channel.legend, values: used, columns: Math.max(1, Math.floor(width / 175)) };
     }
     spec.datasets = Object.fromEntries(
       Object.entries(state.tables).filter(([key]) => JSON.stringify(spec).includes(`"name":"${key}"`)).map(([key, rows]) => [key, rows.map(named)]),
@@ -74,12 +74,12 @@
   }
 
   function narrow(spec) {
-    for (const channel of ["x", "y"]) {
-      const axis = spec.encoding && spec.encoding[channel] && spec.encoding[channel].axis;
-      if (axis && axis.labelLimit) axis.labelLimit = 90;
-    }
-    const fill = spec.encoding && spec.encoding.color;
-    if (fill && fill.legend && !fill.legend.values) fill.legend.orient = "top";
+    const { x, y, color } = spec.encoding || {};
+    if (!x || !x.axis || !x.axis.labelAngle) return;
+    Object.assign(x.axis, { labelAngle: -90, labelFontSize: 10, labelLimit: 80 });
+    y.axis.labelLimit = 90;
+    color.legend.orient = "top";
+    if (x.field === "name") Object.assign(x.axis, { labelAngle: 0, labelExpr: "split(datum.label, ' ')[0]" });
   }
 
   async function draw(place) {
