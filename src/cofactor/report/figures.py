@@ -39,7 +39,7 @@ def heatmap(prepared: Prepared) -> alt.Chart:
     return _chart("heatmap", 60 + 24 * rows).mark_rect(cornerRadius=2).encode(
         alt.X("name:N", sort=alt.SortField("topic"), title=None)
         .axis(labelAngle=-40, labelLimit=170),
-        alt.Y("class:N").title(None).sort(prepared.classes).axis(labelLimit=150),
+        alt.Y("class:N").title(None).sort(None).axis(labelLimit=150),
         alt.Color("share:Q").title("share").scale(domain=[0, 1]).legend(format="%"),
         tooltip=[
             alt.Tooltip("name:N", title="topic"),
@@ -49,7 +49,7 @@ def heatmap(prepared: Prepared) -> alt.Chart:
     )  # fmt: skip
 
 
-def _maps(prepared: Prepared) -> dict[str, alt.LayerChart]:
+def _maps(prepared: Prepared) -> dict[str, Any]:
     """Draw the map once for each thing that colours it."""
     colours = {"topic": _nominal("name")}
     if any(row["class"] for row in prepared.points) and prepared.kind == "classes":
@@ -66,7 +66,7 @@ def _nominal(field: str) -> alt.Color:
     return alt.Color(f"{field}:N").legend(title=None, orient="bottom", labelLimit=145)
 
 
-def _map(name: str, colour: alt.Color) -> alt.LayerChart:
+def _map(name: str, colour: alt.Color) -> Any:
     meta = {"colour": {"topic": "topic", "class": "class", "prediction": "class"}.get(name)}
     return alt.layer(_dots(colour), _numbers()).properties(width=WIDTH, height=480, usermeta=meta)
 
@@ -100,8 +100,8 @@ def _dots(colour: alt.Color) -> alt.Chart:
 def confusion(classes: int) -> alt.Chart:
     """Draw true classes × predictions."""
     return _chart("confusion", 60 + 26 * classes).mark_rect(cornerRadius=2).encode(
-        alt.X("prediction:N").title("predicted").axis(labelAngle=-40, labelLimit=130),
-        alt.Y("truth:N").title("true class").axis(labelLimit=150),
+        alt.X("prediction:N", sort=None).title("predicted").axis(labelAngle=-40, labelLimit=130),
+        alt.Y("truth:N", sort=None).title("true class").axis(labelLimit=150),
         alt.Color("share:Q").title("of true class").scale(domain=[0, 1]).legend(format="%"),
         tooltip=[
             alt.Tooltip("truth:N", title="true class"),

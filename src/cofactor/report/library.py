@@ -11,6 +11,7 @@ import os
 import sys
 import tempfile
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 
 import vl_convert
@@ -22,7 +23,7 @@ def library() -> str:
     kept = _kept()
     if (found := _read(kept)) is not None:
         return found
-    bundle = vl_convert.javascript_bundle().replace("\r", "\n")
+    bundle = vl_convert.javascript_bundle(None).replace("\r", "\n")
     bundle = bundle.replace("</script", "<\\/script").replace("<!--", "\\x3c!--")
     with contextlib.suppress(OSError):
         _keep(kept, bundle)
@@ -35,7 +36,7 @@ def _kept() -> Path:
     else:
         folder = os.environ.get("XDG_CACHE_HOME", "")
     home = Path(folder) if os.path.isabs(folder) else Path(os.path.expanduser("~/.cache"))
-    return home / "cofactor" / f"vega-{vl_convert.__version__}.js"
+    return home / "cofactor" / f"vega-{version('vl-convert-python')}.js"
 
 
 def _read(path: Path) -> str | None:

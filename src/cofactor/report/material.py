@@ -89,8 +89,9 @@ def read_material(model: Any, documents: Any, labels: Any, truth: Any) -> Materi
     S = model.estimator_.transform(X)
     seen = np.shape(model.document_topics_) == S.shape and np.allclose(model.document_topics_, S)
     strangers: list[str] = []
-    given = [_read_labels(model, y, len(texts), strangers) for y in (labels, truth)]
-    return Material(model, texts, X, S, bool(seen), *given, list(dict.fromkeys(strangers)))
+    known, hidden = (_read_labels(model, y, len(texts), strangers) for y in (labels, truth))
+    unseen = list(dict.fromkeys(strangers))
+    return Material(model, texts, X, S, bool(seen), known, hidden, unseen)
 
 
 def _unknown(model: Any, n: int) -> np.ndarray:
