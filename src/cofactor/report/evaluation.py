@@ -159,8 +159,9 @@ def _fold(material: Material, fold: np.ndarray, f: int) -> Evaluation:
 
 def _in_place(material: Material, estimator: Any, P: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Put the columns of a fold's classes in their places among the model's."""
-    whole = np.zeros((len(P), len(material.classes)))
-    whole[:, np.searchsorted(material.model.estimator_.classes_, estimator.classes_)] = P
+    places = {name: c for c, name in enumerate(material.model.estimator_.classes_.tolist())}
+    whole = np.zeros((len(P), len(places)))
+    whole[:, [places[name] for name in estimator.classes_.tolist()]] = P
     return whole, whole.argmax(axis=1)
 
 

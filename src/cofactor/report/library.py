@@ -16,6 +16,8 @@ from pathlib import Path
 
 import vl_convert
 
+SNIPPET = "window.vegaEmbed = vegaEmbed;"
+
 
 @cache
 def library() -> str:
@@ -23,7 +25,7 @@ def library() -> str:
     kept = _kept()
     if (found := _read(kept)) is not None:
         return found
-    bundle = vl_convert.javascript_bundle(None).replace("\r", "\n")
+    bundle = vl_convert.javascript_bundle(SNIPPET).replace("\r", "\n")
     bundle = bundle.replace("</script", "<\\/script").replace("<!--", "\\x3c!--")
     with contextlib.suppress(OSError):
         _keep(kept, bundle)
