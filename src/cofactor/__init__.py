@@ -19,6 +19,7 @@ _HOMES = {
     "save": "cofactor.persistence",
     "load_model": "cofactor.persistence",
     "ModelFormatError": "cofactor.persistence",
+    "write_report": "cofactor.report",
     "Factors": "cofactor.objective",
     "Divergence": "cofactor.divergences",
 }

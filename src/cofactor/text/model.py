@@ -282,6 +282,33 @@ class TopicModel(Descriptions, TransformerMixin, BaseEstimator):
 
         cofactor.save(self, path, notes=notes)
 
+    def report(self, path, documents=None, y=None, *, truth=None, text=True, **options):
+        """Write a report: one HTML file that works offline. It needs ``cofactor[report]``.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+        documents : iterable of str, optional
+            Documents to show and to test with, such as those of the fit; a model keeps none.
+        y : array-like, optional
+            Their labels, as for ``fit``.
+        truth : array-like, optional
+            Labels that the fit did not see, to test with.
+        text : bool, default=True
+            False leaves the documents' text out.
+        **options
+            ``title`` and ``source``, see :func:`cofactor.write_report`.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
+        import cofactor
+
+        return cofactor.write_report(self, path, documents, y, truth=truth, text=text, **options)
+
     @property
     def classes_(self) -> np.ndarray:
         """Classes, as scikit-learn's tools look for them."""

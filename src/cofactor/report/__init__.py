@@ -1,0 +1,20 @@
+"""Reports: a fitted topic model, shown on one page that needs nothing else.
+
+`prepare` turns a model and documents into plain tables, `figures` draws them, `html` puts them on
+a page. Names are loaded when first used; the extra ``cofactor[report]`` is needed to write.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_HOMES = {"write_report": "writing", "render_report": "writing", "prepare": "prepare"}
+
+__all__ = list(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'cofactor.report' has no attribute {name!r}")
+    return getattr(import_module(f"cofactor.report.{_HOMES[name]}"), name)

@@ -1,0 +1,244 @@
+"""How well the model predicts: on labels that it has not seen, against simple baselines."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.naive_bayes import MultinomialNB
+
+from cofactor.report.material import Material, is_known, probabilities
+from cofactor.text.assembling import fit_estimator
+
+FOLDS, MANY = 5, 1500  # from MANY labels on, one split in four is enough
+LARGE, ENOUGH = 5000, 20  # documents from which λ = 0 is fitted with so many iterations at most
+MODEL, PLAIN = "this model", "NMF + head (λ = 0)"
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """Predictions for documents whose labels the predictor has not seen."""
+
+    how: str  # in one sentence
+    fair: bool  # whether every method saw the same labels
+    tested: np.ndarray  # places of the documents
+    truth: np.ndarray
+    predictions: dict[str, np.ndarray]  # by method
+    probabilities: np.ndarray | None  # of the model
+    judges: list[Any]  # for each tested document, the model that judged it
+    plain: Any = None  # the estimator with λ = 0
+    rest: list[str] = field(default_factory=list)  # what could not be done
+
+    def scores(self) -> dict[str, float]:
+        """Return accuracy, or R², by method."""
+        return {name: _score(self.truth, p) for name, p in self.predictions.items()}
+
+
+def _score(truth: np.ndarray, predicted: np.ndarray) -> float:
+    if truth.dtype.kind == "i":
+        return float(np.mean(truth == predicted))
+    spread = np.sum((truth - truth.mean()) ** 2)
+    return float(1.0 - np.sum((truth - predicted) ** 2) / spread) if spread > 0 else 0.0
+
+
+def evaluate(material: Material) -> Evaluation | None:
+    """Test the model, as far as the documents and labels allow; None if they do not."""
+    if material.X is None or material.kind not in ("classes", "numbers"):
+        return None
+    if material.kind == "numbers" and len(material.classes) > 1:
+        return None
+    hidden = is_known(material.truth) & ~is_known(material.labels)
+    if hidden.any() and is_known(material.labels).any() and material.trained:
+        return _held_out(material, np.flatnonzero(hidden))
+    if material.trained and not hidden.any():
+        return _cross_validated(material)
+    known = np.flatnonzero(is_known(material.known))
+    return _as_it_is(material, known) if len(known) else None
+
+
+def _held_out(material: Material, test: np.ndarray) -> Evaluation:
+    train = np.flatnonzero(is_known(material.labels))
+    how = (
+        f"Tested on {len(test):,} documents of the fit whose labels were held out; every method "
+        f"was trained on the same {len(train):,} labels."
+    )
+    others, plain = _rivals(material, train, test)
+    return _own(material, test, how, True, others, plain)
+
+
+def _as_it_is(material: Material, test: np.ndarray) -> Evaluation:
+    where = "the documents of the fit" if material.trained else "documents given for this report"
+    how = (
+        f"Tested on {len(test):,} {where} whose labels the fit is taken not to have seen. "
+        "Baselines trained on the same labels need the documents and labels of the fit."
+    )
+    values = material.known[test]
+    guess = np.bincount(values).argmax() if values.dtype.kind == "i" else values.mean()
+    trivial = {_trivial(material): np.full(len(test), guess)}
+    return _own(material, test, how, False, trivial, None)
+
+
+def _own(material, test, how, fair, others, plain) -> Evaluation:
+    """Return the evaluation of the model as it is."""
+    P, said = _said(material.model.estimator_, material.S[test])
+    judges = [material.model] * len(test)
+    said_by = {MODEL: said, **others}
+    return Evaluation(how, fair, test, material.known[test], said_by, P, judges, plain)
+
+
+def _said(estimator: Any, S: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
+    """Return probabilities, if there are any, and predictions."""
+    if hasattr(estimator, "classes_"):
+        P = probabilities(estimator, S)
+        return P, P.argmax(axis=1)
+    return None, np.ravel(estimator._coding.decode(S @ estimator.target_components_))
+
+
+def _cross_validated(material: Material) -> Evaluation | None:
+    labelled = is_known(material.labels)
+    n = int(labelled.sum())
+    folds = 4 if n > MANY else FOLDS
+    fold = assign_folds(material.labels, folds, material.model.seed_)
+    parts = [_fold(material, fold, f) for f in range(1 if n > MANY else folds) if (fold == f).any()]
+    if not parts or len(np.unique(material.labels[labelled])) < 2:
+        return None
+    return _pooled(parts, _how(n, sum(len(part.tested) for part in parts), n > MANY))
+
+
+def _how(n: int, tested: int, single: bool) -> str:
+    scheme = (
+        f"one quarter of the {n:,} labels ({tested:,}) hidden"
+        if single
+        else f"{FOLDS}-fold cross-validation over {tested:,} of {n:,} labels"
+    )
+    return (
+        f"By {scheme}: every method, this model's settings included, was fitted anew without the "
+        "hidden labels and asked for them. Words were chosen once, from all documents."
+    )
+
+
+def assign_folds(labels: np.ndarray, folds: int, seed: int) -> np.ndarray:
+    """Deal the labelled documents of each class over the folds; −1 is never tested.
+
+    A class with a single label stays in training.
+    """
+    random, fold = np.random.default_rng(seed), np.full(len(labels), -1)
+    known = np.flatnonzero(is_known(labels))
+    groups = labels[known] if labels.dtype.kind == "i" else np.zeros(len(known), dtype=int)
+    start = 0
+    for group in np.unique(groups):
+        members = random.permutation(known[groups == group])
+        if len(members) > 1:
+            fold[members] = (start + np.arange(len(members))) % folds
+            start += len(members)
+    return fold
+
+
+def _fold(material: Material, fold: np.ndarray, f: int) -> Evaluation:
+    test = np.flatnonzero(fold == f)
+    train = np.flatnonzero(is_known(material.labels) & (fold != f))
+    estimator = refit(material, train)
+    P, said = _said(estimator, estimator.transform(material.X[test]))
+    if P is not None:
+        P, said = _in_place(material, estimator, P)
+    others, plain = _rivals(material, train, test)
+    judge = copy.copy(material.model)
+    judge.estimator_ = estimator
+    if P is not None:
+        judge.target_names_ = estimator.classes_.tolist()
+    truth = material.labels[test]
+    judges = [judge] * len(test)
+    return Evaluation("", True, test, truth, {MODEL: said, **others}, P, judges, plain)
+
+
+def _in_place(material: Material, estimator: Any, P: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Put the columns of a fold's classes in their places among the model's."""
+    places = {name: c for c, name in enumerate(material.model.estimator_.classes_.tolist())}
+    whole = np.zeros((len(P), len(places)))
+    whole[:, [places[name] for name in estimator.classes_.tolist()]] = P
+    return whole, whole.argmax(axis=1)
+
+
+def _pooled(parts: list[Evaluation], how: str) -> Evaluation:
+    methods = parts[0].predictions
+    P = [part.probabilities for part in parts if part.probabilities is not None]
+    return Evaluation(
+        how, True,
+        np.concatenate([part.tested for part in parts]),
+        np.concatenate([part.truth for part in parts]),
+        {name: np.concatenate([part.predictions[name] for part in parts]) for name in methods},
+        np.concatenate(P) if P else None,
+        [judge for part in parts for judge in part.judges],
+        parts[0].plain,
+    )  # fmt: skip
+
+
+def refit(material: Material, train: np.ndarray, **changes: Any) -> Any:
+    """Fit the model's estimator again on all documents and some of their labels."""
+    model = copy.copy(material.model)
+    model.__dict__.update(task=material.kind, **changes)
+    words = model.vectorizer_.get_feature_names_out()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return fit_estimator(model, words, material.X, _some(material, train))[0]
+
+
+def _some(material: Material, train: np.ndarray) -> np.ndarray:
+    """Return the labels as ``fit`` takes them, unknown but for ``train``."""
+    if material.kind == "numbers":
+        y = np.full(len(material.labels), np.nan)
+        y[train] = material.labels[train]
+        return y
+    some = np.full(len(material.labels), None, dtype=object)
+    some[train] = material.model.estimator_.classes_[material.labels[train]]
+    return some
+
+
+# ---- the others
+
+
+def _trivial(material: Material) -> str:
+    return "mean" if material.kind == "numbers" else "majority"
+
+
+def _rivals(material: Material, train, test) -> tuple[dict[str, np.ndarray], Any]:
+    """Return what others say of the tested documents, and the estimator with λ = 0."""
+    X, y = material.X, material.labels
+    said = dict(_baselines(material.kind, X[train], y[train], X[test]))
+    plain = refit(material, train, supervision=0.0, **_plain_settings(material))
+    P, by_plain = _said(plain, plain.transform(X[test]))
+    said[PLAIN] = by_plain if P is None else _in_place(material, plain, P)[1]
+    return said, plain
+
+
+def _plain_settings(material: Material) -> dict[str, Any]:
+    """Return what else is different with λ = 0: no labels in the start; many documents, less
+    patience."""
+    model = material.model
+    settings: dict[str, Any] = {"init": "random"} if isinstance(model.init, str) else {}
+    if len(material.S) > LARGE:
+        settings["max_iter"] = min(model.max_iter, ENOUGH)
+    return settings
+
+
+def _baselines(kind: str, X, y, new) -> Iterator[tuple[str, np.ndarray]]:
+    if kind == "numbers":
+        yield "mean", np.full(new.shape[0], y.mean())
+        yield "ridge regression", Ridge(solver="sparse_cg").fit(X, y).predict(new)
+        return
+    yield "majority", np.full(new.shape[0], np.bincount(y).argmax())
+    yield "naive Bayes", MultinomialNB(alpha=0.1).fit(X, y).predict(new)
+    if len(np.unique(y)) < 2:
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        regression = LogisticRegression(
+            C=10.0, solver="saga", tol=1e-2, max_iter=50, random_state=0
+        ).fit(X, y)
+    yield "logistic regression", regression.predict(new)

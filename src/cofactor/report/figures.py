@@ -1,0 +1,161 @@
+"""Charts: tables drawn with altair, without their data, which the page holds once.
+
+Colours and names of topics are set on the page, where the reader chooses the theme and renames.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+
+from cofactor.report.prepare import Prepared
+
+Spec = dict[str, Any]
+WIDTH: Any = "container"
+
+
+def draw(prepared: Prepared) -> dict[str, Spec]:
+    """Return the Vega-Lite specifications of a report's charts by name."""
+    charts: dict[str, Any] = {**_maps(prepared), **_curves(prepared)}
+    if prepared.heatmap:
+        charts["heatmap"] = heatmap(prepared)
+    scores = prepared.evaluation or {}
+    if "confusion" in scores:
+        charts["confusion"] = confusion(len(scores["per_class"]))
+        charts["calibration"] = calibration()
+    if "pairs" in scores:
+        charts["pairs"] = pairs()
+    return {name: chart.to_dict(validate=False) for name, chart in charts.items()}
+
+
+def _chart(table: str, height: int, **meta: Any) -> alt.Chart:
+    return alt.Chart(alt.NamedData(table), width=WIDTH, height=height, usermeta=meta)
+
+
+def heatmap(prepared: Prepared) -> alt.Chart:
+    """Draw topics × classes: the part of each class in what a topic says."""
+    rows = len(prepared.classes)
+    return _chart("heatmap", 60 + 24 * rows).mark_rect(cornerRadius=2).encode(
+        alt.X("name:N", sort=alt.SortField("topic"), title=None)
+        .axis(labelAngle=-40, labelLimit=170),
+        alt.Y("class:N").title(None).sort(None).axis(labelLimit=150),
+        alt.Color("share:Q").title("share").scale(domain=[0, 1]).legend(format="%"),
+        tooltip=[
+            alt.Tooltip("name:N", title="topic"),
+            alt.Tooltip("class:N", title="class"),
+            alt.Tooltip("share:Q", title="share", format=".1%"),
+        ],
+    )  # fmt: skip
+
+
+def _maps(prepared: Prepared) -> dict[str, Any]:
+    """Draw the map once for each thing that colours it."""
+    colours = {"topic": _nominal("name")}
+    if any(row["class"] for row in prepared.points) and prepared.kind == "classes":
+        colours["class"] = _nominal("class")
+    if prepared.kind == "classes":
+        colours["prediction"] = _nominal("prediction")
+    if any(row["confidence"] is not None for row in prepared.points):
+        sure = alt.Color("confidence:Q").scale(domain=[0, 1])
+        colours["confidence"] = sure.legend(format="%", title="confidence", orient="bottom")
+    return {f"map_{name}": _map(name, colour) for name, colour in colours.items()}
+
+
+def _nominal(field: str) -> alt.Color:
+    return alt.Color(f"{field}:N").legend(title=None, orient="bottom", labelLimit=145)
+
+
+def _map(name: str, colour: alt.Color) -> Any:
+    meta = {"colour": {"topic": "topic", "class": "class", "prediction": "class"}.get(name)}
+    return alt.layer(_dots(colour), _numbers()).properties(width=WIDTH, height=480, usermeta=meta)
+
+
+def _numbers() -> alt.Chart:
+    """Write the numbers of the topics around the map."""
+    chart = alt.Chart(alt.NamedData("anchors"))
+    return chart.mark_text(fontSize=12, fontWeight=600).encode(
+        alt.X("x:Q"), alt.Y("y:Q"), text="number:N", tooltip=alt.Tooltip("name:N", title="topic")
+    )
+
+
+def _dots(colour: alt.Color) -> alt.Chart:
+    brush = alt.selection_interval(name="brush")
+    faint = alt.condition(brush, alt.value(0.75), alt.value(0.12))
+    axis = alt.Axis(labels=False, ticks=False, grid=False, domain=False, title=None)
+    return alt.Chart(alt.NamedData("points")).mark_circle(size=32).encode(
+        alt.X("x:Q", axis=axis).scale(domain=[-1.34, 1.34]),
+        alt.Y("y:Q", axis=axis).scale(domain=[-1.34, 1.34]),
+        colour,
+        opacity=faint,
+        tooltip=[
+            alt.Tooltip("document:Q", title="document"),
+            alt.Tooltip("name:N", title="topic"),
+            alt.Tooltip("prediction:N", title="prediction"),
+            alt.Tooltip("class:N", title="label"),
+        ],
+    ).add_params(brush)  # fmt: skip
+
+
+def confusion(classes: int) -> alt.Chart:
+    """Draw true classes × predictions."""
+    return _chart("confusion", 60 + 26 * classes).mark_rect(cornerRadius=2).encode(
+        alt.X("prediction:N", sort=None).title("predicted").axis(labelAngle=-40, labelLimit=130),
+        alt.Y("truth:N", sort=None).title("true class").axis(labelLimit=150),
+        alt.Color("share:Q").title("of true class").scale(domain=[0, 1]).legend(format="%"),
+        tooltip=[
+            alt.Tooltip("truth:N", title="true class"),
+            alt.Tooltip("prediction:N", title="predicted"),
+            alt.Tooltip("documents:Q", title="documents"),
+            alt.Tooltip("share:Q", title="of true class", format=".1%"),
+        ],
+    )  # fmt: skip
+
+
+def calibration() -> alt.LayerChart:
+    """Draw accuracy against confidence, with the line where they agree."""
+    base = alt.Chart(alt.NamedData("calibration"))
+    unit = alt.Scale(domain=[0, 1])
+    line = alt.Chart(alt.Data(values=[{"a": 0, "b": 0}, {"a": 1, "b": 1}]))
+    ideal = line.mark_line(strokeDash=[4, 4], opacity=0.5).encode(
+        alt.X("a:Q", scale=unit), alt.Y("b:Q", scale=unit)
+    )
+    dots = base.mark_circle(opacity=0.9).encode(
+        alt.X("confidence:Q", scale=unit).title("mean confidence").axis(format="%", tickCount=5),
+        alt.Y("accuracy:Q", scale=unit).title("accuracy").axis(format="%", tickCount=5),
+        alt.Size("documents:Q").scale(range=[40, 500]).legend(None),
+        tooltip=[
+            alt.Tooltip("confidence:Q", format=".1%"),
+            alt.Tooltip("accuracy:Q", format=".1%"),
+            alt.Tooltip("documents:Q"),
+        ],
+    )
+    return (ideal + dots).properties(width=WIDTH, height=300)
+
+
+def pairs() -> alt.Chart:
+    """Draw predicted against true numbers."""
+    return (
+        _chart("pairs", 320)
+        .mark_circle(opacity=0.6)
+        .encode(
+            alt.X("truth:Q").title("true value"), alt.Y("prediction:Q").title("predicted value")
+        )
+    )
+
+
+def _curves(prepared: Prepared) -> dict[str, alt.Chart]:
+    terms = dict.fromkeys(row["term"] for row in prepared.curves)
+    return {f"curve_{term}": _curve(term) for term in terms}
+
+
+def _curve(term: str) -> alt.Chart:
+    return (
+        _chart(f"curve_{term}", 200)
+        .mark_line(strokeWidth=2)
+        .encode(
+            alt.X("iteration:Q").title("iteration").axis(tickMinStep=1, grid=False),
+            alt.Y("value:Q").title(f"{term} term").scale(zero=False).axis(tickCount=4, format="~s"),
+            tooltip=[alt.Tooltip("iteration:Q"), alt.Tooltip("value:Q", format=".6g")],
+        )
+    )

@@ -1,0 +1,42 @@
+"""Models and pages that the tests of the report share."""
+
+import numpy as np
+import pytest
+
+from cofactor import TopicModel
+
+for extra in ("altair", "jinja2", "vl_convert"):
+    pytest.importorskip(extra, reason="the report needs cofactor[report]")
+
+SUBJECTS = {
+    "space": "moon orbit rocket nasa launch shuttle lunar satellite",
+    "sport": "puck goal hockey team game season player coach",
+    "faith": "god church bible jesus faith prayer gospel sin",
+}
+NOISE = "people time year way thing world day life"
+
+
+def make_corpus(n=120, seed=0):
+    random = np.random.default_rng(seed)
+    labels = np.array([list(SUBJECTS)[i % 3] for i in range(n)], dtype=object)
+    texts = [
+        " ".join([*random.choice(SUBJECTS[label].split(), 8), *random.choice(NOISE.split(), 4)])
+        for label in labels
+    ]
+    return texts, labels
+
+
+@pytest.fixture(scope="session")
+def corpus():
+    return make_corpus()
+
+
+@pytest.fixture(scope="session")
+def some(corpus):
+    """The labels that the fit sees: 30 of 120."""
+    return np.where(np.arange(120) < 30, corpus[1], "")
+
+
+@pytest.fixture(scope="session")
+def model(corpus, some):
+    return TopicModel(4, random_state=0).fit(corpus[0], some)

@@ -1,0 +1,275 @@
+"""The tables of a report: values checked."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
+
+from cofactor import TopicModel
+from cofactor.report import evaluation, layout, scores, topics
+from cofactor.report.evaluation import MODEL, PLAIN, assign_folds
+from cofactor.report.material import read_material
+from cofactor.report.prepare import prepare
+
+
+@pytest.fixture(scope="module")
+def held(model, corpus, some):
+    return prepare(model, corpus[0], some, corpus[1])
+
+
+@pytest.fixture(scope="module")
+def crossed(model, corpus, some):
+    return prepare(model, corpus[0], some)
+
+
+# --- scores --------------------------------------------------------------------------------------
+
+
+def test_confusion_and_class_scores_agree_with_scikit_learn():
+    random = np.random.default_rng(0)
+    truth, said = random.integers(0, 4, 200), random.integers(0, 4, 200)
+    matrix = scores.confusion(truth, said, 4)
+    np.testing.assert_array_equal(matrix, confusion_matrix(truth, said))
+    rows = scores.class_scores(matrix, list("abcd"))
+    expected = precision_recall_fscore_support(truth, said)
+    for name, column in zip(("precision", "recall", "f1"), expected, strict=False):
+        np.testing.assert_allclose([row[name] for row in rows], column)
+
+
+def test_calibration():
+    P = np.array([[0.9, 0.1], [0.9, 0.1], [0.6, 0.4], [0.0, 1.0]])
+    rows, error = scores.calibration(np.array([0, 1, 0, 1]), P)
+    assert [row["documents"] for row in rows] == [1, 3]
+    assert rows[0] == {"confidence": 0.6, "accuracy": 1.0, "documents": 1}
+    assert rows[1]["accuracy"] == pytest.approx(2 / 3)
+    assert error == pytest.approx((0.4 + 3 * abs(2.8 / 3 - 2 / 3)) / 4)
+
+
+def test_interval_is_wilsons():
+    found = scores.interval(0.5, 100, "classes")
+    assert (found["low"], found["high"]) == pytest.approx((0.4038, 0.5962), abs=1e-4)
+    assert scores.interval(1.0, 10, "classes")["high"] == pytest.approx(1.0)
+
+
+# --- evaluation ----------------------------------------------------------------------------------
+
+
+def test_folds_deal_each_class_out_evenly():
+    labels = np.array([0] * 10 + [1] * 5 + [2] + [-1] * 4)
+    fold = assign_folds(labels, 5, seed=0)
+    assert (fold[16:] == -1).all()
+    assert fold[15] == -1  # the only one of its class stays in training
+    assert np.bincount(fold[:10]).tolist() == [2] * 5
+    assert sorted(fold[10:15]) == list(range(5))
+
+
+def test_held_out_labels_test_the_model_as_it_is(held, model, corpus, some):
+    table = {row["method"]: row["score"] for row in held.evaluation["methods"]}
+    hidden = some == ""
+    said = model.predict(np.array(corpus[0], dtype=object)[hidden])
+    assert table[MODEL] == np.mean(said == corpus[1][hidden])
+    assert set(table) == {MODEL, PLAIN, "majority", "naive Bayes", "logistic regression"}
+    assert table["majority"] == pytest.approx(1 / 3, abs=0.02)
+    assert "90 documents" in held.evaluation["how"]
+    assert "same 30 labels" in held.evaluation["how"]
+
+
+def test_cross_validation_hides_the_labels_it_asks_for(model, corpus, some, monkeypatch):
+    seen = []
+    whole = evaluation.fit_estimator
+
+    def spy(model, words, X, y, **rest):
+        seen.append(np.flatnonzero([label is not None for label in y]))
+        return whole(model, words, X, y, **rest)
+
+    monkeypatch.setattr(evaluation, "fit_estimator", spy)
+    found = evaluation.evaluate(read_material(model, corpus[0], some, None))
+    assert sorted(found.tested) == list(range(30))
+    assert [len(rows) for rows in seen] == [24] * 10
+    for f in range(5):
+        tested = found.tested[6 * f : 6 * f + 6]
+        assert not set(tested) & set(seen[2 * f])
+        assert not set(tested) & set(seen[2 * f + 1])
+
+
+def test_cross_validation_is_said(crossed):
+    assert "5-fold cross-validation over 30 of 30 labels" in crossed.evaluation["how"]
+    assert any("Only 30 documents were tested" in row["text"] for row in crossed.notices)
+
+
+def test_many_labels_take_one_split(model, corpus, monkeypatch):
+    monkeypatch.setattr(evaluation, "MANY", 100)
+    found = evaluation.evaluate(read_material(model, corpus[0], corpus[1], None))
+    assert len(found.tested) == 30
+    assert "one quarter of the 120 labels (30) hidden" in found.how
+
+
+def test_other_documents_test_the_model_without_rivals(model):
+    texts, labels = ["moon rocket orbit", "hockey goal", "god sin"], ["space", "sport", "chess"]
+    prepared = prepare(model, texts, labels)
+    assert [row["method"] for row in prepared.evaluation["methods"]] == [MODEL, "majority"]
+    assert prepared.evaluation["methods"][0]["score"] == 1.0
+    assert prepared.changes is None
+    said = " ".join(row["text"] for row in prepared.notices)
+    assert "does not know: chess" in said
+    assert "not those of the fit" in said
+
+
+# --- topics --------------------------------------------------------------------------------------
+
+
+def test_words_are_the_first_ones_at_every_place_of_the_slider(held, model):
+    A = model.estimator_.components_
+    P = A / A.sum(axis=1, keepdims=True)
+    shares = np.array([card["share"] for card in held.topics])
+    corpus = shares @ P
+    words = model.vectorizer_.get_feature_names_out()
+    for k, card in enumerate(held.topics):
+        offered = [row["word"] for row in card["words"]]
+        first = list(model.topics(10)[k].words)
+        assert offered[: len(first)] == first
+        for weight in (0.0, 0.3, 0.7):
+            kept = np.flatnonzero(P[k] >= 1e-3 * P[k].max())
+            p, score = P[k, kept], np.full(len(words), -np.inf)
+            score[kept] = weight * np.log(p) + (1 - weight) * np.log(p / corpus[kept])
+            best = [words[j] for j in np.argsort(-score)[:5] if np.isfinite(score[j])]
+            assert set(best) <= set(offered)
+
+
+def test_heatmap_columns_sum_to_one(held):
+    for k in range(4):
+        column = [row["share"] for row in held.heatmap if row["topic"] == k]
+        assert sum(column) == pytest.approx(1.0)
+
+
+def test_typical_documents_are_mostly_of_the_topic(held, model):
+    shares = topics.summaries.proportions(model.document_topics_, model.estimator_.components_)
+    for k, card in enumerate(held.topics):
+        assert len(card["typical"]) == 3
+        for document in card["typical"]:
+            assert document["share"] == pytest.approx(shares[document["document"], k])
+            assert document["share"] >= np.quantile(shares[:, k], 0.7)
+
+
+def test_matching_a_permutation_finds_it(model):
+    rows = topics.match(model, model.estimator_.components_[::-1] * 7.0)
+    assert [row["topic"] for row in rows] == [0, 1, 2, 3]
+    for row in rows:
+        assert row["similarity"] == pytest.approx(1.0)
+        assert not row["gained"] + row["lost"]
+
+
+def test_labels_changed_something(held):
+    assert held.changes["with_labels"] > 0.9
+    assert 0 <= held.changes["without"] <= 1
+    assert len(held.changes["topics"]) == 4
+
+
+# --- documents -----------------------------------------------------------------------------------
+
+
+def test_pure_documents_lie_at_their_topics(model):
+    A = model.estimator_.components_
+    spots = layout.place(np.eye(4), A, seed=0)
+    np.testing.assert_allclose(spots, layout.anchors(A), atol=0.4)
+    np.testing.assert_allclose(np.hypot(*layout.anchors(A).T), 1.0)
+
+
+def test_alike_topics_are_neighbours():
+    A = np.eye(6) + 0.9 * np.roll(np.eye(6), 1, axis=1)
+    A = A[[0, 3, 1, 4, 2, 5]]
+    order = [[0, 3, 1, 4, 2, 5][k] for k in layout.circle_order(A)]
+    steps = np.diff([*order, order[0]]) % 6
+    assert set(steps) in ({1}, {5})
+
+
+def test_map_is_a_sample_of_many_documents():
+    chosen = layout.choose_points(10_000, 0, 500)
+    assert len(np.unique(chosen)) == 500
+    assert (np.diff(chosen) > 0).all()
+    assert len(layout.choose_points(80, 0, 500)) == 80
+
+
+def test_points(held, model, corpus):
+    table = model.documents()
+    assert len(held.points) == 120
+    assert "All 120 documents of the fit" in held.map_note
+    for row, document in zip(held.points, table, strict=True):
+        assert row["topic"] == document.topic
+        assert row["prediction"] == document.prediction
+        assert row["confidence"] == pytest.approx(document.confidence, abs=1e-3)
+        assert row["class"] == corpus[1][row["document"]]
+
+
+def test_explanations_are_those_of_the_model(held, model, corpus):
+    assert held.uncertain
+    for row in held.uncertain:
+        told = model.explain(corpus[0][row["document"]])
+        first = row["sides"][0]
+        place = told.classes.index(first["class"])
+        assert first["probability"] == pytest.approx(told.scores[place])
+        for word in first["words"]:
+            part = told.class_parts[told.words.index(word["word"]), place]
+            assert word["part"] == pytest.approx(part, abs=1e-3)
+
+
+def test_mistaken_are_wrong(corpus, some):
+    wrong = some.copy()
+    wrong[:9] = ["faith", "space", "sport"] * 3
+    model = TopicModel(3, random_state=0).fit(corpus[0], wrong)
+    prepared = prepare(model, corpus[0], wrong)
+    assert prepared.mistaken
+    for row in prepared.mistaken:
+        assert row["truth"] == wrong[row["document"]]
+        assert row["sides"][0]["class"] != row["truth"]
+        assert row["sides"][1]["class"] == row["truth"]
+
+
+# --- other targets, and what is missing ----------------------------------------------------------
+
+
+def test_without_labels(corpus):
+    prepared = prepare(TopicModel(3, random_state=0).fit(corpus[0]), corpus[0])
+    assert prepared.kind == "topics"
+    assert prepared.evaluation is None
+    assert prepared.heatmap == []
+    assert {row["term"] for row in prepared.curves} == {"data"}
+
+
+def test_numbers(corpus):
+    y = np.where(corpus[1] == "space", 2.5, 0.5)
+    model = TopicModel(3, random_state=0).fit(corpus[0], y)
+    prepared = prepare(model, corpus[0], y)
+    table = {row["method"]: row["score"] for row in prepared.evaluation["methods"]}
+    assert table[MODEL] > 0.8
+    assert table["mean"] == pytest.approx(0.0, abs=0.1)
+    assert "ridge regression" in table
+
+
+def test_several_labels(corpus):
+    y = np.column_stack([corpus[1] == "space", corpus[1] != "faith"]).astype(int)
+    prepared = prepare(TopicModel(3, random_state=0).fit(corpus[0], y), corpus[0], y)
+    assert prepared.kind == "sets"
+    assert prepared.evaluation is None
+    assert any("not scored" in row["text"] for row in prepared.notices)
+
+
+def test_warnings(corpus):
+    few = np.where(np.arange(120) < 6, corpus[1], "")
+    with pytest.warns(match="max_iter"):
+        model = TopicModel(3, random_state=0, max_iter=1).fit(corpus[0], few)
+    said = " ".join(row["text"] for row in prepare(model, corpus[0], few).notices)
+    assert "Few labels: faith (2), space (2) and sport (2)" in said
+    assert "raise max_iter" in said
+
+
+def test_labels_without_documents(model, corpus):
+    with pytest.raises(ValueError, match="pass documents too"):
+        prepare(model, labels=corpus[1])
+    with pytest.raises(ValueError, match="119 entries, but there are 120 documents"):
+        prepare(model, corpus[0], corpus[1][:-1])
+
+
+def test_reproduction(held, model):
+    assert held.reproduction["call"] == "TopicModel(4, random_state=0).fit(documents, labels)"
+    assert held.reproduction["facts"]["data of this report"] == "the same"
+    assert held.reproduction["facts"]["seed"] == "0"
