@@ -26,7 +26,7 @@ COMMANDS = {
     "export": "Write a model as tables, or for other programs.",
     "verify": "Fit a model again from its manifest and compare.",
     "demo": "Find topics in docstrings and predict the subpackage of each.",
-    "reproduce": "Run the paper's experiments again, with its figures beside ours.",
+    "reproduce": "Run the paper's experiments again and compare.",
     "doctor": "Show versions, threads, kernels and optional packages.",
 }
 """The subcommands and the first lines of their help, in the order of their use."""

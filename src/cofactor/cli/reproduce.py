@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
 
+from cofactor.cli._command import json_option
+from cofactor.cli._terminal import emit
 from cofactor.experiments.options import EXPERIMENTS, SOLVERS, BadInput, Options
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "show_default": True}
@@ -62,6 +66,7 @@ SYNTHETIC_ONLY = ("draws", "solver", "iterations")
     type=click.IntRange(1),
     help="synthetic: iterations of all fits.  [default: until they converge]",
 )
+@json_option
 @click.pass_context
 def reproduce(
     context: click.Context,
@@ -76,6 +81,7 @@ def reproduce(
     draws: int,
     solver: str,
     iterations: int | None,
+    as_json: bool,
 ) -> None:
     """Run the paper's experiments again and compare.
 
@@ -97,7 +103,7 @@ def reproduce(
         jobs=jobs or os.cpu_count() or 1,
     )  # fmt: skip
     names = list(EXPERIMENTS) if experiment == "all" else [experiment]
-    _run(names, options)
+    _run(names, options, as_json)
 
 
 def _refuse_unused(context: click.Context) -> None:
@@ -109,7 +115,7 @@ def _refuse_unused(context: click.Context) -> None:
             )
 
 
-def _run(names: list[str], options: Options) -> None:
+def _run(names: list[str], options: Options, as_json: bool) -> None:
     from cofactor.experiments.reproduce import reproduce
 
     console = Console(stderr=True, highlight=False, markup=False, emoji=False)
@@ -117,7 +123,15 @@ def _run(names: list[str], options: Options) -> None:
         runs = reproduce(names, options, console)
     except BadInput as error:
         raise click.UsageError(str(error)) from None
+    if as_json:
+        emit([_summary(run) for run in runs])
+        return
     for run in runs:
         for table in run.headlines:
             click.echo(f"{table.markdown()}")
         click.echo(f"{run.name}: all tables and figures are in {run.folder / 'report.md'}\n")
+
+
+def _summary(run: Any) -> dict[str, Any]:
+    tables = [json.loads(table.json()) for table in run.headlines]
+    return {"experiment": run.name, "folder": str(run.folder), "tables": tables}
