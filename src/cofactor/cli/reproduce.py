@@ -90,7 +90,7 @@ def reproduce(
 
     \b
     synthetic   section 3.1: four noise models, four losses
-    newsgroups  section 3.2 and appendix; needs scikit-learn's 20news-bydate_py3.pkz
+    newsgroups  section 3.2 and appendix; needs 20news-bydate_py3.pkz
     reuters     multi-label news; needs reuters.jsonl in --data-home
     ratings     ratings from reviews; needs ratings.jsonl in --data-home
     all         these four; the last two only if their data are there
