@@ -13,8 +13,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
 
-demo: .venv/installed ## fit a small partly labelled corpus and print its topics
-	@$(BIN)/cofactor demo
+demo: .venv/installed ## fit a partly labelled corpus, print its topics, write demo/report.html
+	@$(BIN)/cofactor demo --report demo/report.html
 
 test: lint ## lint, then run the tests (PYTEST_ARGS replaces the options of pytest)
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
@@ -40,7 +40,7 @@ clean: ## remove the virtual environment, caches and built files
 
 .venv/installed: .venv/bin/python pyproject.toml
 	@echo "Installing cofactor into .venv (the first time takes a minute or two)"
-	@$(BIN)/python -m pip install --quiet --editable .
+	@$(BIN)/python -m pip install --quiet --editable '.[report]'
 	@touch $@
 
 .venv/installed-dev: .venv/bin/python pyproject.toml

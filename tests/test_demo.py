@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -24,8 +25,10 @@ def run_python(*arguments):
 
 
 @pytest.fixture(scope="module")
-def run():
-    return CliRunner().invoke(main, ["demo", "--json", "--seed", "1"], catch_exceptions=False)
+def run(tmp_path_factory):
+    report = tmp_path_factory.mktemp("demo") / "new" / "report.html"
+    options = ["--json", "--seed", "1", "--report", str(report)]
+    return CliRunner().invoke(main, ["demo", *options], catch_exceptions=False)
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +41,13 @@ def test_json_alone_goes_to_stdout_and_progress_to_stderr(run, result):
     assert result["seed"] == 1
     assert "Reading" in run.stderr
     assert "Fitting the topics" in run.stderr
+
+
+def test_the_report_has_the_accuracy_of_the_table(result):
+    page = Path(result["report"]).read_text()
+    assert page.lower().startswith("<!doctype html>")
+    assert "Topics of numpy, scipy and scikit-learn" in page
+    assert f"{100 * result['accuracy']['cofactor']:.1f} %" in page.replace("\u202f", " ")
 
 
 def test_one_document_in_ten_is_labelled(result):

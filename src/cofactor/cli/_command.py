@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -84,3 +85,15 @@ def table_options(*names: str) -> Callable[[Any], Any]:
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+
+
+@contextmanager
+def needing_extra() -> Iterator[None]:
+    """Say which packages a report needs, if they are missing."""
+    try:
+        yield
+    except ImportError as error:
+        raise BadInput(
+            f"The report needs packages that are not installed ({error}): "
+            "pip install 'cofactor[report]'."
+        ) from error

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cofactor._version import __version__
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_matrix
 
+    from cofactor import TopicModel
     from cofactor.text.corpus import Corpus
 
 Announce = Callable[[str], AbstractContextManager[object]]
@@ -57,9 +59,12 @@ class Demonstration:
     iterations: int
     stop_reason: str | None
     versions: dict[str, str]
+    report: str | None = None
 
 
-def demonstrate(n_topics: int, share: float, seed: int, announce: Announce) -> Demonstration:
+def demonstrate(
+    n_topics: int, share: float, seed: int, announce: Announce, report: Path | None = None
+) -> Demonstration:
     """Fit topics to a corpus with few labels and test them on the documents without.
 
     Parameters
@@ -72,6 +77,8 @@ def demonstrate(n_topics: int, share: float, seed: int, announce: Announce) -> D
         Chooses the labelled documents and starts the fit.
     announce : callable
         Returns a context manager that shows the given sentence while its block runs.
+    report : path, optional
+        Where to write a report.
 
     Returns
     -------
@@ -79,12 +86,17 @@ def demonstrate(n_topics: int, share: float, seed: int, announce: Announce) -> D
         Topics, accuracies and the circumstances of the fit.
     """
     with announce("Reading the docstrings of numpy, scipy and scikit-learn"):
-        corpus, labels, X, vocabulary = _read()
+        corpus, labels = _read()
     known = choose_labelled(labels, share, seed)
     with announce("Fitting the topics (the first run also compiles)"):
-        model = _fit(X, labels, known, n_topics, seed)
+        topic_model = _fit(corpus, labels, known, n_topics, seed)
+    model, vectorizer = topic_model.estimator_, topic_model.vectorizer_
+    vocabulary = vectorizer.get_feature_names_out()
     with announce("Comparing with classifiers trained on the same labels"):
-        accuracy = _accuracies(model, X, labels, known)
+        accuracy = _accuracies(model, vectorizer.transform(corpus.texts), labels, known)
+    if report is not None:
+        with announce("Writing the report"):
+            _write_report(topic_model, report, corpus, labels, known)
     return Demonstration(
         documents=len(corpus),
         classes=sorted(set(corpus.labels)),
@@ -97,6 +109,7 @@ def demonstrate(n_topics: int, share: float, seed: int, announce: Announce) -> D
         iterations=int(model.n_iter_),
         stop_reason=getattr(model, "stop_reason_", None),
         versions=_versions(),
+        report=None if report is None else str(report),
     )
 
 
@@ -105,22 +118,13 @@ def _versions() -> dict[str, str]:
     return {"cofactor": __version__, **others}
 
 
-def _read() -> tuple[Corpus, NDArray[Any], csr_matrix, NDArray[Any]]:
+def _read() -> tuple[Corpus, NDArray[Any]]:
     import numpy as np
-    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, TfidfVectorizer
 
     from cofactor.text.corpus import docstring_corpus
 
     corpus = docstring_corpus()
-    vectorizer = TfidfVectorizer(
-        sublinear_tf=True,
-        stop_words=sorted(ENGLISH_STOP_WORDS.union(NOTATION.split())),
-        min_df=2,
-        max_df=0.2,
-        token_pattern=r"\b[a-zA-Z]{3,}\b",  # words, no numbers and no identifiers like n_samples
-    )
-    X = vectorizer.fit_transform(corpus.texts)
-    return corpus, np.array(corpus.labels, dtype=object), X, vectorizer.get_feature_names_out()
+    return corpus, np.array(corpus.labels, dtype=object)
 
 
 def choose_labelled(labels: NDArray[Any], share: float, seed: int) -> NDArray[Any]:
@@ -136,14 +140,42 @@ def choose_labelled(labels: NDArray[Any], share: float, seed: int) -> NDArray[An
     return known
 
 
-def _fit(X: csr_matrix, labels: NDArray[Any], known: NDArray[Any], n_topics: int, seed: int) -> Any:
+def _hidden(labels: NDArray[Any], known: NDArray[Any]) -> NDArray[Any]:
+    """Return the labels that the model may see; None stands for the others."""
     import numpy as np
-
-    from cofactor import SSNMFClassifier
 
     shown = np.full(len(labels), None)
     shown[known] = labels[known]
-    return SSNMFClassifier(n_components=n_topics, random_state=seed).fit(X, shown)
+    return shown
+
+
+def _fit(
+    corpus: Corpus, labels: NDArray[Any], known: NDArray[Any], n_topics: int, seed: int
+) -> TopicModel:
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, TfidfVectorizer
+
+    from cofactor import TopicModel
+
+    vectorizer = TfidfVectorizer(
+        sublinear_tf=True,
+        stop_words=sorted(ENGLISH_STOP_WORDS.union(NOTATION.split())),
+        min_df=2,
+        max_df=0.2,
+        token_pattern=r"\b[a-zA-Z]{3,}\b",  # words, no numbers and no identifiers like n_samples
+    )
+    model = TopicModel(n_topics, vectorizer=vectorizer, random_state=seed)
+    return model.fit(corpus.texts, _hidden(labels, known))
+
+
+def _write_report(
+    model: TopicModel, path: Path, corpus: Corpus, labels: NDArray[Any], known: NDArray[Any]
+) -> None:
+    from cofactor.report import write_report
+
+    write_report(
+        model, path, corpus.texts, _hidden(labels, known), truth=labels,
+        title="Topics of numpy, scipy and scikit-learn", source="docstrings as installed",
+    )  # fmt: skip
 
 
 def describe_topics(model: Any, vocabulary: NDArray[Any]) -> list[Topic]:

@@ -6,12 +6,13 @@ import json
 import sys
 import textwrap
 from dataclasses import asdict
+from pathlib import Path
 
 import click
 from rich.console import Console
 from rich.table import Table
 
-from cofactor.cli._command import Command, json_option
+from cofactor.cli._command import OUTPUT, Command, json_option, needing_extra
 from cofactor.cli._demonstration import Demonstration, Topic, demonstrate
 from cofactor.cli._terminal import announce, open_console
 
@@ -41,8 +42,12 @@ def _check_share(context: click.Context, parameter: click.Parameter, value: floa
     metavar="INTEGER",
     help="Chooses the labelled documents and starts the fit.",
 )
+@click.option("--report", type=OUTPUT, metavar="FILE", help="Write a report, too.")
+@click.option("--open", "open_it", is_flag=True, help="Write a report and open it in the browser.")
 @json_option
-def demo(topics: int, labels: float, seed: int, as_json: bool) -> None:
+def demo(
+    topics: int, labels: float, seed: int, report: Path | None, open_it: bool, as_json: bool
+) -> None:
     """Find topics in docstrings and predict the subpackage of each.
 
     The texts are the docstrings of the installed numpy, scipy and scikit-learn, so nothing is
@@ -50,11 +55,15 @@ def demo(topics: int, labels: float, seed: int, as_json: bool) -> None:
     """
     if sys.flags.optimize > 1:
         raise click.ClickException("Python runs with -OO and dropped the docstrings; run without.")
-    result = demonstrate(topics, labels, seed, announce)
+    report = report or (Path("demo", "report.html") if open_it else None)
+    with needing_extra():
+        result = demonstrate(topics, labels, seed, announce, report)
     if as_json:
         click.echo(json.dumps(asdict(result), indent=2))
     else:
         _show(result, open_console())
+    if open_it and report is not None:
+        click.launch(report.resolve().as_uri())
 
 
 def _show(result: Demonstration, console: Console) -> None:
@@ -117,8 +126,9 @@ def _accuracy_table(accuracy: dict[str, float]) -> Table:
 
 def _closing(result: Demonstration) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in result.versions.items())
+    report = f"The report is in {result.report}.\n" if result.report else ""
     return (
-        f"\nMade by {versions} from tf-idf weights of {result.words:,} words, with seed "
+        f"\n{report}Made by {versions} from tf-idf weights of {result.words:,} words, with seed "
         f"{result.seed}. {result.stop_reason or f'The fit took {result.iterations} iterations.'}\n"
         "Next, try fewer labels: cofactor demo --labels 0.02"
     )

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import click
 
-from cofactor.cli._command import MODEL, OUTPUT, TABLE, BadInput, Command, json_option
+from cofactor.cli._command import MODEL, OUTPUT, TABLE, Command, json_option, needing_extra
 from cofactor.cli._command import table_options as options
 from cofactor.cli._models import Opened, find_data, open_model, read_again, refusals
 from cofactor.cli._terminal import announce, emit, note
@@ -40,7 +38,7 @@ def report(
              "report shows no documents.")  # fmt: skip
     else:
         documents, labels = _read(opened, path, text, label, encoding, separator)
-    with announce("Writing the report"), _needing_extra(), refusals():
+    with announce("Writing the report"), needing_extra(), refusals():
         write = import_module("cofactor.report").write_report
         write(
             opened.model, output, documents=documents, labels=labels, text=not no_text,
@@ -51,17 +49,6 @@ def report(
               "data": None if path is None else str(path)})  # fmt: skip
     else:
         note(f"Wrote {output}.")
-
-
-@contextmanager
-def _needing_extra() -> Iterator[None]:
-    try:
-        yield
-    except ImportError as error:
-        raise BadInput(
-            f"The report needs packages that are not installed ({error}): "
-            "pip install 'cofactor[report]'."
-        ) from error
 
 
 def _read(opened: Opened, path: Path, *options: Any) -> tuple[Any, Any]:
