@@ -13,11 +13,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.naive_bayes import MultinomialNB
 
+from cofactor.objective import Factors
 from cofactor.report.material import Material, is_known, probabilities
 from cofactor.text.assembling import fit_estimator
 
 FOLDS, MANY = 5, 1500  # from MANY labels on, one split in four is enough
-LARGE, ENOUGH = 5000, 20  # documents from which λ = 0 is fitted with so many iterations at most
+LARGE = 5000  # documents from which fits take long: then FEWER folds, and λ = 0 with ENOUGH
+FEWER, ENOUGH = 3, 20  # iterations at most
 MODEL, PLAIN = "this model", "NMF + head (λ = 0)"
 
 
@@ -103,19 +105,24 @@ def _said(estimator: Any, S: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]
 def _cross_validated(material: Material) -> Evaluation | None:
     labelled = is_known(material.labels)
     n = int(labelled.sum())
-    folds = 4 if n > MANY else FOLDS
-    fold = assign_folds(material.labels, folds, material.model.seed_)
-    parts = [_fold(material, fold, f) for f in range(1 if n > MANY else folds) if (fold == f).any()]
-    if not parts or len(np.unique(material.labels[labelled])) < 2:
+    if len(np.unique(material.labels[labelled])) < 2:
         return None
-    return _pooled(parts, _how(n, sum(len(part.tested) for part in parts), n > MANY))
+    folds = 4 if n > MANY else FEWER if len(material.S) > LARGE else FOLDS
+    fold = assign_folds(material.labels, folds, material.model.seed_)
+    parts: list[Evaluation] = []
+    for f in range(1 if n > MANY else folds):
+        if (fold == f).any():
+            parts.append(_fold(material, fold, f, parts[0].plain if parts else None))
+    if not parts:
+        return None
+    return _pooled(parts, _how(n, sum(len(part.tested) for part in parts), folds, n > MANY))
 
 
-def _how(n: int, tested: int, single: bool) -> str:
+def _how(n: int, tested: int, folds: int, single: bool) -> str:
     scheme = (
         f"one quarter of the {n:,} labels ({tested:,}) hidden"
         if single
-        else f"{FOLDS}-fold cross-validation over {tested:,} of {n:,} labels"
+        else f"{folds}-fold cross-validation over {tested:,} of {n:,} labels"
     )
     return (
         f"By {scheme}: every method, this model's settings included, was fitted anew without the "
@@ -140,14 +147,14 @@ def assign_folds(labels: np.ndarray, folds: int, seed: int) -> np.ndarray:
     return fold
 
 
-def _fold(material: Material, fold: np.ndarray, f: int) -> Evaluation:
+def _fold(material: Material, fold: np.ndarray, f: int, plain: Any) -> Evaluation:
     test = np.flatnonzero(fold == f)
     train = np.flatnonzero(is_known(material.labels) & (fold != f))
     estimator = refit(material, train)
     P, said = _said(estimator, estimator.transform(material.X[test]))
     if P is not None:
         P, said = _in_place(material, estimator, P)
-    others, plain = _rivals(material, train, test)
+    others, plain = _rivals(material, train, test, plain)
     judge = copy.copy(material.model)
     judge.estimator_ = estimator
     if P is not None:
@@ -207,20 +214,26 @@ def _trivial(material: Material) -> str:
     return "mean" if material.kind == "numbers" else "majority"
 
 
-def _rivals(material: Material, train, test) -> tuple[dict[str, np.ndarray], Any]:
-    """Return what others say of the tested documents, and the estimator with λ = 0."""
+def _rivals(material: Material, train, test, plain=None) -> tuple[dict[str, np.ndarray], Any]:
+    """Return what others say of the tested documents, and the estimator with λ = 0.
+
+    Its topics do not depend on labels: given those of another fold, only a head is fitted.
+    """
     X, y = material.X, material.labels
     said = dict(_baselines(material.kind, X[train], y[train], X[test]))
-    plain = refit(material, train, supervision=0.0, **_plain_settings(material))
+    plain = refit(material, train, supervision=0.0, **_plain_settings(material, plain))
     P, by_plain = _said(plain, plain.transform(X[test]))
     said[PLAIN] = by_plain if P is None else _in_place(material, plain, P)[1]
     return said, plain
 
 
-def _plain_settings(material: Material) -> dict[str, Any]:
+def _plain_settings(material: Material, fitted: Any) -> dict[str, Any]:
     """Return what else is different with λ = 0: no labels in the start; many documents, less
     patience."""
     model = material.model
+    if fitted is not None:
+        start = Factors(fitted.representation_, np.ascontiguousarray(fitted.components_.T))
+        return {"init": start, "max_iter": 1}
     settings: dict[str, Any] = {"init": "random"} if isinstance(model.init, str) else {}
     if len(material.S) > LARGE:
         settings["max_iter"] = min(model.max_iter, ENOUGH)

@@ -48,7 +48,7 @@ def prepare(
     found = evaluate(material)
     points, note = of_documents.map_points(material, text)
     return Prepared(
-        title=str(title or "Topics"),
+        title=str(title or "Topic report"),
         source=str(source or ""),
         kind=material.kind,
         text=bool(text and material.texts),

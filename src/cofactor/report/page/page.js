@@ -64,7 +64,8 @@
       const channel = spec.layer[0].encoding.color;
       channel.scale = domain(meaning);
       const used = meaning === "topic" ? state.names.map((_, k) => label(k)) : state.classes;
-      channel.legend = { ...channel.legend, values: used, columns: Math.max(1, Math.floor(width / 175)) };
+      const columns = Math.max(1, Math.floor(width / (width < 520 ? 170 : 220)));
+      channel.legend = { ...channel.legend, values: used, columns, labelLimit: Math.floor(width / columns) - 36 };
     }
     spec.datasets = Object.fromEntries(
       Object.entries(state.tables).filter(([key]) => JSON.stringify(spec).includes(`"name":"${key}"`)).map(([key, rows]) => [key, rows.map(named)]),
@@ -82,7 +83,19 @@
     if (x.field === "name") Object.assign(x.axis, { labelAngle: 0, labelExpr: "split(datum.label, ' ')[0]" });
   }
 
-  async function draw(place) {
+  // One chart after the other; a chart that waits already need not wait twice.
+  const waiting = new Set();
+  let queue = Promise.resolve();
+
+  function draw(place) {
+    if (!waiting.has(place)) {
+      waiting.add(place);
+      queue = queue.then(() => waiting.delete(place) && embed(place)).catch((error) => console.error(error));
+    }
+    return queue;
+  }
+
+  async function embed(place) {
     const name = place.dataset.chart === "map" ? `map_${byId("colour").value}` : place.dataset.chart;
     if (!state.charts[name]) return;
     const before = shown.get(place);
@@ -125,7 +138,7 @@
 
   function bars() {
     const weight = Number(byId("relevance").value);
-    byId("relevance-value").textContent = `λ = ${weight.toFixed(1)}`;
+    byId("relevance-value").textContent = `relevance ${weight.toFixed(1)}`;
     for (const list of all(".words")) {
       const topic = Number(list.dataset.topic);
       const words = [...state.words[topic]].sort((a, b) => relevance(b, weight) - relevance(a, weight)).slice(0, 10);
@@ -250,6 +263,28 @@
     width = innerWidth;
     redraw();
   });
-  addEventListener("beforeprint", () => all(".chart").filter((place) => !shown.has(place)).forEach(draw));
   all(".chart").forEach((place) => near.observe(place));
+
+  // The rest is drawn when there is time, so that printing finds every chart; on paper it is light.
+  const later = window.requestIdleCallback || ((task) => setTimeout(task, 200));
+  async function rest() {
+    const next = all(".chart").find((place) => !shown.has(place) && place.dataset.chart);
+    if (!next) return;
+    await draw(next);
+    if (shown.has(next)) later(rest);
+  }
+  later(rest);
+  let before;
+  addEventListener("beforeprint", () => {
+    before = root.dataset.theme;
+    if (!isDark()) return;
+    root.dataset.theme = "light";
+    repaint();
+  });
+  addEventListener("afterprint", () => {
+    if (root.dataset.theme === before) return;
+    if (before) root.dataset.theme = before;
+    else delete root.dataset.theme;
+    repaint();
+  });
 })();
