@@ -91,6 +91,8 @@ REFUSED = {
     "no folder": (["topics", "{tmp}/no"], "does not exist"),
     "a file for a model": (["predict", "{posts}", "{posts}"], "is a file"),
     "other columns": (["predict", "{model}", "{other}"], "fitted on the column 'body'"),
+    "no folder for the output": (["predict", "{model}", "{posts}", "-o", "{tmp}/no/a.csv"],
+                                 "does not exist; create it first"),
     "unknown format": (["predict", "{model}", "{posts}", "-o", "{tmp}/a.xlsx"], "'.xlsx'"),
     "nothing to explain": (["explain", "{model}", "  "], "TEXT is empty"),
     "export over a model": (["export", "{model}", "-o", "{model}"], "is a model"),

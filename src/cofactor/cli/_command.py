@@ -10,6 +10,7 @@ import click
 
 from cofactor.cli._terminal import note
 from cofactor.files import InputError
+from cofactor.files.errors import printable
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "show_default": True}
 INTERRUPTED = 130
@@ -19,6 +20,9 @@ class BadInput(click.ClickException):
     """An error that the user can mend."""
 
     exit_code = 2
+
+    def __init__(self, message: str) -> None:
+        super().__init__(printable(message))
 
 
 class Command(click.Command):
@@ -34,12 +38,12 @@ class Command(click.Command):
         except InputError as error:
             raise BadInput(str(error)) from error
         except KeyboardInterrupt:
-            note("\nInterrupted; nothing was written.".strip())
+            note("Interrupted; nothing was written.")
             ctx.exit(INTERRUPTED)
         except BrokenPipeError:  # click ends quietly
             raise
         except OSError as error:
-            raise click.ClickException(str(error)) from error
+            raise click.ClickException(printable(str(error))) from error
 
 
 TABLE = click.Path(exists=True, path_type=Path)

@@ -51,7 +51,7 @@ def fit(
 
     TABLE is what `cofactor check` reads. Documents without a label are used too: they shape the
     topics, and the model can predict their labels. The same table, options and seed give the same
-    model. Ctrl-C ends the fit with what it has reached, and that model is kept.
+    model. Ctrl-C during the iterations ends them, and the model that they reached is kept.
     """
     model = _model(task, **settings)
     _check_place(output)

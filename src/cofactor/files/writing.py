@@ -136,7 +136,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             yield device
         return
     path = path.resolve()
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name[:100]}.", dir=path.parent)
+    descriptor, name = _temporary(path)
     try:
         with open(descriptor, "wb") as file:
             with _packed(path, file) as packed:
@@ -148,6 +148,16 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     finally:
         with suppress(FileNotFoundError):
             os.unlink(name)
+
+
+def _temporary(path: Path) -> tuple[int, str]:
+    """Make an empty file beside ``path``."""
+    if not path.parent.is_dir():
+        raise InputError(f"The folder {at(path.parent)} does not exist; create it first.")
+    try:
+        return tempfile.mkstemp(prefix=f".{path.name[:100]}.", dir=path.parent)
+    except OSError as error:
+        raise InputError(f"{at(path)} cannot be written: {error.strerror}.") from error
 
 
 @contextmanager
