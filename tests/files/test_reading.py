@@ -315,10 +315,10 @@ def test_what_csv_writes_is_read_back(tmp_path_factory, rows, separator, encodin
 def test_any_bytes_are_read_or_refused(tmp_path_factory, data, name):
     path = tmp_path_factory.mktemp("bytes") / name
     path.write_bytes(data)
+    said = ""
     try:
         source, rows = table(path)
-    except InputError as error:
-        assert name in str(error)
-        assert str(error).isprintable()
-    else:
         assert all(len(cells) <= len(source.columns) for cells in rows)
+    except InputError as error:
+        said = str(error)
+    assert not said or (name in said and said.isprintable())

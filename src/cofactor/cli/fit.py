@@ -63,14 +63,15 @@ def fit(
         with refusals():
             model.set_params(task=reading.facts["task"]).fit(reading.documents.texts, reading.y)
     for message in dict.fromkeys(str(one.message) for one in said):
-        note(f"Note: {message}")
+        if message != model.estimator_.stop_reason_:
+            note(f"Note: {message}")
     reading.facts["path"] = relative(reading.facts["path"], output)
     model.save(output, notes={"input": reading.facts, "command": _command()})
     facts = _facts(model, reading, output)
     if as_json:
         emit(facts)
     else:
-        note(f"{facts['stop_reason']}\nWrote the model to {output}.".replace("\n", " "))
+        note(f"{facts['stop_reason']} Wrote the model to {output}.")
         note(f"Next: cofactor topics {shlex.quote(str(output))}")
     if any(one.category.__name__ == "FitInterruptedWarning" for one in said):
         click.get_current_context().exit(INTERRUPTED)
