@@ -331,3 +331,15 @@ def test_an_empty_document_gets_no_topic(model, tmp_path):
     _, rows = read_table(tmp_path / "out.csv")
     assert [row[4] for row in rows] == ["", ""]
     assert cofactor("explain", model, "qqq").exit_code == 0
+
+
+def test_how_the_table_was_opened_is_remembered(tmp_path):
+    rows = [f'{i}#"{body} Привет мир\n' for i, body, _ in make_rows(40)]
+    path = tmp_path / "a.csv"
+    path.write_bytes("".join(["id#body\n", *rows]).encode("koi8-r"))
+    how = ["--encoding", "koi8-r", "--separator", "#", "--no-quotes"]
+    next_command = answer("check", path, "--text", "body", *how)["next"]
+    assert "--encoding koi8-r --separator '#' --no-quotes" in next_command
+    cofactor("fit", path, "--text", "body", "-k", 3, "-o", tmp_path / "m", *how)
+    assert answer("verify", tmp_path / "m")["identical"]
+    assert "привет" in load_model(tmp_path / "m").vectorizer_.words_

@@ -155,6 +155,14 @@ def test_an_old_macintosh_file_is_read(tmp_path):
     assert table(tmp_path / "a.csv")[1] == [["1", "one"], ["2", "two"]]
 
 
+def test_quotes_may_be_part_of_the_text(tmp_path):
+    (tmp_path / "a.tsv").write_text('id\tbody\n1\t"Hi" she said\n2\t"oh\n')
+    rows = table(tmp_path / "a.tsv", no_quotes=True)[1]
+    assert rows == [["1", '"Hi" she said'], ["2", '"oh']]
+    with pytest.raises(InputError, match="--no-quotes"):
+        table(tmp_path / "a.tsv")
+
+
 def test_blank_lines_do_not_count(tmp_path):
     (tmp_path / "a.csv").write_text("\n\nid,body\n\n1,one\n\n2,two\n\n")
     assert table(tmp_path / "a.csv")[1] == [["1", "one"], ["2", "two"]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,11 @@ _OPTIONS = {
         "--separator", metavar="CHARACTER", callback=lambda *given: _one_character(*given),
         help="What separates cells.  [default: found out]",
     ),
+    "no_quotes": click.option(
+        "--no-quotes", is_flag=True, help="Quotes are part of the text, as in many TSV files."
+    ),
 }  # fmt: skip
+OPENING = ("encoding", "separator", "no_quotes")
 
 
 def _one_character(context: click.Context, parameter: click.Parameter, value: str | None):
@@ -77,12 +82,18 @@ def _one_character(context: click.Context, parameter: click.Parameter, value: st
 
 
 def table_options(*names: str) -> Callable[[Any], Any]:
-    """Add options for reading a table; by default all of them."""
+    """Add options for reading a table; those on how to open it arrive as one dict, ``opening``."""
 
     def decorate(function: Any) -> Any:
-        for name in reversed(names or tuple(_OPTIONS)):
-            function = _OPTIONS[name](function)
-        return function
+        @wraps(function)
+        def gathered(**given: Any) -> Any:
+            opening = {name: given.pop(name) for name in OPENING}
+            return function(opening={name: v for name, v in opening.items() if v}, **given)
+
+        decorated: Any = gathered
+        for name in reversed((*names, *OPENING)):
+            decorated = _OPTIONS[name](decorated)
+        return decorated
 
     return decorate
 

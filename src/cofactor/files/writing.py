@@ -105,6 +105,12 @@ def make_writer(
     file: IO[bytes], kind: str, columns: list[str], added: Iterable[str] = (), defuse: bool = True
 ) -> SeparatedWriter | JsonLinesWriter:
     """Return a writer of the given kind: csv, tsv or jsonl; ``added`` are columns at the end."""
+    if kind == "jsonl" and len(set(columns)) < len(columns):
+        twice = next(name for name in columns if columns.count(name) > 1)
+        raise InputError(
+            f"The table has the column {twice!r} twice, which JSON lines cannot hold; rename one, "
+            "or write CSV."
+        )
     if kind == "jsonl":
         return JsonLinesWriter(file, columns, list(added))
     return SeparatedWriter(file, columns, list(added), "\t" if kind == "tsv" else ",", defuse)
