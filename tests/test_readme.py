@@ -28,7 +28,7 @@ def test_examples():
 
 @pytest.fixture(scope="module")
 def tickets(tmp_path_factory):
-    """A folder with tickets.csv, half of it labelled, and new.csv, where commands run."""
+    """A folder with tickets.csv, half of it labelled, and new.csv, for the commands to run in."""
     folder = tmp_path_factory.mktemp("readme")
     write_table(folder / "tickets.csv", make_rows(120))
     write_table(folder / "new.csv", [row[:2] for row in make_rows(30, seed=1)], ("id", "body"))

@@ -18,6 +18,9 @@ HOSTILE = [
     "+1+1", "-1+1", "@SUM(A1)", "\t=1", "[bold]x[/bold]", ":smile:", "\x1b[31mred", "\u202eabc",
     "%s%n{0}", "../../etc/passwd", "'; DROP TABLE x;--", '"quoted"', "a,b;c\td", "NULL", "ünïcödé",
     "𝕏" * 3, "\ufeffmark", "line\nbreak", "\\", "`id`", "$(id)", "&amp;", "<img src=x onerror=y>",
+    "-- comment", "{{7*7}}", "${jndi:ldap://x}", "<!--", "]]>", "data:text/html,x", "\u200bhidden",
+    "\u2066iso\u2069", "\x7fdel", "\x08back", "\x0bvt", "a\x85b", "＝1+1", "＠x", "CON", "nan",
+    "#REF!", "=HYPERLINK(1)", "=2+5+cmd|'x'!A0", "%0a%0d", "</script><svg/onload=1>",
 ]  # fmt: skip
 
 
@@ -91,6 +94,8 @@ REFUSED = {
     "no folder": (["topics", "{tmp}/no"], "does not exist"),
     "a file for a model": (["predict", "{posts}", "{posts}"], "is a file"),
     "other columns": (["predict", "{model}", "{other}"], "fitted on the column 'body'"),
+    "no folder for the output": (["predict", "{model}", "{posts}", "-o", "{tmp}/no/a.csv"],
+                                 "does not exist; create it first"),
     "unknown format": (["predict", "{model}", "{posts}", "-o", "{tmp}/a.xlsx"], "'.xlsx'"),
     "nothing to explain": (["explain", "{model}", "  "], "TEXT is empty"),
     "export over a model": (["export", "{model}", "-o", "{model}"], "is a model"),
@@ -142,6 +147,18 @@ def test_no_report_package_says_what_to_install(model, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "cofactor.report", None)
     done = cofactor("report", model, "-o", tmp_path / "r.html", code=2)
     assert "pip install 'cofactor[report]'" in done.stderr
+
+
+def test_ctrl_c_while_predicting_leaves_nothing_behind(home, model, tmp_path, monkeypatch):
+    from cofactor import TopicModel
+
+    def interrupted(self, documents):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(TopicModel, "documents", interrupted)
+    done = cofactor("predict", model, home / "new.csv", "-o", tmp_path / "out.csv", code=130)
+    assert "Interrupted; nothing was written." in done.stderr
+    assert os.listdir(tmp_path) == []
 
 
 @pytest.fixture(scope="module")

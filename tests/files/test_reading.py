@@ -7,6 +7,8 @@ import io
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cofactor.files import InputError, open_source, read_documents
 from cofactor.files import decoding as decoding_module
@@ -153,6 +155,14 @@ def test_an_old_macintosh_file_is_read(tmp_path):
     assert table(tmp_path / "a.csv")[1] == [["1", "one"], ["2", "two"]]
 
 
+def test_quotes_may_be_part_of_the_text(tmp_path):
+    (tmp_path / "a.tsv").write_text('id\tbody\n1\t"Hi" she said\n2\t"oh\n')
+    rows = table(tmp_path / "a.tsv", no_quotes=True)[1]
+    assert rows == [["1", '"Hi" she said'], ["2", '"oh']]
+    with pytest.raises(InputError, match="--no-quotes"):
+        table(tmp_path / "a.tsv")
+
+
 def test_blank_lines_do_not_count(tmp_path):
     (tmp_path / "a.csv").write_text("\n\nid,body\n\n1,one\n\n2,two\n\n")
     assert table(tmp_path / "a.csv")[1] == [["1", "one"], ["2", "two"]]
@@ -289,3 +299,34 @@ def test_a_file_is_read_once_and_in_chunks(tmp_path):
         first = next(source_lines.over(iter(lambda: file.read(100), b"")))
     os.close(descriptor)
     assert first == "body\none\n"
+
+
+CELLS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=12)
+
+
+@given(
+    st.lists(st.tuples(CELLS, CELLS), max_size=6),
+    st.sampled_from(",;\t|"),
+    st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-32"]),
+    st.sampled_from(["\n", "\r\n"]),
+)
+def test_what_csv_writes_is_read_back(tmp_path_factory, rows, separator, encoding, end):
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, delimiter=separator, lineterminator=end, quoting=csv.QUOTE_ALL)
+    writer.writerows([["id", "body"], *rows])
+    path = tmp_path_factory.mktemp("csv") / "a.csv"
+    path.write_bytes(text.getvalue().encode(encoding))
+    assert table(path, encoding=None)[1] == [list(row) for row in rows]
+
+
+@given(st.binary(max_size=200), st.sampled_from(["a.csv", "a.jsonl", "a.tsv", "a.csv.gz"]))
+def test_any_bytes_are_read_or_refused(tmp_path_factory, data, name):
+    path = tmp_path_factory.mktemp("bytes") / name
+    path.write_bytes(data)
+    said = ""
+    try:
+        source, rows = table(path)
+        assert all(len(cells) <= len(source.columns) for cells in rows)
+    except InputError as error:
+        said = str(error)
+    assert not said or (name in said and said.isprintable())

@@ -91,6 +91,11 @@ def test_a_late_column_is_refused_in_a_table(tmp_path):
     assert not os.listdir(tmp_path)
 
 
+def test_json_lines_refuse_a_column_that_is_there_twice(tmp_path):
+    with pytest.raises(InputError, match="'a' twice"), replacing(tmp_path / "a.jsonl") as file:
+        make_writer(file, "jsonl", ["a", "a"])
+
+
 def test_the_name_says_the_format(tmp_path):
     names = {"a.csv": "csv", "a.TSV.gz": "tsv", "a.jsonl": "jsonl"}
     assert {name: output_kind(tmp_path / name) for name in names} == names

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import click
 
 from cofactor.cli._terminal import note
 from cofactor.files import InputError
+from cofactor.files.errors import printable
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "show_default": True}
 INTERRUPTED = 130
@@ -20,6 +22,9 @@ class BadInput(click.ClickException):
     """An error that the user can mend."""
 
     exit_code = 2
+
+    def __init__(self, message: str) -> None:
+        super().__init__(printable(message))
 
 
 class Command(click.Command):
@@ -35,12 +40,12 @@ class Command(click.Command):
         except InputError as error:
             raise BadInput(str(error)) from error
         except KeyboardInterrupt:
-            note("\nInterrupted; nothing was written.".strip())
+            note("Interrupted; nothing was written.")
             ctx.exit(INTERRUPTED)
         except BrokenPipeError:  # click ends quietly
             raise
         except OSError as error:
-            raise click.ClickException(str(error)) from error
+            raise click.ClickException(printable(str(error))) from error
 
 
 TABLE = click.Path(exists=True, path_type=Path)
@@ -63,7 +68,11 @@ _OPTIONS = {
         "--separator", metavar="CHARACTER", callback=lambda *given: _one_character(*given),
         help="What separates cells.  [default: found out]",
     ),
+    "no_quotes": click.option(
+        "--no-quotes", is_flag=True, help="Quotes are part of the text, as in many TSV files."
+    ),
 }  # fmt: skip
+OPENING = ("encoding", "separator", "no_quotes")
 
 
 def _one_character(context: click.Context, parameter: click.Parameter, value: str | None):
@@ -74,12 +83,18 @@ def _one_character(context: click.Context, parameter: click.Parameter, value: st
 
 
 def table_options(*names: str) -> Callable[[Any], Any]:
-    """Add options for reading a table; by default all of them."""
+    """Add options for reading a table; those on how to open it arrive as one dict, ``opening``."""
 
     def decorate(function: Any) -> Any:
-        for name in reversed(names or tuple(_OPTIONS)):
-            function = _OPTIONS[name](function)
-        return function
+        @wraps(function)
+        def gathered(**given: Any) -> Any:
+            opening = {name: given.pop(name) for name in OPENING}
+            return function(opening={name: v for name, v in opening.items() if v}, **given)
+
+        decorated: Any = gathered
+        for name in reversed((*names, *OPENING)):
+            decorated = _OPTIONS[name](decorated)
+        return decorated
 
     return decorate
 

@@ -66,10 +66,10 @@ class Reading:
 
 def read_table(
     path: Path, text: str | None, label: str | None, unlabelled: tuple[str, ...] = (),
-    encoding: str | None = None, separator: str | None = None, task: str = "auto",
+    task: str = "auto", **opening: Any,
 ) -> Reading:  # fmt: skip
     """Read documents and labels, and note how."""
-    source = open_source(path, encoding=encoding, separator=separator)
+    source = open_source(path, **opening)
     text, label = text_column(source, text), label_column(source, label)
     documents = read_documents(source, text, label, unlabelled)
     task = _task(task, documents)
@@ -78,7 +78,7 @@ def read_table(
     labelled = sum(map(bool, documents.labels or []))
     facts = {
         **source.facts(), "text": text, "label": label, "unlabelled": list(unlabelled),
-        "task": task, "rows": len(documents.texts), "labelled": labelled,
+        "opening": opening, "task": task, "rows": len(documents.texts), "labelled": labelled,
     }  # fmt: skip
     return Reading(documents, y, facts)
 
@@ -125,14 +125,17 @@ def find_data(opened: Opened, given: Path | None) -> Path | None:
 
 
 def read_again(
-    opened: Opened, path: Path, text: str | None, label: str | None,
-    encoding: str | None = None, separator: str | None = None,
-) -> Reading:  # fmt: skip
-    """Read a table as the model's own was read, unless options say otherwise."""
+    opened: Opened, path: Path, own: bool, text: str | None, label: str | None, **opening: Any
+) -> Reading:
+    """Read a table as the model's own was read, unless options say otherwise.
+
+    ``own`` says that it is that very table, so what was noted on opening it holds.
+    """
     noted = opened.input
+    opening = {**(noted.get("opening") or {} if own else {}), **opening}
     return read_table(
         path, text or noted.get("text"), label or noted.get("label"),
-        tuple(noted.get("unlabelled") or ()), encoding, separator, noted.get("task", "auto"),
+        tuple(noted.get("unlabelled") or ()), noted.get("task", "auto"), **opening,
     )  # fmt: skip
 
 

@@ -32,7 +32,7 @@ def open_console(stderr: bool = False) -> Console:
 @contextmanager
 def announce(sentence: str) -> Iterator[None]:
     """Show on stderr what is going on, and then how long it took."""
-    console = open_console(stderr=True)
+    console, sentence = open_console(stderr=True), printable(sentence)
     start = time.perf_counter()
     with console.status(f"{sentence} ...", spinner="line"):
         yield

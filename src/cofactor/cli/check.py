@@ -19,37 +19,40 @@ MOST = 20
 
 @click.command(cls=Command)
 @click.argument("table", type=TABLE)
-@table_options()
+@table_options("text", "label", "unlabelled")
 @json_option
 def check(
     table: Path, text: str | None, label: str | None, unlabelled: tuple[str, ...],
-    encoding: str | None, separator: str | None, as_json: bool,
+    opening: dict[str, Any], as_json: bool,
 ) -> None:  # fmt: skip
     """Look at a table before fitting: rows, labels, empties, duplicates.
 
     TABLE is a CSV, TSV or JSON lines file (also .gz), a Parquet file, or a folder of text files
     whose sub-folders are labels.
     """
-    source = open_source(table, encoding=encoding, separator=separator)
+    source = open_source(table, **opening)
     text, label = text_column(source, text), label_column(source, label)
     found = as_facts(survey(source, text, label, unlabelled), label)
     facts: dict[str, Any] = {**source.facts(), "text": text, "label": label, **found}
     facts["path"] = str(table)
     facts["columns"] = source.columns
-    facts["next"] = _next(facts, unlabelled)
+    facts["next"] = _next(facts, unlabelled, opening)
     if as_json:
         emit(facts)
     else:
         _show(facts)
 
 
-def _next(facts: dict[str, Any], unlabelled: tuple[str, ...]) -> str:
+def _next(facts: dict[str, Any], unlabelled: tuple[str, ...], opening: dict[str, Any]) -> str:
     """Return the command to fit with."""
     parts = ["cofactor", "fit", facts["path"], "--text", facts["text"]]
     if facts["label"] is not None and facts["labelled"]:
         parts += ["--label", facts["label"]]
     for value in unlabelled:
         parts += ["--unlabelled", value]
+    for name, value in opening.items():
+        option = f"--{name.replace('_', '-')}"
+        parts += [option] if value is True else [option, value]
     return shlex.join([*parts, "-k", str(facts["suggested_topics"]), "-o", "model"])
 
 
@@ -59,8 +62,9 @@ def _show(facts: dict[str, Any]) -> None:
         show("", _classes(facts["classes"]))
         if len(facts["classes"]) > MOST:
             show(f"... and {len(facts['classes']) - MOST:,} more; --json lists all.")
-    show("", *(f"- {sentence}" for sentence in facts["advice"]))
-    click.echo(f"Next: {shown(facts['next'], 1000)}")
+    if facts["advice"]:
+        show("", _advice(facts["advice"]))
+    click.echo(f"\nNext: {shown(facts['next'], 1000)}")
 
 
 def _summary(facts: dict[str, Any]) -> Any:
@@ -75,6 +79,14 @@ def _summary(facts: dict[str, Any]) -> Any:
                       f"{len(facts['classes']):,} classes")  # fmt: skip
     table.add_row("empty", f"{facts['empty']['count']:,}")
     table.add_row("repeated", f"{facts['duplicates']['count']:,}")
+    return table
+
+
+def _advice(sentences: list[str]) -> Any:
+    table = make_table("", "")
+    table.show_header, table.padding = False, (0, 1)
+    for sentence in sentences:
+        table.add_row("-", shown(sentence, 1000))
     return table
 
 

@@ -17,12 +17,12 @@ from cofactor.cli._terminal import announce, emit, make_table, note, percent, sh
 @click.argument("first", type=MODEL)
 @click.argument("second", type=MODEL)
 @click.option("--data", type=TABLE, help="Labelled documents to compare the accuracy on.")
-@table_options("text", "label", "encoding", "separator")
+@table_options("text", "label")
 @click.option("--words", type=click.IntRange(1), default=10, help="Words of each topic.")
 @json_option
 def compare(
     first: Path, second: Path, data: Path | None, text: str | None, label: str | None,
-    encoding: str | None, separator: str | None, words: int, as_json: bool,
+    opening: dict[str, Any], words: int, as_json: bool,
 ) -> None:  # fmt: skip
     """Match the topics of two models; compare their accuracy.
 
@@ -35,7 +35,7 @@ def compare(
     pairs = compare_topics(one.model, other.model, words)
     accuracy = None
     if data is not None:
-        accuracy = _accuracy(one, other, data, text, label, encoding, separator)
+        accuracy = _accuracy(one, other, data, text, label, opening)
     if as_json:
         emit({"first": one.origin(), "second": other.origin(), "topics": pairs.to_records(),
               "accuracy": accuracy})  # fmt: skip
@@ -43,10 +43,13 @@ def compare(
         _show(pairs, accuracy)
 
 
-def _accuracy(one: Opened, other: Opened, data: Path, *options: Any) -> dict[str, Any]:
+def _accuracy(
+    one: Opened, other: Opened, data: Path, text: str | None, label: str | None,
+    opening: dict[str, Any],
+) -> dict[str, Any]:  # fmt: skip
     from cofactor.text.comparing import compare_accuracy
 
-    reading = read_again(one, data, *options)
+    reading = read_again(one, data, False, text, label, **opening)
     if one.model.fingerprint_ == _fingerprint(reading):
         note("Note: the first model was fitted on these very documents, so it is flattered.")
     with announce("Predicting with both"), refusals():

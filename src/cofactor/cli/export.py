@@ -27,11 +27,11 @@ DEFAULTS = {"csv": "{}-tables", "anndata": "{}.h5ad", "topicwizard": "{}-topicwi
 @click.option("-o", "--output", type=OUTPUT, metavar="PATH",
               help="A folder, or the .h5ad file.  [default: named after the model]")  # fmt: skip
 @click.option("--data", type=TABLE, help="The table.  [default: that of the fit, if it is there]")
-@options("text", "encoding", "separator")
+@options("text")
 @json_option
 def export(
     model: Path, target: str, output: Path | None, data: Path | None, text: str | None,
-    encoding: str | None, separator: str | None, as_json: bool,
+    opening: dict[str, Any], as_json: bool,
 ) -> None:  # fmt: skip
     """Write a model as tables, or for other programs.
 
@@ -44,7 +44,7 @@ def export(
         raise BadInput("--to anndata needs a package that is not installed: pip install anndata.")
     documents = None
     if target != "csv":
-        documents = _documents(opened, data, text, encoding, separator)
+        documents = _documents(opened, data, text, opening)
     with announce(f"Writing {output}"):
         facts = _WRITERS[target](opened, output, documents)
     if as_json:
@@ -53,12 +53,12 @@ def export(
         note(f"Wrote {', '.join(facts['files'])}.")
 
 
-def _documents(opened: Opened, data: Path | None, text: str | None, *options: Any) -> Any:
+def _documents(opened: Opened, data: Path | None, text: str | None, opening: dict[str, Any]) -> Any:
     """Return the documents of the fit; None if they are not there."""
     path = find_data(opened, data)
     if path is None:
         return None
-    texts = read_again(opened, path, text, None, *options).documents.texts
+    texts = read_again(opened, path, data is None, text, None, **opening).documents.texts
     samples = opened.facts["data"]["samples"]
     if len(texts) != samples:
         raise BadInput(

@@ -26,7 +26,7 @@ SEED = click.IntRange(0, 2**32 - 1)
 
 @click.command(cls=Command)
 @click.argument("table", type=TABLE)
-@table_options()
+@table_options("text", "label", "unlabelled")
 @click.option("-k", "--topics", type=click.IntRange(1), default=10, help="Number of topics.")
 @click.option("-o", "--output", type=OUTPUT, required=True, metavar="FOLDER",
               help="Where the model goes; a model that is there is replaced.")  # fmt: skip
@@ -44,35 +44,29 @@ SEED = click.IntRange(0, 2**32 - 1)
 @json_option
 def fit(
     table: Path, text: str | None, label: str | None, unlabelled: tuple[str, ...],
-    encoding: str | None, separator: str | None, output: Path, task: str, as_json: bool,
-    **settings: Any,
+    opening: dict[str, Any], output: Path, task: str, as_json: bool, **settings: Any,
 ) -> None:  # fmt: skip
     """Find topics in documents, guided by the labels there are.
 
     TABLE is what `cofactor check` reads. Documents without a label are used too: they shape the
     topics, and the model can predict their labels. The same table, options and seed give the same
-    model. Ctrl-C ends the fit with what it has reached, and that model is kept.
+    model. Ctrl-C during the iterations ends them, and the model that they reached is kept.
     """
     model = _model(task, **settings)
     _check_place(output)
     with announce("Reading the documents"):
-        reading = read_table(table, text, label, unlabelled, encoding, separator, task)
+        reading = read_table(table, text, label, unlabelled, task, **opening)
     note(_read(reading))
-    with announce("Fitting the topics"), warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        with refusals():
-            model.set_params(task=reading.facts["task"]).fit(reading.documents.texts, reading.y)
-    for message in dict.fromkeys(str(one.message) for one in said):
-        note(f"Note: {message}")
+    interrupted = _fit(model, reading)
     reading.facts["path"] = relative(reading.facts["path"], output)
     model.save(output, notes={"input": reading.facts, "command": _command()})
     facts = _facts(model, reading, output)
     if as_json:
         emit(facts)
     else:
-        note(f"{facts['stop_reason']}\nWrote the model to {output}.".replace("\n", " "))
+        note(f"{facts['stop_reason']} Wrote the model to {output}.")
         note(f"Next: cofactor topics {shlex.quote(str(output))}")
-    if any(one.category.__name__ == "FitInterruptedWarning" for one in said):
+    if interrupted:
         click.get_current_context().exit(INTERRUPTED)
 
 
@@ -91,6 +85,21 @@ def _model(
         supervision="auto" if supervision is None else supervision, max_iter=iterations,
         n_jobs=jobs, random_state=seed,
     )  # fmt: skip
+
+
+def _fit(model: Any, reading: Reading) -> bool:
+    """Fit the model, pass warnings on as notes and tell whether it was interrupted."""
+    with (
+        announce("Fitting the topics (the first run also compiles)"),
+        warnings.catch_warnings(record=True) as said,
+        refusals(),
+    ):
+        warnings.simplefilter("always")
+        model.set_params(task=reading.facts["task"]).fit(reading.documents.texts, reading.y)
+    for message in dict.fromkeys(str(one.message) for one in said):
+        if message != model.estimator_.stop_reason_:
+            note(f"Note: {message}")
+    return any(one.category.__name__ == "FitInterruptedWarning" for one in said)
 
 
 def _seeds(given: tuple[str, ...]) -> dict[str, list[str]] | None:

@@ -30,13 +30,13 @@ ADDED = ("prediction", "confidence", "topic")
 @click.argument("table", type=TABLE)
 @click.option("-o", "--output", type=OUTPUT, metavar="FILE",
               help=".csv, .tsv or .jsonl, also .gz.  [default: CSV on stdout]")  # fmt: skip
-@table_options("text", "encoding", "separator")
+@table_options("text")
 @click.option("--keep-formulas", is_flag=True,
               help="Leave cells that a spreadsheet would run, like =1+1, as they are.")  # fmt: skip
 @json_option
 def predict(
-    model: Path, table: Path, output: Path | None, text: str | None, encoding: str | None,
-    separator: str | None, keep_formulas: bool, as_json: bool,
+    model: Path, table: Path, output: Path | None, text: str | None,
+    opening: dict[str, Any], keep_formulas: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Add prediction, confidence and topic to a table.
 
@@ -46,7 +46,7 @@ def predict(
     """
     kind = output_kind(output) if output else "jsonl" if as_json else "csv"
     opened = open_model(model)
-    source = open_source(table, encoding=encoding, separator=separator)
+    source = open_source(table, **opening)
     column = _text_column(source, text, opened)
     added = [free_name(name, source.columns) for name in ADDED]
     with announce("Predicting"), _opened(output) as file:

@@ -10,7 +10,7 @@ import click
 
 from cofactor.cli._command import MODEL, OUTPUT, TABLE, Command, json_option, needing_extra
 from cofactor.cli._command import table_options as options
-from cofactor.cli._models import Opened, find_data, open_model, read_again, refusals
+from cofactor.cli._models import find_data, open_model, read_again, refusals
 from cofactor.cli._terminal import announce, emit, note
 
 
@@ -19,12 +19,12 @@ from cofactor.cli._terminal import announce, emit, note
 @click.option("-o", "--output", type=OUTPUT, default=Path("report.html"), metavar="FILE",
               help="The HTML file.")  # fmt: skip
 @click.option("--data", type=TABLE, help="The table.  [default: that of the fit, if it is there]")
-@options("text", "label", "encoding", "separator")
+@options("text", "label")
 @click.option("--no-text", is_flag=True, help="Leave the documents out.")
 @json_option
 def report(
     model: Path, output: Path, data: Path | None, text: str | None, label: str | None,
-    encoding: str | None, separator: str | None, no_text: bool, as_json: bool,
+    opening: dict[str, Any], no_text: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Write a report that opens in any browser.
 
@@ -37,7 +37,9 @@ def report(
         note("The table of the fit is not there any more; --data names it. Without it, the "
              "report shows no documents.")  # fmt: skip
     else:
-        documents, labels = _read(opened, path, text, label, encoding, separator)
+        with announce("Reading the documents"):
+            reading = read_again(opened, path, data is None, text, label, **opening)
+        documents, labels = reading.documents.texts, reading.y
     with announce("Writing the report"), needing_extra(), refusals():
         write = import_module("cofactor.report").write_report
         write(
@@ -49,9 +51,3 @@ def report(
               "data": None if path is None else str(path)})  # fmt: skip
     else:
         note(f"Wrote {output}.")
-
-
-def _read(opened: Opened, path: Path, *options: Any) -> tuple[Any, Any]:
-    with announce("Reading the documents"):
-        reading = read_again(opened, path, *options)
-    return reading.documents.texts, reading.y

@@ -18,11 +18,11 @@ from cofactor.cli._terminal import announce, emit, note, show
 @click.command(cls=Command)
 @click.argument("model", type=MODEL)
 @click.option("--data", type=TABLE, help="The table.  [default: that of the fit, if it is there]")
-@options("text", "label", "encoding", "separator")
+@options("text", "label")
 @json_option
 def verify(
-    model: Path, data: Path | None, text: str | None, label: str | None, encoding: str | None,
-    separator: str | None, as_json: bool,
+    model: Path, data: Path | None, text: str | None, label: str | None,
+    opening: dict[str, Any], as_json: bool,
 ) -> None:  # fmt: skip
     """Fit a model again from its manifest and compare.
 
@@ -32,7 +32,8 @@ def verify(
     path = find_data(opened, data)
     if path is None:
         raise BadInput("The table that the model was fitted on is not there; name it with --data.")
-    facts = _refit(opened, read_again(opened, path, text, label, encoding, separator))
+    reading = read_again(opened, path, data is None, text, label, **opening)
+    facts = _refit(opened, reading)
     facts |= {"model": opened.origin(), "data": str(path)}
     if as_json:
         emit(facts)

@@ -19,16 +19,20 @@ Row = tuple[int, list[Any]]
 _REMEDIES = {
     "field larger": f"a cell has more than {LARGEST:,} characters; most likely its opening quote "
     "is never closed",
-    "unexpected end": "a quote that opens here is never closed; close it, or double it if it "
-    "belongs to the text",
-    "expected after": 'a quote stands inside a quoted cell; double it, as in "say ""hi"""',
+    "unexpected end": "a quote that opens here is never closed; close it, double it, or, if quotes "
+    "are part of the text, use --no-quotes",
+    "expected after": "a quote stands inside a quoted cell; double it, or, if quotes are part of "
+    "the text, use --no-quotes",
     "new-line character": "a carriage return stands alone in an unquoted cell; put the cell in "
     "quotes",
 }
 
 
 def read_separated(
-    path: str | PathLike[str], lines: Iterator[str], separator: str | None = None
+    path: str | PathLike[str],
+    lines: Iterator[str],
+    separator: str | None = None,
+    no_quotes: bool = False,
 ) -> tuple[list[str], Iterator[Row], str]:
     """Return columns, rows and separator; rows are read when they are asked for."""
     first = next((line for line in lines if line.strip()), None)
@@ -39,7 +43,8 @@ def read_separated(
         separator, first = said[1], next(lines, "")
     separator = separator or _guess(first)
     csv.field_size_limit(max(csv.field_size_limit(), LARGEST))
-    reader = csv.reader(chain([first], lines), delimiter=separator, strict=True)
+    style: dict[str, Any] = {"quoting": csv.QUOTE_NONE} if no_quotes else {"strict": True}
+    reader = csv.reader(chain([first], lines), delimiter=separator, **style)
     records = _records(path, reader)
     _, header = next(records, (0, []))
     if not any(name.strip() for name in header):

@@ -75,7 +75,11 @@ class Source:
 
 
 def open_source(
-    path: str | os.PathLike[str], *, encoding: str | None = None, separator: str | None = None
+    path: str | os.PathLike[str],
+    *,
+    encoding: str | None = None,
+    separator: str | None = None,
+    no_quotes: bool = False,
 ) -> Source:
     """Open a table: CSV, TSV, JSON lines (also .gz), Parquet, or a folder of text files.
 
@@ -87,6 +91,8 @@ def open_source(
         Of text; found out by default.
     separator : str, optional
         Of cells; found out by default.
+    no_quotes : bool, default=False
+        Whether quotes are part of the text.
 
     Returns
     -------
@@ -99,7 +105,8 @@ def open_source(
     if kind == "parquet":
         columns, rows = read_parquet(path)
         return Source(path, kind, columns, _clean(rows))
-    return _open_lines(path, kind, encoding, separator or ("\t" if kind == "tsv" else None))
+    separator = separator or ("\t" if kind == "tsv" else None)
+    return _open_lines(path, kind, encoding, separator, no_quotes)
 
 
 def _format(path: Path) -> str:
@@ -115,14 +122,16 @@ def _format(path: Path) -> str:
     raise InputError(f"{at(path)} ends in {ending!r}, which is not read; {remedy}.")
 
 
-def _open_lines(path: Path, kind: str, encoding: str | None, separator: str | None) -> Source:
+def _open_lines(
+    path: Path, kind: str, encoding: str | None, separator: str | None, no_quotes: bool
+) -> Source:
     decoder, digest = Decoder(path, encoding), hashlib.sha256()
     lines = split_lines(decoder.over(_chunks(path, digest)))
     if kind == "jsonl":
         columns, rows = read_json_lines(path, lines)
         separator = None
     else:
-        columns, rows, separator = read_separated(path, lines, separator)
+        columns, rows, separator = read_separated(path, lines, separator, no_quotes)
     source = Source(path, kind, _without_surrogates(columns), rows, separator, digest=digest)
     if kind == "jsonl":
         source.columns = columns  # the very list that grows

@@ -117,17 +117,17 @@ def advise(found: Survey, label: str | None) -> list[str]:
 def _on_documents(found: Survey) -> list[str]:
     said = []
     if found.empty:
-        said.append(f"{_count(found.empty, 'document')} empty (row {_rows(found.empty_rows)}): "
+        said.append(f"{_count(found.empty, 'document')} empty ({_rows(found.empty_rows)}): "
                     "harmless, but nothing can be predicted for them.")  # fmt: skip
     if found.duplicates:
         said.append(
-            f"{_count(found.duplicates, 'document')} repeated (row {_rows(found.duplicate_rows)}): "
+            f"{_count(found.duplicates, 'document')} repeated ({_rows(found.duplicate_rows)}): "
             "remove them unless they should count more than once."
         )
     if found.conflicts:
         said.append(
             f"{_count(found.conflicts, 'repeated document')} labelled differently from the first "
-            f"(row {_rows(found.conflict_rows)}): decide on one label."
+            f"({_rows(found.conflict_rows)}): decide on one label."
         )
     if found.distinct < 50:
         said.append(f"Only {found.distinct} different documents: topics will be rough.")
@@ -176,7 +176,8 @@ def _count(number: int, noun: str) -> str:
 
 
 def _rows(rows: list[int]) -> str:
-    return ", ".join(map(str, rows)) + (", …" if len(rows) == FEW else "")
+    listed = ", ".join(map(str, rows)) + (", …" if len(rows) == FEW else "")
+    return f"row {listed}" if len(rows) == 1 else f"rows {listed}"
 
 
 def _names(names: list[str]) -> str:

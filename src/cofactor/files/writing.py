@@ -105,6 +105,12 @@ def make_writer(
     file: IO[bytes], kind: str, columns: list[str], added: Iterable[str] = (), defuse: bool = True
 ) -> SeparatedWriter | JsonLinesWriter:
     """Return a writer of the given kind: csv, tsv or jsonl; ``added`` are columns at the end."""
+    if kind == "jsonl" and len(set(columns)) < len(columns):
+        twice = next(name for name in columns if columns.count(name) > 1)
+        raise InputError(
+            f"The table has the column {twice!r} twice, which JSON lines cannot hold; rename one, "
+            "or write CSV."
+        )
     if kind == "jsonl":
         return JsonLinesWriter(file, columns, list(added))
     return SeparatedWriter(file, columns, list(added), "\t" if kind == "tsv" else ",", defuse)
@@ -136,7 +142,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             yield device
         return
     path = path.resolve()
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name[:100]}.", dir=path.parent)
+    descriptor, name = _temporary(path)
     try:
         with open(descriptor, "wb") as file:
             with _packed(path, file) as packed:
@@ -148,6 +154,16 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     finally:
         with suppress(FileNotFoundError):
             os.unlink(name)
+
+
+def _temporary(path: Path) -> tuple[int, str]:
+    """Make an empty file beside ``path``."""
+    if not path.parent.is_dir():
+        raise InputError(f"The folder {at(path.parent)} does not exist; create it first.")
+    try:
+        return tempfile.mkstemp(prefix=f".{path.name[:100]}.", dir=path.parent)
+    except OSError as error:
+        raise InputError(f"{at(path)} cannot be written: {error.strerror}.") from error
 
 
 @contextmanager
