@@ -28,7 +28,7 @@ def draw(run: Run, name: str, title: str, make: Callable[[], Figure]) -> None:
         run.note("No PNG figures: matplotlib is not installed (pip install 'cofactor[plot]').")
         return
     file = io.BytesIO()
-    make().savefig(file, format="png", dpi=DPI, bbox_inches="tight", facecolor="white")
+    make().savefig(file, format="png", dpi=DPI, facecolor="white")
     run.figure(name, title, file.getvalue())
 
 

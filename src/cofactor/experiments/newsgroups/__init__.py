@@ -50,8 +50,9 @@ def run(run: Run, data: tuple[Corpus, splits.Source]) -> None:
     run.section("Topics")
     run.table(tables.clustering(literal, ours), headline=True)
     run.table(tables.readability(literal, ours))
-    _show(run, "paper's procedure", "paper", literal)
-    _show(run, "our defaults", "ours", ours)
+    shown = _show(run, "paper's procedure", "paper", literal)
+    shown |= _show(run, "our defaults", "ours", ours)
+    interactive.topic_page(run, "topics", "All these topics in an interactive figure", shown)
     run.section("Grids")
     run.table(tables.grid(scores))
 
@@ -153,8 +154,8 @@ def _draw_accuracy(run: Run, literal: tables.Fits, ours: tables.Fits, others: ta
     )  # fmt: skip
 
 
-def _show(run: Run, title: str, prefix: str, fits: tables.Fits) -> None:
-    """Show the decompositions of median accuracy: keywords and heatmaps."""
+def _show(run: Run, title: str, prefix: str, fits: tables.Fits) -> dict[str, Result]:
+    """Show the decompositions of median accuracy, keywords and heatmaps, and return them."""
     medians = {model: tables.median(results) for model, results in fits.items()}
     run.section(f"Decompositions of median accuracy, {title}")
     for model, result in medians.items():
@@ -164,7 +165,7 @@ def _show(run: Run, title: str, prefix: str, fits: tables.Fits) -> None:
             heading += f" (the paper's: {paper.MEDIAN_ACCURACY[model]:.2f} %)"
         run.table(tables.keywords(f"keywords_{name}", heading, result))
         _draw_heatmap(run, f"heatmap_{name}", heading, result)
-    interactive.topic_page(run, f"topics_{prefix}", f"All topics, {title}, interactive", medians)
+    return {f"{model}, {title}": result for model, result in medians.items()}
 
 
 def _draw_heatmap(run: Run, name: str, heading: str, result: Result) -> None:

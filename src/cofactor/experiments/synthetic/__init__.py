@@ -61,6 +61,6 @@ def _settings(options: Options, draw: int, start: int, experiment: int, model: s
         "experiment": experiment,
         "model": model,
         "solver": options.solver,
-        "iterations": options.iterations or (30 if quick else ENOUGH),
+        "iterations": options.iterations or (15 if quick else ENOUGH),
         "tol": 0.0 if options.iterations else CONVERGED,
     }
