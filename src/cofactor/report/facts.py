@@ -48,6 +48,8 @@ def _documents_remark(material: Material) -> str:
 
 
 def _label_remark(material: Material) -> str:
+    if material.kind == "sets":
+        return "any number of them at once"
     known = int(is_known(material.labels).sum())
     return f"{known:,} documents labelled" if known else "labels not given"
 

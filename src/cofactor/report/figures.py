@@ -39,7 +39,7 @@ def heatmap(prepared: Prepared) -> alt.Chart:
     return _chart("heatmap", 60 + 24 * rows).mark_rect(cornerRadius=2).encode(
         alt.X("name:N", sort=alt.SortField("topic"), title=None)
         .axis(labelAngle=-40, labelLimit=170),
-        alt.Y("class:N").title(None).sort(None).axis(labelLimit=150),
+        alt.Y("class:N").title(None).sort(None).axis(labelLimit=150, minExtent=100),
         alt.Color("share:Q").title("share").scale(domain=[0, 1]).legend(format="%"),
         tooltip=[
             alt.Tooltip("name:N", title="topic"),

@@ -78,7 +78,7 @@
     const { x, y, color } = spec.encoding || {};
     if (!x || !x.axis || !x.axis.labelAngle) return;
     Object.assign(x.axis, { labelAngle: -90, labelFontSize: 10, labelLimit: 80 });
-    y.axis.labelLimit = 90;
+    Object.assign(y.axis, { labelLimit: 90, minExtent: 0 });
     color.legend.orient = "top";
     if (x.field === "name") Object.assign(x.axis, { labelAngle: 0, labelExpr: "split(datum.label, ' ')[0]" });
   }
