@@ -342,7 +342,9 @@ def test_how_the_table_was_opened_is_remembered(tmp_path):
     assert "--encoding koi8-r --separator '#' --no-quotes" in next_command
     cofactor("fit", path, "--text", "body", "-k", 3, "-o", tmp_path / "m", *how)
     assert answer("verify", tmp_path / "m")["identical"]
+    assert answer("verify", tmp_path / "m", "--data", path)["identical"]
     assert "привет" in load_model(tmp_path / "m").vectorizer_.words_
+    assert "Привет мир" in cofactor("predict", tmp_path / "m", path).stdout
 
 
 @pytest.fixture
