@@ -81,7 +81,8 @@ def test_numbers_are_predicted_where_labels_are_fractions(tmp_path):
     cofactor("predict", tmp_path / "m", path, "-o", tmp_path / "out.csv")
     _, out = read_table(tmp_path / "out.csv")
     assert all(row[4] == "" and float(row[3]) == pytest.approx(2, abs=3) for row in out)
-    assert "y" in cofactor("topics", tmp_path / "m").stdout
+    assert "team" in cofactor("topics", tmp_path / "m").stdout
+    assert answer("verify", tmp_path / "m")["identical"]
 
 
 def test_topics_are_sorted_and_speak_for_their_classes(model):

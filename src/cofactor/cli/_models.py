@@ -74,7 +74,7 @@ def read_table(
     documents = read_documents(source, text, label, unlabelled)
     task = _task(task, documents)
     y: Any = documents.labels if task == "classes" else None
-    y = numbers(source, documents) if task == "numbers" else y
+    y = numbers(source, documents, label) if task == "numbers" else y
     labelled = sum(map(bool, documents.labels or []))
     facts = {
         **source.facts(), "text": text, "label": label, "unlabelled": list(unlabelled),
