@@ -81,7 +81,8 @@ def test_numbers_are_predicted_where_labels_are_fractions(tmp_path):
     cofactor("predict", tmp_path / "m", path, "-o", tmp_path / "out.csv")
     _, out = read_table(tmp_path / "out.csv")
     assert all(row[4] == "" and float(row[3]) == pytest.approx(2, abs=3) for row in out)
-    assert "y" in cofactor("topics", tmp_path / "m").stdout
+    assert "team" in cofactor("topics", tmp_path / "m").stdout
+    assert answer("verify", tmp_path / "m")["identical"]
 
 
 def test_topics_are_sorted_and_speak_for_their_classes(model):
@@ -342,4 +343,40 @@ def test_how_the_table_was_opened_is_remembered(tmp_path):
     assert "--encoding koi8-r --separator '#' --no-quotes" in next_command
     cofactor("fit", path, "--text", "body", "-k", 3, "-o", tmp_path / "m", *how)
     assert answer("verify", tmp_path / "m")["identical"]
+    assert answer("verify", tmp_path / "m", "--data", path)["identical"]
     assert "привет" in load_model(tmp_path / "m").vectorizer_.words_
+    assert "Привет мир" in cofactor("predict", tmp_path / "m", path).stdout
+
+
+@pytest.fixture
+def written(monkeypatch):
+    """What the report was asked to show; nothing is drawn."""
+    import sys
+    from types import SimpleNamespace
+
+    seen = {}
+
+    def write_report(model, path, **given):
+        seen.update(given, topics=len(model.topic_names_))
+        path.write_text("<html>")
+
+    stand_in = SimpleNamespace(write_report=write_report)
+    monkeypatch.setitem(sys.modules, "cofactor.report", stand_in)
+    return seen
+
+
+def test_report_shows_the_documents_of_the_fit(model, tmp_path, written):
+    found = answer("report", model, "-o", tmp_path / "r.html", "--no-text")
+    assert found["bytes"] == 6
+    assert written["documents"] == [row[1] for row in make_rows()]
+    assert written["labels"] == [row[2] for row in make_rows()]
+    assert (written["text"], written["source"], written["topics"]) == (False, "posts.csv", 6)
+
+
+def test_report_without_the_table_has_no_documents(tmp_path, written):
+    path = write_table(tmp_path / "a.csv", make_rows(30))
+    cofactor("fit", path, "--text", "body", "-o", tmp_path / "m", "-k", 2)
+    path.unlink()
+    done = cofactor("report", tmp_path / "m", "-o", tmp_path / "r.html")
+    assert "--data" in done.stderr
+    assert written["documents"] is written["labels"] is None

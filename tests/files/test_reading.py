@@ -5,6 +5,9 @@ import csv
 import gzip
 import io
 import json
+import os
+import threading
+import tracemalloc
 
 import pytest
 from hypothesis import given
@@ -12,7 +15,7 @@ from hypothesis import strategies as st
 
 from cofactor.files import InputError, open_source, read_documents
 from cofactor.files import decoding as decoding_module
-from cofactor.files.decoding import Decoder, split_lines
+from cofactor.files.decoding import split_lines
 from cofactor.files.separated import LARGEST
 from cofactor.files.tables import label_column, numbers, text_column
 
@@ -286,19 +289,26 @@ def test_numbers_are_read_or_refused_with_their_row(tmp_path):
             numbers(open_source(path), found)
 
 
-def test_a_file_is_read_once_and_in_chunks(tmp_path):
-    """A pipe can be read only once; the first rows come before the last were written."""
-    import os
-
-    path = tmp_path / "pipe.csv"
+def test_a_table_is_streamed(tmp_path):
+    """Memory does not grow with the file, and a pipe, which can be read only once, will do."""
+    path, row = tmp_path / "pipe.csv", b"1," + b"word " * 200 + b"\n"
     os.mkfifo(path)
-    descriptor = os.open(path, os.O_RDWR)
-    os.write(descriptor, b"body\none\n")
-    source_lines = Decoder(path)
-    with open(path, "rb", buffering=0) as file:
-        first = next(source_lines.over(iter(lambda: file.read(100), b"")))
-    os.close(descriptor)
-    assert first == "body\none\n"
+
+    def write():
+        with open(path, "wb") as file:
+            file.write(b"id,body\n")
+            for _ in range(20):
+                file.write(row * 1000)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    tracemalloc.start()
+    rows = sum(1 for _ in open_source(path).rows)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    writer.join()
+    assert rows == 20_000
+    assert peak < 10 * 2**20
 
 
 CELLS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=12)

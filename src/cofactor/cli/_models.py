@@ -74,7 +74,7 @@ def read_table(
     documents = read_documents(source, text, label, unlabelled)
     task = _task(task, documents)
     y: Any = documents.labels if task == "classes" else None
-    y = numbers(source, documents) if task == "numbers" else y
+    y = numbers(source, documents, label) if task == "numbers" else y
     labelled = sum(map(bool, documents.labels or []))
     facts = {
         **source.facts(), "text": text, "label": label, "unlabelled": list(unlabelled),
@@ -124,15 +124,18 @@ def find_data(opened: Opened, given: Path | None) -> Path | None:
     return path if path.exists() else None
 
 
-def read_again(
-    opened: Opened, path: Path, own: bool, text: str | None, label: str | None, **opening: Any
-) -> Reading:
-    """Read a table as the model's own was read, unless options say otherwise.
+def how_to_open(opened: Opened, path: Path, opening: dict[str, Any]) -> dict[str, Any]:
+    """Add what was noted on opening a table, if it is the one that the model was fitted on."""
+    own = find_data(opened, None)
+    same = own is not None and own.resolve() == path.resolve()
+    return {**((same and opened.input.get("opening")) or {}), **opening}
 
-    ``own`` says that it is that very table, so what was noted on opening it holds.
-    """
-    noted = opened.input
-    opening = {**(noted.get("opening") or {} if own else {}), **opening}
+
+def read_again(
+    opened: Opened, path: Path, text: str | None, label: str | None, opening: dict[str, Any]
+) -> Reading:
+    """Read a table as the model's own was read, unless options say otherwise."""
+    noted, opening = opened.input, how_to_open(opened, path, opening)
     return read_table(
         path, text or noted.get("text"), label or noted.get("label"),
         tuple(noted.get("unlabelled") or ()), noted.get("task", "auto"), **opening,

@@ -49,7 +49,7 @@ def _accuracy(
 ) -> dict[str, Any]:  # fmt: skip
     from cofactor.text.comparing import compare_accuracy
 
-    reading = read_again(one, data, False, text, label, **opening)
+    reading = read_again(one, data, text, label, opening)
     if one.model.fingerprint_ == _fingerprint(reading):
         note("Note: the first model was fitted on these very documents, so it is flattered.")
     with announce("Predicting with both"), refusals():

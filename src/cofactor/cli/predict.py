@@ -14,7 +14,7 @@ import click
 
 from cofactor._version import __version__
 from cofactor.cli._command import MODEL, OUTPUT, TABLE, Command, json_option, table_options
-from cofactor.cli._models import Opened, open_model
+from cofactor.cli._models import Opened, how_to_open, open_model
 from cofactor.cli._terminal import announce, emit, note
 from cofactor.files import InputError, Source, open_source
 from cofactor.files.errors import at
@@ -46,7 +46,7 @@ def predict(
     """
     kind = output_kind(output) if output else "jsonl" if as_json else "csv"
     opened = open_model(model)
-    source = open_source(table, **opening)
+    source = open_source(table, **how_to_open(opened, table, opening))
     column = _text_column(source, text, opened)
     added = [free_name(name, source.columns) for name in ADDED]
     with announce("Predicting"), _opened(output) as file:

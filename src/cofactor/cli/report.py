@@ -38,7 +38,7 @@ def report(
              "report shows no documents.")  # fmt: skip
     else:
         with announce("Reading the documents"):
-            reading = read_again(opened, path, data is None, text, label, **opening)
+            reading = read_again(opened, path, text, label, opening)
         documents, labels = reading.documents.texts, reading.y
     with announce("Writing the report"), needing_extra(), refusals():
         write = import_module("cofactor.report").write_report

@@ -32,7 +32,7 @@ def verify(
     path = find_data(opened, data)
     if path is None:
         raise BadInput("The table that the model was fitted on is not there; name it with --data.")
-    reading = read_again(opened, path, data is None, text, label, **opening)
+    reading = read_again(opened, path, text, label, opening)
     facts = _refit(opened, reading)
     facts |= {"model": opened.origin(), "data": str(path)}
     if as_json:

@@ -97,10 +97,18 @@ def as_text(source: Source, row: int, column: str | None, cell: Any) -> str:
     )
 
 
-def numbers(source: Source, documents: Documents) -> list[float]:
+class Column(list[float]):
+    """A list that knows the name of its column, as a Series does."""
+
+    name: str | None = None
+
+
+def numbers(source: Source, documents: Documents, name: str | None = None) -> Column:
     """Return the labels as numbers, NaN where they are not known."""
-    labels = documents.labels or []
-    return [_number(source, *each) for each in zip(documents.rows, labels, strict=True)]
+    pairs = zip(documents.rows, documents.labels or [], strict=True)
+    column = Column(_number(source, row, label) for row, label in pairs)
+    column.name = name
+    return column
 
 
 def _number(source: Source, row: int, label: str) -> float:
