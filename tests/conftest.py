@@ -1,6 +1,7 @@
 """Fixtures that several files share."""
 
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -8,6 +9,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _heed_interrupts():
+    """A run in the background is started to ignore Ctrl-C, and its children inherit that."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture
