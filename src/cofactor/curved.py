@@ -116,9 +116,9 @@ def curved_entries(
 
 
 def _without_zeros(entries: Entries) -> Entries:
-    """Drop entries of a logarithm alone that are zero, and cost nothing, where most are."""
+    """Drop entries of a logarithm alone that are zero, and cost nothing."""
     kept = np.flatnonzero(entries.log)
-    if 2 * len(kept) > len(entries.log):
+    if len(kept) == len(entries.log):
         return entries
     row = np.repeat(np.arange(len(entries.first)), np.diff(entries.start))[kept]
     start = np.searchsorted(row, np.arange(len(entries.first) + 1)).astype(np.int64)

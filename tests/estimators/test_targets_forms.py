@@ -396,10 +396,11 @@ def test_whole_sample_weights_are_repeated_samples(X, classes, kind, solver):
     parameters = {"solver": solver, "max_iter": 20, "tol": 0, "random_state": 0}
     weighted = MODELS[kind](3, **parameters).fit(X, classes, sample_weight=counts)
     repeated = MODELS[kind](3, **parameters).fit(X.repeat(counts, 0), classes.repeat(counts))
-    assert_allclose(weighted.components_, repeated.components_, rtol=1e-7, atol=1e-9)
+    # An objective known to 16 digits, which the solver goes by, tells factors apart to 8 of them.
+    assert_allclose(weighted.components_, repeated.components_, rtol=1e-6, atol=1e-7)
     assert_allclose(weighted.history_["objective"], repeated.history_["objective"], rtol=1e-9)
     assert_allclose(
-        weighted.representation_.repeat(counts, 0), repeated.representation_, rtol=1e-6, atol=1e-9
+        weighted.representation_.repeat(counts, 0), repeated.representation_, rtol=1e-6, atol=1e-7
     )
     if kind != "NMF":
         assert_allclose(

@@ -13,6 +13,10 @@ from cofactor.solvers.base import State, update_each
 from cofactor.threads import Threads
 from cofactor.typing import FactorName, FloatArray
 
+ROUNDING = 1e-13
+"""A decrease by less than this share of the objective may be none; the factors, whose scale is
+free, must not follow such luck."""
+
 
 @dataclass(frozen=True)
 class Momentum:
@@ -54,7 +58,7 @@ class CoordinateDescent:
         momentum: Momentum = state.memory
         start = _extrapolate(state.factors, momentum.previous, momentum.length)
         factors, value, optimal = self._sweep(objective, start, threads)
-        if value.total <= state.value.total:
+        if value.total < state.value.total - ROUNDING * abs(state.value.total):
             grown = Momentum(
                 state.factors,
                 min(momentum.cap, 1.05 * momentum.length),
