@@ -112,8 +112,8 @@ class Factorization(
 
     def _exponent(self, name: str, observations: Observations, counts) -> int:
         literal = self.solver == "mu-paper"
-        e, largest = exponent(observations, counts, literal=literal), observations.largest(counts)
-        if literal and e == 0 and 0 < largest < SMALL:
+        e = exponent(observations, counts, literal=literal)
+        if literal and e == 0 and 0 < (largest := observations.largest(counts)) < SMALL:
             warnings.warn(
                 f"{name} is at most {largest:g}, which is small beside the 1e-10 that "
                 "solver='mu-paper' adds to fitted values; scale it up, or use another solver.",

@@ -142,11 +142,22 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             yield device
         return
     path = path.resolve()
-    descriptor, name = _temporary(path)
+    with _in_place_of(path, *_temporary(path)) as file, _packed(path, file) as packed:
+        yield packed
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file of the program's own in one step; what goes wrong is an OSError."""
+    with _in_place_of(path, *_beside(path)) as file:
+        file.write(data)
+
+
+@contextmanager
+def _in_place_of(path: Path, descriptor: int, name: str) -> Iterator[IO[bytes]]:
+    """Let a new file take the place of ``path`` when the block ends well."""
     try:
         with open(descriptor, "wb") as file:
-            with _packed(path, file) as packed:
-                yield packed
+            yield file
             file.flush()
             os.fsync(descriptor)
         os.chmod(name, _mode(path))
@@ -156,12 +167,16 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             os.unlink(name)
 
 
+def _beside(path: Path) -> tuple[int, str]:
+    return tempfile.mkstemp(prefix=f".{path.name[:100]}.", dir=path.parent)
+
+
 def _temporary(path: Path) -> tuple[int, str]:
     """Make an empty file beside ``path``."""
     if not path.parent.is_dir():
         raise InputError(f"The folder {at(path.parent)} does not exist; create it first.")
     try:
-        return tempfile.mkstemp(prefix=f".{path.name[:100]}.", dir=path.parent)
+        return _beside(path)
     except OSError as error:
         raise InputError(f"{at(path)} cannot be written: {error.strerror}.") from error
 

@@ -37,8 +37,13 @@ def top_words(components: ArrayLike, n_words: int = 10) -> list[IntArray]:
     topics = np.asarray(components, dtype=np.float64)
     if topics.ndim != 2:
         raise ValueError(f"components has shape {topics.shape}; pass a matrix of topics × words.")
-    order = np.argsort(-topics, axis=1, kind="stable")[:, :n_words]
-    return [row[topic[row] > 0] for row, topic in zip(order, topics, strict=True)]
+    return [top_places(topic, n_words) for topic in topics]
+
+
+def top_places(weights: FloatArray, n: int) -> IntArray:
+    """Return the places of the n largest positive entries, largest first."""
+    order = np.argsort(-weights, kind="stable")[:n]
+    return np.asarray(order[weights[order] > 0])
 
 
 def npmi_coherence(topics: Topics, counts: Any) -> FloatArray:

@@ -9,12 +9,13 @@ import contextlib
 import hashlib
 import os
 import sys
-import tempfile
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
 import vl_convert
+
+from cofactor.files.writing import write_whole
 
 SNIPPET = "window.vegaEmbed = vegaEmbed;"
 
@@ -54,14 +55,7 @@ def _read(path: Path) -> str | None:
 def _keep(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     data = text.encode()
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with open(descriptor, "wb") as file:
-            file.write(_digest(data) + b"\n" + data)
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
+    write_whole(path, _digest(data) + b"\n" + data)
 
 
 def _digest(data: bytes) -> bytes:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from cofactor.metrics.topics import top_places
 from cofactor.report.documents import excerpt
 from cofactor.report.layout import likeness
 from cofactor.report.material import Material
@@ -79,7 +80,7 @@ def typical_documents(material: Material, text: bool) -> list[list[dict[str, Any
     return [
         [
             {"document": int(d), "share": float(shares[d, k]), "text": excerpt(material, d, text)}
-            for d in summaries.top_places(weight[:, k], TYPICAL)
+            for d in top_places(weight[:, k], TYPICAL)
         ]
         for k in range(shares.shape[1])
     ]
@@ -111,7 +112,7 @@ def match(model: Any, others: np.ndarray) -> list[dict[str, Any]]:
 
 
 def _pair(words, ours, theirs, k: int, alike: float) -> dict[str, Any]:
-    now, before = (list(map(str, words[summaries.top_places(p, SHOWN)])) for p in (ours, theirs))
+    now, before = (list(map(str, words[top_places(p, SHOWN)])) for p in (ours, theirs))
     return {
         "topic": k,
         "similarity": float(alike),

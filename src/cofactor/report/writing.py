@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from cofactor.files.writing import write_whole
 from cofactor.text import TopicModel
 
 NEEDED = {"altair": "altair", "jinja2": "jinja2", "vl_convert": "vl-convert-python"}
@@ -61,7 +61,7 @@ def write_report(
     )
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    _replace(path, page.encode("utf-8", "replace"))
+    write_whole(path, page.encode("utf-8", "replace"))
     return path
 
 
@@ -85,18 +85,3 @@ def _check_extra() -> None:
         raise ImportError(
             f"A report needs {' and '.join(missing)}; install with: pip install 'cofactor[report]'"
         )
-
-
-def _replace(path: Path, data: bytes) -> None:
-    """Write a file in one step: nobody sees half of it."""
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with open(descriptor, "wb") as file:
-            file.write(data)
-        mask = os.umask(0o022)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from cofactor.estimators.validation import as_divergence
+from cofactor.metrics.topics import top_places
 from cofactor.text import predictions, summaries
 from cofactor.text.explain import Explanation, topic_parts
 from cofactor.text.tables import Table
@@ -97,7 +98,7 @@ class Descriptions:
         scores = summaries.keyword_scores(parts, shares, summaries.profiles(model.components_))
         rows = [
             summaries.TopicClass(
-                name, tuple(words[summaries.top_places(score, n_words)]), tuple(part.tolist())
+                name, tuple(words[top_places(score, n_words)]), tuple(part.tolist())
             )
             for name, part, score in zip(self.target_names_, parts, scores, strict=True)
         ]

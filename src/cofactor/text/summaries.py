@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from cofactor.metrics import npmi_coherence, top_words
+from cofactor.metrics.topics import top_places
 
 COHERENCE_WORDS = 10
 
@@ -45,12 +46,6 @@ class TopicClass:
     label: Any
     keywords: tuple[str, ...]  # words that it has more of than the corpus
     topics: tuple[float, ...]  # parts of the topics in its scores over the corpus; sum to one
-
-
-def top_places(weights: np.ndarray, n: int) -> np.ndarray:
-    """Return the places of the n largest positive entries, largest first."""
-    order = np.argsort(-weights, kind="stable")[:n]
-    return order[weights[order] > 0]
 
 
 def topic_names(components: np.ndarray, words: np.ndarray, seeded: dict[int, str]) -> list[str]:
