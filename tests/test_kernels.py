@@ -20,6 +20,7 @@ from cofactor.kernels import (
 from cofactor.kernels.descent import ROOM
 from cofactor.kernels.multiplication import _surrogate_root
 from cofactor.kernels.rows import _weighted_log
+from cofactor.problems import no_slopes
 from cofactor.seen import pad
 from cofactor.vectors import LANES, axpy, dots, gather, outer, padded, ratios
 
@@ -32,8 +33,8 @@ def descend_rows(V, entries, F, forms, rounds, sweeps, tolerance):
 
 
 def multiply_rows(V, entries, F, forms, rounds, tolerance, epsilon, ridge):
-    settings = rounds, tolerance, epsilon, ridge
-    return all_at_once(kernels.multiply_blocks, V, entries, F, forms, *settings)
+    slopes = no_slopes(V.dtype), no_slopes(V.dtype)
+    return kernels.multiply_blocks(V, entries, F, forms, slopes, rounds, tolerance, epsilon, ridge)
 
 
 def all_at_once(kernel, V, *arguments):

@@ -20,6 +20,7 @@ _HOMES = {
     "load_model": "cofactor.persistence",
     "ModelFormatError": "cofactor.persistence",
     "write_report": "cofactor.report",
+    "RowBlocks": "cofactor.rowblocks",
     "Factors": "cofactor.objective",
     "Divergence": "cofactor.divergences",
 }

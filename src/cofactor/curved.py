@@ -117,9 +117,9 @@ def curved_entries(
 
 def _without_zeros(entries: Entries) -> Entries:
     """Drop entries of a logarithm alone that are zero, and cost nothing."""
-    kept = np.flatnonzero(entries.log)
-    if len(kept) == len(entries.log):
+    if entries.log.all():
         return entries
+    kept = np.flatnonzero(entries.log)
     row = np.repeat(np.arange(len(entries.first)), np.diff(entries.start))[kept]
     start = np.searchsorted(row, np.arange(len(entries.first) + 1)).astype(np.int64)
     indices = entries.indices[entries.first[row] + kept - entries.start[row]]

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
-
-import numpy as np
 
 from cofactor.objective import Factors, Objective, Value
 from cofactor.solvers.base import Solver, State
@@ -65,7 +63,7 @@ def minimise(
     An interruption (Ctrl-C) ends the loop with the factors of the last complete iteration.
     """
     history = History(terms={term.name: [] for term in objective.terms})
-    factors = factors.map(np.asarray)  # whoever keeps the given ones may change them
+    factors = replace(factors)  # whoever keeps the given ones may change them
     state = solver.start(objective, factors, threads)
     stop: Stop | None = None
     try:

@@ -56,11 +56,20 @@ class Guess:
         Distribution of the features in each class.
     targets : array (n, k)
         The target row that a sample's shares stand for.
+    prototypes : array (c, k)
+        The target row that stands for each class.
+    prior : array (c,)
+        Logarithm of each class's share in the samples.
+    scale : float
+        Mean length of the samples, which the profiles' evidence is measured in.
     """
 
     shares: FloatArray
     profiles: FloatArray
     targets: FloatArray
+    prototypes: FloatArray
+    prior: FloatArray
+    scale: float
 
 
 @dataclass(frozen=True)
@@ -179,7 +188,8 @@ def guess_classes(
     observations: Observations, counts: FloatArray | None, classes: Classes, threads: Threads
 ) -> Guess:
     """Spread the labels over the unlabelled samples: naive Bayes with expectation maximisation."""
-    X, _ = _normal_size(_weighed(observations, counts, threads))
+    data = _weighed(observations, counts, threads)
+    X, _ = _normal_size(data)
     classes = _counted(classes, X.counts)
     weight = X.counts * np.where(classes.labelled, 1.0, UNLABELLED_WEIGHT)
     Q = np.where(classes.labelled[:, None], classes.shares, 0.0)
@@ -190,7 +200,27 @@ def guess_classes(
         Q = np.where(classes.labelled[:, None], classes.shares, softmax(evidence, axis=1))
         weighted = Q * weight[:, None]
         profiles, prior = _normalised(X.transposed_times(weighted)), weighted.sum(axis=0) + 1
-    return Guess(Q, profiles, Q @ classes.prototypes)
+    return Guess(
+        Q, profiles, Q @ classes.prototypes, classes.prototypes, np.log(prior / prior.sum()),
+        _mean_length(data),
+    )  # fmt: skip
+
+
+def spread_classes(observations: Observations, guess: Guess, threads: Threads) -> FloatArray:
+    """Return the shares of further samples in the classes, as the guess for others has them."""
+    layout = observations.folded().layout
+    logs = np.log(guess.profiles)
+    evidence = cross(layout, layout.values, pad(logs / guess.scale), logs.shape[1], threads)
+    return np.asarray(softmax(evidence + guess.prior, axis=1))
+
+
+def settled_samples(objective: Objective, start: Factors, threads: Threads) -> FloatArray:
+    """Return samples for topics that others started: even ones, after a step that sees the data
+    only."""
+    data = _weighed(objective.terms[0].observations, objective.sample_weight, threads)
+    even = _positive_rows(even_representation(data.row_sums, start.features))
+    S = np.ascontiguousarray(even, dtype=start.features.dtype)
+    return _settle(objective, replace(start, samples=S), threads)
 
 
 def _counted(classes: Classes, counts: FloatArray) -> Classes:
@@ -227,9 +257,12 @@ def class_start(
 
 def _normal_size(data: _Data) -> tuple[_Data, FloatArray]:
     """Return the data scaled to rows of mean length one, and the rows' lengths."""
-    norms = _row_norms(data.observations)
-    scale = float(np.average(norms, weights=data.counts)) or 1.0
+    norms, scale = _row_norms(data.observations), _mean_length(data)
     return replace(data, observations=_divided(data.observations, scale)), norms / scale
+
+
+def _mean_length(data: _Data) -> float:
+    return float(np.average(_row_norms(data.observations), weights=data.counts)) or 1.0
 
 
 def _row_norms(observations: Observations) -> FloatArray:

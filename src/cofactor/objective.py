@@ -20,9 +20,10 @@ from cofactor.curved import Curved, Stacked, stack_entries
 from cofactor.divergences import Divergence
 from cofactor.observations import Observations
 from cofactor.priors import Penalty
-from cofactor.problems import RowProblem
+from cofactor.problems import ColumnProblem, RowProblem
 from cofactor.seen import Seen
-from cofactor.sides import Side
+from cofactor.sides import Against, Side
+from cofactor.statistics import Statistics
 from cofactor.threads import Threads
 from cofactor.typing import FactorName, FloatArray
 
@@ -93,6 +94,8 @@ class Term:
     observations: Observations
     divergence: Divergence
     weight: float = 1.0
+    constant: float | None = None
+    """What no factor changes of its value, where that is known already."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +105,20 @@ class Value:
     total: float
     terms: Mapping[str, float]
     priors: float = 0.0
+
+
+Improve = Callable[[RowProblem, FloatArray, Threads], object]
+"""Something that improves the rows of the samples in place."""
+
+
+@dataclass(frozen=True, eq=False)
+class Advance:
+    """Where an improvement of the samples led: factors, and statistics of the others."""
+
+    factors: Factors
+    statistics: Mapping[FactorName, Statistics]
+    prior: float = 0.0
+    """Value of the samples' prior."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,11 +138,11 @@ class Objective:
     def _sides(self) -> dict[FactorName, list[tuple[Term, Side]]]:
         sides: dict[FactorName, list[tuple[Term, Side]]] = {"samples": []}
         for term in self.terms:
-            side = Side(term.observations, term.divergence, self.sample_weight)
+            side = Side(term.observations, term.divergence, self.sample_weight, term.constant)
             sides["samples"].append((term, side))
             if term.columns in self.free:
                 turned = term.observations.transposed.weighted(columns=self.sample_weight)
-                sides[term.columns] = [(term, Side(turned, term.divergence))]
+                sides[term.columns] = [(term, Side(turned, term.divergence, None, term.constant))]
         return sides
 
     @cached_property
@@ -136,7 +153,7 @@ class Objective:
         """Return the row problem of one factor, given the others."""
         sides = self._sides[name]
         parts = [
-            side.against(factors.seen(term.columns if name == "samples" else "samples"), threads)
+            Against(side, factors.seen(term.columns if name == "samples" else "samples"), threads)
             for term, side in sides
         ]
         V = factors.get(name)
@@ -157,12 +174,61 @@ class Objective:
             term.name: part.value(factors.seen("samples"), threads, problem.costs.get(t))
             for t, (term, part) in enumerate(zip(self.terms, problem.parts, strict=True))
         }
-        priors = sum(
-            penalty.value(factors.get(name), self.sample_weight if name == "samples" else None)
+        return self._total(parts, self._sample_prior(factors) + self._column_priors(factors))
+
+    @property
+    def columns(self) -> tuple[FactorName, ...]:
+        """The free factors other than the samples."""
+        return tuple(name for name in self.free if name != "samples")
+
+    def advance(
+        self, factors: Factors, improve: Improve | None, threads: Threads, epsilon: float
+    ) -> Advance:
+        """Let ``improve`` work on the samples, then sum up what they say of the other factors."""
+        if improve is not None and "samples" in self.free:
+            S = np.array(factors.samples)
+            improve(self.problem("samples", factors, threads), S, threads)
+            factors = factors.replace("samples", S)
+        statistics = {
+            name: self.problem(name, factors, threads).statistics(
+                factors.get(name), threads, epsilon
+            )
+            for name in self.columns
+        }
+        return Advance(factors, statistics, self._sample_prior(factors))
+
+    def value_of(self, advance: Advance, threads: Threads) -> Value:
+        """Return the value of the factors that ``advance`` led to."""
+        factors, parts = advance.factors, {}
+        for term in self.terms:
+            statistics = advance.statistics[term.columns]
+            parts[term.name] = statistics.value(factors.seen(term.columns), threads)
+        return self._total(parts, advance.prior + self._column_priors(factors))
+
+    def _sample_prior(self, factors: Factors) -> float:
+        penalty = self.priors.get("samples")
+        return 0.0 if penalty is None else penalty.value(factors.samples, self.sample_weight)
+
+    def _column_priors(self, factors: Factors) -> float:
+        return sum(
+            penalty.value(factors.get(name))
             for name, penalty in self.priors.items()
+            if name != "samples"
         )
+
+    def _total(self, parts: Mapping[str, float], priors: float) -> Value:
         total = sum(term.weight * parts[term.name] for term in self.terms) + priors
         return Value(float(total), parts, float(priors))
+
+    def column_problem(self, name: FactorName, statistics: Statistics) -> ColumnProblem:
+        """Return the row problem of the features or the targets that statistics describe."""
+        term = next(term for term in self.terms if term.columns == name)
+        return ColumnProblem(statistics, term.divergence, term.weight, self.priors.get(name))
+
+    @property
+    def constants(self) -> tuple[float, ...]:
+        """What no factor changes of each term's value."""
+        return tuple(side.constant for _, side in self._sides["samples"])
 
     def only_samples(self) -> Objective:
         """Return the data term as a function of the samples alone: what inference minimises."""

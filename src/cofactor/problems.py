@@ -10,9 +10,11 @@ import numpy as np
 
 from cofactor import kernels
 from cofactor.curved import Curved
-from cofactor.kernels import Entries, Forms
+from cofactor.divergences import Divergence
+from cofactor.kernels import Entries, Forms, Parts, Slopes
 from cofactor.priors import Penalty
-from cofactor.sides import Against
+from cofactor.sides import Against, Linear
+from cofactor.statistics import Statistics
 from cofactor.threads import Threads, even_blocks
 from cofactor.typing import FloatArray, IntArray
 from cofactor.vectors import aligned_zeros, padded
@@ -30,9 +32,8 @@ class RowProblem:
         shape: tuple[int, int],
         dtype: np.dtype[Any],
     ) -> None:
-        self.parts, self.weights, self.shape = parts, weights, shape
-        self.forms = _merge(parts, weights, penalty, shape)
-        barred = bool(self.forms.barrier.any())
+        self.parts, self.weights, self.penalty, self.shape = parts, weights, penalty, shape
+        barred = penalty is not None and bool(np.any(penalty.barrier))
         self.quadratic = curved is None and not barred
         self.logarithmic = barred or any(
             part.side.divergence.log and weight > 0
@@ -44,13 +45,18 @@ class RowProblem:
         self.costs: dict[int, float] = {}
         """Curved costs of the parts after a descent, where they are known."""
 
+    @property
+    def losses(self) -> list[tuple[Divergence, float]]:
+        """The terms' divergences and weights."""
+        return [(p.side.divergence, w) for p, w in zip(self.parts, self.weights, strict=True)]
+
     @cached_property
     def bounds(self) -> IntArray:
         return even_blocks(self.shape[0]) if self.quadratic else self.curved.bounds
 
-    def _forms(self, low: int, high: int) -> Forms:
-        return Forms(*(a[low:high] if i not in (2, 3) and len(a) > 1 else a
-                       for i, a in enumerate(self.forms)))  # fmt: skip
+    @cached_property
+    def forms(self) -> Forms:
+        return merge(self.parts, self.weights, self.penalty, self.shape)
 
     def descend(
         self, V: FloatArray, threads: Threads, *, rounds: int, sweeps: int, tolerance: float,
@@ -62,27 +68,80 @@ class RowProblem:
         With ``costs``, note those of the curved entries, whose fitted values are at hand.
         """
         if self.quadratic:
+            forms = self.forms
             return sum(threads.across(self.bounds, lambda low, high: int(
                 kernels.descend_quadratic(
-                    V[low:high], self._forms(low, high), rounds * sweeps, tolerance
+                    V[low:high], some_rows(forms, low, high), rounds * sweeps, tolerance
                 ))))  # fmt: skip
-        settings = rounds, sweeps, tolerance
-        return self._run(kernels.descend_blocks, V, settings, threads, costs)
+        return self._descend_curved(V, (rounds, sweeps, tolerance), threads, costs)
 
     def multiply(
         self, V: FloatArray, threads: Threads, *, rounds: int, tolerance: float, epsilon: float,
-        ridge: float, costs: bool = False,
+        ridge: float,
     ) -> int:  # fmt: skip
         """Run multiplicative updates in place; return the number of rows that did not reach the
         tolerance."""
-        settings = rounds, tolerance, epsilon, ridge
-        costs = costs and not any(part.side.divergence.inverse for part in self.parts)
-        return self._run(kernels.multiply_blocks, V, settings, threads, costs)
+        forms = merge(self.parts, self.weights, self.penalty, self.shape, sloped=False)
+        slopes = self._slopes(V.dtype)
 
-    def _run(
-        self, kernel: Any, V: FloatArray, settings: tuple[float, ...], threads: Threads, costs: bool
+        def block(low: int, high: int) -> int:
+            return int(
+                kernels.multiply_blocks(
+                    V[low:high], self.curved.block(low, high), self.F, some_rows(forms, low, high),
+                    tuple(
+                        s._replace(start=s.start[low : high + 1], first=s.first[low:high])
+                        for s in slopes
+                    ),
+                    rounds, tolerance, epsilon, ridge,
+                )
+            )  # fmt: skip
+
+        over = threads.across if self.curved.at_once else threads.over
+        return sum(over(self.bounds, block))
+
+    def _slopes(self, dtype: np.dtype[Any]) -> tuple[Slopes, Slopes]:
+        found = [part.slopes(w) for part, w in zip(self.parts, self.weights, strict=True)]
+        first, second = [*filter(None, found), *([no_slopes(dtype)] * 2)][:2]
+        return first, second
+
+    def statistics(self, V: FloatArray, threads: Threads, epsilon: float) -> Statistics:
+        """Return what the one term of this problem says of its factor, whose present rows are
+        V."""
+        (part,) = self.parts
+        curved, r = part.side.curved, V.shape[1]
+        d = part.side.divergence
+        none = np.empty((0, r))
+        if curved is None:
+            parts, cost = Parts(none, none, none, none), 0.0
+        else:
+            squares = d.square and not part.side.observations.zeros
+            used = d.log, squares, d.inverse, d.concave
+            parts = Parts(*(np.empty(V.shape) if use else none for use in used))
+            cost = self._surrogate(curved, V, threads, epsilon, parts)
+        return Statistics(
+            part.row_scale, part.down, part.up, part.ups, part.gram, parts, cost, part.side.constant
+        )
+
+    def _surrogate(
+        self, curved: Curved, V: FloatArray, threads: Threads, epsilon: float, parts: Parts
+    ) -> float:
+        bounds, costs = curved.bounds, np.zeros(len(curved.bounds) - 1)
+
+        def block(start: int, stop: int) -> None:
+            low, high = bounds[start], bounds[stop]
+            kernels.surrogate_blocks(
+                V[low:high], curved.block(low, high), self.F, epsilon, bounds[start : stop + 1],
+                Parts(*(a[low:high] for a in parts)), costs[start:stop],
+            )  # fmt: skip
+
+        over = threads.across if curved.at_once else threads.over
+        over(np.arange(len(bounds)), block)
+        return float(costs.sum())
+
+    def _descend_curved(
+        self, V: FloatArray, settings: tuple[float, ...], threads: Threads, costs: bool
     ) -> int:
-        counts = self.parts[0].side.counts
+        forms, counts = self.forms, self.parts[0].side.counts
         weights = np.empty(0) if counts is None else counts
         split = next((len(part.F) for part in self.parts if part.side.curved is not None), 0)
         noted = np.zeros((len(self.bounds) - 1, 2 * costs))
@@ -90,8 +149,9 @@ class RowProblem:
         def block(start: int, stop: int) -> int:
             low, high = self.bounds[start], self.bounds[stop]
             return int(
-                kernel(
-                    V[low:high], self.curved.block(low, high), self.F, self._forms(low, high),
+                kernels.descend_blocks(
+                    V[low:high], self.curved.block(low, high), self.F,
+                    some_rows(forms, low, high),
                     *settings, weights[low:high], split, self.bounds[start : stop + 1],
                     noted[start:stop],
                 )
@@ -111,6 +171,40 @@ class RowProblem:
                 self.costs[t] = cost / self.weights[t]
 
 
+class ColumnProblem:
+    """The row problem of the features or the targets, known by its statistics alone."""
+
+    def __init__(
+        self,
+        statistics: Statistics,
+        divergence: Divergence,
+        weight: float,
+        penalty: Penalty | None,
+    ) -> None:
+        self.statistics, self.weight, self.penalty = statistics, weight, penalty
+        self.losses = [(divergence, weight)]
+        barred = penalty is not None and bool(np.any(penalty.barrier))
+        self.quadratic = not barred and not any(len(part) for part in statistics.parts)
+
+    def _forms(self, V: FloatArray) -> Forms:
+        n, r = V.shape
+        return merge([self.statistics], [self.weight], self.penalty, (n, r))
+
+    def descend(self, V: FloatArray, threads: Threads) -> None:
+        """Sweep the topics once, in place; for quadratic problems."""
+        forms = self._forms(V)
+        threads.across(even_blocks(len(V)), lambda low, high: kernels.descend_quadratic(
+            V[low:high], some_rows(forms, low, high), 1, 0.0))  # fmt: skip
+
+    def multiply(self, V: FloatArray, threads: Threads, *, ridge: float = 0.0) -> None:
+        """Make one multiplicative update in place."""
+        forms, parts = self._forms(V), self.statistics.weighted(self.weight)
+        slopes = no_slopes(V.dtype), no_slopes(V.dtype)
+        threads.across(even_blocks(len(V)), lambda low, high: kernels.multiply_by_parts(
+            V[low:high], Parts(*(a[low:high] for a in parts)), some_rows(forms, low, high),
+            slopes, ridge))  # fmt: skip
+
+
 def _joined(parts: Sequence[FloatArray], width: int) -> FloatArray:
     """Return padded factors one below the other, aligned as they are."""
     if len(parts) == 1:
@@ -125,21 +219,36 @@ def _no_entries(n: int, dtype: np.dtype[Any]) -> Curved:
     return Curved(Entries(none, none, none, none, np.empty(0, np.int32), starts, starts[:-1]))
 
 
-def _merge(
-    parts: Sequence[Against],
+def some_rows(forms: Forms, low: int, high: int) -> Forms:
+    """Return the forms of some rows; what all rows share stays as it is."""
+    return Forms(*(a[low:high] if i not in (2, 3) and len(a) > 1 else a
+                   for i, a in enumerate(forms)))  # fmt: skip
+
+
+def no_slopes(dtype: np.dtype[Any]) -> Slopes:
+    none = np.empty(0, np.int64)
+    return Slopes(np.empty(0, dtype), np.empty(0, np.int32), none, none, aligned_zeros(0, 4), 0.0)
+
+
+def merge(
+    parts: Sequence[Linear],
     weights: Sequence[float],
     penalty: Penalty | None,
     shape: tuple[int, int],
+    *,
+    sloped: bool = True,
 ) -> Forms:
+    """Put the linear and quadratic parts of terms and a prior together; ``sloped=False`` leaves
+    the terms' downward slopes to the kernel."""
     n, r = shape
     ups = [part.ups for part in parts]
     grams = [part.gram for part in parts]
     scales: list[float | FloatArray] = [
-        weight if part.side.row_scale is None else weight * part.side.row_scale
+        weight if part.row_scale is None else weight * part.row_scale
         for part, weight in zip(parts, weights, strict=True)
     ]
     up = _sum_rows([part.up for part in parts], weights)
-    down = _sum_rows([part.down for part in parts], weights)
+    down = _sum_rows([part.down for part in parts], weights) if sloped else None
     barrier = np.zeros((1, r))
     if penalty is not None:
         matrix = np.ndim(penalty.up) > 0

@@ -1,19 +1,20 @@
 """One term seen from one of its two factors.
 
 ``Side`` holds everything that does not change during a fit: the coefficients of the listed cells.
-``Side.against`` adds what depends on the other factor: linear and quadratic parts.
+``Against`` adds what depends on the other factor: linear and quadratic parts.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
 from cofactor import kernels
 from cofactor.curved import Curved, Expanded, curved_entries, listed, scale
 from cofactor.divergences import FLOOR, Divergence
+from cofactor.kernels import Slopes
 from cofactor.observations import Observations
 from cofactor.observations.base import times
 from cofactor.seen import Seen, cross, inner
@@ -21,33 +22,91 @@ from cofactor.threads import Threads, balanced_blocks
 from cofactor.typing import FloatArray, IntArray
 
 
-@dataclass(frozen=True)
-class Against:
-    """A side together with the other factor: its linear and quadratic parts."""
+class Linear(Protocol):
+    """The linear and quadratic parts of a term, seen from one factor."""
 
-    side: Side
-    F: FloatArray
-    down: FloatArray | None
-    up: FloatArray | None
-    ups: FloatArray
-    gram: FloatArray
+    @property
+    def row_scale(self) -> FloatArray | None: ...
+    @property
+    def down(self) -> FloatArray | None: ...
+    @property
+    def up(self) -> FloatArray | None: ...
+    @property
+    def ups(self) -> FloatArray: ...
+    @property
+    def gram(self) -> FloatArray: ...
+
+
+def linear_value(
+    part: Linear, rows_of: Seen, threads: Threads, counts: FloatArray | None = None
+) -> float:
+    """Return the value of a term's linear and quadratic parts."""
+    rows, total = times(part.row_scale, counts), 0.0
+    if part.gram.any():
+        total += 0.5 * float(np.sum(rows_of.gram(rows, threads) * part.gram))
+    if part.ups.any():
+        total += float(rows_of.sums(rows, threads) @ part.ups)
+    for slopes, sign in ((part.up, 1.0), (part.down, -1.0)):
+        if slopes is not None:
+            total += sign * inner(rows_of.array, slopes, counts, threads)
+    return total
+
+
+class Against:
+    """A side together with the other factor; its parts are computed when asked for."""
+
+    def __init__(self, side: Side, other: Seen, threads: Threads) -> None:
+        self.side, self.other, self.threads = side, other, threads
+        self.row_scale = side.row_scale
+
+    @property
+    def F(self) -> FloatArray:
+        return self.other.wide
+
+    @cached_property
+    def down(self) -> FloatArray | None:
+        return self._cross(self.side.slopes[0])
+
+    @cached_property
+    def up(self) -> FloatArray | None:
+        return self._cross(self.side.slopes[1])
+
+    @cached_property
+    def ups(self) -> FloatArray:
+        d, seen = self.side.divergence, self.side.observations
+        if not (d.up and seen.zeros):
+            return np.zeros(self.other.array.shape[1])
+        return self.other.sums(seen.column_weights, self.threads) * d.up
+
+    @cached_property
+    def gram(self) -> FloatArray:
+        d, seen, r = self.side.divergence, self.side.observations, self.other.array.shape[1]
+        if not (d.square and seen.zeros):
+            return np.zeros((r, r))
+        return self.other.gram(seen.column_weights, self.threads) * d.square
+
+    def _cross(self, values: FloatArray | None) -> FloatArray | None:
+        if values is None:
+            return None
+        r = self.other.array.shape[1]
+        layout = self.side.observations.layout
+        return cross(layout, values, self.F, r, self.threads, self.side.bounds)
+
+    def slopes(self, weight: float) -> Slopes | None:
+        """Return the downward slopes as entries, for a kernel to sum up."""
+        values, layout = self.side.slopes[0], self.side.observations.layout
+        if values is None:
+            return None
+        return Slopes(values, layout.indices, layout.start, layout.first, self.F, weight)
 
     def value(self, rows_of: Seen, threads: Threads, cost: float | None = None) -> float:
         """Return the term's divergence; ``cost``, if known, is that of its curved entries."""
-        side, weights, V = self.side, self.side.counts, rows_of.array
-        rows = times(side.row_scale, weights)
-        total = side.constant
-        if self.gram.any():
-            total += 0.5 * float(np.sum(rows_of.gram(rows, threads) * self.gram))
-        if self.ups.any():
-            total += float(rows_of.sums(rows, threads) @ self.ups)
-        for part, sign in ((self.up, 1.0), (self.down, -1.0)):
-            if part is not None:
-                total += sign * inner(V, part, weights, threads)
+        side = self.side
+        total = side.constant + linear_value(self, rows_of, threads, side.counts)
         if cost is not None:
             total += cost
         elif side.curved is not None:
-            total += self._curved(side.curved, V, threads)
+            total += self._curved(side.curved, rows_of.array, threads)
         return max(total, 0.0)
 
     def _curved(self, curved: Curved, V: FloatArray, threads: Threads) -> float:
@@ -75,9 +134,14 @@ class Side:
     counts in its value."""
 
     def __init__(
-        self, observations: Observations, divergence: Divergence, counts: FloatArray | None = None
+        self,
+        observations: Observations,
+        divergence: Divergence,
+        counts: FloatArray | None = None,
+        constant: float | None = None,
     ) -> None:
         self.observations, self.divergence, self.counts = observations, divergence, counts
+        self._constant = constant
         self.row_scale = observations.row_weights if observations.zeros else None
         self._everywhere = observations.zeros and (divergence.inverse or divergence.concave)
         self._is_full = len(observations.layout.values) == np.prod(observations.shape)
@@ -96,7 +160,7 @@ class Side:
         return None
 
     @cached_property
-    def _linear(self) -> tuple[FloatArray | None, FloatArray | None]:
+    def slopes(self) -> tuple[FloatArray | None, FloatArray | None]:
         """Per-cell slopes (down, up); observed zeros make the upward one structured."""
         d = self.divergence
         if not (d.down or (d.up and not self.observations.zeros)):
@@ -107,36 +171,15 @@ class Side:
             up = scale(np.ones_like(products) if weights is None else weights, d.up)
         return (scale(products, d.down) if d.down else None), up
 
-    def against(self, other: Seen, threads: Threads) -> Against:
-        """Add the other factor."""
-        d, columns, r = self.divergence, self.observations.column_weights, other.array.shape[1]
-        down, up = (self._cross(part, other.wide, r, threads) for part in self._linear)
-        structured = self.observations.zeros
-        return Against(
-            self,
-            other.wide,
-            down,
-            up,
-            other.sums(columns, threads) * d.up if d.up and structured else np.zeros(r),
-            other.gram(columns, threads) * d.square
-            if d.square and structured
-            else np.zeros((r, r)),
-        )
-
-    def _cross(
-        self, values: FloatArray | None, F: FloatArray, r: int, threads: Threads
-    ) -> FloatArray | None:
-        if values is None:
-            return None
-        return cross(self.observations.layout, values, F, r, threads, self._bounds)
-
     @cached_property
-    def _bounds(self) -> IntArray:
+    def bounds(self) -> IntArray:
         return balanced_blocks(self.observations.layout.start)
 
     @cached_property
     def constant(self) -> float:
         """Σ weight·(the part of the divergence that no factor changes)."""
+        if self._constant is not None:
+            return self._constant
         obs, d = self.observations, self.divergence
         values = np.asarray(obs.layout.values, np.float64)
         if d.positive:

@@ -167,7 +167,9 @@ def encode_values(
     return _targets(values, weights, dtype), coding
 
 
-def complete(targets: Targets, guesses: Array, confidence: float) -> Targets:
+def complete(
+    targets: Targets, guesses: Array, confidence: float, known_weight: float | None = None
+) -> Targets:
     """Give the unlabelled samples guessed target rows, weighted by a share of the mean known
     weight.
 
@@ -179,7 +181,8 @@ def complete(targets: Targets, guesses: Array, confidence: float) -> Targets:
     L = targets.cell_weights if targets.cell_weights is not None else targets.row_weights
     L = np.ones(len(known)) if L is None else L
     mask = known if L.ndim == 1 else known[:, None]
-    weights = np.where(mask, L, confidence * L[known].mean())
+    usual = float(L[known].mean()) if known_weight is None else known_weight
+    weights = np.where(mask, L, confidence * usual)
     rows = np.where(known[:, None], 0.0, np.where(guesses < NEGLIGIBLE, 0.0, guesses))
     if issparse(targets.values):
         kept = targets.values.multiply(known[:, None].astype(targets.values.dtype))

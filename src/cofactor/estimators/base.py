@@ -17,23 +17,31 @@ from sklearn.utils.validation import check_is_fitted
 from cofactor.callbacks import CallbackSupportMixin, bridge
 from cofactor.divergences import DIVERGENCES, Divergence
 from cofactor.estimators import validation
+from cofactor.estimators.blockwise import Here, Recipe
 from cofactor.estimators.inference import estimate_head, represent, row_exponents
-from cofactor.estimators.scaling import Units, clipped, exponent, shift
+from cofactor.estimators.scaling import Units, clipped, exponent, moderate, shift
 from cofactor.fitting import Fit, minimise
 from cofactor.initialization import Classes, Guess, class_start, guess_classes, plain_start
 from cofactor.noise import Noise
 from cofactor.objective import Factors, Objective, Term
 from cofactor.observations import Observations, observe
-from cofactor.solvers import CoordinateDescent, MultiplicativeUpdates, PaperUpdates
+from cofactor.solvers import (
+    BlockDescent,
+    CoordinateDescent,
+    MultiplicativeUpdates,
+    PaperUpdates,
+    Solver,
+)
 from cofactor.stopping import RelativeDecrease
 from cofactor.targets import complete
 from cofactor.threads import Threads, count_threads
 
-SOLVERS = {
+SOLVERS: dict[str, Solver] = {
     "cd": CoordinateDescent(),
     "mu": MultiplicativeUpdates(),
     "mu-paper": PaperUpdates(),
 }
+BLOCKWISE: dict[str, Solver] = {**SOLVERS, "cd": BlockDescent()}
 LOSS = [StrOptions(set(DIVERGENCES)), Divergence, Noise]
 SMALL = 1e-6
 """Below this the paper's epsilon shows in the fourth digit."""
@@ -64,12 +72,15 @@ class Factorization(
 
     # ---- fitting
 
-    def _fit(self, X, data_weights, sample_weight, targets=None, classes=None, y=None) -> None:
+    def _fit(
+        self, X, data_weights, sample_weight, targets=None, classes=None, y=None, rows=None
+    ) -> None:
+        """Fit; ``rows``, if given, are blocks of which X is a sample."""
         count_threads(self.n_jobs)
         data = validation.observed_data(X, data_weights)
         counts = validation.check_counts(sample_weight, X)
         with Threads(self.n_jobs) as threads:
-            units, data = self._scaled(data, counts)
+            units, data = self._scaled(data, counts, rows)
             guess = self._guess(data, counts, classes, threads)
             if guess is not None:
                 targets = complete(targets, guess.targets, CONFIDENCE)
@@ -82,11 +93,15 @@ class Factorization(
                 B = self._head(objective, factors, targets, threads)
                 return self._attributes(Factors(factors.samples, factors.features, B), history)
 
+            problem, solvers = objective, SOLVERS
+            if rows is not None:
+                here = Here(rows, self._recipe(objective, units, guess), threads)
+                problem, start, solvers = here.blocks(objective), here.start(start), BLOCKWISE
             hooks = bridge(self, self.max_iter, attributes, self._last_objective, X, y)
             fit = minimise(
-                objective,
+                problem,
                 start,
-                self._solver(objective),
+                solvers[self._solver_name(objective)],
                 max_iter=self.max_iter,
                 rules=self._rules(),
                 hooks=hooks,
@@ -105,9 +120,10 @@ class Factorization(
             return []
         return [RelativeDecrease(self.tol, stop_on_rise=self.solver == "mu-paper")]
 
-    def _scaled(self, data: Observations, counts) -> tuple[Units, Observations]:
+    def _scaled(self, data: Observations, counts, rows) -> tuple[Units, Observations]:
         loss = validation.as_divergence("data_loss", self.data_loss)
-        units = Units(self._exponent("X", data, counts), 0, loss.degree)
+        e = self._exponent("X", data, counts) if rows is None else moderate(rows.largest)
+        units = Units(e, 0, loss.degree)
         return units, data.shifted(units.data)
 
     def _exponent(self, name: str, observations: Observations, counts) -> int:
@@ -166,11 +182,14 @@ class Factorization(
         data, target = objective.terms
         return replace(objective, terms=(data, replace(target, weight=clipped(inside))))
 
-    def _solver(self, objective: Objective):
-        name = self.solver
-        if name == "auto":
-            name = "cd" if objective.coordinate_descent else "mu"
-        return SOLVERS[name]
+    def _solver_name(self, objective: Objective) -> str:
+        if self.solver != "auto":
+            return self.solver
+        return "cd" if objective.coordinate_descent else "mu"
+
+    def _recipe(self, objective: Objective, units: Units, guess: Guess | None) -> Recipe:
+        """Return how further rows become objectives like that of the rows at hand."""
+        return Recipe(objective, units, None, None, CONFIDENCE)
 
     def _start(
         self, objective: Objective, units: Units, guess: Guess | None, threads: Threads

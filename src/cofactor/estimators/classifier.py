@@ -89,6 +89,10 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         self.classes_ = coding.classes
         return targets, coding
 
+    @staticmethod
+    def _encode_again(y, n_samples, coding):
+        return encode_classes(y, n_samples=n_samples, coding=coding)[0]
+
     def _constants(self) -> dict:
         return {**super()._constants(), "classes_": self.classes_}
 

@@ -99,7 +99,7 @@ class NMF(Factorization):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features), or RowBlocks
             Nonnegative data; NaN is missing, zeros are observed.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
@@ -112,8 +112,11 @@ class NMF(Factorization):
         -------
         self
         """
+        rows, X, _, sample_weight = validation.take_rows(
+            X, None, sample_weight, data_weights=data_weights
+        )
         X = validation.check_data(self, X, reset=True)
-        self._fit(X, data_weights, sample_weight)
+        self._fit(X, data_weights, sample_weight, rows=rows)
         return self
 
     def fit_transform(self, X, y=None, *, sample_weight=None, data_weights=None):

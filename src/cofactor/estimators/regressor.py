@@ -89,6 +89,10 @@ class SSNMFRegressor(RegressorMixin, Supervised):
             dtype=X.dtype,
         )
 
+    @staticmethod
+    def _encode_again(y, n_samples, coding):
+        return encode_values(y, n_samples=n_samples, coding=coding)[0]
+
     def _classes(self, targets, counts) -> Classes | None:
         """Return quantile bins of a single target as classes."""
         used = targets.labelled if counts is None else targets.labelled & (counts > 0)

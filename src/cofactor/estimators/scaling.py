@@ -22,6 +22,13 @@ def exponent(observations: Observations, counts=None, literal: bool = False) -> 
     return 0 if literal and abs(e) < LARGEST else e
 
 
+def moderate(largest: float) -> int:
+    """Return the exponent for data in blocks, which are left alone where squares are safe: scaling
+    would copy every block."""
+    e = int(np.frexp(largest)[1]) if largest > 0 else 0
+    return 0 if -10 <= e <= 40 else e
+
+
 def shift(value, e: int):
     """Return value·2**e."""
     with np.errstate(over="ignore", under="ignore"):

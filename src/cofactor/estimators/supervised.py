@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Real
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import _fit_context
@@ -11,7 +12,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from cofactor.estimators import validation
-from cofactor.estimators.base import LOSS, Factorization
+from cofactor.estimators.base import CONFIDENCE, LOSS, Factorization
+from cofactor.estimators.blockwise import Recipe
 from cofactor.noise import Noise, likelihood_supervision
 from cofactor.objective import Factors, Objective
 
@@ -57,15 +59,16 @@ class Supervised(Factorization):
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, *, sample_weight=None, data_weights=None, target_weights=None):
+    def fit(self, X, y=None, *, sample_weight=None, data_weights=None, target_weights=None):
         """Learn topics that explain X and predict y.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features), or RowBlocks
             Nonnegative data; NaN is missing, zeros are observed.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Targets, unknown ones marked as the class's documentation says.
+            Targets, unknown ones marked as the class's documentation says. RowBlocks may have
+            their own.
         sample_weight : array-like of shape (n_samples,), optional
             How often each sample counts.
         data_weights : array-like or sparse matrix, optional
@@ -78,12 +81,16 @@ class Supervised(Factorization):
         -------
         self
         """
+        rows, X, y, sample_weight = validation.take_rows(
+            X, y, sample_weight, data_weights=data_weights, target_weights=target_weights
+        )
         X = validation.check_data(self, X, reset=True)
         counts = validation.check_counts(sample_weight, X)
         targets, self._coding = self._encode(y, X, counts, target_weights)
         for name in ("target_components_", "supervision_"):
             self.__dict__.pop(name, None)
-        self._fit(X, data_weights, counts, targets, self._classes(targets, counts), y)
+        classes = self._classes(targets, counts)
+        self._fit(X, data_weights, counts, targets, classes, y, rows)
         return self
 
     def fit_transform(self, X, y, *, sample_weight=None, data_weights=None, target_weights=None):
@@ -103,6 +110,10 @@ class Supervised(Factorization):
             target_weights=target_weights,
         )
         return self.transform(X, data_weights=data_weights)
+
+    def _recipe(self, objective, units, guess) -> Recipe:
+        encode = Encoding(type(self), self._coding) if len(objective.terms) > 1 else None
+        return Recipe(objective, units, encode, guess, CONFIDENCE)
 
     def _supervision(self, objective: Objective, units, threads) -> float:
         """Return λ in our units.
@@ -133,6 +144,17 @@ class Supervised(Factorization):
                 "fit it with labels, or use transform."
             )
         return np.asarray(self._represent(X, data_weights) @ self.target_components_)
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """From y of some rows to targets, as the estimator learned to read it."""
+
+    kind: type
+    coding: Any
+
+    def __call__(self, y, n_samples: int):
+        return self.kind._encode_again(y, n_samples, self.coding)
 
 
 def _mean_model(objective: Objective) -> Factors:

@@ -10,10 +10,12 @@ from scipy import sparse as sp
 from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
 
 from cofactor.divergences import DIVERGENCES, Divergence
+from cofactor.estimators.blockwise import SAMPLE_CELLS
 from cofactor.noise import Noise
 from cofactor.objective import Factors
 from cofactor.observations import Observations, observe
 from cofactor.priors import Penalty, Prior
+from cofactor.rowblocks import RowBlocks
 from cofactor.typing import FactorName
 
 
@@ -37,6 +39,20 @@ def refuse_dask(name, value):
             f"{name} is a dask collection, which would have to be loaded whole; "
             f"call {name}.compute() if it fits in memory."
         )
+
+
+def take_rows(X, y, sample_weight, **weights):
+    """Return blocks of rows (None: X is an array) and what of X, y and weights to start from."""
+    if not isinstance(X, RowBlocks):
+        return None, X, y, sample_weight
+    for name, value in {"sample_weight": sample_weight, **weights}.items():
+        if value is not None:
+            raise ValueError(
+                f"{name} cannot be used with RowBlocks; leave it out, or pass an array X."
+            )
+    rows = X if y is None else X.with_targets(y)
+    sample, targets, counts = rows.sample(SAMPLE_CELLS)
+    return rows, sample, targets, counts
 
 
 def check_data(estimator, X, *, reset):

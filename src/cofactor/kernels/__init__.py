@@ -13,7 +13,13 @@ results do not depend on the blocks.
 """
 
 from cofactor.kernels.descent import descend_blocks
-from cofactor.kernels.multiplication import multiply_blocks
+from cofactor.kernels.multiplication import (
+    Parts,
+    Slopes,
+    multiply_blocks,
+    multiply_by_parts,
+    surrogate_blocks,
+)
 from cofactor.kernels.quadratic import descend_quadratic
 from cofactor.kernels.rows import EPSILON, Entries, Forms
 from cofactor.kernels.sums import (
@@ -31,6 +37,8 @@ __all__ = [
     "EPSILON",
     "Entries",
     "Forms",
+    "Parts",
+    "Slopes",
     "cross_rows",
     "curved_value",
     "descend_blocks",
@@ -39,7 +47,9 @@ __all__ = [
     "gram_rows",
     "inner_blocks",
     "multiply_blocks",
+    "multiply_by_parts",
     "sum_blocks",
     "sum_rows",
+    "surrogate_blocks",
     "value_blocks",
 ]

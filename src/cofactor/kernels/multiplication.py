@@ -8,13 +8,14 @@ import numpy as np
 
 from cofactor.kernels.rows import (
     EPSILON,
-    add_costs,
     inlined,
     kernel,
     load_row,
     longest_row,
+    padded_length,
     pick,
     positive_root,
+    row_cost,
     row_gram,
 )
 from cofactor.vectors import axpy, ratios
@@ -40,6 +41,30 @@ class Row(NamedTuple):
     """As wide as rows of F."""
     topics: Any
     """0, 1, ..., the rows of ``gram``."""
+    wide: Any
+
+
+class Slopes(NamedTuple):
+    """Linear entries of a block of rows: Σ_e weight·values_e·F[index_e] is a row's downward slope.
+
+    No rows: no slopes.
+    """
+
+    values: Any
+    indices: Any
+    start: Any
+    first: Any
+    F: Any
+    weight: Any
+
+
+class Parts(NamedTuple):
+    """The entries' numbers of the surrogate for each row, divided by v; no rows: no such numbers."""
+
+    c: Any
+    push: Any
+    e: Any
+    u: Any
 
 
 class Kind(NamedTuple):
@@ -102,20 +127,29 @@ def _surrogate_parts(row, entries, i, F, epsilon):
 
 
 @inlined
-def _row_slopes(forms, i, shared, up, down):
+def _row_slopes(forms, slopes, i, shared, up, down, wide):
     """Write the row's upward and downward slopes apart, as the paper's ratio needs them."""
     if i == 0 or not shared:
         scales = forms.scales[pick(forms.scales, i)]
         up[:] = 0.0
         for t in range(forms.ups.shape[0]):
-            for k in range(up.size):
+            for k in range(forms.ups.shape[1]):
                 up[k] += scales[t] * forms.ups[t, k]
         if forms.up.shape[0] > 0:
-            for k in range(up.size):
+            for k in range(forms.ups.shape[1]):
                 up[k] += forms.up[pick(forms.up, i), k]
     if forms.down.shape[0] > 0:
-        for k in range(up.size):
+        for k in range(forms.ups.shape[1]):
             down[k] = forms.down[pick(forms.down, i), k]
+    elif slopes[0].first.size > 0:
+        down[:] = 0.0
+        for part in slopes:
+            if part.first.size > 0:
+                s, first = part.start[i], part.first[i]
+                w = part.start[i + 1] - s
+                axpy(part.values[s : s + w], part.indices[first : first + w], part.F, wide)
+                for k in range(up.size):
+                    down[k] += part.weight * wide[k]
 
 
 @inlined
@@ -147,7 +181,11 @@ def _surrogate_ratios(row, kind):
 
 @inlined
 def _apply_ratios(v, t, tolerance):
-    """Multiply the row by its ratios; return whether that hardly moved it."""
+    """Multiply the row by its ratios; return whether that hardly moved it, if anyone asks."""
+    if tolerance == 0.0:
+        for k in range(t.size):
+            v[k] *= t[k]
+        return False
     moved, total = 0.0, 0.0
     for k in range(t.size):
         new = v[k] * t[k]
@@ -158,84 +196,175 @@ def _apply_ratios(v, t, tolerance):
 
 
 @inlined
-def _multiply_row(row, V, i, entries, F, forms, kind, rounds, tolerance, epsilon, ridge):
-    """Update row i; return whether it came to the tolerance."""
-    v, barrier, r = row.v, forms.barrier[pick(forms.barrier, i)], V.shape[1]
+def _update(row, barrier, kind, r, tolerance, ridge):
+    """Update the row at hand, whose entries' numbers are known; return whether it hardly moved."""
+    v = row.v
+    if kind.bends:
+        axpy(v, row.topics, row.gram, row.bent)
+    if kind.barred:
+        for k in range(r):
+            row.c[k] += barrier[k] / v[k] if barrier[k] > 0.0 else 0.0
+    if ridge > 0.0:
+        _paper_ratios(row, ridge)
+    else:
+        _surrogate_ratios(row, kind)
+    return _apply_ratios(v, row.t, tolerance)
+
+
+@inlined
+def _lift(v, barrier, r):
+    """Keep entries with a logarithmic prior away from zero."""
     for k in range(r):
-        v[k] = V[i, k]
-    _row_slopes(forms, i, kind.shared, row.up, row.down)
+        v[k] = max(v[k], EPSILON) if barrier[k] > 0.0 else v[k]
+
+
+@inlined
+def _begin(row, V, i, forms, slopes, kind):
+    """Load row i and what it shares with no other."""
+    for k in range(V.shape[1]):
+        row.v[k] = V[i, k]
+    _row_slopes(forms, slopes, i, kind.shared, row.up, row.down, row.wide)
     if kind.bends and (i == 0 or forms.scales.shape[0] > 1):
         row_gram(forms, i, row.gram)
+
+
+@inlined
+def _multiply_row(row, V, i, entries, F, forms, slopes, kind, rounds, tolerance, epsilon, ridge):
+    """Update row i; return whether it came to the tolerance."""
+    barrier, r = forms.barrier[pick(forms.barrier, i)], V.shape[1]
+    _begin(row, V, i, forms, slopes, kind)
     finished = False
     for _ in range(rounds):
         if kind.barred:
-            for k in range(r):
-                v[k] = max(v[k], EPSILON) if barrier[k] > 0.0 else v[k]
+            _lift(row.v, barrier, r)
+            row.c[:] = 0.0
         _surrogate_parts(row, entries, i, F, epsilon)
-        if kind.bends:
-            axpy(v, row.topics, row.gram, row.bent)
-        if kind.barred:
-            for k in range(r):
-                c = row.c[k] if entries.log.size > 0 else 0.0
-                row.c[k] = c + (barrier[k] / v[k] if barrier[k] > 0.0 else 0.0)
-        if ridge > 0.0:
-            _paper_ratios(row, ridge)
-        else:
-            _surrogate_ratios(row, kind)
-        if _apply_ratios(v, row.t, tolerance):
+        if _update(row, barrier, kind, r, tolerance, ridge):
             finished = True
             break
+    if kind.barred:
+        _lift(row.v, barrier, r)
     for k in range(r):
-        V[i, k] = max(v[k], EPSILON) if barrier[k] > 0.0 else v[k]
+        V[i, k] = row.v[k]
     return finished
 
 
 @kernel
 def _scratch(r, wide, room):
     return Row(
-        np.zeros(wide), np.zeros(r),
+        np.zeros(wide), np.zeros(wide),
         np.zeros(room), np.zeros(room), np.empty(room), np.empty(room),
         np.zeros(wide), np.zeros(wide), np.zeros(wide), np.zeros(wide), np.zeros(wide),
-        np.zeros(r), np.zeros(r), np.zeros((r, wide)), np.arange(r).astype(np.int32),
+        np.zeros(wide), np.zeros(wide), np.zeros((r, wide)), np.arange(r).astype(np.int32),
+        np.zeros(wide),
     )  # fmt: skip
 
 
 @kernel
-def _kind(entries, forms):
+def _kind(logs, squares, inverses, forms):
     bends, barred = bool(np.any(forms.grams)), bool(np.any(forms.barrier))
     return Kind(
         bends,
         barred,
-        bends or entries.square.size > 0 or entries.inverse.size > 0,
-        barred or entries.log.size > 0 or entries.inverse.size > 0,
+        bends or squares > 0 or inverses > 0,
+        barred or logs > 0 or inverses > 0,
         max(forms.scales.shape[0], forms.up.shape[0]) <= 1,
     )
 
 
 @kernel
-def multiply_blocks(
-    V, entries, F, forms, rounds, tolerance, epsilon, ridge, weights, split, bounds, costs
-):
+def multiply_blocks(V, entries, F, forms, slopes, rounds, tolerance, epsilon, ridge):
     """Multiplicative updates of each row: new entry = old entry · t.
 
     ridge = 0: t minimises the majoriser, which never raises the objective.  ridge > 0: the paper's
     ratio t = (v + c)/(q + u + ridge), literally, with e beside c for the divergence that the paper
-    does not have.  ``epsilon`` is added to fitted values.  A row stops at the update that moves it
-    by at most ``tolerance`` of its length.  Returns how many rows did not get there.
-
-    ``costs`` are written as by ``descend_blocks``.
+    does not have.  ``epsilon`` is added to fitted values.  ``slopes`` are those of two terms, used
+    where ``forms`` has none.  A row stops at the update that moves it by at most ``tolerance`` of
+    its length.  Returns how many rows did not get there.
     """
     row = _scratch(V.shape[1], F.shape[1], longest_row(entries))
-    kind = _kind(entries, forms)
+    kind = _kind(entries.log.size, entries.square.size, entries.inverse.size, forms)
     unfinished = V.shape[0]
-    costs[:] = 0.0
-    for t in range(bounds.size - 1):
-        for i in range(bounds[t] - bounds[0], bounds[t + 1] - bounds[0]):
-            unfinished -= _multiply_row(
-                row, V, i, entries, F, forms, kind, rounds, tolerance, epsilon, ridge
-            )
-            if costs.size > 0:  # the row's part of F is still near
-                load_row(entries, i, F, row.v, EPSILON, row.x, row.b, row.p)
-                weight = weights[i] if weights.size > 0 else 1.0
-                add_costs(entries, i, row.x, row.b, row.p, weight, split, costs[t])
+    for i in range(V.shape[0]):
+        unfinished -= _multiply_row(
+            row, V, i, entries, F, forms, slopes, kind, rounds, tolerance, epsilon, ridge
+        )
     return unfinished
+
+
+@inlined
+def _noted_cost(row, entries, i, epsilon):
+    """Return the cost of row i's entries, whose fitted values (with ``epsilon``) are at hand."""
+    s = entries.start[i]
+    w = entries.start[i + 1] - s
+    x, b, p = row.x, row.b, row.p
+    for m in range(w):
+        p[m] += EPSILON - epsilon
+    if entries.log.size > 0:
+        for m in range(w):
+            x[m] = entries.log[s + m]
+    if entries.square.size > 0:
+        for m in range(w):
+            b[m] = entries.square[s + m]
+    for m in range(w, padded_length(w)):
+        x[m], b[m], p[m] = 0.0, 0.0, 1.0
+    total = row_cost(entries, x, b, p, 0, padded_length(w))
+    if entries.inverse.size > 0:
+        for m in range(w):
+            total += entries.inverse[s + m] / p[m] + entries.concave[s + m] * np.log(p[m])
+    return total
+
+
+@kernel
+def surrogate_blocks(V, entries, F, epsilon, bounds, parts, costs):
+    """Write the entries' numbers of the surrogate for each row, and the costs of each block."""
+    row = _scratch(V.shape[1], F.shape[1], longest_row(entries))
+    for t in range(bounds.size - 1):
+        total = 0.0
+        for i in range(bounds[t] - bounds[0], bounds[t + 1] - bounds[0]):
+            for k in range(V.shape[1]):
+                row.v[k] = V[i, k]
+            _surrogate_parts(row, entries, i, F, epsilon)
+            _keep(row.c, parts.c, i)
+            _keep(row.push, parts.push, i)
+            _keep(row.e, parts.e, i)
+            _keep(row.u, parts.u, i)
+            total += _noted_cost(row, entries, i, epsilon)
+        costs[t] = total
+
+
+@inlined
+def _keep(values, out, i):
+    if out.shape[0] > 0:
+        for k in range(out.shape[1]):
+            out[i, k] = values[k]
+
+
+@inlined
+def _take(out, values, i):
+    if values.shape[0] > 0:
+        for k in range(values.shape[1]):
+            out[k] = values[i, k]
+
+
+@kernel
+def multiply_by_parts(V, parts, forms, slopes, ridge):
+    """Update each row once, by numbers of the surrogate that are known."""
+    r = V.shape[1]
+    row = _scratch(r, padded_length(r), 0)
+    kind = _kind(parts.c.size, parts.push.size, parts.e.size, forms)
+    for i in range(V.shape[0]):
+        barrier = forms.barrier[pick(forms.barrier, i)]
+        _begin(row, V, i, forms, slopes, kind)
+        if kind.barred:
+            _lift(row.v, barrier, r)
+            row.c[:] = 0.0
+        _take(row.c, parts.c, i)
+        _take(row.push, parts.push, i)
+        _take(row.e, parts.e, i)
+        _take(row.u, parts.u, i)
+        _update(row, barrier, kind, r, 0.0, ridge)
+        if kind.barred:
+            _lift(row.v, barrier, r)
+        for k in range(r):
+            V[i, k] = row.v[k]

@@ -161,7 +161,10 @@ class Observations:
         if exponent == 0:
             return self
         values = np.ldexp(self.layout.values, -exponent)
-        return replace(self, layout=self.layout._replace(values=values))
+        new = replace(self, layout=self.layout._replace(values=values))
+        if "transposed" in self.__dict__:
+            new.__dict__["transposed"] = self.transposed.shifted(exponent)
+        return new
 
     def weighted(
         self, rows: FloatArray | None = None, columns: FloatArray | None = None

@@ -6,14 +6,15 @@ from dataclasses import dataclass
 
 from cofactor.kernels import EPSILON
 from cofactor.objective import Factors, Objective
-from cofactor.problems import RowProblem
+from cofactor.problems import ColumnProblem, RowProblem
 from cofactor.solvers.base import State, update_each
+from cofactor.solvers.statistical import ByStatistics
 from cofactor.threads import Threads
 from cofactor.typing import FactorName, FloatArray
 
 
 @dataclass(frozen=True)
-class MultiplicativeUpdates:
+class MultiplicativeUpdates(ByStatistics):
     """Minimise the separable majoriser of each factor in turn; the objective never rises.
 
     Parameters
@@ -29,18 +30,32 @@ class MultiplicativeUpdates:
     epsilon: float = EPSILON
 
     def start(self, objective: Objective, factors: Factors, threads: Threads) -> State:
-        return State(factors, objective.value(factors, threads))
+        if self._row_by_row(objective):
+            return State(factors, objective.value(factors, threads))
+        return super().start(objective, factors, threads)
 
     def step(self, objective: Objective, state: State, threads: Threads) -> State:
-        def update(name: FactorName, problem: RowProblem, V: FloatArray, costs: bool) -> int:
-            return problem.multiply(
-                V, threads, rounds=self.rounds, tolerance=self.tolerance,
-                epsilon=self.epsilon, ridge=self._ridge(objective, name), costs=costs,
-            )  # fmt: skip
+        if not self._row_by_row(objective):
+            return super().step(objective, state, threads)
+
+        def update(_: FactorName, problem: RowProblem, V: FloatArray, costs: bool) -> int:
+            return self.improve(problem, V, threads)
 
         return State(*update_each(objective, state.factors, threads, update))
 
-    def _ridge(self, objective: Objective, name: FactorName) -> float:
+    def _row_by_row(self, objective: Objective) -> bool:
+        return self.rounds > 1 or len(objective.free) == 1
+
+    def improve(self, problem: RowProblem, S: FloatArray, threads: Threads) -> int:
+        return problem.multiply(
+            S, threads, rounds=self.rounds, tolerance=self.tolerance, epsilon=self.epsilon,
+            ridge=self._ridge(problem),
+        )  # fmt: skip
+
+    def renew(self, problem: ColumnProblem, V: FloatArray, threads: Threads) -> None:
+        problem.multiply(V, threads, ridge=self._ridge(problem))
+
+    def _ridge(self, problem: RowProblem | ColumnProblem) -> float:
         return 0.0
 
 
@@ -54,9 +69,8 @@ class PaperUpdates(MultiplicativeUpdates):
 
     epsilon: float = 1e-10
 
-    def _ridge(self, objective: Objective, name: FactorName) -> float:
-        terms = [term for term in objective.terms if name in ("samples", term.columns)]
-        unit = 2.0 if all(term.divergence.square for term in terms) else 1.0
-        if len(terms) == 1:
-            unit *= terms[0].weight
+    def _ridge(self, problem: RowProblem | ColumnProblem) -> float:
+        unit = 2.0 if all(divergence.square for divergence, _ in problem.losses) else 1.0
+        if len(problem.losses) == 1:
+            unit *= problem.losses[0][1]
         return self.epsilon * unit

@@ -1,0 +1,127 @@
+"""Fits over blocks of rows: how each block becomes an objective of its own.
+
+A start, λ and the head are estimated on a sample of rows that fits in memory (all of them, if they
+do); the iterations see every row.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from cofactor.blocks import Blocks, spans
+from cofactor.estimators.scaling import Units
+from cofactor.initialization import Guess, settled_samples, spread_classes
+from cofactor.objective import Factors, Objective
+from cofactor.observations import observe
+from cofactor.rowblocks import Block, RowBlocks
+from cofactor.targets import Targets, complete
+from cofactor.threads import Threads
+
+SAMPLE_CELLS = 1 << 22
+"""Stored cells of the rows that are taken into memory for starts and heads."""
+
+
+def mapped(shape, dtype):
+    """Return an array in a file without a name, which vanishes with the array."""
+    with tempfile.TemporaryFile(prefix="cofactor-") as file:
+        file.truncate(max(1, int(np.prod(shape)) * np.dtype(dtype).itemsize))
+        return np.memmap(file, dtype=dtype, mode="r+", shape=tuple(shape))
+
+
+@dataclass(eq=False)
+class Recipe:
+    """How a block of rows becomes an objective: everything but the rows.
+
+    Parameters
+    ----------
+    outline : Objective
+        That of the sample, with λ and priors.
+    units : Units
+    encode : callable or None
+        From y of a block to its targets; None without a target term.
+    guess : Guess or None
+        How unlabelled rows get guessed targets.
+    confidence : float
+        Weight of a guessed target.
+    """
+
+    outline: Objective
+    units: Units
+    encode: Callable[[Any, int], Targets] | None
+    guess: Guess | None
+    confidence: float
+
+    def __post_init__(self) -> None:  # without rows, so that it is small enough to be sent around
+        terms = tuple(replace(term, observations=None) for term in self.outline.terms)
+        self.outline = replace(self.outline, terms=terms, sample_weight=None)
+        if self.guess is not None:
+            self.guess = replace(self.guess, shares=None, targets=None)
+
+    def shares(self, block: Block, threads: Threads):
+        """Return each row's share in the classes, or None where nothing is to be guessed."""
+        if self.guess is None or self.encode is None:
+            return None
+        if self.encode(block.y, block.X.shape[0]).labelled.all():
+            return None
+        return spread_classes(block.X.shifted(self.units.data), self.guess, threads)
+
+    def objective(self, block: Block, shares=None, constants=(None, None)) -> Objective:
+        """Return the objective of a block."""
+        terms = [replace(self.outline.terms[0], observations=block.X.shifted(self.units.data))]
+        if len(self.outline.terms) > 1:
+            targets = self.encode(block.y, block.X.shape[0])
+            if shares is not None:
+                guessed = shares @ self.guess.prototypes
+                targets = complete(targets, guessed, self.confidence, known_weight=1.0)
+            Y = observe(targets.values, targets.cell_weights, row_weights=targets.row_weights)
+            terms.append(replace(self.outline.terms[1], observations=Y.shifted(self.units.target)))
+        known = [replace(t, constant=c) for t, c in zip(terms, constants, strict=False)]
+        return replace(self.outline, terms=tuple(known))
+
+
+@dataclass(eq=False)
+class Here:
+    """Blocks of this process: loads them, and remembers what a second look would find again."""
+
+    rows: RowBlocks
+    recipe: Recipe
+    threads: Threads
+    _shares: dict[int, Any] = field(default_factory=dict)
+    _constants: dict[int, tuple[float, ...]] = field(default_factory=dict)
+
+    @property
+    def _room(self) -> Callable[[Any, Any], Any]:
+        return np.empty if self.rows.folder is None else mapped
+
+    def load(self, i: int) -> Objective:
+        block = self.rows.block(i)
+        if i not in self._shares:
+            self._shares[i] = self._kept(self.recipe.shares(block, self.threads))
+        constants = self._constants.get(i, (None, None))
+        objective = self.recipe.objective(block, self._shares[i], constants)
+        if i not in self._constants:
+            self._constants[i] = objective.constants
+        return objective
+
+    def _kept(self, shares):
+        if shares is None:
+            return None
+        room = self._room(shares.shape, shares.dtype)
+        room[:] = shares
+        return room
+
+    def blocks(self, outline: Objective) -> Blocks:
+        """Return what a solver works on."""
+        return Blocks(outline, self.rows.bounds, self.load, self._room)
+
+    def start(self, start: Factors) -> Factors:
+        """Return the start of all rows, given that of the sample."""
+        samples = self._room((self.rows.shape[0], start.rank), start.features.dtype)
+        for i, (low, high) in enumerate(spans(self.rows.bounds)):
+            samples[low:high] = settled_samples(self.load(i), start, self.threads)
+        return Factors(samples, start.features, start.targets)

@@ -1,0 +1,206 @@
+"""``RowBlocks``: what the estimators see of data in blocks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse as sp
+
+from cofactor.observations import Layout, Observations
+from cofactor.rowblocks.batches import check_batch, joined
+from cofactor.rowblocks.errors import RowBlocksError
+from cofactor.rowblocks.folders import BlockFacts, Folder, read_folder, writing_folder
+from cofactor.typing import FloatArray, IntArray
+
+BLOCK_CELLS = 1 << 22
+"""Stored cells of a block, unless the user says otherwise: about 100 MB, both ways."""
+
+__all__ = ["Block", "RowBlocks", "RowBlocksError"]
+
+
+class Block(NamedTuple):
+    """Rows of the data with their targets."""
+
+    X: Observations
+    y: Any
+
+
+@dataclass(frozen=True, eq=False)
+class RowBlocks:
+    """Sparse data in blocks of rows, with or without targets.
+
+    Make one with ``RowBlocks.write`` (a folder, from any iterable of batches), ``RowBlocks.open``
+    (such a folder) or ``RowBlocks.split`` (an array in memory), and pass it as X to ``fit``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cofactor import NMF, RowBlocks
+    >>> X = np.random.default_rng(0).poisson(1.0, (60, 8)).astype(float)
+    >>> blocks = RowBlocks.split(X, rows=20)
+    >>> blocks
+    RowBlocks(60 × 8, 3 blocks, in memory)
+    >>> NMF(2, solver="mu", random_state=0).fit(blocks).components_.shape
+    (2, 8)
+    """
+
+    facts: Sequence[BlockFacts]
+    width: int
+    folder: Folder | None = None
+    held: Sequence[tuple[Any, Any]] = field(default=(), repr=False)
+    other_targets: Any = field(default=None, repr=False)
+
+    # ---- making
+
+    @classmethod
+    def write(
+        cls,
+        folder: str | os.PathLike[str],
+        batches: Iterable[Any],
+        *,
+        rows: int | None = None,
+        overwrite: bool = False,
+    ) -> RowBlocks:
+        """Write batches of rows to a folder.
+
+        Parameters
+        ----------
+        folder : path
+            A new folder; it appears when all is written, or not at all.
+        batches : iterable
+            Sparse or dense matrices of nonnegative numbers, or pairs (X, y) of such a matrix and
+            its targets, all of the same width.
+        rows : int, optional
+            Rows of a block; by default batches are put together to blocks of about four million
+            stored cells.
+        overwrite : bool, default=False
+            Replace an older folder of blocks.
+
+        Returns
+        -------
+        RowBlocks
+        """
+        if rows is not None and rows < 1:
+            raise ValueError(f"rows={rows!r} must be a positive number of rows.")
+        with writing_folder(Path(folder), overwrite) as writer:
+            for X, y in joined(map(check_batch, batches), rows, BLOCK_CELLS):
+                writer.add(X, y)
+        return cls.open(folder)
+
+    @classmethod
+    def open(cls, folder: str | os.PathLike[str]) -> RowBlocks:
+        """Open a folder of blocks; files are checked now and read when needed."""
+        found = read_folder(Path(folder))
+        return cls(found.facts, found.width, found)
+
+    @classmethod
+    def split(cls, X: Any, y: Any = None, *, rows: int) -> RowBlocks:
+        """Split an array in memory into blocks of ``rows`` rows."""
+        if rows < 1:
+            raise ValueError(f"rows={rows!r} must be a positive number of rows.")
+        matrix, targets = check_batch(X if y is None else (X, y))
+        held = list(joined([(matrix, targets)], rows, BLOCK_CELLS))
+        seen: dict[Any, None] = {}
+        facts = [BlockFacts.of(part, some, seen) for part, some in held]
+        return cls(facts, int(matrix.shape[1]), None, held)
+
+    def with_targets(self, y: Any) -> RowBlocks:
+        """Return the same rows with other targets, one for each row."""
+        y = np.asarray(y.toarray() if sp.issparse(y) else y)
+        if len(y) != self.shape[0]:
+            raise ValueError(
+                f"y has {len(y)} rows, but X has {self.shape[0]}; pass one target row for each "
+                "row of X, unlabelled ones marked as such."
+            )
+        seen: dict[Any, None] = {}
+        parts = [y[low:high] for low, high in zip(self.bounds[:-1], self.bounds[1:], strict=True)]
+        facts = [f.with_targets(part, seen) for f, part in zip(self.facts, parts, strict=True)]
+        return replace(self, facts=facts, other_targets=parts)
+
+    # ---- reading
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return int(self.bounds[-1]), self.width
+
+    @property
+    def n_blocks(self) -> int:
+        return len(self.facts)
+
+    @cached_property
+    def bounds(self) -> IntArray:
+        """Where blocks begin and end."""
+        return np.cumsum([0, *(fact.rows for fact in self.facts)]).astype(np.int64)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return np.dtype(self.facts[0].dtype)
+
+    @property
+    def largest(self) -> float:
+        return max(fact.largest for fact in self.facts)
+
+    @property
+    def nnz(self) -> int:
+        return sum(fact.cells for fact in self.facts)
+
+    @property
+    def has_targets(self) -> bool:
+        return self.facts[0].targets is not None
+
+    def block(self, i: int) -> Block:
+        """Return block i; one on disk is mapped, not read."""
+        y = None if self.other_targets is None else self.other_targets[i]
+        if self.folder is None:
+            X, own = self.held[i]
+            return Block(_both_ways(X.shape, _rows(X), _rows(X.tocsc())), own if y is None else y)
+        arrays = self.folder.arrays(i)
+        shape = self.facts[i].rows, self.width
+        by_rows = Layout(
+            *(arrays[name] for name in ("values", "indices", "start")), _first(arrays["start"])
+        )
+        across = Layout(
+            *(arrays[f"across-{name}"] for name in ("values", "indices", "start")),
+            _first(arrays["across-start"]),
+        )
+        return Block(_both_ways(shape, by_rows, across), self.folder.targets(i) if y is None else y)
+
+    def sample(self, cells: int) -> tuple[Any, Any, FloatArray | None]:
+        """Return rows of about so many stored cells in memory, their targets, and how many rows of
+        the data each stands for (None: all rows are there)."""
+        from cofactor.rowblocks.sampling import sample_rows
+
+        return sample_rows(self, cells)
+
+    def __repr__(self) -> str:
+        n, m = self.shape
+        where = "in memory" if self.folder is None else f"in {os.fspath(self.folder.path)!r}"
+        return f"RowBlocks({n} × {m}, {self.n_blocks} blocks, {where})"
+
+
+def _rows(X: Any) -> Layout:
+    start = X.indptr.astype(np.int64)
+    return Layout(X.data, X.indices.astype(np.int32, copy=False), start, start[:-1])
+
+
+def _first(start: IntArray) -> IntArray:
+    return start[:-1]
+
+
+def _both_ways(shape: tuple[int, int], by_rows: Layout, across: Layout) -> Observations:
+    observations = Observations(shape, by_rows, zeros=True)
+    turned = Observations((shape[1], shape[0]), across, zeros=True)
+    observations.__dict__["transposed"] = turned  # known, so never computed
+    return observations
+
+
+def as_csr(observations: Observations) -> sp.csr_array:
+    """Return stored rows as a matrix."""
+    layout = observations.layout
+    return sp.csr_array((layout.values, layout.indices, layout.start), shape=observations.shape)

@@ -1,0 +1,32 @@
+"""Coordinate descent where the samples come in blocks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cofactor.problems import ColumnProblem, RowProblem
+from cofactor.solvers.statistical import ByStatistics
+from cofactor.threads import Threads
+from cofactor.typing import FloatArray
+
+
+@dataclass(frozen=True)
+class BlockDescent(ByStatistics):
+    """Safe coordinate steps on the samples; statistics for the other factors.
+
+    Of a quadratic problem the statistics are all there is to know, and the other factors make
+    coordinate steps, too. Otherwise they make a multiplicative update, because coordinate steps
+    would need every entry again and again. Neither raises the objective; nothing is extrapolated.
+    """
+
+    rounds: int = 1
+
+    def improve(self, problem: RowProblem, S: FloatArray, threads: Threads) -> int:
+        sweeps = 2 if problem.logarithmic else 1
+        return problem.descend(S, threads, rounds=self.rounds, sweeps=sweeps, tolerance=0.0)
+
+    def renew(self, problem: ColumnProblem, V: FloatArray, threads: Threads) -> None:
+        if problem.quadratic:
+            problem.descend(V, threads)
+        else:
+            problem.multiply(V, threads)

@@ -1,0 +1,67 @@
+"""Statistics: what a term says of the features or the targets, summed over samples.
+
+They are all that an update of these factors needs, and they add over blocks of samples; so blocks
+may be in memory, on disk or on other machines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from cofactor.kernels import Parts
+from cofactor.seen import Seen
+from cofactor.sides import linear_value
+from cofactor.threads import Threads
+from cofactor.typing import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Statistics:
+    """Linear and quadratic parts of a term, its surrogate's numbers, and the cost of its entries
+    at the present factor."""
+
+    row_scale: FloatArray | None
+    down: FloatArray | None
+    up: FloatArray | None
+    ups: FloatArray
+    gram: FloatArray
+    parts: Parts
+    cost: float
+    constant: float
+
+    def plus(self, other: Statistics) -> Statistics:
+        """Return the statistics of both blocks of samples."""
+        return self._combine(other, lambda a, b: a + b)
+
+    def mixed(self, other: Statistics, share: float) -> Statistics:
+        """Return these statistics with ``share`` of them replaced by others."""
+        return self._combine(other, lambda a, b: (1.0 - share) * a + share * b)
+
+    def _combine(self, other: Statistics, combine: Callable[[Any, Any], Any]) -> Statistics:
+        def each(a: FloatArray | None, b: FloatArray | None) -> FloatArray | None:
+            return None if a is None or b is None else combine(a, b)
+
+        return replace(
+            self,
+            down=each(self.down, other.down),
+            up=each(self.up, other.up),
+            ups=combine(self.ups, other.ups),
+            gram=combine(self.gram, other.gram),
+            parts=Parts(*(combine(a, b) for a, b in zip(self.parts, other.parts, strict=True))),
+            cost=combine(self.cost, other.cost),
+            constant=combine(self.constant, other.constant),
+        )
+
+    def weighted(self, weight: float) -> Parts:
+        """Return the surrogate's numbers times a term's weight."""
+        if weight == 1.0:
+            return self.parts
+        return Parts(*(np.asarray(part * weight) for part in self.parts))
+
+    def value(self, rows_of: Seen, threads: Threads) -> float:
+        """Return the term's divergence at the factor that the statistics were taken at."""
+        return max(self.constant + self.cost + linear_value(self, rows_of, threads), 0.0)
