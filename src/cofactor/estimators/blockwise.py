@@ -70,18 +70,33 @@ class Recipe:
             return None
         return spread_classes(block.X.shifted(self.units.data), self.guess, threads)
 
+    def targets(self, block: Block, shares=None) -> Targets | None:
+        """Return the targets of a block, unlabelled rows completed by their shares in the
+        classes."""
+        if self.encode is None:
+            return None
+        targets = self.encode(block.y, block.X.shape[0])
+        if shares is None:
+            return targets
+        guessed = shares @ self.guess.prototypes
+        return complete(targets, guessed, self.confidence, known_weight=1.0)
+
     def objective(self, block: Block, shares=None, constants=(None, None)) -> Objective:
         """Return the objective of a block."""
-        terms = [replace(self.outline.terms[0], observations=block.X.shifted(self.units.data))]
+        data = block.X.shifted(self.units.data)
+        return self.objective_of(data, self.targets(block, shares), constants)
+
+    def objective_of(self, data, targets: Targets | None, constants=(None, None)) -> Objective:
+        """Return the objective of data, in our units, and targets."""
+        matrices = [data]
         if len(self.outline.terms) > 1:
-            targets = self.encode(block.y, block.X.shape[0])
-            if shares is not None:
-                guessed = shares @ self.guess.prototypes
-                targets = complete(targets, guessed, self.confidence, known_weight=1.0)
             Y = observe(targets.values, targets.cell_weights, row_weights=targets.row_weights)
-            terms.append(replace(self.outline.terms[1], observations=Y.shifted(self.units.target)))
-        known = [replace(t, constant=c) for t, c in zip(terms, constants, strict=False)]
-        return replace(self.outline, terms=tuple(known))
+            matrices.append(Y.shifted(self.units.target))
+        terms = (
+            replace(term, observations=matrix, constant=constant)
+            for term, matrix, constant in zip(self.outline.terms, matrices, constants, strict=False)
+        )
+        return replace(self.outline, terms=tuple(terms))
 
 
 @dataclass(eq=False)

@@ -89,6 +89,13 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         self.classes_ = coding.classes
         return targets, coding
 
+    def _first_targets(self, y, X, counts, classes):
+        if classes is None or np.ndim(y) == 2:
+            return self._encode(y, X, counts, None)
+        _, coding = encode_classes(np.asarray(classes), n_samples=len(classes))
+        self.classes_ = coding.classes
+        return encode_classes(y, n_samples=X.shape[0], dtype=X.dtype, coding=coding)
+
     @staticmethod
     def _encode_again(y, n_samples, coding):
         return encode_classes(y, n_samples=n_samples, coding=coding)[0]
