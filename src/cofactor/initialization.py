@@ -74,10 +74,15 @@ class Guess:
     count: FloatArray
     scale: float
 
+    def without_samples(self) -> Guess:
+        """Return what can be said of other samples."""
+        none = np.empty((0, 0))
+        return replace(self, shares=none, targets=none)
+
     @property
     def prior(self) -> FloatArray:
         """Logarithm of each class's share in the samples."""
-        return np.log((self.count + 1) / (self.count + 1).sum())
+        return np.asarray(np.log((self.count + 1) / (self.count + 1).sum()))
 
 
 @dataclass(frozen=True)

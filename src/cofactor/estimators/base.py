@@ -31,7 +31,7 @@ from cofactor.initialization import (
     plain_start,
 )
 from cofactor.noise import Noise
-from cofactor.objective import Factors, Objective, Term
+from cofactor.objective import Factors, Goal, Objective, Term
 from cofactor.observations import Observations, observe
 from cofactor.solvers import (
     BlockDescent,
@@ -108,7 +108,8 @@ class Factorization(
                 B = self._head(objective, factors, targets, threads)
                 return self._attributes(Factors(factors.samples, factors.features, B), history)
 
-            problem, solvers = objective, SOLVERS
+            problem: Goal = objective
+            solvers = SOLVERS
             if rows is not None:
                 here = Here(rows, self._recipe(objective, units, guess), threads)
                 problem, start, solvers = here.blocks(objective), here.start(start), BLOCKWISE
@@ -164,7 +165,7 @@ class Factorization(
         """Let a stream begin with the topics of an earlier fit."""
         A, B = self.components_.T, getattr(self, "target_components_", None)
         old = self._units.factors(Factors(ready.start.samples, A, None if B is None else B.T), -1)
-        same = [
+        same: list = [
             V if V is not None and new is not None and V.shape == new.shape else new
             for V, new in zip(old.each(), ready.start.each(), strict=True)
         ]
@@ -317,7 +318,7 @@ class Factorization(
         outside = self._units.factors(factors)
         attributes = {
             "components_": np.ascontiguousarray(outside.features.T),
-            "representation_": outside.samples,
+            "representation_": np.asarray(outside.samples),
             "history_": self._units.history(history.objective, history.terms, self._constant),
             "n_iter_": len(history.objective),
             **self._constants(),

@@ -6,31 +6,25 @@ do); the iterations see every row.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from cofactor.blocks import Blocks, spans
 from cofactor.estimators.scaling import Units
 from cofactor.initialization import Guess, settled_samples, spread_classes
 from cofactor.objective import Factors, Objective
-from cofactor.observations import observe
+from cofactor.observations import observe, sparse
 from cofactor.rowblocks import Block, RowBlocks
+from cofactor.rowblocks.scratch import Scratch
 from cofactor.targets import Targets, complete
 from cofactor.threads import Threads
 
 SAMPLE_CELLS = 1 << 22
 """Stored cells of the rows that are taken into memory for starts and heads."""
-
-
-def mapped(shape, dtype):
-    """Return an array in a file without a name, which vanishes with the array."""
-    with tempfile.TemporaryFile(prefix="cofactor-") as file:
-        file.truncate(max(1, int(np.prod(shape)) * np.dtype(dtype).itemsize))
-        return np.memmap(file, dtype=dtype, mode="r+", shape=tuple(shape))
 
 
 @dataclass(eq=False)
@@ -57,10 +51,10 @@ class Recipe:
     confidence: float
 
     def __post_init__(self) -> None:  # without rows, so that it is small enough to be sent around
-        terms = tuple(replace(term, observations=None) for term in self.outline.terms)
+        none = sparse(csr_array((0, 0)))
+        terms = tuple(replace(term, observations=none) for term in self.outline.terms)
         self.outline = replace(self.outline, terms=terms, sample_weight=None)
-        if self.guess is not None:
-            self.guess = replace(self.guess, shares=None, targets=None)
+        self.guess = None if self.guess is None else self.guess.without_samples()
 
     def shares(self, block: Block, threads: Threads):
         """Return each row's share in the classes, or None where nothing is to be guessed."""
@@ -76,7 +70,7 @@ class Recipe:
         if self.encode is None:
             return None
         targets = self.encode(block.y, block.X.shape[0])
-        if shares is None:
+        if shares is None or self.guess is None:
             return targets
         guessed = shares @ self.guess.prototypes
         return complete(targets, guessed, self.confidence, known_weight=1.0)
@@ -89,7 +83,7 @@ class Recipe:
     def objective_of(self, data, targets: Targets | None, constants=(None, None)) -> Objective:
         """Return the objective of data, in our units, and targets."""
         matrices = [data]
-        if len(self.outline.terms) > 1:
+        if targets is not None and len(self.outline.terms) > 1:
             Y = observe(targets.values, targets.cell_weights, row_weights=targets.row_weights)
             matrices.append(Y.shifted(self.units.target))
         terms = (
@@ -111,14 +105,16 @@ class Here:
 
     @property
     def _room(self) -> Callable[[Any, Any], Any]:
-        return np.empty if self.rows.folder is None else mapped
+        return np.empty if self.rows.folder is None else Scratch
 
     def load(self, i: int) -> Objective:
         block = self.rows.block(i)
         if i not in self._shares:
             self._shares[i] = self._kept(self.recipe.shares(block, self.threads))
         constants = self._constants.get(i, (None, None))
-        objective = self.recipe.objective(block, self._shares[i], constants)
+        shares = self._shares[i]
+        shares = None if shares is None else shares[:]
+        objective = self.recipe.objective(block, shares, constants)
         if i not in self._constants:
             self._constants[i] = objective.constants
         return objective

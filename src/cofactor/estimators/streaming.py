@@ -73,7 +73,7 @@ class Stream:
             old = self.window.pop(0)
             if self.recipe.guess is not None and old.classes is not None:
                 found = guess_classes(old.data, old.counts, old.classes, threads, self._evidence)
-                self.before = _slim(found)
+                self.before = found.without_samples()
 
     @property
     def _evidence(self) -> Guess | None:
@@ -97,12 +97,12 @@ class Stream:
         ])  # fmt: skip
         data = stack_rows([kept.data for kept in self.window])
         guess = guess_classes(data, counts, joint, threads, self._evidence)
-        self.recipe.guess = _slim(guess)
+        self.recipe.guess = guess.without_samples()
         sizes = [kept.data.shape[0] for kept in self.window]
         return np.split(guess.shares, np.cumsum(sizes)[:-1])
 
     def _completed(self, batch: Kept, shares) -> Targets | None:
-        if batch.targets is None or shares is None:
+        if batch.targets is None or shares is None or self.recipe.guess is None:
             return batch.targets
         guessed = shares @ self.recipe.guess.prototypes
         return complete(batch.targets, guessed, self.recipe.confidence, known_weight=1.0)
@@ -130,7 +130,8 @@ class Stream:
         outline, units = self.recipe.outline, self.recipe.units
         data, target = outline.terms
         shares = self._shares(threads) or [None] * len(self.window)
-        targets = stack([*map(self._completed, self.window, shares)])
+        completed = map(self._completed, self.window, shares)
+        targets = stack([part for part in completed if part is not None])
         X = stack_rows([kept.data for kept in self.window])
         S = represent(
             X, self.factors.features, data.divergence, outline.priors.get("samples"), threads
@@ -143,7 +144,3 @@ class Stream:
             Y.select(rows), S[rows], start, target.divergence, weight=target.weight or 1.0,
             penalty=outline.priors.get("targets"), counts=None, threads=threads,
         )  # fmt: skip
-
-
-def _slim(guess: Guess) -> Guess:
-    return replace(guess, shares=None, targets=None)  # type: ignore[arg-type]

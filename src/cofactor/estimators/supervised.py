@@ -193,7 +193,7 @@ class Supervised(Factorization):
 class Encoding:
     """From y of some rows to targets, as the estimator learned to read it."""
 
-    kind: type
+    kind: Any
     coding: Any
 
     def __call__(self, y, n_samples: int):

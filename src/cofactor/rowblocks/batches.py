@@ -63,7 +63,7 @@ def _cut(waiting: list[Batch], rows: int | None, cells: int) -> int | None:
     if sum(X.nnz for X, _ in waiting) < cells or not count:
         return None
     if len(waiting) > 1:
-        return count
+        return int(count)
     return max(1, int(np.searchsorted(waiting[0][0].indptr, cells)))
 
 

@@ -160,16 +160,9 @@ class RowBlocks:
         if self.folder is None:
             X, own = self.held[i]
             return Block(_both_ways(X.shape, _rows(X), _rows(X.tocsc())), own if y is None else y)
-        arrays = self.folder.arrays(i)
-        shape = self.facts[i].rows, self.width
-        by_rows = Layout(
-            *(arrays[name] for name in ("values", "indices", "start")), _first(arrays["start"])
-        )
-        across = Layout(
-            *(arrays[f"across-{name}"] for name in ("values", "indices", "start")),
-            _first(arrays["across-start"]),
-        )
-        return Block(_both_ways(shape, by_rows, across), self.folder.targets(i) if y is None else y)
+        arrays, shape = self.folder.arrays(i), (self.facts[i].rows, self.width)
+        observations = _both_ways(shape, _layout(arrays, ""), _layout(arrays, "across-"))
+        return Block(observations, self.folder.targets(i) if y is None else y)
 
     def sample(self, cells: int) -> tuple[Any, Any, FloatArray | None]:
         """Return rows of about so many stored cells in memory, their targets, and how many rows of
@@ -189,8 +182,9 @@ def _rows(X: Any) -> Layout:
     return Layout(X.data, X.indices.astype(np.int32, copy=False), start, start[:-1])
 
 
-def _first(start: IntArray) -> IntArray:
-    return start[:-1]
+def _layout(arrays: dict[str, Any], prefix: str) -> Layout:
+    values, indices, start = (arrays[prefix + name] for name in ("values", "indices", "start"))
+    return Layout(values, indices, start, start[:-1])
 
 
 def _both_ways(shape: tuple[int, int], by_rows: Layout, across: Layout) -> Observations:

@@ -22,7 +22,9 @@ def sample_rows(blocks: RowBlocks, cells: int) -> tuple[Any, Any, FloatArray | N
     estimate sums over the data. Rows that show a class for the first time are always there.
     """
     share = min(1.0, cells / max(blocks.nnz, 1))
-    rows, targets, weights = [], [], []
+    rows: list[Any] = []
+    targets: list[Any] = []
+    weights: list[FloatArray] = []
     for i, fact in enumerate(blocks.facts):
         X, y = blocks.block(i)
         chosen, weight = _choose(y, fact.rows, share, np.asarray(fact.firsts, dtype=np.int64))

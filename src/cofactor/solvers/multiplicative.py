@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from cofactor.kernels import EPSILON
 from cofactor.objective import Factors, Objective
@@ -29,12 +30,12 @@ class MultiplicativeUpdates(ByStatistics):
     tolerance: float = 0.0
     epsilon: float = EPSILON
 
-    def start(self, objective: Objective, factors: Factors, threads: Threads) -> State:
+    def start(self, objective: Any, factors: Factors, threads: Threads) -> State:
         if self._row_by_row(objective):
             return State(factors, objective.value(factors, threads))
         return super().start(objective, factors, threads)
 
-    def step(self, objective: Objective, state: State, threads: Threads) -> State:
+    def step(self, objective: Any, state: State, threads: Threads) -> State:
         if not self._row_by_row(objective):
             return super().step(objective, state, threads)
 
