@@ -16,9 +16,10 @@ Batch = tuple[sp.csr_array, Any]
 def check_batch(batch: Any) -> Batch:
     """Return a batch as a nonnegative float matrix by rows and its targets."""
     X, y = batch if isinstance(batch, tuple) and len(batch) == 2 else (batch, None)
-    matrix = sp.csr_array(X if sp.issparse(X) else np.atleast_2d(np.asarray(X)))
-    if matrix.dtype.kind not in "biuf":
-        raise TypeError(f"X has dtype {matrix.dtype}; pass batches of numbers.")
+    array = X if sp.issparse(X) else np.atleast_2d(np.asarray(X))
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"X has dtype {array.dtype}; pass batches of numbers.")
+    matrix = sp.csr_array(array)
     if matrix.dtype not in (np.float32, np.float64):
         matrix = matrix.astype(np.float64)
     if matrix.nnz and not np.isfinite(matrix.data).all():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import weakref
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,10 @@ class Scratch:
     def __init__(self, shape: tuple[int, ...], dtype: DTypeLike) -> None:
         self.shape, self.dtype = tuple(shape), np.dtype(dtype)
         self._row = self.dtype.itemsize * int(np.prod(self.shape[1:]))
-        self._file = tempfile.TemporaryFile(prefix="cofactor-")
-        self._file.truncate(max(1, self._row * self.shape[0]))
+        with tempfile.TemporaryFile(prefix="cofactor-") as file:
+            file.truncate(max(1, self._row * self.shape[0]))
+            self._file = os.dup(file.fileno())
+        weakref.finalize(self, os.close, self._file)
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -33,7 +36,7 @@ class Scratch:
             return out
         into, done = out.data.cast("B"), 0
         while done < len(into):
-            count = os.preadv(self._file.fileno(), [into[done:]], low * self._row + done)
+            count = os.preadv(self._file, [into[done:]], low * self._row + done)
             if count == 0:
                 raise OSError("a scratch file ended early; is the disk full?")
             done += count
@@ -47,8 +50,9 @@ class Scratch:
             return
         view, done = array.data.cast("B"), 0
         while done < len(view):
-            done += os.pwrite(self._file.fileno(), view[done:], low * self._row + done)
+            done += os.pwrite(self._file, view[done:], low * self._row + done)
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
-        whole = np.memmap(self._file, dtype=self.dtype, mode="r+", shape=self.shape)
+        with os.fdopen(os.dup(self._file), "r+b") as file:
+            whole = np.memmap(file, dtype=self.dtype, mode="r+", shape=self.shape)
         return np.array(whole, dtype=dtype) if copy or dtype not in (None, self.dtype) else whole
