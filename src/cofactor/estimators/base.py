@@ -157,7 +157,8 @@ class Factorization(
             if B is not None and self.head == "refit":
                 B = stream.head(threads)
         self.__dict__.update(self._attributes(Factors(S, A, B), stream.history))
-        self.n_samples_seen_ = stream.past.samples
+        seen = stream.past.samples
+        self.n_samples_seen_ = int(seen) if float(seen).is_integer() else seen
         self._stream = stream
         self.stop_reason_ = f"Learned from {self.n_iter_} batches of a stream."
 
