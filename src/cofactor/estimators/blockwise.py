@@ -23,7 +23,7 @@ from cofactor.rowblocks.scratch import Scratch
 from cofactor.targets import Targets, complete
 from cofactor.threads import Threads
 
-SAMPLE_CELLS = 1 << 22
+SAMPLE_CELLS = 1 << 21
 """Stored cells of the rows that are taken into memory for starts and heads."""
 
 

@@ -61,11 +61,12 @@ def _cut(waiting: list[Batch], rows: int | None, cells: int) -> int | None:
     count = sum(X.shape[0] for X, _ in waiting)
     if rows is not None:
         return rows if count >= rows else None
-    if sum(X.nnz for X, _ in waiting) < cells or not count:
-        return None
-    if len(waiting) > 1:
-        return int(count)
-    return max(1, int(np.searchsorted(waiting[0][0].indptr, cells)))
+    rows_before = cells_before = 0
+    for X, _ in waiting:
+        if cells_before + X.nnz >= cells:
+            return rows_before + max(1, int(np.searchsorted(X.indptr, cells - cells_before)))
+        rows_before, cells_before = rows_before + X.shape[0], cells_before + X.nnz
+    return None
 
 
 def _part(batch: Batch, low: int, high: int) -> Batch:

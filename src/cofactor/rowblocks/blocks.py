@@ -18,8 +18,8 @@ from cofactor.rowblocks.errors import RowBlocksError
 from cofactor.rowblocks.folders import BlockFacts, Folder, read_folder, writing_folder
 from cofactor.typing import FloatArray, IntArray
 
-BLOCK_CELLS = 1 << 22
-"""Stored cells of a block, unless the user says otherwise: about 100 MB, both ways."""
+BLOCK_CELLS = 1 << 21
+"""Stored cells of a block, unless the user says otherwise: about 50 MB, both ways."""
 
 __all__ = ["Block", "RowBlocks", "RowBlocksError"]
 
@@ -77,7 +77,7 @@ class RowBlocks:
             Sparse or dense matrices of nonnegative numbers, or pairs (X, y) of such a matrix and
             its targets, all of the same width.
         rows : int, optional
-            Rows of a block; by default batches are put together to blocks of about four million
+            Rows of a block; by default batches are put together to blocks of about two million
             stored cells.
         overwrite : bool, default=False
             Replace an older folder of blocks.
