@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from cofactor.files.writing import place_of
 
 MISSING = "AnnData files need a package that is not installed: pip install anndata."
 
@@ -38,7 +38,8 @@ def write_anndata(model: Any, path: Path, documents: list[str] | None, facts: st
         varm={"topics": np.ascontiguousarray(model.estimator_.components_.T)},
         uns={"topic_names": [str(name) for name in model.topic_names_], "cofactor": facts},
     )
-    _replace(table, path)
+    with place_of(path) as new:
+        table.write_h5ad(new)
 
 
 def _observations(model: Any) -> Any:
@@ -61,16 +62,3 @@ def _words(model: Any) -> Any:
     from pandas import DataFrame
 
     return DataFrame(index=[str(word) for word in model.vectorizer_.get_feature_names_out()])
-
-
-def _replace(table: Any, path: Path) -> None:
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".h5ad", dir=path.parent)
-    os.close(descriptor)
-    try:
-        table.write_h5ad(name)
-        mask = os.umask(0o022)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)
-        os.replace(name, path)
-    finally:
-        Path(name).unlink(missing_ok=True)
