@@ -30,6 +30,7 @@ arrays = np.load(here / "arrays.npz", allow_pickle=False)
 words = csr_matrix(
     (arrays["data"], arrays["indices"], arrays["indptr"]), shape=tuple(arrays["shape"])
 )
+predictions = said["predictions"]
 topicwizard.visualize(
     topic_data={
         "corpus": said["corpus"],
@@ -44,7 +45,7 @@ topicwizard.visualize(
         "word_positions": None,
         "document_positions": None,
     },
-    group_labels=said["predictions"],
+    group_labels=None if predictions is None else np.array(predictions),
 )
 '''
 
