@@ -16,6 +16,7 @@ from sklearn.naive_bayes import MultinomialNB
 from cofactor.objective import Factors
 from cofactor.report.material import Material, is_known, probabilities
 from cofactor.text.assembling import fit_estimator
+from cofactor.text.interrupts import ending_at_interrupts
 
 FOLDS, MANY = 5, 1500  # from MANY labels on, one split in four is enough
 LARGE = 5000  # documents from which fits take long: then FEWER folds, and λ = 0 with ENOUGH
@@ -191,9 +192,10 @@ def refit(material: Material, train: np.ndarray, **changes: Any) -> Any:
     model = copy.copy(material.model)
     model.__dict__.update(task=material.kind, **changes)
     words = model.vectorizer_.get_feature_names_out()
-    with warnings.catch_warnings():
+    with ending_at_interrupts(), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return fit_estimator(model, words, material.X, _some(material, train))[0]
+        y = _some(material, train)
+        return fit_estimator(model, words, material.X, y, seed=model.seed_)[0]
 
 
 def _some(material: Material, train: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from cofactor.metrics.matching import Difference, accuracy_difference, match_topics
-from cofactor.text.documents import fingerprint
+from cofactor.text.interrupts import ending_at_interrupts
 from cofactor.text.predictions import has_head, is_numeric
 from cofactor.text.tables import Table
 
@@ -122,8 +122,9 @@ def refit(model: Any, documents: list[str], y: Any, tolerance: float = 1e-6) -> 
     -------
     Refit
     """
-    again = clone(model).set_params(random_state=model.seed_).fit(documents, y)
-    same_data = model.fingerprint_ == fingerprint(documents, y)
+    with ending_at_interrupts():
+        again = clone(model).set_params(random_state=model.seed_).fit(documents, y)
+    same_data = model.fingerprint_ == again.fingerprint_
     gap = _gap(model, again)
     agree = _agreement(model, again)
     equal = gap is not None and gap <= tolerance and agree in (None, 1.0)
