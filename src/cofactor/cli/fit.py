@@ -26,7 +26,7 @@ SEED = click.IntRange(0, 2**32 - 1)
 
 @click.command(cls=Command)
 @click.argument("table", type=TABLE)
-@table_options("text", "label", "unlabelled")
+@table_options("text", "labels", "label_separator", "unlabelled")
 @click.option("-k", "--topics", type=click.IntRange(1), default=10, help="Number of topics.")
 @click.option("-o", "--output", type=OUTPUT, required=True, metavar="FOLDER",
               help="Where the model goes; a model that is there is replaced.")  # fmt: skip
@@ -43,8 +43,9 @@ SEED = click.IntRange(0, 2**32 - 1)
 @click.option("--jobs", type=int, default=-1, help="Threads; -1 for all cores.")
 @json_option
 def fit(
-    table: Path, text: str | None, label: str | None, unlabelled: tuple[str, ...],
-    opening: dict[str, Any], output: Path, task: str, as_json: bool, **settings: Any,
+    table: Path, text: str | None, labels: tuple[str, ...], label_separator: str | None,
+    unlabelled: tuple[str, ...], opening: dict[str, Any], output: Path, task: str, as_json: bool,
+    **settings: Any,
 ) -> None:  # fmt: skip
     """Find topics in documents, guided by the labels there are.
 
@@ -55,7 +56,10 @@ def fit(
     model = _model(task, **settings)
     _check_place(output)
     with announce("Reading the documents"):
-        reading = read_table(table, text, label, unlabelled, task, **opening)
+        reading = read_table(
+            table, text, labels, unlabelled=unlabelled, label_separator=label_separator, task=task,
+            **opening,
+        )  # fmt: skip
     note(_read(reading))
     interrupted = _fit(model, reading)
     reading.facts["path"] = relative(reading.facts["path"], output)
@@ -140,8 +144,16 @@ def _check_place(output: Path) -> None:
 def _read(reading: Reading) -> str:
     facts = reading.facts
     said = [facts["format"]] + ([facts["encoding"]] if facts["encoding"] else [])
-    labels = f"{facts['labelled']:,} labelled" if facts["label"] else "no label column"
+    labels = f"{facts['labelled']:,} labelled{_FORMS.get(facts['labels_are'], '')}"
+    labels = labels if facts["label"] else "no label column"
     return f"{facts['rows']:,} documents ({', '.join(said)}), {labels}."
+
+
+_FORMS = {
+    "sets": " with any number of labels",
+    "columns": " with yes or no for each column",
+    "numbers": " with numbers",
+}
 
 
 def _command() -> list[str]:

@@ -19,12 +19,12 @@ from cofactor.cli._terminal import announce, emit, note
 @click.option("-o", "--output", type=OUTPUT, default=Path("report.html"), metavar="FILE",
               help="The HTML file.")  # fmt: skip
 @click.option("--data", type=TABLE, help="The table.  [default: that of the fit, if it is there]")
-@options("text", "label")
+@options("text", "labels", "label_separator")
 @click.option("--no-text", is_flag=True, help="Leave the documents out.")
 @json_option
 def report(
-    model: Path, output: Path, data: Path | None, text: str | None, label: str | None,
-    opening: dict[str, Any], no_text: bool, as_json: bool,
+    model: Path, output: Path, data: Path | None, text: str | None, labels: tuple[str, ...],
+    label_separator: str | None, opening: dict[str, Any], no_text: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Write a report that opens in any browser.
 
@@ -32,18 +32,18 @@ def report(
     """
     opened = open_model(model)
     path = find_data(opened, data)
-    documents = labels = None
+    documents = known = None
     if path is None:
         note("The table of the fit is not there any more; --data names it. Without it, the "
              "report shows no documents.")  # fmt: skip
     else:
         with announce("Reading the documents"):
-            reading = read_again(opened, path, text, label, opening)
-        documents, labels = reading.documents.texts, reading.y
+            reading = read_again(opened, path, text, labels, opening, label_separator)
+        documents, known = reading.documents.texts, reading.y
     with announce("Writing the report"), needing_extra(), refusals():
         write = import_module("cofactor.report").write_report
         write(
-            opened.model, output, documents=documents, labels=labels, text=not no_text,
+            opened.model, output, documents=documents, labels=known, text=not no_text,
             source=None if path is None else path.name,
         )  # fmt: skip
     if as_json:

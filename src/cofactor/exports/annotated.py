@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from cofactor.files.labels import one_cell
 from cofactor.files.writing import place_of
 
 MISSING = "AnnData files need a package that is not installed: pip install anndata."
@@ -44,18 +45,15 @@ def write_anndata(model: Any, path: Path, documents: list[str] | None, facts: st
 
 def _observations(model: Any) -> Any:
     """Return the documents as anndata wants them: names and plain columns."""
-    table = model.documents().to_pandas().drop(columns="document")
+    documents = model.documents()
+    table = documents.to_pandas().drop(columns="document")
     table.index = table.index.astype(str)
-    table["prediction"] = [_text(value) for value in table["prediction"]]
+    table["prediction"] = [
+        str(one_cell("" if p is None else p)) for p in documents.column("prediction")
+    ]
     table["name"] = table["name"].astype(str)
     table["confidence"] = table["confidence"].astype(float)
     return table
-
-
-def _text(value: Any) -> str:
-    if value is None:
-        return ""
-    return "; ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def _words(model: Any) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from cofactor.files.labels import one_cell
 from cofactor.files.writing import replacing, write_text
 
 SCRIPT = '''\
@@ -92,5 +93,5 @@ def _facts(model: Any, documents: list[str]) -> dict[str, Any]:
         "corpus": documents,
         "vocabulary": [str(word) for word in model.vectorizer_.get_feature_names_out()],
         "topic_names": [str(name) for name in model.topic_names_],
-        "predictions": None if said[:1] == [None] else [str(one) for one in said],
+        "predictions": None if said[:1] == [None] else [str(one_cell(one)) for one in said],
     }

@@ -65,32 +65,39 @@ def _pair(words: list, one: int, other: int, similarity: float) -> TopicPair:
     )  # fmt: skip
 
 
-def compare_accuracy(first: Any, second: Any, documents: list[str], labels: list[str]):
+def compare_accuracy(first: Any, second: Any, documents: list[str], labels: list[Any]):
     """Compare the predictions of two models on labelled documents.
 
     Parameters
     ----------
     first, second : TopicModel
-        Models that predict classes.
+        Models that predict classes, or sets of labels, which count if they are right as a whole.
     documents : list of str
-    labels : list of str
-        Known classes; documents with "" are left out.
+    labels : list of str or of tuple
+        Known classes or sets of labels; documents with "" or None are left out.
 
     Returns
     -------
     Difference
     """
-    known = [(text, label) for text, label in zip(documents, labels, strict=True) if label]
+    pairs = zip(documents, labels, strict=True)
+    known = [(text, label) for text, label in pairs if label not in ("", None)]
     if not known:
         raise ValueError("labels are all empty; pass documents whose class is known.")
     texts, classes = [text for text, _ in known], [label for _, label in known]
     return accuracy_difference(_right(first, texts, classes), _right(second, texts, classes))
 
 
-def _right(model: Any, texts: list[str], classes: list[str]) -> list[bool]:
+def _right(model: Any, texts: list[str], classes: list[Any]) -> list[bool]:
     if not has_head(model.estimator_) or is_numeric(model.estimator_):
         raise ValueError("Accuracy needs models that predict classes; one of these does not.")
-    return [str(said) == label for said, label in zip(model.predict(texts), classes, strict=True)]
+    said = model.documents(texts).column("prediction")
+    return [_names(one) == _names(label) for one, label in zip(said, classes, strict=True)]
+
+
+def _names(labels: Any) -> set[str]:
+    """Return one label, or several, as a set of names."""
+    return set(map(str, labels)) if isinstance(labels, tuple) else {str(labels)}
 
 
 @dataclass(frozen=True)

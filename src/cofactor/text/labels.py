@@ -30,6 +30,15 @@ class Named:
         """Return the matrix."""
         return self.values
 
+    def sets(self) -> list[tuple[str, ...] | None]:
+        """Return the names of the ones in each row; None for a row with an unknown cell."""
+        return [
+            tuple(name for name, cell in zip(self.columns, row, strict=True) if cell == 1)
+            if not np.isnan(row).any()
+            else None
+            for row in self.values
+        ]
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.array(self.values, dtype=dtype, copy=copy)
 

@@ -165,11 +165,11 @@ class TopicModel(Predicting, Descriptions, Keeping, TransformerMixin, BaseEstima
         self
         """
         started = time.perf_counter()
-        texts, y = read_documents(X), read_targets(y)
+        texts = read_documents(X)
+        digest, y = fingerprint(texts, y), read_targets(y)
         vectorizer = WordVectorizer() if self.vectorizer is None else clone(self.vectorizer)
         counts = sp.csr_array(vectorizer.fit_transform(texts))
         words, seed = vectorizer.get_feature_names_out(), draw_seed(self.random_state)
-        digest = fingerprint(texts, y)
         vectorised = time.perf_counter()
         estimator, seeded = fit_estimator(
             self, words, counts, y, seed=seed,
