@@ -22,6 +22,10 @@
     return [...first, ...second];
   };
   const colour = (place) => palette()[place % palette().length];
+  const ink = (ground) => { // what can be read on it
+    const [r, g, b] = [1, 3, 5].map((at) => parseInt(ground.slice(at, at + 2), 16));
+    return 0.299 * r + 0.587 * g + 0.114 * b > 150 ? "#14181d" : "#ffffff";
+  };
   const ramp = () => (isDark() ? ["#1f2730", "#2f5676", "#9fd0f3"] : ["#f1f4f6", "#8fb5d3", "#1d4e75"]);
 
   function config() {
@@ -70,13 +74,20 @@
     spec.datasets = Object.fromEntries(
       Object.entries(state.tables).filter(([key]) => JSON.stringify(spec).includes(`"name":"${key}"`)).map(([key, rows]) => [key, rows.map(named)]),
     );
+    if ((spec.usermeta || {}).cells && spec.layer) spec.layer[1].encoding.color = onRamp();
     if (width < 520) narrow(spec);
     return spec;
   }
 
+  function onRamp() {
+    const [faint, strong] = [ramp()[0], ramp()[2]].map(ink);
+    return { condition: { test: "datum.share > 0.6", value: strong }, value: faint };
+  }
+
   function narrow(spec) {
-    const { x, y, color } = spec.encoding || {};
-    if (!x || !x.axis || !x.axis.labelAngle) return;
+    if (!(spec.usermeta || {}).cells) return;
+    const { x, y } = spec.encoding;
+    const { color } = spec.layer ? spec.layer[0].encoding : spec.encoding;
     Object.assign(x.axis, { labelAngle: -90, labelFontSize: 10, labelLimit: 80 });
     Object.assign(y.axis, { labelLimit: 90, minExtent: 0 });
     color.legend.orient = "top";
@@ -166,7 +177,7 @@
   function swatches() {
     for (const node of all(".swatch")) {
       node.style.background = colour(Number(node.dataset.topic));
-      node.style.color = isDark() ? "#14181d" : "#ffffff";
+      node.style.color = ink(colour(Number(node.dataset.topic)));
     }
   }
 
