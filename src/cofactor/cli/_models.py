@@ -72,6 +72,7 @@ class Reading:
     documents: Documents
     y: Any
     facts: dict[str, Any]
+    truth: Any = None  # labels that test the model
 
     @property
     def classes(self) -> list[Any]:
@@ -83,20 +84,41 @@ class Reading:
 
 def read_table(
     path: Path, text: str | None, labels: Sequence[str], *, unlabelled: Sequence[str] = (),
-    label_separator: str | None = None, task: str = "auto", **opening: Any,
+    label_separator: str | None = None, task: str = "auto", truth: Sequence[str] = (),
+    may_lack: bool = False, **opening: Any,
 ) -> Reading:  # fmt: skip
-    """Read documents and labels, and note how."""
+    """Read documents and labels, and those to test with, in one pass; note how.
+
+    With ``may_lack`` columns of labels that are not there are left out.
+    """
     source = open_source(path, **opening)
+    if may_lack:
+        labels = [name for name in labels if name in source.columns]
     text, labels = text_column(source, text), label_columns(source, labels)
-    documents = read_documents(source, text, labels, unlabelled, label_separator)
-    form = _form(documents, len(labels), bool(label_separator), task)
+    for name in truth:
+        source.place(name, "--truth")
+    both = read_documents(source, text, (*labels, *truth), unlabelled, label_separator)
+    documents, hidden = _apart(both, len(labels))
+    form = _form(documents if labels else hidden, len(labels or truth), bool(label_separator), task)
     facts = {
         **source.facts(), "text": text, "label": plain(labels), "unlabelled": list(unlabelled),
         "label_separator": label_separator, "labels_are": form, "opening": opening,
         "task": _TASKS[form], "rows": len(documents.texts),
         "labelled": sum(map(any, documents.said or [])),
     }  # fmt: skip
-    return Reading(documents, _targets(form, source, documents, labels), facts)
+    y, tested = (
+        _targets(form, source, one, names) if names else None
+        for one, names in ((documents, labels), (hidden, truth))
+    )
+    return Reading(documents, y, facts, tested)
+
+
+def _apart(both: Documents, columns: int) -> tuple[Documents, Documents]:
+    """Divide the columns of labels: the first ones, and the others."""
+    said = both.said or []
+    parts = [one[:columns] for one in said], [one[columns:] for one in said]
+    first, second = (Documents(both.texts, part, both.rows) for part in parts)
+    return (first if columns else Documents(both.texts, None, both.rows)), second
 
 
 _TASKS = {"none": "topics", "numbers": "numbers"} | dict.fromkeys(
@@ -173,23 +195,42 @@ def find_data(opened: Opened, given: Path | None) -> Path | None:
 
 def how_to_open(opened: Opened, path: Path, opening: dict[str, Any]) -> dict[str, Any]:
     """Add what was noted on opening a table, if it is the one that the model was fitted on."""
+    noted = opened.input.get("opening") if _is_own(opened, path) else None
+    return {**(noted or {}), **opening}
+
+
+def _is_own(opened: Opened, path: Path) -> bool:
+    """Tell whether a table is the one that the model was fitted on."""
     own = find_data(opened, None)
-    same = own is not None and own.resolve() == path.resolve()
-    return {**((same and opened.input.get("opening")) or {}), **opening}
+    return own is not None and own.resolve() == path.resolve()
 
 
 def read_again(
     opened: Opened, path: Path, text: str | None, labels: Sequence[str], opening: dict[str, Any],
-    label_separator: str | None = None,
+    label_separator: str | None = None, truth: Sequence[str] = (),
 ) -> Reading:  # fmt: skip
     """Read a table as the model's own was read, unless options say otherwise."""
     noted, opening = opened.input, how_to_open(opened, path, opening)
     return read_table(
-        path, text or noted.get("text"), labels or as_labels(noted.get("label")).columns,
-        unlabelled=tuple(noted.get("unlabelled") or ()),
+        path, text or noted.get("text"), labels or _noted_labels(opened, path, truth),
+        may_lack=bool(truth) and not labels,
+        unlabelled=tuple(noted.get("unlabelled") or ()), truth=truth,
         task=noted.get("labels_are") or noted.get("task", "auto"),
         label_separator=label_separator or noted.get("label_separator"), **opening,
     )  # fmt: skip
+
+
+def _noted_labels(opened: Opened, path: Path, truth: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns of the labels of the fit; a table to test with need not have them."""
+    names = as_labels(opened.input.get("label")).columns
+    if not set(names) & set(truth):
+        return names
+    if _is_own(opened, path):
+        raise InputError(
+            f"--truth {plain(truth)!r} is what the model was fitted on; leave --truth out, or name "
+            "a column with labels that the fit has not seen."
+        )
+    return ()
 
 
 @contextmanager

@@ -61,9 +61,10 @@ def fit(
             **opening,
         )  # fmt: skip
     note(_read(reading))
-    interrupted = _fit(model, reading)
+    said, interrupted = _fit(model, reading)
     reading.facts["path"] = relative(reading.facts["path"], output)
-    model.save(output, notes={"input": reading.facts, "command": _command()})
+    notes = {"input": reading.facts, "command": _command(), "warnings": said}
+    model.save(output, notes=notes)
     facts = _facts(model, reading, output)
     if as_json:
         emit(facts)
@@ -91,8 +92,8 @@ def _model(
     )  # fmt: skip
 
 
-def _fit(model: Any, reading: Reading) -> bool:
-    """Fit the model, pass warnings on as notes and tell whether it was interrupted."""
+def _fit(model: Any, reading: Reading) -> tuple[list[str], bool]:
+    """Fit the model, pass warnings on and tell whether it was interrupted."""
     with (
         announce("Fitting the topics (the first run also compiles)"),
         warnings.catch_warnings(record=True) as said,
@@ -100,10 +101,11 @@ def _fit(model: Any, reading: Reading) -> bool:
     ):
         warnings.simplefilter("always")
         model.set_params(task=reading.facts["task"]).fit(reading.documents.texts, reading.y)
-    for message in dict.fromkeys(str(one.message) for one in said):
+    messages = list(dict.fromkeys(str(one.message) for one in said))
+    for message in messages:
         if message != model.estimator_.stop_reason_:
             note(f"Note: {message}")
-    return any(one.category.__name__ == "FitInterruptedWarning" for one in said)
+    return messages, any(one.category.__name__ == "FitInterruptedWarning" for one in said)
 
 
 def _seeds(given: tuple[str, ...]) -> dict[str, list[str]] | None:
