@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
@@ -47,6 +47,30 @@ def note(sentence: str) -> None:
 def emit(value: Any) -> None:
     """Print JSON on stdout."""
     click.echo(to_json(value, indent=2))
+
+
+class Escaped:
+    """A binary stream over a terminal: what would steer it is written as its number."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+
+    def write(self, data: bytes) -> int:
+        """Write whole lines of UTF-8."""
+        lines = data.decode().split("\n")
+        self._stream.write("\n".join(map(printable, lines)).encode())
+        return len(data)
+
+    def flush(self) -> None:
+        """Pass everything on."""
+        self._stream.flush()
+
+
+def rows_out() -> Any:
+    """Return where rows go that are printed: bytes as they are, unless a terminal shows them."""
+    import sys
+
+    return Escaped(sys.stdout.buffer) if sys.stdout.isatty() else sys.stdout.buffer
 
 
 def show(*things: Any) -> None:

@@ -16,7 +16,7 @@ import click
 from cofactor._version import __version__
 from cofactor.cli._command import MODEL, OUTPUT, TABLE, Command, json_option, table_options
 from cofactor.cli._models import Opened, answered, how_to_open, open_model
-from cofactor.cli._terminal import announce, emit, note
+from cofactor.cli._terminal import announce, emit, note, rows_out
 from cofactor.files import InputError, Source, open_source
 from cofactor.files.errors import at
 from cofactor.files.labels import one_cell
@@ -86,8 +86,9 @@ def _opened(output: Path | None) -> Iterator[IO[bytes]]:
         with replacing(output) as file:
             yield file
     else:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
+        out = rows_out()
+        yield out
+        out.flush()
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,8 @@ class SeparatedWriter:
                 "began; write JSON lines instead: -o out.jsonl."
             )
         self._csv.writerow([self._cell(cell) for cell in (*cells, *added)])
-        self._file.write(self._line.getvalue().removesuffix("\r\n").encode() + b"\n")
+        line = self._line.getvalue().removesuffix("\r\n")
+        self._file.write(line.encode("utf-8", "replace") + b"\n")
         self._line.seek(0)
         self._line.truncate()
 
@@ -89,7 +90,8 @@ def plain(cell: Any) -> str:
 
 def to_json(value: Any, **options: Any) -> str:
     """Return JSON in ASCII; what JSON has no word for is written as text."""
-    return json.dumps(_finite(value), default=str, allow_nan=False, **options)
+    text = json.dumps(_finite(value), default=str, allow_nan=False, **options)
+    return text.replace("\x7f", "\\u007f")  # the one control character that it leaves
 
 
 def _finite(value: Any) -> Any:
