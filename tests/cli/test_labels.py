@@ -127,5 +127,5 @@ def test_nothing_is_predicted_where_no_word_is_known(sets, tmp_path):
     _, rows = read_table(tmp_path / "out.csv")
     assert rows[0] == ["qqq", "", "", ""]
     assert all(rows[1])
-    assert "1 rows have no word" in done.stderr
+    assert "1 row has no word" in done.stderr
     assert "none; no word of the text is known" in cofactor("explain", sets, "qqq").stdout

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import textwrap
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -40,8 +42,14 @@ def announce(sentence: str) -> Iterator[None]:
 
 
 def note(sentence: str) -> None:
-    """Say something on stderr."""
-    click.echo(printable(sentence), err=True)
+    """Say something on stderr; a terminal gets whole words on its lines."""
+    import sys
+
+    text = printable(sentence)
+    if sys.stderr.isatty():
+        width = shutil.get_terminal_size().columns
+        text = textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
+    click.echo(text, err=True)
 
 
 def emit(value: Any) -> None:

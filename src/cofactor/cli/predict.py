@@ -167,9 +167,8 @@ def _tell(facts: dict[str, Any], form: _Form, output: Path | None, as_json: bool
     where = f" to {output}" if output else ""
     note(f"Wrote {facts['rows']:,} rows{where}; read as {facts['input']['encoding'] or 'data'}.")
     if facts["blank"]:
-        note(
-            f"{facts['blank']:,} rows have no word that the model knows and stay without an answer."
-        )
+        said = f"{facts['blank']:,} {'row has' if facts['blank'] == 1 else 'rows have'}"
+        note(f"{said} no word that the model knows, so nothing is predicted there.")
     if facts["defused"]:
         note(f"{facts['defused']:,} cells look like formulas and got an apostrophe in front.")
     plain = (*form.columns, *REST)

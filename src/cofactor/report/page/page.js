@@ -33,7 +33,7 @@
     const font = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif";
     const words = { labelColor: soft, titleColor: soft, labelFont: font, titleFont: font, labelFontSize: 12, titleFontSize: 12, titleFontWeight: 500 };
     return {
-      background: null, font, padding: 0,
+      background: null, font, padding: { left: 0, right: 0, top: 2, bottom: 5 },
       view: { stroke: null },
       axis: { ...words, gridColor: line, domainColor: line, tickColor: line, labelPadding: 6, titlePadding: 10 },
       legend: { ...words, labelColor: ink, symbolType: "circle", gradientLength: 120, rowPadding: 6, columnPadding: 18 },
