@@ -91,7 +91,7 @@
     Object.assign(x.axis, { labelAngle: -90, labelFontSize: 10, labelLimit: 80 });
     Object.assign(y.axis, { labelLimit: 90, minExtent: 0 });
     color.legend.orient = "top";
-    if (x.field === "name") Object.assign(x.axis, { labelAngle: 0, labelExpr: "split(datum.label, ' ')[0]" });
+    if (x.field === "name") Object.assign(x.axis, { labelAngle: 0, labelOverlap: true, labelExpr: "split(datum.label, ' ')[0]" });
   }
 
   // One chart after the other; a chart that waits already need not wait twice.
@@ -201,7 +201,7 @@
   }
 
   function cell(name, text) {
-    const node = make("td", name === "text" || name === "topic" ? "" : "number");
+    const node = make("td", name === "document" || name === "confidence" ? "number" : "");
     node.append(name === "text" ? make("div", "clamp", text) : text);
     return node;
   }
