@@ -98,7 +98,9 @@ def test_draws_other_targets(browser, corpus, kind, tmp_path):
 def test_confusion_has_numbers_in_its_cells(browser, report):
     visit = Visit(browser, report)
     visit.draw_all()
-    counts = visit.page.locator('[data-chart="confusion"] .mark-text.role-mark text').all_text_contents()
+    counts = visit.page.locator(
+        '[data-chart="confusion"] .mark-text.role-mark text'
+    ).all_text_contents()
     assert sum(map(int, counts)) == 90
     visit.close()
 

@@ -51,7 +51,13 @@ def fit(
 
     TABLE is what `cofactor check` reads. Documents without a label are used too: they shape the
     topics, and the model can predict their labels. The same table, options and seed give the same
-    model. Ctrl-C during the iterations ends them, and the model that they reached is kept.
+    model.
+
+    Several labels a document: --label-separator divides cells, lists in JSON lines are read as
+    such, and --label may name several columns: of 0 and 1, each a label of its own; of numbers, to
+    predict them all; of anything else, whose labels go together.
+
+    Ctrl-C during the iterations ends them, and the model that they reached is kept.
     """
     model = _model(task, **settings)
     _check_place(output)
