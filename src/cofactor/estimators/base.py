@@ -127,9 +127,18 @@ class Factorization(
             self.__dict__.update(self._attributes(fit.factors, fit.history))
             self.stop_reason_ = str(fit.stop)
             self._report(fit)
-            self.__dict__.update(attributes(fit.factors, fit.history))
+            self._finish(attributes, fit)
             for hook in hooks:
                 hook.close(fit.factors, fit.history)
+
+    def _finish(self, attributes, fit: Fit) -> None:
+        """Publish the head; an interruption leaves that of the joint fit."""
+        try:
+            self.__dict__.update(attributes(fit.factors, fit.history))
+        except KeyboardInterrupt:
+            said = "Interrupted after the last iteration: the head is that of the joint fit."
+            self.stop_reason_ = f"{self.stop_reason_} {said}"
+            warnings.warn(said, FitInterruptedWarning, stacklevel=4)
 
     def _absorb(self, X, y, sample_weight, targets=None, classes=None) -> None:
         """Learn from one batch of a stream."""
