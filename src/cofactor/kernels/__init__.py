@@ -21,7 +21,7 @@ from cofactor.kernels.multiplication import (
     surrogate_blocks,
 )
 from cofactor.kernels.quadratic import descend_quadratic
-from cofactor.kernels.rows import EPSILON, Entries, Forms
+from cofactor.kernels.rows import EPSILON, Entries, Forms, place_indices, place_values
 from cofactor.kernels.sums import (
     cross_rows,
     curved_value,
@@ -48,6 +48,8 @@ __all__ = [
     "inner_blocks",
     "multiply_blocks",
     "multiply_by_parts",
+    "place_indices",
+    "place_values",
     "sum_blocks",
     "sum_rows",
     "surrogate_blocks",
