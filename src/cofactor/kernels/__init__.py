@@ -12,6 +12,12 @@ float64 throughout; V and the entries' coefficients may be float32.  Rows are in
 results do not depend on the blocks.
 """
 
+from cofactor.kernels.dense import (
+    dense_logarithms,
+    dense_multiply,
+    dense_products,
+    dense_ratios,
+)
 from cofactor.kernels.descent import descend_blocks
 from cofactor.kernels.multiplication import multiply_blocks
 from cofactor.kernels.quadratic import descend_quadratic
@@ -33,6 +39,10 @@ __all__ = [
     "Forms",
     "cross_rows",
     "curved_value",
+    "dense_logarithms",
+    "dense_multiply",
+    "dense_products",
+    "dense_ratios",
     "descend_blocks",
     "descend_quadratic",
     "gram_blocks",

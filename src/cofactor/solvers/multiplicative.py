@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from cofactor.kernels import EPSILON
 from cofactor.objective import Factors, Objective
 from cofactor.problems import RowProblem
 from cofactor.solvers.base import State, update_each
+from cofactor.solvers.dense import DenseProblem
 from cofactor.threads import Threads
 from cofactor.typing import FactorName, FloatArray
 
@@ -29,9 +31,15 @@ class MultiplicativeUpdates:
     epsilon: float = EPSILON
 
     def start(self, objective: Objective, factors: Factors, threads: Threads) -> State:
-        return State(factors, objective.value(factors, threads))
+        dense = DenseProblem.of(objective, factors) if self.rounds == 1 else None
+        return State(factors, objective.value(factors, threads), memory=dense)
 
     def step(self, objective: Objective, state: State, threads: Threads) -> State:
+        if state.memory is not None:
+            ridge = partial(self._ridge, objective)
+            factors, value = state.memory.step(state.factors, self.epsilon, ridge)
+            return State(factors, value, memory=state.memory)
+
         def update(name: FactorName, problem: RowProblem, V: FloatArray, costs: bool) -> int:
             return problem.multiply(
                 V, threads, rounds=self.rounds, tolerance=self.tolerance,
