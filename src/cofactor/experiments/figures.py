@@ -106,8 +106,9 @@ Series = Mapping[str, tuple[float, float | None]]
 def intervals(series: Mapping[str, Series], names: Sequence[str], label: str) -> Figure:
     """Show means with one standard deviation, a row for each name and a mark for each series."""
     figure, (ax,) = blank(7.5, 0.9 + 0.42 * len(names))
-    styles = [("D", PAPER, "none"), ("o", OURS_LIGHT, OURS_LIGHT), ("o", OURS, OURS)]
-    offsets = np.linspace(-0.22, 0.22, len(series)) if len(series) > 1 else [0.0]
+    styles = [("D", PAPER, "none"), ("o", OTHER, OTHER), ("o", OURS_LIGHT, OURS_LIGHT),
+              ("o", OURS, OURS)]  # fmt: skip
+    offsets = np.linspace(-0.27, 0.27, len(series)) if len(series) > 1 else [0.0]
     for (who, values), offset, (mark, colour, fill) in zip(
         series.items(), offsets, styles[-len(series) :], strict=True
     ):

@@ -16,6 +16,7 @@ from sklearn.metrics import mean_absolute_error, r2_score, root_mean_squared_err
 
 from cofactor import NMF, SSNMFRegressor
 from cofactor.experiments import documents, figures, made
+from cofactor.experiments.defaults import default_model
 from cofactor.experiments.documents import Documents, Record
 from cofactor.experiments.options import Options
 from cofactor.experiments.paper import MODELS
@@ -106,13 +107,7 @@ def _method(model: str) -> Callable[[Settings, Documents], Matrix]:
 
 
 def _supervised(settings: Settings, data: Documents) -> Matrix:
-    data_loss, target_loss = MODELS[settings["model"]]
-    model = SSNMFRegressor(
-        settings["rank"],
-        data_loss=data_loss,
-        target_loss=target_loss,
-        random_state=seed_of(settings),
-    )
+    model = default_model(SSNMFRegressor, settings)
     return np.asarray(model.fit(data.X, data.Y[:, 0]).predict(data.X_test))
 
 

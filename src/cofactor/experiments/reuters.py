@@ -17,6 +17,7 @@ from sklearn.metrics import f1_score, roc_auc_score, roc_curve
 
 from cofactor import NMF, SSNMFClassifier
 from cofactor.experiments import documents, figures, made
+from cofactor.experiments.defaults import default_model
 from cofactor.experiments.documents import Documents, Record
 from cofactor.experiments.options import Options
 from cofactor.experiments.paper import MODELS
@@ -123,13 +124,7 @@ def _methods(model: str) -> Callable[[Settings, Documents], Matrix]:
 
 
 def _supervised(settings: Settings, data: Documents) -> Matrix:
-    data_loss, target_loss = MODELS[settings["model"]]
-    model = SSNMFClassifier(
-        settings["rank"],
-        data_loss=data_loss,
-        target_loss=target_loss,
-        random_state=seed_of(settings),
-    )
+    model = default_model(SSNMFClassifier, settings)
     return np.asarray(model.fit(data.X, data.Y).predict_proba(data.X_test))
 
 
