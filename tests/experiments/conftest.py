@@ -34,7 +34,8 @@ def reproduce(stop_words):
 
 @pytest.fixture(scope="session")
 def quick_arguments(stop_words):
-    return ("all", "--quick", "--seed", "1", "--draws", "2", "--stopwords", stop_words)
+    return ("all", "--quick", "--seed", "1", "--draws", "2", "--updates", "20",
+            "--stopwords", stop_words)  # fmt: skip
 
 
 @pytest.fixture(scope="session")

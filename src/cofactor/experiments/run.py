@@ -149,7 +149,7 @@ class Run:
 
     def _manifest(self) -> dict[str, Any]:
         options = self.options
-        names = ("trials", "draws", "seed", "quick", "solver", "iterations", "jobs")
+        names = ("trials", "draws", "seed", "quick", "solver", "iterations", "updates", "jobs")
         return {
             "experiment": self.name,
             "finished": datetime.now(UTC).isoformat(timespec="seconds"),

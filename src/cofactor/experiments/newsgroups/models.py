@@ -93,7 +93,7 @@ def tuned(settings: Settings, split: Split) -> Outcome:
     """Fit ours with a λ and a prior on the samples that were chosen on the validation posts."""
     weight: float | str = "auto"
     if settings["share"] != 1.0:
-        first = default_model(SSNMFClassifier, settings, head="joint", max_iter=1)
+        first = default_model(SSNMFClassifier, settings, head="joint", max_iter=1, tol=0)
         weight = settings["share"] * float(first.fit(split.X, split.y).supervision_)
     count = settings["pseudo_count"]
     priors = {"samples": Gamma(1.0 + count, count)} if count else None
