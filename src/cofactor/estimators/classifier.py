@@ -46,7 +46,8 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         Priors of :mod:`cofactor.priors` on "samples", "features" or "targets", one or a list each.
     head : {"refit", "joint"}, default="refit"
         "refit" re-estimates the classes' topics on representations that have not seen labels,
-        which is what prediction works with; "joint" keeps those of the joint fit, as the paper
+        which is what prediction works with (for exclusive classes scaled to equal mass, because
+        prediction reads shares); "joint" keeps those of the joint fit, as the paper
         does.
     n_jobs : int, optional
         Threads; the result does not depend on it.
