@@ -22,35 +22,41 @@ from cofactor.kernels.rows import (
 
 @inlined
 def _fitted(v, F, epsilon, p):
-    """p = epsilon + v @ F, two topics at a time."""
+    """p = epsilon + v @ F, four topics at a time."""
     for j in range(p.size):
         p[j] = epsilon
     k = 0
-    while k + 2 <= v.size:
+    while k + 4 <= v.size:
+        v0, v1, v2, v3 = v[k], v[k + 1], v[k + 2], v[k + 3]
         for j in range(p.size):
-            p[j] += v[k] * F[k, j] + v[k + 1] * F[k + 1, j]
-        k += 2
-    if k < v.size:
+            p[j] += v0 * F[k, j] + v1 * F[k + 1, j] + v2 * F[k + 2, j] + v3 * F[k + 3, j]
+        k += 4
+    while k < v.size:
+        v0 = v[k]
         for j in range(p.size):
-            p[j] += v[k] * F[k, j]
+            p[j] += v0 * F[k, j]
+        k += 1
 
 
 @bare
 def _products(x, F, out):
-    """out = F @ x, two topics at a time."""
+    """out = F @ x, four topics at a time."""
     k = 0
-    while k + 2 <= out.size:
-        one = two = 0.0
+    while k + 4 <= out.size:
+        t0 = t1 = t2 = t3 = 0.0
         for j in range(x.size):
-            one += x[j] * F[k, j]
-            two += x[j] * F[k + 1, j]
-        out[k], out[k + 1] = one, two
-        k += 2
-    if k < out.size:
-        one = 0.0
+            t0 += x[j] * F[k, j]
+            t1 += x[j] * F[k + 1, j]
+            t2 += x[j] * F[k + 2, j]
+            t3 += x[j] * F[k + 3, j]
+        out[k], out[k + 1], out[k + 2], out[k + 3] = t0, t1, t2, t3
+        k += 4
+    while k < out.size:
+        t0 = 0.0
         for j in range(x.size):
-            one += x[j] * F[k, j]
-        out[k] = one
+            t0 += x[j] * F[k, j]
+        out[k] = t0
+        k += 1
 
 
 @kernel
