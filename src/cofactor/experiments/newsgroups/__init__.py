@@ -108,7 +108,7 @@ def _show(run: Run, title: str, prefix: str, fits: tables.Fits) -> dict[str, Res
     run.section(f"Decompositions of median accuracy, {title}")
     for model, result in medians.items():
         name = f"{prefix}_{re.sub('[^a-z]+', '_', model.lower()).strip('_')}"
-        heading = f"{model}, test accuracy {100 * result['accuracy']:.2f} %"
+        heading = f"{model}, {title}: test accuracy {100 * result['accuracy']:.2f} %"
         if prefix == "paper" and model in paper.MEDIAN_ACCURACY:
             heading += f" (the paper's: {paper.MEDIAN_ACCURACY[model]:.2f} %)"
         run.table(tables.keywords(f"keywords_{name}", heading, result))

@@ -84,7 +84,7 @@ def hyperparameters(chosen: Chosen, grid: Grid) -> Table:
 def own_hyperparameters(chosen: Chosen, grid: Grid) -> Table:
     """Return what was best on the validation posts for our models."""
     rows: list[list[Cell]] = [
-        [model, *(f"{value:.3g}" for value in settings), 100 * grid[model, *settings]]
+        [model, *(f"{value:.4g}" for value in settings), 100 * grid[model, *settings]]
         for model, settings in chosen.items()
     ]
     return Table(
@@ -107,7 +107,7 @@ def own_grid(scores: Grid) -> Table:
 
 def _grid(name: str, title: str, columns: list[str], scores: Grid) -> Table:
     rows: list[list[Cell]] = [
-        [model, *(None if v is None else f"{v:.3g}" for v in values), 100 * score]
+        [model, *(None if v is None else f"{v:.4g}" for v in values), 100 * score]
         for (model, *values), score in scores.items()
     ]
     return Table(
