@@ -220,12 +220,10 @@ def test_killed_half_way_and_run_again_gives_the_same_numbers(
     assert not list(out.rglob("*.part"))
 
 
-def test_headlines_as_json(quick, reproduce, quick_arguments):
+def test_headlines_as_json(quick, reproduce, common_arguments):
     """A second run finds its trials; its tables are those of the folder."""
     out, _ = quick
-    result = reproduce(
-        "ratings", *quick_arguments[1:4], *quick_arguments[8:], "--out", out, "--json"
-    )
+    result = reproduce("ratings", *common_arguments, "--out", out, "--json")
     (run,) = json.loads(result.stdout)
     assert run["experiment"] == "ratings"
     assert run["tables"][0]["rows"] == table(out, "ratings", "scores")

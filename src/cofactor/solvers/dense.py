@@ -19,7 +19,7 @@ from cofactor.typing import FactorName, FloatArray
 
 MOST_CELLS = 1 << 20
 """Larger matrices are worth several threads, which this way does without."""
-FEWEST_NONZEROS = 0.25
+FEWEST_NONZEROS = 0.1
 """With fewer, a list without the zeros is faster."""
 HIGHEST_RANK = 16
 
