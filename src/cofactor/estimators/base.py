@@ -164,7 +164,7 @@ class Factorization(
             stream.learn(objective, solver, threads, steps)
             S, A, B = stream.factors.each()
             if B is not None and self.head == "refit":
-                B = stream.head(threads)
+                B = stream.head(self._comparable, threads)
         self.__dict__.update(self._attributes(Factors(S, A, B), stream.history))
         seen = stream.past.samples
         self.n_samples_seen_ = int(seen) if float(seen).is_integer() else seen
@@ -311,10 +311,11 @@ class Factorization(
             None if penalty is None else penalty.rows(rows), threads,
         )  # fmt: skip
         start = np.maximum(factors.targets, 1e-3 * factors.targets.mean() + 1e-6).astype(S.dtype)
+        counts = None if counts is None else counts[rows]
         return estimate_head(
-            target.observations.select(rows), S, start, target.divergence,
-            weight=target.weight or 1.0, penalty=objective.priors.get("targets"),
-            counts=None if counts is None else counts[rows], threads=threads,
+            target.observations.select(rows), self._comparable(S, factors.features, counts), start,
+            target.divergence, weight=target.weight or 1.0,
+            penalty=objective.priors.get("targets"), counts=counts, threads=threads,
         )  # fmt: skip
 
     # ---- what is published

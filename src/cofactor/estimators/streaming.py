@@ -7,6 +7,7 @@ solved for the present topics; then the topics follow the statistics of past and
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -125,8 +126,9 @@ class Stream:
             self.factors = state.factors
         self.history.record(state.value)
 
-    def head(self, threads: Threads):
-        """Return the target factor, estimated on label-free representations of the window."""
+    def head(self, comparable: Callable[[Any, Any, Any], Any], threads: Threads):
+        """Return the target factor, estimated on label-free representations of the window, made
+        ``comparable``."""
         outline, units = self.recipe.outline, self.recipe.units
         data, target = outline.terms
         shares = self._shares(threads) or [None] * len(self.window)
@@ -141,6 +143,6 @@ class Stream:
         B = self.factors.get("targets")
         start = np.maximum(B, 1e-3 * B.mean() + 1e-6).astype(S.dtype)
         return estimate_head(
-            Y.select(rows), S[rows], start, target.divergence, weight=target.weight or 1.0,
+            Y.select(rows), comparable(S[rows], self.factors.features, None), start, target.divergence, weight=target.weight or 1.0,
             penalty=outline.priors.get("targets"), counts=None, threads=threads,
         )  # fmt: skip

@@ -172,6 +172,10 @@ class Supervised(Factorization):
         value = objective.value(_mean_model(objective), threads).terms
         return value["data"] / value["target"] if value["target"] > 0 < value["data"] else 1.0
 
+    def _comparable(self, S, A, counts):
+        """Return the representations that the head is estimated on."""
+        return S
+
     def _constants(self) -> dict:
         names = ("_coding", "supervision_")
         return {**super()._constants(), **{n: vars(self)[n] for n in names if n in vars(self)}}

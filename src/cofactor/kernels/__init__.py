@@ -12,6 +12,7 @@ float64 throughout; V and the entries' coefficients may be float32.  Rows are in
 results do not depend on the blocks.
 """
 
+from cofactor.kernels.dense import dense_products, dense_surrogate
 from cofactor.kernels.descent import descend_blocks
 from cofactor.kernels.multiplication import (
     Parts,
@@ -41,6 +42,8 @@ __all__ = [
     "Slopes",
     "cross_rows",
     "curved_value",
+    "dense_products",
+    "dense_surrogate",
     "descend_blocks",
     "descend_quadratic",
     "gram_blocks",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cofactor.kernels import EPSILON
-from cofactor.objective import Factors, Objective
+from cofactor.objective import Factors, Goal
 from cofactor.problems import ColumnProblem, RowProblem
 from cofactor.solvers.base import State, update_each
 from cofactor.solvers.statistical import ByStatistics
@@ -44,8 +44,10 @@ class MultiplicativeUpdates(ByStatistics):
 
         return State(*update_each(objective, state.factors, threads, update))
 
-    def _row_by_row(self, objective: Objective) -> bool:
-        return self.rounds > 1 or len(objective.free) == 1
+    def _row_by_row(self, objective: Goal) -> bool:
+        """Whether statistics cannot do: they know no rounds, and every factor must be free."""
+        every = {"samples", *(term.columns for term in objective.terms)}
+        return self.rounds > 1 or every != {*objective.free} or objective.free[-1] != "samples"
 
     def improve(self, problem: RowProblem, S: FloatArray, threads: Threads) -> int:
         return problem.multiply(
