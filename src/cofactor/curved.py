@@ -113,7 +113,9 @@ def curved_entries(
         layout.start,
         layout.first,
     )
-    if len(entries.log) and not any(len(part) for part in entries[1:4]):
+    # sparse storages list no zeros, unless their weights are
+    zeros = weights is not None or not observations.zeros or layout.is_shared
+    if zeros and len(entries.log) and not any(len(part) for part in entries[1:4]):
         return _without_zeros(entries)
     return entries
 

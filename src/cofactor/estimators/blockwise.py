@@ -17,9 +17,9 @@ from cofactor.blocks import Blocks, spans
 from cofactor.estimators.scaling import Units
 from cofactor.initialization import Guess, settled_samples, spread_classes
 from cofactor.objective import Factors, Objective
-from cofactor.observations import observe, sparse
+from cofactor.observations import Observations, observe, sparse
 from cofactor.rowblocks import Block, RowBlocks
-from cofactor.rowblocks.scratch import Scratch
+from cofactor.rowblocks.scratch import Scratch, Shelf
 from cofactor.targets import Targets, complete
 from cofactor.threads import Threads
 
@@ -75,20 +75,25 @@ class Recipe:
         guessed = shares @ self.guess.prototypes
         return complete(targets, guessed, self.confidence, known_weight=1.0)
 
-    def objective(self, block: Block, shares=None, constants=(None, None)) -> Objective:
+    def objective(self, block: Block, shares=None) -> Objective:
         """Return the objective of a block."""
-        data = block.X.shifted(self.units.data)
-        return self.objective_of(data, self.targets(block, shares), constants)
+        return self.objective_of(block.X.shifted(self.units.data), self.targets(block, shares))
 
-    def objective_of(self, data, targets: Targets | None, constants=(None, None)) -> Objective:
+    def objective_of(self, data: Observations, targets: Targets | None) -> Objective:
         """Return the objective of data, in our units, and targets."""
-        matrices = [data]
-        if targets is not None and len(self.outline.terms) > 1:
-            Y = observe(targets.values, targets.cell_weights, row_weights=targets.row_weights)
-            matrices.append(Y.shifted(self.units.target))
+        if targets is None:
+            return self.assembled(data)
+        Y = observe(targets.values, targets.cell_weights, row_weights=targets.row_weights)
+        return self.assembled(data, Y.shifted(self.units.target))
+
+    def assembled(self, data: Observations, Y=None, constants=(None, None)) -> Objective:
+        """Return the objective of matrices in our units; constants, where known, save work."""
         terms = (
             replace(term, observations=matrix, constant=constant)
-            for term, matrix, constant in zip(self.outline.terms, matrices, constants, strict=False)
+            for term, matrix, constant in zip(
+                self.outline.terms, (data, Y), constants, strict=False
+            )
+            if matrix is not None
         )
         return replace(self.outline, terms=tuple(terms))
 
@@ -100,7 +105,7 @@ class Here:
     rows: RowBlocks
     recipe: Recipe
     threads: Threads
-    _shares: dict[int, Any] = field(default_factory=dict)
+    _shelf: Shelf = field(default_factory=Shelf)
     _constants: dict[int, tuple[float, ...]] = field(default_factory=dict)
 
     @property
@@ -108,23 +113,19 @@ class Here:
         return np.empty if self.rows.folder is None else Scratch
 
     def load(self, i: int) -> Objective:
+        """Return the objective of block i; its targets are made once and kept on disk."""
         block = self.rows.block(i)
-        if i not in self._shares:
-            self._shares[i] = self._kept(self.recipe.shares(block, self.threads))
-        constants = self._constants.get(i, (None, None))
-        shares = self._shares[i]
-        shares = None if shares is None else shares[:]
-        objective = self.recipe.objective(block, shares, constants)
-        if i not in self._constants:
-            self._constants[i] = objective.constants
+        if i in self._constants:
+            Y = self._shelf.get(i) if self.recipe.encode is not None else None
+            return self.recipe.assembled(self._data(block), Y, self._constants[i])
+        objective = self.recipe.objective(block, self.recipe.shares(block, self.threads))
+        if self.recipe.encode is not None:
+            self._shelf.put(i, objective.terms[1].observations)
+        self._constants[i] = objective.constants
         return objective
 
-    def _kept(self, shares):
-        if shares is None:
-            return None
-        room = self._room(shares.shape, shares.dtype)
-        room[:] = shares
-        return room
+    def _data(self, block: Block) -> Observations:
+        return block.X.shifted(self.recipe.units.data)
 
     def blocks(self, outline: Objective) -> Blocks:
         """Return what a solver works on."""

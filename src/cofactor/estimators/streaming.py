@@ -142,7 +142,8 @@ class Stream:
         Y, rows = Y.shifted(units.target), np.flatnonzero(targets.labelled)
         B = self.factors.get("targets")
         start = np.maximum(B, 1e-3 * B.mean() + 1e-6).astype(S.dtype)
+        S = comparable(S[rows], self.factors.features, None)
         return estimate_head(
-            Y.select(rows), comparable(S[rows], self.factors.features, None), start, target.divergence, weight=target.weight or 1.0,
+            Y.select(rows), S, start, target.divergence, weight=target.weight or 1.0,
             penalty=outline.priors.get("targets"), counts=None, threads=threads,
         )  # fmt: skip

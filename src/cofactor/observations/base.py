@@ -28,14 +28,14 @@ class Layout(NamedTuple):
 
     def columns(self) -> IntArray:
         """Return the column of each listed cell."""
-        if self._shared:
+        if self.is_shared:
             return np.tile(self.indices, len(self.first))
         return self.indices
 
     def transposed(self, n_columns: int, values: FloatArray) -> Layout:
         """List the cells column by column, with ``values`` in place of the layout's own."""
         n_rows = len(self.first)
-        if self._shared:
+        if self.is_shared:
             return full_layout(values.reshape(n_rows, n_columns).T)
         turned = sp.csr_array((values, self.indices, self.start), shape=(n_rows, n_columns)).tocsc()
         return Layout(
@@ -46,7 +46,8 @@ class Layout(NamedTuple):
         )
 
     @property
-    def _shared(self) -> bool:
+    def is_shared(self) -> bool:
+        """Whether all rows have the same indices."""
         return len(self.indices) != len(self.values)
 
 
@@ -184,7 +185,7 @@ class Observations:
         new_start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         within = np.arange(new_start[-1]) - np.repeat(new_start[:-1], lengths)
         cells = np.repeat(start[rows], lengths) + within
-        if self.layout._shared:
+        if self.layout.is_shared:
             indices, new_first = self.layout.indices, np.zeros(len(rows), dtype=np.int64)
         else:
             indices = self.layout.indices[np.repeat(first[rows], lengths) + within]
@@ -199,13 +200,19 @@ class Observations:
         )
 
 
+def both_ways(rows: Observations, columns: Observations) -> Observations:
+    """Return a matrix whose transpose is known, and need not be computed."""
+    rows.__dict__["transposed"] = columns
+    return rows
+
+
 def stack(parts: Sequence[Observations]) -> Observations:
     """Put the rows of several matrices of one width below each other."""
     if len(parts) == 1:
         return parts[0]
     n, m = sum(part.shape[0] for part in parts), parts[0].shape[1]
     values = np.concatenate([part.layout.values for part in parts])
-    if all(part.layout._shared for part in parts):
+    if all(part.layout.is_shared for part in parts):
         layout = full_layout(values.reshape(n, m))
     else:
         lengths = np.concatenate([np.diff(part.layout.start) for part in parts])

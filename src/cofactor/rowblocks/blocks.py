@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from cofactor.observations import Layout, Observations
+from cofactor.observations.base import both_ways
 from cofactor.rowblocks.batches import check_batch, joined
 from cofactor.rowblocks.errors import RowBlocksError
 from cofactor.rowblocks.folders import BlockFacts, Folder, read_folder, writing_folder
@@ -188,10 +189,8 @@ def _layout(arrays: dict[str, Any], prefix: str) -> Layout:
 
 
 def _both_ways(shape: tuple[int, int], by_rows: Layout, across: Layout) -> Observations:
-    observations = Observations(shape, by_rows, zeros=True)
     turned = Observations((shape[1], shape[0]), across, zeros=True)
-    observations.__dict__["transposed"] = turned  # known, so never computed
-    return observations
+    return both_ways(Observations(shape, by_rows, zeros=True), turned)
 
 
 def as_csr(observations: Observations) -> sp.csr_array:

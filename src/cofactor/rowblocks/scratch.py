@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 import weakref
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
+
+from cofactor.observations import Layout, Observations
+from cofactor.observations.base import both_ways
 
 
 class Scratch:
@@ -56,3 +60,48 @@ class Scratch:
         with os.fdopen(os.dup(self._file), "r+b") as file:
             whole = np.memmap(file, dtype=self.dtype, mode="r+", shape=self.shape)
         return np.array(whole, dtype=dtype) if copy or dtype not in (None, self.dtype) else whole
+
+
+class Shelf:
+    """Small matrices in a temporary folder, each under a number, by rows and by columns."""
+
+    def __init__(self) -> None:
+        self._folder = tempfile.mkdtemp(prefix="cofactor-")
+        weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+
+    def _path(self, number: int) -> str:
+        return os.path.join(self._folder, f"{number}.npz")
+
+    def put(self, number: int, observations: Observations) -> None:
+        """Keep a matrix."""
+        sides = {"rows": observations, "columns": observations.transposed}
+        arrays = {
+            f"{side}-{name}": array
+            for side, seen in sides.items()
+            for name, array in _arrays(seen).items()
+            if array is not None
+        }
+        np.savez(self._path(number), shape=observations.shape, zeros=observations.zeros, **arrays)
+
+    def get(self, number: int) -> Observations:
+        """Return a matrix that was kept."""
+        with np.load(self._path(number), allow_pickle=False) as arrays:
+            n, m = arrays["shape"].tolist()
+            rows, columns = (
+                Observations(
+                    shape,
+                    Layout(*(arrays[f"{side}-{name}"] for name in Layout._fields)),
+                    bool(arrays["zeros"]),
+                    *(arrays.get(f"{side}-{name}") for name in WEIGHTS),
+                )
+                for side, shape in (("rows", (n, m)), ("columns", (m, n)))
+            )
+        return both_ways(rows, columns)
+
+
+WEIGHTS = ("weights", "row_weights", "column_weights")
+
+
+def _arrays(observations: Observations) -> dict[str, Any]:
+    weights = {name: getattr(observations, name) for name in WEIGHTS}
+    return {**observations.layout._asdict(), **weights}
