@@ -7,20 +7,22 @@ do); the iterations see every row.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from cofactor.blocks import Blocks, spans
 from cofactor.estimators.scaling import Units
+from cofactor.fitting import History, Hook
 from cofactor.initialization import Guess, settled_samples, spread_classes
 from cofactor.objective import Factors, Objective
 from cofactor.observations import observe
 from cofactor.rowblocks import Block, RowBlocks
 from cofactor.targets import Targets, complete
 from cofactor.threads import Threads
+from cofactor.typing import FloatArray
 
 SAMPLE_CELLS = 1 << 22
 """Stored cells of the rows that are taken into memory for starts and heads."""
@@ -84,6 +86,33 @@ class Recipe:
         return replace(self.outline, terms=tuple(known))
 
 
+class Executor(Protocol):
+    """Who works on the samples: this process on one matrix or on blocks, or others on blocks."""
+
+    hooks: Sequence[Hook]
+    history: History | None
+    """Of iterations that were made earlier and are not to be made again."""
+
+    def blocks(self, outline: Objective) -> Any:
+        """Return what a solver works on."""
+
+    def start(self, start: Factors) -> Factors:
+        """Return the start of all rows, given that of the sample."""
+
+
+class Whole:
+    """One matrix, which is its own sample."""
+
+    hooks: Sequence[Hook] = ()
+    history: History | None = None
+
+    def blocks(self, outline: Objective) -> Objective:
+        return outline
+
+    def start(self, start: Factors) -> Factors:
+        return start
+
+
 @dataclass(eq=False)
 class Here:
     """Blocks of this process: loads them, and remembers what a second look would find again."""
@@ -91,6 +120,8 @@ class Here:
     rows: RowBlocks
     recipe: Recipe
     threads: Threads
+    hooks: Sequence[Hook] = ()
+    history: History | None = None
     _shares: dict[int, Any] = field(default_factory=dict)
     _constants: dict[int, tuple[float, ...]] = field(default_factory=dict)
 
@@ -123,5 +154,9 @@ class Here:
         """Return the start of all rows, given that of the sample."""
         samples = self._room((self.rows.shape[0], start.rank), start.features.dtype)
         for i, (low, high) in enumerate(spans(self.rows.bounds)):
-            samples[low:high] = settled_samples(self.load(i), start, self.threads)
+            samples[low:high] = self.settled(i, start)
         return Factors(samples, start.features, start.targets)
+
+    def settled(self, i: int, start: Factors) -> FloatArray:
+        """Return the samples of block i at the start."""
+        return settled_samples(self.load(i), start, self.threads)
