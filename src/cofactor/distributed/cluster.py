@@ -102,7 +102,8 @@ class Cluster:
         """Begin, or go on from the last checkpoint."""
         self._rank, self._dtype = start.rank, start.features.dtype
         self._folder = self.settings.folder(start) if self.settings.folder else None
-        self._base, self._origin = 0, FromStart(start)
+        none = np.empty((0, start.rank), dtype=self._dtype)
+        self._base, self._origin = 0, FromStart(start.replace("samples", none))
         saved = self._folder.newest() if self._folder else None
         if saved is not None:
             self._base, self._origin, self.history = saved.version, saved.origin, saved.history

@@ -74,9 +74,23 @@ class Watched:
     ) -> list[Any]:
         """Return the results of tasks on some workers, all of which must stay."""
         stalled = _Stalled(self, futures) if pinned else None
-        return self._wait(
-            lambda: self.client.gather(list(futures), asynchronous=True), workers, stalled
-        )
+
+        def ask() -> Any:
+            return self.client.gather(list(futures), errors="skip", asynchronous=True)
+
+        found = self._wait(ask, workers, stalled)
+        if len(found) < len(futures):
+            self._raise(futures)
+        return found
+
+    @staticmethod
+    def _raise(futures: Sequence[Future]) -> None:
+        """Raise what went wrong in a task: an error of its own before the loss of a worker."""
+        errors = [f.exception(timeout=PATIENCE) for f in futures if f.status == "error"]
+        for error in errors:
+            if not isinstance(error, (Lost, *GONE)):
+                raise error
+        raise Lost(str(errors[0]) if errors else "a task was cancelled")
 
     def _wait(
         self, ask: Callable[[], Any], workers: Collection[str], stalled: _Stalled | None = None

@@ -133,11 +133,9 @@ class Here:
         block = self.rows.block(i)
         if i not in self._shares:
             self._shares[i] = self._kept(self.recipe.shares(block, self.threads))
-        constants = self._constants.get(i, (None, None))
-        objective = self.recipe.objective(block, self._shares[i], constants)
-        if i not in self._constants:
-            self._constants[i] = objective.constants
-        return objective
+        if i not in self._constants:  # given even then: seen from elsewhere they round otherwise
+            self._constants[i] = self.recipe.objective(block, self._shares[i]).constants
+        return self.recipe.objective(block, self._shares[i], self._constants[i])
 
     def _kept(self, shares):
         if shares is None:
