@@ -11,6 +11,7 @@ import argparse
 import logging
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -61,7 +62,7 @@ class Watch:
 
 def estimator():
     return SSNMFClassifier(
-        8, data_loss="kullback-leibler", target_loss="frobenius", solver="mu", max_iter=60, tol=0,
+        8, data_loss="kullback-leibler", target_loss="frobenius", solver="mu", max_iter=40, tol=0,
         random_state=0,
     )  # fmt: skip
 
@@ -97,9 +98,13 @@ def killed_workers(client, rows, expected, kills, place):
     calm = Watch()
     fit(client, rows, place / "calm", calm)
     for k in range(kills):
-        after = random.uniform(0.0, calm.seconds)
-        watch = Watch(lambda: kill_worker(client), after)
-        model = fit(client, rows, place / f"worker-{k}" if k % 2 == 0 else None, watch)
+        ended = False
+        while not ended:  # a kill after the end is none
+            shutil.rmtree(place / "worker", ignore_errors=True)
+            after = random.uniform(0.0, 0.9 * calm.seconds)
+            watch = Watch(lambda: kill_worker(client), after)
+            model = fit(client, rows, place / "worker" if k % 2 == 0 else None, watch)
+            ended = after < watch.seconds
         fine = same_bits(model, expected) and watch.longest_wait < LONGEST
         kept = "folder" if k % 2 == 0 else "memory"
         yield "worker", kept, f"{after:.2f}", watch.longest_wait, watch.seconds, fine
@@ -139,12 +144,15 @@ def main():
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
+    import dask
+
     from distributed import Client, LocalCluster
 
+    dask.config.set({"distributed.deploy.lost-worker-timeout": "60s"})  # else it gives up on them
     random.seed(options.seed)
     warnings.simplefilter("ignore")
     local = LocalCluster(
-        n_workers=3, threads_per_worker=1, processes=True, dashboard_address=None,
+        n_workers=3, threads_per_worker=1, processes=True, dashboard_address=":0",
         silence_logs=logging.WARNING,
     )  # fmt: skip
     with tempfile.TemporaryDirectory() as name, local as cluster, Client(cluster) as client:

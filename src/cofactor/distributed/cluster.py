@@ -203,7 +203,7 @@ class Cluster:
     def _count(self, lost: Lost) -> None:
         self._losses += 1
         for i, future in enumerate(self.settings.futures):
-            if future.status in ("cancelled", "lost"):
+            if future.status == "cancelled":  # not "lost": that is computed again
                 raise ClusterError(
                     f"Block {i} was lost with its worker, and nothing says how to make it again; "
                     f"pass delayed blocks or RowBlocks, and {self.watched.resume}."

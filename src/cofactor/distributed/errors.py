@@ -13,5 +13,5 @@ class OutOfMemory(MemoryError):
     """A worker has no room for its blocks."""
 
 
-class Lost(Exception):  # noqa: N818  (an event that is dealt with, not an error)
+class Lost(Exception):
     """A worker, or what it held, is gone."""

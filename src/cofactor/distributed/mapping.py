@@ -9,6 +9,7 @@ import dask
 import dask.array as da
 import numpy as np
 from dask.delayed import Delayed
+
 from distributed import Future
 
 

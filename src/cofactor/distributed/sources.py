@@ -10,13 +10,13 @@ import dask
 import dask.array as da
 import numpy as np
 from dask.delayed import Delayed
-from distributed import Future
 
 from cofactor.distributed.watching import Watched
 from cofactor.rowblocks import RowBlocks
 from cofactor.rowblocks.batches import Batch, check_batch, check_like
 from cofactor.rowblocks.folders import BlockFacts
 from cofactor.rowblocks.sampling import joined_sample, sample_block, share_of
+from distributed import Future
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,11 +9,11 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from distributed import Client, Future
 from distributed.comm.core import CommClosedError
 from distributed.scheduler import KilledWorker
 
 from cofactor.distributed.errors import ClusterError, Lost
+from distributed import Client, Future
 
 LOOK = 0.25
 """Seconds between two looks at the workers."""
@@ -39,11 +39,14 @@ class Watched:
                     break
                 ask = self.client.scheduler.ncores
                 return list(self.client.sync(ask, workers=None, callback_timeout=5.0))
-            except (OSError, TimeoutError, asyncio.TimeoutError, AttributeError):
+            except (OSError, TimeoutError, AttributeError):
                 if time.monotonic() > deadline:
                     break
                 time.sleep(LOOK)
-        raise ClusterError(f"The cluster cannot be reached any more; start one and {self.resume}.")
+        raise self._vanished()
+
+    def _vanished(self) -> ClusterError:
+        return ClusterError(f"The cluster cannot be reached any more; start one and {self.resume}.")
 
     def some_workers(self) -> list[str]:
         """Wait until there is a worker."""
@@ -109,6 +112,10 @@ class Watched:
             return waiting.result()
         except GONE as error:
             raise Lost(str(error) or type(error).__name__) from error
+        except AttributeError as error:  # a closed client has no scheduler
+            if self.client.scheduler is not None:
+                raise
+            raise self._vanished() from error
         finally:
             waiting.cancel()
 
@@ -132,10 +139,14 @@ class _Stalled:
         client = self.watched.client
         try:
             busy = client.sync(client.scheduler.processing, workers=None, callback_timeout=5.0)
-        except (OSError, TimeoutError, asyncio.TimeoutError):
+        except (OSError, TimeoutError):
             return
         working = {key for keys in busy.values() for key in keys}
         if all(future.done() or future.key in working for future in self.futures):
             self.seen = now
         if now - self.seen > PATIENCE:
-            raise Lost("a task is not being worked on")
+            raise ClusterError(
+                f"A worker has not begun its task for {PATIENCE:.0f} seconds; workers pause when "
+                "their memory is nearly full, so make smaller blocks or give them more memory, and "
+                f"{self.watched.resume}."
+            )

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
-from distributed import get_worker
 
 from cofactor.blocks import Sums, tree_of_sums
 from cofactor.distributed.errors import Lost, OutOfMemory
@@ -21,6 +20,7 @@ from cofactor.objective import Factors, Improve
 from cofactor.rowblocks import RowBlocks
 from cofactor.threads import Threads
 from cofactor.typing import FloatArray
+from distributed import get_worker
 
 Attempt = tuple[str, int]
 """A fit, and how often its blocks were given out."""
@@ -170,7 +170,7 @@ def check_room(part: Part) -> None:
         raise OutOfMemory(no_room(part, largest, f" and it may use {limit:,}"))
 
 
-class room_for:  # noqa: N801  (reads as a phrase)
+class room_for:
     """Say which block there was no memory for."""
 
     def __init__(self, part: Part, i: int) -> None:
