@@ -24,7 +24,7 @@ _HOMES = {
     "Factors": "cofactor.objective",
     "Divergence": "cofactor.divergences",
 }
-_MODULES = ("callbacks", "distributed", "divergences", "metrics", "noise", "priors")
+_MODULES = ("callbacks", "divergences", "metrics", "noise", "priors")
 
 __all__ = ["__version__", *_HOMES, *_MODULES]
 

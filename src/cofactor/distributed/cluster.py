@@ -109,10 +109,11 @@ class Cluster:
             self._base, self._origin, self.history = saved.version, saved.origin, saved.history
             start = Factors(start.samples, saved.features, saved.targets)
         self._recover(self._base)
-        return Factors(RemoteSamples(self, self._base), start.features, start.targets)
+        samples: Any = RemoteSamples(self, self._base)
+        return Factors(samples, start.features, start.targets)
 
     def advance(self, factors: Factors, improve: Improve | None, epsilon: float) -> Advance:
-        version = factors.samples.version
+        version = _version(factors)
         step = Step(factors.features, factors.targets, improve, epsilon)
         sums = tree_of_sums()
         for nodes in self._surely(version, lambda: self._step(version, step)):
@@ -121,7 +122,8 @@ class Cluster:
         if improve is not None:
             del self._journal[version - self._base :]
             self._journal.append(step)
-            factors = factors.replace("samples", RemoteSamples(self, version + 1))
+            samples: Any = RemoteSamples(self, version + 1)
+            factors = factors.replace("samples", samples)
         self._losses = 0
         total = sums.total()
         return Advance(factors, total.statistics, total.prior)
@@ -139,7 +141,7 @@ class Cluster:
 
     def checkpoint(self, factors: Factors, history: History) -> None:
         """Make the samples of these factors what a loss goes back to; let late workers join."""
-        version = factors.samples.version
+        version = _version(factors)
         if self._folder is None:
             parts = self._surely(version, lambda: self._everywhere(worker.samples, version))
             self._origin = FromMemory({i: S for part in parts for i, S in part.items()})
@@ -245,6 +247,11 @@ class Cluster:
             blocks = [self.settings.futures[i] for i in numbers] if self.settings.futures else []
             futures.append(self._submit(worker.begin, address, attempt, sent, recipe, blocks))
         self.watched.gather(futures, self._shares)
+
+
+def _version(factors: Factors) -> int:
+    samples: Any = factors.samples
+    return int(samples.version)
 
 
 @dataclass

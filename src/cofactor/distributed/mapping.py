@@ -5,10 +5,9 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-import dask
 import dask.array as da
 import numpy as np
-from dask.delayed import Delayed
+from dask.delayed import Delayed, delayed
 
 from distributed import Future
 
@@ -36,7 +35,7 @@ def predict(estimator: Any, data: Any) -> Any:
 
 
 def _mapped(estimator: Any, method: str, data: Any) -> Any:
-    model = dask.delayed(_light(estimator), pure=True)
+    model = delayed(_light(estimator), pure=True)
     if isinstance(data, da.Array):
         return _over_chunks(estimator, model, method, data)
     if not isinstance(data, list | tuple) or not all(
@@ -64,7 +63,7 @@ def _over_block(model: Any, method: str, block: Any) -> Any:
     if isinstance(block, Future):
         client = block.client
         return client.submit(_apply, block, client.compute(model), method, pure=False)
-    return dask.delayed(_apply)(block, model, method)
+    return delayed(_apply)(block, model, method)
 
 
 def _apply(block: Any, model: Any, method: str) -> Any:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import dask
 import dask.array as da
 import numpy as np
+from dask.base import is_dask_collection
 from dask.delayed import Delayed
 
 from cofactor.distributed.watching import Watched
@@ -23,7 +23,7 @@ from distributed import Future
 class ClusterRows(RowBlocks):
     """Blocks whose rows are the results of tasks."""
 
-    watched: Watched | None = field(default=None, repr=False)
+    watched: Any = field(default=None, repr=False)  # Watched, which follows fields with defaults
     futures: Sequence[Future] = field(default=(), repr=False)
 
     def sample(self, cells: int) -> tuple[Any, Any, Any]:
@@ -81,9 +81,9 @@ def _blocks(watched: Watched, data: Any) -> list[Any]:
 
 def _futures(watched: Watched, values: Sequence[Any]) -> list[Any]:
     """Let the cluster compute what is only promised so far."""
-    promised = [value for value in values if dask.is_dask_collection(value)]
+    promised = [value for value in values if is_dask_collection(value)]
     computed = iter(watched.client.compute(promised) if promised else [])
-    return [next(computed) if dask.is_dask_collection(value) else value for value in values]
+    return [next(computed) if is_dask_collection(value) else value for value in values]
 
 
 def _target_parts(watched: Watched, y: Any, n_blocks: int) -> list[Any]:

@@ -13,7 +13,7 @@ from distributed.comm.core import CommClosedError
 from distributed.scheduler import KilledWorker
 
 from cofactor.distributed.errors import ClusterError, Lost
-from distributed import Client, Future
+from distributed import Future
 
 LOOK = 0.25
 """Seconds between two looks at the workers."""
@@ -26,7 +26,7 @@ GONE = (KilledWorker, CommClosedError, asyncio.CancelledError, concurrent.future
 class Watched:
     """A client whose calls end: with a result, with ``Lost``, or with ``ClusterError``."""
 
-    client: Client
+    client: Any  # distributed.Client, whose attributes are optional to a type checker
     resume: str = "call fit again"
     """How the user goes on after the cluster is gone."""
 
