@@ -60,6 +60,12 @@ HOSTILE = [
     "constructor",
     "../../etc/passwd",
     "\u202eright to left",
+    "\u2066isolated\u2069 \u200bhidden",
+    "\x1b]0;title\x07 \x1b[2J",
+    "\x9b31m \x85 \x7f \x08",
+    "over\rwritten",
+    "-1+1",
+    "@SUM(A1)",
 ]
 
 
@@ -71,8 +77,6 @@ def hostile_model(vocabulary):
         for i in range(80)
     ]
     labels = np.array([classes[i % 4] if i % 3 else "" for i in range(80)], dtype=object)
-    vectorizer = TfidfVectorizer(
-        tokenizer=lambda text: text.split("\n"), token_pattern=None, lowercase=False
-    )
+    vectorizer = TfidfVectorizer(token_pattern="[^\n]+", lowercase=False)  # a word a line
     model = TopicModel(4, vectorizer=vectorizer, random_state=0)
     return model.fit(texts, labels), texts, labels

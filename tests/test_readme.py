@@ -19,7 +19,8 @@ README = Path(__file__).parents[1] / "README.md"
 FOR_REPORTS = ("cofactor.report", "altair", "jinja2", "vl_convert")
 
 
-def test_examples():
+def test_examples(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # where they write
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     result = doctest.testfile(str(README), module_relative=False, optionflags=flags)
     assert result.attempted >= 25

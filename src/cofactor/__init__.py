@@ -18,6 +18,7 @@ _HOMES = {
     "TopicModel": "cofactor.text",
     "save": "cofactor.persistence",
     "load_model": "cofactor.persistence",
+    "read_facts": "cofactor.persistence",
     "ModelFormatError": "cofactor.persistence",
     "write_report": "cofactor.report",
     "RowBlocks": "cofactor.rowblocks",

@@ -38,7 +38,8 @@ class Sums:
 class Tree(Generic[T]):
     """A sum over a binary tree of numbered leaves, in whatever order they come.
 
-    Nodes are (level, number): leaves are at level 0, and (l, k) has children (l−1, 2k), (l−1, 2k+1).
+    Nodes are (level, number): leaves are at level 0, and the children of (l, k) are (l−1, 2k) and
+    (l−1, 2k+1).
     """
 
     add: Callable[[T, T], T]

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import inspect
 import os
-import tempfile
 import zipfile
 from collections.abc import Callable
 from functools import partial
@@ -21,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from cofactor.files.writing import place_of
 from cofactor.fitting import History
 from cofactor.objective import Factors
 
@@ -206,14 +206,8 @@ class Checkpoint(_Callback):
         arrays = {"samples": fitted.representation_, "features": fitted.components_.T}
         if getattr(fitted, "target_components_", None) is not None:
             arrays["targets"] = fitted.target_components_.T
-        handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=self.path.name, suffix=".part")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                np.savez(file, **arrays)
-            os.replace(name, self.path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        with place_of(self.path) as new, open(new, "wb") as file:
+            np.savez(file, **arrays)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Factors:

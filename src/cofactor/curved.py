@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from cofactor import kernels
 from cofactor.divergences import FLOOR, Divergence
 from cofactor.kernels import Entries
 from cofactor.observations import Observations
@@ -98,9 +99,11 @@ def curved_entries(
     """Return the entries of the listed cells; without observed zeros squares are entries too."""
     layout = observations.layout
     products, weights = listed(observations, divergence)
-    ones = weights if weights is not None else np.ones_like(layout.values)
     none = np.empty(0, dtype=layout.values.dtype)
     each_square = divergence.square and not observations.zeros
+    ones = weights if weights is not None else none
+    if weights is None and (each_square or divergence.concave):
+        ones = np.ones_like(layout.values)
     entries = Entries(
         scale(products, weight * divergence.log) if divergence.log else none,
         scale(ones, weight * divergence.square) if each_square else none,
@@ -128,21 +131,17 @@ def _without_zeros(entries: Entries) -> Entries:
 
 def stack_entries(parts: Sequence[Entries], offsets: Sequence[int]) -> Entries:
     """Put the entries of several terms side by side, row by row."""
-    n = len(parts[0].first)
-    lengths = [np.diff(part.start) for part in parts]
-    start = np.concatenate([[0], np.cumsum(sum(lengths))]).astype(np.int64)
+    starts = sum(part.start - part.start[0] for part in parts)
+    start = np.asarray(starts, dtype=np.int64)
     indices = np.empty(start[-1], dtype=np.int32)
     used = [max(len(getattr(part, name)) for part in parts) > 0 for name in Entries._fields[:4]]
     arrays = [np.zeros(start[-1] if use else 0, dtype=parts[0].log.dtype) for use in used]
-    begin = start[:-1].copy()
-    for part, length, offset in zip(parts, lengths, offsets, strict=True):
-        within = np.arange(length.sum()) - np.repeat(np.cumsum(length) - length, length)
-        place = np.repeat(begin, length) + within
-        indices[place] = part.indices[np.repeat(part.first, length) + within] + offset
-        source = np.repeat(part.start[:-1], length) + within
+    place = start[:-1].copy()
+    for part, offset in zip(parts, offsets, strict=True):
+        kernels.place_indices(part.indices, part.start, part.first, offset, place, indices)
         for array, values in zip(arrays, part[:4], strict=True):
             if len(values):
-                array[place] = values[source]
-        begin += length
+                kernels.place_values(values, part.start, place, array)
+        place += np.diff(part.start)
     log, square, inverse, concave = arrays
-    return Entries(log, square, inverse, concave, indices, start, start[:n])
+    return Entries(log, square, inverse, concave, indices, start, start[:-1])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from cofactor.objective import Factors, Objective, Value
+from cofactor.objective import Factors, Goal, Value
 from cofactor.solvers.base import Solver, State
 from cofactor.stopping import Stop, StoppingRule
 from cofactor.threads import Threads
@@ -49,7 +49,7 @@ class Hook(Protocol):
 
 
 def minimise(
-    objective: Objective,
+    objective: Goal,
     factors: Factors,
     solver: Solver,
     *,

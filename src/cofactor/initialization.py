@@ -58,8 +58,10 @@ class Guess:
         The target row that a sample's shares stand for.
     prototypes : array (c, k)
         The target row that stands for each class.
-    prior : array (c,)
-        Logarithm of each class's share in the samples.
+    mass : array (m, c)
+        What the profiles are made of: the features' sums in each class.
+    count : array (c,)
+        Samples of each class.
     scale : float
         Mean length of the samples, which the profiles' evidence is measured in.
     """
@@ -68,8 +70,19 @@ class Guess:
     profiles: FloatArray
     targets: FloatArray
     prototypes: FloatArray
-    prior: FloatArray
+    mass: FloatArray
+    count: FloatArray
     scale: float
+
+    def without_samples(self) -> Guess:
+        """Return what can be said of other samples."""
+        none = np.empty((0, 0))
+        return replace(self, shares=none, targets=none)
+
+    @property
+    def prior(self) -> FloatArray:
+        """Logarithm of each class's share in the samples."""
+        return np.asarray(np.log((self.count + 1) / (self.count + 1).sum()))
 
 
 @dataclass(frozen=True)
@@ -185,25 +198,47 @@ UNLABELLED_WEIGHT, SMOOTHING, CLASS_STEPS, TOPIC_STEPS = 0.1, 0.01, 12, 8
 
 
 def guess_classes(
-    observations: Observations, counts: FloatArray | None, classes: Classes, threads: Threads
+    observations: Observations,
+    counts: FloatArray | None,
+    classes: Classes,
+    threads: Threads,
+    earlier: Guess | None = None,
 ) -> Guess:
-    """Spread the labels over the unlabelled samples: naive Bayes with expectation maximisation."""
+    """Spread the labels over the unlabelled samples: naive Bayes with expectation maximisation.
+
+    ``earlier`` is the guess for other samples of the same classes, whose evidence is added.
+    """
     data = _weighed(observations, counts, threads)
-    X, _ = _normal_size(data)
-    classes = _counted(classes, X.counts)
+    scale = _mean_length(data) if earlier is None else earlier.scale
+    X = replace(data, observations=_divided(data.observations, scale))
+    mass, count = (0.0, 0.0) if earlier is None else (earlier.mass, earlier.count)
     weight = X.counts * np.where(classes.labelled, 1.0, UNLABELLED_WEIGHT)
     Q = np.where(classes.labelled[:, None], classes.shares, 0.0)
-    known = Q * X.counts[:, None]
-    profiles, prior = _normalised(X.transposed_times(known)), known.sum(axis=0) + 1
-    for _ in range(CLASS_STEPS if not classes.labelled.all() else 0):
-        evidence = X.times(np.log(profiles)) + np.log(prior / prior.sum())
-        Q = np.where(classes.labelled[:, None], classes.shares, softmax(evidence, axis=1))
+
+    def guessed(weight: FloatArray) -> Guess:
         weighted = Q * weight[:, None]
-        profiles, prior = _normalised(X.transposed_times(weighted)), weighted.sum(axis=0) + 1
-    return Guess(
-        Q, profiles, Q @ classes.prototypes, classes.prototypes, np.log(prior / prior.sum()),
-        _mean_length(data),
-    )  # fmt: skip
+        total = mass + X.transposed_times(weighted)
+        return Guess(
+            Q, _normalised(total), Q @ classes.prototypes, classes.prototypes,
+            total, count + weighted.sum(axis=0), scale,
+        )  # fmt: skip
+
+    guess = guessed(X.counts)
+    for _ in range(CLASS_STEPS if not classes.labelled.all() else 0):
+        evidence = X.times(np.log(guess.profiles)) + guess.prior
+        Q = np.where(classes.labelled[:, None], classes.shares, softmax(evidence, axis=1))
+        guess = guessed(weight)
+    return guess
+
+
+def counted(classes: Classes, counts: FloatArray | None) -> Classes:
+    """Leave out classes whose samples do not count."""
+    weights = classes.labelled if counts is None else classes.labelled * counts
+    seen = (classes.shares * weights[:, None]).sum(axis=0) > 0
+    if seen.all() or not seen.any():
+        return classes
+    labelled = classes.labelled & (classes.shares[:, seen].sum(axis=1) > 0)
+    return Classes(classes.shares[:, seen], labelled, classes.prototypes[seen])
 
 
 def spread_classes(observations: Observations, guess: Guess, threads: Threads) -> FloatArray:
@@ -221,15 +256,6 @@ def settled_samples(objective: Objective, start: Factors, threads: Threads) -> F
     even = _positive_rows(even_representation(data.row_sums, start.features))
     S = np.ascontiguousarray(even, dtype=start.features.dtype)
     return _settle(objective, replace(start, samples=S), threads)
-
-
-def _counted(classes: Classes, counts: FloatArray) -> Classes:
-    """Leave out classes whose samples do not count."""
-    seen = (classes.shares * (classes.labelled * counts)[:, None]).sum(axis=0) > 0
-    if seen.all() or not seen.any():
-        return classes
-    labelled = classes.labelled & (classes.shares[:, seen].sum(axis=1) > 0)
-    return Classes(classes.shares[:, seen], labelled, classes.prototypes[seen])
 
 
 def class_start(

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -119,6 +119,23 @@ class Advance:
     statistics: Mapping[FactorName, Statistics]
     prior: float = 0.0
     """Value of the samples' prior."""
+
+
+class Goal(Protocol):
+    """What a solver by statistics needs of an objective, wherever its samples are."""
+
+    @property
+    def terms(self) -> tuple[Term, ...]: ...
+    @property
+    def free(self) -> tuple[FactorName, ...]: ...
+
+    def advance(
+        self, factors: Factors, improve: Improve | None, threads: Threads, epsilon: float
+    ) -> Advance: ...
+
+    def column_problem(self, name: FactorName, statistics: Statistics) -> ColumnProblem: ...
+
+    def value_of(self, advance: Advance, threads: Threads) -> Value: ...
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,7 @@ from cofactor import kernels
 from cofactor.curved import Curved
 from cofactor.divergences import Divergence
 from cofactor.kernels import Entries, Forms, Parts, Slopes
+from cofactor.matrices import is_whole, whole_slopes, whole_surrogate
 from cofactor.priors import Penalty
 from cofactor.sides import Against, Linear
 from cofactor.statistics import Statistics
@@ -81,6 +82,8 @@ class RowProblem:
     ) -> int:  # fmt: skip
         """Run multiplicative updates in place; return the number of rows that did not reach the
         tolerance."""
+        if rounds == 1 and tolerance == 0.0 and all(map(is_whole, self.parts)):
+            return self._multiply_whole(V, threads, epsilon, ridge)
         forms = merge(self.parts, self.weights, self.penalty, self.shape, sloped=False)
         slopes = self._slopes(V.dtype)
 
@@ -99,6 +102,22 @@ class RowProblem:
         over = threads.across if self.curved.at_once else threads.over
         return sum(over(self.bounds, block))
 
+    def _multiply_whole(self, V: FloatArray, threads: Threads, epsilon: float, ridge: float) -> int:
+        """Make one update where all terms are whole matrices."""
+        none = np.empty((0, V.shape[1]))
+        numbers = [
+            whole_surrogate(part, V, threads, epsilon, costs=False)[0]
+            if part.side.divergence.log
+            else None
+            for part in self.parts
+        ]
+        c = _sum_rows(numbers, self.weights)
+        down = _sum_rows([whole_slopes(part, threads) for part in self.parts], self.weights)
+        forms = merge(self.parts, self.weights, self.penalty, self.shape, sloped=False)
+        forms = forms._replace(down=none if down is None else down)
+        update_by_parts(V, Parts(none if c is None else c, none, none, none), forms, threads, ridge)
+        return len(V)
+
     def _slopes(self, dtype: np.dtype[Any]) -> tuple[Slopes, Slopes]:
         found = [part.slopes(w) for part, w in zip(self.parts, self.weights, strict=True)]
         first, second = [*filter(None, found), *([no_slopes(dtype)] * 2)][:2]
@@ -113,13 +132,17 @@ class RowProblem:
         none = np.empty((0, r))
         if curved is None:
             parts, cost = Parts(none, none, none, none), 0.0
+        elif is_whole(part):
+            c, cost = whole_surrogate(part, V, threads, epsilon, costs=True)
+            parts = Parts(c, none, none, none)
         else:
             squares = d.square and not part.side.observations.zeros
             used = d.log, squares, d.inverse, d.concave
             parts = Parts(*(np.empty(V.shape) if use else none for use in used))
             cost = self._surrogate(curved, V, threads, epsilon, parts)
+        down = whole_slopes(part, threads) if is_whole(part) else part.down
         return Statistics(
-            part.row_scale, part.down, part.up, part.ups, part.gram, parts, cost, part.side.constant
+            part.row_scale, down, part.up, part.ups, part.gram, parts, cost, part.side.constant
         )
 
     def _surrogate(
@@ -198,11 +221,17 @@ class ColumnProblem:
 
     def multiply(self, V: FloatArray, threads: Threads, *, ridge: float = 0.0) -> None:
         """Make one multiplicative update in place."""
-        forms, parts = self._forms(V), self.statistics.weighted(self.weight)
-        slopes = no_slopes(V.dtype), no_slopes(V.dtype)
-        threads.across(even_blocks(len(V)), lambda low, high: kernels.multiply_by_parts(
-            V[low:high], Parts(*(a[low:high] for a in parts)), some_rows(forms, low, high),
-            slopes, ridge))  # fmt: skip
+        update_by_parts(V, self.statistics.weighted(self.weight), self._forms(V), threads, ridge)
+
+
+def update_by_parts(
+    V: FloatArray, parts: Parts, forms: Forms, threads: Threads, ridge: float
+) -> None:
+    """Make one multiplicative update in place, by numbers of the surrogate that are known."""
+    slopes = no_slopes(V.dtype), no_slopes(V.dtype)
+    threads.across(even_blocks(len(V)), lambda low, high: kernels.multiply_by_parts(
+        V[low:high], Parts(*(a[low:high] for a in parts)), some_rows(forms, low, high),
+        slopes, ridge))  # fmt: skip
 
 
 def _joined(parts: Sequence[FloatArray], width: int) -> FloatArray:

@@ -21,6 +21,9 @@ from cofactor.seen import Seen, cross, inner
 from cofactor.threads import Threads, balanced_blocks
 from cofactor.typing import FloatArray, IntArray
 
+FEWEST_NONZEROS = 0.1
+"""With a smaller share of them, a list without the zeros is faster than the whole matrix."""
+
 
 class Linear(Protocol):
     """The linear and quadratic parts of a term, seen from one factor."""
@@ -170,6 +173,20 @@ class Side:
         if d.up and not self.observations.zeros:
             up = scale(np.ones_like(products) if weights is None else weights, d.up)
         return (scale(products, d.down) if d.down else None), up
+
+    @cached_property
+    def matrix(self) -> FloatArray | None:
+        """The whole matrix, if the term is nothing else: dense, not mostly zeros, without weights,
+        in one of the two plain losses."""
+        seen, d = self.observations, self.divergence
+        weighted = any(w is not None for w in (seen.weights, seen.row_weights, seen.column_weights))
+        if not (seen.zeros and self._is_full and seen.dtype == np.float64) or weighted:
+            return None
+        if d.inverse or d.concave or bool(d.log) == bool(d.square):
+            return None
+        values = seen.layout.values
+        few = np.count_nonzero(values) < FEWEST_NONZEROS * values.size
+        return None if few else values.reshape(seen.shape)
 
     @cached_property
     def bounds(self) -> IntArray:

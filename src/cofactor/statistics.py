@@ -56,6 +56,23 @@ class Statistics:
             constant=combine(self.constant, other.constant),
         )
 
+    def times(self, factor: float) -> Statistics:
+        """Return the statistics of so many times the samples."""
+        return self._combine(self, lambda a, _: factor * a)
+
+    def apart_from(self, V: FloatArray) -> Statistics:
+        """Return the statistics with a surrogate that no longer refers to V, the factor it was
+        taken at: its numbers are then those of v², log v and 1/v, and can be averaged over time."""
+        c, push, e, u = self.parts
+        away = np.divide(1.0, V, out=np.zeros(V.shape), where=V > 0)
+        return replace(self, parts=Parts(_by(c, V), _by(push, away), _by(e, V * V), u))
+
+    def seen_from(self, V: FloatArray) -> Statistics:
+        """Undo ``apart_from`` for another factor."""
+        c, push, e, u = self.parts
+        away = np.divide(1.0, V, out=np.zeros(V.shape), where=V > 0)
+        return replace(self, parts=Parts(_by(c, away), _by(push, V), _by(e, away * away), u))
+
     def weighted(self, weight: float) -> Parts:
         """Return the surrogate's numbers times a term's weight."""
         if weight == 1.0:
@@ -65,3 +82,7 @@ class Statistics:
     def value(self, rows_of: Seen, threads: Threads) -> float:
         """Return the term's divergence at the factor that the statistics were taken at."""
         return max(self.constant + self.cost + linear_value(self, rows_of, threads), 0.0)
+
+
+def _by(part: FloatArray, V: FloatArray) -> FloatArray:
+    return np.asarray(part * V) if len(part) else part

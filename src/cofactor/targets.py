@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array, issparse, vstack
 from sklearn.utils.multiclass import type_of_target
 
 from cofactor.reading import (
@@ -165,6 +165,37 @@ def encode_values(
     with np.errstate(over="ignore"):  # cast reports it
         values = np.where(known, np.maximum(table - coding.offset, 0.0), 0.0)
     return _targets(values, weights, dtype), coding
+
+
+def stack(parts: list[Targets]) -> Targets:
+    """Put the targets of several batches below each other."""
+    if len(parts) == 1:
+        return parts[0]
+    by_cell = any(part.cell_weights is not None for part in parts)
+    values = [part.values for part in parts]
+    sparse = all(map(issparse, values))
+    return Targets(
+        vstack(values, format="csr") if sparse else np.concatenate([*map(_dense, values)]),
+        None if by_cell else np.concatenate([*map(_row_weights, parts)]),
+        np.concatenate([*map(_cell_weights, parts)]) if by_cell else None,
+        np.concatenate([part.labelled for part in parts]),
+    )
+
+
+def _dense(values: Any) -> Array:
+    return np.asarray(values.toarray() if issparse(values) else values)
+
+
+def _row_weights(targets: Targets) -> Array:
+    weights = targets.row_weights
+    return np.ones(len(targets.labelled)) if weights is None else weights
+
+
+def _cell_weights(targets: Targets) -> Array:
+    weights = targets.cell_weights
+    if weights is not None:
+        return weights
+    return np.broadcast_to(_row_weights(targets)[:, None], targets.values.shape)
 
 
 def complete(

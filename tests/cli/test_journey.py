@@ -275,7 +275,7 @@ def test_export_to_topicwizard_writes_what_its_script_reads(model, tmp_path, mon
     assert np.array_equal(data["topic_term_matrix"], loaded.estimator_.components_)
     assert np.allclose(data["document_topic_matrix"], loaded.document_topics_)
     assert data["document_term_matrix"].shape == (90, len(data["vocab"]))
-    assert len(seen["group_labels"]) == 90
+    assert seen["group_labels"].shape == (90,)  # pandas 3 refuses lists
 
 
 def test_doctor_finds_everything_well():
@@ -380,3 +380,57 @@ def test_report_without_the_table_has_no_documents(tmp_path, written):
     done = cofactor("report", tmp_path / "m", "-o", tmp_path / "r.html")
     assert "--data" in done.stderr
     assert written["documents"] is written["labels"] is None
+
+
+def test_report_tests_with_labels_that_the_fit_has_not_seen(tmp_path, written):
+    names = list(WORDS)
+    rows = [[*row, names[i % 3]] for i, row in enumerate(make_rows())]
+    path = write_table(tmp_path / "a.csv", rows, ("id", "body", "team", "truth"))
+    cofactor("fit", path, "--text", "body", "--label", "team", "-o", tmp_path / "m", "-k", 3)
+    cofactor("report", tmp_path / "m", "-o", tmp_path / "r.html", "--truth", "truth")
+    assert written["labels"] == [row[2] for row in rows]
+    assert written["truth"] == [row[3] for row in rows]
+    done = cofactor("report", tmp_path / "m", "--truth", "team", code=2)
+    assert "is what the model was fitted on" in " ".join(done.stderr.split())
+    done = cofactor("report", tmp_path / "m", "--truth", "turth", code=2)
+    assert "--truth 'turth' is no column" in done.stderr
+    assert "Did you mean 'truth'?" in done.stderr
+    done = cofactor("report", tmp_path / "m", "--truth", "truth", "--truth", "id", code=2)
+    assert "--truth names 2 columns" in done.stderr
+
+
+@pytest.mark.parametrize("columns", [("id", "body", "team"), ("id", "body", "answer")])
+def test_report_tests_on_another_table(home, model, tmp_path, written, columns):
+    rows = [[i, body, list(WORDS)[int(i) % 3]] for i, body, _ in make_rows(30, seed=2)]
+    path = write_table(tmp_path / "a.csv", rows, columns)
+    cofactor("report", model, "--data", path, "--truth", columns[2], "-o", tmp_path / "r.html")
+    assert written["truth"] == [row[2] for row in rows]
+    assert written["labels"] is None
+    assert written["documents"] == [row[1] for row in rows]
+
+
+def test_truth_needs_predictions_and_documents(home, tmp_path):
+    path = write_table(tmp_path / "a.csv", make_rows(30))
+    cofactor("fit", path, "--text", "body", "-o", tmp_path / "m", "-k", 2)
+    done = cofactor("report", tmp_path / "m", "--truth", "team", code=2)
+    assert "fitted without labels" in done.stderr
+    cofactor("fit", path, "--text", "body", "--label", "team", "-o", tmp_path / "m", "-k", 2)
+    path.unlink()
+    done = cofactor("report", tmp_path / "m", "--truth", "other", code=2)
+    assert "use --data" in done.stderr
+
+
+def test_the_card_tells_warnings_and_where_the_model_came_from(home, tmp_path):
+    done = cofactor("fit", home / "posts.csv", "--text", "body", "--label", "team", "-k", 3, "-o",
+                    tmp_path / "m", "--iterations", 1, "--seed-words", "x=moon,zzz")  # fmt: skip
+    card = (tmp_path / "m" / "README.md").read_text()
+    assert "## Warnings of the fit" in card
+    assert "- seeds\\['x'\\]: \\['zzz'\\] are ignored" in card
+    assert "- Stopped after max\\_iter=1" in card
+    assert "| input rows | 90 |" in card
+    assert "| input label | team |" in card
+    warned = read_facts(tmp_path / "m")["notes"]["warnings"]
+    assert len(warned) == 2
+    assert all(one in " ".join(done.stderr.split()) for one in warned)
+    cofactor("fit", home / "posts.csv", "--text", "body", "-k", 2, "-o", tmp_path / "m")
+    assert "## Warnings" not in (tmp_path / "m" / "README.md").read_text()

@@ -310,6 +310,20 @@ def test_a_fit_interrupted_at_once_is_usable(X, classes):
     assert np.isfinite(model.predict_proba(X)).all()
 
 
+def test_an_interrupted_head_leaves_that_of_the_joint_fit(X, classes, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    joint = make(SSNMFClassifier, head="joint").fit(X, classes)
+    monkeypatch.setattr("cofactor.estimators.base.estimate_head", interrupted)
+    model = make(SSNMFClassifier)
+    with pytest.warns(FitInterruptedWarning, match="head is that of the joint fit"):
+        model.fit(X, classes)
+    assert_array_equal(model.target_components_, joint.target_components_)
+    assert_array_equal(model.predict(X), joint.predict(X))
+    assert "joint fit" in model.stop_reason_
+
+
 LONG_FIT = """
 import json, sys, warnings
 import numpy as np

@@ -33,8 +33,14 @@ def reproduce(stop_words):
 
 
 @pytest.fixture(scope="session")
-def quick_arguments(stop_words):
-    return ("all", "--quick", "--seed", "1", "--draws", "2", "--stopwords", stop_words)
+def common_arguments(stop_words):
+    """What a quick run of one experiment needs to find the trials of the run of all."""
+    return ("--quick", "--seed", "1", "--stopwords", stop_words)
+
+
+@pytest.fixture(scope="session")
+def quick_arguments(common_arguments):
+    return ("all", *common_arguments, "--draws", "2", "--updates", "20")
 
 
 @pytest.fixture(scope="session")

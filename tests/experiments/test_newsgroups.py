@@ -6,7 +6,7 @@ from scipy import sparse as sp
 
 from cofactor import SSNMFClassifier
 from cofactor.experiments import paper
-from cofactor.experiments.newsgroups import corpus, models, splits, tables
+from cofactor.experiments.newsgroups import choosing, corpus, fit, models, splits, tables
 from cofactor.experiments.newsgroups.made import made_posts
 
 WORDS = ("the", "a")
@@ -92,13 +92,15 @@ def test_accuracy_table_by_hand():
 
     literal = {model: fits(0.5, 0.7) for model in paper.MODELS}
     ours = {model: fits(0.8) for model in paper.MODELS}
-    table = tables.accuracy(literal, ours, {"multinomial NB": fits(0.9)})
+    tuned = {model: fits(0.81, 0.83) for model in paper.MODELS}
+    table = tables.accuracy(literal, ours, tuned, {"multinomial NB": fits(0.9)})
     row = dict(zip(table.columns, table.rows[2], strict=True))
     assert row["paper"] == 81.88
     assert row["its procedure"] == pytest.approx(60)
     assert row["its sd"] == pytest.approx(np.std([50, 70], ddof=1))
     assert row["with exact inference"] == pytest.approx(50)
     assert (row["our defaults"], row["our sd"]) == (pytest.approx(80), None)
+    assert (row["ours, tuned"], row["tuned sd"]) == (pytest.approx(82), pytest.approx(2**0.5))
     assert (4, 3) in table.bold
 
 
@@ -106,10 +108,40 @@ def test_other_splits_are_compared_pair_by_pair():
     def result(old, new):
         scores = {f"paper: {m}": old for m in paper.MODELS}
         scores |= {f"defaults: {m}": new for m in paper.MODELS}
+        scores |= {f"tuned: {m}": 0.7 for m in paper.MODELS}
         return scores | {f"classifier: {m}": 0.5 for m in models.CLASSIFIERS}
 
     table = splits.table([result(0.6, 0.7), result(0.8, 0.7), result(0.6, 0.61)])
     row = dict(zip(table.columns, table.rows[0], strict=True))
     assert row["its procedure"] == pytest.approx(100 * 2 / 3)
     assert row["our defaults"] == pytest.approx(67)
-    assert row["splits where ours is ahead"] == 2
+    assert (row["splits where ours is ahead"], row["splits where tuned is ahead"]) == (2, 2)
+
+
+def test_a_share_of_one_and_no_prior_are_the_defaults_with_a_tight_tolerance(made):
+    settings = {"model": "(KL, F)", "rank": 13, "seed": 0, "trial": 1}
+    chosen = {"share": 1.0, "pseudo_count": 0.0}
+    plain = SSNMFClassifier(13, target_loss="frobenius", tol=models.TIGHT,
+                            random_state=models.seed_of(settings))  # fmt: skip
+    plain.fit(made.final.X, made.final.y)
+    found = models.tuned({**settings, **chosen}, made.final)
+    np.testing.assert_array_equal(found.topics.components, plain.components_)
+    third = models.tuned({**settings, "share": 1 / 3, "pseudo_count": 0.05}, made.final)
+    assert third.facts["supervision"] == pytest.approx(plain.supervision_ / 3)
+    assert third.topics.documents.min() > 0  # which is what a pseudo-count is for
+
+
+def test_the_best_point_of_each_model_is_chosen():
+    grid = {("a", 1, 2): 0.5, ("a", 1, 3): 0.7, ("b", 0, 0): 0.1, ("a", 2, 2): 0.7}
+    assert choosing._best(grid) == {"a": (1, 3), "b": (0, 0)}
+
+
+def test_scaled_topics_are_compared_by_their_mass(made):
+    topics = models.defaults(
+        {"model": "(KL, KL)", "rank": 6, "seed": 0, "trial": 0}, made.final
+    ).topics
+    shape = np.linspace(0.01, 10, 6)
+    other = models.Topics(topics.components * shape[:, None], topics.head, topics.documents / shape)
+    one, two = (fit.describe(each, made) for each in (topics, other))
+    np.testing.assert_allclose(one["soft_scaled"]["scores"], two["soft_scaled"]["scores"])
+    assert not np.allclose(one["soft"]["scores"], two["soft"]["scores"])

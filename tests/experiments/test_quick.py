@@ -14,14 +14,17 @@ import pytest
 from cofactor.experiments import EXPERIMENTS, paper
 
 TABLES = {
-    "synthetic": {"relative_error", "zeros", "fits", "wins"},
+    "synthetic": {"relative_error", "zeros", "fits", "wins", "updates"},
     "newsgroups": {
         "data",
         "accuracy",
         "hyperparameters",
+        "own_hyperparameters",
         "clustering",
+        "clustering_scaled",
         "topics",
         "validation",
+        "own_validation",
         "splits",
     },
     "reuters": {"scores"},
@@ -132,10 +135,12 @@ def test_models_learn_the_made_up_newsgroups(quick):
         if row["model"] in paper.MODELS:
             assert row["its procedure"] > 60
             assert row["our defaults"] > 80  # guessing gives 20
+            assert row["ours, tuned"] > 80
 
 
 def test_topics_are_made_of_the_words_of_their_class(quick):
-    # A made-up word is the name of its class or group and a letter.
+    # A made-up word is the name of its class or group and a letter; words that begin with "the"
+    # are common to all, and any topic may have them.
     from cofactor.experiments.newsgroups.corpus import CLASSES
 
     names = {label: [label.lower(), *groups.values()] for label, groups in CLASSES.items()}
@@ -143,10 +148,12 @@ def test_topics_are_made_of_the_words_of_their_class(quick):
     right = [
         any(word.startswith(name) for name in names[row["class"]])
         for row in fits
-        for word in row["keywords"].split()[:3]
+        for word in row["keywords"].split()
+        if not word.startswith("the")
     ]
     assert len(fits) == paper.RANK
-    assert np.mean(right) > 0.5  # by chance one in five
+    assert len(right) > 3 * len(fits)  # not only common words
+    assert np.mean(right) > 0.85  # by chance one in five; 0.92 to 1.0 for eight other seeds
 
 
 def test_labels_help_with_stories_and_ratings(quick):
@@ -213,12 +220,10 @@ def test_killed_half_way_and_run_again_gives_the_same_numbers(
     assert not list(out.rglob("*.part"))
 
 
-def test_headlines_as_json(quick, reproduce, quick_arguments):
+def test_headlines_as_json(quick, reproduce, common_arguments):
     """A second run finds its trials; its tables are those of the folder."""
     out, _ = quick
-    result = reproduce(
-        "ratings", *quick_arguments[1:4], *quick_arguments[6:], "--out", out, "--json"
-    )
+    result = reproduce("ratings", *common_arguments, "--out", out, "--json")
     (run,) = json.loads(result.stdout)
     assert run["experiment"] == "ratings"
     assert run["tables"][0]["rows"] == table(out, "ratings", "scores")

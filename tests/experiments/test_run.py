@@ -36,18 +36,18 @@ def test_a_new_run_begins_by_removing_the_manifest_and_the_old_files(finished, r
     assert list((folder / "trials").iterdir())
 
 
-def test_a_finished_run_is_not_computed_again(finished, quick_arguments, reproduce):
-    reproduce("ratings", *quick_arguments[1:4], *quick_arguments[6:], "--out", finished)
+def test_a_finished_run_is_not_computed_again(finished, common_arguments, reproduce):
+    reproduce("ratings", *common_arguments, "--out", finished)
     manifest = json.loads((finished / "ratings" / "manifest.json").read_text())
     assert [each["found"] == each["trials"] > 0 for each in manifest["trials"]] == [True]
 
 
 def test_without_plotting_libraries_tables_are_written_and_a_sentence_says_so(
-    finished, quick_arguments, reproduce, monkeypatch
+    finished, common_arguments, reproduce, monkeypatch
 ):
     for name in ("matplotlib", "altair"):
         monkeypatch.setitem(sys.modules, name, None)
-    arguments = ("newsgroups", *quick_arguments[1:4], *quick_arguments[6:])
+    arguments = ("newsgroups", *common_arguments)
     result = reproduce(*arguments, "--out", finished, "--jobs", "1")
     assert "pip install 'cofactor[plot]'" in result.stderr
     assert "pip install 'cofactor[report]'" in result.stderr

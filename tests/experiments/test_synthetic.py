@@ -69,14 +69,22 @@ def test_a_fit_that_knows_the_truth_has_no_error():
     assert fit.errors({**SETTINGS, "size": 20}, truth, first, truth)["relative"] < 1e-6
 
 
+@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("model", paper.MODELS)
-def test_the_default_solver_is_at_least_as_good_as_many_multiplicative_updates(model):
-    # Small data have several optima; the seed is one where both solvers reach comparable ones.
-    settings = {**SETTINGS, "seed": 6, "model": model, "iterations": 2000}
-    ours = fit.trial(settings)
-    theirs = fit.trial({**settings, "solver": "mu", "tol": 0.0, "iterations": 1000})
-    assert ours["objective"] <= theirs["objective"] * (1 + 1e-9)
-    assert ours["iterations"] < theirs["iterations"] == 1000
+def test_the_default_solver_is_at_least_as_good_as_many_multiplicative_updates(model, seed):
+    """Where noise is small and the start near the truth, so that there is one valley for both."""
+    noise = data.experiments(3)[1 + list(paper.MODELS).index(model)]
+    truth = data.true_factors(30, 3, seed, 0).map(lambda V: 20 * V)
+    random, (x, y) = np.random.default_rng(seed), data.products(truth)
+    X, Y = noise.data.draw(x, random), noise.target.draw(y, random)
+    first = truth.map(lambda V: 0.9 * V + 1.0)
+    settings = {**SETTINGS, "model": model, "tol": 1e-13, "iterations": 3000}
+    ours = fit._model(settings, first).fit(X, Y)
+    settings |= {"solver": "mu", "tol": 0.0, "iterations": 1000}
+    theirs = fit._model(settings, first).fit(X, Y)
+    last = ours.history_["objective"][-1], theirs.history_["objective"][-1]
+    assert last[0] <= last[1] * (1 + 1e-9)
+    assert ours.n_iter_ < theirs.n_iter_ == 1000
 
 
 def test_the_printed_solver_can_be_asked_for():
@@ -99,6 +107,16 @@ def test_wins_are_counted_for_every_measure():
     row = tables.wins(made_fits(errors), 5).rows[0]
     assert row[:3] == ["1", "(F, F)", "1 ((KL, KL) 2)"]  # by error: (F, F), then (KL, KL) twice
     assert row[4] == "0 ((KL, KL) 1, (KL, F) 1, (F, KL) 1)"  # by the negative, the largest error
+
+
+def test_objectives_are_compared_start_by_start():
+    def fits(*values):
+        return {key: [{"objective": v} for v in values]
+                for key in made_fits({model: [1] for model in paper.MODELS})}  # fmt: skip
+
+    row = tables.against_updates(fits(9.0, 4.0, 2.02), fits(10.0, 4.0, 2.0), 7).rows[0]
+    assert row == ["1, (F, F)", pytest.approx(15.02 / 3), pytest.approx(16 / 3), "2 of 3",
+                   "-1.0e-01", "1.0e-02"]  # fmt: skip
 
 
 def test_the_table_names_the_lowest():

@@ -5,7 +5,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from cofactor.experiments.files import write_whole
 from cofactor.experiments.trials import Trials
 
 calls = []
@@ -68,12 +67,3 @@ def test_progress_counts_every_trial(tmp_path):
     for _ in range(2):
         Trials(tmp_path).run(square, [{"x": 1}, {"x": 2}], None, lambda: ticks.append(1))
     assert len(ticks) == 4
-
-
-def test_a_file_is_whole_or_not_there(tmp_path):
-    target = tmp_path / "file"
-    write_whole(target, "old")
-    with pytest.raises(TypeError):
-        write_whole(target, 5)
-    assert target.read_text() == "old"
-    assert [path.name for path in tmp_path.iterdir()] == ["file"]

@@ -9,7 +9,14 @@ import pytest
 
 from cofactor.files import InputError
 from cofactor.files.survey import advise, survey
-from cofactor.files.writing import is_formula, make_writer, output_kind, replacing, to_json
+from cofactor.files.writing import (
+    is_formula,
+    make_writer,
+    output_kind,
+    place_of,
+    replacing,
+    to_json,
+)
 
 FORMULAS = [
     "=1+1", "=cmd|' /C calc'!A0", "+1+1", "-1+1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "  =1", "\tx",
@@ -137,3 +144,24 @@ def test_a_survey_advises(tmp_path, labels, said):
     rows = "".join(f"text{i},{label}\n" for i, label in enumerate(labels.split(",")))
     found = the_survey(tmp_path, "body,team\n" + rows)
     assert said in " ".join(advise(found, "team"))
+
+
+def test_a_path_is_replaced_when_the_block_ends_well(tmp_path):
+    path = tmp_path / "a.h5ad"
+    with place_of(path) as new:
+        assert new.suffix == ".h5ad"
+        assert new.parent == tmp_path
+        new.write_bytes(b"one")
+        assert not path.exists()
+    assert path.read_bytes() == b"one"
+    assert path.stat().st_mode & 0o777 == 0o666 & ~current_umask()
+    with pytest.raises(ZeroDivisionError), place_of(path) as new:
+        new.write_bytes(b"half" * (1 // 0))
+    assert path.read_bytes() == b"one"
+    assert os.listdir(tmp_path) == ["a.h5ad"]
+
+
+def current_umask():
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+from cofactor import TopicModel
 from cofactor.report import write_report
 from hostile import HOSTILE, hostile_model
 
@@ -76,6 +77,31 @@ def test_draws_everything_without_a_request(browser, report, width, theme):
     assert (sum(map(int, ground[4:-1].split(","))) > 384) == (theme == "light")
     visit.page.click("#theme")
     assert visit.page.evaluate("getComputedStyle(document.body).backgroundColor") != ground
+    visit.close()
+
+
+@pytest.mark.parametrize("kind", ["sets", "numbers"])
+def test_draws_other_targets(browser, corpus, kind, tmp_path):
+    y = {
+        "sets": [{str(c), "some" if c == "faith" else "other"} for c in corpus[1]],
+        "numbers": [[float(c == "faith"), i / 7] for i, c in enumerate(corpus[1])],
+    }[kind]
+    model = TopicModel(4, task="numbers" if kind == "numbers" else "auto", random_state=0)
+    path = write_report(model.fit(corpus[0], y), tmp_path / "r.html", corpus[0], y)
+    visit = Visit(browser, path, viewport={"width": 390, "height": 800})
+    visit.draw_all()
+    assert visit.page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert visit.page.locator("#quality tbody tr").count() == (5 if kind == "sets" else 2)
+    visit.close()
+
+
+def test_confusion_has_numbers_in_its_cells(browser, report):
+    visit = Visit(browser, report)
+    visit.draw_all()
+    counts = visit.page.locator(
+        '[data-chart="confusion"] .mark-text.role-mark text'
+    ).all_text_contents()
+    assert sum(map(int, counts)) == 90
     visit.close()
 
 

@@ -47,7 +47,9 @@ def test_soft_labels(corpus):
 def test_indicators(corpus):
     y = sp.csr_array(np.column_stack([corpus[1] == "space", corpus[1] != "faith"]).astype(int))
     model = TopicModel(3, random_state=0).fit(corpus[0], y)
-    assert "not scored" in render_report(model, corpus[0], y)
+    page = render_report(model, corpus[0], y)
+    assert "micro F1" in page
+    assert "Scores by label" in page
 
 
 @pytest.mark.parametrize("n_components", [1, 2, 30])
@@ -99,3 +101,5 @@ def test_several_numbers(corpus):
     y = np.random.default_rng(0).random((120, 2))
     model = TopicModel(3, random_state=0).fit(corpus[0], y)
     assert "<title>" in render_report(model, corpus[0], y)
+    model = TopicModel(3, task="numbers", random_state=0).fit(corpus[0], y)
+    assert "R² is the share of the variance" in render_report(model, corpus[0], y)

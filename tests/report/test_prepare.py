@@ -2,10 +2,17 @@
 
 import numpy as np
 import pytest
-from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
+from sklearn.metrics import (
+    average_precision_score,
+    confusion_matrix,
+    f1_score,
+    mean_absolute_error,
+    precision_recall_fscore_support,
+    r2_score,
+)
 
 from cofactor import TopicModel
-from cofactor.report import evaluation, layout, scores, topics
+from cofactor.report import evaluation, layout, rivals, scores, topics
 from cofactor.report.evaluation import MODEL, PLAIN, assign_folds
 from cofactor.report.material import read_material
 from cofactor.report.prepare import prepare
@@ -48,6 +55,42 @@ def test_interval_is_wilsons():
     found = scores.interval(0.5, 100, "classes")
     assert (found["low"], found["high"]) == pytest.approx((0.4038, 0.5962), abs=1e-4)
     assert scores.interval(1.0, 10, "classes")["high"] == pytest.approx(1.0)
+
+
+def test_scores_of_sets_agree_with_scikit_learn():
+    random = np.random.default_rng(0)
+    truth, said = random.integers(0, 2, (80, 3)).astype(float), random.random((80, 3))
+    found = scores.method_scores("sets", truth, said)
+    expected = [f1_score(truth, said >= 0.5, average=each) for each in ("micro", "macro")]
+    np.testing.assert_allclose(found, [*expected, average_precision_score(truth, said)])
+    truth[:40] = np.nan
+    rest = scores.method_scores("sets", truth[40:], said[40:])
+    assert scores.method_scores("sets", truth, said) == rest
+
+
+def test_scores_of_numbers_agree_with_scikit_learn():
+    random = np.random.default_rng(0)
+    truth, said = random.random((50, 2)), random.random((50, 2))
+    found = scores.method_scores("numbers", truth, said)
+    assert found == [pytest.approx(r2_score(truth, said)), None]
+    assert scores.method_scores("numbers", truth[:, :1], said[:, :1])[1] == pytest.approx(
+        mean_absolute_error(truth[:, 0], said[:, 0])
+    )
+    rows = scores.number_tables(np.full((3, 1), np.nan), said[:3, :1])
+    assert rows == [{"documents": 0, "r2": None, "mean_error": None}]
+
+
+def test_baselines_know_the_labels_of_each_column_only():
+    X = np.eye(4)[[0, 0, 1, 1, 2, 3]]
+    y = np.array([[1, 1], [1, np.nan], [0, np.nan], [0, 1], [0, 1], [0, 1.0]])
+    said = dict(rivals.baselines("sets", X, y, np.eye(4)))
+    assert said["majority"].tolist() == [[0, 1]] * 4
+    for name in ("naive Bayes", "logistic regression"):
+        assert (said[name][:, 1] == 1).all()
+        assert said[name][0, 0] > 0.5 > said[name][1, 0]
+    numbers = dict(rivals.baselines("numbers", X, 3 * y, np.eye(4)))
+    assert numbers["mean"][0].tolist() == [1, 3]
+    assert (numbers["ridge regression"][:, 1] == 3).all()
 
 
 # --- evaluation ----------------------------------------------------------------------------------
@@ -245,12 +288,69 @@ def test_numbers(corpus):
     assert "ridge regression" in table
 
 
-def test_several_labels(corpus):
-    y = np.column_stack([corpus[1] == "space", corpus[1] != "faith"]).astype(int)
-    prepared = prepare(TopicModel(3, random_state=0).fit(corpus[0], y), corpus[0], y)
+@pytest.fixture(scope="module")
+def sets(corpus):
+    """Two labels a document, known for every other one."""
+    return [
+        {str(label), "known" if label != "faith" else "other"} if i % 2 else None
+        for i, label in enumerate(corpus[1])
+    ]
+
+
+def test_several_labels(corpus, sets):
+    prepared = prepare(TopicModel(4, random_state=0).fit(corpus[0], sets), corpus[0], sets)
     assert prepared.kind == "sets"
-    assert prepared.evaluation is None
-    assert any("not scored" in row["text"] for row in prepared.notices)
+    assert prepared.classes == ["faith", "known", "other", "space", "sport"]
+    table = {row["method"]: row for row in prepared.evaluation["methods"]}
+    assert set(table) == {MODEL, PLAIN, "majority", "naive Bayes", "logistic regression"}
+    assert table[MODEL]["score"] > 0.9 > table["majority"]["score"]
+    assert prepared.evaluation["metric"] == "micro F1"
+    assert prepared.evaluation["more"] == ["macro F1", "mean average precision"]
+    assert table[MODEL]["low"] is None
+    rows = {row["class"]: row for row in prepared.evaluation["per_label"]}
+    assert rows["known"]["documents"] == rows["space"]["documents"] + rows["sport"]["documents"]
+    own = prepared.evaluation["by_method"].index(MODEL)
+    assert all(row["by_method"][own] == row["average_precision"] > 0.8 for row in rows.values())
+    assert {row["class"] for row in prepared.points} >= {"", "known, space", "faith, other"}
+    assert prepared.changes["metric"] == "micro F1"
+
+
+def test_labels_held_out_of_sets(corpus, sets):
+    model = TopicModel(4, random_state=0).fit(corpus[0], sets)
+    truth = [{str(label), "known" if label != "faith" else "other"} for label in corpus[1]]
+    found = evaluation.evaluate(read_material(model, corpus[0], sets, truth))
+    assert len(found.tested) == 60
+    assert "held out" in found.how
+    P = model.predict_proba([corpus[0][d] for d in found.tested])
+    np.testing.assert_allclose(found.predictions[MODEL], P)
+
+
+def test_indicators_in_any_form_are_read_alike(corpus, sets):
+    model = TopicModel(4, random_state=0).fit(corpus[0], sets)
+    one = read_material(model, corpus[0], sets, None).labels
+    known = ~np.isnan(one)
+    whole = np.where(known, one, -1).astype(int)
+    for other in (one, whole, [tuple(s) if s else None for s in sets]):
+        np.testing.assert_array_equal(read_material(model, corpus[0], other, None).labels, one)
+    single = read_material(model, corpus[0], corpus[1], None)
+    assert single.labels.sum() == 120
+    strange = read_material(model, corpus[0], [{"chess"}, *sets[1:]], None)
+    assert strange.strangers == ["chess"]
+    with pytest.raises(ValueError, match="2 columns, but the model has 5 targets"):
+        read_material(model, corpus[0], np.zeros((120, 2)), None)
+
+
+def test_several_numbers(corpus):
+    y = np.column_stack([np.where(corpus[1] == "space", 2.5, 0.5), np.arange(120.0)])
+    y[::7, 0], y[3, :] = np.nan, np.nan
+    model = TopicModel(3, task="numbers", random_state=0).fit(corpus[0], y)
+    found = prepare(model, corpus[0], y).evaluation
+    assert [row["documents"] for row in found["per_target"]] == [101, 119]
+    first = dict(zip(found["by_method"], found["per_target"][0]["by_method"], strict=True))
+    assert first[MODEL]["r2"] > 0.8 > first["mean"]["r2"]
+    assert first[MODEL]["mean_error"] < first["mean"]["mean_error"]
+    assert found["more"] == []
+    assert "pairs" not in found
 
 
 def test_warnings(corpus):

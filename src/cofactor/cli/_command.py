@@ -54,8 +54,13 @@ OUTPUT = click.Path(path_type=Path)
 
 _OPTIONS = {
     "text": click.option("--text", metavar="COLUMN", help="Column of the documents."),
-    "label": click.option(
-        "--label", metavar="COLUMN", help="Column of the labels; empty cells are not labelled."
+    "labels": click.option(
+        "--label", "labels", metavar="COLUMN", multiple=True,
+        help="Column of the labels; empty cells are not labelled. May be repeated.",
+    ),
+    "label_separator": click.option(
+        "--label-separator", metavar="TEXT",
+        help="What separates several labels in one cell, like ';'.",
     ),
     "unlabelled": click.option(
         "--unlabelled", metavar="VALUE", multiple=True,
@@ -108,7 +113,8 @@ def needing_extra() -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        raise BadInput(
-            f"The report needs packages that are not installed ({error}): "
-            "pip install 'cofactor[report]'."
-        ) from error
+        said = str(error)
+        if "pip install" not in said:
+            said = f"The report needs packages that are not installed ({said}): "
+            said += "pip install 'cofactor[report]'"
+        raise BadInput(f"{said.removesuffix('.')}.") from error

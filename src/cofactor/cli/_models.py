@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cofactor.files import Documents, InputError, open_source, read_documents
+from cofactor.files import Documents, InputError, Source, open_source, read_documents
 from cofactor.files.errors import at, printable
-from cofactor.files.tables import label_column, numbers, text_column
+from cofactor.files.labels import as_labels, label_form, plain, switch, together
+from cofactor.files.tables import label_columns, numbers, text_column
 
 
 @dataclass
@@ -55,6 +57,14 @@ def open_model(path: Path) -> Opened:
     return Opened(path, model, facts)
 
 
+def answered(document: Any) -> tuple[Any, float | None]:
+    """Return prediction and confidence of a document, if the model knows a word of it.
+
+    Without one the model can only name what it would say of an empty page.
+    """
+    return (document.prediction, document.confidence) if document.topic >= 0 else (None, None)
+
+
 @dataclass
 class Reading:
     """How a table was read."""
@@ -62,47 +72,106 @@ class Reading:
     documents: Documents
     y: Any
     facts: dict[str, Any]
+    truth: Any = None  # labels that test the model
+
+    @property
+    def classes(self) -> list[Any]:
+        """The class of each document, or its set of labels; None or "" where unknown."""
+        if self.facts["task"] != "classes":
+            return [None] * len(self.documents.texts)
+        return self.y.sets() if self.facts["labels_are"] == "columns" else self.y
 
 
 def read_table(
-    path: Path, text: str | None, label: str | None, unlabelled: tuple[str, ...] = (),
-    task: str = "auto", **opening: Any,
+    path: Path, text: str | None, labels: Sequence[str], *, unlabelled: Sequence[str] = (),
+    label_separator: str | None = None, task: str = "auto", truth: Sequence[str] = (),
+    may_lack: bool = False, **opening: Any,
 ) -> Reading:  # fmt: skip
-    """Read documents and labels, and note how."""
+    """Read documents and labels, and those to test with, in one pass; note how.
+
+    With ``may_lack`` columns of labels that are not there are left out.
+    """
     source = open_source(path, **opening)
-    text, label = text_column(source, text), label_column(source, label)
-    documents = read_documents(source, text, label, unlabelled)
-    task = _task(task, documents)
-    y: Any = documents.labels if task == "classes" else None
-    y = numbers(source, documents, label) if task == "numbers" else y
-    labelled = sum(map(bool, documents.labels or []))
+    if may_lack:
+        labels = [name for name in labels if name in source.columns]
+    text, labels = text_column(source, text), label_columns(source, labels)
+    for name in truth:
+        source.place(name, "--truth")
+    both = read_documents(source, text, (*labels, *truth), unlabelled, label_separator)
+    documents, hidden = _apart(both, len(labels))
+    form = _form(documents if labels else hidden, len(labels or truth), bool(label_separator), task)
     facts = {
-        **source.facts(), "text": text, "label": label, "unlabelled": list(unlabelled),
-        "opening": opening, "task": task, "rows": len(documents.texts), "labelled": labelled,
+        **source.facts(), "text": text, "label": plain(labels), "unlabelled": list(unlabelled),
+        "label_separator": label_separator, "labels_are": form, "opening": opening,
+        "task": _TASKS[form], "rows": len(documents.texts),
+        "labelled": sum(map(any, documents.said or [])),
     }  # fmt: skip
-    return Reading(documents, y, facts)
+    y, tested = (
+        _targets(form, source, one, names) if names else None
+        for one, names in ((documents, labels), (hidden, truth))
+    )
+    return Reading(documents, y, facts, tested)
 
 
-def _task(asked: str, documents: Documents) -> str:
-    """Settle what is to be learnt from the labels."""
-    labels = {label for label in documents.labels or [] if label}
-    if not labels:
-        if asked in ("classes", "numbers"):
-            raise InputError(
-                f"--task {asked} needs labels, but there are none; name their column with --label."
-            )
-        return "topics"
-    if asked != "auto":
+def _apart(both: Documents, columns: int) -> tuple[Documents, Documents]:
+    """Divide the columns of labels: the first ones, and the others."""
+    said = both.said or []
+    parts = [one[:columns] for one in said], [one[columns:] for one in said]
+    first, second = (Documents(both.texts, part, both.rows) for part in parts)
+    return (first if columns else Documents(both.texts, None, both.rows)), second
+
+
+_TASKS = {"none": "topics", "numbers": "numbers"} | dict.fromkeys(
+    ("classes", "sets", "columns"), "classes"
+)
+
+
+def _form(documents: Documents, columns: int, separated: bool, asked: str) -> str:
+    """Settle what is to be learnt from the labels; ``asked`` is a task, or a form of before."""
+    counts = [Counter(_labels(documents, place)) for place in range(columns)]
+    several = any(len(cell) > 1 for said in documents.said or [] for cell in said)
+    form = label_form(counts, separated or several)
+    if form == "none" and asked in ("classes", "numbers"):
+        raise InputError(
+            f"--task {asked} needs labels, but there are none; name their column with --label."
+        )
+    if asked in ("topics", "none") or form == "none":
+        return "none"
+    if asked in ("numbers", "sets", "columns"):
         return asked
-    return "numbers" if _fractions(labels) else "classes"
+    if form == "numbers" and asked == "classes":
+        form = "classes" if columns == 1 else "sets"
+    # One label is no choice: a set of it would be a matrix of one column.
+    return "classes" if form == "sets" and len(set().union(*counts)) < 2 else form
 
 
-def _fractions(labels: set[str]) -> bool:
-    """Tell whether all labels are numbers and some are fractions."""
-    try:
-        return any(not float(label).is_integer() for label in labels)
-    except (ValueError, OverflowError):
-        return False
+def _labels(documents: Documents, place: int) -> Iterator[str]:
+    return (label for said in documents.said or [] for label in said[place])
+
+
+def _targets(form: str, source: Source, documents: Documents, labels: Sequence[str]) -> Any:
+    """Return the labels as `TopicModel.fit` takes them."""
+    said = documents.said or []
+    if form == "none":
+        return None
+    if form == "classes":
+        return [next(iter(together(one) or ("",))) for one in said]
+    if form == "sets":
+        return [together(one) for one in said]
+    if form == "numbers" and len(labels) == 1:
+        return numbers(source, documents, labels[0])
+    return _matrix(form, source, documents, labels)
+
+
+def _matrix(form: str, source: Source, documents: Documents, labels: Sequence[str]) -> Any:
+    import numpy as np
+
+    from cofactor.text.labels import Named
+
+    if form == "columns":
+        return Named(np.array([list(map(switch, one)) for one in documents.said or []]), [*labels])
+    columns = [numbers(source, documents, name, place) for place, name in enumerate(labels)]
+    return Named(np.column_stack(columns), [*labels])
 
 
 def relative(path: str | os.PathLike[str], folder: Path) -> str:
@@ -126,20 +195,42 @@ def find_data(opened: Opened, given: Path | None) -> Path | None:
 
 def how_to_open(opened: Opened, path: Path, opening: dict[str, Any]) -> dict[str, Any]:
     """Add what was noted on opening a table, if it is the one that the model was fitted on."""
+    noted = opened.input.get("opening") if _is_own(opened, path) else None
+    return {**(noted or {}), **opening}
+
+
+def _is_own(opened: Opened, path: Path) -> bool:
+    """Tell whether a table is the one that the model was fitted on."""
     own = find_data(opened, None)
-    same = own is not None and own.resolve() == path.resolve()
-    return {**((same and opened.input.get("opening")) or {}), **opening}
+    return own is not None and own.resolve() == path.resolve()
 
 
 def read_again(
-    opened: Opened, path: Path, text: str | None, label: str | None, opening: dict[str, Any]
-) -> Reading:
+    opened: Opened, path: Path, text: str | None, labels: Sequence[str], opening: dict[str, Any],
+    label_separator: str | None = None, truth: Sequence[str] = (),
+) -> Reading:  # fmt: skip
     """Read a table as the model's own was read, unless options say otherwise."""
     noted, opening = opened.input, how_to_open(opened, path, opening)
     return read_table(
-        path, text or noted.get("text"), label or noted.get("label"),
-        tuple(noted.get("unlabelled") or ()), noted.get("task", "auto"), **opening,
+        path, text or noted.get("text"), labels or _noted_labels(opened, path, truth),
+        may_lack=bool(truth) and not labels,
+        unlabelled=tuple(noted.get("unlabelled") or ()), truth=truth,
+        task=noted.get("labels_are") or noted.get("task", "auto"),
+        label_separator=label_separator or noted.get("label_separator"), **opening,
     )  # fmt: skip
+
+
+def _noted_labels(opened: Opened, path: Path, truth: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns of the labels of the fit; a table to test with need not have them."""
+    names = as_labels(opened.input.get("label")).columns
+    if not set(names) & set(truth):
+        return names
+    if _is_own(opened, path):
+        raise InputError(
+            f"--truth {plain(truth)!r} is what the model was fitted on; leave --truth out, or name "
+            "a column with labels that the fit has not seen."
+        )
+    return ()
 
 
 @contextmanager

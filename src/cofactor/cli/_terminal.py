@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
+import textwrap
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
@@ -40,13 +42,43 @@ def announce(sentence: str) -> Iterator[None]:
 
 
 def note(sentence: str) -> None:
-    """Say something on stderr."""
-    click.echo(printable(sentence), err=True)
+    """Say something on stderr; a terminal gets whole words on its lines."""
+    import sys
+
+    text = printable(sentence)
+    if sys.stderr.isatty():
+        width = shutil.get_terminal_size().columns
+        text = textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
+    click.echo(text, err=True)
 
 
 def emit(value: Any) -> None:
     """Print JSON on stdout."""
     click.echo(to_json(value, indent=2))
+
+
+class Escaped:
+    """A binary stream over a terminal: what would steer it is written as its number."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+
+    def write(self, data: bytes) -> int:
+        """Write whole lines of UTF-8."""
+        lines = data.decode().split("\n")
+        self._stream.write("\n".join(map(printable, lines)).encode())
+        return len(data)
+
+    def flush(self) -> None:
+        """Pass everything on."""
+        self._stream.flush()
+
+
+def rows_out() -> Any:
+    """Return where rows go that are printed: bytes as they are, unless a terminal shows them."""
+    import sys
+
+    return Escaped(sys.stdout.buffer) if sys.stdout.isatty() else sys.stdout.buffer
 
 
 def show(*things: Any) -> None:

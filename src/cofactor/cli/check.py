@@ -11,19 +11,20 @@ import click
 from cofactor.cli._command import TABLE, Command, json_option, table_options
 from cofactor.cli._terminal import emit, make_table, percent, show, shown
 from cofactor.files import open_source
+from cofactor.files.labels import plain
 from cofactor.files.survey import as_facts, survey
-from cofactor.files.tables import label_column, text_column
+from cofactor.files.tables import label_columns, text_column
 
 MOST = 20
 
 
 @click.command(cls=Command)
 @click.argument("table", type=TABLE)
-@table_options("text", "label", "unlabelled")
+@table_options("text", "labels", "label_separator", "unlabelled")
 @json_option
 def check(
-    table: Path, text: str | None, label: str | None, unlabelled: tuple[str, ...],
-    opening: dict[str, Any], as_json: bool,
+    table: Path, text: str | None, labels: tuple[str, ...], label_separator: str | None,
+    unlabelled: tuple[str, ...], opening: dict[str, Any], as_json: bool,
 ) -> None:  # fmt: skip
     """Look at a table before fitting: rows, labels, empties, duplicates.
 
@@ -31,23 +32,28 @@ def check(
     whose sub-folders are labels.
     """
     source = open_source(table, **opening)
-    text, label = text_column(source, text), label_column(source, label)
-    found = as_facts(survey(source, text, label, unlabelled), label)
+    text, labels = text_column(source, text), label_columns(source, labels)
+    label = plain(labels)
+    found = as_facts(survey(source, text, labels, unlabelled, label_separator), label)
     facts: dict[str, Any] = {**source.facts(), "text": text, "label": label, **found}
     facts["path"] = str(table)
     facts["columns"] = source.columns
-    facts["next"] = _next(facts, unlabelled, opening)
+    facts["next"] = _next(facts, labels, label_separator, unlabelled, opening)
     if as_json:
         emit(facts)
     else:
         _show(facts)
 
 
-def _next(facts: dict[str, Any], unlabelled: tuple[str, ...], opening: dict[str, Any]) -> str:
+def _next(
+    facts: dict[str, Any], labels: tuple[str, ...], label_separator: str | None,
+    unlabelled: tuple[str, ...], opening: dict[str, Any],
+) -> str:  # fmt: skip
     """Return the command to fit with."""
     parts = ["cofactor", "fit", facts["path"], "--text", facts["text"]]
-    if facts["label"] is not None and facts["labelled"]:
-        parts += ["--label", facts["label"]]
+    if facts["labelled"]:
+        parts += [part for name in labels for part in ("--label", name)]
+        parts += ["--label-separator", label_separator] if label_separator else []
     for value in unlabelled:
         parts += ["--unlabelled", value]
     for name, value in opening.items():
@@ -75,11 +81,19 @@ def _summary(facts: dict[str, Any]) -> Any:
     table.add_row("text", f"{shown(facts['text'])}, {facts['mean_characters']:,.0f} characters "
                   f"on average, {facts['longest']:,} at most")  # fmt: skip
     if facts["label"] is not None:
-        table.add_row("labelled", f"{facts['labelled']:,} ({percent(facts['labelled_share'])}), "
-                      f"{len(facts['classes']):,} classes")  # fmt: skip
+        share = percent(facts["labelled_share"])
+        table.add_row("labelled", f"{facts['labelled']:,} ({share}), {_kinds(facts)}")
     table.add_row("empty", f"{facts['empty']['count']:,}")
     table.add_row("repeated", f"{facts['duplicates']['count']:,}")
     return table
+
+
+def _kinds(facts: dict[str, Any]) -> str:
+    if facts["range"]:
+        low, high = facts["range"]
+        return f"numbers from {low:g} to {high:g}"
+    noun = "classes" if facts["labels_are"] in ("classes", "none") else "labels to combine"
+    return f"{len(facts['classes']):,} {noun}"
 
 
 def _advice(sentences: list[str]) -> Any:
@@ -91,7 +105,7 @@ def _advice(sentences: list[str]) -> Any:
 
 
 def _classes(classes: dict[str, int]) -> Any:
-    table = make_table("Labels", "Class", numbers=("Labels",))
+    table = make_table("Documents", "Label", numbers=("Documents",))
     for name, count in list(classes.items())[:MOST]:
         table.add_row(f"{count:,}", shown(name, 60))
     return table

@@ -17,12 +17,12 @@ from cofactor.cli._terminal import announce, emit, make_table, note, percent, sh
 @click.argument("first", type=MODEL)
 @click.argument("second", type=MODEL)
 @click.option("--data", type=TABLE, help="Labelled documents to compare the accuracy on.")
-@table_options("text", "label")
+@table_options("text", "labels", "label_separator")
 @click.option("--words", type=click.IntRange(1), default=10, help="Words of each topic.")
 @json_option
 def compare(
-    first: Path, second: Path, data: Path | None, text: str | None, label: str | None,
-    opening: dict[str, Any], words: int, as_json: bool,
+    first: Path, second: Path, data: Path | None, text: str | None, labels: tuple[str, ...],
+    label_separator: str | None, opening: dict[str, Any], words: int, as_json: bool,
 ) -> None:  # fmt: skip
     """Match the topics of two models; compare their accuracy.
 
@@ -35,7 +35,7 @@ def compare(
     pairs = compare_topics(one.model, other.model, words)
     accuracy = None
     if data is not None:
-        accuracy = _accuracy(one, other, data, text, label, opening)
+        accuracy = _accuracy(one, other, data, text, labels, opening, label_separator)
     if as_json:
         emit({"first": one.origin(), "second": other.origin(), "topics": pairs.to_records(),
               "accuracy": accuracy})  # fmt: skip
@@ -44,17 +44,17 @@ def compare(
 
 
 def _accuracy(
-    one: Opened, other: Opened, data: Path, text: str | None, label: str | None,
-    opening: dict[str, Any],
+    one: Opened, other: Opened, data: Path, text: str | None, labels: tuple[str, ...],
+    opening: dict[str, Any], label_separator: str | None,
 ) -> dict[str, Any]:  # fmt: skip
     from cofactor.text.comparing import compare_accuracy
 
-    reading = read_again(one, data, text, label, opening)
+    reading = read_again(one, data, text, labels, opening, label_separator)
     if one.model.fingerprint_ == _fingerprint(reading):
         note("Note: the first model was fitted on these very documents, so it is flattered.")
     with announce("Predicting with both"), refusals():
-        labels = reading.documents.labels or []
-        found = compare_accuracy(one.model, other.model, reading.documents.texts, labels)
+        texts, known = reading.documents.texts, reading.classes
+        found = compare_accuracy(one.model, other.model, texts, known)
     return asdict(found)
 
 

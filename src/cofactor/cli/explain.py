@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from cofactor.cli._command import MODEL, BadInput, Command, json_option
-from cofactor.cli._models import open_model
+from cofactor.cli._models import answered, open_model
 from cofactor.cli._terminal import emit, make_table, note, percent, show, shown
 
 
@@ -39,9 +39,10 @@ def explain(model: Path, text: str, words: int, as_json: bool) -> None:
 def _facts(found: Any, said: Any) -> dict[str, Any]:
     """Return everything, by name."""
     topics = zip(found.topic_names, found.topics.tolist(), strict=True)
+    prediction, confidence = answered(said)
     return {
-        "prediction": found.prediction,
-        "confidence": said.confidence,
+        "prediction": prediction,
+        "confidence": confidence,
         "topic": said.name,
         "scores": _by_name(found.classes, found.scores),
         "base": _by_name(found.classes, found.base),
@@ -65,24 +66,43 @@ def _word(found: Any, j: int) -> dict[str, Any]:
 
 
 def _show(found: Any, said: Any, words: int) -> None:
-    show(*(f"{name}: {value}" for name, value in _headline(found, said)), "")
-    aim = shown(found.prediction, 16) if found.classes else "topic"
+    show(*(f"{name}: {value}" for name, value in _headline(found, said)))
+    if found.words:
+        _show_words(found, words)
+    if found.unknown:
+        note(f"Not known to the model: {shown(' '.join(found.unknown), 400)}")
+
+
+def _show_words(found: Any, words: int) -> None:
+    aim = "topic" if found.predicted is None else shown(found.classes[found.predicted], 16)
     table = make_table(f"For {aim}", "Word", "Topic", *(["Class"] if found.classes else []),
                        numbers=(f"For {aim}",))  # fmt: skip
     for row in found.table[:words]:
         best = [shown(row.speaks_for, 16)] if found.classes else []
         table.add_row(f"{row.contribution:.4f}", shown(row.word), shown(row.topic, 30), *best)
-    show(table)
+    show("", table)
     rest = len(found.words) - words
     if rest > 0:
         note(f"{rest:,} more words; --words {len(found.words)} shows all.")
-    if found.unknown:
-        note(f"Not known to the model: {shown(' '.join(found.unknown), 400)}")
 
 
 def _headline(found: Any, said: Any) -> list[tuple[str, str]]:
+    if said.topic < 0:
+        return [("Prediction" if found.classes else "Topic", "none; no word of the text is known")]
     lines = [("Topic", f"{shown(said.name, 60)} ({percent(said.share)})")]
     if found.classes:
         sure = f" ({percent(said.confidence)})" if said.confidence is not None else ""
-        lines.insert(0, ("Prediction", f"{shown(found.prediction, 60)}{sure}"))
+        lines.insert(0, ("Prediction", f"{_named(found, said.prediction)}{sure}"))
     return lines
+
+
+def _named(found: Any, prediction: Any) -> str:
+    """Return a prediction as people read it."""
+    if not isinstance(prediction, tuple):
+        return shown(f"{prediction:.4g}" if isinstance(prediction, float) else prediction, 60)
+    if not prediction:
+        return "none of the labels"
+    if isinstance(prediction[0], float):
+        pairs = zip(found.classes, prediction, strict=True)
+        return ", ".join(f"{shown(name, 20)} {value:.4g}" for name, value in pairs)
+    return shown(", ".join(map(str, prediction)), 60)

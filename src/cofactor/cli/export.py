@@ -58,7 +58,7 @@ def _documents(opened: Opened, data: Path | None, text: str | None, opening: dic
     path = find_data(opened, data)
     if path is None:
         return None
-    texts = read_again(opened, path, text, None, opening).documents.texts
+    texts = read_again(opened, path, text, (), opening).documents.texts
     samples = opened.facts["data"]["samples"]
     if len(texts) != samples:
         raise BadInput(

@@ -26,7 +26,7 @@ SEED = click.IntRange(0, 2**32 - 1)
 
 @click.command(cls=Command)
 @click.argument("table", type=TABLE)
-@table_options("text", "label", "unlabelled")
+@table_options("text", "labels", "label_separator", "unlabelled")
 @click.option("-k", "--topics", type=click.IntRange(1), default=10, help="Number of topics.")
 @click.option("-o", "--output", type=OUTPUT, required=True, metavar="FOLDER",
               help="Where the model goes; a model that is there is replaced.")  # fmt: skip
@@ -43,23 +43,34 @@ SEED = click.IntRange(0, 2**32 - 1)
 @click.option("--jobs", type=int, default=-1, help="Threads; -1 for all cores.")
 @json_option
 def fit(
-    table: Path, text: str | None, label: str | None, unlabelled: tuple[str, ...],
-    opening: dict[str, Any], output: Path, task: str, as_json: bool, **settings: Any,
+    table: Path, text: str | None, labels: tuple[str, ...], label_separator: str | None,
+    unlabelled: tuple[str, ...], opening: dict[str, Any], output: Path, task: str, as_json: bool,
+    **settings: Any,
 ) -> None:  # fmt: skip
     """Find topics in documents, guided by the labels there are.
 
     TABLE is what `cofactor check` reads. Documents without a label are used too: they shape the
     topics, and the model can predict their labels. The same table, options and seed give the same
-    model. Ctrl-C during the iterations ends them, and the model that they reached is kept.
+    model.
+
+    Several labels a document: --label-separator divides cells, lists in JSON lines are read as
+    such, and --label may name several columns: of 0 and 1, each a label of its own; of numbers, to
+    predict them all; of anything else, whose labels go together.
+
+    Ctrl-C during the iterations ends them, and the model that they reached is kept.
     """
     model = _model(task, **settings)
     _check_place(output)
     with announce("Reading the documents"):
-        reading = read_table(table, text, label, unlabelled, task, **opening)
+        reading = read_table(
+            table, text, labels, unlabelled=unlabelled, label_separator=label_separator, task=task,
+            **opening,
+        )  # fmt: skip
     note(_read(reading))
-    interrupted = _fit(model, reading)
+    said, interrupted = _fit(model, reading)
     reading.facts["path"] = relative(reading.facts["path"], output)
-    model.save(output, notes={"input": reading.facts, "command": _command()})
+    notes = {"input": reading.facts, "command": _command(), "warnings": said}
+    model.save(output, notes=notes)
     facts = _facts(model, reading, output)
     if as_json:
         emit(facts)
@@ -87,8 +98,8 @@ def _model(
     )  # fmt: skip
 
 
-def _fit(model: Any, reading: Reading) -> bool:
-    """Fit the model, pass warnings on as notes and tell whether it was interrupted."""
+def _fit(model: Any, reading: Reading) -> tuple[list[str], bool]:
+    """Fit the model, pass warnings on and tell whether it was interrupted."""
     with (
         announce("Fitting the topics (the first run also compiles)"),
         warnings.catch_warnings(record=True) as said,
@@ -96,10 +107,11 @@ def _fit(model: Any, reading: Reading) -> bool:
     ):
         warnings.simplefilter("always")
         model.set_params(task=reading.facts["task"]).fit(reading.documents.texts, reading.y)
-    for message in dict.fromkeys(str(one.message) for one in said):
+    messages = list(dict.fromkeys(str(one.message) for one in said))
+    for message in messages:
         if message != model.estimator_.stop_reason_:
             note(f"Note: {message}")
-    return any(one.category.__name__ == "FitInterruptedWarning" for one in said)
+    return messages, any(one.category.__name__ == "FitInterruptedWarning" for one in said)
 
 
 def _seeds(given: tuple[str, ...]) -> dict[str, list[str]] | None:
@@ -140,8 +152,16 @@ def _check_place(output: Path) -> None:
 def _read(reading: Reading) -> str:
     facts = reading.facts
     said = [facts["format"]] + ([facts["encoding"]] if facts["encoding"] else [])
-    labels = f"{facts['labelled']:,} labelled" if facts["label"] else "no label column"
+    labels = f"{facts['labelled']:,} labelled{_FORMS.get(facts['labels_are'], '')}"
+    labels = labels if facts["label"] else "no label column"
     return f"{facts['rows']:,} documents ({', '.join(said)}), {labels}."
+
+
+_FORMS = {
+    "sets": " with any number of labels",
+    "columns": " with yes or no for each column",
+    "numbers": " with numbers",
+}
 
 
 def _command() -> list[str]:

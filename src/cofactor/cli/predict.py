@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import count, islice
 from pathlib import Path
@@ -14,15 +15,16 @@ import click
 
 from cofactor._version import __version__
 from cofactor.cli._command import MODEL, OUTPUT, TABLE, Command, json_option, table_options
-from cofactor.cli._models import Opened, how_to_open, open_model
-from cofactor.cli._terminal import announce, emit, note
+from cofactor.cli._models import Opened, answered, how_to_open, open_model
+from cofactor.cli._terminal import announce, emit, note, rows_out
 from cofactor.files import InputError, Source, open_source
 from cofactor.files.errors import at
+from cofactor.files.labels import one_cell
 from cofactor.files.tables import as_text, text_column
 from cofactor.files.writing import make_writer, output_kind, replacing, to_json, write_text
 
 BATCH = 4096
-ADDED = ("prediction", "confidence", "topic")
+REST = ("confidence", "topic")
 
 
 @click.command(cls=Command)
@@ -48,13 +50,14 @@ def predict(
     opened = open_model(model)
     source = open_source(table, **how_to_open(opened, table, opening))
     column = _text_column(source, text, opened)
-    added = [free_name(name, source.columns) for name in ADDED]
+    form = _Form.of(opened)
+    added = [free_name(name, source.columns) for name in (*form.columns, *REST)]
     with announce("Predicting"), _opened(output) as file:
-        rows, defused = _write(file, kind, opened, source, column, added, not keep_formulas)
-    facts = _facts(opened, source, output, column, added, rows, defused)
+        counts = _write(file, kind, opened, source, column, form, added, not keep_formulas)
+    facts = _facts(opened, source, output, column, added, counts)
     if output:
         write_text(f"{output}.manifest.json", to_json(facts, indent=1) + "\n")
-    _tell(facts, output, as_json)
+    _tell(facts, form, output, as_json)
 
 
 def _text_column(source: Source, text: str | None, opened: Opened) -> str:
@@ -83,33 +86,69 @@ def _opened(output: Path | None) -> Iterator[IO[bytes]]:
         with replacing(output) as file:
             yield file
     else:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
+        out = rows_out()
+        yield out
+        out.flush()
+
+
+@dataclass(frozen=True)
+class _Form:
+    """How predictions are written: as the labels of the fit were.
+
+    Several columns of numbers, or of 0 and 1, get a column each; sets of labels are one cell, with
+    the separator of the fit, or a list in JSON lines.
+    """
+
+    names: tuple[str, ...] = ()  # of several columns; none for a single one
+    numeric: bool = False
+    separator: str | None = None
+
+    @classmethod
+    def of(cls, opened: Opened) -> _Form:
+        names, noted = opened.model.target_names_, opened.input
+        numeric = not hasattr(opened.model.estimator_, "classes_")
+        apart = noted.get("labels_are") == "columns" or (numeric and len(names) > 1)
+        separator = noted.get("label_separator")
+        return cls(tuple(map(str, names)) if apart else (), numeric, separator)
+
+    @property
+    def columns(self) -> list[str]:
+        return [f"prediction_{name}" for name in self.names] or ["prediction"]
+
+    def cells(self, prediction: Any, kind: str) -> list[Any]:
+        """Return what stands in the columns for a prediction."""
+        if self.names:
+            return self._apart(prediction)
+        if kind == "jsonl" and not self.separator:
+            return [prediction]
+        return [one_cell(prediction, self.separator)]
+
+    def _apart(self, prediction: Any) -> list[Any]:
+        if prediction is None:
+            return [None] * len(self.names)
+        return [*prediction] if self.numeric else [int(name in prediction) for name in self.names]
 
 
 def _write(
-    file: IO[bytes], kind: str, opened: Opened, source: Source, column: str, added: list[str],
-    defuse: bool,
-) -> tuple[int, int]:  # fmt: skip
-    """Predict batch by batch; return the numbers of rows and of defused cells."""
-    place, rows = source.place(column, "--text"), 0
+    file: IO[bytes], kind: str, opened: Opened, source: Source, column: str, form: _Form,
+    added: list[str], defuse: bool,
+) -> dict[str, int]:  # fmt: skip
+    """Predict batch by batch; return the numbers of rows, of those left blank, of defused cells."""
+    place, rows, blank = source.place(column, "--text"), 0, 0
     writer = make_writer(file, kind, source.columns, added, defuse)
     while batch := list(islice(source.rows, BATCH)):
         texts = [as_text(source, number, column, cells[place]) for number, cells in batch]
         for (_, cells), said in zip(batch, opened.model.documents(texts), strict=True):
-            writer.write(cells, [_said(said.prediction), said.confidence, said.name])
+            guess, sure = answered(said)
+            writer.write(cells, [*form.cells(guess, kind), sure, said.name])
+            blank += said.topic < 0
         rows += len(batch)
-    return rows, writer.defused
-
-
-def _said(prediction: Any) -> Any:
-    """Return several labels of one document as one cell."""
-    return "; ".join(map(str, prediction)) if isinstance(prediction, tuple) else prediction
+    return {"rows": rows, "blank": blank, "defused": writer.defused}
 
 
 def _facts(
     opened: Opened, source: Source, output: Path | None, column: str, added: list[str],
-    rows: int, defused: int,
+    counts: dict[str, int],
 ) -> dict[str, Any]:  # fmt: skip
     """Return how the output was made."""
     return {
@@ -120,17 +159,20 @@ def _facts(
         "input": {**source.facts(), "path": str(source.path), "text": column},
         "output": str(output) if output else None,
         "added": added,
-        "rows": rows,
-        "defused": defused,
+        **counts,
     }
 
 
-def _tell(facts: dict[str, Any], output: Path | None, as_json: bool) -> None:
+def _tell(facts: dict[str, Any], form: _Form, output: Path | None, as_json: bool) -> None:
     where = f" to {output}" if output else ""
     note(f"Wrote {facts['rows']:,} rows{where}; read as {facts['input']['encoding'] or 'data'}.")
+    if facts["blank"]:
+        said = f"{facts['blank']:,} {'row has' if facts['blank'] == 1 else 'rows have'}"
+        note(f"{said} no word that the model knows, so nothing is predicted there.")
     if facts["defused"]:
         note(f"{facts['defused']:,} cells look like formulas and got an apostrophe in front.")
-    renamed = [name for name, plain in zip(facts["added"], ADDED, strict=True) if name != plain]
+    plain = (*form.columns, *REST)
+    renamed = [name for name, wish in zip(facts["added"], plain, strict=True) if name != wish]
     if renamed:
         note(f"The table has such columns already; the new ones are {', '.join(renamed)}.")
     if as_json and output:

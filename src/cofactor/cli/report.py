@@ -8,9 +8,17 @@ from typing import Any
 
 import click
 
-from cofactor.cli._command import MODEL, OUTPUT, TABLE, Command, json_option, needing_extra
+from cofactor.cli._command import (
+    MODEL,
+    OUTPUT,
+    TABLE,
+    BadInput,
+    Command,
+    json_option,
+    needing_extra,
+)
 from cofactor.cli._command import table_options as options
-from cofactor.cli._models import find_data, open_model, read_again, refusals
+from cofactor.cli._models import Opened, find_data, open_model, read_again, refusals
 from cofactor.cli._terminal import announce, emit, note
 
 
@@ -19,31 +27,37 @@ from cofactor.cli._terminal import announce, emit, note
 @click.option("-o", "--output", type=OUTPUT, default=Path("report.html"), metavar="FILE",
               help="The HTML file.")  # fmt: skip
 @click.option("--data", type=TABLE, help="The table.  [default: that of the fit, if it is there]")
-@options("text", "label")
+@options("text", "labels", "label_separator")
+@click.option("--truth", multiple=True, metavar="COLUMN",
+              help="Column with labels that the fit has not seen, to test with.")  # fmt: skip
 @click.option("--no-text", is_flag=True, help="Leave the documents out.")
 @json_option
 def report(
-    model: Path, output: Path, data: Path | None, text: str | None, label: str | None,
-    opening: dict[str, Any], no_text: bool, as_json: bool,
+    model: Path, output: Path, data: Path | None, text: str | None, labels: tuple[str, ...],
+    label_separator: str | None, opening: dict[str, Any], truth: tuple[str, ...], no_text: bool,
+    as_json: bool,
 ) -> None:  # fmt: skip
     """Write a report that opens in any browser.
 
-    One file with everything in it; it loads nothing from the network.
+    One file with everything in it; it loads nothing from the network. Scores come from fits that
+    do not see some of the labels or, with --truth, from labels that the model itself has not seen.
     """
     opened = open_model(model)
+    if truth:
+        _check_truth(opened, truth, data)
     path = find_data(opened, data)
-    documents = labels = None
+    documents = known = hidden = None
     if path is None:
         note("The table of the fit is not there any more; --data names it. Without it, the "
              "report shows no documents.")  # fmt: skip
     else:
         with announce("Reading the documents"):
-            reading = read_again(opened, path, text, label, opening)
-        documents, labels = reading.documents.texts, reading.y
+            reading = read_again(opened, path, text, labels, opening, label_separator, truth)
+        documents, known, hidden = reading.documents.texts, reading.y, reading.truth
     with announce("Writing the report"), needing_extra(), refusals():
         write = import_module("cofactor.report").write_report
         write(
-            opened.model, output, documents=documents, labels=labels, text=not no_text,
+            opened.model, output, documents=documents, labels=known, truth=hidden, text=not no_text,
             source=None if path is None else path.name,
         )  # fmt: skip
     if as_json:
@@ -51,3 +65,19 @@ def report(
               "data": None if path is None else str(path)})  # fmt: skip
     else:
         note(f"Wrote {output}.")
+
+
+def _check_truth(opened: Opened, truth: tuple[str, ...], data: Path | None) -> None:
+    targets, form = opened.model.target_names_, opened.input.get("labels_are")
+    if not targets:
+        raise BadInput("--truth needs a model that predicts; this one was fitted without labels.")
+    if find_data(opened, data) is None:
+        raise BadInput("--truth needs documents, but their table is not there; use --data.")
+    apart = form == "columns" or (len(targets) > 1 and form == "numbers")
+    if apart and len(truth) != len(targets):
+        raise BadInput(
+            f"--truth names {len(truth)} columns, but the model predicts {len(targets)}: name one "
+            f"for each of {', '.join(map(str, targets))}, in this order."
+        )
+    if len(truth) > 1 and not apart and form != "sets":
+        raise BadInput(f"--truth names {len(truth)} columns, but the model has one; name one.")

@@ -15,7 +15,7 @@ from cofactor.cli._terminal import emit
 from cofactor.experiments.options import EXPERIMENTS, SOLVERS, BadInput, Options
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "show_default": True}
-SYNTHETIC_ONLY = ("draws", "solver", "iterations")
+SYNTHETIC_ONLY = ("draws", "solver", "iterations", "updates")
 
 
 @click.command(context_settings=CONTEXT)
@@ -66,6 +66,11 @@ SYNTHETIC_ONLY = ("draws", "solver", "iterations")
     type=click.IntRange(1),
     help="synthetic: iterations of all fits.  [default: until they converge]",
 )
+@click.option(
+    "--updates",
+    type=click.IntRange(1),
+    help="synthetic: also make so many multiplicative updates from the same starts, and compare.",
+)
 @json_option
 @click.pass_context
 def reproduce(
@@ -81,6 +86,7 @@ def reproduce(
     draws: int,
     solver: str,
     iterations: int | None,
+    updates: int | None,
     as_json: bool,
 ) -> None:
     """Run the paper's experiments again and compare.
@@ -99,7 +105,7 @@ def reproduce(
         _refuse_unused(context)
     options = Options(
         out=out, trials=trials, draws=draws, seed=seed, quick=quick, solver=solver,
-        iterations=iterations, data_home=data_home, stopwords=stopwords,
+        iterations=iterations, updates=updates, data_home=data_home, stopwords=stopwords,
         jobs=jobs or os.cpu_count() or 1,
     )  # fmt: skip
     names = list(EXPERIMENTS) if experiment == "all" else [experiment]

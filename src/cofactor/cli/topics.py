@@ -34,8 +34,10 @@ def topics(model: Path, words: int, as_json: bool) -> None:
 
 def _show(opened: Opened, rows: list[dict[str, Any]]) -> None:
     labelled = any(row["label"] is not None for row in rows)
-    names = ["Topic", "Share", *(("Class", "Link") if labelled else ()), "Coher.", "Words"]
-    table = make_table(*names, numbers=("Topic", "Share", "Link", "Coher."))
+    classes = hasattr(opened.model.estimator_, "classes_")
+    about = ("Class" if classes else "Target", "Link" if classes else "Value")
+    names = ["Topic", "Share", *(about if labelled else ()), "Coher.", "Words"]
+    table = make_table(*names, numbers=("Topic", "Share", about[1], "Coher."))
     for row in rows:
         link = (shown(row["label"], 20), _link(opened, row)) if labelled else ()
         words = shown(" ".join(row["words"]), 2000)

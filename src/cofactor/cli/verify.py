@@ -18,11 +18,11 @@ from cofactor.cli._terminal import announce, emit, note, show
 @click.command(cls=Command)
 @click.argument("model", type=MODEL)
 @click.option("--data", type=TABLE, help="The table.  [default: that of the fit, if it is there]")
-@options("text", "label")
+@options("text", "labels", "label_separator")
 @json_option
 def verify(
-    model: Path, data: Path | None, text: str | None, label: str | None,
-    opening: dict[str, Any], as_json: bool,
+    model: Path, data: Path | None, text: str | None, labels: tuple[str, ...],
+    label_separator: str | None, opening: dict[str, Any], as_json: bool,
 ) -> None:  # fmt: skip
     """Fit a model again from its manifest and compare.
 
@@ -32,7 +32,7 @@ def verify(
     path = find_data(opened, data)
     if path is None:
         raise BadInput("The table that the model was fitted on is not there; name it with --data.")
-    reading = read_again(opened, path, text, label, opening)
+    reading = read_again(opened, path, text, labels, opening, label_separator)
     facts = _refit(opened, reading)
     facts |= {"model": opened.origin(), "data": str(path)}
     if as_json:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -20,8 +20,16 @@ from cofactor.estimators import validation
 from cofactor.estimators.blockwise import Executor, Here, Recipe, Whole
 from cofactor.estimators.inference import estimate_head, represent, row_exponents
 from cofactor.estimators.scaling import Units, clipped, exponent, moderate, shift
+from cofactor.estimators.streaming import STEPS, Kept, Stream
 from cofactor.fitting import Fit, minimise
-from cofactor.initialization import Classes, Guess, class_start, guess_classes, plain_start
+from cofactor.initialization import (
+    Classes,
+    Guess,
+    class_start,
+    counted,
+    guess_classes,
+    plain_start,
+)
 from cofactor.noise import Noise
 from cofactor.objective import Factors, Objective, Term
 from cofactor.observations import Observations, observe
@@ -33,7 +41,7 @@ from cofactor.solvers import (
     Solver,
 )
 from cofactor.stopping import RelativeDecrease
-from cofactor.targets import complete
+from cofactor.targets import Targets, complete
 from cofactor.threads import Threads, count_threads
 
 SOLVERS: dict[str, Solver] = {
@@ -47,6 +55,16 @@ SMALL = 1e-6
 """Below this the paper's epsilon shows in the fourth digit."""
 CONFIDENCE = 0.1
 """Weight of a target that a class-wise start guessed, relative to a known one."""
+
+
+class Ready(NamedTuple):
+    """What a fit starts from."""
+
+    units: Units
+    objective: Objective
+    start: Factors
+    guess: Guess | None
+    targets: Targets | None
 
 
 class FitInterruptedWarning(UserWarning):
@@ -76,18 +94,15 @@ class Factorization(
         self, X, data_weights, sample_weight, targets=None, classes=None, y=None, rows=None
     ) -> None:
         """Fit; ``rows``, if given, are blocks of which X is a sample."""
+        self.__dict__.pop("_stream", None)
         count_threads(self.n_jobs)
         data = validation.observed_data(X, data_weights)
         counts = validation.check_counts(sample_weight, X)
+        if classes is not None:
+            classes = counted(classes, counts)
         with Threads(self.n_jobs) as threads:
-            units, data = self._scaled(data, counts, rows)
-            guess = self._guess(data, counts, classes, threads)
-            if guess is not None:
-                targets = complete(targets, guess.targets, CONFIDENCE)
-            units, objective = self._objective(units, data, counts, targets)
-            objective = self._weigh(objective, units, threads)
-            start = self._start(objective, units, guess, threads)
-            self._publish_constants(units, objective)
+            ready = self._prepare(data, counts, targets, classes, threads, rows)
+            units, objective, start, guess, targets = ready
 
             def attributes(factors, history):
                 B = self._head(objective, factors, targets, threads)
@@ -113,9 +128,71 @@ class Factorization(
             self.__dict__.update(self._attributes(fit.factors, fit.history))
             self.stop_reason_ = str(fit.stop)
             self._report(fit)
-            self.__dict__.update(attributes(fit.factors, fit.history))
+            self._finish(attributes, fit)
             for hook in hooks:
                 hook.close(fit.factors, fit.history)
+
+    def _finish(self, attributes, fit: Fit) -> None:
+        """Publish the head; an interruption leaves that of the joint fit."""
+        try:
+            self.__dict__.update(attributes(fit.factors, fit.history))
+        except KeyboardInterrupt:
+            said = "Interrupted after the last iteration: the head is that of the joint fit."
+            self.stop_reason_ = f"{self.stop_reason_} {said}"
+            warnings.warn(said, FitInterruptedWarning, stacklevel=4)
+
+    def _absorb(self, X, y, sample_weight, targets=None, classes=None) -> None:
+        """Learn from one batch of a stream."""
+        data = validation.observed_data(X, None)
+        counts = validation.check_counts(sample_weight, X)
+        stream = vars(self).get("_stream")
+        with Threads(self.n_jobs) as threads:
+            if stream is None:
+                ready = self._prepare(data, counts, targets, classes, threads)
+                recipe = self._recipe(ready.objective, ready.units, ready.guess)
+                stream, objective, steps = Stream(recipe, ready.start), ready.objective, 1
+                stream.keep(Kept(data.shifted(ready.units.data), targets, classes, counts), threads)
+                solver = BLOCKWISE[self._solver_name(objective)]
+                if "components_" in vars(self):
+                    self._resume(stream, ready)
+                    stream.settle(objective, solver, threads)
+            else:
+                stream, steps = stream.copy(), STEPS
+                batch = Kept(data.shifted(self._units.data), targets, classes, counts)
+                objective = stream.take(batch, threads)
+                solver = BLOCKWISE[self._solver_name(objective)]
+                stream.settle(objective, solver, threads)
+            stream.learn(objective, solver, threads, steps)
+            S, A, B = stream.factors.each()
+            if B is not None and self.head == "refit":
+                B = stream.head(self._comparable, threads)
+        self.__dict__.update(self._attributes(Factors(S, A, B), stream.history))
+        seen = stream.past.samples
+        self.n_samples_seen_ = int(seen) if float(seen).is_integer() else seen
+        self._stream = stream
+        self.stop_reason_ = f"Learned from {self.n_iter_} batches of a stream."
+
+    def _resume(self, stream: Stream, ready: Ready) -> None:
+        """Let a stream begin with the topics of an earlier fit."""
+        A, B = self.components_.T, getattr(self, "target_components_", None)
+        old = self._units.factors(Factors(ready.start.samples, A, None if B is None else B.T), -1)
+        same: list = [
+            V if V is not None and new is not None and V.shape == new.shape else new
+            for V, new in zip(old.each(), ready.start.each(), strict=True)
+        ]
+        stream.factors = Factors(*same).map(np.ascontiguousarray)
+
+    def _prepare(self, data, counts, targets, classes, threads: Threads, rows=None) -> Ready:
+        """Return everything that the iterations need."""
+        units, data = self._scaled(data, counts, rows)
+        guess = self._guess(data, counts, classes, threads)
+        if guess is not None:
+            targets = complete(targets, guess.targets, CONFIDENCE)
+        units, objective = self._objective(units, data, counts, targets)
+        objective = self._weigh(objective, units, threads)
+        start = self._start(objective, units, guess, threads)
+        self._publish_constants(units, objective)
+        return Ready(units, objective, start, guess, targets)
 
     def _rules(self) -> list[RelativeDecrease]:
         if not self.tol:
@@ -235,10 +312,11 @@ class Factorization(
             None if penalty is None else penalty.rows(rows), threads,
         )  # fmt: skip
         start = np.maximum(factors.targets, 1e-3 * factors.targets.mean() + 1e-6).astype(S.dtype)
+        counts = None if counts is None else counts[rows]
         return estimate_head(
-            target.observations.select(rows), S, start, target.divergence,
-            weight=target.weight or 1.0, penalty=objective.priors.get("targets"),
-            counts=None if counts is None else counts[rows], threads=threads,
+            target.observations.select(rows), self._comparable(S, factors.features, counts), start,
+            target.divergence, weight=target.weight or 1.0,
+            penalty=objective.priors.get("targets"), counts=counts, threads=threads,
         )  # fmt: skip
 
     # ---- what is published

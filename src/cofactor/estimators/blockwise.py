@@ -6,33 +6,27 @@ do); the iterations see every row.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from cofactor.blocks import Blocks, spans
 from cofactor.estimators.scaling import Units
 from cofactor.fitting import History, Hook
 from cofactor.initialization import Guess, settled_samples, spread_classes
 from cofactor.objective import Factors, Objective
-from cofactor.observations import observe
+from cofactor.observations import observe, sparse
 from cofactor.rowblocks import Block, RowBlocks
+from cofactor.rowblocks.scratch import Scratch
 from cofactor.targets import Targets, complete
 from cofactor.threads import Threads
 from cofactor.typing import FloatArray
 
-SAMPLE_CELLS = 1 << 22
+SAMPLE_CELLS = 1 << 21
 """Stored cells of the rows that are taken into memory for starts and heads."""
-
-
-def mapped(shape, dtype):
-    """Return an array in a file without a name, which vanishes with the array."""
-    with tempfile.TemporaryFile(prefix="cofactor-") as file:
-        file.truncate(max(1, int(np.prod(shape)) * np.dtype(dtype).itemsize))
-        return np.memmap(file, dtype=dtype, mode="r+", shape=tuple(shape))
 
 
 @dataclass(eq=False)
@@ -59,10 +53,10 @@ class Recipe:
     confidence: float
 
     def __post_init__(self) -> None:  # without rows, so that it is small enough to be sent around
-        terms = tuple(replace(term, observations=None) for term in self.outline.terms)
+        none = sparse(csr_array((0, 0)))
+        terms = tuple(replace(term, observations=none) for term in self.outline.terms)
         self.outline = replace(self.outline, terms=terms, sample_weight=None)
-        if self.guess is not None:
-            self.guess = replace(self.guess, shares=None, targets=None)
+        self.guess = None if self.guess is None else self.guess.without_samples()
 
     def shares(self, block: Block, threads: Threads):
         """Return each row's share in the classes, or None where nothing is to be guessed."""
@@ -72,18 +66,33 @@ class Recipe:
             return None
         return spread_classes(block.X.shifted(self.units.data), self.guess, threads)
 
+    def targets(self, block: Block, shares=None) -> Targets | None:
+        """Return the targets of a block, unlabelled rows completed by their shares in the
+        classes."""
+        if self.encode is None:
+            return None
+        targets = self.encode(block.y, block.X.shape[0])
+        if shares is None or self.guess is None:
+            return targets
+        guessed = shares @ self.guess.prototypes
+        return complete(targets, guessed, self.confidence, known_weight=1.0)
+
     def objective(self, block: Block, shares=None, constants=(None, None)) -> Objective:
         """Return the objective of a block."""
-        terms = [replace(self.outline.terms[0], observations=block.X.shifted(self.units.data))]
-        if len(self.outline.terms) > 1:
-            targets = self.encode(block.y, block.X.shape[0])
-            if shares is not None:
-                guessed = shares @ self.guess.prototypes
-                targets = complete(targets, guessed, self.confidence, known_weight=1.0)
+        data = block.X.shifted(self.units.data)
+        return self.objective_of(data, self.targets(block, shares), constants)
+
+    def objective_of(self, data, targets: Targets | None, constants=(None, None)) -> Objective:
+        """Return the objective of data, in our units, and targets."""
+        matrices = [data]
+        if targets is not None and len(self.outline.terms) > 1:
             Y = observe(targets.values, targets.cell_weights, row_weights=targets.row_weights)
-            terms.append(replace(self.outline.terms[1], observations=Y.shifted(self.units.target)))
-        known = [replace(t, constant=c) for t, c in zip(terms, constants, strict=False)]
-        return replace(self.outline, terms=tuple(known))
+            matrices.append(Y.shifted(self.units.target))
+        terms = (
+            replace(term, observations=matrix, constant=constant)
+            for term, matrix, constant in zip(self.outline.terms, matrices, constants, strict=False)
+        )
+        return replace(self.outline, terms=tuple(terms))
 
 
 class Executor(Protocol):
@@ -127,15 +136,17 @@ class Here:
 
     @property
     def _room(self) -> Callable[[Any, Any], Any]:
-        return np.empty if self.rows.folder is None else mapped
+        return np.empty if self.rows.folder is None else Scratch
 
     def load(self, i: int) -> Objective:
         block = self.rows.block(i)
         if i not in self._shares:
             self._shares[i] = self._kept(self.recipe.shares(block, self.threads))
+        shares = self._shares[i]
+        shares = None if shares is None else shares[:]
         if i not in self._constants:  # given even then: seen from elsewhere they round otherwise
-            self._constants[i] = self.recipe.objective(block, self._shares[i]).constants
-        return self.recipe.objective(block, self._shares[i], self._constants[i])
+            self._constants[i] = self.recipe.objective(block, shares).constants
+        return self.recipe.objective(block, shares, self._constants[i])
 
     def _kept(self, shares):
         if shares is None:

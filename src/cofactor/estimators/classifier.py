@@ -46,7 +46,8 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         Priors of :mod:`cofactor.priors` on "samples", "features" or "targets", one or a list each.
     head : {"refit", "joint"}, default="refit"
         "refit" re-estimates the classes' topics on representations that have not seen labels,
-        which is what prediction works with; "joint" keeps those of the joint fit, as the paper
+        which is what prediction works with (for exclusive classes scaled to equal mass, because
+        prediction reads shares); "joint" keeps those of the joint fit, as the paper
         does.
     n_jobs : int, optional
         Threads; the result does not depend on it.
@@ -89,6 +90,13 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         self.classes_ = coding.classes
         return targets, coding
 
+    def _first_targets(self, y, X, counts, classes):
+        if classes is None or np.ndim(y) == 2:
+            return self._encode(y, X, counts, None)
+        _, coding = encode_classes(np.asarray(classes), n_samples=len(classes))
+        self.classes_ = coding.classes
+        return encode_classes(y, n_samples=X.shape[0], dtype=X.dtype, coding=coding)
+
     @staticmethod
     def _encode_again(y, n_samples, coding):
         return encode_classes(y, n_samples=n_samples, coding=coding)[0]
@@ -104,6 +112,16 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         if not labelled.any():
             return None
         return Classes(Y / np.where(mass > 0, mass, 1.0)[:, None], labelled, np.eye(Y.shape[1]))
+
+    def _comparable(self, S, A, counts):
+        """Give every sample the mean mass: of exclusive classes, prediction reads shares only, so
+        that long documents must not outvote short ones."""
+        if self._coding.kind == "multilabel":
+            return S
+        mass = S @ A.sum(axis=0)
+        mean = np.average(mass, weights=counts) if mass.any() else 1.0
+        scale = np.divide(mean, mass, out=np.ones_like(mass), where=mass > 0)
+        return np.ascontiguousarray(S * scale[:, None], dtype=S.dtype)
 
     def predict_proba(self, X, *, data_weights=None):
         """Return the probability of each class, or of each label of a multi-label ``y``.

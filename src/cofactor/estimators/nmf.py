@@ -119,6 +119,29 @@ class NMF(Factorization):
         self._fit(X, data_weights, sample_weight, rows=rows)
         return self
 
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y=None, *, sample_weight=None):
+        """Learn from one batch of a stream.
+
+        The first batch starts the topics; later ones refine them with a share that decays, so the
+        order of batches matters little. One batch is one iteration of ``fit``.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Nonnegative data.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each sample counts.
+
+        Returns
+        -------
+        self
+        """
+        first = "_stream" not in vars(self)
+        self._absorb(validation.check_data(self, X, reset=first), None, sample_weight)
+        return self
+
     def fit_transform(self, X, y=None, *, sample_weight=None, data_weights=None):
         """Learn topics and represent the samples: the same as ``fit(X).transform(X)``.
 

@@ -93,6 +93,49 @@ class Supervised(Factorization):
         self._fit(X, data_weights, counts, targets, classes, y, rows)
         return self
 
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y, *, classes=None, sample_weight=None):
+        """Learn from one batch of a stream.
+
+        The first batch starts the topics, and must have labels; later ones refine them with a
+        share that decays. Unlabelled samples get guesses from all labels seen so far. One batch is
+        one iteration of ``fit``; ``representation_`` is that of the last batch.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Nonnegative data.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets, as in ``fit``.
+        classes : array-like, optional
+            All classes there will be, if the first batch does not show each of them; ignored
+            after the first call.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each sample counts.
+
+        Returns
+        -------
+        self
+        """
+        first = "_stream" not in vars(self)
+        X = validation.check_data(self, X, reset=first)
+        counts = validation.check_counts(sample_weight, X)
+        if first:
+            targets, self._coding = self._first_targets(y, X, counts, classes)
+            if not targets.labelled.any():
+                raise ValueError(
+                    "y has no labelled sample; the first batch of a stream must have some, because "
+                    "the topics start from it."
+                )
+        else:
+            targets = self._encode_again(y, X.shape[0], self._coding)
+        self._absorb(X, y, counts, targets, self._classes(targets, counts))
+        return self
+
+    def _first_targets(self, y, X, counts, classes):
+        """Return the targets of a stream's first batch, and how to read the others."""
+        return self._encode(y, X, counts, None)
+
     def fit_transform(self, X, y, *, sample_weight=None, data_weights=None, target_weights=None):
         """Fit, then represent the samples without their labels: ``fit(X, y).transform(X)``.
 
@@ -129,6 +172,10 @@ class Supervised(Factorization):
         value = objective.value(_mean_model(objective), threads).terms
         return value["data"] / value["target"] if value["target"] > 0 < value["data"] else 1.0
 
+    def _comparable(self, S, A, counts):
+        """Return the representations that the head is estimated on."""
+        return S
+
     def _constants(self) -> dict:
         names = ("_coding", "supervision_")
         return {**super()._constants(), **{n: vars(self)[n] for n in names if n in vars(self)}}
@@ -150,7 +197,7 @@ class Supervised(Factorization):
 class Encoding:
     """From y of some rows to targets, as the estimator learned to read it."""
 
-    kind: type
+    kind: Any
     coding: Any
 
     def __call__(self, y, n_samples: int):

@@ -42,13 +42,32 @@ class Documents:
     digest: str
 
 
-def read_records(
-    name: str, data_home: Path | None, check: Callable[[Record], str], shape: str
-) -> list[Record]:
-    """Read ``name`` (or ``name``.gz) of the data folder.
+@dataclass(frozen=True)
+class Kind:
+    """The documents of one experiment.
 
-    ``check`` returns what is wrong with a record, or nothing; ``shape`` shows a good line.
+    Parameters
+    ----------
+    file, shape : str
+        Their file, and what a good line of it looks like.
+    wrong : callable
+        Returns what is wrong with a record, or nothing.
+    targets : callable
+        Returns the targets of records, NaN where unknown, and the names of their columns.
+    made : callable
+        Makes records up, by a seed.
     """
+
+    file: str
+    shape: str
+    wrong: Callable[[Record], str]
+    targets: Callable[[Sequence[Record]], tuple[NDArray[np.float64], list[str]]]
+    made: Callable[[int], list[Record]]
+
+
+def _read(kind: Kind, data_home: Path | None) -> list[Record]:
+    """Read the kind's file (or that with .gz) of the data folder."""
+    name, shape = kind.file, kind.shape
     if data_home is None:
         raise MissingData(
             f"{name} is needed: put it into a folder and name that with --data-home or "
@@ -59,7 +78,7 @@ def read_records(
         raise MissingData(
             f"{name} (or {name}.gz) is not in {data_home}: put it there; each line is like {shape}"
         )
-    return [_record(path, i, line, check, shape) for i, line in enumerate(_lines(path), start=1)]
+    return [_record(path, i, line, kind) for i, line in enumerate(_lines(path), start=1)]
 
 
 def _lines(path: Path) -> list[str]:
@@ -75,9 +94,7 @@ def _lines(path: Path) -> list[str]:
     return lines
 
 
-def _record(
-    path: Path, number: int, line: str, check: Callable[[Record], str], shape: str
-) -> Record:
+def _record(path: Path, number: int, line: str, kind: Kind) -> Record:
     try:
         record = json.loads(line)
     except ValueError as error:
@@ -87,20 +104,17 @@ def _record(
     elif record.get("split") not in (None, "train", "test"):
         wrong = f"has split {record['split']!r}, which is neither 'train' nor 'test'"
     else:
-        wrong = check(record)
+        wrong = kind.wrong(record)
     if wrong:
-        raise BadInput(f"{path}, line {number}, {wrong}; a good line is like {shape}")
+        raise BadInput(f"{path}, line {number}, {wrong}; a good line is like {kind.shape}")
     return dict(record)
 
 
-def prepare(
-    records: Sequence[Record],
-    targets: Callable[[Sequence[Record]], tuple[NDArray[np.float64], list[str]]],
-    options: Options,
-) -> Prepared:
-    """Split and vectorise documents."""
+def prepare(kind: Kind, options: Options) -> Prepared:
+    """Read (or, for a quick run, make up), split and vectorise documents."""
+    records = kind.made(options.seed) if options.quick else _read(kind, options.data_home)
     stop, notes = stop_words(options)
-    Y, names = targets(records)
+    Y, names = kind.targets(records)
     test = _test_rows(records, options.seed) & ~np.isnan(Y).all(axis=1)
     train = np.array([record.get("split") != "test" for record in records]) & ~test
     texts = np.array([record["text"] for record in records], dtype=object)

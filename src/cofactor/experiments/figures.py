@@ -48,6 +48,14 @@ def blank(
     return figure, axes
 
 
+def _rows(ax: Axes, names: Sequence[str], shown: bool = True) -> None:
+    """Name the rows, from the top, and draw a line between any two."""
+    ax.set_yticks(range(len(names)), names if shown else [""] * len(names))
+    ax.set_ylim(len(names) - 0.5, -0.5)
+    for y in range(1, len(names)):
+        ax.axhline(y - 0.5, color="#e5e5e5", lw=0.7)
+
+
 def error_dots(
     fits: Mapping[tuple[int, str], Sequence[Mapping[str, Any]]], titles: Mapping[int, str]
 ) -> Figure:
@@ -62,8 +70,7 @@ def error_dots(
             printed = RELATIVE_ERROR[model][int(title[0]) - 1]
             theirs = ax.plot(printed, y - 0.18, "D", ms=6, mfc="none", color=PAPER)[0]
         ax.set_title(f"Experiment {title}", fontsize=10, loc="left")
-        ax.set_yticks(range(len(names)), names if place % 3 == 0 else [""] * len(names))
-        ax.set_ylim(len(names) - 0.5, -0.5)
+        _rows(ax, names, place % 3 == 0)
         ax.locator_params(axis="x", nbins=4)
         ax.margins(x=0.15)
         if place > 2:
@@ -105,24 +112,31 @@ Series = Mapping[str, tuple[float, float | None]]
 
 def intervals(series: Mapping[str, Series], names: Sequence[str], label: str) -> Figure:
     """Show means with one standard deviation, a row for each name and a mark for each series."""
-    figure, (ax,) = blank(7.5, 0.9 + 0.42 * len(names))
-    styles = [("D", PAPER, "none"), ("o", OURS_LIGHT, OURS_LIGHT), ("o", OURS, OURS)]
-    offsets = np.linspace(-0.22, 0.22, len(series)) if len(series) > 1 else [0.0]
-    for (who, values), offset, (mark, colour, fill) in zip(
-        series.items(), offsets, styles[-len(series) :], strict=True
+    figure, (ax,) = blank(7.5, 0.9 + (0.26 + 0.08 * len(series)) * len(names))
+    styles = [("D", PAPER, "none"), ("o", OTHER, OTHER), ("o", OURS_LIGHT, OURS_LIGHT),
+              ("o", OURS, OURS)]  # fmt: skip
+    places = [_places([who for who in series if name in series[who]]) for name in names]
+    for (who, values), (mark, colour, fill) in zip(
+        series.items(), styles[-len(series) :], strict=True
     ):
-        shown = [(y, *values[name]) for y, name in enumerate(names) if name in values]
-        places = [y + offset for y, *_ in shown]
+        shown = [(y + places[y][who], *values[name]) for y, name in enumerate(names)
+                 if name in values]  # fmt: skip
         ax.errorbar(
-            [mean for _, mean, _ in shown], places, xerr=[sd or 0 for *_, sd in shown],
+            [mean for _, mean, _ in shown], [y for y, *_ in shown],
+            xerr=[sd or 0 for *_, sd in shown],
             fmt=mark, color=colour, mfc=fill, ms=6, lw=1.2, label=who,
         )  # fmt: skip
-    ax.set_yticks(range(len(names)), names)
-    ax.set_ylim(len(names) - 0.5, -0.5)
+    _rows(ax, names)
     ax.set_xlabel(label, fontsize=9)
     if len(series) > 1:
         figure.legend(frameon=False, ncols=len(series), loc="outside lower center", fontsize=9)
     return figure
+
+
+def _places(shown: Sequence[str]) -> dict[str, float]:
+    """Spread the marks of one row evenly about its middle."""
+    heights = 0.19 * (np.arange(len(shown)) - (len(shown) - 1) / 2)
+    return dict(zip(shown, heights.tolist(), strict=True))
 
 
 def curves(lines: Mapping[str, tuple[ArrayLike, ArrayLike]], x: str, y: str) -> Figure:

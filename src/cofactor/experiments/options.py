@@ -42,6 +42,8 @@ class Options:
         Solver of the synthetic experiment.
     iterations : int, optional
         Iterations of the synthetic fits; by default until they converge.
+    updates : int, optional
+        Multiplicative updates of further synthetic fits, whose objectives are compared.
     data_home : Path, optional
         Folder with the data.
     stopwords : Path, optional
@@ -57,6 +59,7 @@ class Options:
     quick: bool = False
     solver: str = "auto"
     iterations: int | None = None
+    updates: int | None = None
     data_home: Path | None = None
     stopwords: Path | None = None
     jobs: int = 1

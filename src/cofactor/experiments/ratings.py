@@ -16,7 +16,8 @@ from sklearn.metrics import mean_absolute_error, r2_score, root_mean_squared_err
 
 from cofactor import NMF, SSNMFRegressor
 from cofactor.experiments import documents, figures, made
-from cofactor.experiments.documents import Documents, Record
+from cofactor.experiments.defaults import default_model
+from cofactor.experiments.documents import Documents, Kind, Record
 from cofactor.experiments.options import Options
 from cofactor.experiments.paper import MODELS
 from cofactor.experiments.prepared import Prepared
@@ -36,12 +37,7 @@ STRENGTHS = tuple(10.0**power for power in range(-3, 4))
 
 def prepare(options: Options) -> Prepared:
     """Read (or, for a quick run, make up) the reviews."""
-    records = (
-        made_reviews(options.seed)
-        if options.quick
-        else documents.read_records(FILE, options.data_home, _wrong, SHAPE)
-    )
-    return documents.prepare(records, targets, options)
+    return documents.prepare(Kind(FILE, SHAPE, _wrong, targets, made_reviews), options)
 
 
 def _wrong(record: Record) -> str:
@@ -106,13 +102,7 @@ def _method(model: str) -> Callable[[Settings, Documents], Matrix]:
 
 
 def _supervised(settings: Settings, data: Documents) -> Matrix:
-    data_loss, target_loss = MODELS[settings["model"]]
-    model = SSNMFRegressor(
-        settings["rank"],
-        data_loss=data_loss,
-        target_loss=target_loss,
-        random_state=seed_of(settings),
-    )
+    model = default_model(SSNMFRegressor, settings)
     return np.asarray(model.fit(data.X, data.Y[:, 0]).predict(data.X_test))
 
 

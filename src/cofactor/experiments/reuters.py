@@ -17,7 +17,8 @@ from sklearn.metrics import f1_score, roc_auc_score, roc_curve
 
 from cofactor import NMF, SSNMFClassifier
 from cofactor.experiments import documents, figures, made
-from cofactor.experiments.documents import Documents, Record
+from cofactor.experiments.defaults import default_model
+from cofactor.experiments.documents import Documents, Kind, Record
 from cofactor.experiments.options import Options
 from cofactor.experiments.paper import MODELS
 from cofactor.experiments.prepared import Prepared
@@ -34,12 +35,7 @@ WORDS, TOPICS = "logistic regression", "NMF + logistic regression"
 
 def prepare(options: Options) -> Prepared:
     """Read (or, for a quick run, make up) the stories."""
-    records = (
-        made_stories(options.seed)
-        if options.quick
-        else documents.read_records(FILE, options.data_home, _wrong, SHAPE)
-    )
-    return documents.prepare(records, targets, options)
+    return documents.prepare(Kind(FILE, SHAPE, _wrong, targets, made_stories), options)
 
 
 def _wrong(record: Record) -> str:
@@ -123,13 +119,7 @@ def _methods(model: str) -> Callable[[Settings, Documents], Matrix]:
 
 
 def _supervised(settings: Settings, data: Documents) -> Matrix:
-    data_loss, target_loss = MODELS[settings["model"]]
-    model = SSNMFClassifier(
-        settings["rank"],
-        data_loss=data_loss,
-        target_loss=target_loss,
-        random_state=seed_of(settings),
-    )
+    model = default_model(SSNMFClassifier, settings)
     return np.asarray(model.fit(data.X, data.Y).predict_proba(data.X_test))
 
 

@@ -14,10 +14,10 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from cofactor.experiments.files import write_whole
 from cofactor.experiments.options import BadInput, Options
 from cofactor.experiments.tables import Table
 from cofactor.experiments.trials import Function, Result, Settings, Trials, versions
+from cofactor.files.writing import write_whole
 
 MANIFEST = "manifest.json"
 TRIALS = "trials"
@@ -131,7 +131,7 @@ class Run:
     def _write(self, name: str, content: str | bytes) -> None:
         path = self.folder / name
         path.parent.mkdir(exist_ok=True)
-        write_whole(path, content)
+        write_whole(path, content.encode() if isinstance(content, str) else content)
         self._files.append(name)
 
     def finish(self) -> None:
@@ -144,11 +144,12 @@ class Run:
         notes = [f"- {note}\n" for note in self._notes]
         report = [f"# {self.name}\n", *warning, *notes, *self._report]
         self._write("report.md", "\n".join(report))
-        write_whole(self.folder / MANIFEST, json.dumps(self._manifest(), indent=2) + "\n")
+        manifest = json.dumps(self._manifest(), indent=2)
+        write_whole(self.folder / MANIFEST, f"{manifest}\n".encode())
 
     def _manifest(self) -> dict[str, Any]:
         options = self.options
-        names = ("trials", "draws", "seed", "quick", "solver", "iterations", "jobs")
+        names = ("trials", "draws", "seed", "quick", "solver", "iterations", "updates", "jobs")
         return {
             "experiment": self.name,
             "finished": datetime.now(UTC).isoformat(timespec="seconds"),

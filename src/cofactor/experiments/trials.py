@@ -26,7 +26,7 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from cofactor._version import __version__
-from cofactor.experiments.files import write_whole
+from cofactor.files.writing import write_whole
 
 Settings = dict[str, Any]
 Result = dict[str, Any]
@@ -110,7 +110,7 @@ class Trials:
     def _write(self, identity: Settings, result: Result, seconds: float) -> Result:
         record = {"identity": identity, "result": result, "seconds": round(seconds, 3)}
         text = json.dumps(record, allow_nan=False)
-        write_whole(self._path(identity), text + "\n")
+        write_whole(self._path(identity), f"{text}\n".encode())
         read: Result = json.loads(text)  # fresh and kept results are then alike to the last bit
         return read
 

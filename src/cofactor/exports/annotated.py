@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from cofactor.files.labels import one_cell
+from cofactor.files.writing import place_of
 
 MISSING = "AnnData files need a package that is not installed: pip install anndata."
 
@@ -38,39 +39,24 @@ def write_anndata(model: Any, path: Path, documents: list[str] | None, facts: st
         varm={"topics": np.ascontiguousarray(model.estimator_.components_.T)},
         uns={"topic_names": [str(name) for name in model.topic_names_], "cofactor": facts},
     )
-    _replace(table, path)
+    with place_of(path) as new:
+        table.write_h5ad(new)
 
 
 def _observations(model: Any) -> Any:
     """Return the documents as anndata wants them: names and plain columns."""
-    table = model.documents().to_pandas().drop(columns="document")
+    documents = model.documents()
+    table = documents.to_pandas().drop(columns="document")
     table.index = table.index.astype(str)
-    table["prediction"] = [_text(value) for value in table["prediction"]]
+    table["prediction"] = [
+        str(one_cell("" if p is None else p)) for p in documents.column("prediction")
+    ]
     table["name"] = table["name"].astype(str)
     table["confidence"] = table["confidence"].astype(float)
     return table
-
-
-def _text(value: Any) -> str:
-    if value is None:
-        return ""
-    return "; ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def _words(model: Any) -> Any:
     from pandas import DataFrame
 
     return DataFrame(index=[str(word) for word in model.vectorizer_.get_feature_names_out()])
-
-
-def _replace(table: Any, path: Path) -> None:
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".h5ad", dir=path.parent)
-    os.close(descriptor)
-    try:
-        table.write_h5ad(name)
-        mask = os.umask(0o022)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)
-        os.replace(name, path)
-    finally:
-        Path(name).unlink(missing_ok=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from cofactor.files.labels import one_cell
 from cofactor.files.writing import make_writer, replacing
 
 
@@ -62,9 +63,7 @@ def _documents(model: Any) -> Iterator[list[Any]]:
     yield ["document", "topic", "name", "share", "prediction", "confidence",
            *_numbered(model.topic_names_)]  # fmt: skip
     for d, strengths in zip(model.documents(), model.document_topics_.tolist(), strict=True):
-        said = (
-            "; ".join(map(str, d.prediction)) if isinstance(d.prediction, tuple) else d.prediction
-        )
+        said = one_cell(d.prediction)
         yield [d.document, d.topic, d.name, d.share, said, d.confidence, *strengths]
 
 

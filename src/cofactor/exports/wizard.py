@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from cofactor.files.labels import one_cell
 from cofactor.files.writing import replacing, write_text
 
 SCRIPT = '''\
@@ -30,6 +31,7 @@ arrays = np.load(here / "arrays.npz", allow_pickle=False)
 words = csr_matrix(
     (arrays["data"], arrays["indices"], arrays["indptr"]), shape=tuple(arrays["shape"])
 )
+predictions = said["predictions"]
 topicwizard.visualize(
     topic_data={
         "corpus": said["corpus"],
@@ -44,7 +46,7 @@ topicwizard.visualize(
         "word_positions": None,
         "document_positions": None,
     },
-    group_labels=said["predictions"],
+    group_labels=None if predictions is None else np.array(predictions),
 )
 '''
 
@@ -91,5 +93,5 @@ def _facts(model: Any, documents: list[str]) -> dict[str, Any]:
         "corpus": documents,
         "vocabulary": [str(word) for word in model.vectorizer_.get_feature_names_out()],
         "topic_names": [str(name) for name in model.topic_names_],
-        "predictions": None if said[:1] == [None] else [str(one) for one in said],
+        "predictions": None if said[:1] == [None] else [str(one_cell(one)) for one in said],
     }

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from cofactor.files.errors import InputError, at, printable
+from cofactor.files.labels import ON, Labels, Said, as_labels, label_form, likely_separator
 from cofactor.files.sources import Source
 from cofactor.files.tables import each_document
 
@@ -33,7 +36,9 @@ class Survey:
 
     rows: int = 0
     labelled: int = 0
-    classes: Counter[str] = field(default_factory=Counter)
+    labels: Labels = field(default_factory=Labels)
+    columns: list[Counter[str]] = field(default_factory=list)  # labels of each column
+    several: int = 0  # documents with more than one label in a cell
     empty: int = 0
     empty_rows: list[int] = field(default_factory=list)
     duplicates: int = 0
@@ -44,28 +49,50 @@ class Survey:
     longest: int = 0
 
     @property
+    def form(self) -> str:
+        """What the labels are; see `label_form`."""
+        return label_form(self.columns, bool(self.labels.separator) or self.several > 0)
+
+    @property
+    def classes(self) -> Counter[str]:
+        """Classes or labels, and how many documents have each; of 0/1 columns, the ones."""
+        if self.form != "columns":
+            return sum(self.columns, Counter())
+        named = zip(self.labels.columns, self.columns, strict=True)
+        return Counter({n: sum(c for v, c in column.items() if v in ON) for n, column in named})
+
+    @property
     def distinct(self) -> int:
         """Number of different documents that are not empty."""
         return self.rows - self.empty - self.duplicates
 
 
-def survey(source: Source, text: str, label: str | None, unlabelled: tuple[str, ...]) -> Survey:
+def survey(
+    source: Source,
+    text: str,
+    label: str | Sequence[str] | None,
+    unlabelled: Iterable[str] = (),
+    separator: str | None = None,
+) -> Survey:
     """Read a table once and count; texts themselves are not kept."""
-    found, seen = Survey(), {}  # type: ignore[var-annotated]
-    for number, body, said in each_document(source, text, label, unlabelled):
+    labels = as_labels(label, unlabelled, separator)
+    found = Survey(labels=labels, columns=[Counter() for _ in labels.columns])
+    seen: dict[bytes, Said] = {}
+    for number, body, said in each_document(source, text, labels):
         found.rows += 1
         found.characters += len(body)
         found.longest = max(found.longest, len(body))
-        if said:
-            found.labelled += 1
-            found.classes[said] += 1
+        found.labelled += any(said)
+        found.several += any(len(cell) > 1 for cell in said)
+        for column, cell in zip(found.columns, said, strict=True):
+            column.update(cell)
         _compare(found, seen, number, " ".join(body.split()), said)
     if not found.rows:
         raise InputError(f"{at(source.path)} has a header but no rows; add documents below it.")
     return found
 
 
-def _compare(found: Survey, seen: dict[bytes, str], number: int, body: str, said: str) -> None:
+def _compare(found: Survey, seen: dict[bytes, Said], number: int, body: str, said: Said) -> None:
     """Count a document that is empty or was there before."""
     if not body:
         found.empty += 1
@@ -77,10 +104,10 @@ def _compare(found: Survey, seen: dict[bytes, str], number: int, body: str, said
         return
     found.duplicates += 1
     _keep(found.duplicate_rows, number)
-    if said and seen[key] and said != seen[key]:
+    if any(said) and any(seen[key]) and said != seen[key]:
         found.conflicts += 1
         _keep(found.conflict_rows, number)
-    seen[key] = seen[key] or said
+    seen[key] = seen[key] if any(seen[key]) else said
 
 
 def _keep(rows: list[int], number: int) -> None:
@@ -88,25 +115,17 @@ def _keep(rows: list[int], number: int) -> None:
         rows.append(number)
 
 
-def looks_numeric(found: Survey) -> bool:
-    """Tell whether every label is a number and one is a fraction."""
-    try:
-        return any(not float(label).is_integer() for label in found.classes)
-    except (ValueError, OverflowError):
-        return False
-
-
 def suggest_topics(found: Survey) -> int:
     """Return a number of topics to start with: two or three for each class."""
     classes = len(found.classes)
-    if 1 < classes <= MANY_CLASSES and not looks_numeric(found):
+    if 1 < classes <= MANY_CLASSES and found.form != "numbers":
         wanted = max(10, round(2.5 * classes) if classes < 10 else 2 * classes)
     else:
         wanted = 10 if found.distinct < 1000 else 20
     return max(1, min(wanted, found.distinct // 2))
 
 
-def advise(found: Survey, label: str | None) -> list[str]:
+def advise(found: Survey, label: Any) -> list[str]:
     """Return sentences on what stands out."""
     said = [*_on_documents(found), *(_on_labels(found) if label is not None else [])]
     if label is None:
@@ -137,9 +156,26 @@ def _on_documents(found: Survey) -> list[str]:
 def _on_labels(found: Survey) -> list[str]:
     if not found.labelled:
         return ["No document is labelled, so there would be topics but no predictions."]
-    if looks_numeric(found):
+    if found.form == "numbers":
         return ["The labels are numbers: fit will predict numbers; --task classes would not."]
-    return [*_on_classes(found), *_on_names(found)]
+    return [*_on_forms(found), *_on_classes(found), *_on_names(found)]
+
+
+def _on_forms(found: Survey) -> list[str]:
+    """Say how labels are read where it may surprise."""
+    if found.form == "columns":
+        return ["The columns say yes (1) or no (0): each is a label of its own."]
+    if found.form == "sets":
+        mean = sum(found.classes.values()) / found.labelled
+        return [f"Documents have several labels at once, {mean:.1f} of them on average."]
+    mark = likely_separator(found.classes)
+    if mark is None:
+        return []
+    first = next(label for label in found.classes if mark in label.strip(mark))
+    return [
+        f"If cells like {printable(first)!r} hold several labels, say so: "
+        f"--label-separator {shlex.quote(mark)}."
+    ]
 
 
 def _on_classes(found: Survey) -> list[str]:
@@ -185,13 +221,16 @@ def _names(names: list[str]) -> str:
     return shown + (f" and {len(names) - 8} more" if len(names) > 8 else "")
 
 
-def as_facts(found: Survey, label: str | None) -> dict[str, Any]:
+def as_facts(found: Survey, label: Any) -> dict[str, Any]:
     """Return the counts and the advice for JSON."""
+    numeric = found.form == "numbers"
     return {
         "rows": found.rows,
         "labelled": found.labelled,
         "labelled_share": found.labelled / found.rows,
-        "classes": dict(found.classes.most_common()),
+        "labels_are": found.form,
+        "classes": {} if numeric else dict(found.classes.most_common()),
+        "range": _range(found) if numeric else None,
         "empty": {"count": found.empty, "rows": found.empty_rows},
         "duplicates": {"count": found.duplicates, "rows": found.duplicate_rows},
         "conflicts": {"count": found.conflicts, "rows": found.conflict_rows},
@@ -200,3 +239,8 @@ def as_facts(found: Survey, label: str | None) -> dict[str, Any]:
         "suggested_topics": suggest_topics(found),
         "advice": advise(found, label),
     }
+
+
+def _range(found: Survey) -> list[float]:
+    values = [float(label) for label in found.classes]
+    return [min(values), max(values)]

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from cofactor.files.errors import InputError, at, printable
+from cofactor.files.labels import Labels, Said, as_labels
 from cofactor.files.sources import Source
 
 
 @dataclass
 class Documents:
-    """What a model is fitted on; labels are "" where they are not known."""
+    """What a model is fitted on."""
 
     texts: list[str] = field(default_factory=list)
-    labels: list[str] | None = None
+    said: list[Said] | None = None  # their labels; None without columns of labels
     rows: list[int] = field(default_factory=list)
+
+    @property
+    def labels(self) -> list[str] | None:
+        """The first label of each, "" where it is not known."""
+        return None if self.said is None else [next(iter(one[0]), "") for one in self.said]
 
 
 def text_column(source: Source, name: str | None) -> str:
@@ -37,50 +43,69 @@ def text_column(source: Source, name: str | None) -> str:
 
 def label_column(source: Source, name: str | None) -> str | None:
     """Return the column of the labels; None if there is none."""
-    if name is not None:
+    return next(iter(label_columns(source, () if name is None else (name,))), None)
+
+
+def label_columns(source: Source, names: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns of the labels."""
+    for name in names:
         source.place(name, "--label")
-        return name
-    return "label" if source.kind == "folder" else None
+    return tuple(names) or (("label",) if source.kind == "folder" else ())
 
 
 def read_documents(
-    source: Source, text: str, label: str | None, unlabelled: Iterable[str] = ()
+    source: Source,
+    text: str,
+    label: str | Sequence[str] | None,
+    unlabelled: Iterable[str] = (),
+    separator: str | None = None,
 ) -> Documents:
     """Read all documents, and their labels if a column has any.
 
     Parameters
     ----------
     source : Source
-    text, label : str
+    text : str
+        Name of the column.
+    label : str, list of str or None
         Names of columns.
     unlabelled : iterable of str
-        Cells that mean "not labelled", besides empty ones.
+        Labels that mean "not labelled", besides empty ones.
+    separator : str, optional
+        What separates several labels in one cell.
 
     Returns
     -------
     Documents
     """
-    found = Documents(labels=None if label is None else [])
-    for number, body, said in each_document(source, text, label, unlabelled):
+    labels = as_labels(label, unlabelled, separator)
+    found = Documents(said=[] if labels.columns else None)
+    for number, body, said in each_document(source, text, labels):
         found.texts.append(body)
         found.rows.append(number)
-        if found.labels is not None:
-            found.labels.append(said)
+        if found.said is not None:
+            found.said.append(said)
     if not found.texts:
         raise InputError(f"{at(source.path)} has a header but no rows; add documents below it.")
     return found
 
 
-def each_document(
-    source: Source, text: str, label: str | None, unlabelled: Iterable[str] = ()
-) -> Iterator[tuple[int, str, str]]:
-    """Yield row number, text and label of each document."""
+def each_document(source: Source, text: str, labels: Labels) -> Iterator[tuple[int, str, Said]]:
+    """Yield row number, text and labels of each document."""
     body = source.place(text, "--text")
-    said = None if label is None else source.place(label, "--label")
-    unknown = {one.strip() for one in unlabelled}
+    places = [source.place(name, "--label") for name in labels.columns]
     for number, cells in source.rows:
-        tag = "" if said is None else as_text(source, number, label, cells[said]).strip()
-        yield number, as_text(source, number, text, cells[body]), "" if tag in unknown else tag
+        said = tuple(
+            labels.read(_as_texts(source, number, name, cells[place]))
+            for name, place in zip(labels.columns, places, strict=True)
+        )
+        yield number, as_text(source, number, text, cells[body]), said
+
+
+def _as_texts(source: Source, row: int, column: str, cell: Any) -> list[str]:
+    """Return a cell as texts: several if it is a list, as JSON lines and Parquet have them."""
+    cells = cell if isinstance(cell, list | tuple) else [cell]
+    return [as_text(source, row, column, one) for one in cells]
 
 
 def as_text(source: Source, row: int, column: str | None, cell: Any) -> str:
@@ -103,15 +128,18 @@ class Column(list[float]):
     name: str | None = None
 
 
-def numbers(source: Source, documents: Documents, name: str | None = None) -> Column:
-    """Return the labels as numbers, NaN where they are not known."""
-    pairs = zip(documents.rows, documents.labels or [], strict=True)
-    column = Column(_number(source, row, label) for row, label in pairs)
+def numbers(
+    source: Source, documents: Documents, name: str | None = None, place: int = 0
+) -> Column:
+    """Return the labels of a column as numbers, NaN where they are not known."""
+    pairs = zip(documents.rows, documents.said or [], strict=True)
+    column = Column(_number(source, row, said[place]) for row, said in pairs)
     column.name = name
     return column
 
 
-def _number(source: Source, row: int, label: str) -> float:
+def _number(source: Source, row: int, cell: tuple[str, ...]) -> float:
+    label = ", ".join(cell)
     try:
         value = float(label) if label else float("nan")
     except ValueError:

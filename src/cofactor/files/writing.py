@@ -53,7 +53,8 @@ class SeparatedWriter:
                 "began; write JSON lines instead: -o out.jsonl."
             )
         self._csv.writerow([self._cell(cell) for cell in (*cells, *added)])
-        self._file.write(self._line.getvalue().removesuffix("\r\n").encode() + b"\n")
+        line = self._line.getvalue().removesuffix("\r\n")
+        self._file.write(line.encode("utf-8", "replace") + b"\n")
         self._line.seek(0)
         self._line.truncate()
 
@@ -89,7 +90,8 @@ def plain(cell: Any) -> str:
 
 def to_json(value: Any, **options: Any) -> str:
     """Return JSON in ASCII; what JSON has no word for is written as text."""
-    return json.dumps(_finite(value), default=str, allow_nan=False, **options)
+    text = json.dumps(_finite(value), default=str, allow_nan=False, **options)
+    return text.replace("\x7f", "\\u007f")  # the one control character that it leaves
 
 
 def _finite(value: Any) -> Any:
@@ -142,24 +144,31 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             yield device
         return
     path = path.resolve()
-    with _in_place_of(path, *_temporary(path)) as file, _packed(path, file) as packed:
+    _check_place(path)
+    with place_of(path) as new, open(new, "wb") as file, _packed(path, file) as packed:
         yield packed
 
 
 def write_whole(path: Path, data: bytes) -> None:
     """Write a file of the program's own in one step; what goes wrong is an OSError."""
-    with _in_place_of(path, *_beside(path)) as file:
-        file.write(data)
+    with place_of(path) as new:
+        new.write_bytes(data)
 
 
 @contextmanager
-def _in_place_of(path: Path, descriptor: int, name: str) -> Iterator[IO[bytes]]:
-    """Let a new file take the place of ``path`` when the block ends well."""
+def place_of(path: Path) -> Iterator[Path]:
+    """Name an empty file that takes the place of ``path`` when the block ends well.
+
+    It has the same ending, for libraries that look at it.
+    """
+    descriptor, name = tempfile.mkstemp(
+        prefix=f".{path.name[:100]}.", suffix=path.suffix[-20:], dir=path.parent
+    )
+    os.close(descriptor)
     try:
-        with open(descriptor, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(descriptor)
+        yield Path(name)
+        with open(name, "r+b") as file:
+            os.fsync(file.fileno())
         os.chmod(name, _mode(path))
         os.replace(name, path)
     finally:
@@ -167,18 +176,11 @@ def _in_place_of(path: Path, descriptor: int, name: str) -> Iterator[IO[bytes]]:
             os.unlink(name)
 
 
-def _beside(path: Path) -> tuple[int, str]:
-    return tempfile.mkstemp(prefix=f".{path.name[:100]}.", dir=path.parent)
-
-
-def _temporary(path: Path) -> tuple[int, str]:
-    """Make an empty file beside ``path``."""
+def _check_place(path: Path) -> None:
     if not path.parent.is_dir():
         raise InputError(f"The folder {at(path.parent)} does not exist; create it first.")
-    try:
-        return _beside(path)
-    except OSError as error:
-        raise InputError(f"{at(path)} cannot be written: {error.strerror}.") from error
+    if not os.access(path.parent, os.W_OK):
+        raise InputError(f"The folder {at(path.parent)} cannot be written to; name another.")
 
 
 @contextmanager

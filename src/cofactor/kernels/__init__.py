@@ -12,6 +12,7 @@ float64 throughout; V and the entries' coefficients may be float32.  Rows are in
 results do not depend on the blocks.
 """
 
+from cofactor.kernels.dense import dense_products, dense_surrogate
 from cofactor.kernels.descent import descend_blocks
 from cofactor.kernels.multiplication import (
     Parts,
@@ -21,7 +22,7 @@ from cofactor.kernels.multiplication import (
     surrogate_blocks,
 )
 from cofactor.kernels.quadratic import descend_quadratic
-from cofactor.kernels.rows import EPSILON, Entries, Forms
+from cofactor.kernels.rows import EPSILON, Entries, Forms, place_indices, place_values
 from cofactor.kernels.sums import (
     cross_rows,
     curved_value,
@@ -41,6 +42,8 @@ __all__ = [
     "Slopes",
     "cross_rows",
     "curved_value",
+    "dense_products",
+    "dense_surrogate",
     "descend_blocks",
     "descend_quadratic",
     "gram_blocks",
@@ -48,6 +51,8 @@ __all__ = [
     "inner_blocks",
     "multiply_blocks",
     "multiply_by_parts",
+    "place_indices",
+    "place_values",
     "sum_blocks",
     "sum_rows",
     "surrogate_blocks",

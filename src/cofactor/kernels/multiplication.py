@@ -59,7 +59,7 @@ class Slopes(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """The entries' numbers of the surrogate for each row, divided by v; no rows: no such numbers."""
+    """The entries' numbers of the surrogate for each row, divided by v; no rows: none of them."""
 
     c: Any
     push: Any

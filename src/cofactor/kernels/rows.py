@@ -180,3 +180,21 @@ def add_costs(entries, i, x, b, p, weight, split, out):
     second = row_cost(entries, x, b, p, middle, w) if middle < w else 0.0
     out[0] += weight * (both - second)
     out[1] += weight * second
+
+
+@kernel
+def place_values(values, start, place, out):
+    """Copy each row's values to where ``place`` says."""
+    for i in range(place.size):
+        s, at = start[i], place[i]
+        for e in range(start[i + 1] - s):
+            out[at + e] = values[s + e]
+
+
+@kernel
+def place_indices(indices, start, first, offset, place, out):
+    """Copy each row's indices plus ``offset`` to where ``place`` says."""
+    for i in range(place.size):
+        f, at = first[i], place[i]
+        for e in range(start[i + 1] - start[i]):
+            out[at + e] = indices[f + e] + offset

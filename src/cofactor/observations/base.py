@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -196,6 +197,31 @@ class Observations:
             None if self.row_weights is None else self.row_weights[rows],
             self.column_weights,
         )
+
+
+def stack(parts: Sequence[Observations]) -> Observations:
+    """Put the rows of several matrices of one width below each other."""
+    if len(parts) == 1:
+        return parts[0]
+    n, m = sum(part.shape[0] for part in parts), parts[0].shape[1]
+    values = np.concatenate([part.layout.values for part in parts])
+    if all(part.layout._shared for part in parts):
+        layout = full_layout(values.reshape(n, m))
+    else:
+        lengths = np.concatenate([np.diff(part.layout.start) for part in parts])
+        start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        indices = np.concatenate([part.layout.columns() for part in parts])
+        layout = Layout(values, indices.astype(np.int32, copy=False), start, start[:-1])
+    zeros = all(part.zeros for part in parts)
+    weights = None
+    if not zeros:
+        weights = np.concatenate([_listed_weights(part) for part in parts])
+    return Observations((n, m), layout, zeros, weights)
+
+
+def _listed_weights(part: Observations) -> FloatArray:
+    weights = part.cell_weights()
+    return np.ones(part.n_listed) if weights is None else weights
 
 
 def times(a: FloatArray | None, b: FloatArray | None) -> FloatArray | None:

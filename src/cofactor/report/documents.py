@@ -34,7 +34,8 @@ def map_points(material: Material, text: bool) -> tuple[list[dict[str, Any]], st
     best = np.where(shares.any(axis=1), shares.argmax(axis=1), -1).tolist()
     rows = [
         {"document": int(d), "x": x, "y": y, "topic": k, "share": round(float(p), 3),
-         "class": label, "prediction": show(guess), "confidence": rounded(c),
+         "class": label, "prediction": show(guess) if k >= 0 else "",
+         "confidence": rounded(c) if k >= 0 else None,
          "text": excerpt(material, d, text)}
         for d, (x, y), k, p, label, guess, c in zip(
             chosen, spots, best, shares.max(axis=1), labels, said, sure, strict=True)
@@ -76,7 +77,11 @@ def _label(material: Material, d: int) -> str:
     value = material.known[d]
     if not is_known(material.known[d : d + 1])[0]:
         return ""
-    return material.classes[value] if material.kind == "classes" else show(float(value))
+    if material.kind == "classes":
+        return material.classes[value]
+    if material.kind == "numbers":
+        return ", ".join("?" if np.isnan(one) else show(float(one)) for one in value)
+    return show(tuple(name for name, one in zip(material.classes, value, strict=True) if one == 1))
 
 
 def uncertain(material: Material, text: bool) -> list[dict[str, Any]]:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.naive_bayes import MultinomialNB
 
 from cofactor.objective import Factors
-from cofactor.report.material import Material, is_known, probabilities
+from cofactor.report.material import Material, is_known, kind_of, probabilities
+from cofactor.report.rivals import baselines, trivial
+from cofactor.report.scores import method_scores
 from cofactor.text.assembling import fit_estimator
+from cofactor.text.interrupts import ending_at_interrupts
 
 FOLDS, MANY = 5, 1500  # from MANY labels on, one split in four is enough
 LARGE = 5000  # documents from which fits take long: then FEWER folds, and λ = 0 with ENOUGH
@@ -27,33 +27,30 @@ MODEL, PLAIN = "this model", "NMF + head (λ = 0)"
 class Evaluation:
     """Predictions for documents whose labels the predictor has not seen."""
 
+    kind: str  # what is predicted
     how: str  # in one sentence
     fair: bool  # whether every method saw the same labels
     tested: np.ndarray  # places of the documents
     truth: np.ndarray
-    predictions: dict[str, np.ndarray]  # by method
-    probabilities: np.ndarray | None  # of the model
+    predictions: dict[str, np.ndarray]  # by method; of sets, the probabilities of the labels
+    probabilities: np.ndarray | None  # of the model's classes
     judges: list[Any]  # for each tested document, the model that judged it
     plain: Any = None  # the estimator with λ = 0
     rest: list[str] = field(default_factory=list)  # what could not be done
 
     def scores(self) -> dict[str, float]:
-        """Return accuracy, or R², by method."""
-        return {name: _score(self.truth, p) for name, p in self.predictions.items()}
+        """Return the first score of each method: accuracy, micro F1 or R²."""
+        return {name: scores[0] or 0.0 for name, scores in self.all_scores().items()}
 
-
-def _score(truth: np.ndarray, predicted: np.ndarray) -> float:
-    if truth.dtype.kind == "i":
-        return float(np.mean(truth == predicted))
-    spread = np.sum((truth - truth.mean()) ** 2)
-    return float(1.0 - np.sum((truth - predicted) ** 2) / spread) if spread > 0 else 0.0
+    def all_scores(self) -> dict[str, list[float | None]]:
+        """Return the scores of each method."""
+        given = self.predictions.items()
+        return {name: method_scores(self.kind, self.truth, said) for name, said in given}
 
 
 def evaluate(material: Material) -> Evaluation | None:
     """Test the model, as far as the documents and labels allow; None if they do not."""
-    if material.X is None or material.kind not in ("classes", "numbers"):
-        return None
-    if material.kind == "numbers" and len(material.classes) > 1:
+    if material.X is None or material.kind == "topics":
         return None
     hidden = is_known(material.truth) & ~is_known(material.labels)
     if hidden.any() and is_known(material.labels).any() and material.trained:
@@ -80,10 +77,8 @@ def _as_it_is(material: Material, test: np.ndarray) -> Evaluation:
         f"Tested on {len(test):,} {where} whose labels the fit is taken not to have seen. "
         "Baselines trained on the same labels need the documents and labels of the fit."
     )
-    values = material.known[test]
-    guess = np.bincount(values).argmax() if values.dtype.kind == "i" else values.mean()
-    trivial = {_trivial(material): np.full(len(test), guess)}
-    return _own(material, test, how, False, trivial, None)
+    others = dict([trivial(material.kind, material.known[test], len(test))])
+    return _own(material, test, how, False, others, None)
 
 
 def _own(material, test, how, fair, others, plain) -> Evaluation:
@@ -91,21 +86,23 @@ def _own(material, test, how, fair, others, plain) -> Evaluation:
     P, said = _said(material.model.estimator_, material.S[test])
     judges = [material.model] * len(test)
     said_by = {MODEL: said, **others}
-    return Evaluation(how, fair, test, material.known[test], said_by, P, judges, plain)
+    truth = material.known[test]
+    return Evaluation(material.kind, how, fair, test, truth, said_by, P, judges, plain)
 
 
 def _said(estimator: Any, S: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
-    """Return probabilities, if there are any, and predictions."""
-    if hasattr(estimator, "classes_"):
-        P = probabilities(estimator, S)
-        return P, P.argmax(axis=1)
-    return None, np.ravel(estimator._coding.decode(S @ estimator.target_components_))
+    """Return the probabilities of classes, if it predicts such, and its predictions."""
+    if kind_of(estimator) == "numbers":
+        said = estimator._coding.decode(S @ estimator.target_components_)
+        return None, said.reshape(len(S), -1)
+    P = probabilities(estimator, S)
+    return (None, P) if kind_of(estimator) == "sets" else (P, P.argmax(axis=1))
 
 
 def _cross_validated(material: Material) -> Evaluation | None:
     labelled = is_known(material.labels)
     n = int(labelled.sum())
-    if len(np.unique(material.labels[labelled])) < 2:
+    if len(np.unique(np.nan_to_num(material.labels[labelled], nan=-1.0), axis=0)) < 2:
         return None
     folds = 4 if n > MANY else FEWER if len(material.S) > LARGE else FOLDS
     fold = assign_folds(material.labels, folds, material.model.seed_)
@@ -161,7 +158,8 @@ def _fold(material: Material, fold: np.ndarray, f: int, plain: Any) -> Evaluatio
         judge.target_names_ = estimator.classes_.tolist()
     truth = material.labels[test]
     judges = [judge] * len(test)
-    return Evaluation("", True, test, truth, {MODEL: said, **others}, P, judges, plain)
+    said_by = {MODEL: said, **others}
+    return Evaluation(material.kind, "", True, test, truth, said_by, P, judges, plain)
 
 
 def _in_place(material: Material, estimator: Any, P: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -176,7 +174,7 @@ def _pooled(parts: list[Evaluation], how: str) -> Evaluation:
     methods = parts[0].predictions
     P = [part.probabilities for part in parts if part.probabilities is not None]
     return Evaluation(
-        how, True,
+        parts[0].kind, how, True,
         np.concatenate([part.tested for part in parts]),
         np.concatenate([part.truth for part in parts]),
         {name: np.concatenate([part.predictions[name] for part in parts]) for name in methods},
@@ -189,29 +187,24 @@ def _pooled(parts: list[Evaluation], how: str) -> Evaluation:
 def refit(material: Material, train: np.ndarray, **changes: Any) -> Any:
     """Fit the model's estimator again on all documents and some of their labels."""
     model = copy.copy(material.model)
-    model.__dict__.update(task=material.kind, **changes)
+    task = "numbers" if material.kind == "numbers" else "classes"
+    model.__dict__.update(task=task, **changes)
     words = model.vectorizer_.get_feature_names_out()
-    with warnings.catch_warnings():
+    with ending_at_interrupts(), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return fit_estimator(model, words, material.X, _some(material, train))[0]
+        y = _some(material, train)
+        return fit_estimator(model, words, material.X, y, seed=model.seed_)[0]
 
 
 def _some(material: Material, train: np.ndarray) -> np.ndarray:
     """Return the labels as ``fit`` takes them, unknown but for ``train``."""
-    if material.kind == "numbers":
-        y = np.full(len(material.labels), np.nan)
-        y[train] = material.labels[train]
-        return y
-    some = np.full(len(material.labels), None, dtype=object)
-    some[train] = material.model.estimator_.classes_[material.labels[train]]
-    return some
-
-
-# ---- the others
-
-
-def _trivial(material: Material) -> str:
-    return "mean" if material.kind == "numbers" else "majority"
+    if material.kind == "classes":
+        some = np.full(len(material.labels), None, dtype=object)
+        some[train] = material.model.estimator_.classes_[material.labels[train]]
+        return some
+    y = np.full_like(material.labels, np.nan)
+    y[train] = material.labels[train]
+    return y.ravel() if y.shape[1] == 1 else y
 
 
 def _rivals(material: Material, train, test, plain=None) -> tuple[dict[str, np.ndarray], Any]:
@@ -220,7 +213,7 @@ def _rivals(material: Material, train, test, plain=None) -> tuple[dict[str, np.n
     Its topics do not depend on labels: given those of another fold, only a head is fitted.
     """
     X, y = material.X, material.labels
-    said = dict(_baselines(material.kind, X[train], y[train], X[test]))
+    said = dict(baselines(material.kind, X[train], y[train], X[test]))
     plain = refit(material, train, supervision=0.0, **_plain_settings(material, plain))
     P, by_plain = _said(plain, plain.transform(X[test]))
     said[PLAIN] = by_plain if P is None else _in_place(material, plain, P)[1]
@@ -238,20 +231,3 @@ def _plain_settings(material: Material, fitted: Any) -> dict[str, Any]:
     if len(material.S) > LARGE:
         settings["max_iter"] = min(model.max_iter, ENOUGH)
     return settings
-
-
-def _baselines(kind: str, X, y, new) -> Iterator[tuple[str, np.ndarray]]:
-    if kind == "numbers":
-        yield "mean", np.full(new.shape[0], y.mean())
-        yield "ridge regression", Ridge(solver="sparse_cg").fit(X, y).predict(new)
-        return
-    yield "majority", np.full(new.shape[0], np.bincount(y).argmax())
-    yield "naive Bayes", MultinomialNB(alpha=0.1).fit(X, y).predict(new)
-    if len(np.unique(y)) < 2:
-        return
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        regression = LogisticRegression(
-            C=10.0, solver="saga", tol=1e-2, max_iter=50, random_state=0
-        ).fit(X, y)
-    yield "logistic regression", regression.predict(new)

@@ -8,6 +8,7 @@ from typing import Any
 from cofactor.persistence.manifest import versions
 from cofactor.report.evaluation import MODEL, Evaluation
 from cofactor.report.material import Material, is_known
+from cofactor.report.scores import METRICS, shown
 from cofactor.text.documents import fingerprint
 
 
@@ -20,10 +21,11 @@ def summary(material: Material, found: Evaluation | None) -> list[dict[str, Any]
                 f"over {estimator.components_.shape[1]:,} words"),
     ]  # fmt: skip
     if material.kind in ("classes", "sets"):
-        rows.append(_figure("classes", str(len(material.classes)), _label_remark(material)))
+        name = "classes" if material.kind == "classes" else "labels"
+        rows.append(_figure(name, str(len(material.classes)), _label_remark(material)))
     if found is not None:
-        name = "accuracy" if material.kind == "classes" else "R²"
-        rows.append(_figure(name, _score(material, found.scores()[MODEL]), _rival(material, found)))
+        score = shown(found.kind, found.scores()[MODEL])
+        rows.append(_figure(METRICS[found.kind][0], score, _rival(found)))
     return rows
 
 
@@ -31,14 +33,10 @@ def _figure(name: str, value: str, remark: str) -> dict[str, Any]:
     return {"name": name, "value": value, "remark": remark}
 
 
-def _score(material: Material, score: float) -> str:
-    return f"{100 * score:.1f} %" if material.kind == "classes" else f"{score:.3f}"
-
-
-def _rival(material: Material, found: Evaluation) -> str:
+def _rival(found: Evaluation) -> str:
     others = {name: s for name, s in found.scores().items() if name != MODEL}
     name = max(others, key=lambda name: others[name])
-    return f"{name}: {_score(material, others[name])}"
+    return f"{name}: {shown(found.kind, others[name])}"
 
 
 def _documents_remark(material: Material) -> str:
@@ -48,10 +46,9 @@ def _documents_remark(material: Material) -> str:
 
 
 def _label_remark(material: Material) -> str:
-    if material.kind == "sets":
-        return "any number of them at once"
     known = int(is_known(material.labels).sum())
-    return f"{known:,} documents labelled" if known else "labels not given"
+    labelled = f"{known:,} documents labelled" if known else "labels not given"
+    return labelled if material.kind == "classes" else f"any number at once; {labelled}"
 
 
 def reproduction(material: Material, documents: Any, labels: Any) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from cofactor.report.prepare import Prepared
 
 Spec = dict[str, Any]
 WIDTH: Any = "container"
+ROOM, NUMBERED = 100, 15  # letters beside each other, classes whose cells have numbers
 
 
 def draw(prepared: Prepared) -> dict[str, Spec]:
@@ -22,7 +23,7 @@ def draw(prepared: Prepared) -> dict[str, Spec]:
         charts["heatmap"] = heatmap(prepared)
     scores = prepared.evaluation or {}
     if "confusion" in scores:
-        charts["confusion"] = confusion(len(scores["per_class"]))
+        charts["confusion"] = confusion([row["class"] for row in scores["per_class"]])
         charts["calibration"] = calibration()
     if "pairs" in scores:
         charts["pairs"] = pairs()
@@ -36,7 +37,7 @@ def _chart(table: str, height: int, **meta: Any) -> alt.Chart:
 def heatmap(prepared: Prepared) -> alt.Chart:
     """Draw topics × classes: the part of each class in what a topic says."""
     rows = len(prepared.classes)
-    return _chart("heatmap", 60 + 24 * rows).mark_rect(cornerRadius=2).encode(
+    return _chart("heatmap", 60 + 24 * rows, cells=True).mark_rect(cornerRadius=2).encode(
         alt.X("name:N", sort=alt.SortField("topic"), title=None)
         .axis(labelAngle=-40, labelLimit=170),
         alt.Y("class:N").title(None).sort(None).axis(labelLimit=150, minExtent=100),
@@ -97,11 +98,11 @@ def _dots(colour: alt.Color) -> alt.Chart:
     ).add_params(brush)  # fmt: skip
 
 
-def confusion(classes: int) -> alt.Chart:
-    """Draw true classes × predictions."""
-    return _chart("confusion", 60 + 26 * classes).mark_rect(cornerRadius=2).encode(
-        alt.X("prediction:N", sort=None).title("predicted").axis(labelAngle=-40, labelLimit=130),
-        alt.Y("truth:N", sort=None).title("true class").axis(labelLimit=150),
+def confusion(classes: list[str]) -> Any:
+    """Draw true classes × predictions, with numbers where there is room for them."""
+    angle = 0 if sum(map(len, classes)) <= ROOM else -40
+    base = alt.Chart(alt.NamedData("confusion"))
+    cells = base.mark_rect(cornerRadius=2).encode(
         alt.Color("share:Q").title("of true class").scale(domain=[0, 1]).legend(format="%"),
         tooltip=[
             alt.Tooltip("truth:N", title="true class"),
@@ -109,7 +110,19 @@ def confusion(classes: int) -> alt.Chart:
             alt.Tooltip("documents:Q", title="documents"),
             alt.Tooltip("share:Q", title="of true class", format=".1%"),
         ],
-    )  # fmt: skip
+    )
+    counts = base.mark_text(fontSize=11).encode(text="documents:Q")
+    counts = counts.transform_filter("datum.documents > 0" if len(classes) <= NUMBERED else "false")
+    return (
+        alt.layer(cells, counts)
+        .encode(
+            alt.X("prediction:N", sort=None)
+            .title("predicted")
+            .axis(labelAngle=angle, labelLimit=130),
+            alt.Y("truth:N", sort=None).title("true class").axis(labelLimit=150),
+        )
+        .properties(width=WIDTH, height=60 + 26 * len(classes), usermeta={"cells": True})
+    )
 
 
 def calibration() -> alt.LayerChart:

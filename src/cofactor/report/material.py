@@ -8,17 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from cofactor.reading import is_matrix, readable
+from cofactor.reading import floats, is_matrix, readable, tall
 from cofactor.targets import labelled_mask
 from cofactor.text import predictions, read_documents, summaries
+from cofactor.text.labels import holds_sets, is_unknown
 
 
 @dataclass(frozen=True, eq=False)
 class Material:
     """A model and documents, read and compared.
 
-    ``labels`` and ``truth`` are places among the classes, −1 where unknown; for numbers they are
-    floats, NaN where unknown.
+    ``labels`` and ``truth`` are places among the classes, −1 where unknown; for numbers and for
+    sets of labels (0 and 1) they have a column for each target, NaN where unknown.
     """
 
     model: Any
@@ -43,7 +44,8 @@ class Material:
     @cached_property
     def known(self) -> np.ndarray:
         """Which labels are known to the fit or to whoever tests it, the fit's first."""
-        return np.where(is_known(self.labels), self.labels, self.truth)
+        known = is_known(self.labels)
+        return np.where(known if self.labels.ndim == 1 else known[:, None], self.labels, self.truth)
 
     @property
     def kind(self) -> str:
@@ -71,8 +73,8 @@ def probabilities(estimator: Any, S: np.ndarray) -> np.ndarray:
 
 
 def is_known(labels: np.ndarray) -> np.ndarray:
-    """Tell which labels are known."""
-    return labels >= 0 if labels.dtype.kind == "i" else ~np.isnan(labels)
+    """Tell which documents have a known label."""
+    return labels >= 0 if labels.ndim == 1 else ~np.isnan(labels).all(axis=1)
 
 
 def read_material(model: Any, documents: Any, labels: Any, truth: Any) -> Material:
@@ -95,29 +97,70 @@ def read_material(model: Any, documents: Any, labels: Any, truth: Any) -> Materi
 
 
 def _unknown(model: Any, n: int) -> np.ndarray:
-    return np.full(n, np.nan) if kind_of(model.estimator_) == "numbers" else np.full(n, -1)
+    if kind_of(model.estimator_) in ("topics", "classes"):
+        return np.full(n, -1)
+    return np.full((n, len(model.target_names_)), np.nan)
 
 
 def _read_labels(model: Any, y: Any, n: int, strangers: list[str]) -> np.ndarray:
     kind, unknown = kind_of(model.estimator_), _unknown(model, n)
-    if y is None or kind in ("topics", "sets"):
+    if y is None or kind == "topics":
         return unknown
-    y = readable(y, "labels")
-    if y.shape[0] != n:
-        raise ValueError(f"labels has {y.shape[0]} entries, but there are {n} documents.")
-    if is_matrix(y):
-        return unknown if kind == "numbers" else _hard(y, unknown)
-    if kind == "numbers":
-        return np.asarray(y, dtype=float).ravel()
+    sets = holds_sets(y)
+    y = y if sets else readable(y, "labels")
+    if len(y) != n if sets else y.shape[0] != n:
+        raise ValueError(f"labels has {np.shape(y)[0]} entries, but there are {n} documents.")
+    if sets or (kind == "sets" and not is_matrix(y)):
+        return _read_sets(model, y if sets else np.asarray(y, dtype=object), unknown, strangers)
+    if is_matrix(y) or kind == "numbers":
+        return _hard(y, unknown) if kind == "classes" else _read_matrix(y, unknown)
+    return _read_classes(model, y, unknown, strangers)
+
+
+def _read_classes(model: Any, y: Any, unknown: np.ndarray, strangers: list[str]) -> np.ndarray:
     classes = model.estimator_.classes_
     mask, values = labelled_mask(y, classes=classes), np.asarray(y, dtype=object).ravel()
-    places = {str(c): k for k, c in enumerate(classes.tolist())}
-    places |= {c: k for k, c in enumerate(classes.tolist())}
+    places = _places(classes)
     for d in np.flatnonzero(mask):
         unknown[d] = places.get(values[d], places.get(str(values[d]), -1))
         if unknown[d] < 0:
             strangers.append(str(values[d]))
     return unknown
+
+
+def _places(classes: np.ndarray) -> dict[Any, int]:
+    """Return the places of the classes, by themselves and by their names."""
+    places: dict[Any, int] = {str(c): k for k, c in enumerate(classes.tolist())}
+    return places | {c: k for k, c in enumerate(classes.tolist())}
+
+
+def _read_sets(model: Any, y: Any, unknown: np.ndarray, strangers: list[str]) -> np.ndarray:
+    """Read sets of labels, or one label each."""
+    if unknown.ndim == 1:
+        raise ValueError("labels are sets, but the model predicts one class; pass one label each.")
+    places = _places(model.estimator_.classes_)
+    for row, labels in zip(unknown, y, strict=True):
+        if is_unknown(labels):
+            continue
+        row[:] = 0.0
+        for label in [labels] if isinstance(labels, str) else labels:
+            place = places.get(label, places.get(str(label)))
+            if place is None:
+                strangers.append(str(label))
+            else:
+                row[place] = 1.0
+    return unknown
+
+
+def _read_matrix(y: Any, unknown: np.ndarray) -> np.ndarray:
+    dense = y.toarray() if hasattr(y, "toarray") else np.asarray(y)
+    values = tall(floats(dense, "labels"))
+    if values.shape != unknown.shape:
+        raise ValueError(
+            f"labels has {values.shape[1]} columns, but the model has {unknown.shape[1]} targets."
+        )
+    marked = dense.dtype.kind == "i" and np.isin(dense, (-1, 0, 1)).all() and values.shape[1] > 1
+    return np.where(values == -1, np.nan, values) if marked else values
 
 
 def _hard(y: Any, unknown: np.ndarray) -> np.ndarray:

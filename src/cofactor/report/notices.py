@@ -65,12 +65,20 @@ def _fit(material: Material) -> Notices:
 
 
 def _labels(material: Material) -> Notices:
-    if material.kind != "classes" or not is_known(material.labels).any() or not material.trained:
+    if material.kind not in ("classes", "sets") or not material.trained:
         return
-    counts = np.bincount(material.labels[material.labels >= 0], minlength=len(material.classes))
+    if not is_known(material.labels).any():
+        return
+    counts = _label_counts(material)
     few = [f"{name} ({n})" for name, n in zip(material.classes, counts, strict=True) if n < FEW]
     if few:
         yield "warning", f"Few labels: {_and(few)}; label more of them before relying on these."
+
+
+def _label_counts(material: Material) -> np.ndarray:
+    if material.kind == "sets":
+        return np.nansum(material.labels, axis=0).astype(int)
+    return np.bincount(material.labels[material.labels >= 0], minlength=len(material.classes))
 
 
 def _topics(material: Material) -> Notices:
@@ -118,9 +126,7 @@ def _missing(material: Material, found: Evaluation | None, text: bool) -> Notice
         )
     if material.strangers:
         yield "warning", f"Labels that the model does not know: {_and(material.strangers)}."
-    if found is None and material.kind == "sets":
-        yield "note", "Predictions of several labels at once are not scored."
-    elif found is None and material.kind != "topics":
+    if found is None and material.kind != "topics":
         yield "note", "There are too few labels to test the predictions."
 
 
@@ -129,7 +135,7 @@ def _texts(material: Material) -> Notices:
     empty = int((~material.S.any(axis=1)).sum())
     if empty:
         yield "note", f"{empty:,} documents have no word that the model knows."
-    repeats = sum(n - 1 for n in Counter(material.texts).values())
+    repeats = sum(n - 1 for text, n in Counter(material.texts).items() if text.strip())
     if repeats > 0.01 * len(material.texts):
         yield "note", f"{repeats:,} documents repeat another one word for word."
 

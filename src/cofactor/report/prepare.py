@@ -13,7 +13,16 @@ from cofactor.report.evaluation import MODEL, PLAIN, Evaluation, evaluate
 from cofactor.report.facts import reproduction, summary
 from cofactor.report.material import Material, read_material
 from cofactor.report.notices import notices
-from cofactor.report.scores import calibration, class_scores, confusion, interval
+from cofactor.report.scores import (
+    METRICS,
+    calibration,
+    class_scores,
+    confusion,
+    interval,
+    number_tables,
+    set_tables,
+    shown,
+)
 
 
 @dataclass(frozen=True)
@@ -70,27 +79,38 @@ def prepare(
 
 
 def evaluation_tables(material: Material, found: Evaluation | None) -> dict[str, Any] | None:
-    """Return scores by method and, for classes, confusion, scores by class and calibration."""
+    """Return the scores of the methods, and more on those of the model."""
     if found is None:
         return None
-    n, classes = len(found.tested), material.classes
-    methods = [
-        {"method": name, "score": score, "own": name == MODEL, **interval(score, n, material.kind)}
-        for name, score in found.scores().items()
-    ]
-    methods.sort(key=lambda row: -row["score"])
-    tables: dict[str, Any] = {"how": found.how, "fair": found.fair, "methods": methods}
-    if found.probabilities is None:
-        said = found.predictions[MODEL]
-        tables["pairs"] = [
-            {"truth": float(t), "prediction": float(p)}
-            for t, p in zip(found.truth[:MOST_PAIRS], said[:MOST_PAIRS], strict=True)
-        ]
-        return tables
+    tables = {"how": found.how, "fair": found.fair, **_methods(found)}
+    return {**tables, **_MORE[found.kind](found, material.classes)}
+
+
+def _methods(found: Evaluation) -> dict[str, Any]:
+    """Return the methods, best first, with as many scores as any of them has."""
+    names, kind = METRICS[found.kind], found.kind
+    rows = [
+        {"method": name, "score": scores[0] or 0.0, "shown": shown(kind, scores[0]),
+         "more": scores[1:], "own": name == MODEL,
+         **interval(scores[0] or 0.0, len(found.tested), kind)}
+        for name, scores in found.all_scores().items()
+    ]  # fmt: skip
+    rows.sort(key=lambda row: -row["score"])
+    told = [c for c in range(len(names) - 1) if any(row["more"][c] is not None for row in rows)]
+    for row in rows:
+        row["more"] = [_plain(kind, row["more"][c]) for c in told]
+    return {"metric": names[0], "more": [names[c + 1] for c in told], "methods": rows}
+
+
+def _plain(kind: str, score: float | None) -> str:
+    return shown(kind, score) if kind == "sets" or score is None else f"{score:.3g}"
+
+
+def _of_classes(found: Evaluation, classes: list[str]) -> dict[str, Any]:
+    assert found.probabilities is not None
     matrix = confusion(found.truth, found.predictions[MODEL], len(classes))
     bins, error = calibration(found.truth, found.probabilities)
     return {
-        **tables,
         "confusion": _cells(matrix, classes),
         "per_class": class_scores(matrix, classes),
         "calibration": bins,
@@ -98,6 +118,34 @@ def evaluation_tables(material: Material, found: Evaluation | None) -> dict[str,
     }
 
 
+def _of_sets(found: Evaluation, classes: list[str]) -> dict[str, Any]:
+    """Return the scores of each label; its average precision by every method."""
+    tables = {name: set_tables(found.truth, said) for name, said in found.predictions.items()}
+    rows = [
+        {"class": label, **tables[MODEL][c],
+         "by_method": [table[c]["average_precision"] for table in tables.values()]}
+        for c, label in enumerate(classes)
+    ]  # fmt: skip
+    return {"per_label": rows, "by_method": list(tables)}
+
+
+def _of_numbers(found: Evaluation, classes: list[str]) -> dict[str, Any]:
+    """Return the scores of each target by every method; of a single one also the pairs."""
+    tables = {name: number_tables(found.truth, said) for name, said in found.predictions.items()}
+    rows = [
+        {"class": name, "documents": tables[MODEL][c]["documents"],
+         "by_method": [table[c] for table in tables.values()]}
+        for c, name in enumerate(classes)
+    ]  # fmt: skip
+    scores: dict[str, Any] = {"per_target": rows, "by_method": list(tables)}
+    if len(classes) == 1:
+        pairs = zip(found.truth[:MOST_PAIRS, 0], found.predictions[MODEL][:MOST_PAIRS, 0],
+                    strict=True)  # fmt: skip
+        scores["pairs"] = [{"truth": float(t), "prediction": float(p)} for t, p in pairs]
+    return scores
+
+
+_MORE = {"classes": _of_classes, "sets": _of_sets, "numbers": _of_numbers}
 MOST_PAIRS = 2000
 
 
@@ -129,8 +177,10 @@ def changes(material: Material, found: Evaluation | None) -> dict[str, Any] | No
         return None
     scores = found.scores()
     return {
+        "metric": METRICS[found.kind][0],
         "with_labels": scores[MODEL],
         "without": scores[PLAIN],
+        "shown": [shown(found.kind, scores[name]) for name in (PLAIN, MODEL)],
         "iterations": found.plain.n_iter_,
         "topics": of_topics.match(material.model, found.plain.components_),
     }

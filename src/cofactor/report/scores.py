@@ -5,8 +5,97 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.metrics import average_precision_score
 
 BINS = 10
+METRICS = {
+    "classes": ["accuracy"],
+    "sets": ["micro F1", "macro F1", "mean average precision"],
+    "numbers": ["R²", "mean error"],
+}
+"""Scores of a method by what is predicted, the one to rank by first."""
+
+
+def shown(kind: str, score: float | None) -> str:
+    """Return the first score of a kind as people read it."""
+    if score is None:
+        return ""
+    return f"{100 * score:.1f} %" if kind == "classes" else f"{score:.3f}".replace("-", "−")
+
+
+def method_scores(kind: str, truth: np.ndarray, said: np.ndarray) -> list[float | None]:
+    """Return the scores that `METRICS` lists; None where one cannot be told.
+
+    Parameters
+    ----------
+    kind : str
+        What is predicted.
+    truth : array
+        Places of classes; or a matrix of 0 and 1, or of numbers, NaN where unknown.
+    said : array
+        The same as predicted; of sets, the probabilities.
+
+    Returns
+    -------
+    list
+    """
+    if kind == "classes":
+        return [float(np.mean(truth == said))]
+    if kind == "sets":
+        tables = set_tables(truth, said)
+        precisions = [row["average_precision"] for row in tables]
+        return [_f1(truth, said), _mean([row["f1"] for row in tables]), _mean(precisions)]
+    rows = number_tables(truth, said)
+    error = rows[0]["mean_error"] if len(rows) == 1 else None
+    return [_mean([row["r2"] for row in rows]), error]
+
+
+def _mean(values: list[float | None]) -> float | None:
+    found = [value for value in values if value is not None]
+    return float(np.mean(found)) if found else None
+
+
+def _counts(truth: np.ndarray, said: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return for each label how often it was rightly said, true, and said."""
+    known, yes = ~np.isnan(truth), said >= 0.5
+    return (known & yes & (truth == 1)).sum(0), (truth == 1).sum(0), (known & yes).sum(0)
+
+
+def _f1(truth: np.ndarray, said: np.ndarray) -> float:
+    hits, true, yes = (int(count.sum()) for count in _counts(truth, said))
+    return 2 * hits / (true + yes) if true + yes else 0.0
+
+
+def set_tables(truth: np.ndarray, said: np.ndarray) -> list[dict[str, Any]]:
+    """Return the scores of each label on the documents where it is known."""
+    hits, true, yes = _counts(truth, said)
+    precision, recall, f1 = _ratio(hits, yes), _ratio(hits, true), _ratio(2 * hits, yes + true)
+    return [
+        {"documents": int(true[c]), "precision": float(precision[c]), "recall": float(recall[c]),
+         "f1": float(f1[c]), "average_precision": _average_precision(truth[:, c], said[:, c])}
+        for c in range(truth.shape[1])
+    ]  # fmt: skip
+
+
+def _average_precision(truth: np.ndarray, said: np.ndarray) -> float | None:
+    known = ~np.isnan(truth)
+    if not (truth == 1).any():
+        return None
+    return float(average_precision_score(truth[known] == 1, said[known]))
+
+
+def number_tables(truth: np.ndarray, said: np.ndarray) -> list[dict[str, Any]]:
+    """Return R² and mean absolute error of each target where it is known."""
+    return [_numbers(truth[:, c], said[:, c]) for c in range(truth.shape[1])]
+
+
+def _numbers(truth: np.ndarray, said: np.ndarray) -> dict[str, Any]:
+    known = ~np.isnan(truth)
+    t, p = truth[known], said[known]
+    spread = float(np.sum((t - t.mean()) ** 2)) if len(t) else 0.0
+    r2 = float(1.0 - np.sum((t - p) ** 2) / spread) if spread > 0 else None
+    error = float(np.mean(np.abs(t - p))) if len(t) else None
+    return {"documents": len(t), "r2": r2, "mean_error": error}
 
 
 def confusion(truth: np.ndarray, predicted: np.ndarray, k: int) -> np.ndarray:
@@ -46,8 +135,8 @@ def calibration(truth: np.ndarray, P: np.ndarray) -> tuple[list[dict[str, Any]],
 
 
 def interval(score: float, n: int, kind: str) -> dict[str, Any]:
-    """Return the 95 % Wilson interval of an accuracy; nothing for numbers."""
-    if kind == "numbers":
+    """Return the 95 % Wilson interval of an accuracy; nothing for other scores."""
+    if kind != "classes":
         return {"low": None, "high": None}
     z = 1.96
     middle = (score + z * z / (2 * n)) / (1 + z * z / n)

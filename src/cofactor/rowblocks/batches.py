@@ -16,9 +16,10 @@ Batch = tuple[sp.csr_array, Any]
 def check_batch(batch: Any) -> Batch:
     """Return a batch as a nonnegative float matrix by rows and its targets."""
     X, y = batch if isinstance(batch, tuple) and len(batch) == 2 else (batch, None)
-    matrix = sp.csr_array(X if sp.issparse(X) else np.atleast_2d(np.asarray(X)))
-    if matrix.dtype.kind not in "biuf":
-        raise TypeError(f"X has dtype {matrix.dtype}; pass batches of numbers.")
+    array = X if sp.issparse(X) else np.atleast_2d(np.asarray(X))
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"X has dtype {array.dtype}; pass batches of numbers.")
+    matrix = sp.csr_array(array)
     if matrix.dtype not in (np.float32, np.float64):
         matrix = matrix.astype(np.float64)
     if matrix.nnz and not np.isfinite(matrix.data).all():
@@ -60,11 +61,12 @@ def _cut(waiting: list[Batch], rows: int | None, cells: int) -> int | None:
     count = sum(X.shape[0] for X, _ in waiting)
     if rows is not None:
         return rows if count >= rows else None
-    if sum(X.nnz for X, _ in waiting) < cells or not count:
-        return None
-    if len(waiting) > 1:
-        return count
-    return max(1, int(np.searchsorted(waiting[0][0].indptr, cells)))
+    rows_before = cells_before = 0
+    for X, _ in waiting:
+        if cells_before + X.nnz >= cells:
+            return rows_before + max(1, int(np.searchsorted(X.indptr, cells - cells_before)))
+        rows_before, cells_before = rows_before + X.shape[0], cells_before + X.nnz
+    return None
 
 
 def _part(batch: Batch, low: int, high: int) -> Batch:

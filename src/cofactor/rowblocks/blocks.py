@@ -18,8 +18,8 @@ from cofactor.rowblocks.errors import RowBlocksError
 from cofactor.rowblocks.folders import BlockFacts, Folder, read_folder, writing_folder
 from cofactor.typing import FloatArray, IntArray
 
-BLOCK_CELLS = 1 << 22
-"""Stored cells of a block, unless the user says otherwise: about 100 MB, both ways."""
+BLOCK_CELLS = 1 << 21
+"""Stored cells of a block, unless the user says otherwise: about 50 MB, both ways."""
 
 __all__ = ["Block", "RowBlocks", "RowBlocksError"]
 
@@ -80,7 +80,7 @@ class RowBlocks:
             Sparse or dense matrices of nonnegative numbers, or pairs (X, y) of such a matrix and
             its targets, all of the same width.
         rows : int, optional
-            Rows of a block; by default batches are put together to blocks of about four million
+            Rows of a block; by default batches are put together to blocks of about two million
             stored cells.
         overwrite : bool, default=False
             Replace an older folder of blocks.
@@ -171,16 +171,9 @@ class RowBlocks:
             if i not in self._turned:
                 self._turned[i] = _rows(X.tocsc())
             return Block(_both_ways(X.shape, _rows(X), self._turned[i]), own if y is None else y)
-        arrays = self.folder.arrays(i)
-        shape = self.facts[i].rows, self.width
-        by_rows = Layout(
-            *(arrays[name] for name in ("values", "indices", "start")), _first(arrays["start"])
-        )
-        across = Layout(
-            *(arrays[f"across-{name}"] for name in ("values", "indices", "start")),
-            _first(arrays["across-start"]),
-        )
-        return Block(_both_ways(shape, by_rows, across), self.folder.targets(i) if y is None else y)
+        arrays, shape = self.folder.arrays(i), (self.facts[i].rows, self.width)
+        observations = _both_ways(shape, _layout(arrays, ""), _layout(arrays, "across-"))
+        return Block(observations, self.folder.targets(i) if y is None else y)
 
     def sample(self, cells: int) -> tuple[Any, Any, FloatArray | None]:
         """Return rows of about so many stored cells in memory, their targets, and how many rows of
@@ -200,8 +193,9 @@ def _rows(X: Any) -> Layout:
     return Layout(X.data, X.indices.astype(np.int32, copy=False), start, start[:-1])
 
 
-def _first(start: IntArray) -> IntArray:
-    return start[:-1]
+def _layout(arrays: dict[str, Any], prefix: str) -> Layout:
+    values, indices, start = (arrays[prefix + name] for name in ("values", "indices", "start"))
+    return Layout(values, indices, start, start[:-1])
 
 
 def _both_ways(shape: tuple[int, int], by_rows: Layout, across: Layout) -> Observations:

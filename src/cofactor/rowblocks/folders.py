@@ -34,7 +34,7 @@ def known_rows(y: Any) -> BoolArray:
         known = np.ones(y.shape, dtype=bool)
     else:
         known = np.array([bool(v) and v == v for v in y.ravel().tolist()]).reshape(y.shape)
-    return known if known.ndim == 1 else known.any(axis=1)
+    return np.asarray(known if known.ndim == 1 else known.any(axis=1), dtype=bool)
 
 
 @dataclass(frozen=True)
@@ -69,13 +69,11 @@ class BlockFacts:
 
 
 def _firsts(y: Any, known: BoolArray, seen: dict[Any, None]) -> tuple[int, ...]:
-    if y.dtype.kind == "f" or y.ndim > 1:
-        values = np.where(np.isnan(y.astype(float)), np.inf, y.astype(float)).reshape(len(y), -1)
-        rows = {
-            *values.argmin(axis=0).tolist(),
-            *np.where(values < np.inf, values, -np.inf).argmax(axis=0).tolist(),
-        }
-        return tuple(sorted(rows)) if len(y) else ()
+    if y.dtype.kind == "f" or y.ndim > 1:  # lowest and highest known values
+        values = y.astype(float).reshape(len(y), -1)
+        low = np.where(np.isnan(values), np.inf, values).argmin(axis=0)
+        high = np.where(np.isnan(values), -np.inf, values).argmax(axis=0)
+        return tuple(np.union1d(low, high).tolist()) if known.any() else ()
     rows = []
     for row in np.flatnonzero(known).tolist():
         label = y[row].item() if hasattr(y[row], "item") else y[row]

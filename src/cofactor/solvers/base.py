@@ -50,10 +50,10 @@ def update_each(
 class Solver(Protocol):
     """One iteration at a time; states are never changed in place."""
 
-    def start(self, objective: Objective, factors: Factors, threads: Threads) -> State:
+    def start(self, objective: Any, factors: Factors, threads: Threads) -> State:
         """Evaluate the start."""
         ...
 
-    def step(self, objective: Objective, state: State, threads: Threads) -> State:
+    def step(self, objective: Any, state: State, threads: Threads) -> State:
         """Update every free factor once."""
         ...

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from cofactor.kernels import EPSILON
-from cofactor.objective import Factors, Objective
+from cofactor.objective import Factors, Goal
 from cofactor.problems import ColumnProblem, RowProblem
 from cofactor.solvers.base import State, update_each
 from cofactor.solvers.statistical import ByStatistics
@@ -29,12 +30,12 @@ class MultiplicativeUpdates(ByStatistics):
     tolerance: float = 0.0
     epsilon: float = EPSILON
 
-    def start(self, objective: Objective, factors: Factors, threads: Threads) -> State:
+    def start(self, objective: Any, factors: Factors, threads: Threads) -> State:
         if self._row_by_row(objective):
             return State(factors, objective.value(factors, threads))
         return super().start(objective, factors, threads)
 
-    def step(self, objective: Objective, state: State, threads: Threads) -> State:
+    def step(self, objective: Any, state: State, threads: Threads) -> State:
         if not self._row_by_row(objective):
             return super().step(objective, state, threads)
 
@@ -43,8 +44,10 @@ class MultiplicativeUpdates(ByStatistics):
 
         return State(*update_each(objective, state.factors, threads, update))
 
-    def _row_by_row(self, objective: Objective) -> bool:
-        return self.rounds > 1 or len(objective.free) == 1
+    def _row_by_row(self, objective: Goal) -> bool:
+        """Whether statistics cannot do: they know no rounds, and every factor must be free."""
+        every = {"samples", *(term.columns for term in objective.terms)}
+        return self.rounds > 1 or every != {*objective.free} or objective.free[-1] != "samples"
 
     def improve(self, problem: RowProblem, S: FloatArray, threads: Threads) -> int:
         return problem.multiply(

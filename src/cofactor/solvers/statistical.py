@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cofactor.kernels import EPSILON
-from cofactor.objective import Advance, Factors, Objective
+from cofactor.objective import Advance, Factors, Goal
 from cofactor.problems import ColumnProblem, RowProblem
 from cofactor.solvers.base import State
 from cofactor.threads import Threads
@@ -21,12 +21,12 @@ class ByStatistics:
 
     epsilon: float = EPSILON
 
-    def start(self, objective: Objective, factors: Factors, threads: Threads) -> State:
+    def start(self, objective: Goal, factors: Factors, threads: Threads) -> State:
         return self._state(
             objective, objective.advance(factors, None, threads, self.epsilon), threads
         )
 
-    def step(self, objective: Objective, state: State, threads: Threads) -> State:
+    def step(self, objective: Goal, state: State, threads: Threads) -> State:
         factors = state.factors
         for name, statistics in state.memory.items():
             V = np.array(factors.get(name))
@@ -36,7 +36,7 @@ class ByStatistics:
             objective, objective.advance(factors, self.improve, threads, self.epsilon), threads
         )
 
-    def _state(self, objective: Objective, advance: Advance, threads: Threads) -> State:
+    def _state(self, objective: Goal, advance: Advance, threads: Threads) -> State:
         value = objective.value_of(advance, threads)
         return State(advance.factors, value, memory=advance.statistics)
 

@@ -25,7 +25,7 @@ def draw_seed(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
-def fit_estimator(model, words, X, y, **weights) -> tuple[Factorization, dict[int, str]]:
+def fit_estimator(model, words, X, y, *, seed, **weights) -> tuple[Factorization, dict[int, str]]:
     """Fit the estimator that ``model`` asks for; return it and the names of seeded topics."""
     task = infer_task(y) if model.task == "auto" else model.task
     y = None if task == "topics" else y
@@ -33,19 +33,19 @@ def fit_estimator(model, words, X, y, **weights) -> tuple[Factorization, dict[in
     if task == "topics" and "target_weights" in weights:
         raise ValueError("target_weights needs y; pass labels or leave the weights out.")
     seeds = read_seeds(model.seeds, words, model.n_components)
-    estimator = _estimator(model, task)
+    estimator = _estimator(model, task, seed)
     topics = _seed(model, estimator, seeds, X, y, weights) if seeds else []
     # The seeds' prior and start are arrays as large as the topics; the model can make them anew.
     estimator.fit(X, y, **weights).set_params(priors=model.priors, init=model.init)
     return estimator, dict(zip(topics, seeds.names, strict=True))
 
 
-def _estimator(model, task: str):
+def _estimator(model, task: str, seed: int):
     kind = ESTIMATORS[task]
     given = {n: v for n, v in model.get_params(deep=False).items() if n in kind._get_param_names()}
     if given.get("target_loss", ...) is None:
         del given["target_loss"]
-    return kind(**{**given, "random_state": model.seed_})
+    return kind(**{**given, "random_state": seed})
 
 
 def _seed(model, estimator, seeds: Seeds, X, y, weights) -> list[int]:

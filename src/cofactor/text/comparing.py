@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from cofactor.metrics.matching import Difference, accuracy_difference, match_topics
-from cofactor.text.documents import fingerprint
+from cofactor.text.interrupts import ending_at_interrupts
 from cofactor.text.predictions import has_head, is_numeric
 from cofactor.text.tables import Table
 
@@ -65,32 +65,39 @@ def _pair(words: list, one: int, other: int, similarity: float) -> TopicPair:
     )  # fmt: skip
 
 
-def compare_accuracy(first: Any, second: Any, documents: list[str], labels: list[str]):
+def compare_accuracy(first: Any, second: Any, documents: list[str], labels: list[Any]):
     """Compare the predictions of two models on labelled documents.
 
     Parameters
     ----------
     first, second : TopicModel
-        Models that predict classes.
+        Models that predict classes, or sets of labels, which count if they are right as a whole.
     documents : list of str
-    labels : list of str
-        Known classes; documents with "" are left out.
+    labels : list of str or of tuple
+        Known classes or sets of labels; documents with "" or None are left out.
 
     Returns
     -------
     Difference
     """
-    known = [(text, label) for text, label in zip(documents, labels, strict=True) if label]
+    pairs = zip(documents, labels, strict=True)
+    known = [(text, label) for text, label in pairs if label not in ("", None)]
     if not known:
         raise ValueError("labels are all empty; pass documents whose class is known.")
     texts, classes = [text for text, _ in known], [label for _, label in known]
     return accuracy_difference(_right(first, texts, classes), _right(second, texts, classes))
 
 
-def _right(model: Any, texts: list[str], classes: list[str]) -> list[bool]:
+def _right(model: Any, texts: list[str], classes: list[Any]) -> list[bool]:
     if not has_head(model.estimator_) or is_numeric(model.estimator_):
         raise ValueError("Accuracy needs models that predict classes; one of these does not.")
-    return [str(said) == label for said, label in zip(model.predict(texts), classes, strict=True)]
+    said = model.documents(texts).column("prediction")
+    return [_names(one) == _names(label) for one, label in zip(said, classes, strict=True)]
+
+
+def _names(labels: Any) -> set[str]:
+    """Return one label, or several, as a set of names."""
+    return set(map(str, labels)) if isinstance(labels, tuple) else {str(labels)}
 
 
 @dataclass(frozen=True)
@@ -122,8 +129,9 @@ def refit(model: Any, documents: list[str], y: Any, tolerance: float = 1e-6) -> 
     -------
     Refit
     """
-    again = clone(model).set_params(random_state=model.seed_).fit(documents, y)
-    same_data = model.fingerprint_ == fingerprint(documents, y)
+    with ending_at_interrupts():
+        again = clone(model).set_params(random_state=model.seed_).fit(documents, y)
+    same_data = model.fingerprint_ == again.fingerprint_
     gap = _gap(model, again)
     agree = _agreement(model, again)
     equal = gap is not None and gap <= tolerance and agree in (None, 1.0)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from cofactor.reading import is_missing
+from cofactor.text.labels import holds_sets, is_unknown
 
 
 def read_documents(documents: Any) -> list[str]:
@@ -81,5 +82,7 @@ def fingerprint(documents: list[str], y: Any = None) -> str:
 
 
 def _cells(y: Any) -> list[str]:
+    if holds_sets(y):
+        return [repr(None if is_unknown(labels) else sorted(map(str, labels))) for labels in y]
     array = y.toarray() if hasattr(y, "toarray") else np.asarray(y, dtype=object)
     return [str(cell) for cell in array.ravel().tolist()]

@@ -10,18 +10,22 @@ import numpy as np
 from scipy import sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin, _fit_context, clone
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from cofactor.estimators.base import LOSS
 from cofactor.estimators.supervised import Supervised
-from cofactor.text import predictions, summaries
-from cofactor.text.assembling import draw_seed, explained_share, fit_estimator
+from cofactor.text import predictions
+from cofactor.text.assembling import draw_seed, fit_estimator
 from cofactor.text.describing import Descriptions
 from cofactor.text.documents import fingerprint, read_documents
+from cofactor.text.interrupts import finish
+from cofactor.text.keeping import Keeping
+from cofactor.text.labels import read_targets
+from cofactor.text.predicting import Predicting
+from cofactor.text.summaries import describe
 from cofactor.text.words import WordVectorizer
 
 
-class TopicModel(Descriptions, TransformerMixin, BaseEstimator):
+class TopicModel(Predicting, Descriptions, Keeping, TransformerMixin, BaseEstimator):
     """Documents in, topics and predictions out.
 
     Documents are a list, generator, array, Series or single-column table of strings; None and NaN
@@ -149,7 +153,8 @@ class TopicModel(Descriptions, TransformerMixin, BaseEstimator):
         X : iterable of str
             Documents.
         y : array-like, optional
-            Labels in any form that the estimators take, unknown ones marked as they say.
+            Labels in any form that the estimators take, unknown ones marked as they say; or, for
+            several labels a document, a set or list of them each, None where unknown.
         sample_weight : array-like of shape (n_documents,), optional
             How often each document counts.
         target_weights : array-like, optional
@@ -161,153 +166,28 @@ class TopicModel(Descriptions, TransformerMixin, BaseEstimator):
         """
         started = time.perf_counter()
         texts = read_documents(X)
+        digest, y = fingerprint(texts, y), read_targets(y)
         vectorizer = WordVectorizer() if self.vectorizer is None else clone(self.vectorizer)
         counts = sp.csr_array(vectorizer.fit_transform(texts))
+        words, seed = vectorizer.get_feature_names_out(), draw_seed(self.random_state)
         vectorised = time.perf_counter()
-        self.seed_ = draw_seed(self.random_state)
         estimator, seeded = fit_estimator(
-            self, vectorizer.get_feature_names_out(), counts, y,
+            self, words, counts, y, seed=seed,
             sample_weight=sample_weight, target_weights=target_weights,
         )  # fmt: skip
         fitted = time.perf_counter()
-        self.vectorizer_, self.estimator_ = vectorizer, estimator
-        self.target_names_ = predictions.target_names(estimator, y)
-        self.document_topics_ = estimator.transform(counts)
-        self.coherence_ = summaries.coherence(estimator.components_, counts)
-        self.topic_names_ = summaries.topic_names(estimator.components_, self._words(), seeded)
-        self.fingerprint_ = fingerprint(texts, y)
-        self.timings_ = {
-            "vectorise": vectorised - started,
-            "fit": fitted - vectorised,
-            "describe": time.perf_counter() - fitted,
-        }
+        described = finish(lambda: describe(estimator, counts, words, seeded))
+        # All at once: a fit that is given up leaves the model as it was.
+        self.__dict__.update(
+            described, vectorizer_=vectorizer, estimator_=estimator, seed_=seed,
+            fingerprint_=digest, target_names_=predictions.target_names(estimator, y),
+            timings_={
+                "vectorise": vectorised - started,
+                "fit": fitted - vectorised,
+                "describe": time.perf_counter() - fitted,
+            },
+        )  # fmt: skip
         return self
-
-    # ---- prediction
-
-    def transform(self, X):
-        """Represent documents in terms of the topics.
-
-        Parameters
-        ----------
-        X : iterable of str
-            Documents.
-
-        Returns
-        -------
-        ndarray of shape (n_documents, n_components)
-        """
-        matrix = self._matrix(X)
-        return self.estimator_.transform(matrix)
-
-    def predict(self, X):
-        """Predict the class, the labels or the numbers of documents.
-
-        Parameters
-        ----------
-        X : iterable of str
-            Documents.
-
-        Returns
-        -------
-        ndarray
-        """
-        return self._predictor("predict")(self._matrix(X))
-
-    def predict_proba(self, X):
-        """Return the probability of each class.
-
-        Parameters
-        ----------
-        X : iterable of str
-            Documents.
-
-        Returns
-        -------
-        ndarray of shape (n_documents, n_classes)
-        """
-        return self._predictor("predict_proba")(self._matrix(X))
-
-    def score(self, X, y=None, sample_weight=None):
-        """Return the accuracy for classes, R² for numbers, both over known labels; without a
-        target, the share of the documents' divergence from their mean that the topics explain.
-
-        Parameters
-        ----------
-        X : iterable of str
-            Documents.
-        y : array-like, optional
-            Their labels.
-        sample_weight : array-like of shape (n_documents,), optional
-            How often each document counts.
-
-        Returns
-        -------
-        float
-        """
-        matrix = self._matrix(X)
-        if not isinstance(self.estimator_, Supervised):
-            return explained_share(self.estimator_, matrix, sample_weight)
-        if y is None:
-            raise ValueError("y is None, but this model predicts; pass the documents' labels.")
-        return self.estimator_.score(matrix, y, sample_weight=sample_weight)
-
-    def _predictor(self, method: str):
-        check_is_fitted(self, "estimator_")
-        if hasattr(self.estimator_, method):
-            return getattr(self.estimator_, method)
-        kind = type(self.estimator_).__name__
-        raise ValueError(
-            f"{method} needs {'classes' if method == 'predict_proba' else 'labels'}, but y was "
-            f"fitted by {kind}; fit with such a y, or use transform."
-        )
-
-    def _matrix(self, X):
-        check_is_fitted(self, "estimator_")
-        return sp.csr_array(self.vectorizer_.transform(read_documents(X)))
-
-    # ---- keeping
-
-    def save(self, path, *, notes=None) -> None:
-        """Write the model to a folder that :func:`cofactor.load_model` reads.
-
-        Parameters
-        ----------
-        path : str or path
-            The folder; a model that is there already is replaced, in one step.
-        notes : dict, optional
-            What should be kept with the model, in JSON; see :func:`cofactor.save`.
-        """
-        import cofactor
-
-        cofactor.save(self, path, notes=notes)
-
-    def report(self, path, documents=None, y=None, *, truth=None, text=True, **options):
-        """Write a report: one HTML file that works offline. It needs ``cofactor[report]``.
-
-        Parameters
-        ----------
-        path : str or path
-            The file.
-        documents : iterable of str, optional
-            Documents to show and to test with, such as those of the fit; a model keeps none.
-        y : array-like, optional
-            Their labels, as for ``fit``.
-        truth : array-like, optional
-            Labels that the fit did not see, to test with.
-        text : bool, default=True
-            False leaves the documents' text out.
-        **options
-            ``title`` and ``source``, see :func:`cofactor.write_report`.
-
-        Returns
-        -------
-        Path
-            The file.
-        """
-        import cofactor
-
-        return cofactor.write_report(self, path, documents, y, truth=truth, text=text, **options)
 
     @property
     def classes_(self) -> np.ndarray:

@@ -22,6 +22,7 @@ from cofactor.initialization import plain_start
 from cofactor.objective import Factors, Objective, Term
 from cofactor.observations import observe
 from cofactor.priors import Gamma
+from cofactor.text.interrupts import ending_at_interrupts
 from cofactor.text.words import tidy
 from cofactor.threads import Threads
 
@@ -100,7 +101,7 @@ def seeded_start(seeds: Seeds, X, loss: Divergence, estimator) -> Factors:
 
 def choose_topics(seeds: Seeds, estimator, X, y, **weights) -> list[int]:
     """Return the topic of each seed: those that lean most towards them after one iteration."""
-    with warnings.catch_warnings():
+    with ending_at_interrupts(), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         estimator.set_params(max_iter=1)
         estimator.fit(X, y, **weights)

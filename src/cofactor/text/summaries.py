@@ -48,6 +48,16 @@ class TopicClass:
     topics: tuple[float, ...]  # parts of the topics in its scores over the corpus; sum to one
 
 
+def describe(estimator: Any, X: Any, words: Any, seeded: dict[int, str]) -> dict[str, Any]:
+    """Return what a topic model keeps of its training documents X, by attribute."""
+    names = topic_names(estimator.components_, np.asarray(words, dtype=object), seeded)
+    return {
+        "document_topics_": estimator.transform(X),
+        "coherence_": coherence(estimator.components_, X),
+        "topic_names_": names,
+    }
+
+
 def topic_names(components: np.ndarray, words: np.ndarray, seeded: dict[int, str]) -> list[str]:
     """Return the topics' names: those of seeds, or the three first words."""
     return [

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from itertools import product
 
 import numpy as np
 
 from cofactor.experiments import figures, interactive, paper
-from cofactor.experiments.newsgroups import splits, tables
+from cofactor.experiments.newsgroups import choosing, splits, tables
+from cofactor.experiments.newsgroups.choosing import Choices, literal, own, plain
 from cofactor.experiments.newsgroups.corpus import Corpus, balanced, build, fetch_posts
-from cofactor.experiments.newsgroups.fit import select, trial
+from cofactor.experiments.newsgroups.fit import trial
 from cofactor.experiments.newsgroups.made import made_posts
 from cofactor.experiments.newsgroups.models import CLASSIFIERS
 from cofactor.experiments.options import Options
 from cofactor.experiments.prepared import Prepared, stop_words
 from cofactor.experiments.run import Run
 from cofactor.experiments.trials import Result, Settings
-
-KL_NMF_SVM = "KL-NMF + SVM"
-UNSUPERVISED = (paper.NMF_SVM, KL_NMF_SVM)
-Point = tuple[str, float, float | None]
-"""A model, a tolerance and a λ."""
 
 
 def prepare(options: Options) -> Prepared:
@@ -38,115 +32,69 @@ def prepare(options: Options) -> Prepared:
 def run(run: Run, data: tuple[Corpus, splits.Source]) -> None:
     """Choose hyperparameters, fit every model, compare and describe."""
     corpus, source = data
-    chosen, validation, scores = _choose(run, corpus)
-    literal, ours, others = _fit_all(run, corpus, chosen)
-    elsewhere = run.trials("other splits", splits.trial, _splits(run.options, chosen), source)
+    choices = choosing.choose(run, corpus)
+    again, ours, tuned, others = _fit_all(run, corpus, choices)
+    elsewhere = run.trials("other splits", splits.trial, _splits(run.options, choices), source)
     run.section("Accuracy")
     run.table(tables.data(corpus))
-    run.table(tables.accuracy(literal, ours, others), headline=True)
-    _draw_accuracy(run, literal, ours, others)
+    run.table(tables.accuracy(again, ours, tuned, others), headline=True)
+    _draw_accuracy(run, again, ours, tuned, others)
     run.table(splits.table(elsewhere), headline=True)
-    run.table(tables.hyperparameters(chosen, validation), headline=True)
+    run.table(tables.hyperparameters(choices.literal, choices.literal_grid), headline=True)
+    run.table(tables.own_hyperparameters(choices.ours, choices.own_grid))
     run.section("Topics")
-    run.table(tables.clustering(literal, ours), headline=True)
-    run.table(tables.readability(literal, ours))
-    shown = _show(run, "paper's procedure", "paper", literal)
+    run.table(tables.clustering(again, ours), headline=True)
+    run.table(tables.clustering(again, ours, scaled=True))
+    run.table(tables.readability(again, ours))
+    shown = _show(run, "paper's procedure", "paper", again)
     shown |= _show(run, "our defaults", "ours", ours)
     interactive.topic_page(run, "topics", "All these topics in an interactive figure", shown)
     run.section("Grids")
-    run.table(tables.grid(scores))
+    run.table(tables.grid(choices.literal_grid))
+    run.table(tables.own_grid(choices.own_grid))
 
 
-def _grid() -> list[Point]:
-    points: list[Point] = [*product(paper.MODELS, paper.TOLERANCES, paper.SUPERVISIONS)]
-    return points + [(m, tol, None) for m, tol in product(UNSUPERVISED, paper.NMF_TOLERANCES)]
-
-
-def _choose(
-    run: Run, corpus: Corpus
-) -> tuple[dict[str, tuple[float, float | None]], dict[str, float], dict[Point, float]]:
-    """Return the best point of each model's grid, its accuracy, and the whole grid."""
-    most = 1 if run.options.quick else paper.SELECTION_TRIALS
-    trials = range(min(run.options.count(paper.TRIALS), most))
-    keys = list(product(_grid(), trials))
-    settings = [_settings(run.options, *point, number) for point, number in keys]
-    results = run.trials("choosing hyperparameters", select, settings, corpus)
-    scores: dict[Point, float] = {
-        point: float(np.mean([r["accuracy"] for (p, _), r in zip(keys, results, strict=True)
-                              if p == point]))
-        for point in _grid()
-    }  # fmt: skip
-    models = [*paper.MODELS, *UNSUPERVISED]
-    top = {
-        name: max((p for p in scores if p[0] == name), key=scores.__getitem__) for name in models
-    }
-    chosen = {name: (tol, weight) for name, (_, tol, weight) in top.items()}
-    return chosen, {name: scores[point] for name, point in top.items()}, scores
-
-
-def _settings(
-    options: Options, model: str, tol: float | None, weight: float | None, number: int
-) -> Settings:
-    """Return a trial of the paper's procedure, or of a model without labels."""
-    supervised = model in paper.MODELS
-    iterations = paper.ITERATIONS if supervised else paper.NMF_ITERATIONS
-    return {
-        "procedure": "paper" if supervised else "nmf",
-        "model": model,
-        "rank": paper.RANK,
-        "tol": tol,
-        "supervision": weight,
-        "iterations": min(iterations, 30) if options.quick else iterations,
-        "seed": options.seed,
-        "trial": number,
-    }
-
-
-def _plain(options: Options, procedure: str, model: str, number: int) -> Settings:
-    """Return a trial without hyperparameters."""
-    base = {"rank": paper.RANK, "seed": options.seed, "trial": number}
-    return {**base, "procedure": procedure, "model": model}
-
-
-def _splits(options: Options, chosen: tables.Chosen) -> list[Settings]:
+def _splits(options: Options, choices: Choices) -> list[Settings]:
     """Return a trial for each other split: all models but those without labels, once."""
     models = [
-        *(_settings(options, model, *chosen[model], 0) for model in paper.MODELS),
-        *(_plain(options, "defaults", model, 0) for model in paper.MODELS),
-        *(_plain(options, "classifier", model, 0) for model in CLASSIFIERS),
+        *(literal(options, model, *choices.literal[model], 0) for model in paper.MODELS),
+        *(plain(options, "defaults", model, 0) for model in paper.MODELS),
+        *(own(options, model, *choices.ours[model], 0) for model in paper.MODELS),
+        *(plain(options, "classifier", model, 0) for model in CLASSIFIERS),
     ]
     count = min(options.count(paper.TRIALS), splits.SPLITS)
     seeds = [(options.seed + 1 + i) % 2**32 for i in range(count)]
     return [{"split": split, "models": models} for split in seeds]
 
 
-def _fit_all(
-    run: Run, corpus: Corpus, chosen: tables.Chosen
-) -> tuple[tables.Fits, tables.Fits, tables.Fits]:
-    """Return the trials of the paper's models, of our defaults and of plain classifiers."""
+def _fit_all(run: Run, corpus: Corpus, choices: Choices) -> list[tables.Fits]:
+    """Return the trials of the paper's models, of our defaults, of ours tuned and of plain
+    classifiers."""
     options, trials = run.options, range(run.options.count(paper.TRIALS))
-    literal = {
-        model: [_settings(options, model, *point, number) for number in trials]
-        for model, point in chosen.items()
-    }
-    ours = {m: [_plain(options, "defaults", m, n) for n in trials] for m in paper.MODELS}
     repeated = {model: trials if model == paper.SVM else range(1) for model in CLASSIFIERS}
-    others = {m: [_plain(options, "classifier", m, n) for n in repeated[m]] for m in CLASSIFIERS}
-    flat = [each for group in (literal, ours, others) for model in group for each in group[model]]
+    groups: list[dict[str, list[Settings]]] = [
+        {
+            m: [literal(options, m, *point, n) for n in trials]
+            for m, point in choices.literal.items()
+        },
+        {m: [plain(options, "defaults", m, n) for n in trials] for m in paper.MODELS},
+        {m: [own(options, m, *point, n) for n in trials] for m, point in choices.ours.items()},
+        {m: [plain(options, "classifier", m, n) for n in repeated[m]] for m in CLASSIFIERS},
+    ]
+    flat = [each for group in groups for settings in group.values() for each in settings]
     results = iter(run.trials("final fits", trial, flat, corpus))
-
-    def gather(group: Mapping[str, list[Settings]]) -> dict[str, list[Result]]:
-        return {model: [next(results) for _ in settings] for model, settings in group.items()}
-
-    return gather(literal), gather(ours), gather(others)
+    return [{m: [next(results) for _ in group[m]] for m in group} for group in groups]
 
 
-def _draw_accuracy(run: Run, literal: tables.Fits, ours: tables.Fits, others: tables.Fits) -> None:
+def _draw_accuracy(
+    run: Run, literal: tables.Fits, ours: tables.Fits, tuned: tables.Fits, others: tables.Fits
+) -> None:
     again = {**literal, **others}
     series: dict[str, figures.Series] = {
         "the paper": paper.ACCURACY,
         "its procedure, again": {name: tables.spread(fits) for name, fits in again.items()},
         "our defaults": {name: tables.spread(fits) for name, fits in ours.items()},
+        "ours, tuned": {name: tables.spread(fits) for name, fits in tuned.items()},
     }
     figures.draw(
         run, "accuracy", "Test accuracy",
@@ -160,7 +108,7 @@ def _show(run: Run, title: str, prefix: str, fits: tables.Fits) -> dict[str, Res
     run.section(f"Decompositions of median accuracy, {title}")
     for model, result in medians.items():
         name = f"{prefix}_{re.sub('[^a-z]+', '_', model.lower()).strip('_')}"
-        heading = f"{model}, test accuracy {100 * result['accuracy']:.2f} %"
+        heading = f"{model}, {title}: test accuracy {100 * result['accuracy']:.2f} %"
         if prefix == "paper" and model in paper.MEDIAN_ACCURACY:
             heading += f" (the paper's: {paper.MEDIAN_ACCURACY[model]:.2f} %)"
         run.table(tables.keywords(f"keywords_{name}", heading, result))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from cofactor.experiments.newsgroups.corpus import Corpus
-from cofactor.experiments.newsgroups.models import PROCEDURES, Topics
+from cofactor.experiments.newsgroups.models import PROCEDURES, Matrix, Topics
 from cofactor.experiments.tables import as_cell
 from cofactor.experiments.trials import Result, Settings
 from cofactor.metrics import clustering_score, npmi_coherence, top_words, topic_diversity
@@ -37,17 +37,18 @@ def describe(topics: Topics, corpus: Corpus) -> dict[str, Any]:
     total = topics.head.sum(axis=1, keepdims=True)
     shares = np.divide(topics.head, total, out=np.zeros_like(topics.head), where=total > 0)
     top = top_words(topics.components, WORDS)
+    scaled = topics.documents * topics.components.sum(axis=1)  # as if topics had equal mass
     return {
         "words": [words[columns].tolist() for columns in top],
         "shares": shares.tolist(),
         "classes": np.unique(corpus.final.y).tolist(),
-        "hard": _clusters(topics, corpus, "hard"),
-        "soft": _clusters(topics, corpus, "soft"),
+        **{kind: _clusters(topics.documents, corpus, kind) for kind in ("hard", "soft")},
+        **{f"{kind}_scaled": _clusters(scaled, corpus, kind) for kind in ("hard", "soft")},
         "coherence": [as_cell(value) for value in npmi_coherence(top, corpus.final.X)],
         "diversity": topic_diversity(top),
     }
 
 
-def _clusters(topics: Topics, corpus: Corpus, assignment: str) -> dict[str, Any]:
-    score = clustering_score(topics.documents, corpus.groups, assignment=assignment)
+def _clusters(documents: Matrix, corpus: Corpus, assignment: str) -> dict[str, Any]:
+    score = clustering_score(documents, corpus.groups, assignment=assignment)
     return {"scores": score.scores.tolist(), "groups": score.groups.tolist()}

@@ -17,11 +17,15 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from cofactor import NMF, Factors, SSNMFClassifier
+from cofactor.experiments.defaults import default_model
 from cofactor.experiments.newsgroups.corpus import Split
 from cofactor.experiments.paper import EPSILON, KL, MODELS, NAIVE_BAYES, NMF_SVM, SVM, F
 from cofactor.experiments.trials import Settings, seed_of
+from cofactor.priors import Gamma
 
 Matrix = NDArray[np.float64]
+TIGHT = 1e-5
+"""Tolerance of our tuned fits."""
 STEPS = 20
 """Multiplicative steps that the authors' code takes to represent new documents."""
 
@@ -82,14 +86,19 @@ def few_steps(X: sp.csr_array, A: Matrix, random: Generator) -> Matrix:
 
 def defaults(settings: Settings, split: Split) -> Outcome:
     """Fit with everything as the library has it, but for the losses."""
-    data_loss, target_loss = MODELS[settings["model"]]
-    model = SSNMFClassifier(
-        settings["rank"],
-        data_loss=data_loss,
-        target_loss=target_loss,
-        random_state=seed_of(settings),
-    ).fit(split.X, split.y)
-    return _supervised(model, split)
+    return _supervised(default_model(SSNMFClassifier, settings).fit(split.X, split.y), split)
+
+
+def tuned(settings: Settings, split: Split) -> Outcome:
+    """Fit ours with a λ and a prior on the samples that were chosen on the validation posts."""
+    weight: float | str = "auto"
+    if settings["share"] != 1.0:
+        first = default_model(SSNMFClassifier, settings, head="joint", max_iter=1, tol=0)
+        weight = settings["share"] * float(first.fit(split.X, split.y).supervision_)
+    count = settings["pseudo_count"]
+    priors = {"samples": Gamma(1.0 + count, count)} if count else None
+    model = default_model(SSNMFClassifier, settings, supervision=weight, priors=priors, tol=TIGHT)
+    return _supervised(model.fit(split.X, split.y), split)
 
 
 def _supervised(model: SSNMFClassifier, split: Split) -> Outcome:
@@ -145,6 +154,7 @@ def classifier(settings: Settings, split: Split) -> Outcome:
 PROCEDURES: dict[str, Callable[[Settings, Split], Outcome]] = {
     "paper": paper_procedure,
     "defaults": defaults,
+    "tuned": tuned,
     "nmf": nmf_and_svm,
     "classifier": classifier,
 }

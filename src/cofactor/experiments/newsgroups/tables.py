@@ -8,14 +8,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from cofactor.experiments import paper
+from cofactor.experiments.newsgroups.choosing import Chosen, Grid
 from cofactor.experiments.newsgroups.corpus import CLASSES, Corpus
 from cofactor.experiments.tables import Cell, Table, best, mean_and_sd
 from cofactor.experiments.trials import Result
 
 Fits = Mapping[str, Sequence[Result]]
 """The trials of each model."""
-Chosen = Mapping[str, tuple[float, float | None]]
-"""Tolerance and λ of each model."""
 
 
 def data(corpus: Corpus) -> Table:
@@ -39,20 +38,20 @@ def spread(results: Sequence[Result], way: str | None = None) -> tuple[float, fl
     return mean_and_sd(values)
 
 
-def accuracy(literal: Fits, ours: Fits, others: Fits) -> Table:
-    """Return test accuracies: the paper's, its procedure run again, and our defaults."""
+def accuracy(literal: Fits, ours: Fits, tuned: Fits, others: Fits) -> Table:
+    """Return test accuracies: the paper's, its procedure run again, our defaults, ours tuned."""
     columns = ["model", "paper", "paper sd", "its procedure", "its sd", "with exact inference",
-               "exact sd", "our defaults", "our sd"]  # fmt: skip
+               "exact sd", "our defaults", "our sd", "ours, tuned", "tuned sd"]  # fmt: skip
     rows: list[list[Cell]] = []
     for model, results in {**literal, **others}.items():
         printed = paper.ACCURACY.get(model, (None, None))
         again = spread(results)
         exact = spread(results, "exact") if model in literal else (None, None)
-        new = spread(ours[model]) if model in ours else (None, None)
-        rows.append([model, *printed, *again, *exact, *new])
+        new = [spread(fits[model]) if model in fits else (None, None) for fits in (ours, tuned)]
+        rows.append([model, *printed, *again, *exact, *new[0], *new[1]])
     bold = frozenset(
         (row, column)
-        for column in (1, 3, 5, 7)
+        for column in (1, 3, 5, 7, 9)
         for row in best([line[column] for line in rows], largest=True)  # type: ignore[misc]
     )
     trials = len(next(iter(literal.values())))
@@ -61,18 +60,20 @@ def accuracy(literal: Fits, ours: Fits, others: Fits) -> Table:
         columns, rows, digits=2, bold=bold,
         note="Its procedure: the paper's updates, random start, joint head, 20 steps of inference "
         "where the data loss is KL. Exact inference solves for the representations. Our defaults: "
-        "coordinate descent, class-wise start, refitted head. Methods without a random part have "
-        "one trial. Best of each column in bold.",
+        "coordinate descent, class-wise start, refitted head, nothing chosen. Tuned: λ and a prior "
+        "on the samples chosen on the validation posts, as the paper's procedure chooses its "
+        "tolerance and λ. Methods without a random part have one trial. Best of each column in "
+        "bold.",
     )  # fmt: skip
 
 
-def hyperparameters(chosen: Chosen, validation: Mapping[str, float]) -> Table:
+def hyperparameters(chosen: Chosen, grid: Grid) -> Table:
     """Return the settings that were best on the validation posts."""
     rows: list[list[Cell]] = []
     for model, settings in chosen.items():
         printed = paper.CHOSEN.get(model, (None, None))
         cells = [None if value is None else f"{value:g}" for value in (*printed, *settings)]
-        rows.append([model, *cells, 100 * validation[model]])
+        rows.append([model, *cells, 100 * grid[model, *settings]])
     return Table(
         "hyperparameters", "Hyperparameters with the best validation accuracy",
         ["model", "paper tol", "paper λ", "our tol", "our λ", "validation accuracy %"], rows,
@@ -80,15 +81,38 @@ def hyperparameters(chosen: Chosen, validation: Mapping[str, float]) -> Table:
     )  # fmt: skip
 
 
-def grid(scores: Mapping[tuple[str, float, float | None], float]) -> Table:
-    """Return the validation accuracy at every point of the grids."""
+def own_hyperparameters(chosen: Chosen, grid: Grid) -> Table:
+    """Return what was best on the validation posts for our models."""
     rows: list[list[Cell]] = [
-        [model, f"{tol:g}", None if weight is None else f"{weight:g}", 100 * score]
-        for (model, tol, weight), score in scores.items()
+        [model, *(f"{value:.4g}" for value in settings), 100 * grid[model, *settings]]
+        for model, settings in chosen.items()
     ]
     return Table(
-        "validation", "Validation accuracy over the grids, per cent, means over trials",
-        ["model", "tol", "λ", "accuracy"], rows, digits=2,
+        "own_hyperparameters", "Hyperparameters of ours with the best validation accuracy",
+        ["model", "λ / auto", "pseudo-count", "validation accuracy %"], rows, digits=2,
+        note="λ as a share of what supervision='auto' finds; the prior on the samples is "
+        "Gamma(1 + pseudo-count, pseudo-count), none for 0.",
+    )  # fmt: skip
+
+
+def grid(scores: Grid) -> Table:
+    """Return the validation accuracy at every point of the paper's grids."""
+    return _grid("validation", "over the grids", ["tol", "λ"], scores)
+
+
+def own_grid(scores: Grid) -> Table:
+    """Return the validation accuracy at every point of ours."""
+    return _grid("own_validation", "over our grid", ["λ / auto", "pseudo-count"], scores)
+
+
+def _grid(name: str, title: str, columns: list[str], scores: Grid) -> Table:
+    rows: list[list[Cell]] = [
+        [model, *(None if v is None else f"{v:.4g}" for v in values), 100 * score]
+        for (model, *values), score in scores.items()
+    ]
+    return Table(
+        name, f"Validation accuracy {title}, per cent, means over trials",
+        ["model", *columns, "accuracy"], rows, digits=2,
     )  # fmt: skip
 
 
@@ -97,19 +121,29 @@ def _mean(results: Sequence[Result], name: str, part: str | None = None) -> floa
     return float(np.mean([np.mean([v for v in values if v is not None]) for values in lists]))
 
 
-def clustering(literal: Fits, ours: Fits) -> Table:
-    """Return the paper's score P averaged over topics and trials."""
+def clustering(literal: Fits, ours: Fits, scaled: bool = False) -> Table:
+    """Return the paper's score P averaged over topics and trials; ``scaled`` gives topics equal
+    mass first."""
+    kinds = ("hard_scaled", "soft_scaled") if scaled else ("hard", "soft")
     rows: list[list[Cell]] = []
     for model, results in literal.items():
-        again = [_mean(results, kind, "scores") for kind in ("hard", "soft")]
-        new = [_mean(ours[model], kind, "scores") for kind in ("hard", "soft")] if model in ours \
-            else [None, None]  # fmt: skip
-        rows.append([model, *paper.CLUSTERING.get(model, (None, None)), *again, *new])
+        fits = (results, ours.get(model))
+        cells = [None if each is None else _mean(each, kind, "scores")
+                 for each in fits for kind in kinds]  # fmt: skip
+        printed: Sequence[Cell] = () if scaled else paper.CLUSTERING.get(model, (None, None))
+        rows.append([model, *printed, *cells])
+    columns = [f"{who} {kind}" for who in ("its procedure", "our defaults")
+               for kind in ("hard", "soft")]  # fmt: skip
+    note = "Of all posts: training posts as the fit represents them, test posts inferred."
+    if scaled:
+        return Table(
+            "clustering_scaled", "The same with topics of equal mass", ["model", *columns], rows,
+            note="The factors leave open how long a topic is and how heavy its weights are; P "
+            "compares weights as they are. Here every topic has the same sum over words.",
+        )  # fmt: skip
     return Table(
         "clustering", "Clustering score P, averaged over topics and trials",
-        ["model", "paper hard", "paper soft", "its procedure hard", "its procedure soft",
-         "our defaults hard", "our defaults soft"], rows,
-        note="Of all posts: training posts as the fit represents them, test posts inferred.",
+        ["model", "paper hard", "paper soft", *columns], rows, note=note,
     )  # fmt: skip
 
 

@@ -37,6 +37,7 @@ def run(run: Run, data: None) -> None:
         return {pair: [found[place, *pair] for place in kept] for pair in pairs}
 
     table = select(places[:starts])
+    updates = _updates(run, places[:starts]) if options.updates else None
     run.section("Relative error")
     run.table(tables.relative_errors(table), headline=True)
     figures.draw(
@@ -44,10 +45,25 @@ def run(run: Run, data: None) -> None:
     )
     run.table(tables.zeros(table))
     run.table(tables.fit_quality(table))
+    if updates is not None:
+        run.table(tables.against_updates(table, updates, options.updates), headline=True)
     if draws > 1:
         run.section("Independent draws of factors and noise")
         each = select([(draw, 0) for draw in range(draws)])
         run.table(tables.wins(each, settings[0]["rank"]), headline=True)
+
+
+def _updates(run: Run, places: list[tuple[int, int]]) -> tables.Fits:
+    """Return fits by monotone multiplicative updates from the starts of the table."""
+    keys = list(product(tables.NAMES, MODELS, places))
+    literal = {"solver": "mu", "iterations": run.options.updates, "tol": 0.0}
+    settings = [
+        {**_settings(run.options, *place, number, model), **literal}
+        for number, model, place in keys
+    ]
+    results = iter(run.trials("multiplicative updates", trial, settings))
+    pairs = product(tables.NAMES, MODELS)
+    return {pair: [next(results) for _ in places] for pair in pairs}
 
 
 def _settings(options: Options, draw: int, start: int, experiment: int, model: str) -> Settings:

@@ -76,6 +76,25 @@ def fit_quality(fits: Fits) -> Table:
     )  # fmt: skip
 
 
+def against_updates(fits: Fits, updates: Fits, count: int | None) -> Table:
+    """Return how the objectives of fits compare with those of many multiplicative updates."""
+    rows: list[list[Cell]] = []
+    for number, model in product(NAMES, MODELS):
+        pair = fits[number, model], updates[number, model]
+        ours, theirs = (np.array([result["objective"] for result in each]) for each in pair)
+        gaps = ours / theirs - 1.0
+        rows.append(
+            [f"{NAMES[number]}, {model}", float(ours.mean()), float(theirs.mean()),
+             f"{np.sum(gaps <= 0)} of {len(gaps)}", f"{gaps.min():.1e}", f"{gaps.max():.1e}"]
+        )  # fmt: skip
+    return Table(
+        "updates", f"Objectives against those of {count} multiplicative updates, start by start",
+        ["experiment, model", "objective", "after the updates", "starts where no higher",
+         "lowest gap", "highest gap"], rows, digits=4,
+        note="A gap is the fit's objective over that of the updates from the same start, less one.",
+    )  # fmt: skip
+
+
 def _mean(results: Sequence[Result], name: str) -> float:
     return float(np.mean([result[name] for result in results]))
 

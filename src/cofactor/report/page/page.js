@@ -22,6 +22,10 @@
     return [...first, ...second];
   };
   const colour = (place) => palette()[place % palette().length];
+  const ink = (ground) => { // what can be read on it
+    const [r, g, b] = [1, 3, 5].map((at) => parseInt(ground.slice(at, at + 2), 16));
+    return 0.299 * r + 0.587 * g + 0.114 * b > 150 ? "#14181d" : "#ffffff";
+  };
   const ramp = () => (isDark() ? ["#1f2730", "#2f5676", "#9fd0f3"] : ["#f1f4f6", "#8fb5d3", "#1d4e75"]);
 
   function config() {
@@ -29,7 +33,7 @@
     const font = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif";
     const words = { labelColor: soft, titleColor: soft, labelFont: font, titleFont: font, labelFontSize: 12, titleFontSize: 12, titleFontWeight: 500 };
     return {
-      background: null, font, padding: 0,
+      background: null, font, padding: { left: 0, right: 0, top: 2, bottom: 5 },
       view: { stroke: null },
       axis: { ...words, gridColor: line, domainColor: line, tickColor: line, labelPadding: 6, titlePadding: 10 },
       legend: { ...words, labelColor: ink, symbolType: "circle", gradientLength: 120, rowPadding: 6, columnPadding: 18 },
@@ -70,17 +74,24 @@
     spec.datasets = Object.fromEntries(
       Object.entries(state.tables).filter(([key]) => JSON.stringify(spec).includes(`"name":"${key}"`)).map(([key, rows]) => [key, rows.map(named)]),
     );
+    if ((spec.usermeta || {}).cells && spec.layer) spec.layer[1].encoding.color = onRamp();
     if (width < 520) narrow(spec);
     return spec;
   }
 
+  function onRamp() {
+    const [faint, strong] = [ramp()[0], ramp()[2]].map(ink);
+    return { condition: { test: "datum.share > 0.6", value: strong }, value: faint };
+  }
+
   function narrow(spec) {
-    const { x, y, color } = spec.encoding || {};
-    if (!x || !x.axis || !x.axis.labelAngle) return;
+    if (!(spec.usermeta || {}).cells) return;
+    const { x, y } = spec.encoding;
+    const { color } = spec.layer ? spec.layer[0].encoding : spec.encoding;
     Object.assign(x.axis, { labelAngle: -90, labelFontSize: 10, labelLimit: 80 });
     Object.assign(y.axis, { labelLimit: 90, minExtent: 0 });
     color.legend.orient = "top";
-    if (x.field === "name") Object.assign(x.axis, { labelAngle: 0, labelExpr: "split(datum.label, ' ')[0]" });
+    if (x.field === "name") Object.assign(x.axis, { labelAngle: 0, labelOverlap: true, labelExpr: "split(datum.label, ' ')[0]" });
   }
 
   // One chart after the other; a chart that waits already need not wait twice.
@@ -166,7 +177,7 @@
   function swatches() {
     for (const node of all(".swatch")) {
       node.style.background = colour(Number(node.dataset.topic));
-      node.style.color = isDark() ? "#14181d" : "#ffffff";
+      node.style.color = ink(colour(Number(node.dataset.topic)));
     }
   }
 
@@ -190,7 +201,7 @@
   }
 
   function cell(name, text) {
-    const node = make("td", name === "text" || name === "topic" ? "" : "number");
+    const node = make("td", name === "document" || name === "confidence" ? "number" : "");
     node.append(name === "text" ? make("div", "clamp", text) : text);
     return node;
   }

@@ -1,0 +1,235 @@
+"""How fits grow: nonzeros, disk, threads, streams.
+
+Run ``python benchmarks/scaling.py``; it needs about 5 GB of disk for a while (``--scratch``).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse as sp
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # so that it runs as a script, too
+
+from benchmarks import measuring
+from benchmarks.measuring import Row, seconds
+from benchmarks.newsgroups import Newsgroups
+from cofactor import RowBlocks, SSNMFClassifier
+from cofactor.rowblocks.blocks import as_csr
+
+Options = argparse.Namespace
+RANK, BATCH, LIMIT = 13, 512, 700
+CELL = 12  # bytes of a stored cell by rows: a float64 and an int32
+EXPONENT, SLOWDOWN, SPEEDUP, NEAR = 1.05, 1.3, 1.6, -2.0
+SIZES = (0.25, 0.79, 2.5, 7.9, 25.0)  # millions of cells, two decades
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what to measure to a command line."""
+    parser.add_argument("--gigabytes", type=float, default=2.0, help="of the corpus; default: 2")
+    parser.add_argument("--scratch", type=Path, help="where the corpus goes for a while")
+    parser.add_argument("--repeats", type=int, default=5, help="alternating runs; default: 5")
+    parser.add_argument("--clock", choices=measuring.CLOCKS, default="wall")
+    parser.add_argument("--only", choices=PARTS, nargs="+", default=[*PARTS], help="default: all")
+
+
+def run(data: Newsgroups, options: Options) -> list[Row]:
+    """Measure everything and print the table."""
+    rows = [row for name in options.only for row in PARTS[name](data, options)]
+    measuring.print_rows(rows)
+    return rows
+
+
+class Clock:
+    """A callback that notes when each iteration ends."""
+
+    def __init__(self) -> None:
+        self.ends: list[float] = []
+
+    def setup(self, estimator: Any, context: Any) -> None: ...
+    def teardown(self, estimator: Any, context: Any) -> None: ...
+    def on_fit_task_begin(self, estimator: Any, context: Any) -> None: ...
+
+    def on_fit_task_end(self, estimator: Any, context: Any, **_: Any) -> None:
+        if context.parent is not None:
+            self.ends.append(time.perf_counter())
+
+    @property
+    def iteration(self) -> float:
+        """Seconds of the fastest iteration."""
+        return float(np.diff(self.ends).min())
+
+
+def iteration_of(X: Any, y: Any, *, iterations: int = 4, **settings: Any) -> float:
+    """Return the seconds of one multiplicative iteration, both losses Kullback-Leibler."""
+    clock = Clock()
+    model = SSNMFClassifier(
+        RANK, solver="mu", max_iter=iterations, tol=0, random_state=0, head="joint", **settings
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.set_callbacks(clock).fit(X, y)
+    return clock.iteration
+
+
+def resampled(data: Newsgroups, cells: float, seed: int = 0) -> tuple[sp.csr_array, Any]:
+    """Return posts drawn with replacement, one in ten labelled."""
+    random = np.random.default_rng(seed)
+    n = max(1, int(cells / (data.X.nnz / data.X.shape[0])))
+    chosen = random.integers(0, data.X.shape[0], n)
+    y = np.where(random.random(n) < 0.1, data.y[chosen], -1)
+    return sp.csr_array(data.X[chosen]), y
+
+
+# ---- time and nonzeros ---------------------------------------------------------------------------
+
+
+def growth(data: Newsgroups, options: Options) -> list[Row]:
+    """Fit the exponent of time by nonzeros over two decades."""
+    sets = [resampled(data, millions * 1e6) for millions in SIZES]
+    times = np.array([
+        [iteration_of(X, y, iterations=6) for X, y in sets] for _ in range(options.repeats)
+    ]).min(axis=0)  # fmt: skip
+    cells = np.array([X.nnz for X, _ in sets])
+    slope = float(np.polyfit(np.log(cells), np.log(times), 1)[0])
+    per_cell = " ".join(f"{t / c * 1e9:.1f}" for t, c in zip(times, cells, strict=True))
+    return [
+        Row(
+            f"time of an iteration by nonzeros, {cells[0]:.3g} to {cells[-1]:.3g}",
+            f"{seconds(times[0])} to {seconds(times[-1])}",
+            "",
+            f"exponent {slope:.3f}",
+            f"≤ {EXPONENT}",
+            slope <= EXPONENT,
+            f"ns per nonzero: {per_cell}",
+            {f"cells {c}": float(t) for c, t in zip(cells, times, strict=True)},
+        )
+    ]
+
+
+# ---- beyond memory -------------------------------------------------------------------------------
+
+
+def out_of_core(data: Newsgroups, options: Options) -> list[Row]:
+    """Fit a corpus on disk in a process of limited memory, and part of it in memory there."""
+    cells = options.gigabytes * 2**30 / CELL
+
+    def batches() -> Iterator[tuple[sp.csr_array, Any]]:
+        done, seed = 0, 0
+        while done < cells:
+            X, y = resampled(data, 2e6, seed)
+            done, seed = done + X.nnz, seed + 1
+            yield X, y
+
+    with tempfile.TemporaryDirectory(dir=options.scratch) as folder:
+        blocks = RowBlocks.write(Path(folder) / "corpus", batches())
+        found = [
+            {kind: _apart(kind, blocks.folder.path) for kind in ("disk", "memory")}
+            for _ in range(options.repeats)
+        ]
+    disk, memory = (min(f[kind]["time"] for f in found) for kind in ("disk", "memory"))
+    peak, cells = max(f["disk"]["peak"] for f in found), found[0]["memory"]["cells"]
+    return [
+        Row(
+            f"an iteration over {blocks.nnz * CELL / 2**30:.2f} GB of CSR on disk "
+            f"({blocks.shape[0]} rows, {blocks.n_blocks} blocks), limited to {LIMIT} MB",
+            f"{disk * 1e9:.1f} ns/cell",
+            f"{memory * 1e9:.1f} ns/cell",
+            f"{disk / memory:.2f}×",
+            f"≤ {SLOWDOWN}×",
+            disk / memory <= SLOWDOWN,
+            f"peak {peak:.0f} MB resident; the peer is an array of {cells:.3g} of its cells in "
+            "memory, in a process without a limit, alternating",
+        )
+    ]
+
+
+def _apart(kind: str, folder: Path) -> dict[str, float]:
+    """Run ``alone`` in a process of its own."""
+    command = [sys.executable, __file__, "--alone", kind, str(folder)]
+    return json.loads(subprocess.check_output(command))
+
+
+def alone(kind: str, folder: str) -> None:
+    """Print seconds a cell of an iteration over a folder of blocks in limited memory, or over its
+    first blocks in memory."""
+    blocks = RowBlocks.open(folder)
+    if kind == "disk":
+        resource.setrlimit(resource.RLIMIT_DATA, (LIMIT << 20, LIMIT << 20))
+        cells, seconds = blocks.nnz, iteration_of(blocks, None, iterations=3)
+    else:
+        parts = [blocks.block(i) for i in range(min(4, blocks.n_blocks))]
+        X = sp.csr_array(sp.vstack([as_csr(part.X) for part in parts], format="csr"))
+        cells, seconds = X.nnz, iteration_of(X, np.concatenate([part.y for part in parts]))
+    status = Path("/proc/self/status").read_text()
+    peak = int(status.split("VmHWM:")[1].split()[0]) / 1024
+    print(json.dumps({"time": seconds / cells, "cells": int(cells), "peak": peak}))
+
+
+# ---- threads -------------------------------------------------------------------------------------
+
+
+def threads(data: Newsgroups, options: Options) -> list[Row]:
+    """Compare one thread with two on a fit that is all kernels."""
+    X, y = resampled(data, 8e6)
+    pairs = [
+        [iteration_of(X, y, iterations=6, n_jobs=jobs) for jobs in (1, 2)]
+        for _ in range(options.repeats)
+    ]
+    ratio = float(np.median([one / two for one, two in pairs]))
+    one, two = np.array(pairs).min(axis=0)
+    return [
+        Row(
+            f"two threads against one, {X.nnz:.3g} nonzeros", seconds(two), seconds(one),
+            f"{ratio:.2f}×", f"≥ {SPEEDUP}×", ratio >= SPEEDUP, "median of alternating runs",
+        )
+    ]  # fmt: skip
+
+
+# ---- streams -------------------------------------------------------------------------------------
+
+
+def streams(data: Newsgroups, options: Options) -> list[Row]:
+    """Compare one pass over batches with a fit, on the same labels."""
+    gains, scores = [], []
+    for seed in range(options.repeats):
+        random = np.random.default_rng(seed)
+        order = random.permutation(data.X.shape[0])
+        X, y = data.X[order], np.where(random.random(len(order)) < 0.1, data.y[order], -1)
+        model = SSNMFClassifier(RANK, random_state=seed)
+        for low in range(0, len(y), BATCH):
+            part = slice(low, low + BATCH)
+            model.partial_fit(X[part], y[part], classes=np.arange(data.n_classes))
+        fitted = SSNMFClassifier(RANK, random_state=seed).fit(X, y)
+        pair = [100 * m.score(data.X_test, data.y_test) for m in (model, fitted)]
+        gains.append(pair[0] - pair[1])
+        scores.append(pair)
+    ours, peer = np.mean(scores, axis=0)
+    return [
+        Row(
+            f"accuracy of a stream in batches of {BATCH}, one label in ten, against a fit",
+            f"{ours:.1f} %", f"{peer:.1f} %", f"{np.mean(gains):+.1f} points",
+            f"≥ {NEAR:+.0f}", float(np.mean(gains)) >= NEAR,
+            "differences: " + ", ".join(f"{g:+.1f}" for g in gains),
+        )
+    ]  # fmt: skip
+
+
+PARTS = {"growth": growth, "disk": out_of_core, "threads": threads, "streams": streams}
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--alone"]:
+        alone(*sys.argv[2:])
+        sys.exit()
+    sys.exit(measuring.main(__doc__, {"scaling": sys.modules[__name__]}))

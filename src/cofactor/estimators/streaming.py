@@ -1,0 +1,148 @@
+"""Fits over streams: one batch at a time, and each is seen once.
+
+A stream keeps statistics of the past, a window of the latest rows, and what naive Bayes knows of
+the rows before. A new batch's unlabelled rows are guessed together with the window; its samples are
+solved for the present topics; then the topics follow the statistics of past and batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cofactor.estimators.blockwise import Recipe
+from cofactor.estimators.inference import estimate_head, represent
+from cofactor.fitting import History
+from cofactor.initialization import Classes, Guess, guess_classes, settled_samples
+from cofactor.objective import Factors, Objective
+from cofactor.observations import Observations, observe
+from cofactor.observations.base import stack as stack_rows
+from cofactor.solvers.online import Past, absorb
+from cofactor.targets import Targets, complete, stack
+from cofactor.threads import Threads
+
+WINDOW = 4096
+"""Rows of the latest batches that guesses and the head are estimated on."""
+ROUNDS = 10
+"""Improvements of a new batch's samples before their statistics count."""
+STEPS = 5
+"""Iterations on a batch after the first."""
+
+
+class Kept(NamedTuple):
+    """A batch of the window, in the units of the stream."""
+
+    data: Observations
+    targets: Targets | None
+    classes: Classes | None
+    counts: Any
+
+
+@dataclass
+class Stream:
+    """Where a stream stands."""
+
+    recipe: Recipe
+    factors: Factors
+    past: Past = field(default_factory=Past)
+    history: History = field(default_factory=History)
+    window: list[Kept] = field(default_factory=list)
+    before: Guess | None = None
+    """What the rows before the window say of the classes."""
+
+    def copy(self) -> Stream:
+        """Return a stream that can go on without this one noticing."""
+        terms = {name: [*values] for name, values in self.history.terms.items()}
+        history = History([*self.history.objective], terms)
+        return replace(self, recipe=replace(self.recipe), history=history, window=[*self.window])
+
+    def take(self, batch: Kept, threads: Threads) -> Objective:
+        """Take a further batch into the window and return its objective."""
+        self.keep(batch, threads)
+        shares = self._shares(threads)
+        targets = self._completed(batch, None if shares is None else shares[-1])
+        objective = self.recipe.objective_of(batch.data, targets)
+        return replace(objective, sample_weight=batch.counts)
+
+    def keep(self, batch: Kept, threads: Threads) -> None:
+        """Add a batch to the window; the oldest ones leave when there are enough others."""
+        self.window.append(batch)
+        while sum(later.data.shape[0] for later in self.window[1:]) > WINDOW:
+            old = self.window.pop(0)
+            if self.recipe.guess is not None and old.classes is not None:
+                found = guess_classes(old.data, old.counts, old.classes, threads, self._evidence)
+                self.before = found.without_samples()
+
+    @property
+    def _evidence(self) -> Guess | None:
+        if self.before is None and self.recipe.guess is not None:
+            empty = self.recipe.guess  # its scale, and nothing seen
+            return replace(empty, mass=0.0 * empty.mass, count=0.0 * empty.count)
+        return self.before
+
+    def _shares(self, threads: Threads) -> list[Any] | None:
+        """Guess the classes of the window's rows; return those of each batch."""
+        if self.recipe.guess is None or any(kept.classes is None for kept in self.window):
+            return None
+        classes = [kept.classes for kept in self.window if kept.classes is not None]
+        joint = Classes(
+            np.concatenate([c.shares for c in classes]),
+            np.concatenate([c.labelled for c in classes]),
+            classes[0].prototypes,
+        )
+        counts = np.concatenate([
+            np.ones(k.data.shape[0]) if k.counts is None else k.counts for k in self.window
+        ])  # fmt: skip
+        data = stack_rows([kept.data for kept in self.window])
+        guess = guess_classes(data, counts, joint, threads, self._evidence)
+        self.recipe.guess = guess.without_samples()
+        sizes = [kept.data.shape[0] for kept in self.window]
+        return np.split(guess.shares, np.cumsum(sizes)[:-1])
+
+    def _completed(self, batch: Kept, shares) -> Targets | None:
+        if batch.targets is None or shares is None or self.recipe.guess is None:
+            return batch.targets
+        guessed = shares @ self.recipe.guess.prototypes
+        return complete(batch.targets, guessed, self.recipe.confidence, known_weight=1.0)
+
+    def settle(self, objective: Objective, solver: Any, threads: Threads) -> None:
+        """Give a new batch samples that fit it before their statistics count."""
+        S = settled_samples(objective, self.factors, threads)
+        self.factors = self.factors.replace("samples", S)
+        problem = objective.problem("samples", self.factors, threads)
+        for _ in range(ROUNDS):
+            solver.improve(problem, S, threads)
+        self.factors = self.factors.replace("samples", S)
+
+    def learn(self, objective: Objective, solver: Any, threads: Threads, steps: int = 1) -> None:
+        """Update features and targets with a batch whose samples are in place."""
+        counts, past = objective.sample_weight, self.past
+        size = len(self.factors.samples) if counts is None else float(counts.sum())
+        for _ in range(steps):
+            state, self.past = absorb(past, objective, self.factors, solver, threads, size)
+            self.factors = state.factors
+        self.history.record(state.value)
+
+    def head(self, comparable: Callable[[Any, Any, Any], Any], threads: Threads):
+        """Return the target factor, estimated on label-free representations of the window, made
+        ``comparable``."""
+        outline, units = self.recipe.outline, self.recipe.units
+        data, target = outline.terms
+        shares = self._shares(threads) or [None] * len(self.window)
+        completed = map(self._completed, self.window, shares)
+        targets = stack([part for part in completed if part is not None])
+        X = stack_rows([kept.data for kept in self.window])
+        S = represent(
+            X, self.factors.features, data.divergence, outline.priors.get("samples"), threads
+        )
+        Y = observe(targets.values, targets.cell_weights, row_weights=targets.row_weights)
+        Y, rows = Y.shifted(units.target), np.flatnonzero(targets.labelled)
+        B = self.factors.get("targets")
+        start = np.maximum(B, 1e-3 * B.mean() + 1e-6).astype(S.dtype)
+        return estimate_head(
+            Y.select(rows), comparable(S[rows], self.factors.features, None), start, target.divergence, weight=target.weight or 1.0,
+            penalty=outline.priors.get("targets"), counts=None, threads=threads,
+        )  # fmt: skip

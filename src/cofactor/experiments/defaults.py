@@ -1,0 +1,19 @@
+"""The library's estimators as they come, but for the losses."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from cofactor.experiments.paper import MODELS
+from cofactor.experiments.trials import Settings, seed_of
+
+Estimator = TypeVar("Estimator")
+
+
+def default_model(estimator: type[Estimator], settings: Settings, **changes: Any) -> Estimator:
+    """Return an estimator with the losses, rank and seed of a trial; the rest is its own."""
+    data_loss, target_loss = MODELS[settings["model"]]
+    losses = {"data_loss": data_loss, "target_loss": target_loss}
+    make: Any = estimator
+    model: Estimator = make(settings["rank"], **losses, random_state=seed_of(settings), **changes)
+    return model

@@ -1,0 +1,95 @@
+"""Hyperparameters, chosen on the validation posts: the paper's on its grids, ours on a small
+one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from cofactor.experiments import paper
+from cofactor.experiments.newsgroups.corpus import Corpus
+from cofactor.experiments.newsgroups.fit import select
+from cofactor.experiments.options import Options
+from cofactor.experiments.run import Run
+from cofactor.experiments.trials import Settings
+
+KL_NMF_SVM = "KL-NMF + SVM"
+UNSUPERVISED = (paper.NMF_SVM, KL_NMF_SVM)
+SHARES = (1 / 3, 1.0)
+"""Our λ, as a share of the one that "auto" finds."""
+PSEUDO_COUNTS = (0.0, 0.05, 0.5)
+"""What our prior on the samples adds to each topic of each post."""
+OWN_TRIALS = 3
+Point = tuple[str, Any, Any]
+"""A model and two hyperparameters: the paper's tolerance and λ, or our share and pseudo-count."""
+Chosen = dict[str, tuple[Any, Any]]
+"""The two hyperparameters of each model."""
+Grid = dict[Point, float]
+"""The validation accuracy of each point."""
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What was chosen for the paper's procedure and for ours, and all that was tried."""
+
+    literal: Chosen
+    ours: Chosen
+    literal_grid: Grid
+    own_grid: Grid
+
+
+def literal(options: Options, model: str, tol: float, weight: float | None, n: int) -> Settings:
+    """Return trial n of the paper's procedure, or of a model without labels."""
+    supervised = model in paper.MODELS
+    iterations = paper.ITERATIONS if supervised else paper.NMF_ITERATIONS
+    return {
+        **plain(options, "paper" if supervised else "nmf", model, n),
+        "tol": tol,
+        "supervision": weight,
+        "iterations": min(iterations, 30) if options.quick else iterations,
+    }
+
+
+def own(options: Options, model: str, share: float, pseudo_count: float, n: int) -> Settings:
+    """Return trial n of our procedure with hyperparameters."""
+    chosen = {"share": share, "pseudo_count": pseudo_count}
+    return {**plain(options, "tuned", model, n), **chosen}
+
+
+def plain(options: Options, procedure: str, model: str, n: int) -> Settings:
+    """Return trial n of something without hyperparameters."""
+    base = {"rank": paper.RANK, "seed": options.seed, "trial": n}
+    return {**base, "procedure": procedure, "model": model}
+
+
+def choose(run: Run, corpus: Corpus) -> Choices:
+    """Return the best points of every model."""
+    points: list[Point] = [*product(paper.MODELS, paper.TOLERANCES, paper.SUPERVISIONS)]
+    points += [(m, tol, None) for m, tol in product(UNSUPERVISED, paper.NMF_TOLERANCES)]
+    label = "choosing hyperparameters"
+    theirs = _score(run, corpus, label, points, literal, paper.SELECTION_TRIALS)
+    points = [*product(paper.MODELS, SHARES, PSEUDO_COUNTS)]
+    ours = _score(run, corpus, "choosing ours", points, own, OWN_TRIALS)
+    return Choices(_best(theirs), _best(ours), theirs, ours)
+
+
+def _score(
+    run: Run, corpus: Corpus, label: str, points: Sequence[Point],
+    settings: Callable[..., Settings], most: int,
+) -> Grid:  # fmt: skip
+    """Return the validation accuracy of each point, a mean over trials."""
+    most = 1 if run.options.quick else most
+    numbers = range(min(run.options.count(paper.TRIALS), most))
+    each = [settings(run.options, *point, n) for point in points for n in numbers]
+    results = iter(run.trials(label, select, each, corpus))
+    return {p: float(np.mean([next(results)["accuracy"] for _ in numbers])) for p in points}
+
+
+def _best(grid: Grid) -> Chosen:
+    models = dict.fromkeys(point[0] for point in grid)
+    top = {m: max((p for p in grid if p[0] == m), key=grid.__getitem__) for m in models}
+    return {model: (one, two) for model, (_, one, two) in top.items()}

@@ -1,0 +1,92 @@
+"""What simple methods say, given the same labels."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.naive_bayes import MultinomialNB
+
+
+def trivial(kind: str, known: np.ndarray, n: int) -> tuple[str, np.ndarray]:
+    """Return what is said of n documents if only the labels of others are known."""
+    if kind == "classes":
+        return "majority", np.full(n, np.bincount(known).argmax())
+    mean = _column_means(known)
+    if kind == "numbers":
+        return "mean", np.tile(mean, (n, 1))
+    # Labels that half of the documents have, and in any case the most frequent one.
+    return "majority", np.tile((mean >= min(0.5, mean.max())).astype(float), (n, 1))
+
+
+def _column_means(known: np.ndarray) -> np.ndarray:
+    count = (~np.isnan(known)).sum(axis=0)
+    return np.divide(np.nansum(known, axis=0), count, out=np.zeros(len(count)), where=count > 0)
+
+
+def baselines(kind: str, X: Any, y: np.ndarray, new: Any) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield each baseline's name and what it says of new documents.
+
+    Parameters
+    ----------
+    kind : {"classes", "sets", "numbers"}
+        What is predicted; of sets, probabilities.
+    X, new : sparse arrays
+        Labelled and new documents.
+    y : array
+        Labels of the former.
+
+    Yields
+    ------
+    tuple of str and ndarray
+    """
+    yield trivial(kind, y, new.shape[0])
+    if kind == "numbers":
+        yield "ridge regression", _each(X, y, new, _ridge)
+    elif kind == "sets":
+        yield "naive Bayes", _each(X, y, new, _probability(MultinomialNB(alpha=0.1)))
+        yield "logistic regression", _each(X, y, new, _probability(_logistic("liblinear")))
+    else:
+        yield from _of_classes(X, y, new)
+
+
+def _of_classes(X: Any, y: np.ndarray, new: Any) -> Iterator[tuple[str, np.ndarray]]:
+    yield "naive Bayes", MultinomialNB(alpha=0.1).fit(X, y).predict(new)
+    if len(np.unique(y)) < 2:
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        regression = _logistic("saga", tol=1e-2, max_iter=50).fit(X, y)
+    yield "logistic regression", regression.predict(new)
+
+
+def _logistic(solver: str, **settings: Any) -> LogisticRegression:
+    return LogisticRegression(C=10.0, solver=solver, random_state=0, **settings)
+
+
+Method = Callable[[Any, np.ndarray, Any], np.ndarray]
+
+
+def _each(X: Any, y: np.ndarray, new: Any, method: Method) -> np.ndarray:
+    """Ask a method for each column on its own, from the documents where it is known."""
+    said = np.zeros((new.shape[0], y.shape[1]))
+    for column, values in zip(said.T, y.T, strict=True):
+        known = np.flatnonzero(~np.isnan(values))
+        different = np.unique(values[known])
+        if len(different) > 1:
+            column[:] = method(X[known], values[known], new)
+        elif len(different):
+            column[:] = different[0]
+    return said
+
+
+def _ridge(X: Any, y: np.ndarray, new: Any) -> np.ndarray:
+    return np.asarray(Ridge(solver="sparse_cg").fit(X, y).predict(new))
+
+
+def _probability(classifier: Any) -> Method:
+    return lambda X, y, new: classifier.fit(X, y).predict_proba(new)[:, 1]

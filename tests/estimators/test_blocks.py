@@ -1,0 +1,186 @@
+"""Fits over blocks of rows: in memory and on disk they are the same, to the bit."""
+
+import itertools
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse as sp
+
+from cofactor import NMF, RowBlocks, SSNMFClassifier, SSNMFRegressor
+from cofactor.blocks import Tree
+from cofactor.estimators.base import FitInterruptedWarning
+
+KL, F, IS = "kullback-leibler", "frobenius", "itakura-saito"
+PAIRS = list(itertools.product((KL, F), repeat=2))
+FITTED = ("components_", "target_components_", "representation_")
+
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    rng = np.random.default_rng(0)
+    topics = rng.dirichlet(np.full(40, 0.1), size=3)
+    kinds = rng.integers(0, 3, 230)
+    X = sp.csr_array(np.array([rng.multinomial(30, topics[k]) for k in kinds]) / 30.0)
+    y = np.array(["sun", "moon", "star"], dtype=object)[kinds]
+    y[rng.random(230) < 0.5] = None
+    return X, y, kinds
+
+
+def model(kind=SSNMFClassifier, **options):
+    return kind(4, **{"max_iter": 15, "tol": 0, "random_state": 0, **options})
+
+
+def assert_same_bits(a, b, names=FITTED):
+    for name in names:
+        np.testing.assert_array_equal(getattr(a, name), getattr(b, name), err_msg=name)
+    assert a.history_ == b.history_
+
+
+@pytest.mark.parametrize("solver", ["mu", "mu-paper", "cd"])
+@pytest.mark.parametrize(("data_loss", "target_loss"), PAIRS)
+def test_memory_and_disk_give_the_same_bits(corpus, tmp_path, solver, data_loss, target_loss):
+    X, y, _ = corpus
+    options = {"solver": solver, "data_loss": data_loss, "target_loss": target_loss}
+    in_memory = RowBlocks.split(X, y, rows=50)
+    batches = ((X[i : i + 30], y[i : i + 30]) for i in range(0, 230, 30))
+    on_disk = RowBlocks.write(tmp_path / "b", batches, rows=50)
+    a = model(**options).fit(in_memory)
+    assert_same_bits(a, model(**options, n_jobs=2).fit(on_disk))
+    if solver != "mu-paper":
+        objective = np.array(a.history_["objective"])
+        assert (np.diff(objective) <= 1e-10 * objective[:-1]).all()
+
+
+@pytest.mark.parametrize(("data_loss", "target_loss"), PAIRS)
+def test_multiplicative_updates_over_blocks_are_those_of_one_array(corpus, data_loss, target_loss):
+    """From the same start: statistics of blocks add up to those of all rows."""
+    X, y, _ = corpus
+    losses = {"data_loss": data_loss, "target_loss": target_loss}
+    options = {"solver": "mu", "head": "joint", **losses}
+    one = model(**options).fit(RowBlocks.split(X, y, rows=230))
+    many = model(**options).fit(RowBlocks.split(X, y, rows=37))
+    for name in FITTED:
+        np.testing.assert_allclose(getattr(many, name), getattr(one, name), rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(many.history_["objective"], one.history_["objective"], rtol=1e-12)
+
+
+@pytest.mark.parametrize("loss", [KL, F, IS])
+def test_topics_without_labels(corpus, tmp_path, loss):
+    X = corpus[0] if loss != IS else sp.csr_array(corpus[0][:60])
+    a = model(NMF, data_loss=loss, max_iter=5).fit(RowBlocks.split(X, rows=25))
+    b = model(NMF, data_loss=loss, max_iter=5).fit(RowBlocks.write(tmp_path / "b", [X], rows=25))
+    assert_same_bits(a, b, ("components_", "representation_"))
+    assert a.representation_.shape == (X.shape[0], 4)
+
+
+def test_numbers_as_targets(corpus, tmp_path):
+    X, _, kinds = corpus
+    y = np.where(np.arange(230) % 4 == 0, np.nan, kinds - 5.0)
+    a = model(SSNMFRegressor).fit(RowBlocks.split(X, y, rows=60))
+    b = model(SSNMFRegressor).fit(RowBlocks.write(tmp_path / "b", [(X, y)], rows=60))
+    assert_same_bits(a, b)
+    assert a.score(X, kinds - 5.0) > 0.5
+
+
+def test_several_labels_with_unknown_cells(corpus, tmp_path):
+    X, _, kinds = corpus
+    Y = np.eye(3)[kinds]
+    Y[::3, 1] = np.nan
+    Y[1::7] = np.nan
+    a = model().fit(RowBlocks.split(X, Y, rows=60))
+    assert_same_bits(a, model().fit(RowBlocks.write(tmp_path / "b", [(X, Y)], rows=60)))
+
+
+def test_targets_may_be_passed_apart(corpus):
+    X, y, _ = corpus
+    a = model().fit(RowBlocks.split(X, y, rows=60))
+    b = model().fit(RowBlocks.split(X, rows=60), y)
+    assert_same_bits(a, b)
+
+
+def test_blocks_predict_as_well_as_one_array(corpus):
+    X, y, kinds = corpus
+    truth = np.array(["sun", "moon", "star"], dtype=object)[kinds]
+    blocks = model(max_iter=50).fit(RowBlocks.split(X, y, rows=40))
+    assert blocks.score(X, truth) >= model(max_iter=50).fit(X, y).score(X, truth) - 0.03
+
+
+def test_a_block_without_a_label(corpus):
+    X, y, _ = corpus
+    order = np.argsort([label is None for label in y], kind="stable")
+    fitted = model().fit(RowBlocks.split(X[order], y[order], rows=40))
+    assert np.isfinite(fitted.target_components_).all()
+    assert fitted.score(X, y) > 0.9
+
+
+def test_a_start_from_a_sample_is_as_good(corpus, monkeypatch):
+    X, y, kinds = corpus
+    monkeypatch.setattr("cofactor.estimators.validation.SAMPLE_CELLS", corpus[0].nnz // 3)
+    fitted = model(max_iter=50).fit(RowBlocks.split(X, y, rows=40))
+    assert fitted.representation_.shape == (230, 4)
+    assert fitted.score(X, np.array(["sun", "moon", "star"], dtype=object)[kinds]) > 0.9
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-5, 1e5, 1e100])
+def test_any_scale(corpus, scale):
+    X, y, _ = corpus
+    a = model(solver="mu").fit(RowBlocks.split(X, y, rows=60))
+    b = model(solver="mu").fit(RowBlocks.split(X * scale, y, rows=60))
+    np.testing.assert_allclose(b.components_ / scale, a.components_, rtol=1e-4, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", ["sample_weight", "data_weights", "target_weights"])
+def test_weights_are_refused(corpus, name):
+    X, y, _ = corpus
+    with pytest.raises(ValueError, match=f"{name} cannot be used with RowBlocks"):
+        model().fit(RowBlocks.split(X, y, rows=60), **{name: np.ones(230)})
+
+
+def test_no_targets_anywhere(corpus):
+    with pytest.raises(ValueError, match="requires y"):
+        model().fit(RowBlocks.split(corpus[0], rows=60))
+
+
+def test_ctrl_c_keeps_the_last_complete_iteration(corpus, tmp_path, monkeypatch):
+    X, y, _ = corpus
+    blocks = RowBlocks.write(tmp_path / "b", [(X, y)], rows=50)
+    whole = model(solver="mu", max_iter=3).fit(blocks)
+    read, count = RowBlocks.block, itertools.count()
+
+    def interrupted(self, i):
+        # sample, shares and start take the blocks twice, an iteration once more
+        if next(count) == 2 * 5 + 5 + 3 * 5 + 2:
+            raise KeyboardInterrupt
+        return read(self, i)
+
+    monkeypatch.setattr(RowBlocks, "block", interrupted)
+    with pytest.warns(FitInterruptedWarning):
+        cut = model(solver="mu", max_iter=100).fit(blocks)
+    assert cut.n_iter_ == 3
+    with warnings.catch_warnings():
+        assert_same_bits(whole, cut)
+
+
+# ---------------------------------------------------------------- sums
+
+
+def test_a_tree_does_not_depend_on_who_adds_what():
+    leaves = list(np.random.default_rng(0).random(11) * 10.0 ** np.arange(11))
+    alone = Tree(float.__add__)
+    for i, leaf in enumerate(leaves):
+        alone.put((0, i), leaf)
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        workers = [Tree(float.__add__) for _ in range(3)]
+        for i in rng.permutation(11).tolist():
+            workers[rng.integers(3)].put((0, i), leaves[i])
+        joint = Tree(float.__add__)
+        for worker in workers:
+            for node, value in worker.nodes.items():
+                joint.put(node, value)
+        assert joint.total() == alone.total()
+    assert alone.total() == pytest.approx(sum(leaves))
