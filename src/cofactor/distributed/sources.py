@@ -10,13 +10,13 @@ import dask.array as da
 import numpy as np
 from dask.base import is_dask_collection
 from dask.delayed import Delayed
+from distributed import Future
 
 from cofactor.distributed.watching import Watched
 from cofactor.rowblocks import RowBlocks
 from cofactor.rowblocks.batches import Batch, check_batch, check_like
 from cofactor.rowblocks.folders import BlockFacts
 from cofactor.rowblocks.sampling import joined_sample, sample_block, share_of
-from distributed import Future
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,7 @@ class ClusterRows(RowBlocks):
             self.watched.client.submit(_sample, future, y, fact.firsts, share, pure=False)
             for future, y, fact in zip(self.futures, others, self.facts, strict=True)
         ]
-        return joined_sample(self.watched.gather(tasks, pinned=False), share)
+        return joined_sample(self.watched.collect(tasks), share)
 
     def __repr__(self) -> str:
         n, m = self.shape
@@ -126,7 +126,7 @@ def _on_cluster(watched: Watched, blocks: Sequence[Any], targets: Sequence[Any])
         for i, (block, y) in enumerate(zip(blocks, targets, strict=True))
     ]
     seen = [watched.client.submit(_facts, block, pure=False) for block in checked]
-    found = watched.gather(seen, pinned=False)
+    found = watched.collect(seen)
     known: dict[Any, None] = {}
     facts = []
     for i, (fact, labels, outline) in enumerate(found):

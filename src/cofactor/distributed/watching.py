@@ -9,11 +9,11 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from distributed import Future
 from distributed.comm.core import CommClosedError
 from distributed.scheduler import KilledWorker
 
 from cofactor.distributed.errors import ClusterError, Lost
-from distributed import Future
 
 LOOK = 0.25
 """Seconds between two looks at the workers."""
@@ -85,6 +85,15 @@ class Watched:
         if len(found) < len(futures):
             self._raise(futures)
         return found
+
+    def collect(self, futures: Sequence[Future]) -> list[Any]:
+        """Return the results of tasks that any worker may do, and do again."""
+        try:
+            return self.gather(futures, pinned=False)
+        except Lost as lost:
+            raise ClusterError(
+                f"Blocks were lost while they were looked at ({lost}); {self.resume}."
+            ) from lost
 
     @staticmethod
     def _raise(futures: Sequence[Future]) -> None:

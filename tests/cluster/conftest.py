@@ -20,7 +20,6 @@ ROWS = 20
 def started(n_workers, **settings):
     """A client of a local cluster with so many processes."""
     import dask
-
     from distributed import Client, LocalCluster
 
     dask.config.set({"distributed.deploy.lost-worker-timeout": "60s"})  # else it gives up on them
