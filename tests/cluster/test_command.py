@@ -27,7 +27,7 @@ def test_fit_on_a_cluster(client, tmp_path):
     with fitted_by(in_blocks):
         answer("fit", table, "-o", tmp_path / "here", *options)
     here, there = (load_model(tmp_path / name) for name in ("here", "there"))
-    np.testing.assert_array_equal(there.components_, here.components_)
+    np.testing.assert_array_equal(there.estimator_.components_, here.estimator_.components_)
     assert there.predict(["rocket moon orbit"]) == here.predict(["rocket moon orbit"]) == ["space"]
 
 

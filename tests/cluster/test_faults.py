@@ -47,20 +47,32 @@ def kill_all(client):
         os.kill(pid, signal.SIGKILL)
 
 
+@pytest.fixture(scope="module")
+def fragile(new_cluster):
+    """A cluster whose workers are killed, and replaced by it."""
+    with new_cluster(2) as client:
+        yield client
+
+
+@pytest.fixture
+def victims(fragile):
+    fragile.wait_for_workers(2, timeout=120)
+    return fragile
+
+
 @pytest.mark.parametrize(("kind", "after"), [("folder", 2), ("memory", 7), ("delayed", 5)])
 def test_a_killed_worker_changes_nothing(
-    kind, after, new_cluster, blocks, pieces, estimator, same, tmp_path
+    kind, after, victims, blocks, pieces, estimator, same, tmp_path
 ):
     expected = estimator(max_iter=12).fit(blocks)
     rows, checkpoint = pieces if kind == "delayed" else blocks, None
     if kind == "folder":
         rows = RowBlocks.write(tmp_path / "blocks", blocks.held, rows=20)
         checkpoint = tmp_path / "checkpoint"
-    with new_cluster(2) as client:
-        watch = After(after, lambda: kill_one(client))
-        model = estimator(max_iter=12).set_callbacks(watch)
-        distributed.fit(client, rows, None, model, checkpoint=checkpoint, checkpoint_every=4)
-        assert watch.count > after
+    watch = After(after, lambda: kill_one(victims))
+    model = estimator(max_iter=12).set_callbacks(watch)
+    distributed.fit(victims, rows, None, model, checkpoint=checkpoint, checkpoint_every=4)
+    assert watch.count > after
     same(expected, model)
     assert max(np.diff(watch.times)) < 60
 
@@ -207,11 +219,9 @@ def test_a_cluster_that_vanishes(new_cluster, blocks, estimator, tmp_path):
         assert time.monotonic() - began < 60
 
 
-def test_blocks_that_cannot_be_made_again(new_cluster, data, estimator):
+def test_blocks_that_cannot_be_made_again(victims, data, estimator):
     X, y = data
-    with new_cluster(2) as client:
-        blocks = client.scatter([(X[:60], y[:60]), (X[60:], y[60:])], hash=False)
-        # What was made of scattered blocks is lost with the scattered blocks.
-        model = estimator().set_callbacks(After(2, lambda: kill_all(client)))
-        with pytest.raises(distributed.ClusterError, match="Block 0 was lost with its worker"):
-            distributed.fit(client, blocks, None, model)
+    blocks = victims.scatter([(X[:60], y[:60]), (X[60:], y[60:])], hash=False)
+    model = estimator().set_callbacks(After(2, lambda: kill_all(victims)))
+    with pytest.raises(distributed.ClusterError, match=r"Block \d was lost with its worker"):
+        distributed.fit(victims, blocks, None, model)
