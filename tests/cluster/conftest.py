@@ -9,10 +9,6 @@ from scipy import sparse as sp
 
 from cofactor import RowBlocks, SSNMFClassifier
 
-pytest.importorskip(
-    "distributed", reason="cofactor.distributed needs: pip install 'cofactor[dask]'"
-)
-
 ROWS = 20
 
 

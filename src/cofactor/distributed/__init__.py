@@ -17,8 +17,9 @@ try:
 except ModuleNotFoundError as error:
     if error.name not in ("dask", "distributed"):
         raise
-    raise ImportError(
-        "cofactor.distributed needs dask and distributed: pip install 'cofactor[dask]'."
+    raise ModuleNotFoundError(
+        "cofactor.distributed needs dask and distributed: pip install 'cofactor[dask]'.",
+        name=error.name,
     ) from None
 
 __all__ = ["CheckpointError", "ClusterError", "OutOfMemory", "fit", "predict", "transform"]
