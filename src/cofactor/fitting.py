@@ -57,15 +57,16 @@ def minimise(
     rules: Sequence[StoppingRule] = (),
     hooks: Sequence[Hook] = (),
     threads: Threads,
+    history: History | None = None,
 ) -> Fit:
-    """Run ``solver`` for at most ``max_iter`` iterations.
+    """Run ``solver`` for at most ``max_iter`` iterations, those of a given ``history`` included.
 
     An interruption (Ctrl-C) ends the loop with the factors of the last complete iteration.
     """
-    history = History(terms={term.name: [] for term in objective.terms})
+    history = history or History(terms={term.name: [] for term in objective.terms})
     factors = replace(factors)  # whoever keeps the given ones may change them
     state = solver.start(objective, factors, threads)
-    stop: Stop | None = None
+    stop = _ruling(history, rules) if history.objective else None
     try:
         while stop is None and len(history.objective) < max_iter:
             for hook in hooks:
@@ -90,6 +91,10 @@ def _verdict(
         return Stop(f"Stopped after {count} iterations, as a callback asked.")
     if state.optimal:
         return Stop(f"Solved after {count} iterations: no row can be improved.", converged=True)
+    return _ruling(history, rules)
+
+
+def _ruling(history: History, rules: Sequence[StoppingRule]) -> Stop | None:
     verdicts = (rule.check(history.objective) for rule in rules)
     return next((verdict for verdict in verdicts if verdict is not None), None)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from cofactor.cli._cluster import fitting_on
 from cofactor.cli._command import (
     INTERRUPTED,
     OUTPUT,
@@ -41,11 +42,13 @@ SEED = click.IntRange(0, 2**32 - 1)
               help="Weight of the labels against the texts.  [default: balanced]")  # fmt: skip
 @click.option("--iterations", type=click.IntRange(1), default=200, help="At most so many.")
 @click.option("--jobs", type=int, default=-1, help="Threads; -1 for all cores.")
+@click.option("--cluster", metavar="ADDRESS", help="Fit on a Dask cluster: the address of its "
+              "scheduler, or local for a process on each core.")  # fmt: skip
 @json_option
 def fit(
     table: Path, text: str | None, labels: tuple[str, ...], label_separator: str | None,
     unlabelled: tuple[str, ...], opening: dict[str, Any], output: Path, task: str, as_json: bool,
-    **settings: Any,
+    cluster: str | None, **settings: Any,
 ) -> None:  # fmt: skip
     """Find topics in documents, guided by the labels there are.
 
@@ -67,7 +70,8 @@ def fit(
             **opening,
         )  # fmt: skip
     note(_read(reading))
-    said, interrupted = _fit(model, reading)
+    with fitting_on(cluster):
+        said, interrupted = _fit(model, reading)
     reading.facts["path"] = relative(reading.facts["path"], output)
     notes = {"input": reading.facts, "command": _command(), "warnings": said}
     model.save(output, notes=notes)

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from cofactor.callbacks import CallbackSupportMixin, bridge
 from cofactor.divergences import DIVERGENCES, Divergence
 from cofactor.estimators import validation
-from cofactor.estimators.blockwise import Here, Recipe
+from cofactor.estimators.blockwise import Executor, Here, Recipe, Whole
 from cofactor.estimators.inference import estimate_head, represent, row_exponents
 from cofactor.estimators.scaling import Units, clipped, exponent, moderate, shift
 from cofactor.estimators.streaming import STEPS, Kept, Stream
@@ -31,7 +31,7 @@ from cofactor.initialization import (
     plain_start,
 )
 from cofactor.noise import Noise
-from cofactor.objective import Factors, Goal, Objective, Term
+from cofactor.objective import Factors, Objective, Term
 from cofactor.observations import Observations, observe
 from cofactor.solvers import (
     BlockDescent,
@@ -108,20 +108,21 @@ class Factorization(
                 B = self._head(objective, factors, targets, threads)
                 return self._attributes(Factors(factors.samples, factors.features, B), history)
 
-            problem: Goal = objective
+            work: Executor = Whole()
             solvers = SOLVERS
             if rows is not None:
-                here = Here(rows, self._recipe(objective, units, guess), threads)
-                problem, start, solvers = here.blocks(objective), here.start(start), BLOCKWISE
+                recipe = self._recipe(objective, units, guess)
+                work, solvers = (rows.executor or Here)(rows, recipe, threads), BLOCKWISE
             hooks = bridge(self, self.max_iter, attributes, self._last_objective, X, y)
             fit = minimise(
-                problem,
-                start,
+                work.blocks(objective),
+                work.start(start),
                 solvers[self._solver_name(objective)],
                 max_iter=self.max_iter,
                 rules=self._rules(),
-                hooks=hooks,
+                hooks=[*work.hooks, *hooks],
                 threads=threads,
+                history=work.history,
             )
             # The joint fit is usable as it is, should the head's refit be interrupted.
             self.__dict__.update(self._attributes(fit.factors, fit.history))

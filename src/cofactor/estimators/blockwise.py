@@ -6,15 +6,16 @@ do); the iterations see every row.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from cofactor.blocks import Blocks, spans
 from cofactor.estimators.scaling import Units
+from cofactor.fitting import History, Hook
 from cofactor.initialization import Guess, settled_samples, spread_classes
 from cofactor.objective import Factors, Objective
 from cofactor.observations import Observations, observe, sparse
@@ -22,6 +23,7 @@ from cofactor.rowblocks import Block, RowBlocks
 from cofactor.rowblocks.scratch import Scratch, Shelf
 from cofactor.targets import Targets, complete
 from cofactor.threads import Threads
+from cofactor.typing import FloatArray
 
 SAMPLE_CELLS = 1 << 21
 """Stored cells of the rows that are taken into memory for starts and heads."""
@@ -98,6 +100,33 @@ class Recipe:
         return replace(self.outline, terms=tuple(terms))
 
 
+class Executor(Protocol):
+    """Who works on the samples: this process on one matrix or on blocks, or others on blocks."""
+
+    hooks: Sequence[Hook]
+    history: History | None
+    """Of iterations that were made earlier and are not to be made again."""
+
+    def blocks(self, outline: Objective) -> Any:
+        """Return what a solver works on."""
+
+    def start(self, start: Factors) -> Factors:
+        """Return the start of all rows, given that of the sample."""
+
+
+class Whole:
+    """One matrix, which is its own sample."""
+
+    hooks: Sequence[Hook] = ()
+    history: History | None = None
+
+    def blocks(self, outline: Objective) -> Objective:
+        return outline
+
+    def start(self, start: Factors) -> Factors:
+        return start
+
+
 @dataclass(eq=False)
 class Here:
     """Blocks of this process: loads them, and remembers what a second look would find again."""
@@ -105,8 +134,11 @@ class Here:
     rows: RowBlocks
     recipe: Recipe
     threads: Threads
-    _shelf: Shelf = field(default_factory=Shelf)
-    _constants: dict[int, tuple[float, ...]] = field(default_factory=dict)
+    hooks: Sequence[Hook] = ()
+    history: History | None = None
+    shelf: Shelf = field(default_factory=Shelf)
+    """Targets of the blocks seen so far."""
+    constants: dict[int, tuple[float, ...]] = field(default_factory=dict)
 
     @property
     def _room(self) -> Callable[[Any, Any], Any]:
@@ -115,14 +147,13 @@ class Here:
     def load(self, i: int) -> Objective:
         """Return the objective of block i; its targets are made once and kept on disk."""
         block = self.rows.block(i)
-        if i in self._constants:
-            Y = self._shelf.get(i) if self.recipe.encode is not None else None
-            return self.recipe.assembled(self._data(block), Y, self._constants[i])
-        objective = self.recipe.objective(block, self.recipe.shares(block, self.threads))
-        if self.recipe.encode is not None:
-            self._shelf.put(i, objective.terms[1].observations)
-        self._constants[i] = objective.constants
-        return objective
+        if i not in self.constants:
+            first = self.recipe.objective(block, self.recipe.shares(block, self.threads))
+            if self.recipe.encode is not None:
+                self.shelf.put(i, first.terms[1].observations)
+            self.constants[i] = first.constants
+        Y = self.shelf.get(i) if self.recipe.encode is not None else None
+        return self.recipe.assembled(self._data(block), Y, self.constants[i])
 
     def _data(self, block: Block) -> Observations:
         return block.X.shifted(self.recipe.units.data)
@@ -135,5 +166,9 @@ class Here:
         """Return the start of all rows, given that of the sample."""
         samples = self._room((self.rows.shape[0], start.rank), start.features.dtype)
         for i, (low, high) in enumerate(spans(self.rows.bounds)):
-            samples[low:high] = settled_samples(self.load(i), start, self.threads)
+            samples[low:high] = self.settled(i, start)
         return Factors(samples, start.features, start.targets)
+
+    def settled(self, i: int, start: Factors) -> FloatArray:
+        """Return the samples of block i at the start."""
+        return settled_samples(self.load(i), start, self.threads)

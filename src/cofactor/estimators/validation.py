@@ -36,8 +36,9 @@ def refuse_dask(name, value):
     """Plain fits do not load dask collections behind the user's back."""
     if hasattr(value, "__dask_graph__") or hasattr(value, "dask"):
         raise TypeError(
-            f"{name} is a dask collection, which would have to be loaded whole; "
-            f"call {name}.compute() if it fits in memory."
+            f"{name} is a dask collection, which would have to be loaded whole; fit it where it "
+            "is with cofactor.distributed.fit(client, X, y, estimator) (predict and transform are "
+            f"there, too), or call {name}.compute() if it fits in memory."
         )
 
 

@@ -44,7 +44,7 @@ def joined(batches: Iterable[Batch], rows: int | None, cells: int) -> Iterator[B
     first: Batch | None = None
     for batch in batches:
         if first is not None:
-            _compare(first, batch)
+            check_like(first, batch)
         first = batch if first is None else first
         waiting.append(batch)
         while (cut := _cut(waiting, rows, cells)) is not None:
@@ -81,7 +81,8 @@ def _concatenated(parts: list[Batch]) -> Batch:
     return X, None if parts[0][1] is None else np.concatenate([y for _, y in parts])
 
 
-def _compare(first: Batch, other: Batch) -> None:
+def check_like(first: Batch, other: Batch) -> None:
+    """Refuse a batch that differs from the first in width, dtype or targets."""
     if first[0].shape[1] != other[0].shape[1]:
         raise ValueError(
             f"A batch has {other[0].shape[1]} columns, but the first one had "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -54,8 +54,11 @@ class RowBlocks:
     facts: Sequence[BlockFacts]
     width: int
     folder: Folder | None = None
-    held: Sequence[tuple[Any, Any]] = field(default=(), repr=False)
+    held: Sequence[tuple[Any, Any]] | Mapping[int, tuple[Any, Any]] = field(default=(), repr=False)
     other_targets: Any = field(default=None, repr=False)
+    executor: Callable[..., Any] | None = field(default=None, repr=False)
+    """Who works on the blocks in a fit; None: the process that fits."""
+    _turned: dict[int, Layout] = field(default_factory=dict, init=False, repr=False)
 
     # ---- making
 
@@ -124,6 +127,12 @@ class RowBlocks:
         facts = [f.with_targets(part, seen) for f, part in zip(self.facts, parts, strict=True)]
         return replace(self, facts=facts, other_targets=parts)
 
+    def only(self, numbers: Collection[int]) -> RowBlocks:
+        """Return the same blocks with the rows and targets of some of them, to be sent away."""
+        held = {i: self.held[i] for i in numbers} if self.held else {}
+        others = None if self.other_targets is None else {i: self.other_targets[i] for i in numbers}
+        return RowBlocks(self.facts, self.width, self.folder, held, others)
+
     # ---- reading
 
     @property
@@ -160,7 +169,9 @@ class RowBlocks:
         y = None if self.other_targets is None else self.other_targets[i]
         if self.folder is None:
             X, own = self.held[i]
-            return Block(_both_ways(X.shape, _rows(X), _rows(X.tocsc())), own if y is None else y)
+            if i not in self._turned:
+                self._turned[i] = _rows(X.tocsc())
+            return Block(_both_ways(X.shape, _rows(X), self._turned[i]), own if y is None else y)
         arrays, shape = self.folder.arrays(i), (self.facts[i].rows, self.width)
         observations = _both_ways(shape, _layout(arrays, ""), _layout(arrays, "across-"))
         return Block(observations, self.folder.targets(i) if y is None else y)

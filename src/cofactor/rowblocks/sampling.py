@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from scipy import sparse as sp
 
+from cofactor.rowblocks.blocks import RowBlocks, as_csr
 from cofactor.rowblocks.folders import known_rows
 from cofactor.typing import FloatArray, IntArray
 
-if TYPE_CHECKING:
-    from cofactor.rowblocks.blocks import RowBlocks
+Sample = tuple[Any, Any, FloatArray]
+"""Rows, targets and weights."""
 
 
 def sample_rows(blocks: RowBlocks, cells: int) -> tuple[Any, Any, FloatArray | None]:
@@ -21,18 +23,29 @@ def sample_rows(blocks: RowBlocks, cells: int) -> tuple[Any, Any, FloatArray | N
     it, because labels are dear. Weights make up for the choice, so that sums over the sample
     estimate sums over the data. Rows that show a class for the first time are always there.
     """
-    share = min(1.0, cells / max(blocks.nnz, 1))
-    rows: list[Any] = []
-    targets: list[Any] = []
-    weights: list[FloatArray] = []
+    share = share_of(blocks, cells)
+    parts = []
     for i, fact in enumerate(blocks.facts):
         X, y = blocks.block(i)
-        chosen, weight = _choose(y, fact.rows, share, np.asarray(fact.firsts, dtype=np.int64))
-        part = X.layout
-        matrix = sp.csr_array((part.values, part.indices, part.start), shape=X.shape)
-        rows.append(matrix if share == 1.0 else matrix[chosen])
-        targets.append(None if y is None else np.asarray(y)[chosen])
-        weights.append(weight)
+        parts.append(sample_block(as_csr(X), y, fact.firsts, share))
+    return joined_sample(parts, share)
+
+
+def share_of(blocks: RowBlocks, cells: int) -> float:
+    """Return the share of the rows that has about so many stored cells."""
+    return min(1.0, cells / max(blocks.nnz, 1))
+
+
+def sample_block(X: Any, y: Any, firsts: Sequence[int], share: float) -> Sample:
+    """Return the sample of one block, which knows nothing of the others."""
+    chosen, weight = _choose(y, X.shape[0], share, np.asarray(firsts, dtype=np.int64))
+    targets = None if y is None else np.asarray(y)[chosen]
+    return X if share == 1.0 else X[chosen], targets, weight
+
+
+def joined_sample(parts: Sequence[Sample], share: float) -> tuple[Any, Any, FloatArray | None]:
+    """Put the samples of blocks together."""
+    rows, targets, weights = zip(*parts, strict=True)
     X = sp.csr_array(sp.vstack(rows, format="csr"))
     y = None if targets[0] is None else np.concatenate(targets)
     return X, y, None if share == 1.0 else np.concatenate(weights)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from numbers import Integral
 from typing import Any
 
@@ -16,6 +19,23 @@ from cofactor.observations import observe
 from cofactor.text.predictions import ESTIMATORS, infer_task
 from cofactor.text.seeds import Seeds, choose_topics, read_seeds, seed_prior, seeded_start
 from cofactor.threads import Threads
+
+
+def _fit_here(estimator, X, y, **weights):
+    return estimator.fit(X, y, **weights)
+
+
+_FIT: ContextVar[Callable[..., Any]] = ContextVar("fit", default=_fit_here)
+
+
+@contextmanager
+def fitted_by(fit: Callable[..., Any]) -> Iterator[None]:
+    """Let ``fit(estimator, X, y)`` fit the estimators of topic models, elsewhere for instance."""
+    before = _FIT.set(fit)
+    try:
+        yield
+    finally:
+        _FIT.reset(before)
 
 
 def draw_seed(random_state: Any) -> int:
@@ -36,7 +56,7 @@ def fit_estimator(model, words, X, y, *, seed, **weights) -> tuple[Factorization
     estimator = _estimator(model, task, seed)
     topics = _seed(model, estimator, seeds, X, y, weights) if seeds else []
     # The seeds' prior and start are arrays as large as the topics; the model can make them anew.
-    estimator.fit(X, y, **weights).set_params(priors=model.priors, init=model.init)
+    _FIT.get()(estimator, X, y, **weights).set_params(priors=model.priors, init=model.init)
     return estimator, dict(zip(topics, seeds.names, strict=True))
 
 

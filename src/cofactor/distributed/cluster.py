@@ -1,0 +1,269 @@
+"""Blocks on a cluster: one task for each worker and iteration, and what to do when one is lost.
+
+The driver keeps the last checkpoint and the features and targets of the iterations since. That is
+enough to make the samples of any later iteration again, to the bit, on whatever workers there are.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from cofactor.blocks import Outlined, tree_of_sums
+from cofactor.distributed import worker
+from cofactor.distributed.checkpoints import Folder
+from cofactor.distributed.errors import ClusterError, Lost
+from cofactor.distributed.watching import Watched
+from cofactor.distributed.worker import FromMemory, FromStart, Origin, Part, Step
+from cofactor.estimators.blockwise import Recipe
+from cofactor.fitting import History, Hook
+from cofactor.objective import Advance, Factors, Improve, Objective
+from cofactor.rowblocks import RowBlocks
+from cofactor.threads import Threads
+from cofactor.typing import FloatArray
+
+TRIES = 5
+"""Losses in a row, without an iteration in between, that are put up with."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the user and the data say of a fit on a cluster."""
+
+    watched: Watched
+    every: int
+    folder: Callable[[Factors], Folder] | None
+    """From the start to its checkpoints."""
+    futures: Sequence[Any] = ()
+    """Rows and targets of each block, where no folder and not the driver has them."""
+    gather: bool = True
+
+
+@dataclass(eq=False)
+class RemoteSamples:
+    """Samples that stay where they are until somebody asks for an array."""
+
+    cluster: Cluster
+    version: int
+    _array: FloatArray | None = None
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> FloatArray:
+        if self._array is None:
+            self._array = self.cluster.gathered(self.version)
+        return self._array if dtype is None else self._array.astype(dtype)
+
+
+@dataclass(eq=False)
+class Remote(Outlined):
+    """What a solver works on: the outline is here, the samples are elsewhere."""
+
+    cluster: Cluster
+
+    def advance(
+        self, factors: Factors, improve: Improve | None, threads: Threads, epsilon: float
+    ) -> Advance:
+        """Let the workers improve their samples, and add up their statistics."""
+        return self.cluster.advance(factors, improve, epsilon)
+
+
+@dataclass(eq=False)
+class Cluster:
+    """An executor (see ``cofactor.estimators.blockwise``) on the workers of a cluster."""
+
+    rows: RowBlocks
+    recipe: Recipe
+    settings: Settings
+    hooks: Sequence[Hook] = ()
+    history: History | None = None
+    _fit: str = field(default_factory=lambda: uuid.uuid4().hex)
+    _attempt: int = 0
+    _shares: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    _journal: list[Step] = field(default_factory=list)
+    _losses: int = 0
+    _base: int = 0
+    _origin: Origin = field(init=False)
+    _folder: Folder | None = None
+
+    def __post_init__(self) -> None:
+        self.hooks = [Checkpointing(self)]
+        self.watched = self.settings.watched
+
+    # ---- what the estimator sees
+
+    def blocks(self, outline: Objective) -> Remote:
+        return Remote(outline, self)
+
+    def start(self, start: Factors) -> Factors:
+        """Begin, or go on from the last checkpoint."""
+        self._rank, self._dtype = start.rank, start.features.dtype
+        self._folder = self.settings.folder(start) if self.settings.folder else None
+        none = np.empty((0, start.rank), dtype=self._dtype)
+        self._base, self._origin = 0, FromStart(start.replace("samples", none))
+        saved = self._folder.newest() if self._folder else None
+        if saved is not None:
+            self._base, self._origin, self.history = saved.version, saved.origin, saved.history
+            start = Factors(start.samples, saved.features, saved.targets)
+        self._recover(self._base)
+        samples: Any = RemoteSamples(self, self._base)
+        return Factors(samples, start.features, start.targets)
+
+    def advance(self, factors: Factors, improve: Improve | None, epsilon: float) -> Advance:
+        version = _version(factors)
+        step = Step(factors.features, factors.targets, improve, epsilon)
+        sums = tree_of_sums()
+        for nodes in self._surely(version, lambda: self._step(version, step)):
+            for node, value in nodes.items():
+                sums.put(node, value)
+        if improve is not None:
+            del self._journal[version - self._base :]
+            self._journal.append(step)
+            samples: Any = RemoteSamples(self, version + 1)
+            factors = factors.replace("samples", samples)
+        self._losses = 0
+        total = sums.total()
+        return Advance(factors, total.statistics, total.prior)
+
+    def gathered(self, version: int) -> FloatArray:
+        """Return the samples of all blocks (none, if the user wants none)."""
+        if not self.settings.gather:
+            return np.empty((0, self._rank), dtype=self._dtype)
+        out = np.empty((self.rows.shape[0], self._rank), dtype=self._dtype)
+        ask = lambda: self._everywhere(worker.samples, version)  # noqa: E731
+        for part in self._surely(version, ask):
+            for i, S in part.items():
+                out[self.rows.bounds[i] : self.rows.bounds[i + 1]] = S
+        return out
+
+    def checkpoint(self, factors: Factors, history: History) -> None:
+        """Make the samples of these factors what a loss goes back to; let late workers join."""
+        version = _version(factors)
+        if self._folder is None:
+            parts = self._surely(version, lambda: self._everywhere(worker.samples, version))
+            self._origin = FromMemory({i: S for part in parts for i, S in part.items()})
+        else:
+            place = self._folder.place(version)
+            self._folder.clean(version)
+            ask = lambda: self._everywhere(worker.write_samples, version, place)  # noqa: E731
+            sizes = {i: size for part in self._surely(version, ask) for i, size in part.items()}
+            self._origin = self._folder.commit(factors, history, sizes)
+        self._base, self._journal = version, []
+        if self._shares != self._assign(self.watched.workers()):
+            self._recover(version)
+
+    def close(self) -> None:
+        """Let the workers forget the fit, as far as they can be reached."""
+        with suppress(Lost, ClusterError):
+            here = [at for at in self._shares if at in self.watched.workers(patience=1.0)]
+            self.watched.gather([self._submit(worker.end, at, self._fit) for at in here], here)
+
+    # ---- what happens on the workers
+
+    def _step(self, version: int, step: Step) -> list[Any]:
+        sent = self.watched.send(step, next(iter(self._shares)))
+        return self._everywhere(worker.advance, version, sent)
+
+    def _everywhere(self, task: Callable[..., Any], version: int, *arguments: Any) -> list[Any]:
+        attempt = self._fit, self._attempt
+        futures = [
+            self._submit(task, address, attempt, version, *arguments) for address in self._shares
+        ]
+        return self.watched.gather(futures, self._shares)
+
+    def _submit(self, task: Callable[..., Any], address: str, *arguments: Any) -> Any:
+        return self.watched.client.submit(
+            task, *arguments, workers=[address], allow_other_workers=False, pure=False, retries=0
+        )
+
+    # ---- what happens when workers come and go
+
+    def _surely(self, version: int, ask: Callable[[], list[Any]]) -> list[Any]:
+        """Return what the workers answer; if some are lost, the others take over and are asked."""
+        while True:
+            try:
+                return ask()
+            except Lost as lost:
+                self._count(lost)
+                self._recover(version)
+
+    def _recover(self, version: int) -> None:
+        """Give all blocks out anew, and make their samples again up to a version."""
+        while True:
+            try:
+                self._give_out()
+                for k in range(self._base, version):
+                    self._step(k, self._journal[k - self._base])
+            except Lost as lost:
+                self._count(lost)
+            else:
+                return
+
+    def _count(self, lost: Lost) -> None:
+        self._losses += 1
+        for i, future in enumerate(self.settings.futures):
+            if future.status == "cancelled":  # not "lost": that is computed again
+                raise ClusterError(
+                    f"Block {i} was lost with its worker, and nothing says how to make it again; "
+                    f"pass delayed blocks or RowBlocks, and {self.watched.resume}."
+                )
+        if self._losses < TRIES:
+            return
+        needs = [worker.bytes_needed(self.rows, self._rank, i) for i in range(self.rows.n_blocks)]
+        largest = int(np.argmax(needs))
+        raise ClusterError(
+            f"Workers were lost {TRIES} times in the same iteration ({lost}), which mostly means "
+            f"that memory ran out: the largest block has {self.rows.facts[largest].rows:,} rows "
+            f"and needs about {needs[largest]:,} bytes; make smaller blocks "
+            f"or give workers more memory, and {self.watched.resume}."
+        )
+
+    def _assign(self, workers: Sequence[str]) -> dict[str, tuple[int, ...]]:
+        """Give each worker neighbouring blocks of about the same number of cells.
+
+        Neighbours, because the sums of neighbours become one before they are sent.
+        """
+        known = [address for address in self._shares if address in workers]
+        order = [*known, *sorted(set(workers) - set(known))]
+        ends = np.cumsum([fact.cells + 8 * fact.rows for fact in self.rows.facts])
+        middle = ends - np.diff(ends, prepend=0) / 2
+        owner = np.minimum((middle / ends[-1] * len(order)).astype(int), len(order) - 1)
+        shares = {a: tuple(np.flatnonzero(owner == w).tolist()) for w, a in enumerate(order)}
+        return {address: numbers for address, numbers in shares.items() if numbers}
+
+    def _give_out(self) -> None:
+        self._shares = self._assign(self.watched.some_workers())
+        self._attempt += 1
+        attempt = self._fit, self._attempt
+        recipe = self.watched.send(self.recipe, next(iter(self._shares)))
+        futures = []
+        for address, numbers in self._shares.items():
+            origin = self._origin.only(numbers)
+            part = Part(numbers, self.rows.only(numbers), origin, self._base, self._rank)
+            sent = self.watched.send(part, address)
+            blocks = [self.settings.futures[i] for i in numbers] if self.settings.futures else []
+            futures.append(self._submit(worker.begin, address, attempt, sent, recipe, blocks))
+        self.watched.gather(futures, self._shares)
+
+
+def _version(factors: Factors) -> int:
+    samples: Any = factors.samples
+    return int(samples.version)
+
+
+@dataclass
+class Checkpointing:
+    """A hook of the loop that makes checkpoints."""
+
+    cluster: Cluster
+
+    def begin(self) -> None:
+        """Nothing to do."""
+
+    def end(self, factors: Factors, history: History) -> bool:
+        if len(history.objective) % self.cluster.settings.every == 0:
+            self.cluster.checkpoint(factors, history)
+        return False

@@ -1,0 +1,104 @@
+"""``fit``: an estimator's own fit, with workers in place of this process."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict, replace
+from functools import partial
+from numbers import Integral
+from pathlib import Path
+from typing import Any
+
+import joblib
+
+from cofactor.distributed.checkpoints import Folder
+from cofactor.distributed.cluster import Cluster, Settings
+from cofactor.distributed.sources import as_rows
+from cofactor.distributed.watching import Watched
+from cofactor.objective import Factors
+from cofactor.rowblocks import RowBlocks
+from distributed import Client
+
+NOT_THE_START = ("max_iter", "tol", "n_jobs", "random_state", "init")
+"""Parameters that a resumed fit may change, or that show in the start."""
+
+
+def fit(
+    client: Client,
+    data: Any,
+    y: Any,
+    estimator: Any,
+    *,
+    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint_every: int = 5,
+    gather_samples: bool = True,
+) -> Any:
+    """Fit an estimator on the workers of a cluster.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    data : RowBlocks, list of delayed values or futures, or dask array
+        RowBlocks in a folder that the workers see at the same path; blocks of nonnegative rows,
+        each X or (X, y); or a dask array with sparse or dense chunks of rows.
+    y : array-like, list of parts, dask array or None
+        Targets of all rows, or a part for each block; None where the data have their own, or the
+        estimator needs none.
+    estimator : NMF, SSNMFClassifier or SSNMFRegressor
+        Fitted and returned. Workers use as many threads as Dask gave them, whatever ``n_jobs``.
+    checkpoint : path, optional
+        A folder on storage that this process and all workers share. If it has a checkpoint of the
+        same fit, the fit goes on from there. Without one, this process keeps S of the last
+        checkpoint in memory.
+    checkpoint_every : int, default=5
+        Iterations between checkpoints. A lost worker costs at most so many; workers that came
+        later get their blocks then.
+    gather_samples : bool, default=True
+        Bring S here as ``representation_``; otherwise that has no rows.
+
+    Returns
+    -------
+    estimator
+        Just as fitted in memory with the same blocks, to the bit.
+    """
+    if not isinstance(checkpoint_every, Integral) or checkpoint_every < 1:
+        raise ValueError(
+            f"checkpoint_every={checkpoint_every!r} must be a positive number of iterations."
+        )
+    folder = None if checkpoint is None else Path(checkpoint).absolute()
+    resume = "call fit again"
+    if folder is not None:
+        resume += f" with checkpoint={os.fspath(folder)!r} to go on from the last one"
+    watched = Watched(client, resume)
+    rows = as_rows(watched, data, y)
+    settings = Settings(
+        watched,
+        int(checkpoint_every),
+        None if folder is None else partial(_checkpoints, folder, estimator, rows),
+        getattr(rows, "futures", ()),
+        gather_samples,
+    )
+    return _fit(estimator, rows, settings)
+
+
+def _fit(estimator: Any, rows: RowBlocks, settings: Settings) -> Any:
+    started: list[Cluster] = []
+
+    def executor(rows: RowBlocks, recipe: Any, threads: Any) -> Cluster:
+        started.append(Cluster(rows, recipe, settings))
+        return started[0]
+
+    try:
+        return estimator.fit(replace(rows, executor=executor))
+    finally:
+        for cluster in started:
+            cluster.close()
+
+
+def _checkpoints(path: Path, estimator: Any, rows: RowBlocks, start: Factors) -> Folder:
+    """Return the checkpoints of a fit, known by its parameters, data and start."""
+    parameters = estimator.get_params(deep=False)
+    same = {name: v for name, v in sorted(parameters.items()) if name not in NOT_THE_START}
+    facts = [replace(fact, sizes=()) for fact in rows.facts]
+    outline = [asdict(fact) for fact in facts], rows.width, start.features, start.targets
+    return Folder(path, str(joblib.hash((type(estimator).__name__, same, outline))), rows.n_blocks)

@@ -1,0 +1,78 @@
+"""Predictions over dask collections: block by block, where the blocks are."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import dask.array as da
+import numpy as np
+from dask.delayed import Delayed, delayed
+
+from distributed import Future
+
+
+def transform(estimator: Any, data: Any) -> Any:
+    """Represent samples in terms of the topics.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+    data : dask array, or list of delayed values or futures
+        Chunks or blocks of rows, dense or sparse.
+
+    Returns
+    -------
+    dask array, or list of delayed values or futures
+        What ``estimator.transform`` returns for each block; nothing is computed yet.
+    """
+    return _mapped(estimator, "transform", data)
+
+
+def predict(estimator: Any, data: Any) -> Any:
+    """Predict classes or numbers; parameters and result are like those of ``transform``."""
+    return _mapped(estimator, "predict", data)
+
+
+def _mapped(estimator: Any, method: str, data: Any) -> Any:
+    model = delayed(_light(estimator), pure=True)
+    if isinstance(data, da.Array):
+        return _over_chunks(estimator, model, method, data)
+    if not isinstance(data, list | tuple) or not all(
+        isinstance(block, Delayed | Future) for block in data
+    ):
+        raise TypeError(
+            f"data is a {type(data).__name__}; pass a dask array or a list of delayed values or "
+            f"futures, or call estimator.{method}(data)."
+        )
+    return [_over_block(model, method, block) for block in data]
+
+
+def _over_chunks(estimator: Any, model: Any, method: str, data: Any) -> Any:
+    whole = data if data.numblocks[1] == 1 else data.rechunk({1: -1})
+    known = whole.dtype if whole.dtype == np.float32 else np.float64
+    one = np.asarray(getattr(estimator, method)(np.ones((1, whole.shape[1]), dtype=known)))
+    chunks = (whole.chunks[0], *((size,) for size in one.shape[1:]))
+    return da.map_blocks(
+        _apply, whole, model=model, method=method, dtype=one.dtype, chunks=chunks,
+        drop_axis=[] if one.ndim == 2 else [1], meta=one[:0],
+    )  # fmt: skip
+
+
+def _over_block(model: Any, method: str, block: Any) -> Any:
+    if isinstance(block, Future):
+        client = block.client
+        return client.submit(_apply, block, client.compute(model), method, pure=False)
+    return delayed(_apply)(block, model, method)
+
+
+def _apply(block: Any, model: Any, method: str) -> Any:
+    X = block[0] if isinstance(block, tuple) else block
+    return np.asarray(getattr(model, method)(X))
+
+
+def _light(estimator: Any) -> Any:
+    """Leave the training samples at home."""
+    light = copy.copy(estimator)
+    vars(light).pop("representation_", None)
+    return light

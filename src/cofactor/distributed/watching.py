@@ -1,0 +1,161 @@
+"""Waiting for a cluster without hanging: every wait watches who is there."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import time
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from distributed import Future
+from distributed.comm.core import CommClosedError
+from distributed.scheduler import KilledWorker
+
+from cofactor.distributed.errors import ClusterError, Lost
+
+LOOK = 0.25
+"""Seconds between two looks at the workers."""
+PATIENCE = 45.0
+"""Seconds without a sign of life (of the scheduler, of any worker, of a task) to put up with."""
+GONE = (KilledWorker, CommClosedError, asyncio.CancelledError, concurrent.futures.CancelledError)
+
+
+@dataclass(eq=False)
+class Watched:
+    """A client whose calls end: with a result, with ``Lost``, or with ``ClusterError``."""
+
+    client: Any  # distributed.Client, whose attributes are optional to a type checker
+    resume: str = "call fit again"
+    """How the user goes on after the cluster is gone."""
+
+    def workers(self, patience: float = PATIENCE) -> list[str]:
+        """Return the addresses of the workers."""
+        deadline = time.monotonic() + patience
+        while True:
+            try:
+                if self.client.status in ("closed", "closing"):
+                    break
+                ask = self.client.scheduler.ncores
+                return list(self.client.sync(ask, workers=None, callback_timeout=5.0))
+            except (OSError, TimeoutError, AttributeError):
+                if time.monotonic() > deadline:
+                    break
+                time.sleep(LOOK)
+        raise self._vanished()
+
+    def _vanished(self) -> ClusterError:
+        return ClusterError(f"The cluster cannot be reached any more; start one and {self.resume}.")
+
+    def some_workers(self) -> list[str]:
+        """Wait until there is a worker."""
+        deadline = time.monotonic() + PATIENCE
+        while not (found := self.workers()):
+            if time.monotonic() > deadline:
+                raise ClusterError(
+                    f"The cluster has had no worker for {PATIENCE:.0f} seconds; start some and "
+                    f"{self.resume}."
+                )
+            time.sleep(LOOK)
+        return found
+
+    def send(self, value: Any, worker: str) -> Future:
+        """Put a value on a worker, from where others fetch it."""
+        try:
+            return self._wait(
+                lambda: self.client.scatter(
+                    [value], workers=[worker], hash=False, asynchronous=True
+                ),
+                [worker],
+            )[0]
+        except (OSError, TimeoutError, ValueError) as error:  # ValueError: no such worker
+            raise Lost(str(error)) from error
+
+    def gather(
+        self, futures: Sequence[Future], workers: Collection[str] = (), pinned: bool = True
+    ) -> list[Any]:
+        """Return the results of tasks on some workers, all of which must stay."""
+        stalled = _Stalled(self, futures) if pinned else None
+
+        def ask() -> Any:
+            return self.client.gather(list(futures), errors="skip", asynchronous=True)
+
+        found = self._wait(ask, workers, stalled)
+        if len(found) < len(futures):
+            self._raise(futures)
+        return found
+
+    def collect(self, futures: Sequence[Future]) -> list[Any]:
+        """Return the results of tasks that any worker may do, and do again."""
+        try:
+            return self.gather(futures, pinned=False)
+        except Lost as lost:
+            raise ClusterError(
+                f"Blocks were lost while they were looked at ({lost}); {self.resume}."
+            ) from lost
+
+    @staticmethod
+    def _raise(futures: Sequence[Future]) -> None:
+        """Raise what went wrong in a task: an error of its own before the loss of a worker."""
+        errors = [f.exception(timeout=PATIENCE) for f in futures if f.status == "error"]
+        for error in errors:
+            if not isinstance(error, (Lost, *GONE)):
+                raise error
+        raise Lost(str(errors[0]) if errors else "a task was cancelled")
+
+    def _wait(
+        self, ask: Callable[[], Any], workers: Collection[str], stalled: _Stalled | None = None
+    ) -> Any:
+        async def asked() -> Any:
+            return await ask()
+
+        waiting = asyncio.run_coroutine_threadsafe(asked(), self.client.loop.asyncio_loop)
+        try:
+            while not self._done(waiting):
+                here = self.workers() if workers else self.some_workers()
+                if missing := set(workers) - set(here):
+                    raise Lost(f"{len(missing)} of {len(workers)} workers are gone")
+                if stalled is not None:
+                    stalled.check()
+            return waiting.result()
+        except GONE as error:
+            raise Lost(str(error) or type(error).__name__) from error
+        except AttributeError as error:  # a closed client has no scheduler
+            if self.client.scheduler is not None:
+                raise
+            raise self._vanished() from error
+        finally:
+            waiting.cancel()
+
+    @staticmethod
+    def _done(waiting: concurrent.futures.Future[Any]) -> bool:
+        return bool(concurrent.futures.wait([waiting], timeout=LOOK).done)
+
+
+class _Stalled:
+    """Notices tasks that nobody works on although their workers are there."""
+
+    def __init__(self, watched: Watched, futures: Sequence[Future]) -> None:
+        self.watched, self.futures = watched, futures
+        self.seen = self.looked = time.monotonic()
+
+    def check(self) -> None:
+        now = time.monotonic()
+        if now - self.looked < 5.0:
+            return
+        self.looked = now
+        client = self.watched.client
+        try:
+            busy = client.sync(client.scheduler.processing, workers=None, callback_timeout=5.0)
+        except (OSError, TimeoutError):
+            return
+        working = {key for keys in busy.values() for key in keys}
+        if all(future.done() or future.key in working for future in self.futures):
+            self.seen = now
+        if now - self.seen > PATIENCE:
+            raise ClusterError(
+                f"A worker has not begun its task for {PATIENCE:.0f} seconds; workers pause when "
+                "their memory is nearly full, so make smaller blocks or give them more memory, and "
+                f"{self.watched.resume}."
+            )

@@ -1,0 +1,213 @@
+"""What runs on a worker: one task takes blocks over, one makes an iteration, two hand samples out.
+
+A worker keeps its blocks, what a second look at them would find again, and the samples of the last
+two iterations. Every attempt of a fit has a state of its own, so that a task of a failed attempt,
+should it still run, changes nothing that counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from cofactor.blocks import Sums, tree_of_sums
+from cofactor.distributed.errors import Lost, OutOfMemory
+from cofactor.estimators.blockwise import Here, Recipe
+from cofactor.objective import Factors, Improve
+from cofactor.rowblocks import RowBlocks
+from cofactor.threads import Threads
+from cofactor.typing import FloatArray
+from distributed import get_worker
+
+Attempt = tuple[str, int]
+"""A fit, and how often its blocks were given out."""
+Samples = Mapping[int, FloatArray]
+"""Samples of some blocks."""
+
+
+class Origin(Protocol):
+    """Where the samples of a block come from."""
+
+    def samples(self, here: Here, i: int) -> FloatArray: ...
+
+    def only(self, numbers: Sequence[int]) -> Origin:
+        """Return what a worker with these blocks needs to know."""
+        ...
+
+
+@dataclass(frozen=True)
+class FromStart:
+    """Samples are made on the spot."""
+
+    start: Factors
+
+    def samples(self, here: Here, i: int) -> FloatArray:
+        return here.settled(i, self.start)
+
+    def only(self, numbers: Sequence[int]) -> FromStart:
+        return self
+
+
+@dataclass(frozen=True)
+class FromMemory:
+    """Samples were kept by the driver."""
+
+    kept: Samples
+
+    def samples(self, here: Here, i: int) -> FloatArray:
+        return self.kept[i]
+
+    def only(self, numbers: Sequence[int]) -> FromMemory:
+        return FromMemory({i: self.kept[i] for i in numbers})
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one worker is given."""
+
+    numbers: tuple[int, ...]
+    rows: RowBlocks
+    origin: Origin
+    version: int
+    rank: int
+
+
+@dataclass(frozen=True)
+class Step:
+    """What all workers are given for one iteration."""
+
+    features: FloatArray
+    targets: FloatArray | None
+    improve: Improve | None
+    epsilon: float
+
+
+@dataclass
+class State:
+    """What one worker holds of one attempt."""
+
+    part: Part
+    here: Here
+    samples: dict[int, Samples] = field(default_factory=dict)
+    """By version: the number of iterations made."""
+
+    def at(self, version: int) -> Samples:
+        if version not in self.samples:
+            raise Lost(f"the samples of iteration {version} are not here")
+        return self.samples[version]
+
+
+def begin(attempt: Attempt, part: Part, recipe: Recipe, blocks: Sequence[Any]) -> None:
+    """Take blocks over; ``blocks`` are their rows and targets where no folder has them."""
+    rows = part.rows
+    if blocks:
+        rows = replace(rows, held=dict(zip(part.numbers, blocks, strict=True)))
+    check_room(part)
+    before = _forget(*attempt)
+    with Threads(_threads()) as threads:
+        here = Here(rows, recipe, threads)
+        if before is not None:  # they depend on the blocks alone
+            here = replace(here, shelf=before.here.shelf, constants=before.here.constants)
+        samples = {}
+        for i in part.numbers:
+            with room_for(part, i):
+                samples[i] = part.origin.samples(here, i)
+    _states()[attempt] = State(part, here, {part.version: samples})
+
+
+def advance(attempt: Attempt, version: int, step: Step) -> dict[tuple[int, int], Sums]:
+    """Improve the samples of a version; return the sums that the blocks here add up to."""
+    state = _state(attempt)
+    old, new, sums = state.at(version), {}, tree_of_sums()
+    with Threads(_threads()) as threads:
+        here = replace(state.here, threads=threads)
+        for i in state.part.numbers:
+            with room_for(state.part, i):
+                local = Factors(old[i], step.features, step.targets)
+                part = here.load(i).advance(local, step.improve, threads, step.epsilon)
+            new[i] = part.factors.samples
+            sums.put((0, i), Sums(part.statistics, part.prior))
+    if step.improve is not None:
+        state.samples = {version: old, version + 1: new}
+    return sums.nodes
+
+
+def samples(attempt: Attempt, version: int) -> dict[int, FloatArray]:
+    """Hand out the samples."""
+    return dict(_state(attempt).at(version))
+
+
+def write_samples(attempt: Attempt, version: int, place: Any) -> dict[int, int]:
+    """Write the samples of each block to a place; return the sizes of the files."""
+    return {i: place.write(i, S) for i, S in _state(attempt).at(version).items()}
+
+
+def end(fit: str) -> None:
+    """Forget a fit."""
+    _forget(fit)
+
+
+def bytes_needed(rows: RowBlocks, rank: int, i: int) -> int:
+    """Estimate the memory that work on block i takes, beside the samples of the others.
+
+    Cells are stored by rows and by columns, and once more with what a divergence makes of them.
+    """
+    fact = rows.facts[i]
+    cell = np.dtype(fact.dtype).itemsize + 4
+    return 4 * cell * fact.cells + 8 * rank * (3 * fact.rows + 4 * rows.width)
+
+
+def check_room(part: Part) -> None:
+    """Refuse blocks that cannot fit, before the worker is killed for them."""
+    needs = {i: bytes_needed(part.rows, part.rank, i) for i in part.numbers}
+    largest = max(needs, key=lambda i: needs[i])
+    limit = get_worker().memory_manager.memory_limit
+    if limit and needs[largest] > limit:
+        raise OutOfMemory(no_room(part, largest, f" and it may use {limit:,}"))
+
+
+class room_for:
+    """Say which block there was no memory for."""
+
+    def __init__(self, part: Part, i: int) -> None:
+        self.part, self.i = part, i
+
+    def __enter__(self) -> None:
+        """Nothing to do."""
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if isinstance(error, MemoryError) and not isinstance(error, OutOfMemory):
+            raise OutOfMemory(no_room(self.part, self.i)) from None
+
+
+def no_room(part: Part, i: int, limit: str = "") -> str:
+    need = bytes_needed(part.rows, part.rank, i)
+    return (
+        f"Worker {get_worker().address} ran out of memory at block {i}: its "
+        f"{part.rows.facts[i].rows:,} rows need about {need:,} bytes{limit}; make smaller blocks "
+        "(RowBlocks.write(..., rows=...), or rechunk), or give workers more memory."
+    )
+
+
+def _states() -> dict[Attempt, State]:
+    return vars(get_worker()).setdefault("_cofactor_fits", {})
+
+
+def _state(attempt: Attempt) -> State:
+    if attempt not in _states():
+        raise Lost(f"{get_worker().address} knows nothing of this fit")
+    return _states()[attempt]
+
+
+def _forget(fit: str, attempt: float = np.inf) -> State | None:
+    """Remove the states of earlier attempts and return the last one."""
+    old = sorted(key for key in _states() if key[0] == fit and key[1] < attempt)
+    removed = [_states().pop(key) for key in old]
+    return removed[-1] if removed else None
+
+
+def _threads() -> int:
+    return max(1, int(get_worker().state.nthreads))
