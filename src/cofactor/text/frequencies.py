@@ -44,10 +44,8 @@ def count(
         often.update(found)
         n += 1
     words = sorted(often) if given is None else list(given)
-    numbers = (
-        np.array([each[word] for word in words], dtype=np.int64) for each in (present, often)
-    )
-    return Frequencies(np.array(words, dtype=object), *numbers, n)
+    df, tf = (np.array([each[w] for w in words], dtype=np.int64) for each in (present, often))
+    return Frequencies(np.array(words, dtype=object), df, tf, n)
 
 
 def choose(found: Frequencies, *, min_df: Any, max_df: Any, most: int | None) -> IntArray:

@@ -78,7 +78,8 @@ class Mass(NamedTuple):
 
     def plus(self, other: Mass) -> Mass:
         """Return the mass of both."""
-        return Mass(*(a + b for a, b in zip(self, other, strict=True)))
+        words, total, documents = other
+        return Mass(self.words + words, self.total + total, self.documents + documents)
 
 
 def weigh(X: Any, loss: Divergence, counts: Any = None) -> Mass:

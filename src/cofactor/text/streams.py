@@ -28,7 +28,7 @@ class Seeding:
 
     seeds: Seeds
     topics: list[int]
-    mass: Mass | None
+    mass: Mass
 
     @property
     def names(self) -> dict[int, str]:
@@ -37,8 +37,7 @@ class Seeding:
 
     def plus(self, X: Any, loss: Any) -> Seeding:
         """Return it with a batch added."""
-        mass = weigh(X, loss)
-        return replace(self, mass=mass if self.mass is None else self.mass.plus(mass))
+        return replace(self, mass=self.mass.plus(weigh(X, loss)))
 
 
 class Streaming:
@@ -111,7 +110,7 @@ class Streaming:
         words = vectorizer.get_feature_names_out()
         ready = assemble(self, words, X, y, seed=seed)
         loss = as_divergence("data_loss", self.data_loss)
-        seeding = Seeding(ready.seeds, ready.topics, None).plus(X, loss)
+        seeding = Seeding(ready.seeds, ready.topics, weigh(X, loss))
         return vectorizer, X, seeding, ready.estimator, ready.y, seed
 
     def _go_on(self, texts, y, classes):
@@ -134,7 +133,8 @@ class Streaming:
             return found
         words = self.vectorizer_.get_feature_names_out()
         seeds = read_seeds(self.seeds, words, self.n_components)
-        return Seeding(seeds, leaning_topics(seeds, self.estimator_) if seeds else [], None)
+        topics = leaning_topics(seeds, self.estimator_) if seeds else []
+        return Seeding(seeds, topics, Mass(np.zeros(len(words)), 0.0, 0.0))
 
     def _target_names(self, estimator, y) -> list[Any]:
         """Return the names of the targets; later batches need not know them."""

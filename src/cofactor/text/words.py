@@ -163,7 +163,7 @@ class WordVectorizer(TransformerMixin, BaseEstimator):
         """Keep the words to use and what they are worth; return their places among all."""
         if not found.documents:
             raise ValueError("documents is empty; pass at least one document.")
-        chosen = np.arange(len(found.words))
+        chosen: np.ndarray = np.arange(len(found.words))
         if self.vocabulary is None:
             chosen = choose(found, **self._limits(found.documents), most=self.max_features)
         self.words_ = found.words[chosen]
