@@ -161,9 +161,7 @@ def test_a_stream_goes_on_from_a_fit(corpus):
     model = SSNMFClassifier(4, random_state=0).fit(X[:600], y[:600])
     before = model.components_
     model.partial_fit(X[600:], y[600:])
-    similar = [
-        np.corrcoef(a, b)[0, 1] for a, b in zip(before, model.components_, strict=True)
-    ]
+    similar = [np.corrcoef(a, b)[0, 1] for a, b in zip(before, model.components_, strict=True)]
     assert min(similar) > 0.8
     assert model.score(X, kinds) > 0.9
 

@@ -37,11 +37,11 @@ def count(
     often: Counter[str] = Counter()
     known, n = None if given is None else frozenset(given), 0
     for text in documents:
-        found = Counter(analyze(text))
+        found = list(analyze(text))
         if known is not None:
-            found = Counter({word: times for word, times in found.items() if word in known})
-        present.update(found.keys())
+            found = [word for word in found if word in known]
         often.update(found)
+        present.update(set(found))
         n += 1
     words = sorted(often) if given is None else list(given)
     df, tf = (np.array([each[w] for w in words], dtype=np.int64) for each in (present, often))
