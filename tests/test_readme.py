@@ -79,6 +79,13 @@ def test_the_report_is_written_or_says_what_is_missing(runs, tickets):
         assert "pip install 'cofactor[report]'" in runs["report"].stderr
 
 
+def test_the_commands_beyond_memory_run(tickets):
+    blocks = re.findall(r"```shell\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    done = [run(tickets, shlex.split(line)[1:]) for line in blocks[1].splitlines()]
+    assert [one.returncode for one in done] == [0, 0, 0], [one.stderr for one in done]
+    assert "rocket" in done[-1].stdout
+
+
 def test_missing_labels_can_be_filled_in(runs, tickets):
     done = run(tickets, ["predict", "model", "tickets.csv", "-o", "filled.csv"])
     assert done.returncode == 0, done.stderr

@@ -128,7 +128,7 @@ def test_fits_for_a_comparison_are_given_up(interrupt):
         evaluation.evaluate(read_material(model, TEXTS, LABELS, None))
     interrupt(CoordinateDescent, "step", after=2)
     with pytest.raises(KeyboardInterrupt):
-        refit(model, TEXTS, LABELS)
+        refit(model, lambda again: again.fit(TEXTS, LABELS))
 
 
 @pytest.mark.parametrize("verb", ["report", "verify"])

@@ -112,6 +112,53 @@ def test_fit_and_transform_agree():
     assert clone(vectorizer).get_params() == vectorizer.get_params()
 
 
+NAMES = [f"w{chr(97 + k % 26)}{chr(97 + k // 26)}" for k in range(60)]
+MANY = [
+    " ".join(name for k, name in enumerate(NAMES) if (7 * i + k * k) % (k + 2) < 3)
+    for i in range(120)
+]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {}, {"max_features": 7}, {"min_df": 3, "max_df": 40}, {"min_df": 0.05, "max_df": 0.3},
+        {"ngram_range": (1, 2), "max_features": 50}, {"vocabulary": ["wca", "WBA", "zz"]},
+        {"stop_words": ["wca"], "min_df": 1},
+    ],
+)  # fmt: skip
+def test_one_pass_learns_what_a_matrix_shows(settings):
+    streamed = WordVectorizer(**settings).fit(text for text in MANY)
+    whole = WordVectorizer(**settings)
+    X = whole.fit_transform(MANY)
+    assert streamed.words_.tolist() == whole.words_.tolist()
+    np.testing.assert_array_equal(streamed.idf_, whole.idf_)
+    assert (streamed.transform(MANY) != X).nnz == 0
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"min_df": 3, "max_df": 40}, {"min_df": 0.05, "max_df": 0.3}]
+)
+def test_words_are_chosen_as_scikit_learn_does(settings):
+    ours = WordVectorizer(**settings)
+    theirs = TfidfVectorizer(sublinear_tf=True, **(settings or {"min_df": 2, "max_df": 0.5}))
+    X = theirs.fit_transform(MANY)
+    np.testing.assert_allclose(ours.fit_transform(MANY).toarray(), X.toarray(), rtol=1e-12)
+    assert ours.words_.tolist() == theirs.get_feature_names_out().tolist()
+
+
+def test_the_most_frequent_words_stay():
+    texts = ["bb bb bb aa", "cc dd", "dd aa", "cc ee"]
+    assert WordVectorizer(max_features=3).fit(texts).words_.tolist() == ["aa", "bb", "cc"]
+
+
+def test_bad_vocabularies():
+    with pytest.raises(ValueError, match="vocabulary='moon' is one string"):
+        WordVectorizer(vocabulary="moon").fit(TEXTS)
+    with pytest.raises(ValueError, match="vocabulary is empty"):
+        WordVectorizer(vocabulary=[]).fit_transform(TEXTS)
+
+
 def test_nothing_left():
     with pytest.raises(ValueError, match="documents is empty"):
         WordVectorizer().fit([])

@@ -17,6 +17,7 @@ __all__ = ["main"]
 
 COMMANDS = {
     "check": "Look at a table before fitting: rows, labels, empties, duplicates.",
+    "blocks": "Write a table that is larger than memory as blocks to fit.",
     "fit": "Find topics in documents, guided by the labels there are.",
     "topics": "Show the topics of a model.",
     "predict": "Add prediction, confidence and topic to a table.",

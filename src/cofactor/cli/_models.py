@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cofactor.files import Documents, InputError, Source, open_source, read_documents
+from cofactor.cli._readings import Reading, read_table
+from cofactor.files import InputError
 from cofactor.files.errors import at, printable
-from cofactor.files.labels import as_labels, label_form, plain, switch, together
-from cofactor.files.tables import label_columns, numbers, text_column
+from cofactor.files.labels import as_labels, plain
 
 
 @dataclass
@@ -65,115 +64,6 @@ def answered(document: Any) -> tuple[Any, float | None]:
     return (document.prediction, document.confidence) if document.topic >= 0 else (None, None)
 
 
-@dataclass
-class Reading:
-    """How a table was read."""
-
-    documents: Documents
-    y: Any
-    facts: dict[str, Any]
-    truth: Any = None  # labels that test the model
-
-    @property
-    def classes(self) -> list[Any]:
-        """The class of each document, or its set of labels; None or "" where unknown."""
-        if self.facts["task"] != "classes":
-            return [None] * len(self.documents.texts)
-        return self.y.sets() if self.facts["labels_are"] == "columns" else self.y
-
-
-def read_table(
-    path: Path, text: str | None, labels: Sequence[str], *, unlabelled: Sequence[str] = (),
-    label_separator: str | None = None, task: str = "auto", truth: Sequence[str] = (),
-    may_lack: bool = False, **opening: Any,
-) -> Reading:  # fmt: skip
-    """Read documents and labels, and those to test with, in one pass; note how.
-
-    With ``may_lack`` columns of labels that are not there are left out.
-    """
-    source = open_source(path, **opening)
-    if may_lack:
-        labels = [name for name in labels if name in source.columns]
-    text, labels = text_column(source, text), label_columns(source, labels)
-    for name in truth:
-        source.place(name, "--truth")
-    both = read_documents(source, text, (*labels, *truth), unlabelled, label_separator)
-    documents, hidden = _apart(both, len(labels))
-    form = _form(documents if labels else hidden, len(labels or truth), bool(label_separator), task)
-    facts = {
-        **source.facts(), "text": text, "label": plain(labels), "unlabelled": list(unlabelled),
-        "label_separator": label_separator, "labels_are": form, "opening": opening,
-        "task": _TASKS[form], "rows": len(documents.texts),
-        "labelled": sum(map(any, documents.said or [])),
-    }  # fmt: skip
-    y, tested = (
-        _targets(form, source, one, names) if names else None
-        for one, names in ((documents, labels), (hidden, truth))
-    )
-    return Reading(documents, y, facts, tested)
-
-
-def _apart(both: Documents, columns: int) -> tuple[Documents, Documents]:
-    """Divide the columns of labels: the first ones, and the others."""
-    said = both.said or []
-    parts = [one[:columns] for one in said], [one[columns:] for one in said]
-    first, second = (Documents(both.texts, part, both.rows) for part in parts)
-    return (first if columns else Documents(both.texts, None, both.rows)), second
-
-
-_TASKS = {"none": "topics", "numbers": "numbers"} | dict.fromkeys(
-    ("classes", "sets", "columns"), "classes"
-)
-
-
-def _form(documents: Documents, columns: int, separated: bool, asked: str) -> str:
-    """Settle what is to be learnt from the labels; ``asked`` is a task, or a form of before."""
-    counts = [Counter(_labels(documents, place)) for place in range(columns)]
-    several = any(len(cell) > 1 for said in documents.said or [] for cell in said)
-    form = label_form(counts, separated or several)
-    if form == "none" and asked in ("classes", "numbers"):
-        raise InputError(
-            f"--task {asked} needs labels, but there are none; name their column with --label."
-        )
-    if asked in ("topics", "none") or form == "none":
-        return "none"
-    if asked in ("numbers", "sets", "columns"):
-        return asked
-    if form == "numbers" and asked == "classes":
-        form = "classes" if columns == 1 else "sets"
-    # One label is no choice: a set of it would be a matrix of one column.
-    return "classes" if form == "sets" and len(set().union(*counts)) < 2 else form
-
-
-def _labels(documents: Documents, place: int) -> Iterator[str]:
-    return (label for said in documents.said or [] for label in said[place])
-
-
-def _targets(form: str, source: Source, documents: Documents, labels: Sequence[str]) -> Any:
-    """Return the labels as `TopicModel.fit` takes them."""
-    said = documents.said or []
-    if form == "none":
-        return None
-    if form == "classes":
-        return [next(iter(together(one) or ("",))) for one in said]
-    if form == "sets":
-        return [together(one) for one in said]
-    if form == "numbers" and len(labels) == 1:
-        return numbers(source, documents, labels[0])
-    return _matrix(form, source, documents, labels)
-
-
-def _matrix(form: str, source: Source, documents: Documents, labels: Sequence[str]) -> Any:
-    import numpy as np
-
-    from cofactor.text.labels import Named
-
-    if form == "columns":
-        return Named(np.array([list(map(switch, one)) for one in documents.said or []]), [*labels])
-    columns = [numbers(source, documents, name, place) for place, name in enumerate(labels)]
-    return Named(np.column_stack(columns), [*labels])
-
-
 def relative(path: str | os.PathLike[str], folder: Path) -> str:
     """Return where a file is, seen from a folder, so that both may move together."""
     try:
@@ -216,8 +106,19 @@ def read_again(
         may_lack=bool(truth) and not labels,
         unlabelled=tuple(noted.get("unlabelled") or ()), truth=truth,
         task=noted.get("labels_are") or noted.get("task", "auto"),
-        label_separator=label_separator or noted.get("label_separator"), **opening,
+        label_separator=label_separator or noted.get("label_separator"),
+        only=_described(opened, path), **opening,
     )  # fmt: skip
+
+
+def _described(opened: Opened, path: Path) -> Collection[int] | None:
+    """Return the rows of its own table that a model over blocks describes; None for all rows."""
+    rows = opened.input.get("rows")
+    if not (opened.input.get("blocks") and isinstance(rows, int) and _is_own(opened, path)):
+        return None
+    from cofactor.text.beyond import described_rows
+
+    return frozenset(described_rows(rows).tolist())
 
 
 def _noted_labels(opened: Opened, path: Path, truth: Sequence[str]) -> tuple[str, ...]:

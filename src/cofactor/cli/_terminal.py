@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import textwrap
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any
 
@@ -32,12 +32,12 @@ def open_console(stderr: bool = False) -> Console:
 
 
 @contextmanager
-def announce(sentence: str) -> Iterator[None]:
-    """Show on stderr what is going on, and then how long it took."""
+def announce(sentence: str) -> Iterator[Callable[[str], None]]:
+    """Show on stderr what is going on, then how long it took; yield what tells how far it is."""
     console, sentence = open_console(stderr=True), printable(sentence)
     start = time.perf_counter()
-    with console.status(f"{sentence} ...", spinner="line"):
-        yield
+    with console.status(f"{sentence} ...", spinner="line") as status:
+        yield lambda far: status.update(f"{sentence}: {far} ...")
     console.print(f"{sentence}: {time.perf_counter() - start:.1f} s", style="dim")
 
 

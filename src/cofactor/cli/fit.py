@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
+from cofactor.cli._blocks import BlockReading, holds_blocks, open_blocks
 from cofactor.cli._cluster import fitting_on
 from cofactor.cli._command import (
     INTERRUPTED,
+    OPENING,
     OUTPUT,
     TABLE,
     BadInput,
@@ -19,9 +22,11 @@ from cofactor.cli._command import (
     json_option,
     table_options,
 )
-from cofactor.cli._models import Reading, read_table, refusals, relative
+from cofactor.cli._models import refusals, relative
+from cofactor.cli._readings import Reading, read_table
 from cofactor.cli._terminal import announce, emit, note
 
+SETTLED = ("text", "labels", "label_separator", "unlabelled", "stop_words", *OPENING)
 SEED = click.IntRange(0, 2**32 - 1)
 
 
@@ -52,7 +57,8 @@ def fit(
 ) -> None:  # fmt: skip
     """Find topics in documents, guided by the labels there are.
 
-    TABLE is what `cofactor check` reads. Documents without a label are used too: they shape the
+    TABLE is what `cofactor check` reads, or a folder that `cofactor blocks` wrote, which is fitted
+    without being loaded. Documents without a label are used too: they shape the
     topics, and the model can predict their labels. The same table, options and seed give the same
     model.
 
@@ -64,15 +70,20 @@ def fit(
     """
     model = _model(task, **settings)
     _check_place(output)
-    with announce("Reading the documents"):
-        reading = read_table(
-            table, text, labels, unlabelled=unlabelled, label_separator=label_separator, task=task,
-            **opening,
-        )  # fmt: skip
+    if holds_blocks(table):
+        _refuse_options(table)
+        reading: Reading | BlockReading = open_blocks(table).of_task(task)
+    else:
+        with announce("Reading the documents"):
+            reading = read_table(
+                table, text, labels, unlabelled=unlabelled, label_separator=label_separator,
+                task=task, **opening,
+            )  # fmt: skip
     note(_read(reading))
     with fitting_on(cluster):
         said, interrupted = _fit(model, reading)
-    reading.facts["path"] = relative(reading.facts["path"], output)
+    places = {name: relative(reading.facts[name], output) for name in reading.places}
+    reading.facts.update(places)
     notes = {"input": reading.facts, "command": _command(), "warnings": said}
     model.save(output, notes=notes)
     facts = _facts(model, reading, output)
@@ -92,7 +103,7 @@ def _model(
     """Make the model that the options ask for."""
     if jobs == 0:
         raise BadInput("--jobs 0 runs nothing; give a positive number, or -1 for all cores.")
-    seeds, stop = _seeds(seed_words), _stop_words(stop_words)
+    seeds, stop = _seeds(seed_words), stop_words_of(stop_words)
     from cofactor.text import TopicModel, WordVectorizer
 
     return TopicModel(
@@ -102,7 +113,7 @@ def _model(
     )  # fmt: skip
 
 
-def _fit(model: Any, reading: Reading) -> tuple[list[str], bool]:
+def _fit(model: Any, reading: Reading | BlockReading) -> tuple[list[str], bool]:
     """Fit the model, pass warnings on and tell whether it was interrupted."""
     with (
         announce("Fitting the topics (the first run also compiles)"),
@@ -110,7 +121,7 @@ def _fit(model: Any, reading: Reading) -> tuple[list[str], bool]:
         refusals(),
     ):
         warnings.simplefilter("always")
-        model.set_params(task=reading.facts["task"]).fit(reading.documents.texts, reading.y)
+        reading.fit(model.set_params(task=reading.facts["task"]))
     messages = list(dict.fromkeys(str(one.message) for one in said))
     for message in messages:
         if message != model.estimator_.stop_reason_:
@@ -131,7 +142,7 @@ def _seeds(given: tuple[str, ...]) -> dict[str, list[str]] | None:
     return seeds or None
 
 
-def _stop_words(which: str) -> Any:
+def stop_words_of(which: str) -> Any:
     if which in ("english", "none"):
         return None if which == "none" else which
     try:
@@ -141,6 +152,18 @@ def _stop_words(which: str) -> Any:
             f"--stop-words {which!r} is neither english, none nor a UTF-8 file that can be read "
             f"({getattr(error, 'strerror', None) or error})."
         ) from error
+
+
+def _refuse_options(table: Path) -> None:
+    """Refuse options that were settled when the blocks were written."""
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        given = context.get_parameter_source(parameter.name or "")
+        if parameter.name in SETTLED and given is not ParameterSource.DEFAULT:
+            raise BadInput(
+                f"{parameter.opts[0]} was settled when {table} was written; leave it out, or write "
+                "the blocks anew with cofactor blocks."
+            )
 
 
 def _check_place(output: Path) -> None:
@@ -153,7 +176,7 @@ def _check_place(output: Path) -> None:
         )
 
 
-def _read(reading: Reading) -> str:
+def _read(reading: Reading | BlockReading) -> str:
     facts = reading.facts
     said = [facts["format"]] + ([facts["encoding"]] if facts["encoding"] else [])
     labels = f"{facts['labelled']:,} labelled{_FORMS.get(facts['labels_are'], '')}"
@@ -174,7 +197,7 @@ def _command() -> list[str]:
     return ["cofactor", *sys.argv[1:]]
 
 
-def _facts(model: Any, reading: Reading, output: Path) -> dict[str, Any]:
+def _facts(model: Any, reading: Reading | BlockReading, output: Path) -> dict[str, Any]:
     return {
         "model": str(output),
         "input": reading.facts,

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from cofactor.cli._blocks import find_blocks, holds_blocks, open_blocks
 from cofactor.cli._command import MODEL, TABLE, BadInput, Command, json_option
 from cofactor.cli._command import table_options as options
 from cofactor.cli._models import Opened, find_data, open_model, read_again, refusals
@@ -29,10 +30,13 @@ def verify(
     Ends with 0 if topics and predictions come out the same, with 1 if they do not.
     """
     opened = open_model(model)
-    path = find_data(opened, data)
+    path = find_blocks(opened) or find_data(opened, data)
     if path is None:
         raise BadInput("The table that the model was fitted on is not there; name it with --data.")
-    reading = read_again(opened, path, text, labels, opening, label_separator)
+    if holds_blocks(path):
+        reading: Any = open_blocks(path)
+    else:
+        reading = read_again(opened, path, text, labels, opening, label_separator)
     facts = _refit(opened, reading)
     facts |= {"model": opened.origin(), "data": str(path)}
     if as_json:
@@ -49,7 +53,7 @@ def _refit(opened: Opened, reading: Any) -> dict[str, Any]:
 
     with announce("Fitting again"), refusals(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = asdict(refit(opened.model, reading.documents.texts, reading.y))
+        found = asdict(refit(opened.model, reading.fit))
     then, now = opened.facts["versions"], versions()
     changed = {name: [then.get(name), now[name]] for name in now if then.get(name) != now[name]}
     if changed:

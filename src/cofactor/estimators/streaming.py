@@ -15,6 +15,7 @@ import numpy as np
 
 from cofactor.estimators.blockwise import Recipe
 from cofactor.estimators.inference import estimate_head, represent
+from cofactor.estimators.validation import as_penalties
 from cofactor.fitting import History
 from cofactor.initialization import Classes, Guess, guess_classes, settled_samples
 from cofactor.objective import Factors, Objective
@@ -59,13 +60,30 @@ class Stream:
         history = History([*self.history.objective], terms)
         return replace(self, recipe=replace(self.recipe), history=history, window=[*self.window])
 
+    def with_priors(self, priors: Any) -> Stream:
+        """Return a copy that goes on with other priors."""
+        units, stream = self.recipe.units, self.copy()
+        inside = {name: units.penalty(name, p) for name, p in as_penalties(priors).items()}
+        stream.recipe.outline = replace(stream.recipe.outline, priors=inside)
+        return stream
+
     def take(self, batch: Kept, threads: Threads) -> Objective:
         """Take a further batch into the window and return its objective."""
         self.keep(batch, threads)
+        self._admit(batch)
         shares = self._shares(threads)
         targets = self._completed(batch, None if shares is None else shares[-1])
         objective = self.recipe.objective_of(batch.data, targets)
         return replace(objective, sample_weight=batch.counts)
+
+    def _admit(self, batch: Kept) -> None:
+        """Let features that no batch had so far begin: updates would never leave zero."""
+        A, mean = self.factors.features, batch.data.column_means(batch.counts)
+        new = (mean > 0) & ~A.any(axis=1)
+        if new.any():
+            A = A.copy()
+            A[new] = np.outer(mean[new] / mean.sum(), A.sum(axis=0))
+            self.factors = self.factors.replace("features", A)
 
     def keep(self, batch: Kept, threads: Threads) -> None:
         """Add a batch to the window; the oldest ones leave when there are enough others."""

@@ -140,6 +140,11 @@ def _open_lines(
 
 
 def _open_tree(path: Path, encoding: str | None) -> Source:
+    if (path / "blocks.json").is_file():
+        raise InputError(
+            f"{at(path)} holds blocks, not documents; only cofactor fit reads them, so name the "
+            "table that they were made of."
+        )
     encodings: set[str] = set()
 
     def read(file: Path) -> str:

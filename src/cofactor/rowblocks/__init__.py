@@ -2,6 +2,7 @@
 
     folder/
       blocks.json       schema, shape, dtype, and for each block its rows, sizes and largest value
+      notes.json        what the writer keeps with them, if anything
       00000/            values, indices, start (the block by rows), across-* (by columns), y
 
 A block is stored both ways, because features are updated column by column: the kernels then read

@@ -16,7 +16,7 @@ from cofactor.observations import Layout, Observations
 from cofactor.observations.base import both_ways
 from cofactor.rowblocks.batches import check_batch, joined
 from cofactor.rowblocks.errors import RowBlocksError
-from cofactor.rowblocks.folders import BlockFacts, Folder, read_folder, writing_folder
+from cofactor.rowblocks.folders import BlockFacts, Folder, read_folder, read_notes, writing_folder
 from cofactor.typing import FloatArray, IntArray
 
 BLOCK_CELLS = 1 << 21
@@ -70,6 +70,7 @@ class RowBlocks:
         *,
         rows: int | None = None,
         overwrite: bool = False,
+        notes: Callable[[], Any] | None = None,
     ) -> RowBlocks:
         """Write batches of rows to a folder.
 
@@ -85,6 +86,8 @@ class RowBlocks:
             stored cells.
         overwrite : bool, default=False
             Replace an older folder of blocks.
+        notes : callable, optional
+            Returns, after the last batch, what JSON can hold and is to be kept with the blocks.
 
         Returns
         -------
@@ -95,6 +98,8 @@ class RowBlocks:
         with writing_folder(Path(folder), overwrite) as writer:
             for X, y in joined(map(check_batch, batches), rows, BLOCK_CELLS):
                 writer.add(X, y)
+            if notes is not None:
+                writer.note(notes())
         return cls.open(folder)
 
     @classmethod
@@ -159,6 +164,11 @@ class RowBlocks:
     @property
     def nnz(self) -> int:
         return sum(fact.cells for fact in self.facts)
+
+    @property
+    def notes(self) -> Any:
+        """What was kept with the blocks when they were written; None if nothing was."""
+        return None if self.folder is None else read_notes(self.folder.path)
 
     @property
     def has_targets(self) -> bool:

@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from errno import ENOSPC
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ from cofactor.typing import BoolArray
 
 SCHEMA = 1
 MANIFEST = "blocks.json"
+NOTES = "notes.json"
+"""What the writer of the blocks wants to remember of them."""
 ARRAYS = ("values", "indices", "start", "across-values", "across-indices", "across-start")
 
 
@@ -149,6 +152,27 @@ def read_folder(path: Path) -> Folder:
     return folder
 
 
+def read_notes(path: Path) -> Any:
+    """Return what was noted with the blocks; None if nothing was."""
+    try:
+        return json.loads((path / NOTES).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise RowBlocksError(f"{os.fspath(path / NOTES)!r} cannot be read: {error}") from None
+
+
+def check_own(path: Path) -> None:
+    """Refuse to replace a folder that is not blocks and nothing else."""
+    found = read_folder(path)
+    own = {MANIFEST, NOTES, *(f"{i:05d}" for i in range(len(found.facts)))}
+    if other := sorted(set(os.listdir(path)) - own):
+        raise RowBlocksError(
+            f"{os.fspath(path)!r} holds {other[0]!r}, which is no part of the blocks and would be "
+            "lost; move it, or write to another folder."
+        )
+
+
 def _check_size(path: Path, size: int) -> None:
     try:
         actual = path.stat().st_size
@@ -196,6 +220,11 @@ class _Writer:
             dtype=np.int32,
         )
 
+    def note(self, notes: Any) -> None:
+        """Keep what JSON can hold beside the blocks."""
+        text = json.dumps(notes, ensure_ascii=False, allow_nan=False, indent=1)
+        (self.path / NOTES).write_text(text, encoding="utf-8")
+
     def finish(self) -> None:
         if not self.facts:
             raise ValueError("batches has no row; pass at least one.")
@@ -213,21 +242,34 @@ def writing_folder(path: Path, overwrite: bool) -> Iterator[_Writer]:
     if path.exists() and not overwrite:
         raise FileExistsError(f"{os.fspath(path)!r} exists; choose another, or overwrite=True.")
     if path.exists() and any(path.iterdir()):
-        read_folder(path)  # only blocks are replaced
+        check_own(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
+    beside = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
+    part = beside / "new"
+    part.mkdir()  # inside, for a temporary folder is private
     try:
         writer = _Writer(part)
         yield writer
         writer.finish()
-        if path.exists():
-            shutil.rmtree(path)
-        part.rename(path)
+        _exchange(part, path, beside / "old")
     except OSError as error:
-        if error.errno == 28:  # no space left
+        # numpy has no number for a disk that is full, only "n requested and m written".
+        if error.errno == ENOSPC or (error.errno is None and "written" in str(error)):
             raise OSError(
-                error.errno, f"no space left while writing {os.fspath(path)!r}; nothing was kept"
+                ENOSPC, f"no space left while writing {os.fspath(path)!r}; nothing was kept"
             ) from None
         raise
     finally:
-        shutil.rmtree(part, ignore_errors=True)
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def _exchange(new: Path, path: Path, old: Path) -> None:
+    """Put a folder in the place of another one, which goes aside; or leave that where it is."""
+    if path.exists():
+        path.rename(old)
+    try:
+        new.rename(path)
+    except OSError:
+        if old.exists():
+            old.rename(path)
+        raise

@@ -6,18 +6,29 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from cofactor.estimators import NMF
 from cofactor.estimators.base import Factorization
+from cofactor.estimators.blockwise import SAMPLE_CELLS
 from cofactor.estimators.validation import as_divergence
 from cofactor.objective import Factors, Objective, Term
 from cofactor.observations import observe
+from cofactor.rowblocks import RowBlocks
 from cofactor.text.predictions import ESTIMATORS, infer_task
-from cofactor.text.seeds import Seeds, choose_topics, read_seeds, seed_prior, seeded_start
+from cofactor.text.seeds import (
+    Mass,
+    Seeds,
+    choose_topics,
+    read_seeds,
+    seed_prior,
+    seeded_start,
+    weigh,
+)
 from cofactor.threads import Threads
 
 
@@ -45,19 +56,43 @@ def draw_seed(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
+class Assembled(NamedTuple):
+    """An estimator that is ready to fit, and the topics that seeds pull."""
+
+    estimator: Any
+    y: Any
+    seeds: Seeds
+    topics: list[int]
+
+    @property
+    def names(self) -> dict[int, str]:
+        """Names of the seeded topics."""
+        return dict(zip(self.topics, self.seeds.names, strict=True))
+
+
 def fit_estimator(model, words, X, y, *, seed, **weights) -> tuple[Factorization, dict[int, str]]:
     """Fit the estimator that ``model`` asks for; return it and the names of seeded topics."""
+    weights = {name: weight for name, weight in weights.items() if weight is not None}
+    ready = assemble(model, words, X, y, seed=seed, **weights)
+    return restored(model, _FIT.get()(ready.estimator, X, ready.y, **weights)), ready.names
+
+
+def assemble(model, words, X, y, *, seed, **weights) -> Assembled:
+    """Choose the estimator and let the seeds pull it; X may be RowBlocks with targets of its own,
+    if the model has a task."""
     task = infer_task(y) if model.task == "auto" else model.task
     y = None if task == "topics" else y
-    weights = {name: weight for name, weight in weights.items() if weight is not None}
     if task == "topics" and "target_weights" in weights:
         raise ValueError("target_weights needs y; pass labels or leave the weights out.")
     seeds = read_seeds(model.seeds, words, model.n_components)
     estimator = _estimator(model, task, seed)
     topics = _seed(model, estimator, seeds, X, y, weights) if seeds else []
-    # The seeds' prior and start are arrays as large as the topics; the model can make them anew.
-    _FIT.get()(estimator, X, y, **weights).set_params(priors=model.priors, init=model.init)
-    return estimator, dict(zip(topics, seeds.names, strict=True))
+    return Assembled(estimator, y, seeds, topics)
+
+
+def restored(model, estimator):
+    """Drop the seeds' prior and start, arrays as large as the topics that can be made anew."""
+    return estimator.set_params(priors=model.priors, init=model.init)
 
 
 def _estimator(model, task: str, seed: int):
@@ -71,16 +106,22 @@ def _estimator(model, task: str, seed: int):
 def _seed(model, estimator, seeds: Seeds, X, y, weights) -> list[int]:
     """Give the estimator the seeds' prior and, where no labels start it, their start."""
     loss = as_divergence("data_loss", model.data_loss)
-    if y is None and isinstance(model.init, str):
+    some, _, counts = X.sample(SAMPLE_CELLS) if isinstance(X, RowBlocks) else (X, None, None)
+    if isinstance(estimator, NMF) and isinstance(model.init, str):
         topics = list(range(len(seeds)))
-        estimator.set_params(init=seeded_start(seeds, X, loss, estimator))
+        estimator.set_params(init=seeded_start(seeds, some, loss, estimator))
     else:
         topics = choose_topics(seeds, clone(estimator), X, y, **weights)
-    prior = seed_prior(seeds, topics, model.seed_strength, X, loss, model.n_components)
+    estimator.set_params(priors=with_seeds(model, seeds, topics, weigh(some, loss, counts)))
+    return topics
+
+
+def with_seeds(model, seeds: Seeds, topics: list[int], mass: Mass) -> dict[str, Any]:
+    """Return the model's priors and that of the seeds."""
+    prior = seed_prior(seeds, topics, model.seed_strength, mass, model.n_components)
     given = (model.priors or {}).get("features", [])
     together = [*(given if isinstance(given, list | tuple) else [given]), prior]
-    estimator.set_params(priors={**(model.priors or {}), "features": together})
-    return topics
+    return {**(model.priors or {}), "features": together}
 
 
 def explained_share(estimator, X, sample_weight=None) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -112,16 +113,15 @@ class Refit:
     tolerance: float
 
 
-def refit(model: Any, documents: list[str], y: Any, tolerance: float = 1e-6) -> Refit:
+def refit(model: Any, fit: Callable[[Any], Any], tolerance: float = 1e-6) -> Refit:
     """Fit again with the same settings and seed, and compare.
 
     Parameters
     ----------
     model : TopicModel
         A fitted model.
-    documents : list of str
-    y : list or None
-        What it was fitted on.
+    fit : callable
+        Fits an unfitted copy to what the model was fitted on.
     tolerance : float
         Other processors and versions may round differently by this much.
 
@@ -130,7 +130,8 @@ def refit(model: Any, documents: list[str], y: Any, tolerance: float = 1e-6) -> 
     Refit
     """
     with ending_at_interrupts():
-        again = clone(model).set_params(random_state=model.seed_).fit(documents, y)
+        again = clone(model).set_params(random_state=model.seed_)
+        fit(again)
     same_data = model.fingerprint_ == again.fingerprint_
     gap = _gap(model, again)
     agree = _agreement(model, again)

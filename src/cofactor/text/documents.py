@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,11 @@ def read_documents(documents: Any) -> list[str]:
     >>> read_documents(text for text in ["one", None, float("nan")])
     ['one', '', '']
     """
+    return list(each_document(documents))
+
+
+def each_document(documents: Any) -> Iterator[str]:
+    """Return documents one by one, as ``read_documents`` reads them."""
     if isinstance(documents, str | bytes):
         raise TypeError(
             f"documents is one {type(documents).__name__}, which would be read letter by letter; "
@@ -40,7 +45,7 @@ def read_documents(documents: Any) -> list[str]:
             f"documents has type {type(documents).__name__}; pass a list, a generator or a column "
             "of strings."
         )
-    return [_read(place, document) for place, document in enumerate(column)]
+    return (_read(place, document) for place, document in enumerate(column))
 
 
 def _single_column(documents: Any) -> Any:

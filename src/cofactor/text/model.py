@@ -21,11 +21,12 @@ from cofactor.text.interrupts import finish
 from cofactor.text.keeping import Keeping
 from cofactor.text.labels import read_targets
 from cofactor.text.predicting import Predicting
+from cofactor.text.streams import Streaming
 from cofactor.text.summaries import describe
 from cofactor.text.words import WordVectorizer
 
 
-class TopicModel(Predicting, Descriptions, Keeping, TransformerMixin, BaseEstimator):
+class TopicModel(Predicting, Descriptions, Keeping, Streaming, TransformerMixin, BaseEstimator):
     """Documents in, topics and predictions out.
 
     Documents are a list, generator, array, Series or single-column table of strings; None and NaN
@@ -62,19 +63,19 @@ class TopicModel(Predicting, Descriptions, Keeping, TransformerMixin, BaseEstima
     vectorizer_ : object
         The fitted vectorizer.
     document_topics_ : ndarray of shape (n_documents, n_components)
-        The training documents as ``transform`` sees them.
+        The training documents, or those of the last batch, as ``transform`` sees them.
     topic_names_ : list of str
         Names of seeds, or the three first words; yours to change.
     target_names_ : list
         Classes, or names of numeric targets.
     coherence_ : ndarray of shape (n_components,)
-        Mean NPMI of each topic's first ten words in the training documents.
+        Mean NPMI of each topic's first ten words in these documents.
     seed_ : int
         Seed of the start.
     timings_ : dict of float
         Seconds that the steps of the fit took.
     fingerprint_ : str
-        Digest of the documents and labels.
+        Digest of these documents and their labels.
 
     Examples
     --------
@@ -178,6 +179,7 @@ class TopicModel(Predicting, Descriptions, Keeping, TransformerMixin, BaseEstima
         fitted = time.perf_counter()
         described = finish(lambda: describe(estimator, counts, words, seeded))
         # All at once: a fit that is given up leaves the model as it was.
+        self.__dict__.pop("_seeding", None)
         self.__dict__.update(
             described, vectorizer_=vectorizer, estimator_=estimator, seed_=seed,
             fingerprint_=digest, target_names_=predictions.target_names(estimator, y),

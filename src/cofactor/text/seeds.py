@@ -10,7 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -69,14 +69,33 @@ def _columns(name: Any, given: Any, places: dict[str, int]) -> list[int]:
     return sorted({place for place in found.values() if place is not None})
 
 
-def seed_prior(seeds: Seeds, topics, strength: float, X, loss: Divergence, rank: int) -> Gamma:
+class Mass(NamedTuple):
+    """What documents weigh: each word in all of them, everything, and how many there are."""
+
+    words: np.ndarray
+    total: float
+    documents: float
+
+    def plus(self, other: Mass) -> Mass:
+        """Return the mass of both."""
+        words, total, documents = other
+        return Mass(self.words + words, self.total + total, self.documents + documents)
+
+
+def weigh(X: Any, loss: Divergence, counts: Any = None) -> Mass:
+    """Return the mass of documents, in the units of the loss; each may count several times."""
+    one = np.ones(X.shape[0]) if counts is None else np.asarray(counts, dtype=float)
+    powers = X**loss.degree if loss.degree else X.astype(bool).astype(float)
+    return Mass(powers.T @ one, float((X.T @ one).sum()), float(one.sum()))
+
+
+def seed_prior(seeds: Seeds, topics, strength: float, mass: Mass, rank: int) -> Gamma:
     """Return the prior that pulls ``topics`` towards their seeds."""
-    mass = np.asarray((X**loss.degree if loss.degree else X.astype(bool)).sum(axis=0), float)
-    pull = np.zeros((X.shape[1], rank))
+    pull = np.zeros((len(mass.words), rank))
     for topic, columns in zip(topics, seeds.columns, strict=True):
-        pull[columns, topic] = strength * mass[columns]
+        pull[columns, topic] = strength * mass.words[columns]
     rate = np.zeros_like(pull)
-    rate[:] = pull.sum(axis=0) / max(float(X.sum()) / X.shape[0], 1e-300)
+    rate[:] = pull.sum(axis=0) / max(mass.total / mass.documents, 1e-300)
     return Gamma(1.0 + pull, rate)
 
 
@@ -105,6 +124,11 @@ def choose_topics(seeds: Seeds, estimator, X, y, **weights) -> list[int]:
         warnings.simplefilter("ignore", ConvergenceWarning)
         estimator.set_params(max_iter=1)
         estimator.fit(X, y, **weights)
+    return leaning_topics(seeds, estimator)
+
+
+def leaning_topics(seeds: Seeds, estimator) -> list[int]:
+    """Return the topic of each seed: those of a fitted estimator that lean most towards them."""
     A = estimator.components_ / np.maximum(estimator.components_.sum(axis=1), 1e-300)[:, None]
     A = A / np.maximum(A.mean(axis=0), 1e-300)
     leaning = np.array([A[:, columns].mean(axis=1) for columns in seeds.columns])

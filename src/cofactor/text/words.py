@@ -15,7 +15,8 @@ from sklearn.preprocessing import normalize
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from cofactor.text.documents import read_documents
+from cofactor.text.documents import each_document, read_documents
+from cofactor.text.frequencies import Frequencies, choose, count
 from cofactor.text.stopwords import LANGUAGES
 
 # Python's \w stops at combining marks, which would cut Hindi, Thai, Arabic or Hebrew words apart.
@@ -55,11 +56,14 @@ class WordVectorizer(TransformerMixin, BaseEstimator):
         Leave out words in more documents than this. "auto" is half of the documents, and no limit
         below 50 of them.
     max_features : int or None, default=20000
-        Keep the most frequent words only.
+        Keep the most frequent words only; of equally frequent ones the first in the alphabet.
     ngram_range : tuple of int, default=(1, 1)
         (1, 2) takes pairs of neighbouring words too.
     sublinear_tf : bool, default=True
         Count a word that occurs n times 1 + log n times.
+    vocabulary : iterable of str, optional
+        The words to use, so that none is chosen: ``min_df``, ``max_df`` and ``max_features`` then
+        have no effect. What they are worth is still learned.
 
     Attributes
     ----------
@@ -91,6 +95,7 @@ class WordVectorizer(TransformerMixin, BaseEstimator):
         "max_features": [Interval(Integral, 1, None, closed="left"), None],
         "ngram_range": [tuple],
         "sublinear_tf": ["boolean"],
+        "vocabulary": [Iterable, None],
     }
 
     def __init__(
@@ -102,6 +107,7 @@ class WordVectorizer(TransformerMixin, BaseEstimator):
         max_features=20000,
         ngram_range=(1, 1),
         sublinear_tf=True,
+        vocabulary=None,
     ):
         self.stop_words = stop_words
         self.min_df = min_df
@@ -109,9 +115,12 @@ class WordVectorizer(TransformerMixin, BaseEstimator):
         self.max_features = max_features
         self.ngram_range = ngram_range
         self.sublinear_tf = sublinear_tf
+        self.vocabulary = vocabulary
 
+    @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, documents, y=None):
-        """Choose the words.
+        """Choose the words, in one pass that keeps words only: documents may be more than memory
+        holds.
 
         Parameters
         ----------
@@ -122,7 +131,8 @@ class WordVectorizer(TransformerMixin, BaseEstimator):
         -------
         self
         """
-        self.fit_transform(documents)
+        found = count(each_document(documents), self.build_analyzer(), self._given())
+        self._learn(found)
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -138,16 +148,37 @@ class WordVectorizer(TransformerMixin, BaseEstimator):
         -------
         sparse matrix of shape (n_documents, n_words)
         """
-        texts = read_documents(documents)
-        counter = self._counter(**self._limits(len(texts)), max_features=self.max_features)
+        texts, given = read_documents(documents), self._given()
+        counter = self._counter(vocabulary=given)
         try:
-            counts = counter.fit_transform(texts)
-        except ValueError as error:
-            raise ValueError(_no_words(len(texts), error)) from error
-        self.words_ = counter.get_feature_names_out()
-        present = np.bincount(counts.indices, minlength=counts.shape[1])
-        self.idf_ = np.log((1 + len(texts)) / (1 + present)) + 1.0
-        return self._weigh(counts)
+            counts = sp.csc_array(counter.fit_transform(texts))
+        except ValueError:  # not one word
+            counts = sp.csc_array((len(texts), 0), dtype=np.int64)
+        words = counter.get_feature_names_out() if counts.shape[1] else np.array([], dtype=object)
+        present, often = np.diff(counts.indptr), np.asarray(counts.sum(axis=0))
+        chosen = self._learn(Frequencies(words, present, often, len(texts)))
+        return self._weigh(counts[:, chosen])
+
+    def _learn(self, found: Frequencies) -> np.ndarray:
+        """Keep the words to use and what they are worth; return their places among all."""
+        if not found.documents:
+            raise ValueError("documents is empty; pass at least one document.")
+        chosen: np.ndarray = np.arange(len(found.words))
+        if self.vocabulary is None:
+            chosen = choose(found, **self._limits(found.documents), most=self.max_features)
+        self.words_ = found.words[chosen]
+        self.idf_ = np.log((1 + found.documents) / (1 + found.present[chosen])) + 1.0
+        return chosen
+
+    def _given(self) -> list[str] | None:
+        if self.vocabulary is None:
+            return None
+        if isinstance(self.vocabulary, str):
+            raise ValueError(f"vocabulary={self.vocabulary!r} is one string; pass a list of words.")
+        words = sorted({tidy(word) for word in self.vocabulary})
+        if not words:
+            raise ValueError("vocabulary is empty; pass some words, or None to choose them.")
+        return words
 
     def transform(self, documents):
         """Return the matrix of new documents; words that ``fit`` did not choose do not count.
@@ -209,12 +240,3 @@ class WordVectorizer(TransformerMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.string, tags.input_tags.two_d_array = True, False
         return tags
-
-
-def _no_words(n_documents: int, error: ValueError) -> str:
-    if not n_documents:
-        return "documents is empty; pass at least one document."
-    return (
-        f"No words are left of the {n_documents} documents ({error}); lower min_df, raise max_df, "
-        "or pass stop_words=None."
-    )

@@ -1,0 +1,324 @@
+"""Tables beyond memory: blocks of them, and models of the blocks."""
+
+import csv
+import errno
+import gzip
+import json
+import os
+
+import numpy as np
+import pytest
+
+from cofactor import RowBlocks, load_model
+from cofactor.persistence import read_facts
+from cofactor.text import WordVectorizer
+from cofactor.text.beyond import open_word_blocks, take_rows
+from commands import answer, cofactor, make_rows, process, read_table, write_table
+
+READ = ("--text", "body", "--label", "team")
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A folder with posts.csv, its blocks (of a few rows each) and a model of them."""
+    folder = tmp_path_factory.mktemp("blocks")
+    write_table(folder / "posts.csv", make_rows(240))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("cofactor.cli._blocks.BATCH", 50)
+        patch.setattr("cofactor.rowblocks.blocks.BLOCK_CELLS", 600)
+        cofactor("blocks", folder / "posts.csv", *READ, "-o", folder / "blocks")
+    cofactor("fit", folder / "blocks", "-k", 6, "-o", folder / "model")
+    return folder
+
+
+def files_of(folder):
+    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*.*")}
+
+
+# ---- blocks
+
+
+def test_blocks_hold_the_matrix_of_the_table(place):
+    rows = make_rows(240)
+    vectorizer = WordVectorizer()
+    X = vectorizer.fit_transform([row[1] for row in rows])
+    found = open_word_blocks(place / "blocks")
+    assert found.rows.n_blocks == 3
+    assert found.vectorizer.words_.tolist() == vectorizer.words_.tolist()
+    np.testing.assert_array_equal(found.vectorizer.idf_, vectorizer.idf_)
+    assert found.vectorizer.get_params() == vectorizer.get_params()
+    assert (take_rows(found.rows, np.arange(240)) != X).nnz == 0
+    y = np.concatenate([found.rows.block(i).y for i in range(found.rows.n_blocks)])
+    assert y.tolist() == [row[2] or None for row in rows]
+
+
+def test_what_is_noted(place):
+    facts = open_word_blocks(place / "blocks").facts
+    assert facts["path"] == "../posts.csv"
+    assert (facts["text"], facts["label"], facts["labels_are"]) == ("body", "team", "classes")
+    assert (facts["rows"], facts["labelled"]) == (240, sum(bool(r[2]) for r in make_rows(240)))
+    assert len(facts["sha256"]) == 64
+
+
+@pytest.mark.parametrize("form", ["tsv", "jsonl", "csv.gz", "parquet", "folder"])
+def test_every_format_gives_the_same_blocks(place, tmp_path, form):
+    rows, path = make_rows(240), tmp_path / f"posts.{form}"
+    if form == "tsv":
+        with open(path, "w", newline="") as file:
+            csv.writer(file, delimiter="\t").writerows([("id", "body", "team"), *rows])
+    elif form == "jsonl":
+        path.write_text(
+            "".join(json.dumps({"body": b, "team": t or None}) + "\n" for _, b, t in rows)
+        )
+    elif form == "csv.gz":
+        path.write_bytes(gzip.compress((place / "posts.csv").read_bytes()))
+    elif form == "parquet":
+        pa = pytest.importorskip("pyarrow")
+        table = pa.table({"body": [r[1] for r in rows], "team": [r[2] for r in rows]})
+        pytest.importorskip("pyarrow.parquet").write_table(table, path)
+    else:
+        for number, body, team in rows:
+            (path / team).mkdir(parents=True, exist_ok=True)
+            (path / team / f"{int(number):03d}.txt").write_text(body)
+    cofactor("blocks", path, *(() if form == "folder" else READ), "-o", tmp_path / "b")
+    found, whole = open_word_blocks(tmp_path / "b"), open_word_blocks(place / "blocks")
+    assert found.vectorizer.words_.tolist() == whole.vectorizer.words_.tolist()
+    X, expected = (take_rows(one.rows, np.arange(240)).toarray() for one in (found, whole))
+    if form == "folder":  # in the order of the files' names
+        X, expected = np.sort(X, axis=0), np.sort(expected, axis=0)
+    np.testing.assert_array_equal(X, expected)
+    assert sum(fact.labelled for fact in found.rows.facts) == whole.facts["labelled"]
+
+
+def test_blocks_tell_what_they_are(place, tmp_path):
+    found = answer("blocks", place / "posts.csv", *READ, "-o", tmp_path / "b")
+    rows = RowBlocks.open(tmp_path / "b")
+    assert (found["rows"], found["words"]) == rows.shape == (240, 30)
+    assert (found["cells"], found["files"]) == (rows.nnz, rows.n_blocks)
+    assert found["input"]["task"] == "classes"
+
+
+# ---- models of blocks
+
+
+def test_a_model_of_blocks_is_nearly_that_of_the_table(place, tmp_path):
+    cofactor("fit", place / "posts.csv", *READ, "-k", 6, "-o", tmp_path / "m")
+    whole, blocks = load_model(tmp_path / "m"), load_model(place / "model")
+    texts, truth = zip(*((row[1], row[2]) for row in make_rows(90, seed=5, every=1)), strict=True)
+    assert whole.score(texts, truth) > 0.95
+    assert blocks.score(texts, truth) > whole.score(texts, truth) - 0.03
+    assert blocks.fingerprint_ == whole.fingerprint_
+    assert blocks.vectorizer_.words_.tolist() == whole.vectorizer_.words_.tolist()
+    assert len(blocks.documents()) == 240
+    ends = [model.estimator_.history_["objective"][-1] for model in (whole, blocks)]
+    assert ends[1] == pytest.approx(ends[0], rel=0.05)
+
+
+def test_other_commands_work_from_it(place, tmp_path):
+    model = place / "model"
+    assert {row["label"] for row in answer("topics", model)["topics"]} == {"food", "space", "sport"}
+    assert answer("explain", model, "rocket orbit")["prediction"] == "space"
+    new = write_table(tmp_path / "new.csv", [row[:2] for row in make_rows(30, 1)], ("id", "body"))
+    cofactor("predict", model, new, "-o", tmp_path / "out.csv")
+    said = [row[2] for row in read_table(tmp_path / "out.csv")[1]]
+    assert np.mean([a == row[2] for a, row in zip(said, make_rows(30, 1, 1), strict=True)]) > 0.9
+    noted = read_facts(model)["notes"]["input"]
+    assert (noted["path"], noted["blocks"]) == ("../posts.csv", "../blocks")
+    assert answer("verify", model)["identical"]
+
+
+def test_a_large_table_is_described_by_some_of_its_rows(place, tmp_path, monkeypatch):
+    monkeypatch.setattr("cofactor.text.beyond.DESCRIBED", 80)
+    cofactor("blocks", place / "posts.csv", *READ, "-o", tmp_path / "b")
+    cofactor("fit", tmp_path / "b", "-k", 4, "-o", tmp_path / "m")
+    model, kept = load_model(tmp_path / "m"), np.linspace(0, 239, 80).round().astype(int)
+    texts = [make_rows(240)[i][1] for i in kept]
+    np.testing.assert_array_equal(model.document_topics_, model.transform(texts))
+    assert len(model.estimator_.representation_) == 80
+    if all(map(has, ("altair", "vl_convert", "jinja2"))):  # those rows are read for a report
+        said = cofactor("report", tmp_path / "m", "-o", tmp_path / "r.html")
+        assert "not there any more" not in said.stderr
+        assert "80 documents" in (tmp_path / "r.html").read_text().replace("\n", " ")
+
+
+def has(name):
+    from importlib.util import find_spec
+
+    return find_spec(name) is not None
+
+
+def test_seeds_and_tasks_over_blocks(place, tmp_path):
+    cofactor(
+        "fit", place / "blocks", "-k", 4, "-o", tmp_path / "m", "--seed-words", "sky=crater,nasa"
+    )
+    model = load_model(tmp_path / "m")
+    sky = model.topics()[model.topic_names_.index("sky")]
+    assert sky.label == "space"
+    assert {"crater", "nasa"} <= set(sky.words[:4])
+    cofactor("fit", place / "blocks", "-k", 3, "-o", tmp_path / "t", "--task", "topics",
+             "--seed-words", "kitchen=oven,butter")  # fmt: skip
+    model = load_model(tmp_path / "t")
+    assert model.target_names_ == []
+    assert {"oven", "butter"} <= set(model.topics()[model.topic_names_.index("kitchen")].words[:4])
+    done = cofactor("fit", place / "blocks", "-o", tmp_path / "n", "--task", "numbers", code=2)
+    assert "the blocks hold classes" in done.stderr
+
+
+def several(tmp_path, columns, cells):
+    rows = [[i, body, *cells(int(i), team)] for i, body, team in make_rows(180, every=1)]
+    return write_table(tmp_path / "a.csv", rows, ("id", "body", *columns))
+
+
+@pytest.mark.parametrize("kind", ["sets", "columns", "numbers", "one number"])
+def test_other_labels(tmp_path, kind, monkeypatch):
+    monkeypatch.setattr("cofactor.cli._blocks.BATCH", 40)
+    known = {"sets": ("tags",), "columns": ("sky", "oven"), "numbers": ("u", "v"),
+             "one number": ("u",)}[kind]  # fmt: skip
+
+    def cells(i, team):
+        if 40 <= i < 80:  # a batch that says nothing
+            return [""] * len(known)
+        number = 1.5 + (team == "space")
+        return {
+            "sets": [f"{team};odd" if i % 2 else team],
+            "columns": [int(team == "space"), int(team == "food")],
+            "numbers": [number, 9.25 - number],
+            "one number": [number],
+        }[kind]
+
+    path = several(tmp_path, known, cells)
+    options = [part for name in known for part in ("--label", name)]
+    options += ["--label-separator", ";"] if kind == "sets" else []
+    cofactor("blocks", path, "--text", "body", *options, "-o", tmp_path / "b")
+    cofactor("fit", tmp_path / "b", "-k", 5, "-o", tmp_path / "m")
+    cofactor("fit", path, "--text", "body", *options, "-k", 5, "-o", tmp_path / "w")
+    model, whole = load_model(tmp_path / "m"), load_model(tmp_path / "w")
+    assert model.target_names_ == whole.target_names_
+    assert model.fingerprint_ == whole.fingerprint_
+    for name in ("m", "w"):
+        cofactor("predict", tmp_path / name, path, "-o", tmp_path / f"{name}.csv")
+    (header, ours), (expected, theirs) = (read_table(tmp_path / f"{n}.csv") for n in "mw")
+    assert header == expected
+    place = len(known) + 2
+    if "number" in kind:
+        gap = [float(a[place]) - float(b[place]) for a, b in zip(ours, theirs, strict=True)]
+        assert np.abs(gap).mean() < 0.1
+    else:
+        assert np.mean([a[place] == b[place] for a, b in zip(ours, theirs, strict=True)]) > 0.8
+
+
+# ---- refusals
+
+
+def test_wrong_columns_and_empty_vocabularies(place, tmp_path):
+    out = tmp_path / "b"
+    done = cofactor("blocks", place / "posts.csv", "--text", "bdy", "-o", out, code=2)
+    assert "Did you mean 'body'?" in done.stderr
+    done = cofactor(
+        "blocks", place / "posts.csv", "--text", "body", "--label", "x", "-o", out, code=2
+    )
+    assert "--label 'x' is no column" in done.stderr
+    bare = write_table(tmp_path / "bare.csv", [["1", "the of"], ["2", "12 and"]], ("id", "body"))
+    done = cofactor("blocks", bare, "--text", "body", "-o", out, code=2)
+    assert "No words are left of the 2 documents" in done.stderr
+    empty = write_table(tmp_path / "empty.csv", [], ("id", "body"))
+    assert "no rows" in cofactor("blocks", empty, "--text", "body", "-o", out, code=2).stderr
+    assert not out.exists()
+    assert not [name for name in os.listdir(tmp_path) if name.startswith(".")]
+
+
+def test_a_pipe_cannot_be_read_twice(tmp_path):
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    done = process("blocks", pipe, "--text", "body", "-o", tmp_path / "b", timeout=60)
+    assert done.returncode == 2
+    assert b"is a pipe" in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_folders_that_are_there(place, tmp_path):
+    out = tmp_path / "b"
+    out.mkdir()  # an empty one is as good as none
+    command = ("blocks", place / "posts.csv", *READ, "-o", out)
+    cofactor(*command)
+    before = files_of(out)
+    assert "--overwrite" in cofactor(*command, code=2).stderr
+    assert files_of(out) == before
+    cofactor(*command, "--overwrite", "--stop-words", "none")
+    assert open_word_blocks(out).vectorizer.stop_words is None
+    (out / "mine.txt").write_text("precious")
+    assert "mine.txt" in cofactor(*command, "--overwrite", code=2).stderr
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "mine.txt").write_text("precious")
+    done = cofactor("blocks", place / "posts.csv", *READ, "-o", other, "--overwrite", code=2)
+    assert "other files and no blocks" in done.stderr
+    assert (other / "mine.txt").read_text() == (out / "mine.txt").read_text() == "precious"
+
+
+@pytest.mark.parametrize(
+    "error", [OSError(errno.ENOSPC, "No space left"), OSError("99 requested and 0 written")]
+)
+def test_a_full_disk_keeps_what_was_there(place, tmp_path, monkeypatch, error):
+    def full(*given, **options):
+        raise error
+
+    out = tmp_path / "b"
+    command = ("blocks", place / "posts.csv", *READ, "-o", out, "--overwrite")
+    cofactor(*command)
+    before = files_of(out)
+    monkeypatch.setattr("cofactor.rowblocks.folders.np.save", full)
+    assert "no space left" in cofactor(*command, code=1).stderr
+    assert files_of(out) == before
+    assert os.listdir(tmp_path) == ["b"]
+
+
+def test_a_table_that_changes_in_between(place, tmp_path, monkeypatch):
+    path = write_table(tmp_path / "a.csv", make_rows(60))
+    learn = WordVectorizer.fit
+
+    def change(self, documents, y=None):
+        learn(self, documents)
+        write_table(path, make_rows(60, seed=1))
+        return self
+
+    monkeypatch.setattr(WordVectorizer, "fit", change)
+    done = cofactor("blocks", path, *READ, "-o", tmp_path / "b", code=2)
+    assert "changed while it was read" in done.stderr
+    assert not (tmp_path / "b").exists()
+
+
+def test_options_that_the_blocks_settled(place, tmp_path):
+    for option in (("--text", "body"), ("--stop-words", "none"), ("--no-quotes",)):
+        done = cofactor("fit", place / "blocks", *option, "-o", tmp_path / "m", code=2)
+        assert f"{option[0]} was settled when" in done.stderr
+
+
+def test_blocks_of_other_making(tmp_path, place):
+    RowBlocks.write(tmp_path / "b", [np.eye(4)])
+    done = cofactor("fit", tmp_path / "b", "-o", tmp_path / "m", code=2)
+    assert "blocks without words" in done.stderr
+    cofactor("blocks", place / "posts.csv", *READ, "-o", tmp_path / "c")
+    notes = json.loads((tmp_path / "c" / "notes.json").read_text())
+    for change in (
+        {"vectorizer": {**notes["vectorizer"], "words": notes["vectorizer"]["words"][1:]}},
+        {"vectorizer": {**notes["vectorizer"], "parameters": {"ngram_range": 7}}},
+        {"facts": None}, {"targets": 5},
+    ):  # fmt: skip
+        (tmp_path / "c" / "notes.json").write_text(json.dumps({**notes, **change}))
+        done = cofactor("fit", tmp_path / "c", "-o", tmp_path / "m", code=2)
+        assert "damaged" in done.stderr
+        assert not (tmp_path / "m").exists()
+
+
+def test_blocks_are_no_table(place):
+    for command in ("check", "blocks"):
+        options = ("-o", place / "again") if command == "blocks" else ()
+        assert "holds blocks, not" in cofactor(command, place / "blocks", *options, code=2).stderr
+
+
+def test_verify_says_that_blocks_are_gone(place, tmp_path):
+    cofactor("blocks", place / "posts.csv", *READ, "-o", tmp_path / "b")
+    cofactor("fit", tmp_path / "b", "-k", 3, "-o", tmp_path / "m", "--iterations", 3)
+    (tmp_path / "b").rename(tmp_path / "elsewhere")
+    assert "not there any more" in cofactor("verify", tmp_path / "m", code=2).stderr
