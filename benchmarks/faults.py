@@ -145,7 +145,6 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     import dask
-
     from distributed import Client, LocalCluster
 
     dask.config.set({"distributed.deploy.lost-worker-timeout": "60s"})  # else it gives up on them

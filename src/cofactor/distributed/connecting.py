@@ -41,6 +41,8 @@ def connected(cluster: str) -> Iterator[Any]:
 
 
 def fit_matrix(client: Any, estimator: Any, X: Any, y: Any) -> Any:
-    """Fit an estimator to a matrix of this process, in blocks on a cluster."""
+    """Fit an estimator to a matrix of this process, or to blocks, on a cluster."""
+    if isinstance(X, RowBlocks):
+        return fit(client, X, y, estimator)
     rows = RowBlocks.split(X, y, rows=max(1, -(-X.shape[0] // BLOCKS)))
     return fit(client, rows, None, estimator)

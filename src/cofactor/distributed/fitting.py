@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import joblib
+from distributed import Client
 
 from cofactor.distributed.checkpoints import Folder
 from cofactor.distributed.cluster import Cluster, Settings
@@ -17,7 +18,6 @@ from cofactor.distributed.sources import as_rows
 from cofactor.distributed.watching import Watched
 from cofactor.objective import Factors
 from cofactor.rowblocks import RowBlocks
-from distributed import Client
 
 NOT_THE_START = ("max_iter", "tol", "n_jobs", "random_state", "init")
 """Parameters that a resumed fit may change, or that show in the start."""

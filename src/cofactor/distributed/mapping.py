@@ -8,7 +8,6 @@ from typing import Any
 import dask.array as da
 import numpy as np
 from dask.delayed import Delayed, delayed
-
 from distributed import Future
 
 

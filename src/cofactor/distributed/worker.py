@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
+from distributed import get_worker
 
 from cofactor.blocks import Sums, tree_of_sums
 from cofactor.distributed.errors import Lost, OutOfMemory
@@ -20,7 +21,6 @@ from cofactor.objective import Factors, Improve
 from cofactor.rowblocks import RowBlocks
 from cofactor.threads import Threads
 from cofactor.typing import FloatArray
-from distributed import get_worker
 
 Attempt = tuple[str, int]
 """A fit, and how often its blocks were given out."""
