@@ -184,7 +184,7 @@ class WordVectorizer(TransformerMixin, BaseEstimator):
             raise ValueError("vocabulary is empty; pass some words, or None to choose them.")
         if isinstance(self.vocabulary, Mapping):
             for word, worth in self.vocabulary.items():
-                if not (isinstance(worth, Real) and 0 < worth < np.inf):
+                if not (isinstance(worth, Real) and 0 < float(worth) < np.inf):
                     raise ValueError(f"vocabulary[{word!r}]={worth!r} must be a positive number.")
         return words
 
