@@ -106,7 +106,7 @@ def test_a_class_that_comes_later(corpus):
 
 
 def test_a_class_nobody_announced(corpus):
-    X, y, kinds = corpus
+    X, _, kinds = corpus
     model = SSNMFClassifier(4, random_state=0)
     model.partial_fit(X[kinds < 2], kinds[kinds < 2])
     with pytest.raises(ValueError, match="2"):
@@ -114,7 +114,7 @@ def test_a_class_nobody_announced(corpus):
 
 
 def test_the_first_batch_needs_labels(corpus):
-    X, y, _ = corpus
+    X, _, _ = corpus
     with pytest.raises(ValueError, match="first batch of a stream"):
         SSNMFClassifier(4).partial_fit(X, np.full(900, -1), classes=[0, 1, 2])
 
@@ -134,9 +134,10 @@ def test_a_failed_batch_leaves_the_stream_as_it_was(corpus, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as patch:
         patch.setattr("cofactor.estimators.streaming.Stream.head", interrupted)
-        model.partial_fit(X[300:600], y[300:600])
+        with pytest.raises(KeyboardInterrupt):
+            model.partial_fit(X[300:600], y[300:600])
     for name, old in zip(FITTED, before, strict=True):
         np.testing.assert_array_equal(getattr(model, name), old)
     twin = SSNMFClassifier(4, random_state=0).partial_fit(X[:300], y[:300])
