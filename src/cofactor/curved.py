@@ -113,8 +113,9 @@ def curved_entries(
         layout.start,
         layout.first,
     )
-    # sparse storages list no zeros, unless their weights are
-    zeros = weights is not None or not observations.zeros or layout.is_shared
+    # sparse storages list no zeros, unless they list everything or have weights of zero
+    full = len(layout.values) == np.prod(observations.shape)
+    zeros = full or weights is not None or not observations.zeros
     if zeros and len(entries.log) and not any(len(part) for part in entries[1:4]):
         return _without_zeros(entries)
     return entries

@@ -231,15 +231,26 @@ def test_a_closed_pipe_ends_quietly(home, model):
     assert b"Traceback" not in done.stderr
 
 
+def open_when_read(pipe):
+    """Open a pipe for writing once somebody reads from it."""
+    for _ in range(600):
+        try:
+            return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError:
+            time.sleep(0.1)
+    raise AssertionError("nobody reads")
+
+
 def test_ctrl_c_while_reading_says_so_and_writes_nothing(model, tmp_path):
     pipe = tmp_path / "pipe.csv"
     os.mkfifo(pipe)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-m", "cofactor", "check", str(pipe)]
     running = subprocess.Popen(command, stderr=subprocess.PIPE, env=environment)
-    time.sleep(1.5)
+    end = open_when_read(pipe)
     running.send_signal(signal.SIGINT)
-    _, said = running.communicate(timeout=20)
+    _, said = running.communicate(timeout=60)
+    os.close(end)
     assert running.returncode == 130
     assert b"Interrupted" in said
     assert b"Traceback" not in said

@@ -7,6 +7,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
 
+from cofactor import TopicModel, load_model
 from cofactor.text import WordVectorizer, read_documents
 from cofactor.text.documents import fingerprint
 from cofactor.text.stopwords import ENGLISH
@@ -150,6 +151,20 @@ def test_words_are_chosen_as_scikit_learn_does(settings):
 def test_the_most_frequent_words_stay():
     texts = ["bb bb bb aa", "cc dd", "dd aa", "cc ee"]
     assert WordVectorizer(max_features=3).fit(texts).words_.tolist() == ["aa", "bb", "cc"]
+
+
+def test_words_may_be_given_with_what_they_are_worth(tmp_path):
+    known = WordVectorizer().fit(MANY)
+    given = WordVectorizer(vocabulary=dict(zip(known.words_, known.idf_, strict=True)))
+    X = given.fit_transform(MANY[:3])
+    np.testing.assert_array_equal(X.toarray(), known.transform(MANY[:3]).toarray())
+    np.testing.assert_array_equal(given.fit(MANY[:1]).idf_, known.idf_)
+    with pytest.raises(ValueError, match=r"vocabulary\['a'\]=-1 must be a positive number"):
+        WordVectorizer(vocabulary={"a": -1}).fit(MANY)
+    model = TopicModel(2, vectorizer=given, random_state=0).partial_fit(MANY[:40])
+    model.save(tmp_path / "model")
+    again = load_model(tmp_path / "model")
+    np.testing.assert_array_equal(again.transform(MANY), model.transform(MANY))
 
 
 def test_bad_vocabularies():

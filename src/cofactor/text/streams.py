@@ -59,10 +59,11 @@ class Streaming:
         """Learn from one batch of a stream of documents.
 
         The first batch settles the words, what they are worth, the task and the start of the
-        topics, so it should be large and, for a target, must have labels. Words can be settled
-        before: ``vectorizer=WordVectorizer(vocabulary=words)``. Later batches refine the topics
-        with a share that decays. After ``fit``, or on a loaded model, a stream begins with the
-        words and topics that are there, and what they were learned from has no further weight.
+        topics, so it should be large and, for a target, must have labels. Words and their worth
+        can be settled before: ``vectorizer=WordVectorizer(vocabulary=...)``. Later batches refine
+        the topics with a share that decays. After ``fit``, or on a loaded model, a stream begins
+        with the words and topics that are there, and what they were learned from has no further
+        weight.
 
         ``documents()``, ``document_topics_``, shares, ``coherence_`` and ``fingerprint_`` are
         those of the last batch. A batch that fails leaves the model as it was.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -61,9 +61,10 @@ class WordVectorizer(TransformerMixin, BaseEstimator):
         (1, 2) takes pairs of neighbouring words too.
     sublinear_tf : bool, default=True
         Count a word that occurs n times 1 + log n times.
-    vocabulary : iterable of str, optional
+    vocabulary : iterable of str, or dict of str to float, optional
         The words to use, so that none is chosen: ``min_df``, ``max_df`` and ``max_features`` then
-        have no effect. What they are worth is still learned.
+        have no effect. What they are worth is still learned, unless a dict says it, such as
+        ``dict(zip(other.words_, other.idf_))``.
 
     Attributes
     ----------
@@ -168,6 +169,9 @@ class WordVectorizer(TransformerMixin, BaseEstimator):
             chosen = choose(found, **self._limits(found.documents), most=self.max_features)
         self.words_ = found.words[chosen]
         self.idf_ = np.log((1 + found.documents) / (1 + found.present[chosen])) + 1.0
+        if isinstance(self.vocabulary, Mapping):
+            worth = {tidy(word): float(value) for word, value in self.vocabulary.items()}
+            self.idf_ = np.array([worth[word] for word in self.words_])
         return chosen
 
     def _given(self) -> list[str] | None:
@@ -178,6 +182,10 @@ class WordVectorizer(TransformerMixin, BaseEstimator):
         words = sorted({tidy(word) for word in self.vocabulary})
         if not words:
             raise ValueError("vocabulary is empty; pass some words, or None to choose them.")
+        if isinstance(self.vocabulary, Mapping):
+            for word, worth in self.vocabulary.items():
+                if not (isinstance(worth, Real) and 0 < float(worth) < np.inf):
+                    raise ValueError(f"vocabulary[{word!r}]={worth!r} must be a positive number.")
         return words
 
     def transform(self, documents):
