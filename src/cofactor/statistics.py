@@ -43,7 +43,14 @@ class Statistics:
 
     def _combine(self, other: Statistics, combine: Callable[[Any, Any], Any]) -> Statistics:
         def each(a: FloatArray | None, b: FloatArray | None) -> FloatArray | None:
-            return None if a is None or b is None else combine(a, b)
+            if a is None and b is None:
+                return None  # what is absent is zero: another block may have missing cells
+            return np.asarray(combine(0.0 if a is None else a, 0.0 if b is None else b))
+
+        def part(a: FloatArray, b: FloatArray) -> FloatArray:
+            if not len(a) and not len(b):
+                return a
+            return np.asarray(combine(a if len(a) else 0.0, b if len(b) else 0.0))
 
         return replace(
             self,
@@ -51,7 +58,7 @@ class Statistics:
             up=each(self.up, other.up),
             ups=combine(self.ups, other.ups),
             gram=combine(self.gram, other.gram),
-            parts=Parts(*(combine(a, b) for a, b in zip(self.parts, other.parts, strict=True))),
+            parts=Parts(*(part(a, b) for a, b in zip(self.parts, other.parts, strict=True))),
             cost=combine(self.cost, other.cost),
             constant=combine(self.constant, other.constant),
         )

@@ -95,6 +95,50 @@ def test_several_labels_with_unknown_cells(corpus, tmp_path):
     assert_same_bits(a, model().fit(RowBlocks.write(tmp_path / "b", [(X, Y)], rows=60)))
 
 
+@pytest.mark.parametrize("loss", [KL, F])
+def test_blocks_with_and_without_unknown_cells(corpus, loss):
+    """A block without missing cells has other statistics than one with them; they must add up."""
+    X, _, kinds = corpus
+    Y = np.eye(3)[kinds]
+    Y[:60, 1] = np.nan
+    options = {"solver": "mu", "init": "random", "supervision": 1.0, "target_loss": loss}
+    one = model(**options).fit(RowBlocks.split(X, Y, rows=230))
+    many = model(**options).fit(RowBlocks.split(X, Y, rows=60))
+    np.testing.assert_allclose(many.history_["objective"], one.history_["objective"], rtol=1e-10)
+    np.testing.assert_allclose(many.components_, one.components_, rtol=1e-7, atol=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1024.0])
+def test_zeros_of_itakura_saito_are_read_alike(corpus, scale):
+    X = sp.csr_array(corpus[0][:60] * scale)
+    options = {"data_loss": IS, "solver": "mu", "max_iter": 1}
+    blocks = model(NMF, **options).fit(RowBlocks.split(X, rows=60))
+    whole = model(NMF, **options).fit(X)
+    assert blocks.history_["objective"][0] == pytest.approx(whole.history_["objective"][0], rel=0.2)
+    again = model(NMF, **options).fit(RowBlocks.split(corpus[0][:60], rows=60))
+    assert blocks.history_["objective"] == pytest.approx(again.history_["objective"], rel=1e-9)
+
+
+def test_the_papers_updates_are_literal_over_blocks(corpus):
+    X, y, _ = corpus
+    with pytest.warns(UserWarning, match="small beside the 1e-10"):
+        fitted = model(solver="mu-paper").fit(RowBlocks.split(X * 1e-8, y, rows=60))
+    assert fitted._units.data == 0
+
+
+def test_what_is_said_of_rows_is_refused(corpus):
+    from cofactor import Factors
+    from cofactor.priors import L1
+
+    X, y, _ = corpus
+    blocks = RowBlocks.split(X, y, rows=60)
+    start = Factors(np.ones((230, 4)), np.ones((40, 4)), np.ones((3, 4)))
+    with pytest.raises(ValueError, match="init=Factors cannot be used with RowBlocks"):
+        model(init=start).fit(blocks)
+    with pytest.raises(ValueError, match=r"priors\['samples'\] is a matrix"):
+        model(priors={"samples": L1(np.ones((230, 4)))}).fit(blocks)
+
+
 def test_targets_may_be_passed_apart(corpus):
     X, y, _ = corpus
     a = model().fit(RowBlocks.split(X, y, rows=60))

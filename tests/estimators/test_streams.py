@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse as sp
 
 from cofactor import NMF, SSNMFClassifier, SSNMFRegressor
+from cofactor.threads import Threads
 
 KL, F, IS = "kullback-leibler", "frobenius", "itakura-saito"
 FITTED = ("components_", "target_components_", "representation_")
@@ -172,3 +173,58 @@ def test_fit_forgets_the_stream(corpus):
     model = SSNMFClassifier(4, random_state=0).partial_fit(X[:300], y[:300])
     fresh = SSNMFClassifier(4, random_state=0).fit(X, y)
     np.testing.assert_array_equal(model.fit(X, y).components_, fresh.components_)
+
+
+def test_a_batch_without_labels_is_guessed_like_the_others(corpus):
+    X, y, _ = corpus
+    model = SSNMFClassifier(4, random_state=0)
+    for low, labels in ((0, y[:300]), (300, np.full(300, -1)), (600, y[600:])):
+        model.partial_fit(X[low : low + 300], labels)
+    assert all(kept.classes is not None for kept in model._stream.window)
+    shares = model._stream._shares(Threads())
+    assert [len(part) for part in shares] == [300, 300, 300]
+    np.testing.assert_allclose(np.concatenate(shares).sum(axis=1), 1.0)
+
+
+def test_numbers_of_other_ranges(corpus):
+    X, _, kinds = corpus
+    y = kinds * 2.0 + np.random.default_rng(0).random(900)
+    model = SSNMFRegressor(4, random_state=0).partial_fit(X[:300], y[:300])
+    model.partial_fit(X[300:600], np.where(np.arange(300) % 2, 1.0, np.nan))
+    model.partial_fit(X[600:], y[600:])
+    assert np.isfinite(model.predict(X)).all()
+
+
+def test_samples_of_weight_zero_change_no_prediction(corpus):
+    X, _, kinds = corpus
+    counts = np.r_[np.ones(200), np.zeros(100)]
+    flipped = np.where(counts > 0, kinds[:300], 2 - kinds[:300])
+    a, b = (
+        SSNMFClassifier(4, random_state=0).partial_fit(X[:300], labels, sample_weight=counts)
+        for labels in (kinds[:300], flipped)
+    )
+    np.testing.assert_allclose(a.predict_proba(X), b.predict_proba(X), rtol=1e-9, atol=1e-12)
+
+
+def test_a_stream_after_a_fit_keeps_its_classes(corpus):
+    X, _, kinds = corpus
+    names = np.array(["a", "b", "c"])[kinds]
+    model = SSNMFClassifier(4, random_state=0).fit(X, names)
+    model.partial_fit(X[names != "a"], names[names != "a"])
+    assert model.classes_.tolist() == ["a", "b", "c"]
+    with pytest.raises(ValueError, match="no labelled sample"):
+        SSNMFClassifier(4, random_state=0).fit(X, names).partial_fit(X[:9], [""] * 9)
+    fitted = SSNMFClassifier(4, random_state=0).fit(X, names)
+    before = fitted.predict(X)
+    with pytest.raises(ValueError, match="unheard"):
+        fitted.partial_fit(X[:9], ["unheard"] * 9)
+    assert fitted.predict(X).tolist() == before.tolist()
+
+
+def test_batches_with_and_without_missing_cells(corpus):
+    X = corpus[0].toarray()
+    one = NMF(3, solver="mu", random_state=0).partial_fit(X[:300]).partial_fit(X[300:600])
+    holes = X[300:600].copy()
+    holes[0, 0] = np.nan
+    two = NMF(3, solver="mu", random_state=0).partial_fit(X[:300]).partial_fit(holes)
+    np.testing.assert_allclose(two.components_.sum(axis=1), one.components_.sum(axis=1), rtol=0.05)

@@ -86,6 +86,25 @@ def test_blocks_on_disk_cannot_be_changed_through_the_map(X, tmp_path):
     np.testing.assert_array_equal(together(blocks)[0], X.toarray())
 
 
+def test_zero_is_a_label(X, tmp_path):
+    y = np.array([0, 1, None] * 18, dtype=object)[:53]
+    blocks = RowBlocks.write(tmp_path / "b", [(X, y)], rows=20)
+    assert together(blocks)[1].tolist() == y.tolist()
+    assert sum(fact.labelled for fact in blocks.facts) == 36
+
+
+def test_many_small_blocks_take_linear_time(monkeypatch):
+    """Rows are copied once into the whole and once into their block."""
+    from cofactor.rowblocks import batches
+
+    copied, part = [], batches._part
+    monkeypatch.setattr(
+        batches, "_part", lambda b, low, high: copied.append(high - low) or part(b, low, high)
+    )
+    RowBlocks.split(sp.csr_array(sp.random(2000, 5, 0.5, random_state=0)), rows=10)
+    assert sum(copied) <= 2000
+
+
 # ---------------------------------------------------------------- sampling
 
 
@@ -134,12 +153,44 @@ def test_weights_make_up_for_the_choice(kind):
         ([np.full((2, 3), np.inf)], "not finite"),
         ([], "no row"),
         ([np.ones((2, 3)), np.ones((2, 3), np.float32)], "float32.*float64"),
+        (
+            [
+                (np.ones((2, 3)), np.array([0, 1])),
+                (np.ones((2, 3)), np.array([1, None], dtype=object)),
+            ],
+            "y of labels.*numbers",
+        ),
     ],
 )
 def test_bad_batches_leave_nothing_behind(tmp_path, batches, words):
     with pytest.raises(ValueError, match=words):
         RowBlocks.write(tmp_path / "b", batches)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("y", [np.array([b"a", b"b"], dtype=object), [["a", "b"], ["c", "d"]]])
+def test_labels_that_cannot_be_stored(tmp_path, y):
+    with pytest.raises(TypeError, match="y has"):
+        RowBlocks.write(tmp_path / "b", [(np.ones((2, 3)), np.array(y, dtype=object))])
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", [float, int])
+def test_a_rare_class_in_the_middle_is_sampled(kind):
+    y = np.where(np.arange(4000) % 2, 2, 0).astype(kind)
+    y[1717] = 1
+    X = sp.csr_array(sp.random(4000, 12, 0.5, random_state=0))
+    assert 1 in RowBlocks.split(X, y, rows=500).sample(X.nnz // 20)[1].tolist()
+
+
+def test_many_distinct_numbers_do_not_fill_the_sample():
+    rng = np.random.default_rng(0)
+    X = sp.csr_array(sp.random(20_000, 12, 0.5, random_state=0))
+    y = rng.integers(-50_000, 1_000_000, 20_000)
+    sample, some, _ = RowBlocks.split(X, y, rows=5000).sample(X.nnz // 100)
+    assert sample.shape[0] < 1500
+    assert y.min() in some
+    assert y.max() in some
 
 
 def test_batches_of_text_are_refused(tmp_path):

@@ -19,7 +19,7 @@ from cofactor.divergences import DIVERGENCES, Divergence
 from cofactor.estimators import validation
 from cofactor.estimators.blockwise import Executor, Here, Recipe, Whole
 from cofactor.estimators.inference import estimate_head, represent, row_exponents
-from cofactor.estimators.scaling import Units, clipped, exponent, moderate, shift
+from cofactor.estimators.scaling import Units, clipped, exponent, exponent_of, shift
 from cofactor.estimators.streaming import STEPS, Kept, Stream
 from cofactor.fitting import Fit, minimise
 from cofactor.initialization import (
@@ -111,6 +111,11 @@ class Factorization(
             work: Executor = Whole()
             solvers = SOLVERS
             if rows is not None:
+                if isinstance(self.init, Factors):
+                    raise ValueError(
+                        "init=Factors cannot be used with RowBlocks, whose samples start where "
+                        "they are; use init='auto', 'random' or 'labels'."
+                    )
                 recipe = self._recipe(objective, units, guess)
                 work, solvers = (rows.executor or Here)(rows, recipe, threads), BLOCKWISE
             hooks = bridge(self, self.max_iter, attributes, self._last_objective, X, y)
@@ -201,7 +206,10 @@ class Factorization(
 
     def _scaled(self, data: Observations, counts, rows) -> tuple[Units, Observations]:
         loss = validation.as_divergence("data_loss", self.data_loss)
-        e = self._exponent("X", data, counts) if rows is None else moderate(rows.largest)
+        e = self._exponent("X", data, counts)
+        if rows is not None:  # scaling copies every block, so it is done only where it must be
+            e = exponent_of(rows.largest, literal=self.solver == "mu-paper")
+            e = 0 if -10 <= e <= 40 and not loss.positive else e
         units = Units(e, 0, loss.degree)
         return units, data.shifted(units.data)
 
@@ -268,7 +276,17 @@ class Factorization(
 
     def _recipe(self, objective: Objective, units: Units, guess: Guess | None) -> Recipe:
         """Return how further rows become objectives like that of the rows at hand."""
-        return Recipe(objective, units, None, None, CONFIDENCE)
+        return self._checked_recipe(Recipe(objective, units, None, None, CONFIDENCE))
+
+    def _checked_recipe(self, recipe: Recipe) -> Recipe:
+        """Refuse what is said of single rows, which other rows cannot have."""
+        penalty = recipe.outline.priors.get("samples")
+        if penalty is not None and not penalty.uniform:
+            raise ValueError(
+                "priors['samples'] is a matrix, which RowBlocks and partial_fit cannot use; pass "
+                "one number."
+            )
+        return recipe
 
     def _start(
         self, objective: Objective, units: Units, guess: Guess | None, threads: Threads

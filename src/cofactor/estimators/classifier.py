@@ -91,11 +91,15 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         return targets, coding
 
     def _first_targets(self, y, X, counts, classes):
-        if classes is None or np.ndim(y) == 2:
-            return self._encode(y, X, counts, None)
-        _, coding = encode_classes(np.asarray(classes), n_samples=len(classes))
-        self.classes_ = coding.classes
+        """Return the targets of a stream's first batch, and how to read the others."""
+        coding = None
+        if classes is not None and np.ndim(y) != 2:
+            _, coding = encode_classes(np.asarray(classes), n_samples=len(classes))
         return encode_classes(y, n_samples=X.shape[0], dtype=X.dtype, coding=coding)
+
+    def _read_as(self, coding) -> None:
+        super()._read_as(coding)
+        self.classes_ = coding.classes
 
     @staticmethod
     def _encode_again(y, n_samples, coding):

@@ -93,6 +93,20 @@ class SSNMFRegressor(RegressorMixin, Supervised):
     def _encode_again(y, n_samples, coding):
         return encode_values(y, n_samples=n_samples, coding=coding)[0]
 
+    def _first_targets(self, y, X, counts, classes):
+        """Return the targets of a stream's first batch, and how to read the others."""
+        return self._encode(y, X, counts, None)
+
+    def _further_classes(self, targets, counts) -> Classes | None:
+        """Return the classes of a stream's later batch: those of the first that are nearest."""
+        guess = self._stream.recipe.guess
+        used = targets.labelled if counts is None else targets.labelled & (counts > 0)
+        if guess is None or not used.any():
+            return None
+        y, P = np.asarray(targets.values, dtype=np.float64), guess.prototypes
+        nearest = np.abs(y - P[:, 0]).argmin(axis=1)
+        return Classes(np.eye(len(P))[nearest], used, P)
+
     def _classes(self, targets, counts) -> Classes | None:
         """Return quantile bins of a single target as classes."""
         used = targets.labelled if counts is None else targets.labelled & (counts > 0)

@@ -15,18 +15,14 @@ LARGEST = 100  # λ inside stays within 2**±100, where one of the terms has lon
 
 
 def exponent(observations: Observations, counts=None, literal: bool = False) -> int:
-    """Return e with 2**(e−1) ≤ largest value < 2**e; a literal solver is only scaled where it must
-    be."""
-    largest = observations.largest(counts)
+    """Return the exponent of the largest value of positive weight."""
+    return exponent_of(observations.largest(counts), literal=literal)
+
+
+def exponent_of(largest: float, *, literal: bool) -> int:
+    """Return e with 2**(e−1) ≤ largest < 2**e; a literal solver is only scaled where it must be."""
     e = int(np.frexp(largest)[1]) if largest > 0 else 0
     return 0 if literal and abs(e) < LARGEST else e
-
-
-def moderate(largest: float) -> int:
-    """Return the exponent for data in blocks, which are left alone where squares are safe: scaling
-    would copy every block."""
-    e = int(np.frexp(largest)[1]) if largest > 0 else 0
-    return 0 if -10 <= e <= 40 else e
 
 
 def shift(value, e: int):

@@ -69,6 +69,10 @@ class Stream:
 
     def take(self, batch: Kept, threads: Threads) -> Objective:
         """Take a further batch into the window and return its objective."""
+        if batch.classes is None and self.recipe.guess is not None:  # nothing is labelled
+            P, n = self.recipe.guess.prototypes, batch.data.shape[0]
+            none = Classes(np.zeros((n, len(P))), np.zeros(n, dtype=bool), P)
+            batch = batch._replace(classes=none)
         self.keep(batch, threads)
         self._admit(batch)
         shares = self._shares(threads)
@@ -111,14 +115,20 @@ class Stream:
             np.concatenate([c.labelled for c in classes]),
             classes[0].prototypes,
         )
-        counts = np.concatenate([
-            np.ones(k.data.shape[0]) if k.counts is None else k.counts for k in self.window
-        ])  # fmt: skip
+        counts = self._counts()
         data = stack_rows([kept.data for kept in self.window])
         guess = guess_classes(data, counts, joint, threads, self._evidence)
         self.recipe.guess = guess.without_samples()
         sizes = [kept.data.shape[0] for kept in self.window]
         return np.split(guess.shares, np.cumsum(sizes)[:-1])
+
+    def _counts(self) -> Any:
+        """Return how often each row of the window counts; None where all count alike."""
+        if all(kept.counts is None for kept in self.window):
+            return None
+        return np.concatenate([
+            np.ones(k.data.shape[0]) if k.counts is None else k.counts for k in self.window
+        ])  # fmt: skip
 
     def _completed(self, batch: Kept, shares) -> Targets | None:
         if batch.targets is None or shares is None or self.recipe.guess is None:
@@ -157,11 +167,14 @@ class Stream:
             X, self.factors.features, data.divergence, outline.priors.get("samples"), threads
         )
         Y = observe(targets.values, targets.cell_weights, row_weights=targets.row_weights)
-        Y, rows = Y.shifted(units.target), np.flatnonzero(targets.labelled)
+        counts = self._counts()
+        used = targets.labelled if counts is None else targets.labelled & (counts > 0)
+        Y, rows = Y.shifted(units.target), np.flatnonzero(used)
+        counts = None if counts is None else counts[rows]
         B = self.factors.get("targets")
         start = np.maximum(B, 1e-3 * B.mean() + 1e-6).astype(S.dtype)
-        S = comparable(S[rows], self.factors.features, None)
+        S = comparable(S[rows], self.factors.features, counts)
         return estimate_head(
             Y.select(rows), S, start, target.divergence, weight=target.weight or 1.0,
-            penalty=outline.priors.get("targets"), counts=None, threads=threads,
+            penalty=outline.priors.get("targets"), counts=counts, threads=threads,
         )  # fmt: skip

@@ -117,24 +117,30 @@ class Supervised(Factorization):
         -------
         self
         """
-        first = "_stream" not in vars(self)
-        X = validation.check_data(self, X, reset=first)
+        goes_on, known = "_stream" in vars(self), vars(self).get("_has_head", False)
+        X = validation.check_data(self, X, reset=not known)
         counts = validation.check_counts(sample_weight, X)
-        if first:
-            targets, self._coding = self._first_targets(y, X, counts, classes)
-            if not targets.labelled.any():
-                raise ValueError(
-                    "y has no labelled sample; the first batch of a stream must have some, because "
-                    "the topics start from it."
-                )
+        if known:
+            targets, coding = self._encode_again(y, X.shape[0], self._coding), self._coding
         else:
-            targets = self._encode_again(y, X.shape[0], self._coding)
-        self._absorb(X, y, counts, targets, self._classes(targets, counts))
+            targets, coding = self._first_targets(y, X, counts, classes)
+        if not goes_on and not targets.labelled.any():
+            raise ValueError(
+                "y has no labelled sample; the first batch of a stream must have some, because "
+                "the topics start from it."
+            )
+        self._read_as(coding)
+        further = self._further_classes if goes_on else self._classes
+        self._absorb(X, y, counts, targets, further(targets, counts))
         return self
 
-    def _first_targets(self, y, X, counts, classes):
-        """Return the targets of a stream's first batch, and how to read the others."""
-        return self._encode(y, X, counts, None)
+    def _further_classes(self, targets, counts):
+        """Return the classes of a stream's later batch."""
+        return self._classes(targets, counts)
+
+    def _read_as(self, coding) -> None:
+        """Remember how targets are read."""
+        self._coding = coding
 
     def fit_transform(self, X, y, *, sample_weight=None, data_weights=None, target_weights=None):
         """Fit, then represent the samples without their labels: ``fit(X, y).transform(X)``.
@@ -156,7 +162,7 @@ class Supervised(Factorization):
 
     def _recipe(self, objective, units, guess) -> Recipe:
         encode = Encoding(type(self), self._coding) if len(objective.terms) > 1 else None
-        return Recipe(objective, units, encode, guess, CONFIDENCE)
+        return self._checked_recipe(Recipe(objective, units, encode, guess, CONFIDENCE))
 
     def _supervision(self, objective: Objective, units, threads) -> float:
         """Return λ in our units.

@@ -34,7 +34,34 @@ def check_batch(batch: Any) -> Batch:
             f"y has {len(targets)} rows, but X has {matrix.shape[0]}; pass one target row for "
             "each row of X, unlabelled ones marked as such."
         )
-    return canonical(matrix), targets
+    return canonical(matrix), check_targets(targets)
+
+
+def check_targets(y: Any) -> Any:
+    """Return y as it can be stored: numbers, or one label a row."""
+    if y.dtype.kind in "biuf":
+        return y
+    if y.ndim > 1:
+        try:
+            return y.astype(np.float64)  # None becomes NaN
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"y has shape {y.shape} and entries that are not numbers; several targets a row "
+                "must be numbers, NaN where unknown."
+            ) from None
+    odd = next((v for v in y.tolist() if not _storable(v)), None)
+    if odd is not None:
+        raise TypeError(f"y has the label {odd!r}; labels must be text, numbers or booleans.")
+    return y.astype(object)
+
+
+def _storable(label: Any) -> bool:
+    missing = label is None or type(label).__name__ in ("NAType", "NaTType")
+    return missing or isinstance(label, (str, int, float, bool))
+
+
+def _kind(y: Any) -> str:
+    return "numbers" if y.dtype.kind in "biuf" else "labels"
 
 
 def joined(batches: Iterable[Batch], rows: int | None, cells: int) -> Iterator[Batch]:
@@ -47,26 +74,29 @@ def joined(batches: Iterable[Batch], rows: int | None, cells: int) -> Iterator[B
             check_like(first, batch)
         first = batch if first is None else first
         waiting.append(batch)
-        while (cut := _cut(waiting, rows, cells)) is not None:
-            whole = _concatenated(waiting)
-            yield _part(whole, 0, cut)
-            left = whole[0].shape[0] - cut
-            waiting = [_part(whole, cut, whole[0].shape[0])] if left else []
+        if _is_full(waiting, rows, cells):
+            whole, low = _concatenated(waiting), 0
+            while (high := _next_cut(whole[0], low, rows, cells)) is not None:
+                yield _part(whole, low, high)
+                low = high
+            waiting = [_part(whole, low, whole[0].shape[0])] if low < whole[0].shape[0] else []
     if waiting:
         yield _concatenated(waiting)
 
 
-def _cut(waiting: list[Batch], rows: int | None, cells: int) -> int | None:
-    """Return after how many rows a block is full, or None."""
-    count = sum(X.shape[0] for X, _ in waiting)
+def _is_full(waiting: list[Batch], rows: int | None, cells: int) -> bool:
     if rows is not None:
-        return rows if count >= rows else None
-    rows_before = cells_before = 0
-    for X, _ in waiting:
-        if cells_before + X.nnz >= cells:
-            return rows_before + max(1, int(np.searchsorted(X.indptr, cells - cells_before)))
-        rows_before, cells_before = rows_before + X.shape[0], cells_before + X.nnz
-    return None
+        return bool(sum(X.shape[0] for X, _ in waiting) >= rows)
+    return bool(sum(X.nnz for X, _ in waiting) >= cells)
+
+
+def _next_cut(X: sp.csr_array, low: int, rows: int | None, cells: int) -> int | None:
+    """Return the row after which a block that begins at ``low`` is full, or None."""
+    if rows is not None:
+        return low + rows if low + rows <= X.shape[0] else None
+    if low >= X.shape[0] or X.nnz - X.indptr[low] < cells:
+        return None
+    return max(low + 1, int(np.searchsorted(X.indptr, X.indptr[low] + cells)))
 
 
 def _part(batch: Batch, low: int, high: int) -> Batch:
@@ -95,6 +125,11 @@ def check_like(first: Batch, other: Batch) -> None:
         )
     if (first[1] is None) != (other[1] is None):
         raise ValueError("Some batches have y and some have not; pass y with all or with none.")
+    if first[1] is not None and _kind(first[1]) != _kind(other[1]):
+        raise ValueError(
+            f"A batch has y of {_kind(other[1])}, but the first one had {_kind(first[1])}; convert "
+            "y to one dtype: objects with None, or integers with -1, where unknown."
+        )
     if first[1] is not None and first[1].shape[1:] != other[1].shape[1:]:
         raise ValueError(
             f"A batch has y of shape {other[1].shape}, the first one had {first[1].shape}; all "

@@ -14,7 +14,7 @@ from scipy import sparse as sp
 
 from cofactor.observations import Layout, Observations
 from cofactor.observations.base import both_ways
-from cofactor.rowblocks.batches import check_batch, joined
+from cofactor.rowblocks.batches import check_batch, check_targets, joined
 from cofactor.rowblocks.errors import RowBlocksError
 from cofactor.rowblocks.folders import BlockFacts, Folder, read_folder, read_notes, writing_folder
 from cofactor.typing import FloatArray, IntArray
@@ -121,7 +121,7 @@ class RowBlocks:
 
     def with_targets(self, y: Any) -> RowBlocks:
         """Return the same rows with other targets, one for each row."""
-        y = np.asarray(y.toarray() if sp.issparse(y) else y)
+        y = check_targets(np.asarray(y.toarray() if sp.issparse(y) else y))
         if len(y) != self.shape[0]:
             raise ValueError(
                 f"y has {len(y)} rows, but X has {self.shape[0]}; pass one target row for each "

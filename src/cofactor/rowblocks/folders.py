@@ -26,18 +26,31 @@ NOTES = "notes.json"
 ARRAYS = ("values", "indices", "start", "across-values", "across-indices", "across-start")
 
 
+MOST_FIRSTS = 1000
+"""Distinct values of a target, beyond which they are numbers and not classes."""
+
+
 def known_rows(y: Any) -> BoolArray:
     """Tell which rows of y have a known cell: not NaN, None, "" or, in integers, −1."""
     y = np.asarray(y)
     if y.dtype.kind == "f":
         known = ~np.isnan(y)
     elif y.dtype.kind in "iu":
-        known = y >= 0
+        known = y != -1
     elif y.dtype.kind == "b":
         known = np.ones(y.shape, dtype=bool)
     else:
-        known = np.array([bool(v) and v == v for v in y.ravel().tolist()]).reshape(y.shape)
+        known = np.array([_is_known(v) for v in y.ravel().tolist()], dtype=bool).reshape(y.shape)
     return np.asarray(known if known.ndim == 1 else known.any(axis=1), dtype=bool)
+
+
+def _is_known(value: Any) -> bool:
+    if value is None or isinstance(value, str):
+        return bool(value)
+    try:
+        return bool(value == value)
+    except (TypeError, ValueError):  # pandas.NA does not know
+        return False
 
 
 @dataclass(frozen=True)
@@ -72,18 +85,27 @@ class BlockFacts:
 
 
 def _firsts(y: Any, known: BoolArray, seen: dict[Any, None]) -> tuple[int, ...]:
-    if y.dtype.kind == "f" or y.ndim > 1:  # lowest and highest known values
-        values = y.astype(float).reshape(len(y), -1)
+    """Return the rows of the lowest and highest known values, and those of values that earlier
+    blocks did not have, unless there are too many for classes."""
+    rows = set[int]()
+    if y.dtype.kind in "biuf" and known.any():
+        values = np.where(known.reshape(-1, *[1] * (y.ndim - 1)), y.astype(float), np.nan)
+        values = values.reshape(len(y), -1)
         low = np.where(np.isnan(values), np.inf, values).argmin(axis=0)
         high = np.where(np.isnan(values), -np.inf, values).argmax(axis=0)
-        return tuple(np.union1d(low, high).tolist()) if known.any() else ()
-    rows = []
+        rows |= {*low.tolist(), *high.tolist()}
+    if y.ndim == 1:
+        rows |= {*_new_values(y, known, seen)}
+    return tuple(sorted(rows))
+
+
+def _new_values(y: Any, known: BoolArray, seen: dict[Any, None]) -> Iterator[int]:
+    numbers = y.dtype.kind in "iuf"
     for row in np.flatnonzero(known).tolist():
-        label = y[row].item() if hasattr(y[row], "item") else y[row]
-        if label not in seen:
-            seen[label] = None
-            rows.append(row)
-    return tuple(rows)
+        value = y[row].item() if hasattr(y[row], "item") else y[row]
+        if value not in seen and not (numbers and len(seen) >= MOST_FIRSTS):
+            seen[value] = None
+            yield row
 
 
 @dataclass(frozen=True)
