@@ -18,7 +18,7 @@ from strategies import DESCENT_PAIRS, SERIAL, assert_close, short
 SOLVERS = [MultiplicativeUpdates(), PaperUpdates(), PaperUpdates(epsilon=0.01)]
 
 
-def problem(losses, rank, free=("features", "targets", "samples"), shape=(14, 11, 7)):
+def problem(losses, rank, free=("features", "targets", "samples"), shape=(94, 81, 67)):
     """Dense data and targets, λ ≠ 1, one cell in four zero."""
     random = np.random.default_rng(rank)
     n, m, k = shape
@@ -71,11 +71,11 @@ def test_only_free_factors_move(losses, free, monkeypatch):
 
 
 def test_zero_rows_and_dead_topics_stay_finite():
-    X = np.ones((6, 5))
+    X = np.ones((66, 65))
     X[0] = X[:, 0] = 0
     for loss in (oracles.FROBENIUS, oracles.KL):
         objective = Objective((Term("data", "features", dense(X), DIVERGENCES[loss]),))
-        start = Factors(np.ones((6, 3)), np.ones((5, 3)) * [1.0, 2.0, 0.0])
+        start = Factors(np.ones((66, 3)), np.ones((65, 3)) * [1.0, 2.0, 0.0])
         for solver in SOLVERS[:2]:
             fit = run(objective, start, solver)
             assert all(np.isfinite(V).all() for V in fit.factors.each() if V is not None)
@@ -85,8 +85,8 @@ def test_zero_rows_and_dead_topics_stay_finite():
 def test_other_problems_go_the_usual_way():
     objective, start = problem(DESCENT_PAIRS[0], 3)
     data, target = objective.terms
-    rows = np.linspace(0.5, 1.0, 14)
-    X = data.observations.layout.values.reshape(14, 11)
+    rows = np.linspace(0.5, 1.0, 94)
+    X = data.observations.layout.values.reshape(94, 81)
     others = [
         replace(objective, sample_weight=rows),
         *(

@@ -15,11 +15,15 @@ from cofactor.threads import Threads, even_blocks
 from cofactor.typing import FloatArray
 
 HIGHEST_RANK = 16
+FEWEST_ROWS = 64
+"""With fewer rows, turning the other factor costs more than it gains."""
 
 
 def is_whole(part: Against) -> bool:
     """Tell whether a term, seen from one factor, is nothing but a dense matrix."""
-    return part.side.matrix is not None and part.other.array.shape[1] <= HIGHEST_RANK
+    X = part.side.matrix
+    small = part.other.array.shape[1] <= HIGHEST_RANK
+    return X is not None and small and len(X) >= FEWEST_ROWS
 
 
 def whole_slopes(part: Against, threads: Threads) -> FloatArray | None:
