@@ -29,7 +29,7 @@ from cofactor import RowBlocks, SSNMFClassifier
 from cofactor.rowblocks.blocks import as_csr
 
 Options = argparse.Namespace
-RANK, BATCH, LIMIT = 13, 512, 700
+RANK, BATCH, LIMIT, BLOCK = 13, 512, 700, 1 << 21
 CELL = 12  # bytes of a stored cell by rows: a float64 and an int32
 EXPONENT, SLOWDOWN, SPEEDUP, NEAR = 1.05, 1.3, 1.6, -2.0
 SIZES = (0.25, 0.79, 2.5, 7.9, 25.0)  # millions of cells, two decades
@@ -41,6 +41,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--scratch", type=Path, help="where the corpus goes for a while")
     parser.add_argument("--repeats", type=int, default=5, help="alternating runs; default: 5")
     parser.add_argument("--clock", choices=measuring.CLOCKS, default="wall")
+    parser.add_argument("--figure", type=Path, help="where to draw time by nonzeros")
     parser.add_argument("--only", choices=PARTS, nargs="+", default=[*PARTS], help="default: all")
 
 
@@ -96,26 +97,50 @@ def resampled(data: Newsgroups, cells: float, seed: int = 0) -> tuple[sp.csr_arr
 
 
 def growth(data: Newsgroups, options: Options) -> list[Row]:
-    """Fit the exponent of time by nonzeros over two decades."""
+    """Fit the exponent of time by nonzeros over two decades, in blocks and in one array."""
     sets = [resampled(data, millions * 1e6) for millions in SIZES]
-    times = np.array([
-        [iteration_of(X, y, iterations=6) for X, y in sets] for _ in range(options.repeats)
-    ]).min(axis=0)  # fmt: skip
-    cells = np.array([X.nnz for X, _ in sets])
-    slope = float(np.polyfit(np.log(cells), np.log(times), 1)[0])
-    per_cell = " ".join(f"{t / c * 1e9:.1f}" for t, c in zip(times, cells, strict=True))
+    rows = int(BLOCK / (data.X.nnz / data.X.shape[0]))
+    in_blocks = [(RowBlocks.split(X, y, rows=rows), None) for X, y in sets]
+    cells, found = np.array([X.nnz for X, _ in sets]), []
+    for kind, each in (("blocks of rows", in_blocks), ("one array", sets)):
+        times = np.array([
+            [iteration_of(X, y, iterations=6) for X, y in each] for _ in range(options.repeats)
+        ]).min(axis=0)  # fmt: skip
+        slope = float(np.polyfit(np.log(cells), np.log(times), 1)[0])
+        found.append((kind, times, slope))
+    if options.figure:
+        draw(cells, found, options.figure)
     return [
         Row(
-            f"time of an iteration by nonzeros, {cells[0]:.3g} to {cells[-1]:.3g}",
+            f"time of an iteration by nonzeros, {cells[0]:.3g} to {cells[-1]:.3g}, {kind}",
             f"{seconds(times[0])} to {seconds(times[-1])}",
             "",
             f"exponent {slope:.3f}",
-            f"≤ {EXPONENT}",
-            slope <= EXPONENT,
-            f"ns per nonzero: {per_cell}",
+            f"≤ {EXPONENT}" if kind != "one array" else "",
+            slope <= EXPONENT if kind != "one array" else None,
+            "ns per nonzero: " + " ".join(f"{t * 1e9:.1f}" for t in times / cells),
             {f"cells {c}": float(t) for c, t in zip(cells, times, strict=True)},
         )
+        for kind, times, slope in found
     ]
+
+
+def draw(cells: Any, found: list[Any], path: Path) -> None:
+    """Draw time by nonzeros, with a line of exponent one."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axis = pyplot.subplots(figsize=(6, 4), layout="constrained")
+    for (kind, times, slope), mark in zip(found, ("o-", "s--"), strict=True):
+        axis.loglog(cells, times * 1e3, mark, ms=5, label=f"{kind}: exponent {slope:.2f}")
+    axis.loglog(cells, found[0][1][0] * 1e3 * cells / cells[0], ":", color="grey", label="linear")
+    axis.set_xlabel("nonzeros")
+    axis.set_ylabel("milliseconds an iteration")
+    axis.grid(alpha=0.3)
+    axis.legend()
+    figure.savefig(path, dpi=130)
 
 
 # ---- beyond memory -------------------------------------------------------------------------------
