@@ -127,14 +127,10 @@ def test_the_papers_updates_are_literal_over_blocks(corpus):
 
 
 def test_what_is_said_of_rows_is_refused(corpus):
-    from cofactor import Factors
     from cofactor.priors import L1
 
     X, y, _ = corpus
     blocks = RowBlocks.split(X, y, rows=60)
-    start = Factors(np.ones((230, 4)), np.ones((40, 4)), np.ones((3, 4)))
-    with pytest.raises(ValueError, match="init=Factors cannot be used with RowBlocks"):
-        model(init=start).fit(blocks)
     with pytest.raises(ValueError, match=r"priors\['samples'\] is a matrix"):
         model(priors={"samples": L1(np.ones((230, 4)))}).fit(blocks)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import dask.array as da
 import numpy as np
@@ -15,7 +15,13 @@ from distributed import Future
 from cofactor.distributed.watching import Watched
 from cofactor.rowblocks import RowBlocks
 from cofactor.rowblocks.batches import Batch, check_batch, check_like
-from cofactor.rowblocks.folders import BlockFacts
+from cofactor.rowblocks.folders import (
+    MOST_FIRSTS,
+    BlockFacts,
+    extreme_rows,
+    known_rows,
+    new_values,
+)
 from cofactor.rowblocks.sampling import joined_sample, sample_block, share_of
 
 
@@ -129,24 +135,24 @@ def _on_cluster(watched: Watched, blocks: Sequence[Any], targets: Sequence[Any])
     found = watched.collect(seen)
     known: dict[Any, None] = {}
     facts = []
-    for i, (fact, labels, outline) in enumerate(found):
+    for i, (fact, shown, outline) in enumerate(found):
         try:
             check_like(found[0][2], outline)
         except ValueError as error:
             raise ValueError(f"Block {i}: {error}") from None
-        facts.append(_first_seen(fact, labels, known))
+        facts.append(_first_seen(fact, shown, known))
     width = int(found[0][2][0].shape[1])
     return ClusterRows(facts, width, watched=watched, futures=checked)
 
 
-def _first_seen(fact: BlockFacts, labels: Sequence[Any], known: dict[Any, None]) -> BlockFacts:
+def _first_seen(fact: BlockFacts, shown: Shown, known: dict[Any, None]) -> BlockFacts:
     """Leave out rows that show a label which an earlier block has."""
-    if not labels:
-        return fact
-    pairs = zip(fact.firsts, labels, strict=True)
-    new = {label: row for row, label in pairs if label not in known}
-    known.update(dict.fromkeys(new))
-    return replace(fact, firsts=tuple(new.values()))
+    new = [row for row, label in shown.labels if label not in known]
+    if shown.numbers:  # as many as one process would take
+        new = new[: max(MOST_FIRSTS - len(known), 0)]
+    rows = {*new}
+    known.update(dict.fromkeys(label for row, label in shown.labels if row in rows))
+    return replace(fact, firsts=tuple(sorted({*shown.extremes, *new})))
 
 
 # ---- on the workers
@@ -161,12 +167,25 @@ def _checked(i: int, block: Any, y: Any) -> Batch:
         raise type(error)(f"Block {i}: {error}") from None
 
 
-def _facts(block: Batch) -> tuple[BlockFacts, list[Any], Batch]:
-    """Return what is known of a block, its labels, and a block like it without rows."""
-    seen: dict[Any, None] = {}
+class Shown(NamedTuple):
+    """Rows that show the labels of a block first, and its lowest and highest numbers."""
+
+    labels: list[tuple[int, Any]]
+    extremes: list[int]
+    numbers: bool
+
+
+def _facts(block: Batch) -> tuple[BlockFacts, Shown, Batch]:
+    """Return what is known of a block, what it shows, and a block like it without rows."""
     X, y = block
-    fact = BlockFacts.of(X, y, seen)
-    return fact, list(seen), (X[:0], None if y is None else y[:0])
+    fact = BlockFacts.of(X, y, {})
+    if y is None:
+        return fact, Shown([], [], False), (X[:0], None)
+    seen: dict[Any, None] = {}
+    known = known_rows(y)
+    rows = list(new_values(y, known, seen))
+    labels = list(zip(rows, seen, strict=True))
+    return fact, Shown(labels, extreme_rows(y, known), y.dtype.kind in "iuf"), (X[:0], y[:0])
 
 
 def _sample(block: Batch, y: Any, firsts: Sequence[int], share: float) -> Any:

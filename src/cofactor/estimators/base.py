@@ -111,11 +111,6 @@ class Factorization(
             work: Executor = Whole()
             solvers = SOLVERS
             if rows is not None:
-                if isinstance(self.init, Factors):
-                    raise ValueError(
-                        "init=Factors cannot be used with RowBlocks, whose samples start where "
-                        "they are; use init='auto', 'random' or 'labels'."
-                    )
                 recipe = self._recipe(objective, units, guess)
                 work, solvers = (rows.executor or Here)(rows, recipe, threads), BLOCKWISE
             hooks = bridge(self, self.max_iter, attributes, self._last_objective, X, y)

@@ -87,23 +87,28 @@ class BlockFacts:
 def _firsts(y: Any, known: BoolArray, seen: dict[Any, None]) -> tuple[int, ...]:
     """Return the rows of the lowest and highest known values, and those of values that earlier
     blocks did not have, unless there are too many for classes."""
-    rows = set[int]()
-    if y.dtype.kind in "biuf" and known.any():
-        values = np.where(known.reshape(-1, *[1] * (y.ndim - 1)), y.astype(float), np.nan)
-        values = values.reshape(len(y), -1)
-        low = np.where(np.isnan(values), np.inf, values).argmin(axis=0)
-        high = np.where(np.isnan(values), -np.inf, values).argmax(axis=0)
-        rows |= {*low.tolist(), *high.tolist()}
-    if y.ndim == 1:
-        rows |= {*_new_values(y, known, seen)}
-    return tuple(sorted(rows))
+    return tuple(sorted({*extreme_rows(y, known), *new_values(y, known, seen)}))
 
 
-def _new_values(y: Any, known: BoolArray, seen: dict[Any, None]) -> Iterator[int]:
-    numbers = y.dtype.kind in "iuf"
+def extreme_rows(y: Any, known: BoolArray) -> list[int]:
+    """Return the rows of the lowest and highest known numbers of each column."""
+    if y.dtype.kind not in "biuf" or not known.any():
+        return []
+    values = np.where(known.reshape(-1, *[1] * (y.ndim - 1)), y.astype(float), np.nan)
+    values = values.reshape(len(y), -1)
+    low = np.where(np.isnan(values), np.inf, values).argmin(axis=0)
+    high = np.where(np.isnan(values), -np.inf, values).argmax(axis=0)
+    return [*low.tolist(), *high.tolist()]
+
+
+def new_values(y: Any, known: BoolArray, seen: dict[Any, None]) -> Iterator[int]:
+    """Return the rows of values that are not among those seen, and add them."""
+    if y.ndim > 1:
+        return
+    most = MOST_FIRSTS if y.dtype.kind in "iuf" else len(y) + len(seen)
     for row in np.flatnonzero(known).tolist():
         value = y[row].item() if hasattr(y[row], "item") else y[row]
-        if value not in seen and not (numbers and len(seen) >= MOST_FIRSTS):
+        if value not in seen and len(seen) < most:
             seen[value] = None
             yield row
 
