@@ -165,7 +165,7 @@ class Factorization(
             stream.learn(objective, solver, threads, steps)
             S, A, B = stream.factors.each()
             if B is not None and self.head == "refit":
-                B = stream.head(self._comparable, threads)
+                B = stream.head(self._refit, threads)
         self.__dict__.update(self._attributes(Factors(S, A, B), stream.history))
         seen = stream.past.samples
         self.n_samples_seen_ = int(seen) if float(seen).is_integer() else seen

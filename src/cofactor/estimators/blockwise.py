@@ -71,7 +71,10 @@ class Recipe:
         classes."""
         if self.encode is None:
             return None
-        targets = self.encode(block.y, block.X.shape[0])
+        return self.completed(self.encode(block.y, block.X.shape[0]), shares)
+
+    def completed(self, targets: Targets, shares) -> Targets:
+        """Return targets whose unlabelled rows are completed by their shares in the classes."""
         if shares is None or self.guess is None:
             return targets
         guessed = shares @ self.guess.prototypes

@@ -14,15 +14,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cofactor.estimators.blockwise import Recipe
-from cofactor.estimators.inference import estimate_head, represent
 from cofactor.estimators.validation import as_penalties
 from cofactor.fitting import History
 from cofactor.initialization import Classes, Guess, guess_classes, settled_samples
 from cofactor.objective import Factors, Objective
-from cofactor.observations import Observations, observe
+from cofactor.observations import Observations
 from cofactor.observations.base import stack as stack_rows
 from cofactor.solvers.online import Past, absorb
-from cofactor.targets import Targets, complete, stack
+from cofactor.targets import Targets, stack
 from cofactor.threads import Threads
 
 WINDOW = 4096
@@ -131,10 +130,7 @@ class Stream:
         ])  # fmt: skip
 
     def _completed(self, batch: Kept, shares) -> Targets | None:
-        if batch.targets is None or shares is None or self.recipe.guess is None:
-            return batch.targets
-        guessed = shares @ self.recipe.guess.prototypes
-        return complete(batch.targets, guessed, self.recipe.confidence, known_weight=1.0)
+        return None if batch.targets is None else self.recipe.completed(batch.targets, shares)
 
     def settle(self, objective: Objective, solver: Any, threads: Threads) -> None:
         """Give a new batch samples that fit it before their statistics count."""
@@ -154,27 +150,11 @@ class Stream:
             self.factors = state.factors
         self.history.record(state.value)
 
-    def head(self, comparable: Callable[[Any, Any, Any], Any], threads: Threads):
-        """Return the target factor, estimated on label-free representations of the window, made
-        ``comparable``."""
-        outline, units = self.recipe.outline, self.recipe.units
-        data, target = outline.terms
+    def head(self, refit: Callable[..., Any], threads: Threads):
+        """Return the target factor that ``refit`` estimates on the window."""
         shares = self._shares(threads) or [None] * len(self.window)
         completed = map(self._completed, self.window, shares)
         targets = stack([part for part in completed if part is not None])
-        X = stack_rows([kept.data for kept in self.window])
-        S = represent(
-            X, self.factors.features, data.divergence, outline.priors.get("samples"), threads
-        )
-        Y = observe(targets.values, targets.cell_weights, row_weights=targets.row_weights)
-        counts = self._counts()
-        used = targets.labelled if counts is None else targets.labelled & (counts > 0)
-        Y, rows = Y.shifted(units.target), np.flatnonzero(used)
-        counts = None if counts is None else counts[rows]
-        B = self.factors.get("targets")
-        start = np.maximum(B, 1e-3 * B.mean() + 1e-6).astype(S.dtype)
-        S = comparable(S[rows], self.factors.features, counts)
-        return estimate_head(
-            Y.select(rows), S, start, target.divergence, weight=target.weight or 1.0,
-            penalty=outline.priors.get("targets"), counts=counts, threads=threads,
-        )  # fmt: skip
+        data = stack_rows([kept.data for kept in self.window])
+        objective = replace(self.recipe.objective_of(data, targets), sample_weight=self._counts())
+        return refit(objective, self.factors, targets.labelled, threads)

@@ -38,17 +38,18 @@ class Layout(NamedTuple):
         if self.is_shared:
             return full_layout(values.reshape(n_rows, n_columns).T)
         turned = sp.csr_array((values, self.indices, self.start), shape=(n_rows, n_columns)).tocsc()
-        return Layout(
-            turned.data,
-            turned.indices.astype(np.int32, copy=False),
-            turned.indptr.astype(np.int64),
-            turned.indptr[:-1].astype(np.int64),
-        )
+        return compressed_layout(turned)
 
     @property
     def is_shared(self) -> bool:
         """Whether all rows have the same indices."""
         return len(self.indices) != len(self.values)
+
+
+def compressed_layout(X: Any) -> Layout:
+    """List the stored cells of a CSR matrix by rows, or those of a CSC matrix by columns."""
+    start = X.indptr.astype(np.int64)
+    return Layout(X.data, X.indices.astype(np.int32, copy=False), start, start[:-1])
 
 
 def full_layout(array: FloatArray) -> Layout:

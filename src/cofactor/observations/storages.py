@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse as sp
 
-from cofactor.observations.base import Layout, Observations, full_layout, times
+from cofactor.observations.base import Observations, compressed_layout, full_layout, times
 from cofactor.typing import FloatArray, IntArray
 
 
@@ -14,15 +14,10 @@ def dense(X: FloatArray) -> Observations:
     return Observations((X.shape[0], X.shape[1]), full_layout(X), zeros=True)
 
 
-def _csr_layout(X: sp.csr_array) -> Layout:
-    indptr = X.indptr.astype(np.int64)
-    return Layout(X.data, X.indices.astype(np.int32, copy=False), indptr, indptr[:-1])
-
-
 def sparse(X: sp.csr_array) -> Observations:
     """Stored cells are listed; all others are observed zeros."""
     X = canonical(X)
-    return Observations((X.shape[0], X.shape[1]), _csr_layout(X), zeros=True)
+    return Observations((X.shape[0], X.shape[1]), compressed_layout(X), zeros=True)
 
 
 def masked(X: sp.csr_array, weights: FloatArray | None = None) -> Observations:
@@ -39,7 +34,9 @@ def masked(X: sp.csr_array, weights: FloatArray | None = None) -> Observations:
         lengths = np.add.reduceat(np.append(keep, False), X.indptr[:-1]) * (np.diff(X.indptr) > 0)
         indptr = np.concatenate([[0], np.cumsum(lengths)])
         X = sp.csr_array((X.data[keep], X.indices[keep], indptr), shape=X.shape)
-    return Observations((X.shape[0], X.shape[1]), _csr_layout(X), zeros=False, weights=weights)
+    return Observations(
+        (X.shape[0], X.shape[1]), compressed_layout(X), zeros=False, weights=weights
+    )
 
 
 def canonical(X: sp.csr_array) -> sp.csr_array:

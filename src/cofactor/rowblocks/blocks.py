@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from cofactor.observations import Layout, Observations
-from cofactor.observations.base import both_ways
+from cofactor.observations.base import both_ways, compressed_layout
 from cofactor.rowblocks.batches import check_batch, check_targets, joined
 from cofactor.rowblocks.errors import RowBlocksError
 from cofactor.rowblocks.folders import BlockFacts, Folder, read_folder, read_notes, writing_folder
@@ -180,8 +180,10 @@ class RowBlocks:
         if self.folder is None:
             X, own = self.held[i]
             if i not in self._turned:
-                self._turned[i] = _rows(X.tocsc())
-            return Block(_both_ways(X.shape, _rows(X), self._turned[i]), own if y is None else y)
+                self._turned[i] = compressed_layout(X.tocsc())
+            return Block(
+                _both_ways(X.shape, compressed_layout(X), self._turned[i]), own if y is None else y
+            )
         arrays, shape = self.folder.arrays(i), (self.facts[i].rows, self.width)
         observations = _both_ways(shape, _layout(arrays, ""), _layout(arrays, "across-"))
         return Block(observations, self.folder.targets(i) if y is None else y)
@@ -197,11 +199,6 @@ class RowBlocks:
         n, m = self.shape
         where = "in memory" if self.folder is None else f"in {os.fspath(self.folder.path)!r}"
         return f"RowBlocks({n} × {m}, {self.n_blocks} blocks, {where})"
-
-
-def _rows(X: Any) -> Layout:
-    start = X.indptr.astype(np.int64)
-    return Layout(X.data, X.indices.astype(np.int32, copy=False), start, start[:-1])
 
 
 def _layout(arrays: dict[str, Any], prefix: str) -> Layout:
