@@ -10,7 +10,7 @@ import numpy as np
 from cofactor import kernels
 from cofactor.divergences import FLOOR, Divergence
 from cofactor.kernels import Entries
-from cofactor.observations import Observations
+from cofactor.observations import Layout, Observations
 from cofactor.observations.base import full_layout
 from cofactor.threads import balanced_blocks, even_blocks
 from cofactor.typing import FloatArray, IntArray
@@ -123,13 +123,10 @@ def curved_entries(
 
 def _without_zeros(entries: Entries) -> Entries:
     """Drop entries of a logarithm alone that are zero, and cost nothing."""
-    if entries.log.all():
-        return entries
-    kept = np.flatnonzero(entries.log)
-    row = np.repeat(np.arange(len(entries.first)), np.diff(entries.start))[kept]
-    start = np.searchsorted(row, np.arange(len(entries.first) + 1)).astype(np.int64)
-    indices = entries.indices[entries.first[row] + kept - entries.start[row]]
-    return entries._replace(log=entries.log[kept], indices=indices, start=start, first=start[:-1])
+    kept = Layout(entries.log, entries.indices, entries.start, entries.first).nonzero()
+    return entries._replace(
+        log=kept.values, indices=kept.indices, start=kept.start, first=kept.first
+    )
 
 
 def stack_entries(parts: Sequence[Entries], offsets: Sequence[int]) -> Entries:

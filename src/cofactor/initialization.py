@@ -96,18 +96,12 @@ class _Data:
 
     def times(self, F: FloatArray) -> FloatArray:
         """Return X @ F."""
-        return cross(
-            self.observations.layout,
-            self.observations.layout.values,
-            pad(F),
-            F.shape[1],
-            self.threads,
-        )
+        return cross(self.observations.layout, pad(F), F.shape[1], self.threads)
 
     def transposed_times(self, V: FloatArray) -> FloatArray:
         """Return Xᵀ @ V."""
         layout = self.observations.transposed.layout
-        return cross(layout, layout.values, pad(V), V.shape[1], self.threads)
+        return cross(layout, pad(V), V.shape[1], self.threads)
 
     @property
     def row_sums(self) -> FloatArray:
@@ -245,7 +239,7 @@ def spread_classes(observations: Observations, guess: Guess, threads: Threads) -
     """Return the shares of further samples in the classes, as the guess for others has them."""
     layout = observations.folded().layout
     logs = np.log(guess.profiles)
-    evidence = cross(layout, layout.values, pad(logs / guess.scale), logs.shape[1], threads)
+    evidence = cross(layout, pad(logs / guess.scale), logs.shape[1], threads)
     return np.asarray(softmax(evidence + guess.prior, axis=1))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -254,6 +254,7 @@ def some_rows(forms: Forms, low: int, high: int) -> Forms:
                    for i, a in enumerate(forms)))  # fmt: skip
 
 
+@cache
 def no_slopes(dtype: np.dtype[Any]) -> Slopes:
     none = np.empty(0, np.int64)
     return Slopes(np.empty(0, dtype), np.empty(0, np.int32), none, none, aligned_zeros(0, 4), 0.0)

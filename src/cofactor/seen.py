@@ -11,13 +11,13 @@ from cofactor import kernels
 from cofactor.observations import Layout
 from cofactor.threads import Threads, balanced_blocks, even_blocks
 from cofactor.typing import FloatArray, IntArray
-from cofactor.vectors import aligned_zeros, padded
+from cofactor.vectors import aligned, padded
 
 
 def pad(F: FloatArray) -> FloatArray:
     """Return a float64 copy of a factor with rows of whole vectors, aligned to cache lines."""
-    out = aligned_zeros(F.shape[0], padded(F.shape[1]))
-    out[:, : F.shape[1]] = F
+    out = aligned(F.shape[0], padded(F.shape[1]))
+    kernels.widen(F, out)
     return out
 
 
@@ -80,19 +80,18 @@ class Seen:
 
 
 def cross(
-    layout: Layout,
-    values: FloatArray,
+    cells: Layout,
     F: FloatArray,
     width: int,
     threads: Threads,
     bounds: IntArray | None = None,
 ) -> FloatArray:
-    """Return the listed ``values`` times a padded factor of ``width`` columns."""
-    out = np.empty((len(layout.first), width))
+    """Return listed cells times a padded factor of ``width`` columns."""
+    out = np.empty((len(cells.first), width))
 
     def block(low: int, high: int) -> None:
-        start, first = layout.start[low : high + 1], layout.first[low:high]
-        kernels.cross_rows(values, layout.indices, start, first, F, out[low:high])
+        start, first = cells.start[low : high + 1], cells.first[low:high]
+        kernels.cross_rows(cells.values, cells.indices, start, first, F, out[low:high])
 
-    threads.across(balanced_blocks(layout.start) if bounds is None else bounds, block)
+    threads.across(balanced_blocks(cells.start) if bounds is None else bounds, block)
     return out

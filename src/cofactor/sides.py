@@ -15,7 +15,7 @@ from cofactor import kernels
 from cofactor.curved import Curved, Expanded, curved_entries, listed, scale
 from cofactor.divergences import FLOOR, Divergence
 from cofactor.kernels import Slopes
-from cofactor.observations import Observations
+from cofactor.observations import Layout, Observations
 from cofactor.observations.base import times
 from cofactor.seen import Seen, cross, inner
 from cofactor.threads import Threads, balanced_blocks
@@ -88,19 +88,15 @@ class Against:
             return np.zeros((r, r))
         return self.other.gram(seen.column_weights, self.threads) * d.square
 
-    def _cross(self, values: FloatArray | None) -> FloatArray | None:
-        if values is None:
+    def _cross(self, slopes: Layout | None) -> FloatArray | None:
+        if slopes is None:
             return None
-        r = self.other.array.shape[1]
-        layout = self.side.observations.layout
-        return cross(layout, values, self.F, r, self.threads, self.side.bounds)
+        return cross(slopes, self.F, self.other.array.shape[1], self.threads, self.side.bounds)
 
     def slopes(self, weight: float) -> Slopes | None:
         """Return the downward slopes as entries, for a kernel to sum up."""
-        values, layout = self.side.slopes[0], self.side.observations.layout
-        if values is None:
-            return None
-        return Slopes(values, layout.indices, layout.start, layout.first, self.F, weight)
+        down, _ = self.side.slopes
+        return None if down is None else Slopes(*down, self.F, weight)
 
     def value(self, rows_of: Seen, threads: Threads, cost: float | None = None) -> float:
         """Return the term's divergence; ``cost``, if known, is that of its curved entries."""
@@ -163,16 +159,24 @@ class Side:
         return None
 
     @cached_property
-    def slopes(self) -> tuple[FloatArray | None, FloatArray | None]:
+    def slopes(self) -> tuple[Layout | None, Layout | None]:
         """Per-cell slopes (down, up); observed zeros make the upward one structured."""
-        d = self.divergence
+        d, up = self.divergence, None
         if not (d.down or (d.up and not self.observations.zeros)):
             return None, None
         products, weights = listed(self.observations, d)
-        up = None
         if d.up and not self.observations.zeros:
             up = scale(np.ones_like(products) if weights is None else weights, d.up)
-        return (scale(products, d.down) if d.down else None), up
+        down = scale(products, d.down) if d.down else None
+        return self._sloping(down), self._sloping(up)
+
+    def _sloping(self, values: FloatArray | None) -> Layout | None:
+        """List slopes; a dense matrix that is mostly zeros goes without them."""
+        if values is None:
+            return None
+        cells = self.observations.layout._replace(values=values)
+        few = cells.is_shared and np.count_nonzero(values) < len(values) / 2
+        return cells.nonzero() if few else cells
 
     @cached_property
     def matrix(self) -> FloatArray | None:

@@ -63,7 +63,9 @@ class Threads:
 
     def across(self, bounds: IntArray, run: Callable[[int, int], T]) -> list[T]:
         """Do the same where blocks do not matter to the result: one thread takes all at once."""
-        return self.over(bounds if self._pool else bounds[[0, -1]], run)
+        if self._pool is None:
+            return [run(int(bounds[0]), int(bounds[-1]))]
+        return self.over(bounds, run)
 
     def total(
         self, bounds: IntArray, shape: tuple[int, ...], run: Callable[[IntArray, FloatArray], None]

@@ -35,8 +35,8 @@ def represent(observations: Observations, A, divergence: Divergence, penalty, th
         {} if penalty is None else {"samples": penalty},
         free=("samples",),
     )
-    layout = observations.folded().layout
-    sums = cross(layout, layout.values, pad(np.ones((observations.shape[1], 1))), 1, threads)[:, 0]
+    ones = pad(np.ones((observations.shape[1], 1)))
+    sums = cross(observations.folded().layout, ones, 1, threads)[:, 0]
     S = even_representation(np.maximum(sums, FLOOR), A).astype(A.dtype)  # an empty row may rise
     return solve_rows(objective, Factors(S, A), threads).samples
 

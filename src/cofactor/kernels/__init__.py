@@ -32,6 +32,7 @@ from cofactor.kernels.sums import (
     sum_blocks,
     sum_rows,
     value_blocks,
+    widen,
 )
 
 __all__ = [
@@ -57,4 +58,5 @@ __all__ = [
     "sum_rows",
     "surrogate_blocks",
     "value_blocks",
+    "widen",
 ]

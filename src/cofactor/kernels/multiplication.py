@@ -77,6 +77,8 @@ class Kind(NamedTuple):
     """Whether anything but logarithms and slopes plays a part."""
     logarithmic: Any
     """Whether anything but squares and slopes plays a part."""
+    listed: Any
+    """Whether it has entries of its own."""
     shared: Any
     """Whether all rows have the same upward slopes."""
 
@@ -142,14 +144,21 @@ def _row_slopes(forms, slopes, i, shared, up, down, wide):
         for k in range(forms.ups.shape[1]):
             down[k] = forms.down[pick(forms.down, i), k]
     elif slopes[0].first.size > 0:
-        down[:] = 0.0
-        for part in slopes:
-            if part.first.size > 0:
-                s, first = part.start[i], part.first[i]
-                w = part.start[i + 1] - s
-                axpy(part.values[s : s + w], part.indices[first : first + w], part.F, wide)
-                for k in range(up.size):
-                    down[k] += part.weight * wide[k]
+        _sum_slopes(slopes[0], i, down)
+        if slopes[1].first.size > 0:
+            _sum_slopes(slopes[1], i, wide)
+            for k in range(up.size):
+                down[k] = slopes[0].weight * down[k] + slopes[1].weight * wide[k]
+        elif slopes[0].weight != 1.0:
+            for k in range(up.size):
+                down[k] *= slopes[0].weight
+
+
+@inlined
+def _sum_slopes(part, i, out):
+    s, first = part.start[i], part.first[i]
+    w = part.start[i + 1] - s
+    axpy(part.values[s : s + w], part.indices[first : first + w], part.F, out)
 
 
 @inlined
@@ -238,7 +247,8 @@ def _multiply_row(row, V, i, entries, F, forms, slopes, kind, rounds, tolerance,
         if kind.barred:
             _lift(row.v, barrier, r)
             row.c[:] = 0.0
-        _surrogate_parts(row, entries, i, F, epsilon)
+        if kind.listed:
+            _surrogate_parts(row, entries, i, F, epsilon)
         if _update(row, barrier, kind, r, tolerance, ridge):
             finished = True
             break
@@ -268,6 +278,7 @@ def _kind(logs, squares, inverses, forms):
         barred,
         bends or squares > 0 or inverses > 0,
         barred or logs > 0 or inverses > 0,
+        logs + squares + inverses > 0,
         max(forms.scales.shape[0], forms.up.shape[0]) <= 1,
     )
 

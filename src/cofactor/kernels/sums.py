@@ -9,6 +9,17 @@ from cofactor.vectors import axpy, outer
 
 
 @kernel
+def widen(F, out):
+    """Copy F to the first columns of ``out``; zeros follow."""
+    r = F.shape[1]
+    for i in range(F.shape[0]):
+        for k in range(r):
+            out[i, k] = F[i, k]
+        for k in range(r, out.shape[1]):
+            out[i, k] = 0.0
+
+
+@kernel
 def gram_blocks(F, weights, bounds, out):
     """out[t] = F' diag(weights) F of block t of a padded factor."""
     for t in range(out.shape[0]):

@@ -40,6 +40,16 @@ class Layout(NamedTuple):
         turned = sp.csr_array((values, self.indices, self.start), shape=(n_rows, n_columns)).tocsc()
         return compressed_layout(turned)
 
+    def nonzero(self) -> Layout:
+        """List only the cells whose value is not zero."""
+        if self.values.all():
+            return self
+        kept = np.flatnonzero(self.values)
+        row = self.rows()[kept]
+        start = np.searchsorted(row, np.arange(len(self.first) + 1)).astype(np.int64)
+        indices = self.indices[self.first[row] + kept - self.start[row]]
+        return Layout(self.values[kept], indices, start, start[:-1])
+
     @property
     def is_shared(self) -> bool:
         """Whether all rows have the same indices."""
