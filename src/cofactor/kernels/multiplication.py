@@ -309,8 +309,9 @@ def _noted_cost(row, entries, i, epsilon):
     s = entries.start[i]
     w = entries.start[i + 1] - s
     x, b, p = row.x, row.b, row.p
-    for m in range(w):
-        p[m] += EPSILON - epsilon
+    if epsilon != EPSILON:
+        for m in range(w):
+            p[m] += EPSILON - epsilon
     if entries.log.size > 0:
         for m in range(w):
             x[m] = entries.log[s + m]
