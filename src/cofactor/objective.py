@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -162,9 +162,15 @@ class Objective:
                 sides[term.columns] = [(term, Side(turned, term.divergence, None, term.constant))]
         return sides
 
+    def _stacked(self, name: FactorName) -> Curved | None:
+        """Return the curved entries of all terms that touch a factor, side by side."""
+        if name not in self._stacks:
+            self._stacks[name] = _stack(self._sides[name])
+        return self._stacks[name]
+
     @cached_property
-    def _curved(self) -> dict[FactorName, Curved | None]:
-        return {name: _stack(sides) for name, sides in self._sides.items()}
+    def _stacks(self) -> dict[FactorName, Curved | None]:
+        return {}
 
     def problem(self, name: FactorName, factors: Factors, threads: Threads) -> RowProblem:
         """Return the row problem of one factor, given the others."""
@@ -178,7 +184,7 @@ class Objective:
             parts,
             [term.weight for term, _ in sides],
             self.priors.get(name),
-            self._curved[name],
+            partial(self._stacked, name),
             (V.shape[0], V.shape[1]),
             V.dtype,
         )

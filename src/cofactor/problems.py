@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 from typing import Any
 
@@ -11,13 +11,13 @@ import numpy as np
 from cofactor import kernels
 from cofactor.curved import Curved
 from cofactor.divergences import Divergence
-from cofactor.kernels import Entries, Forms, Parts, Slopes
+from cofactor.kernels import Curve, Entries, Forms, Parts, Slopes
 from cofactor.matrices import is_whole, whole_slopes, whole_surrogate
 from cofactor.priors import Penalty
 from cofactor.sides import Against, Linear
 from cofactor.statistics import Statistics
 from cofactor.threads import Threads, even_blocks
-from cofactor.typing import FloatArray, IntArray
+from cofactor.typing import FloatArray
 from cofactor.vectors import aligned_zeros, padded
 
 
@@ -29,20 +29,19 @@ class RowProblem:
         parts: Sequence[Against],
         weights: Sequence[float],
         penalty: Penalty | None,
-        curved: Curved | None,
+        stacked: Callable[[], Curved | None],
         shape: tuple[int, int],
         dtype: np.dtype[Any],
     ) -> None:
         self.parts, self.weights, self.penalty, self.shape = parts, weights, penalty, shape
+        self._stacked, self._dtype = stacked, dtype
         barred = penalty is not None and bool(np.any(penalty.barrier))
-        self.quadratic = curved is None and not barred
+        self._curving = [t for t, part in enumerate(parts) if part.side.curved is not None]
+        self.quadratic = not self._curving and not barred
         self.logarithmic = barred or any(
             part.side.divergence.log and weight > 0
             for part, weight in zip(parts, weights, strict=True)
         )
-        self.curved = curved if curved is not None else _no_entries(shape[0], dtype)
-        curving = [part.F for part in parts if part.side.curved is not None]
-        self.F = _joined(curving, padded(shape[1]))
         self.costs: dict[int, float] = {}
         """Curved costs of the parts after a descent, where they are known."""
 
@@ -50,10 +49,6 @@ class RowProblem:
     def losses(self) -> list[tuple[Divergence, float]]:
         """The terms' divergences and weights."""
         return [(p.side.divergence, w) for p, w in zip(self.parts, self.weights, strict=True)]
-
-    @cached_property
-    def bounds(self) -> IntArray:
-        return even_blocks(self.shape[0]) if self.quadratic else self.curved.bounds
 
     @cached_property
     def forms(self) -> Forms:
@@ -70,7 +65,7 @@ class RowProblem:
         """
         if self.quadratic:
             forms = self.forms
-            return sum(threads.across(self.bounds, lambda low, high: int(
+            return sum(threads.across(even_blocks(self.shape[0]), lambda low, high: int(
                 kernels.descend_quadratic(
                     V[low:high], some_rows(forms, low, high), rounds * sweeps, tolerance
                 ))))  # fmt: skip
@@ -85,12 +80,12 @@ class RowProblem:
         if rounds == 1 and tolerance == 0.0 and all(map(is_whole, self.parts)):
             return self._multiply_whole(V, threads, epsilon, ridge)
         forms = merge(self.parts, self.weights, self.penalty, self.shape, sloped=False)
-        slopes = self._slopes(V.dtype)
+        slopes, curved = self._slopes(V.dtype), [self.parts[t].side.curved for t in self._curving]
 
         def block(low: int, high: int) -> int:
             return int(
                 kernels.multiply_blocks(
-                    V[low:high], self.curved.block(low, high), self.F, some_rows(forms, low, high),
+                    V[low:high], self._curves(low, high, V.dtype), some_rows(forms, low, high),
                     tuple(
                         s._replace(start=s.start[low : high + 1], first=s.first[low:high])
                         for s in slopes
@@ -99,8 +94,19 @@ class RowProblem:
                 )
             )  # fmt: skip
 
-        over = threads.across if self.curved.at_once else threads.over
-        return sum(over(self.bounds, block))
+        bounds = max((c.bounds for c in curved if c), key=len, default=even_blocks(len(V)))
+        over = threads.across if all(c.at_once for c in curved if c) else threads.over
+        return sum(over(bounds, block))
+
+    def _curves(self, low: int, high: int, dtype: np.dtype[Any]) -> tuple[Curve, Curve]:
+        """Return the terms' entries of some rows, each with its weight."""
+        found = [
+            Curve(part.side.curved.block(low, high), part.F, self.weights[t])
+            for t in self._curving
+            if (part := self.parts[t]).side.curved is not None
+        ]
+        one, two = [*found, *([no_curve(dtype)] * 2)][:2]
+        return one, two
 
     def _multiply_whole(self, V: FloatArray, threads: Threads, epsilon: float, ridge: float) -> int:
         """Make one update where all terms are whole matrices."""
@@ -149,11 +155,12 @@ class RowProblem:
         self, curved: Curved, V: FloatArray, threads: Threads, epsilon: float, parts: Parts
     ) -> float:
         bounds, costs = curved.bounds, np.zeros(len(curved.bounds) - 1)
+        F = self.parts[0].F
 
         def block(start: int, stop: int) -> None:
             low, high = bounds[start], bounds[stop]
             kernels.surrogate_blocks(
-                V[low:high], curved.block(low, high), self.F, epsilon, bounds[start : stop + 1],
+                V[low:high], curved.block(low, high), F, epsilon, bounds[start : stop + 1],
                 Parts(*(a[low:high] for a in parts)), costs[start:stop],
             )  # fmt: skip
 
@@ -166,30 +173,31 @@ class RowProblem:
     ) -> int:
         forms, counts = self.forms, self.parts[0].side.counts
         weights = np.empty(0) if counts is None else counts
-        split = next((len(part.F) for part in self.parts if part.side.curved is not None), 0)
-        noted = np.zeros((len(self.bounds) - 1, 2 * costs))
+        curved = self._stacked() or _no_entries(self.shape[0], self._dtype)
+        factors = [self.parts[t].F for t in self._curving]
+        F, split = _joined(factors, padded(self.shape[1])), len(factors[0]) if factors else 0
+        bounds = curved.bounds
+        noted = np.zeros((len(bounds) - 1, 2 * costs))
 
         def block(start: int, stop: int) -> int:
-            low, high = self.bounds[start], self.bounds[stop]
+            low, high = bounds[start], bounds[stop]
             return int(
                 kernels.descend_blocks(
-                    V[low:high], self.curved.block(low, high), self.F,
-                    some_rows(forms, low, high),
-                    *settings, weights[low:high], split, self.bounds[start : stop + 1],
+                    V[low:high], curved.block(low, high), F, some_rows(forms, low, high),
+                    *settings, weights[low:high], split, bounds[start : stop + 1],
                     noted[start:stop],
                 )
             )  # fmt: skip
 
-        over = threads.across if self.curved.at_once else threads.over
-        unfinished = sum(over(np.arange(len(self.bounds)), block))
+        over = threads.across if curved.at_once else threads.over
+        unfinished = sum(over(np.arange(len(bounds)), block))
         if costs and V.dtype == np.float64:  # others are rounded afterwards
             self._note(noted.sum(axis=0))
         return unfinished
 
     def _note(self, costs: FloatArray) -> None:
         """Remember the curved costs of the terms, without their weights."""
-        curving = [t for t, part in enumerate(self.parts) if part.side.curved is not None]
-        for t, cost in zip(curving, costs.tolist(), strict=False):
+        for t, cost in zip(self._curving, costs.tolist(), strict=False):
             if self.weights[t] > 0:
                 self.costs[t] = cost / self.weights[t]
 
@@ -258,6 +266,12 @@ def some_rows(forms: Forms, low: int, high: int) -> Forms:
 def no_slopes(dtype: np.dtype[Any]) -> Slopes:
     none = np.empty(0, np.int64)
     return Slopes(np.empty(0, dtype), np.empty(0, np.int32), none, none, aligned_zeros(0, 4), 0.0)
+
+
+@cache
+def no_curve(dtype: np.dtype[Any]) -> Curve:
+    empty = _no_entries(0, dtype).entries
+    return Curve(empty, aligned_zeros(0, 4), 1.0)
 
 
 def merge(

@@ -8,9 +8,10 @@ import pytest
 from scipy import sparse as sp
 
 from cofactor import RowBlocks
+from cofactor.observations import observe
 from cofactor.rowblocks import RowBlocksError
 from cofactor.rowblocks.blocks import as_csr
-from cofactor.rowblocks.scratch import Scratch
+from cofactor.rowblocks.scratch import Scratch, ScratchFiles, Shelf
 
 
 @pytest.fixture
@@ -284,3 +285,44 @@ def test_scratch_rows():
     whole = np.asarray(scratch)
     del scratch
     np.testing.assert_array_equal(whole, A)
+
+
+def test_a_scratch_file_serves_again_once_nobody_looks_at_it():
+    files = ScratchFiles()
+    first = files.matrix((4, 2), np.float64)
+    first[:] = np.ones((4, 2))
+    mapped = np.asarray(first)[1:]
+    number = first._file
+    del first
+    second = files.matrix((4, 2), np.float64)
+    second[:] = np.zeros((4, 2))
+    np.testing.assert_array_equal(mapped, np.ones((3, 2)))  # still mapped: not handed out
+    del mapped
+    assert files.matrix((4, 2), np.float64)._file == number
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse", "weighted"])
+def test_a_shelf_returns_what_it_got_both_ways(form):
+    rng = np.random.default_rng(0)
+    matrices = [
+        observe(
+            sp.csr_array(Y) if form == "sparse" else Y,
+            row_weights=rng.random(len(Y)) if form == "weighted" else None,
+        )
+        for Y in (np.round(rng.random((7, 3)), 1), np.eye(5)[:, :2], np.zeros((1, 3)))
+    ]
+    shelf = Shelf()
+    for number, matrix in enumerate(matrices):
+        shelf.put(number, matrix)
+    for number in (2, 0, 1):
+        got, given = shelf.get(number), matrices[number]
+        for one, other in ((got, given), (got.transposed, given.transposed)):
+            assert (one.shape, one.zeros) == (other.shape, other.zeros)
+            for a, b in zip(one.layout, other.layout, strict=True):
+                assert a.dtype == b.dtype
+                np.testing.assert_array_equal(a, b)
+            for name in ("weights", "row_weights", "column_weights"):
+                a, b = getattr(one, name), getattr(other, name)
+                assert (a is None) == (b is None)
+                if a is not None:
+                    np.testing.assert_array_equal(a, b)

@@ -20,7 +20,7 @@ from cofactor.initialization import Guess, settled_samples, spread_classes
 from cofactor.objective import Factors, Objective
 from cofactor.observations import Observations, observe, sparse
 from cofactor.rowblocks import Block, RowBlocks
-from cofactor.rowblocks.scratch import Scratch, Shelf
+from cofactor.rowblocks.scratch import ScratchFiles, Shelf
 from cofactor.targets import Targets, complete
 from cofactor.threads import Threads
 from cofactor.typing import FloatArray
@@ -141,11 +141,13 @@ class Here:
     history: History | None = None
     shelf: Shelf = field(default_factory=Shelf)
     """Targets of the blocks seen so far."""
+    files: ScratchFiles = field(default_factory=ScratchFiles)
+    """Where samples go that are not held in memory."""
     constants: dict[int, tuple[float, ...]] = field(default_factory=dict)
 
     @property
     def _room(self) -> Callable[[Any, Any], Any]:
-        return np.empty if self.rows.folder is None else Scratch
+        return np.empty if self.rows.folder is None else self.files.matrix
 
     def load(self, i: int) -> Objective:
         """Return the objective of block i; its targets are made once and kept on disk."""

@@ -15,6 +15,7 @@ results do not depend on the blocks.
 from cofactor.kernels.dense import dense_products, dense_surrogate
 from cofactor.kernels.descent import descend_blocks
 from cofactor.kernels.multiplication import (
+    Curve,
     Parts,
     Slopes,
     multiply_blocks,
@@ -37,6 +38,7 @@ from cofactor.kernels.sums import (
 
 __all__ = [
     "EPSILON",
+    "Curve",
     "Entries",
     "Forms",
     "Parts",
