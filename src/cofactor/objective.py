@@ -10,7 +10,7 @@ weight.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, Protocol
 
@@ -59,10 +59,15 @@ class Factors:
 
     def replace(self, name: FactorName, V: FloatArray) -> Factors:
         """Return these factors with another one in the place of ``name``."""
-        changes: dict[str, Any] = {name: V}
-        new = replace(self, **changes)
-        new._seen.update((key, seen) for key, seen in self._seen.items() if key != name)
+        parts: dict[str, Any] = {**self._parts, name: V}
+        new = Factors(**parts)
+        new._seen.update(self._seen)
+        new._seen.pop(name, None)
         return new
+
+    @property
+    def _parts(self) -> dict[str, Any]:
+        return {"samples": self.samples, "features": self.features, "targets": self.targets}
 
     def seen(self, name: FactorName) -> Seen:
         """Return what the terms see of a factor; it must not change from then on."""

@@ -325,13 +325,20 @@ def _collapse(
     r: int,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Sum the forms that all rows share; keep apart those whose weight changes from row to row."""
-    shared = [t for t, scale in enumerate(scales) if np.ndim(scale) == 0]
-    apart = [t for t, scale in enumerate(scales) if np.ndim(scale) == 1]
-    up = [np.asarray(sum((scales[t] * ups[t] for t in shared), np.zeros(r)))]
-    square = [np.asarray(sum((scales[t] * grams[t] for t in shared), np.zeros((r, r))))]
-    up += [ups[t] for t in apart]
-    square += [grams[t] for t in apart]
-    scale = np.ones((n if apart else 1, 1 + len(apart)))
+    up, square, apart = np.zeros(r), np.zeros((r, r)), []
+    for t, scale in enumerate(scales):
+        if isinstance(scale, np.ndarray):
+            apart.append(t)
+        else:
+            up += scale * ups[t]
+            square += scale * grams[t]
+    if not apart:
+        return up[None], square[None], np.ones((1, 1))
+    each = np.ones((n, 1 + len(apart)))
     for column, t in enumerate(apart, 1):
-        scale[:, column] = scales[t]
-    return np.array(up), np.array(square), scale
+        each[:, column] = scales[t]
+    return (
+        np.array([up, *(ups[t] for t in apart)]),
+        np.array([square, *(grams[t] for t in apart)]),
+        each,
+    )

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from itertools import pairwise
 from types import TracebackType
 from typing import TypeVar
 
@@ -54,14 +55,14 @@ class Threads:
             self._pool.shutdown(wait=True, cancel_futures=True)
             self._pool = None
 
-    def over(self, bounds: IntArray, run: Callable[[int, int], T]) -> list[T]:
+    def over(self, bounds: IntArray | range, run: Callable[[int, int], T]) -> list[T]:
         """Call ``run(low, high)`` for each block between consecutive ``bounds``."""
-        pairs = list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
+        pairs = list(pairwise(map(int, bounds)))
         if self._pool is None:
             return [run(low, high) for low, high in pairs]
         return list(self._pool.map(lambda pair: run(*pair), pairs))
 
-    def across(self, bounds: IntArray, run: Callable[[int, int], T]) -> list[T]:
+    def across(self, bounds: IntArray | range, run: Callable[[int, int], T]) -> list[T]:
         """Do the same where blocks do not matter to the result: one thread takes all at once."""
         if self._pool is None:
             return [run(int(bounds[0]), int(bounds[-1]))]
@@ -73,9 +74,9 @@ class Threads:
         """Return the sum over blocks of what ``run(bounds, out)`` writes to ``out``, an array of
         ``shape`` for each block."""
         out = np.empty((len(bounds) - 1, *shape))
-        blocks = np.arange(len(bounds))
+        blocks = range(len(bounds))
         self.across(blocks, lambda low, high: run(bounds[low : high + 1], out[low:high]))
-        return np.asarray(out.sum(axis=0))
+        return np.asarray(np.add.reduce(out))
 
 
 @cache
