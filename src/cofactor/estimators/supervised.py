@@ -12,8 +12,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from cofactor.estimators import validation
-from cofactor.estimators.base import CONFIDENCE, LOSS, Factorization
+from cofactor.estimators.base import LOSS, Factorization
 from cofactor.estimators.blockwise import Recipe
+from cofactor.estimators.preparing import CONFIDENCE
 from cofactor.noise import Noise, likelihood_supervision
 from cofactor.objective import Factors, Objective
 
