@@ -369,6 +369,18 @@ def test_labels_without_documents(model, corpus):
         prepare(model, corpus[0], corpus[1][:-1])
 
 
+def test_documents_of_the_fit_are_not_inferred_again(model, corpus, some, monkeypatch):
+    again = read_material(model, corpus[0], corpus[1], None)  # other labels
+    assert again.trained
+    assert again.digest != model.fingerprint_
+    np.testing.assert_array_equal(again.S, model.document_topics_)
+    monkeypatch.setattr(type(model.estimator_), "transform", None)
+    same = read_material(model, corpus[0], some, None)
+    assert same.trained
+    assert same.digest == model.fingerprint_
+    assert same.S is model.document_topics_
+
+
 def test_reproduction(held, model):
     assert held.reproduction["call"] == "TopicModel(4, random_state=0).fit(documents, labels)"
     assert held.reproduction["facts"]["data of this report"] == "the same"
