@@ -16,6 +16,7 @@ import zipfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -74,7 +75,7 @@ except ImportError:  # scikit-learn < 1.9
             return _Context(self, max_subtasks)
 
 
-__all__ = ["CallbackSupportMixin", "Checkpoint", "EarlyStop", "ProgressBar", "bridge"]
+__all__ = ["CallbackSupportMixin", "Checkpoint", "EarlyStop", "EndAt", "ProgressBar", "bridge"]
 
 Attributes = Callable[[Factors, History], dict[str, Any]]
 
@@ -145,6 +146,27 @@ class _Callback:
 
     def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
         """Begin an iteration."""
+
+
+class EndAt(_Callback):
+    """End a fit as Ctrl-C does, but in whatever thread it runs: when an event is set.
+
+    Parameters
+    ----------
+    event : threading.Event
+        Looked at before each iteration.
+    """
+
+    def __init__(self, event: Event) -> None:
+        self.event = event
+
+    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
+        """End the fit, if it is time."""
+        if self.event.is_set():
+            raise KeyboardInterrupt
+
+    def on_fit_task_end(self, estimator: Any, context: Any) -> None:
+        """Go on."""
 
 
 class ProgressBar(_Callback):

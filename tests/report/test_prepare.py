@@ -1,5 +1,8 @@
 """The tables of a report: values checked."""
 
+import copy
+import threading
+
 import numpy as np
 import pytest
 from sklearn.metrics import (
@@ -12,7 +15,7 @@ from sklearn.metrics import (
 )
 
 from cofactor import TopicModel
-from cofactor.report import evaluation, layout, rivals, scores, topics
+from cofactor.report import evaluation, layout, refits, rivals, scores, topics
 from cofactor.report.evaluation import MODEL, PLAIN, assign_folds
 from cofactor.report.material import read_material
 from cofactor.report.prepare import prepare
@@ -118,20 +121,45 @@ def test_held_out_labels_test_the_model_as_it_is(held, model, corpus, some):
 
 def test_cross_validation_hides_the_labels_it_asks_for(model, corpus, some, monkeypatch):
     seen = []
-    whole = evaluation.fit_estimator
+    whole = refits.fit_estimator
 
     def spy(model, words, X, y, **rest):
         seen.append(np.flatnonzero([label is not None for label in y]))
         return whole(model, words, X, y, **rest)
 
-    monkeypatch.setattr(evaluation, "fit_estimator", spy)
+    monkeypatch.setattr(refits, "fit_estimator", spy)
     found = evaluation.evaluate(read_material(model, corpus[0], some, None))
     assert sorted(found.tested) == list(range(30))
     assert [len(rows) for rows in seen] == [24] * 10
     for f in range(5):
         tested = found.tested[6 * f : 6 * f + 6]
-        assert not set(tested) & set(seen[2 * f])
-        assert not set(tested) & set(seen[2 * f + 1])
+        assert not set(tested) & set(seen[f])
+        assert not set(tested) & set(seen[5 + f])
+
+
+def test_fits_side_by_side_are_those_one_by_one(model, corpus, some, monkeypatch):
+    threaded = copy.copy(model).set_params(n_jobs=3)
+    threads = set()
+    whole = refits.fit_estimator
+
+    def spy(model, *given, **rest):
+        threads.add((threading.current_thread().name, model.n_jobs))
+        return whole(model, *given, **rest)
+
+    one = evaluation.evaluate(read_material(model, corpus[0], some, None))
+    monkeypatch.setattr(refits, "fit_estimator", spy)
+    several = evaluation.evaluate(read_material(threaded, corpus[0], some, None))
+    assert len(threads) > 1
+    assert {n_jobs for _, n_jobs in threads} == {1}
+    for name, said in one.predictions.items():
+        np.testing.assert_array_equal(several.predictions[name], said)
+    np.testing.assert_array_equal(several.probabilities, one.probabilities)
+    assert {judge.estimator_.n_jobs for judge in several.judges} == {3}
+
+    monkeypatch.setattr(refits, "TOGETHER", 1)  # no room: one at a time, with all threads
+    threads.clear()
+    evaluation.evaluate(read_material(threaded, corpus[0], some, None))
+    assert threads == {(threading.current_thread().name, 3)}
 
 
 def test_cross_validation_is_said(crossed):
@@ -367,6 +395,18 @@ def test_labels_without_documents(model, corpus):
         prepare(model, labels=corpus[1])
     with pytest.raises(ValueError, match="119 entries, but there are 120 documents"):
         prepare(model, corpus[0], corpus[1][:-1])
+
+
+def test_documents_of_the_fit_are_not_inferred_again(model, corpus, some, monkeypatch):
+    again = read_material(model, corpus[0], corpus[1], None)  # other labels
+    assert again.trained
+    assert again.digest != model.fingerprint_
+    np.testing.assert_array_equal(again.S, model.document_topics_)
+    monkeypatch.setattr(type(model.estimator_), "transform", None)
+    same = read_material(model, corpus[0], some, None)
+    assert same.trained
+    assert same.digest == model.fingerprint_
+    assert same.S is model.document_topics_
 
 
 def test_reproduction(held, model):

@@ -2,6 +2,8 @@
 
 import copy
 import os
+import threading
+import time
 import warnings
 
 import numpy as np
@@ -131,10 +133,28 @@ def test_fits_for_a_comparison_are_given_up(interrupt):
         refit(model, lambda again: again.fit(TEXTS, LABELS))
 
 
+def test_fits_side_by_side_are_given_up_together(monkeypatch):
+    model, whole, made = make(n_jobs=2).fit(TEXTS, LABELS), CoordinateDescent.step, []
+
+    def endless(solver, objective, state, threads):
+        made.append(threading.current_thread())
+        while len(set(made)) < 2:  # both are under way
+            time.sleep(0.001)
+        if made[0] is threading.current_thread():
+            raise KeyboardInterrupt
+        return whole(solver, objective, state, threads)
+
+    monkeypatch.setattr(CoordinateDescent, "step", endless)
+    model.__dict__.update(tol=0.0, max_iter=10**9)
+    with pytest.raises(KeyboardInterrupt):
+        evaluation.evaluate(read_material(model, TEXTS, LABELS, None))
+
+
 @pytest.mark.parametrize("verb", ["report", "verify"])
 def test_commands_that_fit_again_end_at_once(interrupt, tmp_path, verb):
     path = write_table(tmp_path / "a.csv", ROWS)
-    cofactor("fit", path, "--text", "body", "--label", "team", "-k", 3, "-o", tmp_path / "m")
+    cofactor("fit", path, "--text", "body", "--label", "team", "-k", 3, "--jobs", 1,
+             "-o", tmp_path / "m")  # fmt: skip
     (tmp_path / "r.html").write_text("old")
     calls = interrupt(CoordinateDescent, "step", after=2)
     output = ["-o", tmp_path / "r.html"] if verb == "report" else []

@@ -127,8 +127,7 @@ def _described(material, judge, d: int, p: np.ndarray, text: bool, rival=None) -
 
 def _words(material: Material, judge: Any, d: int, names: list[str]) -> list[list[dict[str, Any]]]:
     """Return the words that contribute most to each of two classes."""
-    assert material.texts is not None
-    told = judge.explain(material.texts[d])
+    told = judge._explained(material.X[[d]], [])
     places = {str(name): c for c, name in enumerate(told.classes)}
     sides = []
     for name in names:

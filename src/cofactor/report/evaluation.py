@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
-from cofactor.objective import Factors
 from cofactor.report.material import Material, is_known, kind_of, probabilities
+from cofactor.report.refits import LARGE, Request, refit, with_topics_of, without_labels
 from cofactor.report.rivals import baselines, trivial
 from cofactor.report.scores import method_scores
-from cofactor.text.assembling import fit_estimator
-from cofactor.text.interrupts import ending_at_interrupts
 
 FOLDS, MANY = 5, 1500  # from MANY labels on, one split in four is enough
-LARGE = 5000  # documents from which fits take long: then FEWER folds, and λ = 0 with ENOUGH
-FEWER, ENOUGH = 3, 20  # iterations at most
+FEWER = 3  # folds of many documents
 MODEL, PLAIN = "this model", "NMF + head (λ = 0)"
 
 
@@ -67,8 +62,8 @@ def _held_out(material: Material, test: np.ndarray) -> Evaluation:
         f"Tested on {len(test):,} documents of the fit whose labels were held out; every method "
         f"was trained on the same {len(train):,} labels."
     )
-    others, plain = _rivals(material, train, test)
-    return _own(material, test, how, True, others, plain)
+    [plain] = refit(material, [without_labels(material, train)])
+    return _own(material, test, how, True, _rivals(material, train, test, plain), plain)
 
 
 def _as_it_is(material: Material, test: np.ndarray) -> Evaluation:
@@ -106,12 +101,15 @@ def _cross_validated(material: Material) -> Evaluation | None:
         return None
     folds = 4 if n > MANY else FEWER if len(material.S) > LARGE else FOLDS
     fold = assign_folds(material.labels, folds, material.model.seed_)
-    parts: list[Evaluation] = []
-    for f in range(1 if n > MANY else folds):
-        if (fold == f).any():
-            parts.append(_fold(material, fold, f, parts[0].plain if parts else None))
-    if not parts:
+    tested = [f for f in range(1 if n > MANY else folds) if (fold == f).any()]
+    if not tested:
         return None
+    tests = [np.flatnonzero(fold == f) for f in tested]
+    trains = [np.flatnonzero(labelled & (fold != f)) for f in tested]
+    asked = [*(Request(train, {}) for train in trains), without_labels(material, trains[0])]
+    *fitted, plain = refit(material, asked)
+    plains = [plain, *refit(material, [with_topics_of(plain, train) for train in trains[1:]])]
+    parts = [_fold(material, *each) for each in zip(trains, tests, fitted, plains, strict=True)]
     return _pooled(parts, _how(n, sum(len(part.tested) for part in parts), folds, n > MANY))
 
 
@@ -144,22 +142,28 @@ def assign_folds(labels: np.ndarray, folds: int, seed: int) -> np.ndarray:
     return fold
 
 
-def _fold(material: Material, fold: np.ndarray, f: int, plain: Any) -> Evaluation:
-    test = np.flatnonzero(fold == f)
-    train = np.flatnonzero(is_known(material.labels) & (fold != f))
-    estimator = refit(material, train)
+def _fold(material: Material, train, test, estimator: Any, plain: Any) -> Evaluation:
+    """Ask estimators that saw the labels of some documents for those of others."""
     P, said = _said(estimator, estimator.transform(material.X[test]))
     if P is not None:
         P, said = _in_place(material, estimator, P)
-    others, plain = _rivals(material, train, test, plain)
     judge = copy.copy(material.model)
     judge.estimator_ = estimator
     if P is not None:
         judge.target_names_ = estimator.classes_.tolist()
     truth = material.labels[test]
     judges = [judge] * len(test)
-    said_by = {MODEL: said, **others}
+    said_by = {MODEL: said, **_rivals(material, train, test, plain)}
     return Evaluation(material.kind, "", True, test, truth, said_by, P, judges, plain)
+
+
+def _rivals(material: Material, train, test, plain: Any) -> dict[str, np.ndarray]:
+    """Return what others say of the tested documents, the estimator with λ = 0 among them."""
+    X, y = material.X, material.labels
+    said = dict(baselines(material.kind, X[train], y[train], X[test]))
+    P, by_plain = _said(plain, plain.transform(X[test]))
+    said[PLAIN] = by_plain if P is None else _in_place(material, plain, P)[1]
+    return said
 
 
 def _in_place(material: Material, estimator: Any, P: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -182,52 +186,3 @@ def _pooled(parts: list[Evaluation], how: str) -> Evaluation:
         [judge for part in parts for judge in part.judges],
         parts[0].plain,
     )  # fmt: skip
-
-
-def refit(material: Material, train: np.ndarray, **changes: Any) -> Any:
-    """Fit the model's estimator again on all documents and some of their labels."""
-    model = copy.copy(material.model)
-    task = "numbers" if material.kind == "numbers" else "classes"
-    model.__dict__.update(task=task, **changes)
-    words = model.vectorizer_.get_feature_names_out()
-    with ending_at_interrupts(), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        y = _some(material, train)
-        return fit_estimator(model, words, material.X, y, seed=model.seed_)[0]
-
-
-def _some(material: Material, train: np.ndarray) -> np.ndarray:
-    """Return the labels as ``fit`` takes them, unknown but for ``train``."""
-    if material.kind == "classes":
-        some = np.full(len(material.labels), None, dtype=object)
-        some[train] = material.model.estimator_.classes_[material.labels[train]]
-        return some
-    y = np.full_like(material.labels, np.nan)
-    y[train] = material.labels[train]
-    return y.ravel() if y.shape[1] == 1 else y
-
-
-def _rivals(material: Material, train, test, plain=None) -> tuple[dict[str, np.ndarray], Any]:
-    """Return what others say of the tested documents, and the estimator with λ = 0.
-
-    Its topics do not depend on labels: given those of another fold, only a head is fitted.
-    """
-    X, y = material.X, material.labels
-    said = dict(baselines(material.kind, X[train], y[train], X[test]))
-    plain = refit(material, train, supervision=0.0, **_plain_settings(material, plain))
-    P, by_plain = _said(plain, plain.transform(X[test]))
-    said[PLAIN] = by_plain if P is None else _in_place(material, plain, P)[1]
-    return said, plain
-
-
-def _plain_settings(material: Material, fitted: Any) -> dict[str, Any]:
-    """Return what else is different with λ = 0: no labels in the start; many documents, less
-    patience."""
-    model = material.model
-    if fitted is not None:
-        start = Factors(fitted.representation_, np.ascontiguousarray(fitted.components_.T))
-        return {"init": start, "max_iter": 1}
-    settings: dict[str, Any] = {"init": "random"} if isinstance(model.init, str) else {}
-    if len(material.S) > LARGE:
-        settings["max_iter"] = min(model.max_iter, ENOUGH)
-    return settings

@@ -9,7 +9,6 @@ from cofactor.persistence.manifest import versions
 from cofactor.report.evaluation import MODEL, Evaluation
 from cofactor.report.material import Material, is_known
 from cofactor.report.scores import METRICS, shown
-from cofactor.text.documents import fingerprint
 
 
 def summary(material: Material, found: Evaluation | None) -> list[dict[str, Any]]:
@@ -51,7 +50,7 @@ def _label_remark(material: Material) -> str:
     return labelled if material.kind == "classes" else f"any number at once; {labelled}"
 
 
-def reproduction(material: Material, documents: Any, labels: Any) -> dict[str, Any]:
+def reproduction(material: Material) -> dict[str, Any]:
     """Return versions, seed, settings and fingerprints, and the call that fits the model."""
     model = material.model
     facts = {
@@ -61,9 +60,9 @@ def reproduction(material: Material, documents: Any, labels: Any) -> dict[str, A
         "end of the fit": str(model.estimator_.stop_reason_),
         "data of the fit": model.fingerprint_,
     }
-    if material.texts is not None:
-        same = fingerprint(material.texts, labels) == model.fingerprint_
-        facts["data of this report"] = "the same" if same else fingerprint(material.texts, labels)
+    if material.digest is not None:
+        same = material.digest == model.fingerprint_
+        facts["data of this report"] = "the same" if same else material.digest
     facts |= {f"time to {step}": f"{s:.1f} s" for step, s in model.timings_.items()}
     return {"facts": facts, "versions": versions(), "call": call(model)}
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
@@ -42,8 +41,8 @@ def render(prepared: Prepared) -> str:
 
 def page_state(prepared: Prepared) -> dict[str, Any]:
     """Return what the page's script works with."""
-    whole, scores = asdict(prepared), prepared.evaluation or {}
-    tables = {name: whole[name] for name in TABLES}
+    scores = prepared.evaluation or {}
+    tables = {name: getattr(prepared, name) for name in TABLES}
     tables |= {n: scores[n] for n in ("confusion", "calibration", "pairs") if n in scores}
     for term in ("data", "target"):
         tables[f"curve_{term}"] = [row for row in prepared.curves if row["term"] == term]

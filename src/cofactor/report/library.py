@@ -13,8 +13,6 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-import vl_convert
-
 from cofactor.files.writing import write_whole
 
 SNIPPET = "window.vegaEmbed = vegaEmbed;"
@@ -26,6 +24,8 @@ def library() -> str:
     kept = _kept()
     if (found := _read(kept)) is not None:
         return found
+    import vl_convert
+
     bundle = vl_convert.javascript_bundle(SNIPPET).replace("\r", "\n")
     bundle = bundle.replace("</script", "<\\/script").replace("<!--", "\\x3c!--")
     with contextlib.suppress(OSError):

@@ -11,6 +11,7 @@ import numpy as np
 from cofactor.reading import floats, is_matrix, readable, tall
 from cofactor.targets import labelled_mask
 from cofactor.text import predictions, read_documents, summaries
+from cofactor.text.documents import fingerprint
 from cofactor.text.labels import holds_sets, is_unknown
 
 
@@ -29,6 +30,7 @@ class Material:
     trained: bool  # whether the documents are those of the fit
     labels: np.ndarray
     truth: np.ndarray
+    digest: str | None = None  # of documents and labels
     strangers: list[str] = field(default_factory=list)  # labels that are no class of the model
 
     @cached_property
@@ -87,13 +89,25 @@ def read_material(model: Any, documents: Any, labels: Any, truth: Any) -> Materi
     texts = read_documents(documents)
     if not texts:
         raise ValueError("documents is empty; pass at least one, or None for a report without.")
-    X = model._matrix(texts)
-    S = model.estimator_.transform(X)
-    seen = np.shape(model.document_topics_) == S.shape and np.allclose(model.document_topics_, S)
+    X, digest = model._matrix(texts), fingerprint(texts, labels)
+    S, seen = _representations(model, X, same=digest == model.fingerprint_)
     strangers: list[str] = []
     known, hidden = (_read_labels(model, y, len(texts), strangers) for y in (labels, truth))
     unseen = list(dict.fromkeys(strangers))
-    return Material(model, texts, X, S, bool(seen), known, hidden, unseen)
+    return Material(model, texts, X, S, seen, known, hidden, digest, unseen)
+
+
+def _representations(model: Any, X: Any, same: bool) -> tuple[np.ndarray, bool]:
+    """Return the representations of documents and whether they are those of the fit.
+
+    ``same`` tells that documents and labels are; documents of the fit with other labels, or with
+    none, are recognised by their representations.
+    """
+    fitted = model.document_topics_
+    if same:
+        return fitted, True
+    S = model.estimator_.transform(X)
+    return S, np.shape(fitted) == S.shape and bool(np.allclose(fitted, S))
 
 
 def _unknown(model: Any, n: int) -> np.ndarray:

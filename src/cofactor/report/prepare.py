@@ -74,7 +74,7 @@ def prepare(
         mistaken=of_documents.mistaken(material, found, text),
         curves=curves(model.estimator_),
         changes=changes(material, found),
-        reproduction=reproduction(material, documents, labels),
+        reproduction=reproduction(material),
     )
 
 

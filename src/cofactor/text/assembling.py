@@ -70,10 +70,14 @@ class Assembled(NamedTuple):
         return dict(zip(self.topics, self.seeds.names, strict=True))
 
 
-def fit_estimator(model, words, X, y, *, seed, **weights) -> tuple[Factorization, dict[int, str]]:
+def fit_estimator(
+    model, words, X, y, *, seed, callbacks=(), **weights
+) -> tuple[Factorization, dict[int, str]]:
     """Fit the estimator that ``model`` asks for; return it and the names of seeded topics."""
     weights = {name: weight for name, weight in weights.items() if weight is not None}
     ready = assemble(model, words, X, y, seed=seed, **weights)
+    if callbacks:
+        ready.estimator.set_callbacks(*callbacks)
     return restored(model, _FIT.get()(ready.estimator, X, ready.y, **weights)), ready.names
 
 

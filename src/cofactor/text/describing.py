@@ -118,7 +118,10 @@ class Descriptions:
         """
         if not isinstance(text, str):
             raise TypeError(f"text is of type {type(text).__name__}; pass one string.")
-        X = self._matrix([text])  # type: ignore[attr-defined]
+        return self._explained(self._matrix([text]), self._unknown(text))  # type: ignore[attr-defined]
+
+    def _explained(self, X, unknown: list[str]) -> Explanation:
+        """Explain a document by its row in a matrix."""
         model, x = self.estimator_, X.toarray()[0]
         s, here = model.transform(X)[0].astype(float), np.flatnonzero(x)
         loss = as_divergence("data_loss", self.data_loss)
@@ -128,7 +131,7 @@ class Descriptions:
             list(self.target_names_) if predictions.has_head(model) else [],
             *self._class_parts(s, parts),
             predictions.read_scores(model, s[None], self.target_names_)[0][0],
-            self._unknown(text),
+            unknown,
         )  # fmt: skip
 
     def _class_parts(self, s, parts) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

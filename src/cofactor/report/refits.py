@@ -1,0 +1,102 @@
+"""The model's estimator fitted again, with some of the labels, or with λ = 0."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import copy_context
+from threading import Event
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from cofactor.callbacks import EndAt
+from cofactor.objective import Factors
+from cofactor.report.material import Material
+from cofactor.text.assembling import fit_estimator
+from cofactor.text.interrupts import ending_at_interrupts
+from cofactor.threads import Threads, count_threads
+
+LARGE, ENOUGH = 5000, 20  # documents from which fits take long: then λ = 0 so many iterations
+TOGETHER = 2**24  # entries of the fits that run side by side: beyond, memory is what counts
+
+
+class Request(NamedTuple):
+    """One fit."""
+
+    train: np.ndarray  # places of the labels to be seen
+    changes: dict[str, Any]  # of the model's settings
+
+
+def refit(material: Material, requests: Sequence[Request]) -> list[Any]:
+    """Fit the model's estimator again on all documents and some of their labels, once a request.
+
+    Fits are independent, so they run side by side on the model's threads and share them; how many
+    there are does not change a bit. Ctrl-C ends those under way at their next iteration.
+    """
+    threads, ended = count_threads(material.model.n_jobs), Event()
+    room = max(1, TOGETHER // max(1, material.X.nnz))
+    aside = max(1, min(threads, room, len(requests)))
+    ready = [(copy_context(), request) for request in requests]
+
+    def run(place: int, _: int) -> Any:
+        context, request = ready[place]
+        with _ending_all(ended):
+            return context.run(_fit, material, request, threads // aside, ended)
+
+    with ending_at_interrupts(), warnings.catch_warnings(), Threads(aside) as pool:
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        with _ending_all(ended):
+            return pool.over(np.arange(len(ready) + 1), run)
+
+
+@contextmanager
+def _ending_all(ended: Event) -> Iterator[None]:
+    """Let what ends one fit, or the wait for it, end them all."""
+    try:
+        yield
+    except BaseException:
+        ended.set()
+        raise
+
+
+def _fit(material: Material, request: Request, n_jobs: int, ended: Event) -> Any:
+    model = copy.copy(material.model)
+    task = "numbers" if material.kind == "numbers" else "classes"
+    model.__dict__.update(task=task, n_jobs=n_jobs, **request.changes)
+    words, y = model.vectorizer_.get_feature_names_out(), _some(material, request.train)
+    estimator, _ = fit_estimator(
+        model, words, material.X, y, seed=model.seed_, callbacks=[EndAt(ended)]
+    )
+    return estimator.set_callbacks().set_params(n_jobs=material.model.n_jobs)
+
+
+def _some(material: Material, train: np.ndarray) -> np.ndarray:
+    """Return the labels as ``fit`` takes them, unknown but for ``train``."""
+    if material.kind == "classes":
+        some = np.full(len(material.labels), None, dtype=object)
+        some[train] = material.model.estimator_.classes_[material.labels[train]]
+        return some
+    y = np.full_like(material.labels, np.nan)
+    y[train] = material.labels[train]
+    return y.ravel() if y.shape[1] == 1 else y
+
+
+def without_labels(material: Material, train: np.ndarray) -> Request:
+    """Ask for λ = 0: no labels in the start; many documents, less patience."""
+    model = material.model
+    changes: dict[str, Any] = {"supervision": 0.0}
+    if isinstance(model.init, str):
+        changes["init"] = "random"
+    if len(material.S) > LARGE:
+        changes["max_iter"] = min(model.max_iter, ENOUGH)
+    return Request(train, changes)
+
+
+def with_topics_of(fitted: Any, train: np.ndarray) -> Request:
+    """Ask for another head on topics of λ = 0, which do not depend on labels."""
+    start = Factors(fitted.representation_, np.ascontiguousarray(fitted.components_.T))
+    return Request(train, {"supervision": 0.0, "init": start, "max_iter": 1})
