@@ -4,7 +4,7 @@ bits."""
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import pairwise
@@ -17,6 +17,9 @@ from cofactor.typing import FloatArray, IntArray
 
 N_BLOCKS = 16
 """Blocks per pass; a constant, because sums over blocks are part of the result."""
+
+SHARES = 2
+"""Of the work of a thread, so that a late one is helped by the others."""
 
 T = TypeVar("T")
 
@@ -55,18 +58,19 @@ class Threads:
             self._pool.shutdown(wait=True, cancel_futures=True)
             self._pool = None
 
-    def over(self, bounds: IntArray | range, run: Callable[[int, int], T]) -> list[T]:
+    def over(self, bounds: IntArray | Sequence[int], run: Callable[[int, int], T]) -> list[T]:
         """Call ``run(low, high)`` for each block between consecutive ``bounds``."""
         pairs = list(pairwise(map(int, bounds)))
         if self._pool is None:
             return [run(low, high) for low, high in pairs]
         return list(self._pool.map(lambda pair: run(*pair), pairs))
 
-    def across(self, bounds: IntArray | range, run: Callable[[int, int], T]) -> list[T]:
-        """Do the same where blocks do not matter to the result: one thread takes all at once."""
-        if self._pool is None:
-            return [run(int(bounds[0]), int(bounds[-1]))]
-        return self.over(bounds, run)
+    def across(self, bounds: IntArray | Sequence[int], run: Callable[[int, int], T]) -> list[T]:
+        """Do the same where blocks do not matter to the result: each thread takes a few at once,
+        and one alone takes all."""
+        count = 1 if self._pool is None else max(1, min(len(bounds) - 1, SHARES * self.count))
+        shares = [bounds[(len(bounds) - 1) * i // count] for i in range(count + 1)]
+        return self.over(shares, run)
 
     def total(
         self, bounds: IntArray, shape: tuple[int, ...], run: Callable[[IntArray, FloatArray], None]
