@@ -22,9 +22,10 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 @pytest.fixture(scope="module")
 def corpus():
     rng = np.random.default_rng(0)
-    topics = rng.dirichlet(np.full(40, 0.1), size=3)
-    kinds = rng.integers(0, 3, 230)
-    X = sp.csr_array(np.array([rng.multinomial(30, topics[k]) for k in kinds]) / 30.0)
+    topics = rng.dirichlet(np.full(40, 0.1), size=4)
+    subjects = rng.integers(0, 4, 230)
+    X = sp.csr_array(np.array([rng.multinomial(30, topics[k]) for k in subjects]) / 30.0)
+    kinds = np.minimum(subjects, 2)  # as many subjects as the models have topics, in three classes
     y = np.array(["sun", "moon", "star"], dtype=object)[kinds]
     y[rng.random(230) < 0.5] = None
     return X, y, kinds

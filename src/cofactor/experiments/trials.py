@@ -17,6 +17,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ Function = Callable[[Settings, Any], Result]
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
 
 
+@cache
 def versions() -> dict[str, str]:
     """Return the versions that results depend on."""
     return {"cofactor": __version__, **{name: version(name) for name in LIBRARIES}}
