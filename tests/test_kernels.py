@@ -9,7 +9,6 @@ import oracles
 from cofactor import kernels
 from cofactor.kernels import (
     EPSILON,
-    Curve,
     Entries,
     Forms,
     cross_rows,
@@ -21,7 +20,7 @@ from cofactor.kernels import (
 from cofactor.kernels.descent import ROOM
 from cofactor.kernels.multiplication import _surrogate_root
 from cofactor.kernels.rows import _weighted_log
-from cofactor.problems import no_curve, no_slopes
+from cofactor.problems import no_slopes
 from cofactor.seen import pad
 from cofactor.vectors import LANES, axpy, dots, gather, outer, padded, ratios
 
@@ -34,8 +33,8 @@ def descend_rows(V, entries, F, forms, rounds, sweeps, tolerance):
 
 
 def multiply_rows(V, entries, F, forms, rounds, tolerance, epsilon, ridge):
-    curves, slopes = (Curve(entries, F, 1.0), no_curve(V.dtype)), (no_slopes(V.dtype),) * 2
-    return kernels.multiply_blocks(V, curves, forms, slopes, rounds, tolerance, epsilon, ridge)
+    slopes = no_slopes(V.dtype), no_slopes(V.dtype)
+    return kernels.multiply_blocks(V, entries, F, forms, slopes, rounds, tolerance, epsilon, ridge)
 
 
 def all_at_once(kernel, V, *arguments):

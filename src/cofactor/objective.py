@@ -145,12 +145,16 @@ class Goal(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Objective:
-    """Terms, priors and sample weights; ``free`` names the factors to be updated, in order."""
+    """Terms, priors and sample weights; ``free`` names the factors to be updated, in order.
+
+    One that is ``passing`` serves a single iteration, as that of a block does.
+    """
 
     terms: tuple[Term, ...]
     priors: Mapping[FactorName, Penalty] = field(default_factory=dict)
     sample_weight: FloatArray | None = None
     free: tuple[FactorName, ...] = ("features", "targets", "samples")
+    passing: bool = False
 
     def __post_init__(self) -> None:
         present = {"samples", *(term.columns for term in self.terms)}
@@ -192,6 +196,7 @@ class Objective:
             partial(self._stacked, name),
             (V.shape[0], V.shape[1]),
             V.dtype,
+            self.passing,
         )
 
     def value(self, factors: Factors, threads: Threads, problem: RowProblem | None = None) -> Value:

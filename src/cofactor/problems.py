@@ -11,13 +11,13 @@ import numpy as np
 from cofactor import kernels
 from cofactor.curved import Curved
 from cofactor.divergences import Divergence
-from cofactor.kernels import Curve, Entries, Forms, Parts, Slopes
+from cofactor.kernels import Entries, Forms, Parts, Slopes
 from cofactor.matrices import is_whole, whole_slopes, whole_surrogate
 from cofactor.priors import Penalty
 from cofactor.sides import Against, Linear
 from cofactor.statistics import Statistics
 from cofactor.threads import Threads, even_blocks
-from cofactor.typing import FloatArray
+from cofactor.typing import FloatArray, IntArray
 from cofactor.vectors import aligned_zeros, padded
 
 
@@ -32,9 +32,10 @@ class RowProblem:
         stacked: Callable[[], Curved | None],
         shape: tuple[int, int],
         dtype: np.dtype[Any],
+        passing: bool = False,
     ) -> None:
         self.parts, self.weights, self.penalty, self.shape = parts, weights, penalty, shape
-        self._stacked, self._dtype = stacked, dtype
+        self._stacked, self._dtype, self._passing = stacked, dtype, passing
         barred = penalty is not None and bool(np.any(penalty.barrier))
         self._curving = [t for t, part in enumerate(parts) if part.side.curved is not None]
         self.quadratic = not self._curving and not barred
@@ -51,6 +52,20 @@ class RowProblem:
         return [(p.side.divergence, w) for p, w in zip(self.parts, self.weights, strict=True)]
 
     @cached_property
+    def curved(self) -> Curved:
+        """The entries of all terms, side by side."""
+        return self._stacked() or _no_entries(self.shape[0], self._dtype)
+
+    @cached_property
+    def F(self) -> FloatArray:
+        """The rows that the entries point to."""
+        return _joined([self.parts[t].F for t in self._curving], padded(self.shape[1]))
+
+    @cached_property
+    def bounds(self) -> IntArray:
+        return even_blocks(self.shape[0]) if self.quadratic else self.curved.bounds
+
+    @cached_property
     def forms(self) -> Forms:
         return merge(self.parts, self.weights, self.penalty, self.shape)
 
@@ -65,7 +80,7 @@ class RowProblem:
         """
         if self.quadratic:
             forms = self.forms
-            return sum(threads.across(even_blocks(self.shape[0]), lambda low, high: int(
+            return sum(threads.across(self.bounds, lambda low, high: int(
                 kernels.descend_quadratic(
                     V[low:high], some_rows(forms, low, high), rounds * sweeps, tolerance
                 ))))  # fmt: skip
@@ -77,15 +92,15 @@ class RowProblem:
     ) -> int:  # fmt: skip
         """Run multiplicative updates in place; return the number of rows that did not reach the
         tolerance."""
-        if rounds == 1 and tolerance == 0.0 and all(map(is_whole, self.parts)):
-            return self._multiply_whole(V, threads, epsilon, ridge)
+        if rounds == 1 and tolerance == 0.0 and self._apart:
+            return self._multiply_apart(V, threads, epsilon, ridge)
         forms = merge(self.parts, self.weights, self.penalty, self.shape, sloped=False)
-        slopes, curved = self._slopes(V.dtype), [self.parts[t].side.curved for t in self._curving]
+        slopes = self._slopes(V.dtype)
 
         def block(low: int, high: int) -> int:
             return int(
                 kernels.multiply_blocks(
-                    V[low:high], self._curves(low, high, V.dtype), some_rows(forms, low, high),
+                    V[low:high], self.curved.block(low, high), self.F, some_rows(forms, low, high),
                     tuple(
                         s._replace(start=s.start[low : high + 1], first=s.first[low:high])
                         for s in slopes
@@ -94,34 +109,29 @@ class RowProblem:
                 )
             )  # fmt: skip
 
-        bounds = max((c.bounds for c in curved if c), key=len, default=even_blocks(len(V)))
-        over = threads.across if all(c.at_once for c in curved if c) else threads.over
-        return sum(over(bounds, block))
+        over = threads.across if self.curved.at_once else threads.over
+        return sum(over(self.bounds, block))
 
-    def _curves(self, low: int, high: int, dtype: np.dtype[Any]) -> tuple[Curve, Curve]:
-        """Return the terms' entries of some rows, each with its weight."""
-        found = [
-            Curve(part.side.curved.block(low, high), part.F, self.weights[t])
-            for t in self._curving
-            if (part := self.parts[t]).side.curved is not None
-        ]
-        one, two = [*found, *([no_curve(dtype)] * 2)][:2]
-        return one, two
+    @property
+    def _apart(self) -> bool:
+        """Whether an update is faster with the terms one by one: they are whole matrices, or their
+        entries would have to be put side by side for this update alone."""
+        stacking = self._passing and len(self._curving) > 1
+        return stacking or all(map(is_whole, self.parts))
 
-    def _multiply_whole(self, V: FloatArray, threads: Threads, epsilon: float, ridge: float) -> int:
-        """Make one update where all terms are whole matrices."""
+    def _multiply_apart(self, V: FloatArray, threads: Threads, epsilon: float, ridge: float) -> int:
+        """Make one update from what each term has to say."""
         none = np.empty((0, V.shape[1]))
-        numbers = [
-            whole_surrogate(part, V, threads, epsilon, costs=False)[0]
-            if part.side.divergence.log
-            else None
-            for part in self.parts
+        each = [_surrogate(part, V, threads, epsilon, costs=False)[0] for part in self.parts]
+        sums = [
+            _sum_rows([a if len(a) else None for a in numbers], self.weights)
+            for numbers in zip(*each, strict=True)
         ]
-        c = _sum_rows(numbers, self.weights)
-        down = _sum_rows([whole_slopes(part, threads) for part in self.parts], self.weights)
+        down = _sum_rows([_down(part, threads) for part in self.parts], self.weights)
         forms = merge(self.parts, self.weights, self.penalty, self.shape, sloped=False)
         forms = forms._replace(down=none if down is None else down)
-        update_by_parts(V, Parts(none if c is None else c, none, none, none), forms, threads, ridge)
+        parts = Parts(*(none if total is None else total for total in sums))
+        update_by_parts(V, parts, forms, threads, ridge)
         return len(V)
 
     def _slopes(self, dtype: np.dtype[Any]) -> tuple[Slopes, Slopes]:
@@ -133,64 +143,33 @@ class RowProblem:
         """Return what the one term of this problem says of its factor, whose present rows are
         V."""
         (part,) = self.parts
-        curved, r = part.side.curved, V.shape[1]
-        d = part.side.divergence
-        none = np.empty((0, r))
-        if curved is None:
-            parts, cost = Parts(none, none, none, none), 0.0
-        elif is_whole(part):
-            c, cost = whole_surrogate(part, V, threads, epsilon, costs=True)
-            parts = Parts(c, none, none, none)
-        else:
-            squares = d.square and not part.side.observations.zeros
-            used = d.log, squares, d.inverse, d.concave
-            parts = Parts(*(np.empty(V.shape) if use else none for use in used))
-            cost = self._surrogate(curved, V, threads, epsilon, parts)
-        down = whole_slopes(part, threads) if is_whole(part) else part.down
+        numbers, cost = _surrogate(part, V, threads, epsilon, costs=True)
         return Statistics(
-            part.row_scale, down, part.up, part.ups, part.gram, parts, cost, part.side.constant
-        )
-
-    def _surrogate(
-        self, curved: Curved, V: FloatArray, threads: Threads, epsilon: float, parts: Parts
-    ) -> float:
-        bounds, costs = curved.bounds, np.zeros(len(curved.bounds) - 1)
-        F = self.parts[0].F
-
-        def block(start: int, stop: int) -> None:
-            low, high = bounds[start], bounds[stop]
-            kernels.surrogate_blocks(
-                V[low:high], curved.block(low, high), F, epsilon, bounds[start : stop + 1],
-                Parts(*(a[low:high] for a in parts)), costs[start:stop],
-            )  # fmt: skip
-
-        over = threads.across if curved.at_once else threads.over
-        over(np.arange(len(bounds)), block)
-        return float(costs.sum())
+            part.row_scale, _down(part, threads), part.up, part.ups, part.gram, numbers, cost,
+            part.side.constant,
+        )  # fmt: skip
 
     def _descend_curved(
         self, V: FloatArray, settings: tuple[float, ...], threads: Threads, costs: bool
     ) -> int:
         forms, counts = self.forms, self.parts[0].side.counts
         weights = np.empty(0) if counts is None else counts
-        curved = self._stacked() or _no_entries(self.shape[0], self._dtype)
-        factors = [self.parts[t].F for t in self._curving]
-        F, split = _joined(factors, padded(self.shape[1])), len(factors[0]) if factors else 0
-        bounds = curved.bounds
-        noted = np.zeros((len(bounds) - 1, 2 * costs))
+        split = len(self.parts[self._curving[0]].F) if self._curving else 0
+        noted = np.zeros((len(self.bounds) - 1, 2 * costs))
 
         def block(start: int, stop: int) -> int:
-            low, high = bounds[start], bounds[stop]
+            low, high = self.bounds[start], self.bounds[stop]
             return int(
                 kernels.descend_blocks(
-                    V[low:high], curved.block(low, high), F, some_rows(forms, low, high),
-                    *settings, weights[low:high], split, bounds[start : stop + 1],
+                    V[low:high], self.curved.block(low, high), self.F,
+                    some_rows(forms, low, high),
+                    *settings, weights[low:high], split, self.bounds[start : stop + 1],
                     noted[start:stop],
                 )
             )  # fmt: skip
 
-        over = threads.across if curved.at_once else threads.over
-        unfinished = sum(over(np.arange(len(bounds)), block))
+        over = threads.across if self.curved.at_once else threads.over
+        unfinished = sum(over(np.arange(len(self.bounds)), block))
         if costs and V.dtype == np.float64:  # others are rounded afterwards
             self._note(noted.sum(axis=0))
         return unfinished
@@ -200,6 +179,39 @@ class RowProblem:
         for t, cost in zip(self._curving, costs.tolist(), strict=False):
             if self.weights[t] > 0:
                 self.costs[t] = cost / self.weights[t]
+
+
+def _surrogate(
+    part: Against, V: FloatArray, threads: Threads, epsilon: float, *, costs: bool
+) -> tuple[Parts, float]:
+    """Return a term's numbers of the surrogate at V, and the cost of its entries if asked for."""
+    none = np.empty((0, V.shape[1]))
+    curved, d = part.side.curved, part.side.divergence
+    if curved is None:
+        return Parts(none, none, none, none), 0.0
+    if is_whole(part):
+        c, cost = whole_surrogate(part, V, threads, epsilon, costs=costs)
+        return Parts(c, none, none, none), cost
+    squares = d.square and not part.side.observations.zeros
+    used = d.log, squares, d.inverse, d.concave
+    parts = Parts(*(np.empty(V.shape) if use else none for use in used))
+    bounds, noted = curved.bounds, np.zeros(len(curved.bounds) - 1)
+
+    def block(start: int, stop: int) -> None:
+        low, high = bounds[start], bounds[stop]
+        kernels.surrogate_blocks(
+            V[low:high], curved.block(low, high), part.F, epsilon, bounds[start : stop + 1],
+            Parts(*(a[low:high] for a in parts)), noted[start : stop if costs else start],
+        )  # fmt: skip
+
+    over = threads.across if curved.at_once else threads.over
+    over(np.arange(len(bounds)), block)
+    return parts, float(noted.sum())
+
+
+def _down(part: Against, threads: Threads) -> FloatArray | None:
+    """Return a term's downward slopes."""
+    return whole_slopes(part, threads) if is_whole(part) else part.down
 
 
 class ColumnProblem:
@@ -266,12 +278,6 @@ def some_rows(forms: Forms, low: int, high: int) -> Forms:
 def no_slopes(dtype: np.dtype[Any]) -> Slopes:
     none = np.empty(0, np.int64)
     return Slopes(np.empty(0, dtype), np.empty(0, np.int32), none, none, aligned_zeros(0, 4), 0.0)
-
-
-@cache
-def no_curve(dtype: np.dtype[Any]) -> Curve:
-    empty = _no_entries(0, dtype).entries
-    return Curve(empty, aligned_zeros(0, 4), 1.0)
 
 
 def merge(

@@ -100,7 +100,7 @@ class Recipe:
             )
             if matrix is not None
         )
-        return replace(self.outline, terms=tuple(terms))
+        return replace(self.outline, terms=tuple(terms), passing=True)
 
 
 class Executor(Protocol):

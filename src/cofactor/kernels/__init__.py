@@ -15,7 +15,6 @@ results do not depend on the blocks.
 from cofactor.kernels.dense import dense_products, dense_surrogate
 from cofactor.kernels.descent import descend_blocks
 from cofactor.kernels.multiplication import (
-    Curve,
     Parts,
     Slopes,
     multiply_blocks,
@@ -38,7 +37,6 @@ from cofactor.kernels.sums import (
 
 __all__ = [
     "EPSILON",
-    "Curve",
     "Entries",
     "Forms",
     "Parts",

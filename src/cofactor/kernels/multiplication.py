@@ -18,11 +18,11 @@ from cofactor.kernels.rows import (
     row_cost,
     row_gram,
 )
-from cofactor.vectors import LANES, axpy, ratios
+from cofactor.vectors import axpy, ratios
 
 
 class Row(NamedTuple):
-    """Scratch space for the row at hand."""
+    """Scratch space for the row at hand; c, push, e and u are the surrogate's, divided by v."""
 
     v: Any
     t: Any
@@ -30,10 +30,10 @@ class Row(NamedTuple):
     b: Any
     p: Any
     ratio: Any
-    sums: Any
-    """The surrogate's numbers (``Parts`` of one row), summed over terms."""
-    more: Any
-    """Those of the second term alone."""
+    c: Any
+    push: Any
+    e: Any
+    u: Any
     bent: Any
     up: Any
     down: Any
@@ -54,14 +54,6 @@ class Slopes(NamedTuple):
     indices: Any
     start: Any
     first: Any
-    F: Any
-    weight: Any
-
-
-class Curve(NamedTuple):
-    """A term's curved entries of a block of rows, which count ``weight`` times; no rows: none."""
-
-    entries: Any
     F: Any
     weight: Any
 
@@ -113,52 +105,27 @@ def _surrogate_root(q, slope, c, e):
 
 
 @inlined
-def _surrogate_parts(row, entries, i, F, epsilon, out):
-    """Write the numbers of the surrogate that row i of one term has, divided by v."""
+def _surrogate_parts(row, entries, i, F, epsilon):
+    """Write the row's c, q (of the entries), e and u: the numbers of the surrogate, divided by
+    v."""
     s, first = entries.start[i], entries.first[i]
     w = entries.start[i + 1] - s
     indices, b, p, ratio = entries.indices[first : first + w], row.b, row.p, row.ratio
     if entries.log.size > 0:
-        ratios(row.v, entries.log[s : s + w], indices, F, epsilon, p, ratio, out.c)
+        ratios(row.v, entries.log[s : s + w], indices, F, epsilon, p, ratio, row.c)
     else:
         load_row(entries, i, F, row.v, epsilon, row.x, b, p)
     if entries.square.size > 0:
         for m in range(w):
             ratio[m] = entries.square[s + m] * (p[m] - epsilon)
-        axpy(ratio, indices, F, out.push)
+        axpy(ratio, indices, F, row.push)
     if entries.inverse.size > 0:
         for m in range(w):
             ratio[m] = entries.inverse[s + m] / (p[m] * p[m])
-        axpy(ratio, indices, F, out.e)
+        axpy(ratio, indices, F, row.e)
         for m in range(w):
             ratio[m] = entries.concave[s + m] / p[m]
-        axpy(ratio, indices, F, out.u)
-
-
-@inlined
-def _add_weighted(one, written, sums, two, more):
-    """Write one's weight · sums, if it has ``written`` them, plus two's weight · more to sums."""
-    for k in range(sums.size):
-        sums[k] = (one.weight * sums[k] if written > 0 else 0.0) + two.weight * more[k]
-
-
-@inlined
-def _sum_parts(row, curves, i, epsilon):
-    """Write the numbers of the surrogate of row i, summed over terms."""
-    (one, two), sums, more = curves, row.sums, row.more
-    a, b = one.entries, two.entries
-    if a.first.size > 0:
-        _surrogate_parts(row, a, i, one.F, epsilon, sums)
-    if b.first.size > 0:
-        _surrogate_parts(row, b, i, two.F, epsilon, more)
-    if b.first.size > 0 or one.weight != 1.0:
-        if a.log.size + b.log.size > 0:
-            _add_weighted(one, a.log.size, sums.c, two, more.c)
-        if a.square.size + b.square.size > 0:
-            _add_weighted(one, a.square.size, sums.push, two, more.push)
-        if a.inverse.size + b.inverse.size > 0:
-            _add_weighted(one, a.inverse.size, sums.e, two, more.e)
-            _add_weighted(one, a.inverse.size, sums.u, two, more.u)
+        axpy(ratio, indices, F, row.u)
 
 
 @inlined
@@ -197,28 +164,27 @@ def _sum_slopes(part, i, out):
 @inlined
 def _paper_ratios(row, ridge):
     """Write the paper's ratio of each topic, literally."""
-    c, push, e, u = row.sums
     for k in range(row.up.size):
-        pull = row.down[k] + c[k] + e[k]
-        row.t[k] = pull / (row.bent[k] + push[k] + row.up[k] + u[k] + ridge)
+        pull = row.down[k] + row.c[k] + row.e[k]
+        row.t[k] = pull / (row.bent[k] + row.push[k] + row.up[k] + row.u[k] + ridge)
 
 
 @inlined
 def _surrogate_ratios(row, kind):
     """Write where the majoriser of each topic is smallest; one kind of loss has a closed form."""
-    (c, push, e, u), up, down, t = row.sums, row.up, row.down, row.t
+    up, down, c, e, u, t = row.up, row.down, row.c, row.e, row.u, row.t
     if not kind.curved:
         for k in range(up.size):
             slope = up[k] + u[k] - down[k]
             t[k] = c[k] / slope if slope > 0.0 else 1.0
     elif not kind.logarithmic:
         for k in range(up.size):
-            slope, q = up[k] - down[k], row.bent[k] + push[k]
+            slope, q = up[k] - down[k], row.bent[k] + row.push[k]
             ratio = max(-slope, 0.0) / (q if q > 0.0 else 1.0)
             t[k] = ratio if q > 0.0 or slope > 0.0 else 1.0
     else:
         for k in range(up.size):
-            q = row.bent[k] + push[k]
+            q = row.bent[k] + row.push[k]
             t[k] = _surrogate_root(q, up[k] + u[k] - down[k], c[k], e[k])
 
 
@@ -246,7 +212,7 @@ def _update(row, barrier, kind, r, tolerance, ridge):
         axpy(v, row.topics, row.gram, row.bent)
     if kind.barred:
         for k in range(r):
-            row.sums.c[k] += barrier[k] / v[k] if barrier[k] > 0.0 else 0.0
+            row.c[k] += barrier[k] / v[k] if barrier[k] > 0.0 else 0.0
     if ridge > 0.0:
         _paper_ratios(row, ridge)
     else:
@@ -272,7 +238,7 @@ def _begin(row, V, i, forms, slopes, kind):
 
 
 @inlined
-def _multiply_row(row, V, i, curves, forms, slopes, kind, rounds, tolerance, epsilon, ridge):
+def _multiply_row(row, V, i, entries, F, forms, slopes, kind, rounds, tolerance, epsilon, ridge):
     """Update row i; return whether it came to the tolerance."""
     barrier, r = forms.barrier[pick(forms.barrier, i)], V.shape[1]
     _begin(row, V, i, forms, slopes, kind)
@@ -280,9 +246,9 @@ def _multiply_row(row, V, i, curves, forms, slopes, kind, rounds, tolerance, eps
     for _ in range(rounds):
         if kind.barred:
             _lift(row.v, barrier, r)
-            row.sums.c[:] = 0.0
+            row.c[:] = 0.0
         if kind.listed:
-            _sum_parts(row, curves, i, epsilon)
+            _surrogate_parts(row, entries, i, F, epsilon)
         if _update(row, barrier, kind, r, tolerance, ridge):
             finished = True
             break
@@ -294,16 +260,11 @@ def _multiply_row(row, V, i, curves, forms, slopes, kind, rounds, tolerance, eps
 
 
 @kernel
-def _no_parts(wide):
-    return Parts(np.zeros(wide), np.zeros(wide), np.zeros(wide), np.zeros(wide))
-
-
-@kernel
 def _scratch(r, wide, room):
     return Row(
         np.zeros(wide), np.zeros(wide),
         np.zeros(room), np.zeros(room), np.empty(room), np.empty(room),
-        _no_parts(wide), _no_parts(wide), np.zeros(wide),
+        np.zeros(wide), np.zeros(wide), np.zeros(wide), np.zeros(wide), np.zeros(wide),
         np.zeros(wide), np.zeros(wide), np.zeros((r, wide)), np.arange(r).astype(np.int32),
         np.zeros(wide),
     )  # fmt: skip
@@ -323,28 +284,21 @@ def _kind(logs, squares, inverses, forms):
 
 
 @kernel
-def multiply_blocks(V, curves, forms, slopes, rounds, tolerance, epsilon, ridge):
+def multiply_blocks(V, entries, F, forms, slopes, rounds, tolerance, epsilon, ridge):
     """Multiplicative updates of each row: new entry = old entry · t.
 
     ridge = 0: t minimises the majoriser, which never raises the objective.  ridge > 0: the paper's
     ratio t = (v + c)/(q + u + ridge), literally, with e beside c for the divergence that the paper
-    does not have.  ``epsilon`` is added to fitted values.  ``curves`` are those of two terms, and
-    so are ``slopes``, used where ``forms`` has none.  A row stops at the update that moves it by at
-    most ``tolerance`` of its length.  Returns how many rows did not get there.
+    does not have.  ``epsilon`` is added to fitted values.  ``slopes`` are those of two terms, used
+    where ``forms`` has none.  A row stops at the update that moves it by at most ``tolerance`` of
+    its length.  Returns how many rows did not get there.
     """
-    one, two = curves[0].entries, curves[1].entries
-    r, room = V.shape[1], max(longest_row(one), longest_row(two))
-    row = _scratch(r, (r + LANES - 1) // LANES * LANES, room)
-    kind = _kind(
-        one.log.size + two.log.size,
-        one.square.size + two.square.size,
-        one.inverse.size + two.inverse.size,
-        forms,
-    )
+    row = _scratch(V.shape[1], F.shape[1], longest_row(entries))
+    kind = _kind(entries.log.size, entries.square.size, entries.inverse.size, forms)
     unfinished = V.shape[0]
     for i in range(V.shape[0]):
         unfinished -= _multiply_row(
-            row, V, i, curves, forms, slopes, kind, rounds, tolerance, epsilon, ridge
+            row, V, i, entries, F, forms, slopes, kind, rounds, tolerance, epsilon, ridge
         )
     return unfinished
 
@@ -375,20 +329,23 @@ def _noted_cost(row, entries, i, epsilon):
 
 @kernel
 def surrogate_blocks(V, entries, F, epsilon, bounds, parts, costs):
-    """Write the entries' numbers of the surrogate for each row, and the costs of each block."""
+    """Write the entries' numbers of the surrogate for each row, and the costs of each block, if
+    there is room for them."""
     row = _scratch(V.shape[1], F.shape[1], longest_row(entries))
     for t in range(bounds.size - 1):
         total = 0.0
         for i in range(bounds[t] - bounds[0], bounds[t + 1] - bounds[0]):
             for k in range(V.shape[1]):
                 row.v[k] = V[i, k]
-            _surrogate_parts(row, entries, i, F, epsilon, row.sums)
-            _keep(row.sums.c, parts.c, i)
-            _keep(row.sums.push, parts.push, i)
-            _keep(row.sums.e, parts.e, i)
-            _keep(row.sums.u, parts.u, i)
-            total += _noted_cost(row, entries, i, epsilon)
-        costs[t] = total
+            _surrogate_parts(row, entries, i, F, epsilon)
+            _keep(row.c, parts.c, i)
+            _keep(row.push, parts.push, i)
+            _keep(row.e, parts.e, i)
+            _keep(row.u, parts.u, i)
+            if costs.size > 0:
+                total += _noted_cost(row, entries, i, epsilon)
+        if costs.size > 0:
+            costs[t] = total
 
 
 @inlined
@@ -416,11 +373,11 @@ def multiply_by_parts(V, parts, forms, slopes, ridge):
         _begin(row, V, i, forms, slopes, kind)
         if kind.barred:
             _lift(row.v, barrier, r)
-            row.sums.c[:] = 0.0
-        _take(row.sums.c, parts.c, i)
-        _take(row.sums.push, parts.push, i)
-        _take(row.sums.e, parts.e, i)
-        _take(row.sums.u, parts.u, i)
+            row.c[:] = 0.0
+        _take(row.c, parts.c, i)
+        _take(row.push, parts.push, i)
+        _take(row.e, parts.e, i)
+        _take(row.u, parts.u, i)
         _update(row, barrier, kind, r, 0.0, ridge)
         if kind.barred:
             _lift(row.v, barrier, r)
