@@ -18,7 +18,7 @@ from cofactor.sides import Against, Linear
 from cofactor.statistics import Statistics
 from cofactor.threads import Threads, even_blocks
 from cofactor.typing import FloatArray, IntArray
-from cofactor.vectors import aligned_zeros, padded
+from cofactor.vectors import aligned, aligned_zeros, padded
 
 
 class RowProblem:
@@ -59,7 +59,7 @@ class RowProblem:
     @cached_property
     def F(self) -> FloatArray:
         """The rows that the entries point to."""
-        return _joined([self.parts[t].F for t in self._curving], padded(self.shape[1]))
+        return _joined([self.parts[t] for t in self._curving], padded(self.shape[1]))
 
     @cached_property
     def bounds(self) -> IntArray:
@@ -254,12 +254,16 @@ def update_by_parts(
         slopes, ridge))  # fmt: skip
 
 
-def _joined(parts: Sequence[FloatArray], width: int) -> FloatArray:
-    """Return padded factors one below the other, aligned as they are."""
+def _joined(parts: Sequence[Against], width: int) -> FloatArray:
+    """Return the terms' other factors one below the other, padded."""
     if len(parts) == 1:
-        return parts[0]
-    out = aligned_zeros(max(1, sum(map(len, parts))), width)
-    return np.concatenate(parts, out=out) if parts else out
+        return parts[0].F
+    arrays = [part.other.array for part in parts]
+    out, end = aligned(max(1, sum(map(len, arrays))), width), 0
+    for array in arrays:
+        kernels.widen(array, out[end : end + len(array)])
+        end += len(array)
+    return out
 
 
 def _no_entries(n: int, dtype: np.dtype[Any]) -> Curved:
