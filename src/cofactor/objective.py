@@ -10,7 +10,7 @@ weight.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, Protocol
 
@@ -262,6 +262,11 @@ class Objective:
     def constants(self) -> tuple[float, ...]:
         """What no factor changes of each term's value."""
         return tuple(side.constant for _, side in self._sides["samples"])
+
+    def with_constants(self, constants: tuple[float, ...]) -> Objective:
+        """Return the same objective, which need not compute its constants."""
+        pairs = zip(self.terms, constants, strict=True)
+        return replace(self, terms=tuple(replace(term, constant=c) for term, c in pairs))
 
     def only_samples(self) -> Objective:
         """Return the data term as a function of the samples alone: what inference minimises."""

@@ -91,13 +91,11 @@ class Recipe:
         Y = observe(targets.values, targets.cell_weights, row_weights=targets.row_weights)
         return self.assembled(data, Y.shifted(self.units.target))
 
-    def assembled(self, data: Observations, Y=None, constants=(None, None)) -> Objective:
-        """Return the objective of matrices in our units; constants, where known, save work."""
+    def assembled(self, data: Observations, Y=None) -> Objective:
+        """Return the objective of matrices in our units."""
         terms = (
-            replace(term, observations=matrix, constant=constant)
-            for term, matrix, constant in zip(
-                self.outline.terms, (data, Y), constants, strict=False
-            )
+            replace(term, observations=matrix)
+            for term, matrix in zip(self.outline.terms, (data, Y), strict=False)
             if matrix is not None
         )
         return replace(self.outline, terms=tuple(terms), passing=True)
@@ -139,8 +137,10 @@ class Here:
     threads: Threads
     hooks: Sequence[Hook] = ()
     history: History | None = None
+    kept: dict[int, Objective] = field(default_factory=dict)
+    """Objectives of the blocks seen so far, if the rows are in memory."""
     shelf: Shelf = field(default_factory=Shelf)
-    """Targets of the blocks seen so far."""
+    """Targets of the blocks seen so far, if the rows are on disk."""
     files: ScratchFiles = field(default_factory=ScratchFiles)
     """Where samples go that are not held in memory."""
     constants: dict[int, tuple[float, ...]] = field(default_factory=dict)
@@ -150,15 +150,21 @@ class Here:
         return np.empty if self.rows.folder is None else self.files.matrix
 
     def load(self, i: int) -> Objective:
-        """Return the objective of block i; its targets are made once and kept on disk."""
+        """Return the objective of block i, which is kept if the rows are in memory; of rows on
+        disk, the targets are made once and kept there."""
+        if i in self.kept:
+            return self.kept[i]
         block = self.rows.block(i)
         if i not in self.constants:
             first = self.recipe.objective(block, self.recipe.shares(block, self.threads))
+            self.constants[i] = first.constants
+            if self.rows.folder is None:
+                self.kept[i] = first.with_constants(self.constants[i])
+                return self.kept[i]
             if self.recipe.encode is not None:
                 self.shelf.put(i, first.terms[1].observations)
-            self.constants[i] = first.constants
         Y = self.shelf.get(i) if self.recipe.encode is not None else None
-        return self.recipe.assembled(self._data(block), Y, self.constants[i])
+        return self.recipe.assembled(self._data(block), Y).with_constants(self.constants[i])
 
     def _data(self, block: Block) -> Observations:
         return block.X.shifted(self.recipe.units.data)
