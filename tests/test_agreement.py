@@ -10,6 +10,7 @@ import oracles
 from cofactor import NMF, SSNMFClassifier
 from cofactor.divergences import DIVERGENCES, FLOOR
 from cofactor.estimators.inference import represent
+from cofactor.fitting import minimise
 from cofactor.kernels import EPSILON
 from cofactor.objective import Factors
 from cofactor.observations import dense, observe, sparse
@@ -283,3 +284,19 @@ def test_classifier_without_labels_is_nmf(losses, solver):
     assert np.array_equal(model.components_, plain.components_)
     assert np.array_equal(model.representation_, plain.representation_)
     assert model.history_["objective"] == plain.history_["objective"]
+
+
+@pytest.mark.parametrize("priors", [False, True], ids=["plain", "priors"])
+@pytest.mark.parametrize("lam", [1.0, 0.3, 0.0])
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("losses", PAIRS, ids=short)
+def test_terms_one_by_one_give_the_update_of_entries_side_by_side(losses, storage, lam, priors):
+    problem = draw(3, losses, storage, target_storage=storage, weighted=True, priors=priors)
+    side_by_side = replace(problem, lam=lam).objective
+    one_by_one = replace(side_by_side, passing=True)
+    both = [
+        minimise(objective, problem.start, MultiplicativeUpdates(), max_iter=2, threads=SERIAL)
+        for objective in (side_by_side, one_by_one)
+    ]
+    assert_close(both[1].factors, both[0].factors, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(*(fit.history.objective for fit in both), rtol=1e-11)

@@ -29,12 +29,16 @@ COUNTS = [0, 1, 3, 4, 5, 8, 17]
 
 
 def descend_rows(V, entries, F, forms, rounds, sweeps, tolerance):
-    return all_at_once(kernels.descend_blocks, V, entries, F, forms, rounds, sweeps, tolerance)
+    everything = entries.log.size == 0 and not np.any(forms.barrier)
+    settings = rounds, sweeps, tolerance, everything
+    return all_at_once(kernels.descend_blocks, V, entries, F, forms, *settings)
 
 
 def multiply_rows(V, entries, F, forms, rounds, tolerance, epsilon, ridge):
     slopes = no_slopes(V.dtype), no_slopes(V.dtype)
-    return kernels.multiply_blocks(V, entries, F, forms, slopes, rounds, tolerance, epsilon, ridge)
+    return kernels.multiply_blocks(
+        V, entries, F, forms, slopes, bool(np.any(forms.barrier)), rounds, tolerance, epsilon, ridge
+    )
 
 
 def all_at_once(kernel, V, *arguments):
@@ -55,6 +59,17 @@ def padded_factor(rng, rows, width):
 def test_padded_is_the_next_multiple(width):
     assert padded(width) % LANES == 0
     assert 0 <= padded(width) - width < LANES
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_widened_rows_end_with_zeros(width, dtype):
+    F = np.random.default_rng(0).random((7, width)).astype(dtype)
+    wide = pad(F)
+    assert wide.shape == (7, padded(width))
+    assert wide.ctypes.data % 64 == 0
+    np.testing.assert_array_equal(wide[:, :width], F)
+    assert not wide[:, width:].any()
 
 
 @pytest.mark.parametrize("count", COUNTS)

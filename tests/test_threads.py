@@ -1,6 +1,7 @@
 """Any number of threads gives the same bits; processes and threads of the user's own do too."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,8 @@ from scipy import sparse as sp
 
 import oracles
 from cofactor import NMF, SSNMFClassifier
+from cofactor.fitting import minimise
+from cofactor.priors import Penalty
 from cofactor.solvers import CoordinateDescent, MultiplicativeUpdates, PaperUpdates
 from cofactor.threads import N_BLOCKS, Threads, balanced_blocks, count_threads, even_blocks
 from strategies import DESCENT_PAIRS, PAIRS, STORAGES, assert_same_bits, draw, short
@@ -37,6 +40,22 @@ def test_number_of_threads_does_not_matter(solver, losses, storage):
     for fit in fits[1:]:
         assert_same_bits(fit.factors, fits[0].factors)
         assert fit.history.objective == fits[0].history.objective
+
+
+@pytest.mark.parametrize("losses", DESCENT_PAIRS, ids=short)
+@pytest.mark.parametrize("solver", [CoordinateDescent(), MultiplicativeUpdates()], ids=repr)
+def test_a_barrier_on_one_row_does_not_depend_on_threads(solver, losses):
+    """Rows may not work otherwise because their share of the work has a barrier."""
+    problem = draw(5, losses, "masked", shape=(150, 90, 4, 5), target_storage="masked")
+    barrier = np.zeros(problem.start.samples.shape)
+    barrier[70, 1] = 0.5
+    objective = replace(problem.objective, priors={"samples": Penalty(barrier=barrier)})
+    fits = []
+    for n_jobs in (1, 2, 3, 8):
+        with Threads(n_jobs) as threads:
+            fits.append(minimise(objective, problem.start, solver, max_iter=4, threads=threads))
+    for fit in fits[1:]:
+        assert_same_bits(fit.factors, fits[0].factors)
 
 
 def labelled_counts(rng, n=200, m=60):

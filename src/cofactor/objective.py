@@ -147,7 +147,8 @@ class Goal(Protocol):
 class Objective:
     """Terms, priors and sample weights; ``free`` names the factors to be updated, in order.
 
-    One that is ``passing`` serves a single iteration, as that of a block does.
+    One that is ``passing`` is one of many blocks, wherever they are: made for an iteration if they
+    are on disk, it does not put the entries of its terms side by side for a single update.
     """
 
     terms: tuple[Term, ...]
@@ -263,10 +264,11 @@ class Objective:
         """What no factor changes of each term's value."""
         return tuple(side.constant for _, side in self._sides["samples"])
 
-    def with_constants(self, constants: tuple[float, ...]) -> Objective:
-        """Return the same objective, which need not compute its constants."""
+    def as_block(self, constants: tuple[float, ...]) -> Objective:
+        """Return the same objective as one of many; its constants are known."""
         pairs = zip(self.terms, constants, strict=True)
-        return replace(self, terms=tuple(replace(term, constant=c) for term, c in pairs))
+        terms = tuple(replace(term, constant=constant) for term, constant in pairs)
+        return replace(self, terms=terms, passing=True)
 
     def only_samples(self) -> Objective:
         """Return the data term as a function of the samples alone: what inference minimises."""

@@ -11,10 +11,11 @@ import numpy as np
 from cofactor import kernels
 from cofactor.curved import Curved
 from cofactor.divergences import Divergence
-from cofactor.kernels import Entries, Forms, Parts, Slopes
+from cofactor.forms import merge, some_rows, sum_rows
+from cofactor.kernels import EPSILON, Entries, Forms, Parts, Slopes
 from cofactor.matrices import is_whole, whole_slopes, whole_surrogate
 from cofactor.priors import Penalty
-from cofactor.sides import Against, Linear
+from cofactor.sides import Against
 from cofactor.statistics import Statistics
 from cofactor.threads import Threads, even_blocks
 from cofactor.typing import FloatArray, IntArray
@@ -39,6 +40,8 @@ class RowProblem:
         barred = penalty is not None and bool(np.any(penalty.barrier))
         self._curving = [t for t, part in enumerate(parts) if part.side.curved is not None]
         self.quadratic = not self._curving and not barred
+        logs = any(parts[t].side.divergence.log for t in self._curving)
+        self._everything = not (logs or barred)
         self.logarithmic = barred or any(
             part.side.divergence.log and weight > 0
             for part, weight in zip(parts, weights, strict=True)
@@ -95,7 +98,7 @@ class RowProblem:
         if rounds == 1 and tolerance == 0.0 and self._apart:
             return self._multiply_apart(V, threads, epsilon, ridge)
         forms = merge(self.parts, self.weights, self.penalty, self.shape, sloped=False)
-        slopes = self._slopes(V.dtype)
+        slopes, barred = self._slopes(V.dtype), bool(np.any(forms.barrier))
 
         def block(low: int, high: int) -> int:
             return int(
@@ -105,7 +108,7 @@ class RowProblem:
                         s._replace(start=s.start[low : high + 1], first=s.first[low:high])
                         for s in slopes
                     ),
-                    rounds, tolerance, epsilon, ridge,
+                    barred, rounds, tolerance, epsilon, ridge,
                 )
             )  # fmt: skip
 
@@ -116,18 +119,21 @@ class RowProblem:
     def _apart(self) -> bool:
         """Whether an update is faster with the terms one by one: they are whole matrices, or their
         entries would have to be put side by side for this update alone."""
-        stacking = self._passing and len(self._curving) > 1
-        return stacking or all(map(is_whole, self.parts))
+        curved = [self.parts[t].side.curved for t in self._curving]
+        lasting = not self._passing and all(c.at_once for c in curved if c is not None)
+        return (len(curved) > 1 and not lasting) or all(map(is_whole, self.parts))
 
     def _multiply_apart(self, V: FloatArray, threads: Threads, epsilon: float, ridge: float) -> int:
         """Make one update from what each term has to say."""
         none = np.empty((0, V.shape[1]))
+        if self.penalty is not None:  # the numbers are those of rows away from zero
+            np.maximum(V, EPSILON, out=V, where=np.asarray(self.penalty.barrier) > 0)
         each = [_surrogate(part, V, threads, epsilon, costs=False)[0] for part in self.parts]
         sums = [
-            _sum_rows([a if len(a) else None for a in numbers], self.weights)
+            sum_rows([a if len(a) else None for a in numbers], self.weights)
             for numbers in zip(*each, strict=True)
         ]
-        down = _sum_rows([_down(part, threads) for part in self.parts], self.weights)
+        down = sum_rows([_down(part, threads) for part in self.parts], self.weights)
         forms = merge(self.parts, self.weights, self.penalty, self.shape, sloped=False)
         forms = forms._replace(down=none if down is None else down)
         parts = Parts(*(none if total is None else total for total in sums))
@@ -154,7 +160,7 @@ class RowProblem:
     ) -> int:
         forms, counts = self.forms, self.parts[0].side.counts
         weights = np.empty(0) if counts is None else counts
-        split = len(self.parts[self._curving[0]].F) if self._curving else 0
+        split = len(self.parts[self._curving[0]].other.array) if self._curving else 0
         noted = np.zeros((len(self.bounds) - 1, 2 * costs))
 
         def block(start: int, stop: int) -> int:
@@ -163,8 +169,8 @@ class RowProblem:
                 kernels.descend_blocks(
                     V[low:high], self.curved.block(low, high), self.F,
                     some_rows(forms, low, high),
-                    *settings, weights[low:high], split, self.bounds[start : stop + 1],
-                    noted[start:stop],
+                    *settings, self._everything, weights[low:high], split,
+                    self.bounds[start : stop + 1], noted[start:stop],
                 )
             )  # fmt: skip
 
@@ -248,10 +254,10 @@ def update_by_parts(
     V: FloatArray, parts: Parts, forms: Forms, threads: Threads, ridge: float
 ) -> None:
     """Make one multiplicative update in place, by numbers of the surrogate that are known."""
-    slopes = no_slopes(V.dtype), no_slopes(V.dtype)
+    slopes, barred = (no_slopes(V.dtype), no_slopes(V.dtype)), bool(np.any(forms.barrier))
     threads.across(even_blocks(len(V)), lambda low, high: kernels.multiply_by_parts(
         V[low:high], Parts(*(a[low:high] for a in parts)), some_rows(forms, low, high),
-        slopes, ridge))  # fmt: skip
+        slopes, barred, ridge))  # fmt: skip
 
 
 def _joined(parts: Sequence[Against], width: int) -> FloatArray:
@@ -272,83 +278,7 @@ def _no_entries(n: int, dtype: np.dtype[Any]) -> Curved:
     return Curved(Entries(none, none, none, none, np.empty(0, np.int32), starts, starts[:-1]))
 
 
-def some_rows(forms: Forms, low: int, high: int) -> Forms:
-    """Return the forms of some rows; what all rows share stays as it is."""
-    return Forms(*(a[low:high] if i not in (2, 3) and len(a) > 1 else a
-                   for i, a in enumerate(forms)))  # fmt: skip
-
-
 @cache
 def no_slopes(dtype: np.dtype[Any]) -> Slopes:
     none = np.empty(0, np.int64)
     return Slopes(np.empty(0, dtype), np.empty(0, np.int32), none, none, aligned_zeros(0, 4), 0.0)
-
-
-def merge(
-    parts: Sequence[Linear],
-    weights: Sequence[float],
-    penalty: Penalty | None,
-    shape: tuple[int, int],
-    *,
-    sloped: bool = True,
-) -> Forms:
-    """Put the linear and quadratic parts of terms and a prior together; ``sloped=False`` leaves
-    the terms' downward slopes to the kernel."""
-    n, r = shape
-    ups = [part.ups for part in parts]
-    grams = [part.gram for part in parts]
-    scales: list[float | FloatArray] = [
-        weight if part.row_scale is None else weight * part.row_scale
-        for part, weight in zip(parts, weights, strict=True)
-    ]
-    up = _sum_rows([part.up for part in parts], weights)
-    down = _sum_rows([part.down for part in parts], weights) if sloped else None
-    barrier = np.zeros((1, r))
-    if penalty is not None:
-        matrix = np.ndim(penalty.up) > 0
-        if matrix:
-            up = _sum_rows([up, np.asarray(penalty.up)], [1.0, 1.0])
-        ups.append(np.full(r, 0.0 if matrix else penalty.up))
-        grams.append(np.eye(r) * penalty.square)
-        scales.append(1.0)
-        rows = n if np.ndim(penalty.barrier) else 1
-        barrier = np.array(np.broadcast_to(penalty.barrier, (rows, r)), dtype=np.float64)
-    none = np.empty((0, r))
-    shared = _collapse(ups, grams, scales, n, r)
-    return Forms(none if down is None else down, none if up is None else up, *shared, barrier)
-
-
-def _sum_rows(parts: Sequence[FloatArray | None], weights: Sequence[float]) -> FloatArray | None:
-    total: FloatArray | None = None
-    for part, weight in zip(parts, weights, strict=True):
-        if part is not None:
-            scaled = part if weight == 1.0 else part * weight
-            total = scaled if total is None else total + scaled
-    return total
-
-
-def _collapse(
-    ups: list[FloatArray],
-    grams: list[FloatArray],
-    scales: list[float | FloatArray],
-    n: int,
-    r: int,
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Sum the forms that all rows share; keep apart those whose weight changes from row to row."""
-    up, square, apart = np.zeros(r), np.zeros((r, r)), []
-    for t, scale in enumerate(scales):
-        if isinstance(scale, np.ndarray):
-            apart.append(t)
-        else:
-            up += scale * ups[t]
-            square += scale * grams[t]
-    if not apart:
-        return up[None], square[None], np.ones((1, 1))
-    each = np.ones((n, 1 + len(apart)))
-    for column, t in enumerate(apart, 1):
-        each[:, column] = scales[t]
-    return (
-        np.array([up, *(ups[t] for t in apart)]),
-        np.array([square, *(grams[t] for t in apart)]),
-        each,
-    )

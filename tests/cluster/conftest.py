@@ -18,9 +18,6 @@ ROWS = 20
 def import_once():
     """Let workers be forked from a process that has imported all they need: a quarter of a second
     in place of four."""
-    import dask
-
-    dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"})
     forkserver.set_forkserver_preload(["distributed", "cofactor.distributed"])
     forkserver.ensure_running()
 
@@ -32,9 +29,13 @@ def started(n_workers, **settings):
     from distributed import Client, LocalCluster
 
     import_once()
-    dask.config.set({"distributed.deploy.lost-worker-timeout": "60s"})  # else it gives up on them
+    config = {
+        "distributed.worker.multiprocessing-method": "forkserver",
+        "distributed.deploy.lost-worker-timeout": "60s",  # else it gives up on them
+    }
     settings = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0", **settings}
     with (
+        dask.config.set(config),
         LocalCluster(n_workers=n_workers, silence_logs=logging.CRITICAL, **settings) as cluster,
         Client(cluster, set_as_default=False) as client,
     ):

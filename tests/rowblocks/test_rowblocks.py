@@ -1,7 +1,10 @@
 """Row blocks: what is written is what is read, and what is wrong is said in one sentence."""
 
+import gc
 import json
+import os
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -326,3 +329,31 @@ def test_a_shelf_returns_what_it_got_both_ways(form):
                 assert (a is None) == (b is None)
                 if a is not None:
                     np.testing.assert_array_equal(a, b)
+
+
+def test_files_that_nobody_needs_are_closed():
+    def count():
+        return len(os.listdir("/proc/self/fd"))
+
+    if not os.path.isdir("/proc/self/fd"):
+        pytest.skip("open files are counted in /proc, which this system does not have")
+    before = count()
+    files = ScratchFiles()
+    first, second = (files.matrix((4, 2), np.float64) for _ in range(2))
+    mapped = np.asarray(first)
+    del first, second, files
+    gc.collect()
+    assert count() == before + 2  # the file that is mapped, and the map of it
+    del mapped
+    gc.collect()
+    assert count() == before
+
+
+def test_threads_may_share_a_shelf():
+    rng = np.random.default_rng(0)
+    matrices = [observe(rng.random((50, 3))) for _ in range(60)]
+    shelf = Shelf()
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(shelf.put, range(60), matrices))
+    for number, matrix in enumerate(matrices):
+        np.testing.assert_array_equal(shelf.get(number).layout.values, matrix.layout.values)

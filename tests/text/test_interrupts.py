@@ -1,6 +1,7 @@
 """Ctrl-C around the iterations of a fit: the old model, or a whole new one; never half of one."""
 
 import copy
+import itertools
 import os
 import threading
 import time
@@ -11,7 +12,7 @@ import pytest
 
 from cofactor import TopicModel, load_model
 from cofactor.estimators.base import FitInterruptedWarning
-from cofactor.report import evaluation
+from cofactor.report import evaluation, refits
 from cofactor.report.material import read_material
 from cofactor.solvers.coordinate import CoordinateDescent
 from cofactor.text import summaries
@@ -49,7 +50,7 @@ def interrupt(monkeypatch):
 
 BEFORE = {
     "words": (WordVectorizer, "fit_transform"),
-    "start": ("cofactor.estimators.base", "class_start"),
+    "start": ("cofactor.estimators.preparing", "class_start"),
 }
 
 
@@ -145,8 +146,25 @@ def test_fits_side_by_side_are_given_up_together(monkeypatch):
         return whole(solver, objective, state, threads)
 
     monkeypatch.setattr(CoordinateDescent, "step", endless)
-    model.__dict__.update(tol=0.0, max_iter=10**9)
+    model.__dict__.update(tol=0.0, max_iter=5000)
     with pytest.raises(KeyboardInterrupt):
+        evaluation.evaluate(read_material(model, TEXTS, LABELS, None))
+    assert len(made) < 1000  # the other fit was told
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_fit_that_fails_beside_others_says_why(monkeypatch, n_jobs):
+    model, whole = make(n_jobs=n_jobs).fit(TEXTS, LABELS), refits.fit_estimator
+    count = itertools.count()
+
+    def failing(*given, **settings):
+        if next(count) == 1:
+            raise ValueError("the second fit went wrong")
+        return whole(*given, **settings)
+
+    monkeypatch.setattr(refits, "fit_estimator", failing)
+    model.__dict__.update(tol=0.0, max_iter=2000)
+    with pytest.raises(ValueError, match="the second fit went wrong"):
         evaluation.evaluate(read_material(model, TEXTS, LABELS, None))
 
 

@@ -98,7 +98,7 @@ class Recipe:
             for term, matrix in zip(self.outline.terms, (data, Y), strict=False)
             if matrix is not None
         )
-        return replace(self.outline, terms=tuple(terms), passing=True)
+        return replace(self.outline, terms=tuple(terms))
 
 
 class Executor(Protocol):
@@ -154,17 +154,17 @@ class Here:
         disk, the targets are made once and kept there."""
         if i in self.kept:
             return self.kept[i]
-        block = self.rows.block(i)
-        if i not in self.constants:
+        block, in_memory = self.rows.block(i), self.rows.folder is None
+        if i not in self.constants or in_memory:
             first = self.recipe.objective(block, self.recipe.shares(block, self.threads))
             self.constants[i] = first.constants
-            if self.rows.folder is None:
-                self.kept[i] = first.with_constants(self.constants[i])
+            if in_memory:
+                self.kept[i] = first.as_block(self.constants[i])
                 return self.kept[i]
             if self.recipe.encode is not None:
                 self.shelf.put(i, first.terms[1].observations)
         Y = self.shelf.get(i) if self.recipe.encode is not None else None
-        return self.recipe.assembled(self._data(block), Y).with_constants(self.constants[i])
+        return self.recipe.assembled(self._data(block), Y).as_block(self.constants[i])
 
     def _data(self, block: Block) -> Observations:
         return block.X.shifted(self.recipe.units.data)

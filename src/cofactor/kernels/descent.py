@@ -283,18 +283,20 @@ def _descend_row(
 
 
 @kernel
-def descend_blocks(V, entries, F, forms, rounds, sweeps, tolerance, weights, split, bounds, costs):
+def descend_blocks(
+    V, entries, F, forms, rounds, sweeps, tolerance, everything, weights, split, bounds, costs
+):
     """Coordinate descent on each row: ``rounds`` times find the active topics and sweep them.
 
-    A row stops at the round whose imbalance is at most ``tolerance``.  Returns how many rows did
-    not get there.
+    ``everything`` sweeps all topics, as the quadratic kernel does: right where no row, here or
+    elsewhere, has a logarithm.  A row stops at the round whose imbalance is at most ``tolerance``.
+    Returns how many rows did not get there.
 
     The weighted costs of each block's entries after that are written to ``costs``, if it has room:
     entries of columns before ``split`` belong to the first term, the others to the second.
     """
     row = _scratch(V.shape[1], F.shape[1], longest_row(entries))
     square, bends = entries.square.size > 0, bool(np.any(forms.grams))
-    everything = entries.log.size == 0 and not np.any(forms.barrier)  # as the quadratic kernel does
     unfinished = V.shape[0]
     costs[:] = 0.0
     for t in range(bounds.size - 1):

@@ -271,8 +271,8 @@ def _scratch(r, wide, room):
 
 
 @kernel
-def _kind(logs, squares, inverses, forms):
-    bends, barred = bool(np.any(forms.grams)), bool(np.any(forms.barrier))
+def _kind(logs, squares, inverses, forms, barred):
+    bends = bool(np.any(forms.grams))
     return Kind(
         bends,
         barred,
@@ -284,17 +284,18 @@ def _kind(logs, squares, inverses, forms):
 
 
 @kernel
-def multiply_blocks(V, entries, F, forms, slopes, rounds, tolerance, epsilon, ridge):
+def multiply_blocks(V, entries, F, forms, slopes, barred, rounds, tolerance, epsilon, ridge):
     """Multiplicative updates of each row: new entry = old entry · t.
 
     ridge = 0: t minimises the majoriser, which never raises the objective.  ridge > 0: the paper's
     ratio t = (v + c)/(q + u + ridge), literally, with e beside c for the divergence that the paper
     does not have.  ``epsilon`` is added to fitted values.  ``slopes`` are those of two terms, used
-    where ``forms`` has none.  A row stops at the update that moves it by at most ``tolerance`` of
-    its length.  Returns how many rows did not get there.
+    where ``forms`` has none; ``barred`` says whether any row, here or elsewhere, has a barrier.  A
+    row stops at the update that moves it by at most ``tolerance`` of its length.  Returns how many
+    rows did not get there.
     """
     row = _scratch(V.shape[1], F.shape[1], longest_row(entries))
-    kind = _kind(entries.log.size, entries.square.size, entries.inverse.size, forms)
+    kind = _kind(entries.log.size, entries.square.size, entries.inverse.size, forms, barred)
     unfinished = V.shape[0]
     for i in range(V.shape[0]):
         unfinished -= _multiply_row(
@@ -363,11 +364,11 @@ def _take(out, values, i):
 
 
 @kernel
-def multiply_by_parts(V, parts, forms, slopes, ridge):
+def multiply_by_parts(V, parts, forms, slopes, barred, ridge):
     """Update each row once, by numbers of the surrogate that are known."""
     r = V.shape[1]
     row = _scratch(r, padded_length(r), 0)
-    kind = _kind(parts.c.size, parts.push.size, parts.e.size, forms)
+    kind = _kind(parts.c.size, parts.push.size, parts.e.size, forms, barred)
     for i in range(V.shape[0]):
         barrier = forms.barrier[pick(forms.barrier, i)]
         _begin(row, V, i, forms, slopes, kind)

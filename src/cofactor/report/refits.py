@@ -37,30 +37,37 @@ def refit(material: Material, requests: Sequence[Request]) -> list[Any]:
     Fits are independent, so they run side by side on the model's threads and share them; how many
     there are does not change a bit. Ctrl-C ends those under way at their next iteration.
     """
-    threads, ended = count_threads(material.model.n_jobs), Event()
+    threads, end = count_threads(material.model.n_jobs), _End()
     room = max(1, TOGETHER // max(1, material.X.nnz))
     aside = max(1, min(threads, room, len(requests)))
-    ready = [(copy_context(), request) for request in requests]
 
     def run(place: int, _: int) -> Any:
         context, request = ready[place]
-        with _ending_all(ended):
-            return context.run(_fit, material, request, threads // aside, ended)
+        with end.of_all():
+            return context.run(_fit, material, request, threads // aside, end.event)
 
     with ending_at_interrupts(), warnings.catch_warnings(), Threads(aside) as pool:
         warnings.simplefilter("ignore", ConvergenceWarning)
-        with _ending_all(ended):
-            return pool.over(np.arange(len(ready) + 1), run)
+        ready = [(copy_context(), request) for request in requests]
+        with end.of_all():
+            return pool.over(range(len(ready) + 1), run)
 
 
-@contextmanager
-def _ending_all(ended: Event) -> Iterator[None]:
-    """Let what ends one fit, or the wait for it, end them all."""
-    try:
-        yield
-    except BaseException:
-        ended.set()
-        raise
+class _End:
+    """What ends one fit, or the wait for it, ends them all, and is what the caller hears of."""
+
+    def __init__(self) -> None:
+        self.event = Event()
+        self._first: BaseException | None = None
+
+    @contextmanager
+    def of_all(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException as error:
+            self._first = self._first or error
+            self.event.set()
+            raise self._first from None
 
 
 def _fit(material: Material, request: Request, n_jobs: int, ended: Event) -> Any:

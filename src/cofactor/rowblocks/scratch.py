@@ -6,6 +6,7 @@ import os
 import tempfile
 import weakref
 from collections.abc import Callable
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,6 +40,14 @@ class ScratchFiles:
         self._free.setdefault(size, []).append(file)
 
 
+def _give_back(files: weakref.ref[ScratchFiles], size: int, file: int) -> None:
+    """Give a file back, or close it if nobody will ask for it."""
+    if (owner := files()) is None:
+        os.close(file)
+    else:
+        owner.give_back(size, file)
+
+
 def _close_all(free: dict[int, list[int]]) -> None:
     for file in (file for files in free.values() for file in files):
         os.close(file)
@@ -58,7 +67,7 @@ class Scratch:
         self._row = self.dtype.itemsize * int(np.prod(self.shape[1:]))
         files, size = files or ScratchFiles(), max(1, self._row * self.shape[0])
         self._file = files.take(size)
-        weakref.finalize(self, files.give_back, size, self._file)
+        weakref.finalize(self, _give_back, weakref.ref(files), size, self._file)
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -91,11 +100,15 @@ class Shelf:
         with tempfile.TemporaryFile(prefix="cofactor-") as file:
             self._file = os.dup(file.fileno())
         weakref.finalize(self, os.close, self._file)
-        self._end = 0
+        self._end, self._lock = 0, Lock()
         self._found: dict[int, tuple[int, int, Observations]] = {}
 
     def put(self, number: int, observations: Observations) -> None:
-        """Keep a matrix."""
+        """Keep a matrix; threads take turns."""
+        with self._lock:
+            self._put(number, observations)
+
+    def _put(self, number: int, observations: Observations) -> None:
         begin = self._end
 
         def keep(array: NDArray[Any]) -> _Place:
