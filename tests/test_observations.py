@@ -291,6 +291,19 @@ def test_nothing_that_is_passed_in_is_changed(solver):
         assert np.array_equal(array, copy)
 
 
+@pytest.mark.parametrize("store", STORAGES)
+def test_cells_that_are_not_zero_are_those_of_the_matrix(store):
+    rng = np.random.default_rng(7)
+    X = rng.integers(0, 3, (8, 6)) * 10.0 ** rng.integers(-9, 1, (8, 6))
+    X[3], X[:, 1] = 0.0, 0.0
+    layout = STORES[store](X).layout.nonzero()
+    for i, row in enumerate(X):
+        low, high = layout.start[i : i + 2]
+        columns = layout.indices[layout.first[i] : layout.first[i] + high - low]
+        assert np.array_equal(columns, np.flatnonzero(row))
+        assert np.array_equal(layout.values[low:high], row[row > 0])
+
+
 # ---------------------------------------------------------------- estimators
 
 
