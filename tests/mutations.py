@@ -69,6 +69,15 @@ class Mutation:
         """Whether all kernels have to be compiled anew."""
         return self.file.startswith(("kernels/", "vectors/"))
 
+    def check(self) -> None:
+        """Stop if the text to be replaced is not there exactly once."""
+        text = (ROOT / "src" / "cofactor" / self.file).read_text()
+        if (count := text.count(self.old)) != 1:
+            sys.exit(
+                f"{self.name!r}: the text to be replaced is {count} times in {self.file}, but must "
+                f"be there once; bring {TABLE.name} up to date:\n{self.old}"
+            )
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -97,13 +106,7 @@ class Workshop:
         """Put in a defect."""
         self.restore()
         path = self.source / mutation.file
-        text = path.read_text()
-        if (count := text.count(mutation.old)) != 1:
-            sys.exit(
-                f"{mutation.name!r}: the text to be replaced is {count} times in {mutation.file}, "
-                f"but must be there once; bring {TABLE.name} up to date:\n{mutation.old}"
-            )
-        path.write_text(text.replace(mutation.old, mutation.new))
+        path.write_text(path.read_text().replace(mutation.old, mutation.new))
 
     def run(self, arguments: list[str], *, compiles: bool = False, limit: int = LIMIT) -> Outcome:
         """Run tests on the copy; ``compiles`` keeps its kernels apart from those of the others."""
@@ -166,6 +169,8 @@ def choose(words: list[str]) -> list[Mutation]:
     chosen = [m for m in table if not words or any(word in m.name for word in words)]
     if not chosen:
         sys.exit(f"No mutation has {' or '.join(words)} in its name; see {TABLE.name}.")
+    for mutation in chosen:
+        mutation.check()
     return chosen
 
 
