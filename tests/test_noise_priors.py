@@ -14,7 +14,7 @@ from cofactor.objective import Factors, Objective, Term
 from cofactor.observations import dense
 from cofactor.priors import L1, L2, Gamma, Prior
 from cofactor.solvers import CoordinateDescent, MultiplicativeUpdates
-from strategies import SERIAL
+from strategies import SERIAL, STORAGES, observed
 
 # ---------------------------------------------------------------- divergences
 
@@ -75,6 +75,28 @@ def test_objective_reads_zeros_as_the_floor_where_it_must():
     objective = Objective((Term("data", "features", dense(X), ItakuraSaito),))
     expected = oracles.divergence(oracles.IS, np.array([[1e-6, 1.0]]), np.full((1, 2), 0.5))
     assert objective.value(factors, SERIAL).total == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+def test_a_divergence_may_have_logarithms_and_squares(storage):
+    """A row of the user's own: Kullback–Leibler plus Frobenius, with zeros that count."""
+    both = Divergence("both", 1, log=1.0, up=1.0, down=2.0, square=2.0)
+    given = observed(np.random.default_rng(4), storage, (9, 7), weighted=False)
+    rng = np.random.default_rng(5)
+    start = Factors(rng.random((9, 3)) + 0.1, rng.random((7, 3)) + 0.1)
+    objective = Objective((Term("data", "features", given.engine, both),))
+    for solver in (MultiplicativeUpdates(), CoordinateDescent()):
+        state = solver.start(objective, start, SERIAL)
+        for _ in range(5):
+            P = state.factors.samples @ state.factors.features.T
+            parts = [
+                oracles.divergence(loss, given.values, P, given.weights)
+                for loss in (oracles.KL, oracles.FROBENIUS)
+            ]
+            assert state.value.total == pytest.approx(sum(parts), rel=1e-9)
+            new = solver.step(objective, state, SERIAL)
+            assert new.value.total < state.value.total
+            state = new
 
 
 # ---------------------------------------------------------------- noise

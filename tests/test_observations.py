@@ -116,10 +116,17 @@ def untidy(rng, X):
     return sp.csr_array((np.concatenate(data), np.concatenate(indices), ends), shape=X.shape)
 
 
-def test_untidy_csr_is_the_same_matrix_and_stays_untouched():
+def stored(rng, X):
+    """The same matrix in CSR with every cell stored, also the zeros; otherwise tidy."""
+    n, m = X.shape
+    return sp.csr_array((X.ravel(), np.tile(np.arange(m), n), np.arange(n + 1) * m), shape=X.shape)
+
+
+@pytest.mark.parametrize("form", [untidy, stored])
+def test_untidy_csr_is_the_same_matrix_and_stays_untouched(form):
     rng = np.random.default_rng(0)
     X = rng.integers(0, 3, (20, 9)).astype(float)
-    U = untidy(rng, X)
+    U = form(rng, X.copy())
     copies = [array.copy() for array in (U.data, U.indices, U.indptr)]
     assert_holds(sparse(U), X, np.ones(X.shape))
     assert sparse(U).n_listed == np.count_nonzero(X)
@@ -289,6 +296,18 @@ def test_nothing_that_is_passed_in_is_changed(solver):
     fitted((oracles.KL, oracles.FROBENIUS), solver, dense(X), dense(Y), start)
     for array, copy in zip((X, Y, *start.each()), before, strict=True):
         assert np.array_equal(array, copy)
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+def test_cells_that_are_not_zero_are_those_of_the_matrix(storage):
+    """In any storage, with missing cells where it has them; small values are not zero."""
+    given = observed(np.random.default_rng(7), storage, (9, 6), weighted=False, spread=4.0)
+    layout = given.engine.layout.nonzero()
+    for i, row in enumerate(given.values * (given.weights > 0)):
+        low, high = layout.start[i : i + 2]
+        columns = layout.indices[layout.first[i] : layout.first[i] + high - low]
+        assert np.array_equal(columns, np.flatnonzero(row))
+        assert np.array_equal(layout.values[low:high], row[row > 0])
 
 
 # ---------------------------------------------------------------- estimators

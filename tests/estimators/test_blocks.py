@@ -8,8 +8,12 @@ import pytest
 from scipy import sparse as sp
 
 from cofactor import NMF, RowBlocks, SSNMFClassifier, SSNMFRegressor
-from cofactor.blocks import Tree
+from cofactor.blocks import Blocks, Tree
+from cofactor.divergences import KullbackLeibler
 from cofactor.estimators.base import FitInterruptedWarning
+from cofactor.objective import Factors, Objective, Term
+from cofactor.observations import observe
+from cofactor.threads import Threads
 
 KL, F, IS = "kullback-leibler", "frobenius", "itakura-saito"
 PAIRS = list(itertools.product((KL, F), repeat=2))
@@ -225,3 +229,24 @@ def test_a_tree_does_not_depend_on_who_adds_what():
                 joint.put(node, value)
         assert joint.total() == alone.total()
     assert alone.total() == pytest.approx(sum(leaves))
+
+
+def test_blocks_are_added_over_the_tree():
+    """Whoever has a pair of blocks can add them, because everybody does."""
+    rng = np.random.default_rng(2)
+    X = rng.random((50, 6)) * 10.0 ** rng.integers(-6, 6, (50, 1))
+    factors = Factors(rng.random((50, 2)), rng.random((6, 2)))
+    objectives, parts = [], []
+    for low in range(0, 50, 10):
+        term = Term("data", "features", observe(X[low : low + 10]), KullbackLeibler)
+        objectives.append(Objective((term,)))
+        some = factors.replace("samples", factors.samples[low : low + 10])
+        parts.append(objectives[-1].advance(some, None, Threads(), 1e-12).statistics["features"])
+    blocks = Blocks(objectives[0], np.arange(0, 51, 10), objectives.__getitem__)
+    found = blocks.advance(factors, None, Threads(), 1e-12).statistics["features"]
+    a, b, c, d, e = parts
+    expected = a.plus(b).plus(c.plus(d)).plus(e)
+    np.testing.assert_array_equal(found.parts.c, expected.parts.c)
+    assert found.cost == expected.cost
+    other = a.plus(b).plus(c).plus(d).plus(e)
+    assert not np.array_equal(other.parts.c, expected.parts.c)  # the order shows in the last bits

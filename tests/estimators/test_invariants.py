@@ -338,6 +338,20 @@ def test_a_given_start_is_used(X, classes, losses, solver):
     assert np.isfinite(new).all()
 
 
+@pytest.mark.parametrize("solver", ["cd", "mu", "mu-paper"])
+@pytest.mark.parametrize("name", ["samples", "features", "targets"])
+def test_every_given_factor_is_used(X, classes, solver, name):
+    random = np.random.default_rng(2)
+    sizes = {"samples": 60, "features": 12, "targets": 3}
+    start = {each: random.uniform(0.5, 1.5, size=(rows, 3)) for each, rows in sizes.items()}
+    other = {**start, name: random.uniform(0.5, 1.5, size=(sizes[name], 3))}
+    one, two = (
+        make(SSNMFClassifier, solver=solver, init=Factors(**each), max_iter=1, head="joint")
+        for each in (start, other)
+    )
+    assert differ(one.fit(X, classes), two.fit(X, classes))
+
+
 def test_a_start_without_targets_is_completed(X, classes):
     random = np.random.default_rng(3)
     start = Factors(*(random.uniform(0.5, 1.5, size=(rows, 3)) for rows in (60, 12)))

@@ -7,6 +7,9 @@ import pytest
 from scipy import sparse as sp
 
 from cofactor import NMF, SSNMFClassifier, SSNMFRegressor
+from cofactor.divergences import DIVERGENCES
+from cofactor.objective import Factors, Objective, Term
+from cofactor.observations import observe
 from cofactor.threads import Threads
 
 KL, F, IS = "kullback-leibler", "frobenius", "itakura-saito"
@@ -228,3 +231,21 @@ def test_batches_with_and_without_missing_cells(corpus):
     holes[0, 0] = np.nan
     two = NMF(3, solver="mu", random_state=0).partial_fit(X[:300]).partial_fit(holes)
     np.testing.assert_allclose(two.components_.sum(axis=1), one.components_.sum(axis=1), rtol=0.05)
+
+
+@pytest.mark.parametrize("loss", [KL, F, IS])
+def test_statistics_seen_from_another_factor(loss):
+    """A surrogate c·log v, push·v²/2 and e/v stays what it is, whatever v is measured in."""
+    rng = np.random.default_rng(3)
+    X, V, W = rng.random((9, 6)) + 0.1, rng.random((6, 2)) + 0.1, rng.random((6, 2)) + 0.1
+    seen = observe(X, np.ones(X.shape))  # squares of listed cells are entries
+    objective = Objective((Term("data", "features", seen, DIVERGENCES[loss]),))
+    factors = Factors(rng.random((9, 2)) + 0.1, V)
+    taken = objective.advance(factors, None, Threads(), 1e-12).statistics["features"]
+    found = taken.apart_from(V).seen_from(W)
+    ratios = {"c": V / W, "push": W / V, "e": (V / W) ** 2, "u": np.ones(V.shape)}
+    used = {KL: {"c"}, F: {"push"}, IS: {"e", "u"}}[loss]
+    for name, ratio in ratios.items():
+        old, new = getattr(taken.parts, name), getattr(found.parts, name)
+        assert (len(old) > 0) == (len(new) > 0) == (name in used)
+        np.testing.assert_allclose(new, old * ratio if name in used else old, rtol=1e-12)

@@ -304,6 +304,12 @@ def test_a_scratch_file_serves_again_once_nobody_looks_at_it():
     assert files.matrix((4, 2), np.float64)._file == number
 
 
+def test_a_scratch_file_has_the_size_that_is_asked_for():
+    files = ScratchFiles()
+    files.matrix((1, 2), np.float64)  # given back at once
+    assert files.matrix((4, 2), np.float64)[:].shape == (4, 2)
+
+
 @pytest.mark.parametrize("form", ["dense", "sparse", "weighted"])
 def test_a_shelf_returns_what_it_got_both_ways(form):
     rng = np.random.default_rng(0)
