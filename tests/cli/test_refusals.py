@@ -116,6 +116,32 @@ def test_bad_input_ends_with_two(home, tmp_path, case):
     assert sorted(os.listdir(tmp_path)) == ["other.csv"]
 
 
+def test_predictions_do_not_replace_their_own_table(home, model, tmp_path):
+    table = write_table(tmp_path / "own.csv", [["1", "the rocket", "space"]])
+    before = table.read_bytes()
+    done = cofactor("predict", model, table, "-o", table, code=2)
+    assert "is the table itself; name another file" in done.stderr
+    assert table.read_bytes() == before
+
+
+def test_texts_are_no_labels(tmp_path):
+    rows = [[str(i), f"rocket number {i}", f"text {i}"] for i in range(80)]
+    table = write_table(tmp_path / "texts.csv", rows)
+    options = ["--text", "body", "--label", "team", "-k", 2, "-o", tmp_path / "m"]
+    done = cofactor("fit", table, *options, code=2)
+    assert "80 classes for 80 labels: is this the column of the labels?" in done.stderr
+    assert "--task classes" in done.stderr
+    assert not (tmp_path / "m").exists()
+
+
+def test_more_topics_than_documents_is_said(tmp_path):
+    table = write_table(tmp_path / "few.csv", make_rows(6))
+    done = cofactor(
+        "fit", table, "--text", "body", "-k", 9, "--iterations", 2, "-o", tmp_path / "m"
+    )
+    assert "9 topics for 6 documents will be much alike" in done.stderr
+
+
 def test_an_estimator_is_no_topic_model(tmp_path):
     import numpy as np
 

@@ -250,3 +250,14 @@ def test_blocks_are_added_over_the_tree():
     assert found.cost == expected.cost
     other = a.plus(b).plus(c).plus(d).plus(e)
     assert not np.array_equal(other.parts.c, expected.parts.c)  # the order shows in the last bits
+
+
+def test_blocks_are_represented_and_predicted_block_by_block(corpus):
+    X, y, _ = corpus
+    fitted = model().fit(X, y)
+    blocks = RowBlocks.split(X, y, rows=37)
+    for name in ("transform", "predict", "predict_proba"):
+        np.testing.assert_array_equal(getattr(fitted, name)(blocks), getattr(fitted, name)(X))
+    assert fitted.score(blocks, y) == fitted.score(X, y)
+    with pytest.raises(ValueError, match="data_weights cannot be used with RowBlocks"):
+        fitted.transform(blocks, data_weights=np.ones(X.shape))

@@ -25,6 +25,7 @@ from cofactor.cli._command import (
 from cofactor.cli._models import refusals, relative
 from cofactor.cli._readings import Reading, read_table
 from cofactor.cli._terminal import announce, emit, note
+from cofactor.files.survey import too_many_classes
 
 SETTLED = ("text", "labels", "label_separator", "unlabelled", "stop_words", *OPENING)
 SEED = click.IntRange(0, 2**32 - 1)
@@ -80,6 +81,7 @@ def fit(
                 task=task, **opening,
             )  # fmt: skip
     note(_read(reading))
+    _doubt(reading, task, settings["topics"])
     with fitting_on(cluster):
         said, interrupted = _fit(model, reading)
     places = {name: relative(reading.facts[name], output) for name in reading.places}
@@ -152,6 +154,18 @@ def stop_words_of(which: str) -> Any:
             f"--stop-words {which!r} is neither english, none nor a UTF-8 file that can be read "
             f"({getattr(error, 'strerror', None) or error})."
         ) from error
+
+
+def _doubt(reading: Reading | BlockReading, task: str, topics: int) -> None:
+    """Refuse labels that are none, unless asked for classes, and say what else looks odd."""
+    facts = reading.facts
+    if isinstance(reading, Reading) and facts["task"] == "classes" and task == "auto":
+        known = [one for one in reading.classes if isinstance(one, str) and one]
+        if question := too_many_classes(len(set(known)), len(known)):
+            raise BadInput(f"{question} Name it with --label, or insist with --task classes.")
+    if topics > facts["rows"]:
+        note(f"Note: {topics:,} topics for {facts['rows']:,} documents will be much alike; give "
+             "a smaller number with -k.")  # fmt: skip
 
 
 def _refuse_options(table: Path) -> None:

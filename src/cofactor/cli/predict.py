@@ -47,6 +47,8 @@ def predict(
     a manifest that says how it was made. With --json and no output, rows are printed as JSON lines.
     """
     kind = output_kind(output) if output else "jsonl" if as_json else "csv"
+    if output and output.exists() and output.samefile(table):
+        raise InputError(f"--output {at(output)} is the table itself; name another file.")
     opened = open_model(model)
     source = open_source(table, **how_to_open(opened, table, opening))
     column = _text_column(source, text, opened)

@@ -27,6 +27,8 @@ from cofactor.initialization import (
 )
 from cofactor.noise import Noise
 from cofactor.objective import Factors
+from cofactor.rowblocks import RowBlocks
+from cofactor.rowblocks.blocks import as_csr
 from cofactor.solvers import (
     BlockDescent,
     CoordinateDescent,
@@ -224,7 +226,7 @@ class Factorization(
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features), or RowBlocks
             Nonnegative data; NaN is missing.
         data_weights : array-like or sparse matrix, optional
             Weights of the cells of X, as in ``fit``.
@@ -234,9 +236,18 @@ class Factorization(
         ndarray of shape (n_samples, n_components)
             The best representation of each sample, whatever the other samples are.
         """
+        return self._inferred(X, data_weights)
+
+    def _inferred(self, X, data_weights=None):
+        """Represent new samples, those of RowBlocks block by block."""
         check_is_fitted(self, "components_")
-        X = validation.check_data(self, X, reset=False)
-        return self._represent(X, data_weights)
+        if not isinstance(X, RowBlocks):
+            X = validation.check_data(self, X, reset=False)
+            return self._represent(X, data_weights)
+        if data_weights is not None:
+            raise ValueError("data_weights cannot be used with RowBlocks; leave it out.")
+        blocks = (as_csr(X.block(i).X) for i in range(X.n_blocks))
+        return np.concatenate([self._inferred(block) for block in blocks])
 
     def _represent(self, X, data_weights=None):
         data = validation.observed_data(X, data_weights)

@@ -190,14 +190,13 @@ class Supervised(Factorization):
     def _scores(self, X, data_weights=None):
         """Return fitted targets of new samples."""
         check_is_fitted(self, "components_")
-        X = validation.check_data(self, X, reset=False)
         if not self._has_head:
             raise ValueError(
                 f"This {type(self).__name__} was fitted without a single labelled sample, so it "
                 "cannot predict; "
                 "fit it with labels, or use transform."
             )
-        return np.asarray(self._represent(X, data_weights) @ self.target_components_)
+        return np.asarray(self._inferred(X, data_weights) @ self.target_components_)
 
 
 @dataclass(frozen=True)

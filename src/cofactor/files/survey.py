@@ -185,12 +185,15 @@ def _on_classes(found: Survey) -> list[str]:
     few = [name for name, count in found.classes.items() if count < FEW]
     if few and len(found.classes) <= MANY_CLASSES:
         said.append(f"Fewer than {FEW} labels of {_names(few)}: a few more would help most there.")
-    if len(found.classes) > MANY_CLASSES and 2 * len(found.classes) > found.labelled:
-        said.append(
-            f"{len(found.classes):,} classes for {found.labelled:,} labels: is this the column "
-            "of the labels?"
-        )
-    return said
+    doubt = too_many_classes(len(found.classes), found.labelled)
+    return [*said, doubt] if doubt else said
+
+
+def too_many_classes(classes: int, labelled: int) -> str | None:
+    """Return a question, if there are so many classes that another column must be meant."""
+    if classes > MANY_CLASSES and 2 * classes > labelled:
+        return f"{classes:,} classes for {labelled:,} labels: is this the column of the labels?"
+    return None
 
 
 def _on_names(found: Survey) -> list[str]:

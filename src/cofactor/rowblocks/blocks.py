@@ -198,7 +198,8 @@ class RowBlocks:
     def __repr__(self) -> str:
         n, m = self.shape
         where = "in memory" if self.folder is None else f"in {os.fspath(self.folder.path)!r}"
-        return f"RowBlocks({n} × {m}, {self.n_blocks} blocks, {where})"
+        blocks = "1 block" if self.n_blocks == 1 else f"{self.n_blocks} blocks"
+        return f"RowBlocks({n} × {m}, {blocks}, {where})"
 
 
 def _layout(arrays: dict[str, Any], prefix: str) -> Layout:
