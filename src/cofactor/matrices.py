@@ -48,7 +48,6 @@ def whole_surrogate(
     assert X is not None
     F, out, bounds = _turned(part), np.empty(V.shape), even_blocks(len(V))
     cost = np.zeros(len(bounds) - 1)
-    blocks = np.arange(len(bounds))
 
     def block(start: int, stop: int) -> None:
         low, high = bounds[start], bounds[stop]
@@ -57,7 +56,7 @@ def whole_surrogate(
             cost[start : stop if costs else start],
         )  # fmt: skip
 
-    threads.across(blocks, block)
+    threads.across(range(len(bounds)), block)
     return out, float(cost.sum())
 
 

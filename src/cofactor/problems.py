@@ -19,7 +19,7 @@ from cofactor.sides import Against
 from cofactor.statistics import Statistics
 from cofactor.threads import Threads, even_blocks
 from cofactor.typing import FloatArray, IntArray
-from cofactor.vectors import aligned, aligned_zeros, padded
+from cofactor.vectors import aligned, padded
 
 
 class RowProblem:
@@ -175,7 +175,7 @@ class RowProblem:
             )  # fmt: skip
 
         over = threads.across if self.curved.at_once else threads.over
-        unfinished = sum(over(np.arange(len(self.bounds)), block))
+        unfinished = sum(over(range(len(self.bounds)), block))
         if costs and V.dtype == np.float64:  # others are rounded afterwards
             self._note(noted.sum(axis=0))
         return unfinished
@@ -211,7 +211,7 @@ def _surrogate(
         )  # fmt: skip
 
     over = threads.across if curved.at_once else threads.over
-    over(np.arange(len(bounds)), block)
+    over(range(len(bounds)), block)
     return parts, float(noted.sum())
 
 
@@ -281,4 +281,4 @@ def _no_entries(n: int, dtype: np.dtype[Any]) -> Curved:
 @cache
 def no_slopes(dtype: np.dtype[Any]) -> Slopes:
     none = np.empty(0, np.int64)
-    return Slopes(np.empty(0, dtype), np.empty(0, np.int32), none, none, aligned_zeros(0, 4), 0.0)
+    return Slopes(np.empty(0, dtype), np.empty(0, np.int32), none, none, aligned(0, 4), 0.0)

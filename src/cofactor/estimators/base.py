@@ -22,9 +22,7 @@ from cofactor.estimators.preparing import Preparing, Ready
 from cofactor.estimators.scaling import shift
 from cofactor.estimators.streaming import STEPS, Kept, Stream
 from cofactor.fitting import Fit, minimise
-from cofactor.initialization import (
-    counted,
-)
+from cofactor.initialization import counted
 from cofactor.noise import Noise
 from cofactor.objective import Factors
 from cofactor.rowblocks import RowBlocks

@@ -154,17 +154,20 @@ class Here:
         disk, the targets are made once and kept there."""
         if i in self.kept:
             return self.kept[i]
-        block, in_memory = self.rows.block(i), self.rows.folder is None
-        if i not in self.constants or in_memory:
-            first = self.recipe.objective(block, self.recipe.shares(block, self.threads))
-            self.constants[i] = first.constants
-            if in_memory:
-                self.kept[i] = first.as_block(self.constants[i])
-                return self.kept[i]
+        block = self.rows.block(i)
+        if self.rows.folder is None:
+            first = self._first(block)
+            return self.kept.setdefault(i, first.as_block(first.constants))
+        if i not in self.constants:
+            first = self._first(block)
             if self.recipe.encode is not None:
                 self.shelf.put(i, first.terms[1].observations)
+            self.constants[i] = first.constants
         Y = self.shelf.get(i) if self.recipe.encode is not None else None
         return self.recipe.assembled(self._data(block), Y).as_block(self.constants[i])
+
+    def _first(self, block: Block) -> Objective:
+        return self.recipe.objective(block, self.recipe.shares(block, self.threads))
 
     def _data(self, block: Block) -> Observations:
         return block.X.shifted(self.recipe.units.data)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -97,6 +98,23 @@ def assemble(model, words, X, y, *, seed, **weights) -> Assembled:
 def restored(model, estimator):
     """Drop the seeds' prior and start, arrays as large as the topics that can be made anew."""
     return estimator.set_params(priors=model.priors, init=model.init)
+
+
+def publish(
+    model, described: dict[str, Any], begun: dict[str, float], *, seeding=None, **learned: Any
+) -> None:
+    """Give a model all that was learned at once: a fit that is given up leaves it as it was.
+
+    ``begun`` says when each step began; the last one ends now. ``seeding`` is that of a stream.
+    """
+    ends = [*list(begun.values())[1:], time.perf_counter()]
+    pairs = zip(begun.items(), ends, strict=True)
+    model.__dict__.pop("_seeding", None)
+    if seeding is not None:
+        learned["_seeding"] = seeding
+    model.__dict__.update(
+        described, **learned, timings_={step: end - start for (step, start), end in pairs}
+    )
 
 
 def _estimator(model, task: str, seed: int):

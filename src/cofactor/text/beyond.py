@@ -16,7 +16,7 @@ from scipy import sparse as sp
 from cofactor.rowblocks import RowBlocks, RowBlocksError
 from cofactor.rowblocks.blocks import as_csr
 from cofactor.text import predictions
-from cofactor.text.assembling import draw_seed, fit_estimator
+from cofactor.text.assembling import draw_seed, fit_estimator, publish
 from cofactor.text.interrupts import finish
 from cofactor.text.summaries import describe
 from cofactor.text.words import WordVectorizer
@@ -144,11 +144,10 @@ def fit_blocks(model: Any, blocks: WordBlocks) -> Any:
     described = finish(lambda: describe(estimator, take_rows(blocks.rows, places), words, seeded))
     estimator.representation_ = np.array(estimator.representation_[places])
     names = _name_targets(estimator, blocks.targets)
-    model.__dict__.pop("_seeding", None)
-    model.__dict__.update(
-        described, vectorizer_=blocks.vectorizer, estimator_=estimator, seed_=seed,
+    publish(
+        model, described, {"fit": started, "describe": fitted},
+        vectorizer_=blocks.vectorizer, estimator_=estimator, seed_=seed,
         fingerprint_=blocks.fingerprint, target_names_=names,
-        timings_={"fit": fitted - started, "describe": time.perf_counter() - fitted},
     )  # fmt: skip
     return model
 

@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from cofactor.estimators.base import LOSS
 from cofactor.estimators.supervised import Supervised
 from cofactor.text import predictions
-from cofactor.text.assembling import draw_seed, fit_estimator
+from cofactor.text.assembling import draw_seed, fit_estimator, publish
 from cofactor.text.describing import Descriptions
 from cofactor.text.documents import fingerprint, read_documents
 from cofactor.text.interrupts import finish
@@ -178,16 +178,10 @@ class TopicModel(Predicting, Descriptions, Keeping, Streaming, TransformerMixin,
         )  # fmt: skip
         fitted = time.perf_counter()
         described = finish(lambda: describe(estimator, counts, words, seeded))
-        # All at once: a fit that is given up leaves the model as it was.
-        self.__dict__.pop("_seeding", None)
-        self.__dict__.update(
-            described, vectorizer_=vectorizer, estimator_=estimator, seed_=seed,
-            fingerprint_=digest, target_names_=predictions.target_names(estimator, y),
-            timings_={
-                "vectorise": vectorised - started,
-                "fit": fitted - vectorised,
-                "describe": time.perf_counter() - fitted,
-            },
+        publish(
+            self, described, {"vectorise": started, "fit": vectorised, "describe": fitted},
+            vectorizer_=vectorizer, estimator_=estimator, seed_=seed, fingerprint_=digest,
+            target_names_=predictions.target_names(estimator, y),
         )  # fmt: skip
         return self
 

@@ -13,7 +13,7 @@ from sklearn.base import _fit_context, clone
 
 from cofactor.estimators.validation import as_divergence
 from cofactor.text import predictions
-from cofactor.text.assembling import assemble, draw_seed, restored, with_seeds
+from cofactor.text.assembling import assemble, draw_seed, publish, restored, with_seeds
 from cofactor.text.documents import fingerprint, read_documents
 from cofactor.text.interrupts import finish
 from cofactor.text.labels import read_targets
@@ -92,14 +92,10 @@ class Streaming:
         fitted = time.perf_counter()
         words = vectorizer.get_feature_names_out()
         described = finish(lambda: describe(estimator, X, words, seeding.names))
-        self.__dict__.update(
-            described, vectorizer_=vectorizer, estimator_=estimator, seed_=seed,
-            fingerprint_=digest, target_names_=self._target_names(estimator, y), _seeding=seeding,
-            timings_={
-                "vectorise": vectorised - started,
-                "fit": fitted - vectorised,
-                "describe": time.perf_counter() - fitted,
-            },
+        publish(
+            self, described, {"vectorise": started, "fit": vectorised, "describe": fitted},
+            vectorizer_=vectorizer, estimator_=estimator, seed_=seed, fingerprint_=digest,
+            target_names_=self._target_names(estimator, y), seeding=seeding,
         )  # fmt: skip
         return self
 

@@ -19,7 +19,6 @@ from cofactor.vectors.intrinsics import axpy_of, dots_of, outer_of, ratios_of, t
 __all__ = [
     "LANES",
     "aligned",
-    "aligned_zeros",
     "axpy",
     "compiled",
     "dots",
@@ -42,13 +41,6 @@ def aligned(n: int, width: int) -> NDArray[np.float64]:
     room = np.empty(n * width + LINE)
     skip = -(room.__array_interface__["data"][0] // room.itemsize) % LINE
     return room[skip : skip + n * width].reshape(n, width)
-
-
-def aligned_zeros(n: int, width: int) -> NDArray[np.float64]:
-    """Return the same, filled with zeros."""
-    out = aligned(n, width)
-    out[:] = 0.0
-    return out
 
 
 _dots1, _dots2, _dots4, _dots8 = (dots_of(width) for width in (1, 2, 4, 8))
