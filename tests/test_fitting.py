@@ -30,8 +30,9 @@ SOLVERS = [MultiplicativeUpdates(), CoordinateDescent(), PaperUpdates()]
     ("objectives", "tol"),
     [
         ([1.0], 0.5),  # nothing to compare with
-        ([100.0, 50.0], 0.4),  # fell by half of the first
-        ([100.0, 10.0, 9.0], 0.005),  # by the first value, not by the last
+        ([100.0, 50.0], 0.4),  # all that was gained so far
+        ([100.0, 10.0, 9.0], 0.01),  # of the 91 that were gained, not of the first 100
+        ([100.0, 99.999], 1e-4),  # a good start: a hundredth of the objective counts, not all of it
         ([100.0, 99.999], 0.0),  # tol = 0 never stops
         ([100.0, 100.0], 0.0),
         ([100.0, 99.999], math.nan),
@@ -49,7 +50,13 @@ def test_not_converged(objectives, tol):
 
 @pytest.mark.parametrize(
     ("objectives", "tol"),
-    [([100.0, 99.999], 1e-4), ([100.0, 50.0, 49.5], 0.01), ([5.0, 5.0], 1e-9), ([0.0, 0.0], 1e-4)],
+    [
+        ([100.0, 10.0, 9.0], 0.012),
+        ([100.0, 50.0, 49.5], 0.01),
+        ([100.0, 99.99995], 1e-4),
+        ([5.0, 5.0], 1e-9),
+        ([0.0, 0.0], 1e-4),
+    ],
 )
 def test_converged(objectives, tol):
     stop = RelativeDecrease(tol).check(objectives)
@@ -59,15 +66,28 @@ def test_converged(objectives, tol):
 
 
 @pytest.mark.parametrize(
-    "objectives", [[-100.0, -100.00001], [-1e-9, -2e-9, -2.00001e-9], [1e-3, -1.0, -1.0000001]]
+    "objectives", [[-100.0, -100.0001], [-1e-9, -2e-9, -2.00001e-9], [1e-3, -1.0, -1.0000001]]
 )
 def test_converged_below_zero(objectives):
     """A Gamma prior's density may exceed one, and the objective then starts or ends below zero."""
     assert RelativeDecrease(1e-3).check(objectives).converged
 
 
+@pytest.mark.parametrize("shift", [0.0, 1e3, -99.0])
+def test_a_constant_of_the_objective_changes_little(shift):
+    """Divergences are defined up to a constant; what was gained is not."""
+    objectives = np.array([100.0, 40.0, 30.0, 29.5]) + shift
+    assert not RelativeDecrease(0.007).check(objectives)
+    assert RelativeDecrease(0.0072).check(objectives).converged
+
+
+@pytest.mark.parametrize(("objectives", "stops"), [([100.0, 10.0, 9.0], True), ([1, 0.9], False)])
+def test_the_papers_rule_is_literal(objectives, stops):
+    assert bool(RelativeDecrease(0.0101, literal=True).check(objectives)) == stops
+
+
 def test_a_rise_stops_the_papers_updates_without_convergence():
-    stop = RelativeDecrease(1e-4, stop_on_rise=True).check([30.5, 30.18, 30.4])
+    stop = RelativeDecrease(1e-4, literal=True).check([30.5, 30.18, 30.4])
     assert not stop.converged
     assert stop.worrying
     assert "without convergence" in str(stop)

@@ -28,28 +28,35 @@ class StoppingRule(Protocol):
     def check(self, objectives: Sequence[float]) -> Stop | None: ...
 
 
+LEAST = 0.01
+"""A fit that starts near its end is measured by this share of the objective instead."""
+
+
 @dataclass(frozen=True)
 class RelativeDecrease:
-    """Stop when (previous − current) / first falls below ``tol``.
+    """Stop when an iteration lowers the objective by less than ``tol`` of what was gained so far.
 
-    A rise is never convergence: with ``stop_on_rise`` it ends the fit and says so (the paper's
-    rule), otherwise the fit goes on.
+    What was gained counts from the first iteration's objective and is at least ``LEAST`` of it.
+    The objective itself would be no measure: no factorization brings it near zero, and a good
+    start leaves little of it to gain.  ``literal`` is the paper's rule nevertheless: less than
+    ``tol`` of the first objective, and a rise, which is never convergence, ends the fit.
     """
 
     tol: float
-    stop_on_rise: bool = False
+    literal: bool = False
 
     def check(self, objectives: Sequence[float]) -> Stop | None:
         if len(objectives) < 2 or not self.tol > 0:
             return None
-        decrease = objectives[-2] - objectives[-1]
+        first, decrease = abs(objectives[0]), objectives[-2] - objectives[-1]
         if decrease < 0:
-            return self._risen(objectives) if self.stop_on_rise else None
-        if decrease < self.tol * abs(objectives[0]) or decrease == 0:
+            return self._risen(objectives) if self.literal else None
+        whole = first if self.literal else max(objectives[0] - objectives[-1], LEAST * first)
+        if decrease < self.tol * whole or decrease == 0:
+            of = "its first value" if self.literal else "all that was gained"
             return Stop(
                 f"Converged after {len(objectives)} iterations: the last one lowered the "
-                "objective by less than "
-                f"tol={self.tol:g} of its first value.",
+                f"objective by less than tol={self.tol:g} of {of}.",
                 converged=True,
             )
         return None

@@ -121,7 +121,7 @@ def test_other_splits_are_compared_pair_by_pair():
 def test_a_share_of_one_and_no_prior_are_the_defaults_with_a_tight_tolerance(made):
     settings = {"model": "(KL, F)", "rank": 13, "seed": 0, "trial": 1}
     chosen = {"share": 1.0, "pseudo_count": 0.0}
-    plain = SSNMFClassifier(13, target_loss="frobenius", tol=models.TIGHT,
+    plain = SSNMFClassifier(13, target_loss="frobenius",
                             random_state=models.seed_of(settings))  # fmt: skip
     plain.fit(made.final.X, made.final.y)
     found = models.tuned({**settings, **chosen}, made.final)

@@ -30,8 +30,9 @@ class NMF(Factorization):
     max_iter : int, default=200
         Iterations at most.
     tol : float, default=1e-4
-        Stop when an iteration lowers the objective by less than ``tol`` times its first value; 0
-        never does.
+        Stop when an iteration lowers the objective by less than ``tol`` of all that the fit has
+        gained so far (at least a hundredth of the objective); 0 never does.  With
+        ``solver="mu-paper"`` it is the paper's rule: less than ``tol`` of the first objective.
     priors : dict, optional
         Priors of :mod:`cofactor.priors` on "samples" or "features", one or a list each.
     n_jobs : int, optional

@@ -65,7 +65,7 @@ class Preparing:
     def _rules(self) -> list[RelativeDecrease]:
         if not self.tol:
             return []
-        return [RelativeDecrease(self.tol, stop_on_rise=self.solver == "mu-paper")]
+        return [RelativeDecrease(self.tol, literal=self.solver == "mu-paper")]
 
     def _scaled(self, data: Observations, counts, rows) -> tuple[Units, Observations]:
         loss = validation.as_divergence("data_loss", self.data_loss)

@@ -24,8 +24,6 @@ from cofactor.experiments.trials import Settings, seed_of
 from cofactor.priors import Gamma
 
 Matrix = NDArray[np.float64]
-TIGHT = 1e-5
-"""Tolerance of our tuned fits."""
 STEPS = 20
 """Multiplicative steps that the authors' code takes to represent new documents."""
 
@@ -97,7 +95,7 @@ def tuned(settings: Settings, split: Split) -> Outcome:
         weight = settings["share"] * float(first.fit(split.X, split.y).supervision_)
     count = settings["pseudo_count"]
     priors = {"samples": Gamma(1.0 + count, count)} if count else None
-    model = default_model(SSNMFClassifier, settings, supervision=weight, priors=priors, tol=TIGHT)
+    model = default_model(SSNMFClassifier, settings, supervision=weight, priors=priors)
     return _supervised(model.fit(split.X, split.y), split)
 
 
