@@ -18,7 +18,7 @@ from cofactor.kernels import (
     sum_rows,
 )
 from cofactor.kernels.descent import ROOM
-from cofactor.kernels.multiplication import _surrogate_root
+from cofactor.kernels.tiles import _surrogate_root
 from cofactor.kernels.rows import _weighted_log
 from cofactor.problems import no_slopes
 from cofactor.seen import pad

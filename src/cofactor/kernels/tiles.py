@@ -1,0 +1,220 @@
+"""Some rows at a time, in scratch space: where their majoriser is smallest.
+
+A row of topics is a handful of numbers.  Loops over one row alone spend more time on their
+beginning and end than on these, so what is done entry by entry is done for a tile of rows at once.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from cofactor.kernels.rows import EPSILON, inlined, kernel, pick, positive_root, row_gram
+from cofactor.vectors import axpy
+
+ROWS = 16
+
+
+class Tile(NamedTuple):
+    """Scratch space for the rows at hand, one after the other; c, push, e and u are the
+    surrogate's, divided by v."""
+
+    v: Any
+    t: Any
+    c: Any
+    push: Any
+    e: Any
+    u: Any
+    bent: Any
+    up: Any
+    down: Any
+    gram: Any
+    """The quadratic form, as wide as rows of v; that of all rows, unless the tile is one row."""
+    topics: Any
+    """0, 1, ..., the rows of ``gram``."""
+    rows: Any
+    """How many rows it has room for."""
+    wide: Any
+    """From one row to the next."""
+
+
+class Kind(NamedTuple):
+    """What a problem is made of."""
+
+    bends: Any
+    """Whether it has a quadratic form."""
+    barred: Any
+    curved: Any
+    """Whether anything but logarithms and slopes plays a part."""
+    logarithmic: Any
+    """Whether anything but squares and slopes plays a part."""
+    listed: Any
+    """Whether it has entries of its own."""
+    shared: Any
+    """Whether all rows have the same upward slopes."""
+
+
+@kernel
+def kind_of(logs, squares, inverses, forms, barred):
+    bends = bool(np.any(forms.grams))
+    return Kind(
+        bends,
+        barred,
+        bends or squares > 0 or inverses > 0,
+        barred or logs > 0 or inverses > 0,
+        logs + squares + inverses > 0,
+        max(forms.scales.shape[0], forms.up.shape[0]) <= 1,
+    )
+
+
+@kernel
+def tile_of(rows, r, wide):
+    size = rows * wide
+    return Tile(
+        np.zeros(size), np.zeros(size), np.zeros(size), np.zeros(size), np.zeros(size),
+        np.zeros(size), np.zeros(size), np.zeros(size), np.zeros(size), np.zeros((r, wide)),
+        np.arange(r).astype(np.int32), rows, wide,
+    )  # fmt: skip
+
+
+@njit(inline="always")
+def part(values, j, wide):
+    """Return row j of a tile (written out in the caller: compiled functions return no views)."""
+    return values[j * wide : (j + 1) * wide]
+
+
+@inlined
+def load(tile, j, V, i, forms, kind):
+    """Read row i and what it shares with no other, but for its downward slopes."""
+    v = part(tile.v, j, tile.wide)
+    for k in range(V.shape[1]):
+        v[k] = V[i, k]
+    if i < tile.rows or not kind.shared:
+        _load_up(part(tile.up, j, tile.wide), i, forms)
+    if kind.bends and (i == 0 or forms.scales.shape[0] > 1):
+        row_gram(forms, i, tile.gram)
+
+
+@inlined
+def _load_up(up, i, forms):
+    scales, r = forms.scales[pick(forms.scales, i)], forms.ups.shape[1]
+    up[:] = 0.0
+    for t in range(forms.ups.shape[0]):
+        for k in range(r):
+            up[k] += scales[t] * forms.ups[t, k]
+    if forms.up.shape[0] > 0:
+        for k in range(r):
+            up[k] += forms.up[pick(forms.up, i), k]
+
+
+@inlined
+def lift(v, barrier):
+    """Keep entries with a logarithmic prior away from zero."""
+    for k in range(barrier.size):
+        v[k] = max(v[k], EPSILON) if barrier[k] > 0.0 else v[k]
+
+
+@inlined
+def begin(tile, j, i, forms, kind):
+    """Prepare row j for its entries' numbers."""
+    if kind.barred:
+        lift(part(tile.v, j, tile.wide), forms.barrier[pick(forms.barrier, i)])
+        part(tile.c, j, tile.wide)[:] = 0.0
+
+
+@inlined
+def complete(tile, j, i, forms, kind):
+    """Add what does not come from entries to the numbers of row j."""
+    v = part(tile.v, j, tile.wide)
+    if kind.bends:
+        axpy(v, tile.topics, tile.gram, part(tile.bent, j, tile.wide))
+    if kind.barred:
+        barrier, c = forms.barrier[pick(forms.barrier, i)], part(tile.c, j, tile.wide)
+        for k in range(barrier.size):
+            c[k] += barrier[k] / v[k] if barrier[k] > 0.0 else 0.0
+
+
+@inlined
+def update(tile, count, kind, tolerance, ridge):
+    """Update ``count`` rows whose numbers are known; return whether that hardly moved them."""
+    size = count * tile.wide
+    if ridge > 0.0:
+        _paper_ratios(tile, size, ridge)
+    else:
+        _surrogate_ratios(tile, size, kind)
+    return _apply_ratios(tile.v, tile.t, size, tolerance)
+
+
+@inlined
+def store(tile, j, V, i, forms, kind):
+    v = part(tile.v, j, tile.wide)
+    if kind.barred:
+        lift(v, forms.barrier[pick(forms.barrier, i)])
+    for k in range(V.shape[1]):
+        V[i, k] = v[k]
+
+
+@inlined
+def _paper_ratios(tile, size, ridge):
+    """Write the paper's ratio of each topic, literally."""
+    for k in range(size):
+        pull = tile.down[k] + tile.c[k] + tile.e[k]
+        tile.t[k] = pull / (tile.bent[k] + tile.push[k] + tile.up[k] + tile.u[k] + ridge)
+
+
+@inlined
+def _surrogate_ratios(tile, size, kind):
+    """Write where the majoriser of each topic is smallest; one kind of loss has a closed form."""
+    up, down, c, e, u, t = tile.up, tile.down, tile.c, tile.e, tile.u, tile.t
+    bent, push = tile.bent, tile.push
+    if not kind.curved:
+        for k in range(size):
+            slope = up[k] + u[k] - down[k]
+            t[k] = c[k] / slope if slope > 0.0 else 1.0
+    elif not kind.logarithmic:
+        for k in range(size):
+            slope, q = up[k] - down[k], bent[k] + push[k]
+            ratio = max(-slope, 0.0) / (q if q > 0.0 else 1.0)
+            t[k] = ratio if q > 0.0 or slope > 0.0 else 1.0
+    else:
+        for k in range(size):
+            t[k] = _surrogate_root(bent[k] + push[k], up[k] + u[k] - down[k], c[k], e[k])
+
+
+@inlined
+def _surrogate_root(q, slope, c, e):
+    """The positive root of q·t³ + slope·t² − c·t − e = 0: where the majoriser is smallest."""
+    if e <= 0.0:
+        return positive_root(q, slope, c) if q > 0.0 or slope > 0.0 else 1.0
+    if q <= 0.0:  # slope·t² − c·t − e = 0, slope > 0
+        return (c + np.sqrt(c * c + 4.0 * slope * e)) / (2.0 * slope) if slope > 0.0 else 1.0
+    # Convex and increasing to the right of its largest root: Newton from above never overshoots.
+    t = max(1.0, -slope / q, np.sqrt(c / q), 0.0) + (e / q) ** (1.0 / 3.0)
+    while q * t * t * t + slope * t * t - c * t - e < 0.0:
+        t *= 2.0
+    for _ in range(200):
+        f = ((q * t + slope) * t - c) * t - e
+        d = (3.0 * q * t + 2.0 * slope) * t - c
+        new = t - f / d if d > 0.0 else t
+        if not new < t:
+            break
+        t = new
+    return t
+
+
+@inlined
+def _apply_ratios(v, t, size, tolerance):
+    """Multiply rows by their ratios; return whether that hardly moved them, if anyone asks."""
+    if tolerance == 0.0:
+        for k in range(size):
+            v[k] *= t[k]
+        return False
+    moved, total = 0.0, 0.0
+    for k in range(size):
+        new = v[k] * t[k]
+        moved += abs(new - v[k])
+        total += new
+        v[k] = new
+    return moved <= tolerance * total
