@@ -11,6 +11,7 @@ from cofactor.kernels.rows import (
     EPSILON,
     inlined,
     kernel,
+    load_coefficients,
     load_row,
     longest_row,
     padded_length,
@@ -179,14 +180,7 @@ def _noted_cost(row, entries, i, epsilon):
     if epsilon != EPSILON:
         for m in range(w):
             p[m] += EPSILON - epsilon
-    if entries.log.size > 0:
-        for m in range(w):
-            x[m] = entries.log[s + m]
-    if entries.square.size > 0:
-        for m in range(w):
-            b[m] = entries.square[s + m]
-    for m in range(w, padded_length(w)):
-        x[m], b[m], p[m] = 0.0, 0.0, 1.0
+    load_coefficients(entries, s, w, x, b, p)
     total = row_cost(entries, x, b, p, 0, padded_length(w))
     if entries.inverse.size > 0:
         for m in range(w):

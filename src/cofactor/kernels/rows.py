@@ -107,6 +107,19 @@ def padded_length(w):
 
 
 @inlined
+def load_coefficients(entries, s, w, x, b, p):
+    """Read the coefficients of a row of w entries, from the s-th on; pad them and p."""
+    if entries.log.size > 0:
+        for e in range(w):
+            x[e] = entries.log[s + e]
+    if entries.square.size > 0:
+        for e in range(w):
+            b[e] = entries.square[s + e]
+    for e in range(w, padded_length(w)):
+        x[e], b[e], p[e] = 0.0, 0.0, 1.0
+
+
+@inlined
 def load_row(entries, i, F, v, epsilon, x, b, p):
     """Read the coefficients of row i and its fitted values; return the padded length, and where
     its indices begin and end."""
@@ -116,14 +129,7 @@ def load_row(entries, i, F, v, epsilon, x, b, p):
     for e in range(w):
         p[e] = epsilon
     dots(v, entries.indices[first : first + w], F, p)
-    if entries.log.size > 0:
-        for e in range(w):
-            x[e] = entries.log[s + e]
-    if entries.square.size > 0:
-        for e in range(w):
-            b[e] = entries.square[s + e]
-    for e in range(w, stride):
-        x[e], b[e], p[e] = 0.0, 0.0, 1.0
+    load_coefficients(entries, s, w, x, b, p)
     return stride, first, first + w
 
 
