@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cofactor.cli._imports import import_sklearn
 from cofactor.cli._readings import Reading, read_table
 from cofactor.files import InputError
 from cofactor.files.errors import at, printable
@@ -41,6 +42,7 @@ class Opened:
 
 def open_model(path: Path) -> Opened:
     """Load the TopicModel in a folder."""
+    import_sklearn()
     from cofactor.persistence import ModelFormatError, load_model, read_facts
 
     try:

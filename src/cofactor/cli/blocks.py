@@ -10,6 +10,7 @@ import click
 
 from cofactor.cli._blocks import Table, holds_blocks
 from cofactor.cli._command import OUTPUT, TABLE, BadInput, Command, json_option, table_options
+from cofactor.cli._imports import import_sklearn
 from cofactor.cli._models import refusals
 from cofactor.cli._terminal import announce, emit, note
 from cofactor.cli.fit import stop_words_of
@@ -40,6 +41,7 @@ def blocks(
     _check_place(output, overwrite)
     stop = stop_words_of(stop_words)
     found = Table.open(table, text, as_labels(labels, unlabelled, label_separator), opening)
+    import_sklearn()
     from cofactor.text.beyond import write_word_blocks
     from cofactor.text.words import WordVectorizer
 

@@ -22,6 +22,7 @@ from cofactor.cli._command import (
     json_option,
     table_options,
 )
+from cofactor.cli._imports import import_sklearn
 from cofactor.cli._models import refusals, relative
 from cofactor.cli._readings import Reading, read_table
 from cofactor.cli._terminal import announce, emit, note
@@ -106,6 +107,7 @@ def _model(
     if jobs == 0:
         raise BadInput("--jobs 0 runs nothing; give a positive number, or -1 for all cores.")
     seeds, stop = _seeds(seed_words), stop_words_of(stop_words)
+    import_sklearn()
     from cofactor.text import TopicModel, WordVectorizer
 
     return TopicModel(

@@ -8,8 +8,20 @@ from pathlib import Path
 from typing import Any
 
 from numba import njit
+from numba.core.caching import FunctionCache, NullCache
+from numba.core.runtime import rtsys
 
 FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
+
+
+class _MachineCode(FunctionCache):  # type: ignore[misc]
+    """Machine code on disk. To load it takes no compiler, which numba would make ready first: half
+    a second in every process."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
 
 
 @cache
@@ -31,10 +43,12 @@ def compiled(**options: Any) -> Any:
 
     def decorate(function: Any) -> Any:
         try:
-            dispatcher = njit(cache=True, **options)(function)
-            dispatcher._cache._cache_file._source_stamp = _fingerprint()
+            found = _MachineCode(function)
+            found._cache_file._source_stamp = _fingerprint()
         except (RuntimeError, AttributeError, OSError):  # no place for a cache, or another numba
-            return njit(**options)(function)
+            found = NullCache()
+        dispatcher = njit(**options)(function)
+        dispatcher._cache = found
         return dispatcher
 
     return decorate
