@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from numba import njit
-from numba.core.caching import FunctionCache, NullCache
-from numba.core.runtime import rtsys
+from numba.core.caching import FunctionCache
+from numba.core.runtime.nrt import rtsys
 
 FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
 
 
-class _MachineCode(FunctionCache):  # type: ignore[misc]
+class _MachineCode(FunctionCache):
     """Machine code on disk. To load it takes no compiler, which numba would make ready first: half
     a second in every process."""
 
@@ -42,13 +42,13 @@ def compiled(**options: Any) -> Any:
     options = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH, **options}
 
     def decorate(function: Any) -> Any:
-        try:
-            found = _MachineCode(function)
-            found._cache_file._source_stamp = _fingerprint()
-        except (RuntimeError, AttributeError, OSError):  # no place for a cache, or another numba
-            found = NullCache()
         dispatcher = njit(**options)(function)
-        dispatcher._cache = found
+        try:
+            code = _MachineCode(function)
+            code._cache_file._source_stamp = _fingerprint()
+        except (RuntimeError, AttributeError, OSError):  # no place for a cache, or another numba
+            return dispatcher
+        dispatcher._cache = code
         return dispatcher
 
     return decorate
