@@ -34,9 +34,9 @@ class Request(NamedTuple):
 
 def refit(
     material: Material, requests: Sequence[Request], beside: Sequence[Callable[[], Any]] = ()
-) -> list[Any]:
+) -> tuple[list[Any], list[Any]]:
     """Fit the model's estimator again on all documents and some of their labels, once a request;
-    then return what else there was to do beside the fits.
+    return the estimators, and what came out of the tasks to do beside.
 
     Fits are independent, so they run side by side on the model's threads and share them; how many
     there are does not change a bit. Ctrl-C ends those under way at their next iteration.
@@ -57,7 +57,8 @@ def refit(
         warnings.simplefilter("ignore", ConvergenceWarning)
         ready = [(copy_context(), task) for task in [*map(fitting, requests), *beside]]
         with end.of_all():
-            return pool.over(range(len(ready) + 1), run)
+            done = pool.over(range(len(ready) + 1), run)
+            return done[: len(requests)], done[len(requests) :]
 
 
 class _End:

@@ -73,10 +73,12 @@ def render_report(
         raise TypeError(f"model is a {type(model).__name__}; a report needs a TopicModel.")
     check_is_fitted(model, "estimator_")
     _check_extra()
-    from cofactor.report.html import render
     from cofactor.report.prepare import prepare
 
-    return render(prepare(model, documents, labels, truth, text=text, title=title, source=source))
+    prepared = prepare(model, documents, labels, truth, text=text, title=title, source=source)
+    from cofactor.report.html import render  # imported now, beside the fits
+
+    return render(prepared)
 
 
 def _check_extra() -> None:
