@@ -12,7 +12,7 @@ from typing import Any
 from cofactor.cli._imports import import_sklearn
 from cofactor.cli._readings import Reading, read_table
 from cofactor.files import InputError
-from cofactor.files.errors import at, printable
+from cofactor.files.errors import at, printable, similar_path
 from cofactor.files.labels import as_labels, plain
 
 
@@ -49,7 +49,8 @@ def open_model(path: Path) -> Opened:
         facts = read_facts(path)
         model = load_model(path)
     except ModelFormatError as error:
-        raise InputError(printable(str(error))) from error
+        remedy = "" if path.exists() else similar_path(path)
+        raise InputError(printable(f"{error} {remedy}".rstrip())) from error
     if facts["model"] != "TopicModel":
         raise InputError(
             f"{at(path)} holds a {facts['model']}, which knows no words; this command needs a "

@@ -15,6 +15,7 @@ from cofactor.cli._models import refusals
 from cofactor.cli._terminal import announce, emit, note
 from cofactor.cli.fit import stop_words_of
 from cofactor.files.labels import as_labels
+from cofactor.files.survey import suggest_topics
 
 
 @click.command(cls=Command)
@@ -65,7 +66,8 @@ def blocks(
         labelled = f"{found.seen.labelled:,} labelled" if found.labels.columns else "no labels"
         note(f"{facts['rows']:,} documents, {labelled}, {facts['words']:,} words; "
              f"{size} of {facts['bytes'] / 1e6:,.1f} MB together in {output}.")  # fmt: skip
-        note(f"Next: cofactor fit {shlex.quote(str(output))} -k 10 -o model")
+        topics = suggest_topics(found.seen.classes(form), facts["rows"])
+        note(f"Next: cofactor fit {shlex.quote(str(output))} -k {topics} -o model")
 
 
 def _check_place(output: Path, overwrite: bool) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shlex
 import warnings
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +86,7 @@ def fit(
     note(_read(reading))
     _doubt(reading, task, settings["topics"])
     with fitting_on(cluster):
-        said, interrupted = _fit(model, reading)
+        said, interrupted = _fit(model, reading, told=cluster is None)
     places = {name: relative(reading.facts[name], output) for name in reading.places}
     reading.facts.update(places)
     notes = {"input": reading.facts, "command": _command(), "warnings": said}
@@ -117,12 +119,13 @@ def _model(
     )  # fmt: skip
 
 
-def _fit(model: Any, reading: Reading | BlockReading) -> tuple[list[str], bool]:
+def _fit(model: Any, reading: Reading | BlockReading, told: bool) -> tuple[list[str], bool]:
     """Fit the model, pass warnings on and tell whether it was interrupted."""
     with (
-        announce("Fitting the topics (the first run also compiles)"),
+        announce("Fitting the topics (the first run also compiles)") as progress,
         warnings.catch_warnings(record=True) as said,
         refusals(),
+        _telling(progress) if told else nullcontext(),
     ):
         warnings.simplefilter("always")
         reading.fit(model.set_params(task=reading.facts["task"]))
@@ -131,6 +134,19 @@ def _fit(model: Any, reading: Reading | BlockReading) -> tuple[list[str], bool]:
         if message != model.estimator_.stop_reason_:
             note(f"Note: {message}")
     return messages, any(one.category.__name__ == "FitInterruptedWarning" for one in said)
+
+
+def _telling(progress: Callable[[str], None]) -> AbstractContextManager[None]:
+    """Let a fit in this process tell how many iterations are done."""
+    from cofactor.callbacks import Telling
+    from cofactor.text.assembling import fitted_by
+
+    callback = Telling(lambda done: progress(f"iteration {done}"))
+
+    def fit(estimator: Any, X: Any, y: Any, **weights: Any) -> Any:
+        return estimator.set_callbacks(callback).fit(X, y, **weights).set_callbacks()
+
+    return fitted_by(fit)
 
 
 def _seeds(given: tuple[str, ...]) -> dict[str, list[str]] | None:
