@@ -139,14 +139,9 @@ def _fit(model: Any, reading: Reading | BlockReading, told: bool) -> tuple[list[
 def _telling(progress: Callable[[str], None]) -> AbstractContextManager[None]:
     """Let a fit in this process tell how many iterations are done."""
     from cofactor.callbacks import Telling
-    from cofactor.text.assembling import fitted_by
+    from cofactor.text.assembling import watched_by
 
-    callback = Telling(lambda done: progress(f"iteration {done}"))
-
-    def fit(estimator: Any, X: Any, y: Any, **weights: Any) -> Any:
-        return estimator.set_callbacks(callback).fit(X, y, **weights).set_callbacks()
-
-    return fitted_by(fit)
+    return watched_by(Telling(lambda done: progress(f"iteration {done}")))
 
 
 def _seeds(given: tuple[str, ...]) -> dict[str, list[str]] | None:

@@ -86,7 +86,7 @@ def _fit(material: Material, request: Request, n_jobs: int, ended: Event) -> Any
     estimator, _ = fit_estimator(
         model, words, material.X, y, seed=model.seed_, callbacks=[EndAt(ended)]
     )
-    return estimator.set_callbacks().set_params(n_jobs=material.model.n_jobs)
+    return estimator.set_params(n_jobs=material.model.n_jobs)
 
 
 def _some(material: Material, train: np.ndarray) -> np.ndarray:
