@@ -75,7 +75,9 @@ except ImportError:  # scikit-learn < 1.9
             return _Context(self, max_subtasks)
 
 
-__all__ = ["CallbackSupportMixin", "Checkpoint", "EarlyStop", "EndAt", "ProgressBar", "bridge"]
+__all__ = [
+    "CallbackSupportMixin", "Checkpoint", "EarlyStop", "EndAt", "ProgressBar", "Telling", "bridge",
+]  # fmt: skip
 
 Attributes = Callable[[Factors, History], dict[str, Any]]
 
@@ -167,6 +169,22 @@ class EndAt(_Callback):
 
     def on_fit_task_end(self, estimator: Any, context: Any) -> None:
         """Go on."""
+
+
+class Telling(_Callback):
+    """Call a function with the number of each iteration that is done: 1, 2, ..."""
+
+    def __init__(self, tell: Callable[[int], object]) -> None:
+        self.tell = tell
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        self.done = 0
+
+    def on_fit_task_end(self, estimator: Any, context: Any) -> None:
+        """Tell it."""
+        if _is_iteration(context):
+            self.done = getattr(self, "done", 0) + 1
+            self.tell(self.done)
 
 
 class ProgressBar(_Callback):

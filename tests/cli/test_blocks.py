@@ -52,6 +52,12 @@ def test_blocks_hold_the_matrix_of_the_table(place):
     assert y.tolist() == [row[2] or None for row in rows]
 
 
+def test_blocks_and_check_suggest_the_same_number_of_topics(place, tmp_path):
+    checked = cofactor("check", place / "posts.csv", *READ).stdout.split(" -k ")[1].split()[0]
+    said = cofactor("blocks", place / "posts.csv", *READ, "-o", tmp_path / "blocks").stderr
+    assert said.split(" -k ")[1].split()[0] == checked
+
+
 def test_what_is_noted(place):
     facts = open_word_blocks(place / "blocks").facts
     assert facts["path"] == "../posts.csv"

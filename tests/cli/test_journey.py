@@ -104,7 +104,8 @@ def test_predict_adds_three_columns(home, model, tmp_path):
     assert [row[:2] for row in rows] == new
     said = load_model(model).documents([row[1] for row in new])
     assert [row[2] for row in rows] == said.column("prediction")
-    assert [float(row[3]) for row in rows] == said.column("confidence")
+    assert [float(row[3]) for row in rows] == pytest.approx(said.column("confidence"), rel=1e-4)
+    assert max(len(row[3]) for row in rows) <= len("0.12345")
     assert [row[4] for row in rows] == said.column("name")
     right = [row[2] == list(WORDS)[i % 3] for i, row in enumerate(rows)]
     assert np.mean(right) > 0.9
@@ -370,6 +371,7 @@ def test_report_shows_the_documents_of_the_fit(model, tmp_path, written):
     assert found["bytes"] == 6
     assert written["documents"] == [row[1] for row in make_rows()]
     assert written["labels"] == [row[2] for row in make_rows()]
+    assert written["rows"] == list(range(2, 92))  # the header is row 1, as for check
     assert (written["text"], written["source"], written["topics"]) == (False, "posts.csv", 6)
 
 

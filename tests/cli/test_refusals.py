@@ -66,6 +66,14 @@ def test_commands_and_options_are_suggested():
     assert "--text" in cofactor("check", os.devnull, "--txt", "a", code=2).stderr
 
 
+def test_paths_are_suggested(home, model, tmp_path):
+    said = cofactor("check", home / "pots.csv", "--text", "body", code=2).stderr
+    assert f"Did you mean {str(home / 'posts.csv')!r}?" in said
+    said = cofactor("topics", model.parent / "modle", code=2).stderr
+    assert f"Did you mean {str(model)!r}?" in said
+    assert "Did you mean" not in cofactor("topics", tmp_path / "no" / "model", code=2).stderr
+
+
 REFUSED = {
     "no such table": (["check", "{tmp}/no.csv"], "does not exist"),
     "no such column": (["check", "{posts}", "--text", "bodi"], "Did you mean 'body'?"),

@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from cofactor import NMF, SSNMFClassifier, SSNMFRegressor
-from cofactor.callbacks import Checkpoint, EarlyStop, ProgressBar
+from cofactor.callbacks import Checkpoint, EarlyStop, ProgressBar, Telling
 from cofactor.estimators.base import FitInterruptedWarning
 
 KINDS = [NMF, SSNMFClassifier, SSNMFRegressor]
@@ -187,6 +187,15 @@ def test_progress_bar_writes_to_standard_error_only(X, classes, kind, capfd):
     assert f"{model.history_['objective'][-1]:.6g}" in err
     model.fit(X, classes)  # the same bar serves the next fit
     assert "6/6" in capfd.readouterr().err
+
+
+@every_kind
+def test_iterations_are_told_one_by_one(X, classes, kind):
+    told = []
+    model = make(kind).set_callbacks(Telling(told.append)).fit(X, classes)
+    assert told == list(range(1, model.n_iter_ + 1))
+    model.fit(X, classes)  # counts anew
+    assert told[len(told) // 2] == 1
 
 
 def test_progress_bar_is_closed_when_the_fit_fails(X, classes, capfd):

@@ -271,6 +271,23 @@ def test_points(held, model, corpus):
         assert row["class"] == corpus[1][row["document"]]
 
 
+def test_documents_are_called_by_their_rows(held, model, corpus, some):
+    rows = list(range(102, 342, 2))
+    numbered = prepare(model, corpus[0], some, corpus[1], rows=rows)
+    assert (held.number, numbered.number) == ("document", "row")
+    assert "Rows are those of the table" in numbered.map_note
+    assert "Rows" not in held.map_note
+    pairs = [
+        (held.points, numbered.points), (held.uncertain, numbered.uncertain),
+        (held.mistaken, numbered.mistaken),
+        *((a["typical"], b["typical"]) for a, b in zip(held.topics, numbered.topics, strict=True)),
+    ]  # fmt: skip
+    for before, after in pairs:
+        assert [row["document"] for row in after] == [rows[row["document"]] for row in before]
+    with pytest.raises(ValueError, match="rows has 3 entries, but there are 120 documents"):
+        prepare(model, corpus[0], some, rows=[1, 2, 3])
+
+
 def test_explanations_are_those_of_the_model(held, model, corpus):
     assert held.uncertain
     for row in held.uncertain:

@@ -1,14 +1,19 @@
 """Which words count, and how much."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from cofactor import TopicModel, load_model
-from cofactor.text import WordVectorizer, read_documents
+from cofactor.text import WordVectorizer, analyzing, read_documents
+from cofactor.text.analyzing import WORD, make_analyzer, tidy
 from cofactor.text.documents import fingerprint
 from cofactor.text.stopwords import ENGLISH
 
@@ -75,6 +80,37 @@ def test_what_are_no_documents(documents, kind, match):
 )
 def test_words(text, expected):
     assert words(text) == expected
+
+
+SIGNS = "ab3_'’ .-\n\té\u0301\u0915\u093f\u200dΣİ\u00a0\u2028\x1c"
+
+
+@given(st.lists(st.text(st.sampled_from(SIGNS) | st.characters(codec="utf-8")), max_size=8))
+def test_texts_are_read_piece_by_piece_as_if_at_once(texts):
+    analyze = make_analyzer((), (1, 1))
+    for text in [*texts, " ".join(texts), "".join(texts)]:
+        assert analyze(text) == re.findall(WORD, tidy(text))
+
+
+def test_pieces_that_are_not_remembered(monkeypatch):
+    monkeypatch.setattr(analyzing, "LONG", 4)
+    monkeypatch.setattr(analyzing, "MANY", 1)
+    assert words("moons moon sun MOONS moon") == ["moons", "moon", "sun", "moons", "moon"]
+
+
+def test_ngrams():
+    text = "one two three"
+    assert words(text, ngram_range=(1, 2)) == ["one", "two", "three", "one two", "two three"]
+    assert words(text, ngram_range=(2, 3)) == ["one two", "two three", "one two three"]
+    assert words("one", ngram_range=(2, 3)) == []
+    for wrong in [(2, 1), (0, 1)]:
+        with pytest.raises(ValueError, match=r"ngram_range=\(.* the smaller one first"):
+            WordVectorizer(ngram_range=wrong).fit(TEXTS)
+
+
+def test_stop_words_that_are_no_words():
+    with pytest.warns(UserWarning, match=r"stop_words .* \['roll'\] of them are not left out"):
+        assert words("Rock and roll", stop_words=["rock", "rock-roll"]) == ["and", "roll"]
 
 
 def test_stop_words():

@@ -12,7 +12,7 @@ import click
 
 from cofactor.cli._terminal import note
 from cofactor.files import InputError
-from cofactor.files.errors import printable
+from cofactor.files.errors import printable, similar_path
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "show_default": True}
 INTERRUPTED = 130
@@ -48,7 +48,18 @@ class Command(click.Command):
             raise click.ClickException(printable(str(error))) from error
 
 
-TABLE = click.Path(exists=True, path_type=Path)
+class _Existing(click.Path):
+    """A path that must be there; one that is called much alike is suggested."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            said = f"{error.message} {similar_path(value)}".rstrip()
+            raise click.BadParameter(said, ctx, param) from None
+
+
+TABLE = _Existing(exists=True, path_type=Path)
 MODEL = click.Path(path_type=Path)
 OUTPUT = click.Path(path_type=Path)
 

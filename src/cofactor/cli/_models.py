@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cofactor.cli._imports import import_sklearn
 from cofactor.cli._readings import Reading, read_table
 from cofactor.files import InputError
-from cofactor.files.errors import at, printable
+from cofactor.files.errors import at, printable, similar_path
 from cofactor.files.labels import as_labels, plain
 
 
@@ -41,13 +42,15 @@ class Opened:
 
 def open_model(path: Path) -> Opened:
     """Load the TopicModel in a folder."""
+    import_sklearn()
     from cofactor.persistence import ModelFormatError, load_model, read_facts
 
     try:
         facts = read_facts(path)
         model = load_model(path)
     except ModelFormatError as error:
-        raise InputError(printable(str(error))) from error
+        remedy = "" if path.exists() else similar_path(path)
+        raise InputError(printable(f"{error} {remedy}".rstrip())) from error
     if facts["model"] != "TopicModel":
         raise InputError(
             f"{at(path)} holds a {facts['model']}, which knows no words; this command needs a "

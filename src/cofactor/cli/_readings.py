@@ -128,6 +128,10 @@ class Seen:
         """All labels, sorted."""
         return sorted(set().union(*self.counts))
 
+    def classes(self, form: str) -> int:
+        """Return how many classes or labels of such a form there are."""
+        return {"none": 0, "numbers": 0, "columns": len(self.counts)}.get(form, len(self.labels))
+
     def form(self, separated: bool, asked: str) -> str:
         """Settle what is to be learnt from them; ``asked`` is a task, or a form of before."""
         form = label_form(self.counts, separated or self.several)

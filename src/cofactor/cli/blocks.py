@@ -10,10 +10,12 @@ import click
 
 from cofactor.cli._blocks import Table, holds_blocks
 from cofactor.cli._command import OUTPUT, TABLE, BadInput, Command, json_option, table_options
+from cofactor.cli._imports import import_sklearn
 from cofactor.cli._models import refusals
 from cofactor.cli._terminal import announce, emit, note
 from cofactor.cli.fit import stop_words_of
 from cofactor.files.labels import as_labels
+from cofactor.files.survey import suggest_topics
 
 
 @click.command(cls=Command)
@@ -40,6 +42,7 @@ def blocks(
     _check_place(output, overwrite)
     stop = stop_words_of(stop_words)
     found = Table.open(table, text, as_labels(labels, unlabelled, label_separator), opening)
+    import_sklearn()
     from cofactor.text.beyond import write_word_blocks
     from cofactor.text.words import WordVectorizer
 
@@ -63,7 +66,8 @@ def blocks(
         labelled = f"{found.seen.labelled:,} labelled" if found.labels.columns else "no labels"
         note(f"{facts['rows']:,} documents, {labelled}, {facts['words']:,} words; "
              f"{size} of {facts['bytes'] / 1e6:,.1f} MB together in {output}.")  # fmt: skip
-        note(f"Next: cofactor fit {shlex.quote(str(output))} -k 10 -o model")
+        topics = suggest_topics(found.seen.classes(form), facts["rows"])
+        note(f"Next: cofactor fit {shlex.quote(str(output))} -k {topics} -o model")
 
 
 def _check_place(output: Path, overwrite: bool) -> None:

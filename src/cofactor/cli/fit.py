@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shlex
 import warnings
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ from cofactor.cli._command import (
     json_option,
     table_options,
 )
+from cofactor.cli._imports import import_sklearn
 from cofactor.cli._models import refusals, relative
 from cofactor.cli._readings import Reading, read_table
 from cofactor.cli._terminal import announce, emit, note
@@ -83,7 +86,7 @@ def fit(
     note(_read(reading))
     _doubt(reading, task, settings["topics"])
     with fitting_on(cluster):
-        said, interrupted = _fit(model, reading)
+        said, interrupted = _fit(model, reading, told=cluster is None)
     places = {name: relative(reading.facts[name], output) for name in reading.places}
     reading.facts.update(places)
     notes = {"input": reading.facts, "command": _command(), "warnings": said}
@@ -106,6 +109,7 @@ def _model(
     if jobs == 0:
         raise BadInput("--jobs 0 runs nothing; give a positive number, or -1 for all cores.")
     seeds, stop = _seeds(seed_words), stop_words_of(stop_words)
+    import_sklearn()
     from cofactor.text import TopicModel, WordVectorizer
 
     return TopicModel(
@@ -115,12 +119,13 @@ def _model(
     )  # fmt: skip
 
 
-def _fit(model: Any, reading: Reading | BlockReading) -> tuple[list[str], bool]:
+def _fit(model: Any, reading: Reading | BlockReading, told: bool) -> tuple[list[str], bool]:
     """Fit the model, pass warnings on and tell whether it was interrupted."""
     with (
-        announce("Fitting the topics (the first run also compiles)"),
+        announce("Fitting the topics (the first run also compiles)") as progress,
         warnings.catch_warnings(record=True) as said,
         refusals(),
+        _telling(progress) if told else nullcontext(),
     ):
         warnings.simplefilter("always")
         reading.fit(model.set_params(task=reading.facts["task"]))
@@ -129,6 +134,14 @@ def _fit(model: Any, reading: Reading | BlockReading) -> tuple[list[str], bool]:
         if message != model.estimator_.stop_reason_:
             note(f"Note: {message}")
     return messages, any(one.category.__name__ == "FitInterruptedWarning" for one in said)
+
+
+def _telling(progress: Callable[[str], None]) -> AbstractContextManager[None]:
+    """Let a fit in this process tell how many iterations are done."""
+    from cofactor.callbacks import Telling
+    from cofactor.text.assembling import watched_by
+
+    return watched_by(Telling(lambda done: progress(f"iteration {done}")))
 
 
 def _seeds(given: tuple[str, ...]) -> dict[str, list[str]] | None:

@@ -25,6 +25,7 @@ from cofactor.files.writing import make_writer, output_kind, replacing, to_json,
 
 BATCH = 4096
 REST = ("confidence", "topic")
+DIGITS = 5  # of a confidence
 
 
 @click.command(cls=Command)
@@ -142,10 +143,15 @@ def _write(
         texts = [as_text(source, number, column, cells[place]) for number, cells in batch]
         for (_, cells), said in zip(batch, opened.model.documents(texts), strict=True):
             guess, sure = answered(said)
-            writer.write(cells, [*form.cells(guess, kind), sure, said.name])
+            writer.write(cells, [*form.cells(guess, kind), _short(sure), said.name])
             blank += said.topic < 0
         rows += len(batch)
     return {"rows": rows, "blank": blank, "defused": writer.defused}
+
+
+def _short(confidence: float | None) -> float | None:
+    """Return a confidence with digits that mean something."""
+    return None if confidence is None else float(f"{confidence:.{DIGITS}g}")
 
 
 def _facts(

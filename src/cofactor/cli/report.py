@@ -46,7 +46,7 @@ def report(
     if truth:
         _check_truth(opened, truth, data)
     path = find_data(opened, data)
-    documents = known = hidden = None
+    documents = known = hidden = rows = None
     if path is None:
         note("The table of the fit is not there any more; --data names it. Without it, the "
              "report shows no documents.")  # fmt: skip
@@ -54,11 +54,12 @@ def report(
         with announce("Reading the documents"):
             reading = read_again(opened, path, text, labels, opening, label_separator, truth)
         documents, known, hidden = reading.documents.texts, reading.y, reading.truth
+        rows = reading.documents.rows
     with announce("Writing the report"), needing_extra(), refusals():
         write = import_module("cofactor.report").write_report
         write(
             opened.model, output, documents=documents, labels=known, truth=hidden, text=not no_text,
-            source=None if path is None else path.name,
+            source=None if path is None else path.name, rows=rows,
         )  # fmt: skip
     if as_json:
         emit({"model": opened.origin(), "report": str(output), "bytes": output.stat().st_size,

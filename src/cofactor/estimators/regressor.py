@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_consistent_length
 
 from cofactor.estimators.supervised import Supervised
@@ -160,6 +159,8 @@ class SSNMFRegressor(RegressorMixin, Supervised):
         -------
         float
         """
+        from sklearn.metrics import r2_score  # slow to import, as scikit-learn's own scores know
+
         check_consistent_length(X, y)
         true = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
         predicted = np.asarray(self.predict(X)).reshape(len(true), -1)

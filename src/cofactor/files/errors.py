@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 from os import PathLike, fspath
+from pathlib import Path
 
 
 class InputError(ValueError):
@@ -39,9 +40,23 @@ def suggestion(name: str, known: list[str]) -> str:
     >>> suggestion("text", ["id", "body"])
     "There are 'id', 'body'."
     """
-    folded = {one.strip().casefold(): one for one in reversed(known)}
-    close = get_close_matches(name.strip().casefold(), list(folded), n=1)
-    if close:
-        return f"Did you mean {folded[close[0]]!r}?"
+    if (close := _closest(name, known)) is not None:
+        return f"Did you mean {close!r}?"
     shown = ", ".join(map(repr, known[:12]))
     return f"There are {shown}{f' and {len(known) - 12} more' if len(known) > 12 else ''}."
+
+
+def similar_path(path: str | PathLike[str]) -> str:
+    """Return a sentence that names what is called much like a path that is not there, if any."""
+    wanted = Path(path)
+    try:
+        close = _closest(wanted.name, sorted(one.name for one in wanted.parent.iterdir()))
+    except OSError:  # the folder is not there, either
+        return ""
+    return "" if close is None else f"Did you mean {printable(str(wanted.parent / close))!r}?"
+
+
+def _closest(name: str, known: list[str]) -> str | None:
+    folded = {one.strip().casefold(): one for one in reversed(known)}
+    close = get_close_matches(name.strip().casefold(), list(folded), n=1)
+    return folded[close[0]] if close else None

@@ -115,14 +115,19 @@ def _keep(rows: list[int], number: int) -> None:
         rows.append(number)
 
 
-def suggest_topics(found: Survey) -> int:
-    """Return a number of topics to start with: two or three for each class."""
-    classes = len(found.classes)
-    if 1 < classes <= MANY_CLASSES and found.form != "numbers":
+def suggest_topics(classes: int, documents: int) -> int:
+    """Return a number of topics to start with: two or three for each class; numbers are none.
+
+    Examples
+    --------
+    >>> suggest_topics(5, 8000), suggest_topics(0, 8000), suggest_topics(5, 12)
+    (12, 20, 6)
+    """
+    if 1 < classes <= MANY_CLASSES:
         wanted = max(10, round(2.5 * classes) if classes < 10 else 2 * classes)
     else:
-        wanted = 10 if found.distinct < 1000 else 20
-    return max(1, min(wanted, found.distinct // 2))
+        wanted = 10 if documents < 1000 else 20
+    return max(1, min(wanted, documents // 2))
 
 
 def advise(found: Survey, label: Any) -> list[str]:
@@ -239,7 +244,7 @@ def as_facts(found: Survey, label: Any) -> dict[str, Any]:
         "conflicts": {"count": found.conflicts, "rows": found.conflict_rows},
         "mean_characters": found.characters / found.rows,
         "longest": found.longest,
-        "suggested_topics": suggest_topics(found),
+        "suggested_topics": suggest_topics(0 if numeric else len(found.classes), found.distinct),
         "advice": advise(found, label),
     }
 

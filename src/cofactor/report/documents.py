@@ -33,7 +33,7 @@ def map_points(material: Material, text: bool) -> tuple[list[dict[str, Any]], st
     labels = [_label(material, d) for d in chosen]
     best = np.where(shares.any(axis=1), shares.argmax(axis=1), -1).tolist()
     rows = [
-        {"document": int(d), "x": x, "y": y, "topic": k, "share": round(float(p), 3),
+        {"document": material.number(d), "x": x, "y": y, "topic": k, "share": round(float(p), 3),
          "class": label, "prediction": show(guess) if k >= 0 else "",
          "confidence": rounded(c) if k >= 0 else None,
          "text": excerpt(material, d, text)}
@@ -54,9 +54,11 @@ def map_anchors(material: Material) -> list[dict[str, Any]]:
 
 def _note(n: int, shown: int, material: Material) -> str:
     which = "documents of the fit" if material.trained else "documents given"
-    if shown < n:
-        return f"A random sample of {shown:,} of the {n:,} {which}."
-    return f"All {n:,} {which}."
+    part = f"A random sample of {shown:,} of the" if shown < n else "All"
+    said = f"{part} {n:,} {which}."
+    if material.rows is None:
+        return said
+    return f"{said} Rows are those of the table, as spreadsheets and cofactor check count them."
 
 
 def rounded(value: float | None) -> float | None:
@@ -116,7 +118,7 @@ def _described(material, judge, d: int, p: np.ndarray, text: bool, rival=None) -
     names = [material.classes[c] for c in (first, rival)]
     words = _words(material, judge, d, names) if text and material.texts is not None else [[], []]
     return {
-        "document": d,
+        "document": material.number(d),
         "text": excerpt(material, d, text),
         "sides": [
             {"class": name, "probability": float(p[c]), "words": side}

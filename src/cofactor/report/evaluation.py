@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, field
+from functools import partial
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from cofactor.report.material import Material, is_known, kind_of, probabilities
 from cofactor.report.refits import LARGE, Request, refit, with_topics_of, without_labels
-from cofactor.report.rivals import baselines, trivial
 from cofactor.report.scores import method_scores
 
 FOLDS, MANY = 5, 1500  # from MANY labels on, one split in four is enough
 FEWER = 3  # folds of many documents
 MODEL, PLAIN = "this model", "NMF + head (λ = 0)"
+Said = dict[str, np.ndarray]  # predictions by method
+Places = list[np.ndarray]  # of the documents of each fold
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +30,7 @@ class Evaluation:
     fair: bool  # whether every method saw the same labels
     tested: np.ndarray  # places of the documents
     truth: np.ndarray
-    predictions: dict[str, np.ndarray]  # by method; of sets, the probabilities of the labels
+    predictions: Said  # of sets, the probabilities of the labels
     probabilities: np.ndarray | None  # of the model's classes
     judges: list[Any]  # for each tested document, the model that judged it
     plain: Any = None  # the estimator with λ = 0
@@ -62,8 +65,11 @@ def _held_out(material: Material, test: np.ndarray) -> Evaluation:
         f"Tested on {len(test):,} documents of the fit whose labels were held out; every method "
         f"was trained on the same {len(train):,} labels."
     )
-    [plain] = refit(material, [without_labels(material, train)])
-    return _own(material, test, how, True, _rivals(material, train, test, plain), plain)
+    asked = [without_labels(material, train)]
+    [plain], [[said], _] = refit(
+        material, asked, [partial(_simple, material, [train], [test]), _charts]
+    )
+    return _own(material, test, how, True, said | _of_plain(material, test, plain), plain)
 
 
 def _as_it_is(material: Material, test: np.ndarray) -> Evaluation:
@@ -72,6 +78,8 @@ def _as_it_is(material: Material, test: np.ndarray) -> Evaluation:
         f"Tested on {len(test):,} {where} whose labels the fit is taken not to have seen. "
         "Baselines trained on the same labels need the documents and labels of the fit."
     )
+    from cofactor.report.rivals import trivial
+
     others = dict([trivial(material.kind, material.known[test], len(test))])
     return _own(material, test, how, False, others, None)
 
@@ -107,9 +115,11 @@ def _cross_validated(material: Material) -> Evaluation | None:
     tests = [np.flatnonzero(fold == f) for f in tested]
     trains = [np.flatnonzero(labelled & (fold != f)) for f in tested]
     asked = [*(Request(train, {}) for train in trains), without_labels(material, trains[0])]
-    *fitted, plain = refit(material, asked)
-    plains = [plain, *refit(material, [with_topics_of(plain, train) for train in trains[1:]])]
-    parts = [_fold(material, *each) for each in zip(trains, tests, fitted, plains, strict=True)]
+    simple = partial(_simple, material, trains, tests)
+    [*fitted, plain], [said, _] = refit(material, asked, [simple, _charts])
+    others, _ = refit(material, [with_topics_of(plain, train) for train in trains[1:]])
+    plains = [plain, *others]
+    parts = [_fold(material, *each) for each in zip(tests, fitted, plains, said, strict=True)]
     return _pooled(parts, _how(n, sum(len(part.tested) for part in parts), folds, n > MANY))
 
 
@@ -142,7 +152,7 @@ def assign_folds(labels: np.ndarray, folds: int, seed: int) -> np.ndarray:
     return fold
 
 
-def _fold(material: Material, train, test, estimator: Any, plain: Any) -> Evaluation:
+def _fold(material: Material, test, estimator: Any, plain: Any, simple: Said) -> Evaluation:
     """Ask estimators that saw the labels of some documents for those of others."""
     P, said = _said(estimator, estimator.transform(material.X[test]))
     if P is not None:
@@ -153,17 +163,27 @@ def _fold(material: Material, train, test, estimator: Any, plain: Any) -> Evalua
         judge.target_names_ = estimator.classes_.tolist()
     truth = material.labels[test]
     judges = [judge] * len(test)
-    said_by = {MODEL: said, **_rivals(material, train, test, plain)}
+    said_by = {MODEL: said, **simple, **_of_plain(material, test, plain)}
     return Evaluation(material.kind, "", True, test, truth, said_by, P, judges, plain)
 
 
-def _rivals(material: Material, train, test, plain: Any) -> dict[str, np.ndarray]:
-    """Return what others say of the tested documents, the estimator with λ = 0 among them."""
-    X, y = material.X, material.labels
-    said = dict(baselines(material.kind, X[train], y[train], X[test]))
-    P, by_plain = _said(plain, plain.transform(X[test]))
-    said[PLAIN] = by_plain if P is None else _in_place(material, plain, P)[1]
-    return said
+def _simple(material: Material, trains: Places, tests: Places) -> list[Said]:
+    """Return what simple methods say of the tested documents of each fold."""
+    from cofactor.report.rivals import baselines  # slow to import; the fits go on meanwhile
+
+    X, y, pairs = material.X, material.labels, zip(trains, tests, strict=True)
+    return [dict(baselines(material.kind, X[a], y[a], X[b])) for a, b in pairs]
+
+
+def _charts() -> None:
+    """Import what draws the charts, which is slow, too."""
+    import_module("cofactor.report.figures")
+
+
+def _of_plain(material: Material, test: np.ndarray, plain: Any) -> Said:
+    """Return what the estimator with λ = 0 says of them."""
+    P, said = _said(plain, plain.transform(material.X[test]))
+    return {PLAIN: said if P is None else _in_place(material, plain, P)[1]}
 
 
 def _in_place(material: Material, estimator: Any, P: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -60,16 +60,17 @@ def _maps(prepared: Prepared) -> dict[str, Any]:
     if any(row["confidence"] is not None for row in prepared.points):
         sure = alt.Color("confidence:Q").scale(domain=[0, 1])
         colours["confidence"] = sure.legend(format="%", title="confidence", orient="bottom")
-    return {f"map_{name}": _map(name, colour) for name, colour in colours.items()}
+    return {f"map_{name}": _map(name, colour, prepared.number) for name, colour in colours.items()}
 
 
 def _nominal(field: str) -> alt.Color:
     return alt.Color(f"{field}:N").legend(title=None, orient="bottom", labelLimit=145)
 
 
-def _map(name: str, colour: alt.Color) -> Any:
+def _map(name: str, colour: alt.Color, number: str) -> Any:
     meta = {"colour": {"topic": "topic", "class": "class", "prediction": "class"}.get(name)}
-    return alt.layer(_dots(colour), _numbers()).properties(width=WIDTH, height=480, usermeta=meta)
+    chart = alt.layer(_dots(colour, number), _numbers())
+    return chart.properties(width=WIDTH, height=480, usermeta=meta)
 
 
 def _numbers() -> alt.Chart:
@@ -80,7 +81,7 @@ def _numbers() -> alt.Chart:
     )
 
 
-def _dots(colour: alt.Color) -> alt.Chart:
+def _dots(colour: alt.Color, number: str) -> alt.Chart:
     brush = alt.selection_interval(name="brush")
     faint = alt.condition(brush, alt.value(0.75), alt.value(0.12))
     axis = alt.Axis(labels=False, ticks=False, grid=False, domain=False, title=None)
@@ -90,7 +91,7 @@ def _dots(colour: alt.Color) -> alt.Chart:
         colour,
         opacity=faint,
         tooltip=[
-            alt.Tooltip("document:Q", title="document"),
+            alt.Tooltip("document:Q", title=number),
             alt.Tooltip("name:N", title="topic"),
             alt.Tooltip("prediction:N", title="prediction"),
             alt.Tooltip("class:N", title="label"),

@@ -22,7 +22,7 @@ from cofactor.report.library import library
 from cofactor.report.prepare import Prepared
 
 TABLES = ("heatmap", "points", "anchors")
-UNSAFE = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
+UNSAFE = "<>&\u2028\u2029"
 
 
 def render(prepared: Prepared) -> str:
@@ -65,7 +65,9 @@ def safe_json(value: Any) -> str:
     '{"\\\\u003c/script\\\\u003e":"a \\\\u0026 b"}'
     """
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return text.translate(UNSAFE)
+    for sign in UNSAFE:
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return text
 
 
 def policy(scripts: list[str], style: str) -> str:

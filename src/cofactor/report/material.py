@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -32,6 +33,11 @@ class Material:
     truth: np.ndarray
     digest: str | None = None  # of documents and labels
     strangers: list[str] = field(default_factory=list)  # labels that are no class of the model
+    rows: Sequence[int] | None = None  # of the table that the documents are from
+
+    def number(self, d: int) -> int:
+        """Return what a reader finds a document by: its row in the table, or its place."""
+        return int(d if self.rows is None else self.rows[d])
 
     @cached_property
     def shares(self) -> np.ndarray:
@@ -79,22 +85,26 @@ def is_known(labels: np.ndarray) -> np.ndarray:
     return labels >= 0 if labels.ndim == 1 else ~np.isnan(labels).all(axis=1)
 
 
-def read_material(model: Any, documents: Any, labels: Any, truth: Any) -> Material:
+def read_material(
+    model: Any, documents: Any, labels: Any, truth: Any, rows: Sequence[int] | None = None
+) -> Material:
     """Read documents and labels, and tell whether they are those of the fit."""
     if documents is None:
-        if labels is not None or truth is not None:
-            raise ValueError("labels need their documents; pass documents too.")
+        if labels is not None or truth is not None or rows is not None:
+            raise ValueError("labels and rows need their documents; pass documents too.")
         S, unknown = model.document_topics_, _unknown(model, len(model.document_topics_))
         return Material(model, None, None, S, True, unknown, unknown)
     texts = read_documents(documents)
     if not texts:
         raise ValueError("documents is empty; pass at least one, or None for a report without.")
+    if rows is not None and len(rows) != len(texts):
+        raise ValueError(f"rows has {len(rows)} entries, but there are {len(texts)} documents.")
     X, digest = model._matrix(texts), fingerprint(texts, labels)
     S, seen = _representations(model, X, same=digest == model.fingerprint_)
     strangers: list[str] = []
     known, hidden = (_read_labels(model, y, len(texts), strangers) for y in (labels, truth))
     unseen = list(dict.fromkeys(strangers))
-    return Material(model, texts, X, S, seen, known, hidden, digest, unseen)
+    return Material(model, texts, X, S, seen, known, hidden, digest, unseen, rows)
 
 
 def _representations(model: Any, X: Any, same: bool) -> tuple[np.ndarray, bool]:

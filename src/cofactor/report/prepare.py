@@ -33,6 +33,7 @@ class Prepared:
     source: str
     kind: str  # "topics", "classes", "numbers" or "sets"
     text: bool
+    number: str  # what the number of a document is: a "row", or that of the "document"
     classes: list[str]
     summary: list[dict[str, Any]]
     notices: list[dict[str, str]]
@@ -50,10 +51,10 @@ class Prepared:
 
 
 def prepare(
-    model, documents=None, labels=None, truth=None, *, text=True, title=None, source=None
+    model, documents=None, labels=None, truth=None, *, text=True, title=None, source=None, rows=None
 ) -> Prepared:
     """Make the tables of a report; parameters are those of `write_report`."""
-    material = read_material(model, documents, labels, truth)
+    material = read_material(model, documents, labels, truth, rows)
     found = evaluate(material)
     points, note = of_documents.map_points(material, text)
     return Prepared(
@@ -61,6 +62,7 @@ def prepare(
         source=str(source or ""),
         kind=material.kind,
         text=bool(text and material.texts),
+        number="document" if rows is None else "row",
         classes=material.classes,
         summary=summary(material, found),
         notices=notices(material, found, text),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import copy_context
+from functools import partial
 from threading import Event
 from typing import Any, NamedTuple
 
@@ -31,8 +32,11 @@ class Request(NamedTuple):
     changes: dict[str, Any]  # of the model's settings
 
 
-def refit(material: Material, requests: Sequence[Request]) -> list[Any]:
-    """Fit the model's estimator again on all documents and some of their labels, once a request.
+def refit(
+    material: Material, requests: Sequence[Request], beside: Sequence[Callable[[], Any]] = ()
+) -> tuple[list[Any], list[Any]]:
+    """Fit the model's estimator again on all documents and some of their labels, once a request;
+    return the estimators, and what came out of the tasks to do beside.
 
     Fits are independent, so they run side by side on the model's threads and share them; how many
     there are does not change a bit. Ctrl-C ends those under way at their next iteration.
@@ -41,16 +45,20 @@ def refit(material: Material, requests: Sequence[Request]) -> list[Any]:
     room = max(1, TOGETHER // max(1, material.X.nnz))
     aside = max(1, min(threads, room, len(requests)))
 
+    def fitting(request: Request) -> Callable[[], Any]:
+        return partial(_fit, material, request, threads // aside, end.event)
+
     def run(place: int, _: int) -> Any:
-        context, request = ready[place]
+        context, task = ready[place]
         with end.of_all():
-            return context.run(_fit, material, request, threads // aside, end.event)
+            return context.run(task)
 
     with ending_at_interrupts(), warnings.catch_warnings(), Threads(aside) as pool:
         warnings.simplefilter("ignore", ConvergenceWarning)
-        ready = [(copy_context(), request) for request in requests]
+        ready = [(copy_context(), task) for task in [*map(fitting, requests), *beside]]
         with end.of_all():
-            return pool.over(range(len(ready) + 1), run)
+            done = pool.over(range(len(ready) + 1), run)
+            return done[: len(requests)], done[len(requests) :]
 
 
 class _End:
@@ -78,7 +86,7 @@ def _fit(material: Material, request: Request, n_jobs: int, ended: Event) -> Any
     estimator, _ = fit_estimator(
         model, words, material.X, y, seed=model.seed_, callbacks=[EndAt(ended)]
     )
-    return estimator.set_callbacks().set_params(n_jobs=material.model.n_jobs)
+    return estimator.set_params(n_jobs=material.model.n_jobs)
 
 
 def _some(material: Material, train: np.ndarray) -> np.ndarray:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.naive_bayes import MultinomialNB
 
@@ -58,10 +56,7 @@ def _of_classes(X: Any, y: np.ndarray, new: Any) -> Iterator[tuple[str, np.ndarr
     yield "naive Bayes", MultinomialNB(alpha=0.1).fit(X, y).predict(new)
     if len(np.unique(y)) < 2:
         return
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        regression = _logistic("saga", tol=1e-2, max_iter=50).fit(X, y)
-    yield "logistic regression", regression.predict(new)
+    yield "logistic regression", _logistic("saga", tol=1e-2, max_iter=50).fit(X, y).predict(new)
 
 
 def _logistic(solver: str, **settings: Any) -> LogisticRegression:

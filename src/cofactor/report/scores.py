@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import average_precision_score
 
 BINS = 10
 METRICS = {
@@ -78,6 +77,8 @@ def set_tables(truth: np.ndarray, said: np.ndarray) -> list[dict[str, Any]]:
 
 
 def _average_precision(truth: np.ndarray, said: np.ndarray) -> float | None:
+    from sklearn.metrics import average_precision_score  # slow to import, for sets only
+
     known = ~np.isnan(truth)
     if not (truth == 1).any():
         return None

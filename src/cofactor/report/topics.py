@@ -79,7 +79,11 @@ def typical_documents(material: Material, text: bool) -> list[list[dict[str, Any
     weight = shares * np.minimum(1.0, length / 20.0)[:, None]
     return [
         [
-            {"document": int(d), "share": float(shares[d, k]), "text": excerpt(material, d, text)}
+            {
+                "document": material.number(d),
+                "share": float(shares[d, k]),
+                "text": excerpt(material, d, text),
+            }
             for d in top_places(weight[:, k], TYPICAL)
         ]
         for k in range(shares.shape[1])

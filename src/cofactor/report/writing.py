@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ def write_report(
     text: bool = True,
     title: str | None = None,
     source: str | None = None,
+    rows: Sequence[int] | None = None,
 ) -> Path:
     """Write a report on a topic model: one HTML file that works offline.
 
@@ -50,6 +52,9 @@ def write_report(
         Headline.
     source : str, optional
         Where the documents came from, such as a file name; shown under the headline.
+    rows : sequence of int, optional
+        The documents' rows in that file, which the report then calls them by; by default their
+        places among the documents, from 0.
 
     Returns
     -------
@@ -57,7 +62,7 @@ def write_report(
         The file.
     """
     page = render_report(
-        model, documents, labels, truth=truth, text=text, title=title, source=source
+        model, documents, labels, truth=truth, text=text, title=title, source=source, rows=rows
     )
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -66,17 +71,21 @@ def write_report(
 
 
 def render_report(
-    model, documents=None, labels=None, *, truth=None, text=True, title=None, source=None
+    model, documents=None, labels=None, *, truth=None, text=True, title=None, source=None, rows=None
 ) -> str:
     """Return the page that `write_report` writes; parameters are the same."""
     if not isinstance(model, TopicModel):
         raise TypeError(f"model is a {type(model).__name__}; a report needs a TopicModel.")
     check_is_fitted(model, "estimator_")
     _check_extra()
-    from cofactor.report.html import render
     from cofactor.report.prepare import prepare
 
-    return render(prepare(model, documents, labels, truth, text=text, title=title, source=source))
+    prepared = prepare(
+        model, documents, labels, truth, text=text, title=title, source=source, rows=rows
+    )
+    from cofactor.report.html import render  # imported now, beside the fits
+
+    return render(prepared)
 
 
 def _check_extra() -> None:

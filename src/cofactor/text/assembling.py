@@ -50,6 +50,19 @@ def fitted_by(fit: Callable[..., Any]) -> Iterator[None]:
         _FIT.reset(before)
 
 
+_WATCHING: ContextVar[tuple[Any, ...]] = ContextVar("watching", default=())
+
+
+@contextmanager
+def watched_by(*callbacks: Any) -> Iterator[None]:
+    """Let callbacks watch the fits of the estimators of topic models."""
+    before = _WATCHING.set(callbacks)
+    try:
+        yield
+    finally:
+        _WATCHING.reset(before)
+
+
 def draw_seed(random_state: Any) -> int:
     """Return a seed as a number, so that the fit can be repeated."""
     if isinstance(random_state, Integral):
@@ -77,9 +90,10 @@ def fit_estimator(
     """Fit the estimator that ``model`` asks for; return it and the names of seeded topics."""
     weights = {name: weight for name, weight in weights.items() if weight is not None}
     ready = assemble(model, words, X, y, seed=seed, **weights)
-    if callbacks:
-        ready.estimator.set_callbacks(*callbacks)
-    return restored(model, _FIT.get()(ready.estimator, X, ready.y, **weights)), ready.names
+    if watching := (*callbacks, *_WATCHING.get()):
+        ready.estimator.set_callbacks(*watching)
+    fitted = _FIT.get()(ready.estimator, X, ready.y, **weights)
+    return restored(model, fitted.set_callbacks() if watching else fitted), ready.names
 
 
 def assemble(model, words, X, y, *, seed, **weights) -> Assembled:

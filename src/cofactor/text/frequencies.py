@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from array import array
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse as sp
 
 from cofactor.typing import IntArray
 
@@ -19,6 +21,37 @@ class Frequencies(NamedTuple):
     present: np.ndarray
     often: np.ndarray
     documents: int
+
+    @classmethod
+    def of(cls, words: Sequence[str], counts: sp.csc_array, order: IntArray) -> Frequencies:
+        """Read them off columns of counts, in the ``order`` that the alphabet asks for."""
+        names = np.array(words, dtype=object)
+        present, often = np.diff(counts.indptr), np.asarray(counts.sum(axis=0))
+        return cls(names[order], present[order], often[order], counts.shape[0])
+
+
+def tally(
+    documents: Iterable[str], analyze: Callable[[str], Iterable[str]], known: Iterable[str] = ()
+) -> tuple[list[str], sp.csc_array]:
+    """Count the words of each document; return the words, those known first, and the counts.
+
+    Examples
+    --------
+    >>> words, counts = tally(["b a b", "b"], str.split, known=["z"])
+    >>> words, counts.toarray().tolist()
+    (['z', 'b', 'a'], [[0, 2, 1], [0, 1, 0]])
+    """
+    places: defaultdict[str, int] = defaultdict(None, {word: j for j, word in enumerate(known)})
+    places.default_factory = places.__len__  # a new word gets the next place
+    found, ends = array("i"), [0]
+    for text in documents:
+        found.extend(map(places.__getitem__, analyze(text)))
+        ends.append(len(found))
+    small = sp.get_index_dtype(maxval=len(found))  # half of the memory, as far as it goes
+    parts = np.ones(len(found), dtype=np.int64), np.array(found, small), np.array(ends, small)
+    counts = sp.csr_array(parts, shape=(len(ends) - 1, len(places))).tocsc()
+    counts.sum_duplicates()
+    return list(places), counts
 
 
 def count(

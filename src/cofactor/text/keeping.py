@@ -39,7 +39,7 @@ class Keeping:
         text : bool, default=True
             False leaves the documents' text out.
         **options
-            ``title`` and ``source``, see :func:`cofactor.write_report`.
+            ``title``, ``source`` and ``rows``, see :func:`cofactor.write_report`.
 
         Returns
         -------

@@ -22,8 +22,8 @@ from cofactor.initialization import plain_start
 from cofactor.objective import Factors, Objective, Term
 from cofactor.observations import observe
 from cofactor.priors import Gamma
+from cofactor.text.analyzing import tidy
 from cofactor.text.interrupts import ending_at_interrupts
-from cofactor.text.words import tidy
 from cofactor.threads import Threads
 
 

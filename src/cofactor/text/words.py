@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -10,30 +9,16 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
-from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.preprocessing import normalize
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from cofactor.text.documents import each_document, read_documents
-from cofactor.text.frequencies import Frequencies, choose, count
+from cofactor.text.analyzing import Analyzer, make_analyzer, tidy
+from cofactor.text.documents import each_document
+from cofactor.text.frequencies import Frequencies, choose, count, tally
 from cofactor.text.stopwords import LANGUAGES
 
-# Python's \w stops at combining marks, which would cut Hindi, Thai, Arabic or Hebrew words apart.
-_MARKS = (
-    "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u0610-\u061a\u064b-\u065f"
-    "\u0670\u06d6-\u06dc\u0730-\u074a\u0900-\u0963\u0966-\u0df3\u0e31\u0e34-\u0e3a\u0e47-\u0e4e"
-    "\u0eb1\u0eb4-\u0ebc\u0f71-\u0f84\u102b-\u103e\u17b4-\u17d3\u200c\u200d"
-)
-WORD = rf"(?<![\w{_MARKS}])[^\W\d_][\w{_MARKS}]+(?:['’][\w{_MARKS}]+)*"
-"""A word starts with a letter and has two characters or more; apostrophes inside belong to it."""
-
 SMALL, LARGE = 50, 1000  # documents: where rare and common words start to be left out
-
-
-def tidy(text: str) -> str:
-    """Return text in lower case and composed form, with one kind of apostrophe."""
-    return unicodedata.normalize("NFC", text).lower().replace("’", "'")
 
 
 class WordVectorizer(TransformerMixin, BaseEstimator):
@@ -149,16 +134,11 @@ class WordVectorizer(TransformerMixin, BaseEstimator):
         -------
         sparse matrix of shape (n_documents, n_words)
         """
-        texts, given = read_documents(documents), self._given()
-        counter = self._counter(vocabulary=given)
-        try:
-            counts = sp.csc_array(counter.fit_transform(texts))
-        except ValueError:  # not one word
-            counts = sp.csc_array((len(texts), 0), dtype=np.int64)
-        words = counter.get_feature_names_out() if counts.shape[1] else np.array([], dtype=object)
-        present, often = np.diff(counts.indptr), np.asarray(counts.sum(axis=0))
-        chosen = self._learn(Frequencies(words, present, often, len(texts)))
-        return self._weigh(counts[:, chosen])
+        given = self._given()
+        words, counts = tally(each_document(documents), self.build_analyzer(), given or ())
+        order = np.arange(len(given)) if given else np.argsort(np.array(words, dtype=object))
+        found = Frequencies.of(words, counts, order)
+        return self._weigh(counts[:, order[self._learn(found)]])
 
     def _learn(self, found: Frequencies) -> np.ndarray:
         """Keep the words to use and what they are worth; return their places among all."""
@@ -200,12 +180,14 @@ class WordVectorizer(TransformerMixin, BaseEstimator):
         sparse matrix of shape (n_documents, n_words)
         """
         check_is_fitted(self, "words_")
-        counter = self._counter(vocabulary={word: j for j, word in enumerate(self.words_)})
-        return self._weigh(counter.transform(read_documents(documents)))
+        _, counts = tally(each_document(documents), self.build_analyzer(), self.words_)
+        return self._weigh(counts[:, : len(self.words_)])
 
-    def build_analyzer(self):
+    def build_analyzer(self) -> Analyzer:
         """Return a function from a text to its words."""
-        return self._counter().build_analyzer()
+        words = self.stop_words
+        words = LANGUAGES[words] if isinstance(words, str) else words
+        return make_analyzer(() if words is None else words, self.ngram_range)
 
     def get_feature_names_out(self, input_features=None):
         """Return the words.
@@ -216,17 +198,6 @@ class WordVectorizer(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self, "words_")
         return self.words_
-
-    def _counter(self, **settings) -> CountVectorizer:
-        words = self.stop_words
-        words = LANGUAGES[words] if isinstance(words, str) else words
-        return CountVectorizer(
-            preprocessor=tidy,
-            token_pattern=WORD,
-            stop_words=None if words is None else sorted({tidy(word) for word in words}),
-            ngram_range=self.ngram_range,
-            **settings,
-        )
 
     def _limits(self, n_documents: int) -> dict[str, Any]:
         rare = 1 if n_documents < SMALL else 2 if n_documents < LARGE else 5

@@ -8,8 +8,20 @@ from pathlib import Path
 from typing import Any
 
 from numba import njit
+from numba.core.caching import FunctionCache
+from numba.core.runtime.nrt import rtsys
 
 FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
+
+
+class _MachineCode(FunctionCache):
+    """Machine code on disk. To load it takes no compiler, which numba would make ready first: half
+    a second in every process."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
 
 
 @cache
@@ -30,11 +42,13 @@ def compiled(**options: Any) -> Any:
     options = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH, **options}
 
     def decorate(function: Any) -> Any:
+        dispatcher = njit(**options)(function)
         try:
-            dispatcher = njit(cache=True, **options)(function)
-            dispatcher._cache._cache_file._source_stamp = _fingerprint()
+            code = _MachineCode(function)
+            code._cache_file._source_stamp = _fingerprint()
         except (RuntimeError, AttributeError, OSError):  # no place for a cache, or another numba
-            return njit(**options)(function)
+            return dispatcher
+        dispatcher._cache = code
         return dispatcher
 
     return decorate

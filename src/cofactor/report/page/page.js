@@ -201,7 +201,7 @@
   }
 
   function cell(name, text) {
-    const node = make("td", name === "document" || name === "confidence" ? "number" : "");
+    const node = make("td", ["document", "row", "confidence"].includes(name) ? "number" : "");
     node.append(name === "text" ? make("div", "clamp", text) : text);
     return node;
   }
@@ -209,7 +209,7 @@
   function line(row) {
     const columns = all("#documents th").map((head) => head.textContent);
     const cells = {
-      document: row.document, topic: label(row.topic), label: row.class, prediction: row.prediction,
+      document: row.document, row: row.document, topic: label(row.topic), label: row.class, prediction: row.prediction,
       confidence: row.confidence === null ? "" : `${(100 * row.confidence).toFixed(0)} %`, text: row.text,
     };
     const node = make("tr");
