@@ -32,7 +32,7 @@ SOLVERS = [MultiplicativeUpdates(), CoordinateDescent(), PaperUpdates()]
         ([1.0], 0.5),  # nothing to compare with
         ([100.0, 50.0], 0.4),  # all that was gained so far
         ([100.0, 10.0, 9.0], 0.01),  # of the 91 that were gained, not of the first 100
-        ([100.0, 99.999], 1e-4),  # a good start: a hundredth of the objective counts, not all of it
+        ([100.0, 99.998], 1e-4),  # a good start: a tenth of the objective counts, not all of it
         ([100.0, 99.999], 0.0),  # tol = 0 never stops
         ([100.0, 100.0], 0.0),
         ([100.0, 99.999], math.nan),
@@ -53,7 +53,7 @@ def test_not_converged(objectives, tol):
     [
         ([100.0, 10.0, 9.0], 0.012),
         ([100.0, 50.0, 49.5], 0.01),
-        ([100.0, 99.99995], 1e-4),
+        ([100.0, 99.9995], 1e-4),
         ([5.0, 5.0], 1e-9),
         ([0.0, 0.0], 1e-4),
     ],
@@ -73,7 +73,7 @@ def test_converged_below_zero(objectives):
     assert RelativeDecrease(1e-3).check(objectives).converged
 
 
-@pytest.mark.parametrize("shift", [0.0, 1e3, -99.0])
+@pytest.mark.parametrize("shift", [0.0, 500.0, -99.0])
 def test_a_constant_of_the_objective_changes_little(shift):
     """Divergences are defined up to a constant; what was gained is not."""
     objectives = np.array([100.0, 40.0, 30.0, 29.5]) + shift

@@ -28,7 +28,7 @@ class StoppingRule(Protocol):
     def check(self, objectives: Sequence[float]) -> Stop | None: ...
 
 
-LEAST = 0.01
+LEAST = 0.1
 """A fit that starts near its end is measured by this share of the objective instead."""
 
 

@@ -210,7 +210,9 @@ def test_other_labels(tmp_path, kind, monkeypatch):
         gap = [float(a[place]) - float(b[place]) for a, b in zip(ours, theirs, strict=True)]
         assert np.abs(gap).mean() < 0.1
     else:
-        subjects = [[set(row[place].split(";")) - {"odd"} for row in rows] for rows in (ours, theirs)]
+        subjects = [
+            [set(row[place].split(";")) - {"odd"} for row in rows] for rows in (ours, theirs)
+        ]
         assert np.mean([a == b for a, b in zip(*subjects, strict=True)]) > 0.95  # odd is a coin
 
 

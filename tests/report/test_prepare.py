@@ -167,6 +167,18 @@ def test_cross_validation_is_said(crossed):
     assert any("Only 30 documents were tested" in row["text"] for row in crossed.notices)
 
 
+def test_many_documents_make_fits_hasty(model, corpus, some, crossed, monkeypatch):
+    assert "iterations" not in crossed.evaluation["how"]
+    for module in (refits, evaluation):
+        monkeypatch.setattr(module, "LARGE", 100)
+    monkeypatch.setattr(refits, "ENOUGH", 2)
+    found = evaluation.evaluate(read_material(model, corpus[0], some, None))
+    assert found.how.startswith("By 3-fold")
+    assert found.how.endswith("Fits had at most 2 iterations.")
+    assert {judge.estimator_.n_iter_ for judge in found.judges} == {2}
+    assert found.plain.n_iter_ <= 2
+
+
 def test_many_labels_take_one_split(model, corpus, monkeypatch):
     monkeypatch.setattr(evaluation, "MANY", 100)
     found = evaluation.evaluate(read_material(model, corpus[0], corpus[1], None))

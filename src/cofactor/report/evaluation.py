@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from cofactor.report.material import Material, is_known, kind_of, probabilities
-from cofactor.report.refits import LARGE, Request, refit, with_topics_of, without_labels
+from cofactor.report.refits import LARGE, Request, patience, refit, with_topics_of, without_labels
 from cofactor.report.scores import method_scores
 
 FOLDS, MANY = 5, 1500  # from MANY labels on, one split in four is enough
@@ -120,7 +120,14 @@ def _cross_validated(material: Material) -> Evaluation | None:
     others, _ = refit(material, [with_topics_of(plain, train) for train in trains[1:]])
     plains = [plain, *others]
     parts = [_fold(material, *each) for each in zip(tests, fitted, plains, said, strict=True)]
-    return _pooled(parts, _how(n, sum(len(part.tested) for part in parts), folds, n > MANY))
+    how = _how(n, sum(len(part.tested) for part in parts), folds, n > MANY)
+    return _pooled(parts, f"{how}{_hasty(material)}")
+
+
+def _hasty(material: Material) -> str:
+    """Say so if the fits had fewer iterations than the model's might have."""
+    most = patience(material)
+    return "" if most == material.model.max_iter else f" Fits had at most {most} iterations."
 
 
 def _how(n: int, tested: int, folds: int, single: bool) -> str:

@@ -21,7 +21,7 @@ from cofactor.text.assembling import fit_estimator
 from cofactor.text.interrupts import ending_at_interrupts
 from cofactor.threads import Threads, count_threads
 
-LARGE, ENOUGH = 5000, 20  # documents from which fits take long: then λ = 0 so many iterations
+LARGE, ENOUGH = 5000, 15  # documents from which fits take long: then so many iterations
 TOGETHER = 2**24  # entries of the fits that run side by side: beyond, memory is what counts
 
 
@@ -81,7 +81,8 @@ class _End:
 def _fit(material: Material, request: Request, n_jobs: int, ended: Event) -> Any:
     model = copy.copy(material.model)
     task = "numbers" if material.kind == "numbers" else "classes"
-    model.__dict__.update(task=task, n_jobs=n_jobs, **request.changes)
+    settings = {"task": task, "n_jobs": n_jobs, "max_iter": patience(material), **request.changes}
+    model.__dict__.update(settings)
     words, y = model.vectorizer_.get_feature_names_out(), _some(material, request.train)
     estimator, _ = fit_estimator(
         model, words, material.X, y, seed=model.seed_, callbacks=[EndAt(ended)]
@@ -101,14 +102,19 @@ def _some(material: Material, train: np.ndarray) -> np.ndarray:
 
 
 def without_labels(material: Material, train: np.ndarray) -> Request:
-    """Ask for λ = 0: no labels in the start; many documents, less patience."""
+    """Ask for λ = 0: no labels in the start."""
     model = material.model
     changes: dict[str, Any] = {"supervision": 0.0}
     if isinstance(model.init, str):
         changes["init"] = "random"
-    if len(material.S) > LARGE:
-        changes["max_iter"] = min(model.max_iter, ENOUGH)
     return Request(train, changes)
+
+
+def patience(material: Material) -> int:
+    """Return the iterations of a fit at most: many documents, less patience.  The first ones
+    decide what a model predicts; the rest polishes its topics."""
+    most = int(material.model.max_iter)
+    return min(most, ENOUGH) if len(material.S) > LARGE else most
 
 
 def with_topics_of(fitted: Any, train: np.ndarray) -> Request:
