@@ -21,8 +21,8 @@ from cofactor.kernels import (
     sum_rows,
 )
 from cofactor.kernels.descent import ROOM
-from cofactor.kernels.tiles import _surrogate_root
 from cofactor.kernels.rows import _weighted_log
+from cofactor.kernels.tiles import _surrogate_root
 from cofactor.problems import no_slopes
 from cofactor.seen import pad
 from cofactor.vectors import LANES, axpy, dots, gather, outer, padded, ratios
