@@ -19,9 +19,12 @@ class _MachineCode(FunctionCache):
     a second in every process."""
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        rtsys.initialize(target_context)
-        with self._guard_against_spurious_io_errors():
-            return self._load_overload(sig, target_context)
+        try:
+            rtsys.initialize(target_context)
+            with self._guard_against_spurious_io_errors():
+                return self._load_overload(sig, target_context)
+        except (AttributeError, TypeError):  # another numba
+            return super().load_overload(sig, target_context)
 
 
 @cache
