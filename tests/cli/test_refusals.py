@@ -140,6 +140,15 @@ def test_texts_are_no_labels(tmp_path):
     assert "80 classes for 80 labels: is this the column of the labels?" in done.stderr
     assert "--task classes" in done.stderr
     assert not (tmp_path / "m").exists()
+    said = cofactor("check", table, *options[:4]).stdout
+    assert "is this the column of the labels?" in said
+    assert "--label" not in said.split("Next:")[1]
+
+
+def test_numbers_are_no_texts(tmp_path):
+    table = write_table(tmp_path / "numbers.csv", [[str(i), str(i / 7), ""] for i in range(60)])
+    said = " ".join(cofactor("check", table, "--text", "body").stdout.split())
+    assert "60 documents are without a word: is this the column of the texts?" in said
 
 
 def test_more_topics_than_documents_is_said(tmp_path):
@@ -307,6 +316,15 @@ def test_ctrl_c_while_fitting_keeps_the_model(home, tmp_path, monkeypatch):
                     "-o", tmp_path / "m", code=130)  # fmt: skip
     assert "Interrupted" in done.stderr
     assert load_model(tmp_path / "m").n_iter_ == 3
+
+    kept = (tmp_path / "m" / "manifest.json").read_bytes()
+    for name in ("m-unfinished", "m-unfinished2"):  # what is there stays
+        calls.clear()
+        done = cofactor("fit", home / "posts.csv", "--text", "body", "--label", "team", "-k", 3,
+                        "-o", tmp_path / "m", code=130)  # fmt: skip
+        assert f"Wrote the model to {tmp_path / name}." in done.stderr
+        assert load_model(tmp_path / name).n_iter_ == 3
+    assert (tmp_path / "m" / "manifest.json").read_bytes() == kept
 
 
 def test_the_group_answers_without_a_command():

@@ -167,6 +167,16 @@ def test_cross_validation_is_said(crossed):
     assert any("Only 30 documents were tested" in row["text"] for row in crossed.notices)
 
 
+def test_documents_without_known_words_are_not_tested_on(corpus):
+    texts, labels = [*corpus[0], "17", ""], [*corpus[1], "space", "sport"]
+    model = TopicModel(3, random_state=0).fit(texts, labels)
+    found = evaluation.evaluate(read_material(model, texts, labels, None))
+    assert sorted(found.tested) == list(range(120))
+    assert "over 120 of 122 labels" in found.how
+    found = evaluation.evaluate(read_material(model, ["17", texts[0]], labels[:2], None))
+    assert found.tested.tolist() == [1]
+
+
 def test_many_documents_make_fits_hasty(model, corpus, some, crossed, monkeypatch):
     assert "iterations" not in crossed.evaluation["how"]
     for module in (refits, evaluation):

@@ -51,7 +51,7 @@ def _next(
 ) -> str:  # fmt: skip
     """Return the command to fit with."""
     parts = ["cofactor", "fit", facts["path"], "--text", facts["text"]]
-    if facts["labelled"]:
+    if facts["labelled"] and not facts["doubtful_labels"]:
         parts += [part for name in labels for part in ("--label", name)]
         parts += ["--label-separator", label_separator] if label_separator else []
     for value in unlabelled:

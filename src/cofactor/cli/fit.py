@@ -70,7 +70,8 @@ def fit(
     such, and --label may name several columns: of 0 and 1, each a label of its own; of numbers, to
     predict them all; of anything else, whose labels go together.
 
-    Ctrl-C during the iterations ends them, and the model that they reached is kept.
+    Ctrl-C during the iterations ends them, and the model that they reached is kept; one that is in
+    FOLDER already stays, and the new one goes beside it.
     """
     model = _model(task, **settings)
     _check_place(output)
@@ -87,6 +88,8 @@ def fit(
     _doubt(reading, task, settings["topics"])
     with fitting_on(cluster):
         said, interrupted = _fit(model, reading, told=cluster is None)
+    if interrupted:
+        output = _beside(output)
     places = {name: relative(reading.facts[name], output) for name in reading.places}
     reading.facts.update(places)
     notes = {"input": reading.facts, "command": _command(), "warnings": said}
@@ -99,6 +102,13 @@ def fit(
         note(f"Next: cofactor topics {shlex.quote(str(output))}")
     if interrupted:
         click.get_current_context().exit(INTERRUPTED)
+
+
+def _beside(output: Path) -> Path:
+    """Return where an unfinished model goes: it must not replace one that is there."""
+    names = (f"{output.name}-unfinished{number}" for number in ("", *range(2, 1000)))
+    places = [output, *(output.with_name(name) for name in names)]
+    return next((place for place in places if not place.exists()), output)
 
 
 def _model(

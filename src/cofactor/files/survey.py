@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -28,6 +29,7 @@ UNKNOWN = {
     "tbd",
 }
 FEW, MANY_CLASSES, LONG = 5, 50, 5000
+LETTER = re.compile(r"[^\W\d_]")
 
 
 @dataclass
@@ -47,6 +49,7 @@ class Survey:
     conflict_rows: list[int] = field(default_factory=list)
     characters: int = 0
     longest: int = 0
+    wordless: int = 0  # documents that are not empty, but have no word
 
     @property
     def form(self) -> str:
@@ -82,6 +85,7 @@ def survey(
         found.rows += 1
         found.characters += len(body)
         found.longest = max(found.longest, len(body))
+        found.wordless += bool(body.strip()) and not LETTER.search(body)
         found.labelled += any(said)
         found.several += any(len(cell) > 1 for cell in said)
         for column, cell in zip(found.columns, said, strict=True):
@@ -153,6 +157,10 @@ def _on_documents(found: Survey) -> list[str]:
             f"{_count(found.conflicts, 'repeated document')} labelled differently from the first "
             f"({_rows(found.conflict_rows)}): decide on one label."
         )
+    if 2 * found.wordless > found.rows:
+        said.append(
+            f"{_count(found.wordless, 'document')} without a word: is this the column of the texts?"
+        )
     if found.distinct < 50:
         said.append(f"Only {found.distinct} different documents: topics will be rough.")
     return said
@@ -190,8 +198,12 @@ def _on_classes(found: Survey) -> list[str]:
     few = [name for name, count in found.classes.items() if count < FEW]
     if few and len(found.classes) <= MANY_CLASSES:
         said.append(f"Fewer than {FEW} labels of {_names(few)}: a few more would help most there.")
-    doubt = too_many_classes(len(found.classes), found.labelled)
+    doubt = _doubt(found)
     return [*said, doubt] if doubt else said
+
+
+def _doubt(found: Survey) -> str | None:
+    return too_many_classes(len(found.classes), found.labelled)
 
 
 def too_many_classes(classes: int, labelled: int) -> str | None:
@@ -237,6 +249,7 @@ def as_facts(found: Survey, label: Any) -> dict[str, Any]:
         "labelled": found.labelled,
         "labelled_share": found.labelled / found.rows,
         "labels_are": found.form,
+        "doubtful_labels": not numeric and bool(_doubt(found)),
         "classes": {} if numeric else dict(found.classes.most_common()),
         "range": _range(found) if numeric else None,
         "empty": {"count": found.empty, "rows": found.empty_rows},

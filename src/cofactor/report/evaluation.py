@@ -50,12 +50,12 @@ def evaluate(material: Material) -> Evaluation | None:
     """Test the model, as far as the documents and labels allow; None if they do not."""
     if material.X is None or material.kind == "topics":
         return None
-    hidden = is_known(material.truth) & ~is_known(material.labels)
+    hidden = is_known(material.truth) & ~is_known(material.labels) & material.worded
     if hidden.any() and is_known(material.labels).any() and material.trained:
         return _held_out(material, np.flatnonzero(hidden))
     if material.trained and not hidden.any():
         return _cross_validated(material)
-    known = np.flatnonzero(is_known(material.known))
+    known = np.flatnonzero(is_known(material.known) & material.worded)
     return _as_it_is(material, known) if len(known) else None
 
 
@@ -109,6 +109,7 @@ def _cross_validated(material: Material) -> Evaluation | None:
         return None
     folds = 4 if n > MANY else FEWER if len(material.S) > LARGE else FOLDS
     fold = assign_folds(material.labels, folds, material.model.seed_)
+    fold[~material.worded] = -1  # no method can tell
     tested = [f for f in range(1 if n > MANY else folds) if (fold == f).any()]
     if not tested:
         return None

@@ -40,6 +40,11 @@ class Material:
         return int(d if self.rows is None else self.rows[d])
 
     @cached_property
+    def worded(self) -> np.ndarray:
+        """Tell which documents have a word that the model knows."""
+        return np.diff(self.X.indptr) > 0
+
+    @cached_property
     def shares(self) -> np.ndarray:
         """Share of each topic in each document."""
         return summaries.proportions(self.S, self.model.estimator_.components_)

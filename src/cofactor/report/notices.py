@@ -134,7 +134,10 @@ def _texts(material: Material) -> Notices:
     assert material.texts is not None
     empty = int((~material.S.any(axis=1)).sum())
     if empty:
-        yield "note", f"{empty:,} documents have no word that the model knows."
+        yield (
+            "note",
+            f"{empty:,} documents have no word that the model knows; scores leave them out.",
+        )
     repeats = sum(n - 1 for text, n in Counter(material.texts).items() if text.strip())
     if repeats > 0.01 * len(material.texts):
         yield "note", f"{repeats:,} documents repeat another one word for word."

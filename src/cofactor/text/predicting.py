@@ -8,6 +8,7 @@ from scipy import sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from cofactor.estimators.supervised import Supervised
+from cofactor.text import predictions
 from cofactor.text.assembling import explained_share
 from cofactor.text.documents import read_documents
 from cofactor.text.labels import read_targets
@@ -91,10 +92,11 @@ class Predicting:
         check_is_fitted(self, "estimator_")
         if hasattr(self.estimator_, method):
             return getattr(self.estimator_, method)
-        kind = type(self.estimator_).__name__
+        numeric = predictions.is_numeric(self.estimator_)
+        had, needed = ("numbers", "classes") if numeric else ("no labels", "labels")
         raise ValueError(
-            f"{method} needs {'classes' if method == 'predict_proba' else 'labels'}, but y was "
-            f"fitted by {kind}; fit with such a y, or use transform."
+            f"{method} needs {needed}, but the model was fitted with {had}; pass {needed} as y of "
+            "fit, or use transform."
         )
 
     def _matrix(self, X):
