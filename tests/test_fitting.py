@@ -81,6 +81,14 @@ def test_a_constant_of_the_objective_changes_little(shift):
     assert RelativeDecrease(0.0072).check(objectives).converged
 
 
+@pytest.mark.parametrize(
+    ("objectives", "of"),
+    [([100.0, 50.0, 40.0], "all that was gained"), ([100.0, 99.0], "a tenth of its first value")],
+)
+def test_the_sentence_says_what_was_measured(objectives, of):
+    assert str(RelativeDecrease(0.5).check(objectives)).endswith(f"less than tol=0.5 of {of}.")
+
+
 @pytest.mark.parametrize(("objectives", "stops"), [([100.0, 10.0, 9.0], True), ([1, 0.9], False)])
 def test_the_papers_rule_is_literal(objectives, stops):
     assert bool(RelativeDecrease(0.0101, literal=True).check(objectives)) == stops

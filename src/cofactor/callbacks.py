@@ -177,14 +177,10 @@ class Telling(_Callback):
     def __init__(self, tell: Callable[[int], object]) -> None:
         self.tell = tell
 
-    def setup(self, estimator: Any, context: Any) -> None:
-        self.done = 0
-
     def on_fit_task_end(self, estimator: Any, context: Any) -> None:
         """Tell it."""
         if _is_iteration(context):
-            self.done = getattr(self, "done", 0) + 1
-            self.tell(self.done)
+            self.tell(context.task_id + 1)
 
 
 class ProgressBar(_Callback):

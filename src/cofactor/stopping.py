@@ -29,7 +29,7 @@ class StoppingRule(Protocol):
 
 
 LEAST = 0.1
-"""A fit that starts near its end is measured by this share of the objective instead."""
+"""A fit that starts near its end is measured by this share of its first objective instead."""
 
 
 @dataclass(frozen=True)
@@ -48,18 +48,26 @@ class RelativeDecrease:
     def check(self, objectives: Sequence[float]) -> Stop | None:
         if len(objectives) < 2 or not self.tol > 0:
             return None
-        first, decrease = abs(objectives[0]), objectives[-2] - objectives[-1]
+        decrease = objectives[-2] - objectives[-1]
         if decrease < 0:
             return self._risen(objectives) if self.literal else None
-        whole = first if self.literal else max(objectives[0] - objectives[-1], LEAST * first)
+        whole, of = self._whole(objectives)
         if decrease < self.tol * whole or decrease == 0:
-            of = "its first value" if self.literal else "all that was gained"
             return Stop(
                 f"Converged after {len(objectives)} iterations: the last one lowered the "
                 f"objective by less than tol={self.tol:g} of {of}.",
                 converged=True,
             )
         return None
+
+    def _whole(self, objectives: Sequence[float]) -> tuple[float, str]:
+        """Return what ``tol`` is a share of, and what it is called."""
+        first, gained = abs(objectives[0]), objectives[0] - objectives[-1]
+        if self.literal:
+            return first, "its first value"
+        if gained > LEAST * first:
+            return gained, "all that was gained"
+        return LEAST * first, "a tenth of its first value"
 
     @staticmethod
     def _risen(objectives: Sequence[float]) -> Stop:

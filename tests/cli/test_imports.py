@@ -59,6 +59,11 @@ def test_a_postponed_module_is_imported_by_its_first_use(tmp_path, monkeypatch):
     del sys.modules["seldom_used"]
 
 
+def test_what_is_not_installed_is_missed_as_ever():
+    with postponed("no_such_module"), pytest.raises(ImportError):
+        import no_such_module  # noqa: F401
+
+
 def test_modules_that_are_there_stay():
     with postponed("json"):
         assert not isinstance(sys.modules["json"], Postponed)

@@ -3,6 +3,7 @@
 import csv
 import gzip
 import json
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -94,6 +95,19 @@ def test_topics_are_sorted_and_speak_for_their_classes(model):
         assert len(row["words"]) == 4
         assert sum(word in WORDS[row["label"]] for word in row["words"]) >= 2
     assert [row["label"] for row in found["classes"]] == ["food", "space", "sport"]
+
+
+def test_fit_tells_its_iterations(home, tmp_path, monkeypatch):
+    told = []
+
+    @contextmanager
+    def announce(sentence):
+        yield told.append
+
+    monkeypatch.setattr("cofactor.cli.fit.announce", announce)
+    cofactor("fit", home / "posts.csv", "--text", "body", "-k", 2, "-o", tmp_path / "m")
+    n = load_model(tmp_path / "m").n_iter_
+    assert told == [f"iteration {i}" for i in range(1, n + 1)]
 
 
 def test_predict_adds_three_columns(home, model, tmp_path):

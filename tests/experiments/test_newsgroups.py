@@ -118,7 +118,7 @@ def test_other_splits_are_compared_pair_by_pair():
     assert (row["splits where ours is ahead"], row["splits where tuned is ahead"]) == (2, 2)
 
 
-def test_a_share_of_one_and_no_prior_are_the_defaults_with_a_tight_tolerance(made):
+def test_a_share_of_one_and_no_prior_are_the_defaults(made):
     settings = {"model": "(KL, F)", "rank": 13, "seed": 0, "trial": 1}
     chosen = {"share": 1.0, "pseudo_count": 0.0}
     plain = SSNMFClassifier(13, target_loss="frobenius",

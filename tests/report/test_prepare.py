@@ -4,6 +4,7 @@ import copy
 import threading
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.metrics import (
     average_precision_score,
@@ -184,7 +185,7 @@ def test_many_documents_make_fits_hasty(model, corpus, some, crossed, monkeypatc
     monkeypatch.setattr(refits, "ENOUGH", 2)
     found = evaluation.evaluate(read_material(model, corpus[0], some, None))
     assert found.how.startswith("By 3-fold")
-    assert found.how.endswith("Fits had at most 2 iterations.")
+    assert found.how.endswith("These fits had at most 2 iterations.")
     assert {judge.estimator_.n_iter_ for judge in found.judges} == {2}
     assert found.plain.n_iter_ <= 2
 
@@ -306,6 +307,8 @@ def test_documents_are_called_by_their_rows(held, model, corpus, some):
     ]  # fmt: skip
     for before, after in pairs:
         assert [row["document"] for row in after] == [rows[row["document"]] for row in before]
+    shuffled = pd.Series(rows, index=range(len(rows))[::-1])  # places count, not its index
+    assert prepare(model, corpus[0], some, corpus[1], rows=shuffled).points == numbered.points
     with pytest.raises(ValueError, match="rows has 3 entries, but there are 120 documents"):
         prepare(model, corpus[0], some, rows=[1, 2, 3])
 

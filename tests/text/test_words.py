@@ -1,5 +1,6 @@
 """Which words count, and how much."""
 
+import pickle
 import re
 
 import numpy as np
@@ -106,6 +107,11 @@ def test_ngrams():
     for wrong in [(2, 1), (0, 1)]:
         with pytest.raises(ValueError, match=r"ngram_range=\(.* the smaller one first"):
             WordVectorizer(ngram_range=wrong).fit(TEXTS)
+
+
+def test_the_analyzer_can_be_sent_to_another_process():
+    analyze = pickle.loads(pickle.dumps(WordVectorizer(ngram_range=(1, 2)).build_analyzer()))
+    assert analyze("The moon's orbit") == ["moon's", "orbit", "moon's orbit"]
 
 
 def test_stop_words_that_are_no_words():

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
@@ -31,13 +32,18 @@ def import_sklearn() -> None:
 @contextmanager
 def postponed(*names: str) -> Iterator[None]:
     """Let ``import`` of these modules pass; whoever uses one of them gets it, then or later."""
-    absent = [Postponed(name) for name in names if name not in sys.modules]
+    absent = [Postponed(n) for n in names if n not in sys.modules and _is_installed(n)]
     sys.modules.update({module.__name__: module for module in absent})
     try:
         yield
     finally:
         for module in absent:
             _forget(module)
+
+
+def _is_installed(name: str) -> bool:
+    """Whether it could be imported; of what is not there, the import must fail as ever."""
+    return find_spec(name.partition(".")[0]) is not None
 
 
 def _forget(module: ModuleType) -> None:

@@ -49,8 +49,7 @@ def open_model(path: Path) -> Opened:
         facts = read_facts(path)
         model = load_model(path)
     except ModelFormatError as error:
-        remedy = "" if path.exists() else similar_path(path)
-        raise InputError(printable(f"{error} {remedy}".rstrip())) from error
+        raise InputError(printable(f"{error} {similar_path(path)}".rstrip())) from error
     if facts["model"] != "TopicModel":
         raise InputError(
             f"{at(path)} holds a {facts['model']}, which knows no words; this command needs a "

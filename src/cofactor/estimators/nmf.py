@@ -31,7 +31,7 @@ class NMF(Factorization):
         Iterations at most.
     tol : float, default=1e-4
         Stop when an iteration lowers the objective by less than ``tol`` of all that the fit has
-        gained so far (at least a tenth of the objective); 0 never does.  With
+        gained so far, or of a tenth of its first value if that is more; 0 never does.  With
         ``solver="mu-paper"`` it is the paper's rule: less than ``tol`` of the first objective.
     priors : dict, optional
         Priors of :mod:`cofactor.priors` on "samples" or "features", one or a list each.

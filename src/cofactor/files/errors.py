@@ -49,6 +49,8 @@ def suggestion(name: str, known: list[str]) -> str:
 def similar_path(path: str | PathLike[str]) -> str:
     """Return a sentence that names what is called much like a path that is not there, if any."""
     wanted = Path(path)
+    if wanted.exists():
+        return ""
     try:
         close = _closest(wanted.name, sorted(one.name for one in wanted.parent.iterdir()))
     except OSError:  # the folder is not there, either

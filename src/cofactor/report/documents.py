@@ -58,7 +58,7 @@ def _note(n: int, shown: int, material: Material) -> str:
     said = f"{part} {n:,} {which}."
     if material.rows is None:
         return said
-    return f"{said} Rows are those of the table, as spreadsheets and cofactor check count them."
+    return f"{said} Rows are those of the table, as cofactor check counts them."
 
 
 def rounded(value: float | None) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
@@ -18,7 +19,6 @@ FOLDS, MANY = 5, 1500  # from MANY labels on, one split in four is enough
 FEWER = 3  # folds of many documents
 MODEL, PLAIN = "this model", "NMF + head (λ = 0)"
 Said = dict[str, np.ndarray]  # predictions by method
-Places = list[np.ndarray]  # of the documents of each fold
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,9 +66,8 @@ def _held_out(material: Material, test: np.ndarray) -> Evaluation:
         f"was trained on the same {len(train):,} labels."
     )
     asked = [without_labels(material, train)]
-    [plain], [[said], _] = refit(
-        material, asked, [partial(_simple, material, [train], [test]), _charts]
-    )
+    [plain], [said, _] = refit(material, asked, [partial(_simple, material, train, test), _charts])
+    how = f"{how}{_hasty(material)}"
     return _own(material, test, how, True, said | _of_plain(material, test, plain), plain)
 
 
@@ -116,8 +115,9 @@ def _cross_validated(material: Material) -> Evaluation | None:
     tests = [np.flatnonzero(fold == f) for f in tested]
     trains = [np.flatnonzero(labelled & (fold != f)) for f in tested]
     asked = [*(Request(train, {}) for train in trains), without_labels(material, trains[0])]
-    simple = partial(_simple, material, trains, tests)
-    [*fitted, plain], [said, _] = refit(material, asked, [simple, _charts])
+    pairs = zip(trains, tests, strict=True)
+    simple = [partial(_simple, material, *pair) for pair in pairs]
+    [*fitted, plain], [*said, _] = refit(material, asked, [*simple, _charts])
     others, _ = refit(material, [with_topics_of(plain, train) for train in trains[1:]])
     plains = [plain, *others]
     parts = [_fold(material, *each) for each in zip(tests, fitted, plains, said, strict=True)]
@@ -128,7 +128,7 @@ def _cross_validated(material: Material) -> Evaluation | None:
 def _hasty(material: Material) -> str:
     """Say so if the fits had fewer iterations than the model's might have."""
     most = patience(material)
-    return "" if most == material.model.max_iter else f" Fits had at most {most} iterations."
+    return "" if most == material.model.max_iter else f" These fits had at most {most} iterations."
 
 
 def _how(n: int, tested: int, folds: int, single: bool) -> str:
@@ -175,17 +175,18 @@ def _fold(material: Material, test, estimator: Any, plain: Any, simple: Said) ->
     return Evaluation(material.kind, "", True, test, truth, said_by, P, judges, plain)
 
 
-def _simple(material: Material, trains: Places, tests: Places) -> list[Said]:
-    """Return what simple methods say of the tested documents of each fold."""
+def _simple(material: Material, train: np.ndarray, test: np.ndarray) -> Said:
+    """Return what simple methods say of the tested documents."""
     from cofactor.report.rivals import baselines  # slow to import; the fits go on meanwhile
 
-    X, y, pairs = material.X, material.labels, zip(trains, tests, strict=True)
-    return [dict(baselines(material.kind, X[a], y[a], X[b])) for a, b in pairs]
+    X, y = material.X, material.labels
+    return dict(baselines(material.kind, X[train], y[train], X[test]))
 
 
 def _charts() -> None:
-    """Import what draws the charts, which is slow, too."""
-    import_module("cofactor.report.figures")
+    """Import what draws the charts, if it is there: it is slow, too."""
+    with suppress(ImportError):
+        import_module("cofactor.report.figures")
 
 
 def _of_plain(material: Material, test: np.ndarray, plain: Any) -> Said:

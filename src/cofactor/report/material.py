@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -91,9 +91,10 @@ def is_known(labels: np.ndarray) -> np.ndarray:
 
 
 def read_material(
-    model: Any, documents: Any, labels: Any, truth: Any, rows: Sequence[int] | None = None
+    model: Any, documents: Any, labels: Any, truth: Any, rows: Iterable[int] | None = None
 ) -> Material:
     """Read documents and labels, and tell whether they are those of the fit."""
+    rows = None if rows is None else [int(row) for row in rows]
     if documents is None:
         if labels is not None or truth is not None or rows is not None:
             raise ValueError("labels and rows need their documents; pass documents too.")

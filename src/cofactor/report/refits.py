@@ -39,7 +39,8 @@ def refit(
     return the estimators, and what came out of the tasks to do beside.
 
     Fits are independent, so they run side by side on the model's threads and share them; how many
-    there are does not change a bit. Ctrl-C ends those under way at their next iteration.
+    there are does not change a bit. Ctrl-C ends those under way at their next iteration,
+    and the tasks beside when the one under way is done.
     """
     threads, end = count_threads(material.model.n_jobs), _End()
     room = max(1, TOGETHER // max(1, material.X.nnz))

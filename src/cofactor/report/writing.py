@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ def write_report(
     text: bool = True,
     title: str | None = None,
     source: str | None = None,
-    rows: Sequence[int] | None = None,
+    rows: Iterable[int] | None = None,
 ) -> Path:
     """Write a report on a topic model: one HTML file that works offline.
 
@@ -52,7 +52,7 @@ def write_report(
         Headline.
     source : str, optional
         Where the documents came from, such as a file name; shown under the headline.
-    rows : sequence of int, optional
+    rows : iterable of int, optional
         The documents' rows in that file, which the report then calls them by; by default their
         places among the documents, from 0.
 

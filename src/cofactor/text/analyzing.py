@@ -7,6 +7,7 @@ import string
 import unicodedata
 import warnings
 from collections.abc import Callable, Collection
+from functools import partial
 from itertools import chain
 
 # Python's \w stops at combining marks, which would cut Hindi, Thai, Arabic or Hebrew words apart.
@@ -44,15 +45,15 @@ def make_analyzer(stop_words: Collection[str], ngram_range: tuple[int, int]) -> 
         raise ValueError(
             f"ngram_range={ngram_range!r} must be two numbers, 1 or more, the smaller one first."
         )
-    read = _Pieces({tidy(word) for word in stop_words}).__getitem__
+    pieces = _Pieces({tidy(word) for word in stop_words})
+    return partial(_analyze, pieces, shortest, longest)
 
-    def analyze(text: str) -> list[str]:
-        text = tidy(text)
-        pieces = (text.translate(BREAKS) if text.isascii() else text).split()
-        words = list(chain.from_iterable(map(read, pieces)))
-        return words if longest == 1 else _ngrams(words, shortest, longest)
 
-    return analyze
+def _analyze(known: _Pieces, shortest: int, longest: int, text: str) -> list[str]:
+    text = tidy(text)
+    pieces = (text.translate(BREAKS) if text.isascii() else text).split()
+    words = list(chain.from_iterable(map(known.__getitem__, pieces)))
+    return words if longest == 1 else _ngrams(words, shortest, longest)
 
 
 class _Pieces(dict[str, tuple[str, ...]]):

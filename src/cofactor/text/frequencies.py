@@ -47,8 +47,8 @@ def tally(
     for text in documents:
         found.extend(map(places.__getitem__, analyze(text)))
         ends.append(len(found))
-    small = sp.get_index_dtype(maxval=len(found))  # half of the memory, as far as it goes
-    parts = np.ones(len(found), dtype=np.int64), np.array(found, small), np.array(ends, small)
+    small = sp.get_index_dtype(maxval=len(found))  # 32 bits as long as they can count the words
+    parts = np.ones(len(found), dtype=small), np.array(found, small), np.array(ends, small)
     counts = sp.csr_array(parts, shape=(len(ends) - 1, len(places))).tocsc()
     counts.sum_duplicates()
     return list(places), counts

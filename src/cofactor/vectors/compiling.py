@@ -9,7 +9,7 @@ from typing import Any
 
 from numba import njit
 from numba.core.caching import FunctionCache
-from numba.core.runtime.nrt import rtsys
+from numba.core.runtime import nrt
 
 FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
 
@@ -20,7 +20,7 @@ class _MachineCode(FunctionCache):
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
-            rtsys.initialize(target_context)
+            nrt.rtsys.initialize(target_context)
             with self._guard_against_spurious_io_errors():
                 return self._load_overload(sig, target_context)
         except (AttributeError, TypeError):  # another numba
@@ -49,8 +49,8 @@ def compiled(**options: Any) -> Any:
         try:
             code = _MachineCode(function)
             code._cache_file._source_stamp = _fingerprint()
-        except (RuntimeError, AttributeError, OSError):  # no place for a cache, or another numba
-            return dispatcher
+        except (RuntimeError, AttributeError, TypeError, OSError):
+            return dispatcher  # no place for a cache, or another numba
         dispatcher._cache = code
         return dispatcher
 
