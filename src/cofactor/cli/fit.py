@@ -6,6 +6,7 @@ import shlex
 import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -106,9 +107,10 @@ def fit(
 
 def _beside(output: Path) -> Path:
     """Return where an unfinished model goes: it must not replace one that is there."""
-    names = (f"{output.name}-unfinished{number}" for number in ("", *range(2, 1000)))
-    places = [output, *(output.with_name(name) for name in names)]
-    return next((place for place in places if not place.exists()), output)
+    named = output if output.name else output.absolute()  # the folder one is in
+    others = (f"{named.name}-unfinished{number}" for number in chain([""], count(2)))
+    places = chain([output], map(named.with_name, others))
+    return next(place for place in places if not place.exists())
 
 
 def _model(

@@ -132,7 +132,7 @@ def _missing(material: Material, found: Evaluation | None, text: bool) -> Notice
 
 def _texts(material: Material) -> Notices:
     assert material.texts is not None
-    empty = int((~material.S.any(axis=1)).sum())
+    empty = int((~material.worded).sum())
     if empty:
         yield (
             "note",
