@@ -46,13 +46,15 @@ def timed(run: Callable[[], Any], clock: str = "wall") -> tuple[float, Any]:
     return now() - start, result
 
 
-def alternate(options: argparse.Namespace, *runs: Callable[[], Any]) -> list[tuple[float, Any]]:
+def alternate(
+    options: argparse.Namespace, *runs: Callable[[], Any], times: int = 1
+) -> list[tuple[float, Any]]:
     """Time the runs in turn, several times; return each one's best seconds and last result.
 
     The best, because whatever else the machine does only ever adds; in turn, so that a slow minute
     hits all alike.
     """
-    rounds = [[timed(run, options.clock) for run in runs] for _ in range(options.repeats)]
+    rounds = [[timed(run, options.clock) for run in runs] for _ in range(times * options.repeats)]
     return [(min(t for t, _ in column), column[-1][1]) for column in zip(*rounds, strict=True)]
 
 

@@ -25,7 +25,17 @@ from cofactor.kernels.rows import _weighted_log
 from cofactor.kernels.tiles import _surrogate_root
 from cofactor.problems import no_slopes
 from cofactor.seen import pad
-from cofactor.vectors import LANES, axpy, dots, gather, outer, padded, ratios
+from cofactor.vectors import (
+    LANES,
+    add_rows,
+    axpy,
+    dots,
+    gather,
+    outer,
+    padded,
+    products,
+    ratios,
+)
 
 WIDTHS = [1, 3, 4, 5, 8, 12, 13, 16, 20, 31, 32, 36, 64, 100]  # every branch of the unrolled loops
 COUNTS = [0, 1, 3, 4, 5, 8, 17]
@@ -38,10 +48,14 @@ def descend_rows(V, entries, F, forms, rounds, sweeps, tolerance):
 
 
 def multiply_rows(V, entries, F, forms, rounds, tolerance, epsilon, ridge):
-    slopes = no_slopes(V.dtype), no_slopes(V.dtype)
-    return kernels.multiply_blocks(
-        V, entries, F, forms, slopes, bool(np.any(forms.barrier)), rounds, tolerance, epsilon, ridge
-    )
+    """Update rows in place, as the descent does; the kernel knows padded rows only."""
+    slopes, barred = (no_slopes(V.dtype), no_slopes(V.dtype)), bool(np.any(forms.barrier))
+    old, new = pad(V), np.full((len(V), F.shape[1]), np.nan)
+    settings = rounds, tolerance, epsilon, ridge
+    unfinished = kernels.multiply_blocks(old, new, entries, F, forms, slopes, barred, *settings)
+    assert not new[:, V.shape[1] :].any()
+    V[:] = new[:, : V.shape[1]]
+    return unfinished
 
 
 def all_at_once(kernel, V, *arguments):
@@ -90,6 +104,33 @@ def test_dots_and_axpy(width, count):
         out = rng.random(F.shape[1])  # axpy writes, it does not add
         axpy(x.astype(dtype), indices, F, out)
         np.testing.assert_allclose(out, x.astype(dtype) @ F[indices], rtol=1e-13, atol=1e-300)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("count", COUNTS)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_add_rows(width, count, dtype):
+    """Some entries of a list add to what is there, with a weight; their neighbours do not."""
+    rng = np.random.default_rng(width)
+    F = padded_factor(rng, 9, width)
+    indices = rng.integers(0, 9, count + 4).astype(np.int32)
+    x, out = rng.random(count + 5).astype(dtype), rng.random(F.shape[1])
+    expected = out + 0.3 * (x[2 : 2 + count] @ F[indices[1 : 1 + count]])
+    add_rows(0.3, x, 2, indices, 1, count, F, out)
+    np.testing.assert_allclose(out, expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 5, 16])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_products(width, count):
+    """Rows times a square matrix; what follows them is left alone."""
+    rng = np.random.default_rng(width)
+    F, V = padded_factor(rng, width, width), rng.random((count + 1, padded(width)))
+    out = np.full(V.size, 7.0)
+    products(V.ravel(), count, F, out)
+    rows = out.reshape(V.shape)
+    np.testing.assert_allclose(rows[:count], V[:count, :width] @ F, rtol=1e-13)
+    np.testing.assert_array_equal(rows[count], 7.0)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

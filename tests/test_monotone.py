@@ -82,9 +82,10 @@ def test_no_unguarded_sweep_raises_the_objective(losses, storage):
         for _ in range(2):
             for name in objective.free:
                 row_problem = objective.problem(name, factors, SERIAL)
-                V = np.array(factors.get(name))
-                row_problem.descend(V, SERIAL, rounds=rounds, sweeps=sweeps, tolerance=0.0)
-                factors = factors.replace(name, V)
+                V, _ = row_problem.descend(
+                    factors.seen(name), SERIAL, rounds=rounds, sweeps=sweeps, tolerance=0.0
+                )
+                factors = factors.with_seen(name, V)
                 values.append(problem.value(factors).total)
         assert_no_rise(values)
 

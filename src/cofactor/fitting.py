@@ -73,13 +73,13 @@ def minimise(
                 hook.begin()
             new = solver.step(objective, state, threads)
             if not math.isfinite(new.value.total):
-                return Fit(state.factors, history, _not_finite(history))
+                return Fit(state.factors.compact(), history, _not_finite(history))
             state = new
             history.record(state.value)
             stop = _verdict(state, history, rules, hooks)
     except KeyboardInterrupt:
-        return Fit(state.factors, history, _interrupted(history), interrupted=True)
-    return Fit(state.factors, history, stop or _exhausted(max_iter, bool(rules)))
+        return Fit(state.factors.compact(), history, _interrupted(history), interrupted=True)
+    return Fit(state.factors.compact(), history, stop or _exhausted(max_iter, bool(rules)))
 
 
 def _verdict(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 
@@ -23,27 +24,31 @@ def merge(
     """Put the linear and quadratic parts of terms and a prior together; ``sloped=False`` leaves
     the terms' downward slopes to the kernel."""
     n, r = shape
-    ups = [part.ups for part in parts]
-    grams = [part.gram for part in parts]
-    scales: list[float | FloatArray] = [
-        weight if part.row_scale is None else weight * part.row_scale
-        for part, weight in zip(parts, weights, strict=True)
-    ]
+    blank = _blank(r)
     up = sum_rows([part.up for part in parts], weights)
     down = sum_rows([part.down for part in parts], weights) if sloped else None
-    barrier = np.zeros((1, r))
+    ups, grams, scales = _collapse(parts, weights, n, blank)
+    barrier = blank.barrier
     if penalty is not None:
-        matrix = np.ndim(penalty.up) > 0
-        if matrix:
+        if np.ndim(penalty.up) > 0:
             up = sum_rows([up, np.asarray(penalty.up)], [1.0, 1.0])
-        ups.append(np.full(r, 0.0 if matrix else penalty.up))
-        grams.append(np.eye(r) * penalty.square)
-        scales.append(1.0)
+        else:
+            ups[0] += penalty.up
+        grams[0] += np.eye(r) * penalty.square
         rows = n if np.ndim(penalty.barrier) else 1
         barrier = np.array(np.broadcast_to(penalty.barrier, (rows, r)), dtype=np.float64)
+    return Forms(
+        blank.down if down is None else down, blank.up if up is None else up, ups, grams, scales,
+        barrier,
+    )  # fmt: skip
+
+
+@cache
+def _blank(r: int) -> Forms:
+    """Return the forms of no term; nobody changes them."""
     none = np.empty((0, r))
-    shared = _collapse(ups, grams, scales, n, r)
-    return Forms(none if down is None else down, none if up is None else up, *shared, barrier)
+    one, zeros = np.ones((1, 1)), np.zeros((1, r))
+    return Forms(none, none, zeros, np.zeros((1, r, r)), one, zeros)
 
 
 def sum_rows(parts: Sequence[FloatArray | None], weights: Sequence[float]) -> FloatArray | None:
@@ -57,30 +62,28 @@ def sum_rows(parts: Sequence[FloatArray | None], weights: Sequence[float]) -> Fl
 
 
 def _collapse(
-    ups: list[FloatArray],
-    grams: list[FloatArray],
-    scales: list[float | FloatArray],
-    n: int,
-    r: int,
+    parts: Sequence[Linear], weights: Sequence[float], n: int, blank: Forms
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Sum the forms that all rows share; keep apart those whose weight changes from row to row."""
-    up, square, apart = np.zeros(r), np.zeros((r, r)), []
-    for t, scale in enumerate(scales):
-        if isinstance(scale, np.ndarray):
-            apart.append(t)
-        else:
-            up += scale * ups[t]
-            square += scale * grams[t]
+    apart = [t for t, part in enumerate(parts) if part.row_scale is not None]
+    alike = [0.0 if t in apart else weight for t, weight in enumerate(weights)]
+    ups = _stack([part.ups for part in parts], alike, apart, blank.ups)
+    grams = _stack([part.gram for part in parts], alike, apart, blank.grams)
     if not apart:
-        return up[None], square[None], np.ones((1, 1))
+        return ups, grams, blank.scales
     each = np.ones((n, 1 + len(apart)))
     for column, t in enumerate(apart, 1):
-        each[:, column] = scales[t]
-    return (
-        np.array([up, *(ups[t] for t in apart)]),
-        np.array([square, *(grams[t] for t in apart)]),
-        each,
-    )
+        each[:, column] = weights[t] * np.asarray(parts[t].row_scale)
+    return ups, grams, each
+
+
+def _stack(
+    found: Sequence[FloatArray | None], weights: Sequence[float], apart: Sequence[int],
+    blank: FloatArray,
+) -> FloatArray:  # fmt: skip
+    """Return the weighted sum of forms, then those that are kept apart."""
+    rows = [sum_rows(found, weights), *(found[t] for t in apart)]
+    return np.array([blank[0] if row is None else row for row in rows])
 
 
 def some_rows(forms: Forms, low: int, high: int) -> Forms:

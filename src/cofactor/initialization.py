@@ -149,9 +149,8 @@ def _settle(objective: Objective, factors: Factors, threads: Threads) -> FloatAr
     restricted = objective.only_samples()
     solver = MultiplicativeUpdates()
     problem = restricted.problem("samples", factors, threads)
-    S = factors.samples.copy()
-    problem.multiply(S, threads, rounds=1, tolerance=0.0, epsilon=solver.epsilon, ridge=0.0)
-    return _positive_rows(S, 1e-6)
+    S, _ = solver.improve(problem, factors.seen("samples"), threads)
+    return _positive_rows(S.array, 1e-6)
 
 
 def even_representation(row_sums: FloatArray, A: FloatArray) -> FloatArray:

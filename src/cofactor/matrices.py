@@ -43,10 +43,12 @@ def whole_slopes(part: Against, threads: Threads) -> FloatArray | None:
 def whole_surrogate(
     part: Against, V: FloatArray, threads: Threads, epsilon: float, *, costs: bool
 ) -> tuple[FloatArray, float]:
-    """Return the surrogate's numbers of a term's logarithms, and their cost if asked for."""
+    """Return the surrogate's numbers of a term's logarithms at padded V, and their cost if asked
+    for."""
     X = part.side.matrix
     assert X is not None
-    F, out, bounds = _turned(part), np.empty(V.shape), even_blocks(len(V))
+    F, bounds = _turned(part), even_blocks(len(V))
+    out = np.empty((len(V), len(F)))
     cost = np.zeros(len(bounds) - 1)
 
     def block(start: int, stop: int) -> None:

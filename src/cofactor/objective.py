@@ -20,7 +20,7 @@ from cofactor.curved import Curved, Stacked, stack_entries
 from cofactor.divergences import Divergence
 from cofactor.observations import Observations
 from cofactor.priors import Penalty
-from cofactor.problems import ColumnProblem, RowProblem
+from cofactor.problems import Better, ColumnProblem, RowProblem
 from cofactor.seen import Seen
 from cofactor.sides import Against, Side
 from cofactor.statistics import Statistics
@@ -45,29 +45,30 @@ class Factors:
     samples: FloatArray
     features: FloatArray
     targets: FloatArray | None = None
+    _seen: dict[FactorName, Seen] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def rank(self) -> int:
         return int(self.features.shape[1])
 
-    @cached_property
-    def _seen(self) -> dict[FactorName, Seen]:
-        return {}
-
     def copy(self) -> Factors:
         return self.map(np.array)
 
+    def compact(self) -> Factors:
+        """Return them without the gaps between rows that solvers may leave."""
+        return self.map(_compact)
+
     def replace(self, name: FactorName, V: FloatArray) -> Factors:
         """Return these factors with another one in the place of ``name``."""
-        parts: dict[str, Any] = {**self._parts, name: V}
-        new = Factors(**parts)
-        new._seen.update(self._seen)
-        new._seen.pop(name, None)
-        return new
+        return self.with_seen(name, Seen(V))
 
-    @property
-    def _parts(self) -> dict[str, Any]:
-        return {"samples": self.samples, "features": self.features, "targets": self.targets}
+    def with_seen(self, name: FactorName, seen: Seen) -> Factors:
+        """Do the same with a factor of which more is known."""
+        parts: dict[str, Any] = {"samples": self.samples, "features": self.features}
+        new = Factors(**{**parts, "targets": self.targets, name: seen.array})
+        new._seen.update(self._seen)
+        new._seen[name] = seen
+        return new
 
     def seen(self, name: FactorName) -> Seen:
         """Return what the terms see of a factor; it must not change from then on."""
@@ -88,6 +89,11 @@ class Factors:
         if V is None:
             raise ValueError(f"the factors have no {name!r}")
         return V
+
+
+def _compact(V: FloatArray) -> FloatArray:
+    gaps = isinstance(V, np.ndarray) and not V.flags.c_contiguous  # on disk there are none
+    return np.ascontiguousarray(V) if gaps else V
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,8 +118,8 @@ class Value:
     priors: float = 0.0
 
 
-Improve = Callable[[RowProblem, FloatArray, Threads], object]
-"""Something that improves the rows of the samples in place."""
+Improve = Callable[[RowProblem, Seen, Threads], Better]
+"""Something that improves the samples."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,12 +226,12 @@ class Objective:
     ) -> Advance:
         """Let ``improve`` work on the samples, then sum up what they say of the other factors."""
         if improve is not None and "samples" in self.free:
-            S = np.array(factors.samples)
-            improve(self.problem("samples", factors, threads), S, threads)
-            factors = factors.replace("samples", S)
+            problem = self.problem("samples", factors, threads)
+            S, _ = improve(problem, factors.seen("samples"), threads)
+            factors = factors.with_seen("samples", S)
         statistics = {
             name: self.problem(name, factors, threads).statistics(
-                factors.get(name), threads, epsilon
+                factors.seen(name), threads, epsilon
             )
             for name in self.columns
         }

@@ -41,6 +41,11 @@ class Penalty:
         return Penalty(up, self.square, barrier)
 
     @property
+    def barred(self) -> bool:
+        """Whether it keeps any entry away from zero."""
+        return bool(np.any(self.barrier))
+
+    @property
     def uniform(self) -> bool:
         """Whether all rows of the factor have the same penalty."""
         return np.ndim(self.up) == 0 and np.ndim(self.barrier) == 0

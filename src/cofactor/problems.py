@@ -15,11 +15,15 @@ from cofactor.forms import merge, some_rows, sum_rows
 from cofactor.kernels import EPSILON, Entries, Forms, Parts, Slopes
 from cofactor.matrices import is_whole, whole_slopes, whole_surrogate
 from cofactor.priors import Penalty
+from cofactor.seen import Seen
 from cofactor.sides import Against
 from cofactor.statistics import Statistics
 from cofactor.threads import Threads, even_blocks
 from cofactor.typing import FloatArray, IntArray
 from cofactor.vectors import aligned, padded
+
+Better = tuple[Seen, int]
+"""An improved factor, and how many of its rows are not at their best."""
 
 
 class RowProblem:
@@ -37,17 +41,22 @@ class RowProblem:
     ) -> None:
         self.parts, self.weights, self.penalty, self.shape = parts, weights, penalty, shape
         self._stacked, self._dtype, self._passing = stacked, dtype, passing
-        barred = penalty is not None and bool(np.any(penalty.barrier))
-        self._curving = [t for t, part in enumerate(parts) if part.side.curved is not None]
-        self.quadratic = not self._curving and not barred
-        logs = any(parts[t].side.divergence.log for t in self._curving)
-        self._everything = not (logs or barred)
-        self.logarithmic = barred or any(
-            part.side.divergence.log and weight > 0
-            for part, weight in zip(parts, weights, strict=True)
-        )
+        self._barred = penalty is not None and penalty.barred
         self.costs: dict[int, float] = {}
         """Curved costs of the parts after a descent, where they are known."""
+
+    @cached_property
+    def _curving(self) -> list[int]:
+        """The terms with curved entries."""
+        return [t for t, part in enumerate(self.parts) if part.side.curved is not None]
+
+    @property
+    def quadratic(self) -> bool:
+        return not self._curving and not self._barred
+
+    @property
+    def logarithmic(self) -> bool:
+        return self._barred or any(d.log and weight > 0 for d, weight in self.losses)
 
     @property
     def losses(self) -> list[tuple[Divergence, float]]:
@@ -73,47 +82,48 @@ class RowProblem:
         return merge(self.parts, self.weights, self.penalty, self.shape)
 
     def descend(
-        self, V: FloatArray, threads: Threads, *, rounds: int, sweeps: int, tolerance: float,
+        self, V: Seen, threads: Threads, *, rounds: int, sweeps: int, tolerance: float,
         costs: bool = False,
-    ) -> int:  # fmt: skip
-        """Run coordinate descent in place; return the number of rows that did not reach the
+    ) -> Better:  # fmt: skip
+        """Run coordinate descent; return the factor, and how many rows did not reach the
         tolerance.
 
         With ``costs``, note those of the curved entries, whose fitted values are at hand.
         """
+        new = np.array(V.array)
         if self.quadratic:
             forms = self.forms
-            return sum(threads.across(self.bounds, lambda low, high: int(
+            unfinished = sum(threads.across(self.bounds, lambda low, high: int(
                 kernels.descend_quadratic(
-                    V[low:high], some_rows(forms, low, high), rounds * sweeps, tolerance
+                    new[low:high], some_rows(forms, low, high), rounds * sweeps, tolerance
                 ))))  # fmt: skip
-        return self._descend_curved(V, (rounds, sweeps, tolerance), threads, costs)
+        else:
+            unfinished = self._descend_curved(new, (rounds, sweeps, tolerance), threads, costs)
+        return Seen(new), unfinished
 
     def multiply(
-        self, V: FloatArray, threads: Threads, *, rounds: int, tolerance: float, epsilon: float,
+        self, V: Seen, threads: Threads, *, rounds: int, tolerance: float, epsilon: float,
         ridge: float,
-    ) -> int:  # fmt: skip
-        """Run multiplicative updates in place; return the number of rows that did not reach the
+    ) -> Better:  # fmt: skip
+        """Run multiplicative updates; return the factor, and how many rows did not reach the
         tolerance."""
         if rounds == 1 and tolerance == 0.0 and self._apart:
-            return self._multiply_apart(V, threads, epsilon, ridge)
+            return self._multiply_apart(V, threads, epsilon, ridge), self.shape[0]
         forms = merge(self.parts, self.weights, self.penalty, self.shape, sloped=False)
-        slopes, barred = self._slopes(V.dtype), bool(np.any(forms.barrier))
+        old, new, slopes = V.wide, V.room(), self._slopes(V.array.dtype)
 
         def block(low: int, high: int) -> int:
             return int(
                 kernels.multiply_blocks(
-                    V[low:high], self.curved.block(low, high), self.F, some_rows(forms, low, high),
-                    tuple(
-                        s._replace(start=s.start[low : high + 1], first=s.first[low:high])
-                        for s in slopes
-                    ),
-                    barred, rounds, tolerance, epsilon, ridge,
+                    old[low:high], new[low:high], self.curved.block(low, high), self.F,
+                    some_rows(forms, low, high), tuple(s.some(low, high) for s in slopes),
+                    self._barred, rounds, tolerance, epsilon, ridge,
                 )
             )  # fmt: skip
 
         over = threads.across if self.curved.at_once else threads.over
-        return sum(over(self.bounds, block))
+        unfinished = sum(over(self.bounds, block))
+        return Seen.in_room(new, V.array), unfinished
 
     @property
     def _apart(self) -> bool:
@@ -123,11 +133,14 @@ class RowProblem:
         lasting = not self._passing and all(c.at_once for c in curved if c is not None)
         return (len(curved) > 1 and not lasting) or all(map(is_whole, self.parts))
 
-    def _multiply_apart(self, V: FloatArray, threads: Threads, epsilon: float, ridge: float) -> int:
+    def _multiply_apart(self, V: Seen, threads: Threads, epsilon: float, ridge: float) -> Seen:
         """Make one update from what each term has to say."""
-        none = np.empty((0, V.shape[1]))
-        if self.penalty is not None:  # the numbers are those of rows away from zero
-            np.maximum(V, EPSILON, out=V, where=np.asarray(self.penalty.barrier) > 0)
+        none = np.empty((0, self.shape[1]))
+        if self.penalty is not None and self._barred:  # the numbers are those of rows that are > 0
+            barrier = np.asarray(self.penalty.barrier)
+            V = Seen(
+                np.where(barrier > 0, np.maximum(V.array, V.array.dtype.type(EPSILON)), V.array)
+            )
         each = [_surrogate(part, V, threads, epsilon, costs=False)[0] for part in self.parts]
         sums = [
             sum_rows([a if len(a) else None for a in numbers], self.weights)
@@ -137,17 +150,15 @@ class RowProblem:
         forms = merge(self.parts, self.weights, self.penalty, self.shape, sloped=False)
         forms = forms._replace(down=none if down is None else down)
         parts = Parts(*(none if total is None else total for total in sums))
-        update_by_parts(V, parts, forms, threads, ridge)
-        return len(V)
+        return update_by_parts(V, parts, forms, self._barred, threads, ridge)
 
     def _slopes(self, dtype: np.dtype[Any]) -> tuple[Slopes, Slopes]:
         found = [part.slopes(w) for part, w in zip(self.parts, self.weights, strict=True)]
         first, second = [*filter(None, found), *([no_slopes(dtype)] * 2)][:2]
         return first, second
 
-    def statistics(self, V: FloatArray, threads: Threads, epsilon: float) -> Statistics:
-        """Return what the one term of this problem says of its factor, whose present rows are
-        V."""
+    def statistics(self, V: Seen, threads: Threads, epsilon: float) -> Statistics:
+        """Return what the one term of this problem says of its factor, which is V."""
         (part,) = self.parts
         numbers, cost = _surrogate(part, V, threads, epsilon, costs=True)
         return Statistics(
@@ -161,6 +172,8 @@ class RowProblem:
         forms, counts = self.forms, self.parts[0].side.counts
         weights = np.empty(0) if counts is None else counts
         split = len(self.parts[self._curving[0]].other.array) if self._curving else 0
+        logs = any(self.parts[t].side.divergence.log for t in self._curving)
+        everything = not (logs or self._barred)
         noted = np.zeros((len(self.bounds) - 1, 2 * costs))
 
         def block(start: int, stop: int) -> int:
@@ -169,7 +182,7 @@ class RowProblem:
                 kernels.descend_blocks(
                     V[low:high], self.curved.block(low, high), self.F,
                     some_rows(forms, low, high),
-                    *settings, self._everything, weights[low:high], split,
+                    *settings, everything, weights[low:high], split,
                     self.bounds[start : stop + 1], noted[start:stop],
                 )
             )  # fmt: skip
@@ -188,25 +201,26 @@ class RowProblem:
 
 
 def _surrogate(
-    part: Against, V: FloatArray, threads: Threads, epsilon: float, *, costs: bool
+    part: Against, V: Seen, threads: Threads, epsilon: float, *, costs: bool
 ) -> tuple[Parts, float]:
     """Return a term's numbers of the surrogate at V, and the cost of its entries if asked for."""
-    none = np.empty((0, V.shape[1]))
+    shape = V.array.shape
+    none = np.empty((0, shape[1]))
     curved, d = part.side.curved, part.side.divergence
     if curved is None:
         return Parts(none, none, none, none), 0.0
     if is_whole(part):
-        c, cost = whole_surrogate(part, V, threads, epsilon, costs=costs)
+        c, cost = whole_surrogate(part, V.wide, threads, epsilon, costs=costs)
         return Parts(c, none, none, none), cost
     squares = d.square and not part.side.observations.zeros
     used = d.log, squares, d.inverse, d.concave
-    parts = Parts(*(np.empty(V.shape) if use else none for use in used))
-    bounds, noted = curved.bounds, np.zeros(len(curved.bounds) - 1)
+    parts = Parts(*(np.empty(shape) if use else none for use in used))
+    wide, bounds, noted = V.wide, curved.bounds, np.zeros(len(curved.bounds) - 1)
 
     def block(start: int, stop: int) -> None:
         low, high = bounds[start], bounds[stop]
         kernels.surrogate_blocks(
-            V[low:high], curved.block(low, high), part.F, epsilon, bounds[start : stop + 1],
+            wide[low:high], curved.block(low, high), part.F, epsilon, bounds[start : stop + 1],
             Parts(*(a[low:high] for a in parts)), noted[start : stop if costs else start],
         )  # fmt: skip
 
@@ -232,32 +246,38 @@ class ColumnProblem:
     ) -> None:
         self.statistics, self.weight, self.penalty = statistics, weight, penalty
         self.losses = [(divergence, weight)]
-        barred = penalty is not None and bool(np.any(penalty.barrier))
-        self.quadratic = not barred and not any(len(part) for part in statistics.parts)
+        self._barred = penalty is not None and penalty.barred
 
-    def _forms(self, V: FloatArray) -> Forms:
-        n, r = V.shape
+    @property
+    def quadratic(self) -> bool:
+        return not self._barred and not any(len(part) for part in self.statistics.parts)
+
+    def _forms(self, V: Seen) -> Forms:
+        n, r = V.array.shape
         return merge([self.statistics], [self.weight], self.penalty, (n, r))
 
-    def descend(self, V: FloatArray, threads: Threads) -> None:
-        """Sweep the topics once, in place; for quadratic problems."""
-        forms = self._forms(V)
-        threads.across(even_blocks(len(V)), lambda low, high: kernels.descend_quadratic(
-            V[low:high], some_rows(forms, low, high), 1, 0.0))  # fmt: skip
+    def descend(self, V: Seen, threads: Threads) -> Seen:
+        """Sweep the topics once; for quadratic problems."""
+        forms, new = self._forms(V), np.array(V.array)
+        threads.across(even_blocks(len(new)), lambda low, high: kernels.descend_quadratic(
+            new[low:high], some_rows(forms, low, high), 1, 0.0))  # fmt: skip
+        return Seen(new)
 
-    def multiply(self, V: FloatArray, threads: Threads, *, ridge: float = 0.0) -> None:
-        """Make one multiplicative update in place."""
-        update_by_parts(V, self.statistics.weighted(self.weight), self._forms(V), threads, ridge)
+    def multiply(self, V: Seen, threads: Threads, *, ridge: float = 0.0) -> Seen:
+        """Make one multiplicative update."""
+        parts = self.statistics.weighted(self.weight)
+        return update_by_parts(V, parts, self._forms(V), self._barred, threads, ridge)
 
 
 def update_by_parts(
-    V: FloatArray, parts: Parts, forms: Forms, threads: Threads, ridge: float
-) -> None:
-    """Make one multiplicative update in place, by numbers of the surrogate that are known."""
-    slopes, barred = (no_slopes(V.dtype), no_slopes(V.dtype)), bool(np.any(forms.barrier))
-    threads.across(even_blocks(len(V)), lambda low, high: kernels.multiply_by_parts(
-        V[low:high], Parts(*(a[low:high] for a in parts)), some_rows(forms, low, high),
-        slopes, barred, ridge))  # fmt: skip
+    V: Seen, parts: Parts, forms: Forms, barred: bool, threads: Threads, ridge: float
+) -> Seen:
+    """Make one multiplicative update, by numbers of the surrogate that are known."""
+    old, new = V.wide, V.room()
+    threads.across(even_blocks(len(new)), lambda low, high: kernels.multiply_by_parts(
+        old[low:high], new[low:high], Parts(*(a[low:high] for a in parts)),
+        some_rows(forms, low, high), barred, ridge))  # fmt: skip
+    return Seen.in_room(new, V.array)
 
 
 def _joined(parts: Sequence[Against], width: int) -> FloatArray:

@@ -1,4 +1,7 @@
-"""A factor as the terms see it from their other side, and the sums they ask for."""
+"""A factor as the kernels and the terms see it, and the sums they ask for.
+
+Sums are those over fixed blocks of rows, so that they have the same bits for any number of threads.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,8 @@ from cofactor.threads import Threads, balanced_blocks, even_blocks
 from cofactor.typing import FloatArray, IntArray
 from cofactor.vectors import aligned, padded
 
+_NONE = np.empty(0)
+
 
 def pad(F: FloatArray) -> FloatArray:
     """Return a float64 copy of a factor with rows of whole vectors, aligned to cache lines."""
@@ -21,61 +26,71 @@ def pad(F: FloatArray) -> FloatArray:
     return out
 
 
-def gram(F: FloatArray, r: int, weights: FloatArray | None, threads: Threads) -> FloatArray:
-    """Return F' diag(weights) F of a padded factor of r columns, summed over fixed blocks."""
-    w = np.empty(0) if weights is None else weights
-    return threads.total(
-        even_blocks(len(F)), (r, r), lambda bounds, out: kernels.gram_blocks(F, w, bounds, out)
-    )
-
-
-def column_sums(V: FloatArray, weights: FloatArray | None, threads: Threads) -> FloatArray:
-    """Return weights @ V, summed over fixed blocks."""
-    w = np.empty(0) if weights is None else weights
-    return threads.total(
-        even_blocks(len(V)),
-        (V.shape[1],),
-        lambda bounds, out: kernels.sum_blocks(V, w, bounds, out),
-    )
-
-
-def inner(V: FloatArray, other: FloatArray, weights: FloatArray | None, threads: Threads) -> float:
-    """Return Σ weights · V · other, summed over fixed blocks."""
-    w = np.empty(0) if weights is None else weights
-    return float(
-        threads.total(
-            even_blocks(len(V)),
-            (),
-            lambda bounds, out: kernels.inner_blocks(V, other, w, bounds, out),
-        )
-    )
-
-
 class Seen:
-    """A factor as the terms see it from their other side: what they ask for is computed once."""
+    """A factor as the kernels and the terms see it: what they ask for is computed once.
+
+    It must not change from then on.
+    """
 
     def __init__(self, array: FloatArray) -> None:
         self.array = array
         self._known: dict[tuple[str, int], tuple[FloatArray | None, FloatArray]] = {}
 
+    @classmethod
+    def in_room(cls, wide: FloatArray, like: FloatArray) -> Seen:
+        """Return the factor that padded rows hold, of the rank and the dtype of another one."""
+        array = wide[:, : like.shape[1]]
+        if like.dtype != wide.dtype:
+            return cls(array.astype(like.dtype))
+        seen = cls(array)
+        seen.wide = wide
+        return seen
+
     @cached_property
     def wide(self) -> FloatArray:
+        """Its rows in float64, padded to whole vectors and aligned to cache lines."""
         return pad(self.array)
 
+    def room(self) -> FloatArray:
+        """Return room for padded rows of another factor of this shape."""
+        return aligned(*self.wide.shape)
+
     def gram(self, weights: FloatArray | None, threads: Threads) -> FloatArray:
-        return self._once(
-            "gram", weights, lambda: gram(self.wide, self.array.shape[1], weights, threads)
-        )
+        """Return V' diag(weights) V."""
+        r = self.array.shape[1]
+        return self._once("gram", weights, (r, r), kernels.gram_blocks, threads)
 
     def sums(self, weights: FloatArray | None, threads: Threads) -> FloatArray:
-        return self._once("sums", weights, lambda: column_sums(self.array, weights, threads))
+        """Return weights @ V."""
+        r = self.array.shape[1]
+        return self._once("sums", weights, (r,), kernels.sum_blocks, threads)
+
+    def inner(self, other: FloatArray, weights: FloatArray | None, threads: Threads) -> float:
+        """Return Σ weights · V · other."""
+        w = _NONE if weights is None else weights
+        return float(
+            threads.total(
+                even_blocks(len(other)),
+                (),
+                lambda bounds, out: kernels.inner_blocks(self.wide, other, w, bounds, out),
+            )
+        )
 
     def _once(
-        self, what: str, weights: FloatArray | None, compute: Callable[[], FloatArray]
+        self,
+        what: str,
+        weights: FloatArray | None,
+        shape: tuple[int, ...],
+        kernel: Callable[..., None],
+        threads: Threads,
     ) -> FloatArray:
         key = what, id(weights)
         if key not in self._known:
-            self._known[key] = weights, compute()  # holding the weights keeps their id theirs
+            F, w = self.wide, _NONE if weights is None else weights
+            total = threads.total(
+                even_blocks(len(F)), shape, lambda bounds, out: kernel(F, w, bounds, out)
+            )
+            self._known[key] = weights, total  # holding the weights keeps their id theirs
         return self._known[key][1]
 
 

@@ -17,7 +17,7 @@ from cofactor.divergences import FLOOR, Divergence
 from cofactor.kernels import Slopes
 from cofactor.observations import Layout, Observations
 from cofactor.observations.base import times
-from cofactor.seen import Seen, cross, inner
+from cofactor.seen import Seen, cross
 from cofactor.threads import Threads, balanced_blocks
 from cofactor.typing import FloatArray, IntArray
 
@@ -35,9 +35,9 @@ class Linear(Protocol):
     @property
     def up(self) -> FloatArray | None: ...
     @property
-    def ups(self) -> FloatArray: ...
+    def ups(self) -> FloatArray | None: ...
     @property
-    def gram(self) -> FloatArray: ...
+    def gram(self) -> FloatArray | None: ...
 
 
 def linear_value(
@@ -45,13 +45,13 @@ def linear_value(
 ) -> float:
     """Return the value of a term's linear and quadratic parts."""
     rows, total = times(part.row_scale, counts), 0.0
-    if part.gram.any():
-        total += 0.5 * float(np.sum(rows_of.gram(rows, threads) * part.gram))
-    if part.ups.any():
+    if part.gram is not None:
+        total += 0.5 * float((rows_of.gram(rows, threads) * part.gram).sum())
+    if part.ups is not None:
         total += float(rows_of.sums(rows, threads) @ part.ups)
     for slopes, sign in ((part.up, 1.0), (part.down, -1.0)):
         if slopes is not None:
-            total += sign * inner(rows_of.array, slopes, counts, threads)
+            total += sign * rows_of.inner(slopes, counts, threads)
     return total
 
 
@@ -75,17 +75,17 @@ class Against:
         return self._cross(self.side.slopes[1])
 
     @cached_property
-    def ups(self) -> FloatArray:
+    def ups(self) -> FloatArray | None:
         d, seen = self.side.divergence, self.side.observations
         if not (d.up and seen.zeros):
-            return np.zeros(self.other.array.shape[1])
+            return None
         return self.other.sums(seen.column_weights, self.threads) * d.up
 
     @cached_property
-    def gram(self) -> FloatArray:
-        d, seen, r = self.side.divergence, self.side.observations, self.other.array.shape[1]
+    def gram(self) -> FloatArray | None:
+        d, seen = self.side.divergence, self.side.observations
         if not (d.square and seen.zeros):
-            return np.zeros((r, r))
+            return None
         return self.other.gram(seen.column_weights, self.threads) * d.square
 
     def _cross(self, slopes: Layout | None) -> FloatArray | None:
@@ -105,7 +105,7 @@ class Against:
         if cost is not None:
             total += cost
         elif side.curved is not None:
-            total += self._curved(side.curved, rows_of.array, threads)
+            total += self._curved(side.curved, rows_of.wide, threads)
         return max(total, 0.0)
 
     def _curved(self, curved: Curved, V: FloatArray, threads: Threads) -> float:

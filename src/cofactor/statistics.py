@@ -27,8 +27,8 @@ class Statistics:
     row_scale: FloatArray | None
     down: FloatArray | None
     up: FloatArray | None
-    ups: FloatArray
-    gram: FloatArray
+    ups: FloatArray | None
+    gram: FloatArray | None
     parts: Parts
     cost: float
     constant: float
@@ -56,8 +56,8 @@ class Statistics:
             self,
             down=each(self.down, other.down),
             up=each(self.up, other.up),
-            ups=combine(self.ups, other.ups),
-            gram=combine(self.gram, other.gram),
+            ups=each(self.ups, other.ups),
+            gram=each(self.gram, other.gram),
             parts=Parts(*(part(a, b) for a, b in zip(self.parts, other.parts, strict=True))),
             cost=combine(self.cost, other.cost),
             constant=combine(self.constant, other.constant),

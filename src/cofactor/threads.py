@@ -68,7 +68,9 @@ class Threads:
     def across(self, bounds: IntArray | Sequence[int], run: Callable[[int, int], T]) -> list[T]:
         """Do the same where blocks do not matter to the result: each thread takes a few at once,
         and one alone takes all."""
-        count = 1 if self._pool is None else max(1, min(len(bounds) - 1, SHARES * self.count))
+        if self._pool is None:
+            return [run(int(bounds[0]), int(bounds[-1]))]
+        count = max(1, min(len(bounds) - 1, SHARES * self.count))
         shares = [bounds[(len(bounds) - 1) * i // count] for i in range(count + 1)]
         return self.over(shares, run)
 

@@ -20,6 +20,7 @@ from cofactor.initialization import Classes, Guess, guess_classes, settled_sampl
 from cofactor.objective import Factors, Objective
 from cofactor.observations import Observations
 from cofactor.observations.base import stack as stack_rows
+from cofactor.seen import Seen
 from cofactor.solvers.online import Past, absorb
 from cofactor.targets import Targets, stack
 from cofactor.threads import Threads
@@ -134,12 +135,11 @@ class Stream:
 
     def settle(self, objective: Objective, solver: Any, threads: Threads) -> None:
         """Give a new batch samples that fit it before their statistics count."""
-        S = settled_samples(objective, self.factors, threads)
-        self.factors = self.factors.replace("samples", S)
-        problem = objective.problem("samples", self.factors, threads)
+        S = Seen(settled_samples(objective, self.factors, threads))
+        problem = objective.problem("samples", self.factors.with_seen("samples", S), threads)
         for _ in range(ROUNDS):
-            solver.improve(problem, S, threads)
-        self.factors = self.factors.replace("samples", S)
+            S, _ = solver.improve(problem, S, threads)
+        self.factors = self.factors.with_seen("samples", S)
 
     def learn(self, objective: Objective, solver: Any, threads: Threads, steps: int = 1) -> None:
         """Update features and targets with a batch whose samples are in place."""

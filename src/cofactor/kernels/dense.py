@@ -9,21 +9,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from cofactor.kernels.rows import EPSILON, _weighted_log, bare, inlined, kernel
+from cofactor.kernels.rows import EPSILON, _weighted_log
+from cofactor.vectors import bare, inlined, kernel
 
 
 @inlined
 def _fitted(v, F, epsilon, p):
-    """p = epsilon + v @ F, four topics at a time."""
+    """p = epsilon + v @ F, four topics at a time; v may be padded."""
     for j in range(p.size):
         p[j] = epsilon
     k = 0
-    while k + 4 <= v.size:
+    while k + 4 <= F.shape[0]:
         v0, v1, v2, v3 = v[k], v[k + 1], v[k + 2], v[k + 3]
         for j in range(p.size):
             p[j] += v0 * F[k, j] + v1 * F[k + 1, j] + v2 * F[k + 2, j] + v3 * F[k + 3, j]
         k += 4
-    while k < v.size:
+    while k < F.shape[0]:
         v0 = v[k]
         for j in range(p.size):
             p[j] += v0 * F[k, j]

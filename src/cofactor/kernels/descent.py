@@ -9,9 +9,6 @@ import numpy as np
 from cofactor.kernels.rows import (
     EPSILON,
     add_costs,
-    bare,
-    inlined,
-    kernel,
     load_row,
     longest_row,
     matvec,
@@ -19,7 +16,7 @@ from cofactor.kernels.rows import (
     row_gram,
     row_linear,
 )
-from cofactor.vectors import axpy, dots, gather
+from cofactor.vectors import axpy, bare, dots, gather, inlined, kernel
 
 CANCELLED = 1e-3  # a fitted value that falls below this share of itself is computed anew
 REMNANT = 1e-12  # topics with less than this share in their row are taken for zero

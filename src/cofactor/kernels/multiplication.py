@@ -9,8 +9,6 @@ import numpy as np
 from cofactor.kernels import tiles
 from cofactor.kernels.rows import (
     EPSILON,
-    inlined,
-    kernel,
     load_coefficients,
     load_row,
     longest_row,
@@ -18,8 +16,8 @@ from cofactor.kernels.rows import (
     pick,
     row_cost,
 )
-from cofactor.kernels.tiles import ROWS, kind_of, part, tile_of
-from cofactor.vectors import axpy, ratios
+from cofactor.kernels.tiles import ROWS, keep, kind_of, part, take, tile_of
+from cofactor.vectors import add_rows, axpy, inlined, kernel, ratios
 
 
 class Scratch(NamedTuple):
@@ -43,6 +41,10 @@ class Slopes(NamedTuple):
     first: Any
     F: Any
     weight: Any
+
+    def some(self, low: int, high: int) -> Slopes:
+        """Return those of some rows."""
+        return self._replace(start=self.start[low : high + 1], first=self.first[low:high])
 
 
 class Parts(NamedTuple):
@@ -88,33 +90,22 @@ def _surrogate_parts(row, tile, j, entries, i, F, epsilon):
 @inlined
 def _load_down(tile, j, i, forms, slopes):
     """Write the downward slopes of row i, apart from the upward ones as the paper's ratio needs
-    them; those of a second term beside them."""
+    them."""
+    down = part(tile.down, j, tile.wide)
     if forms.down.shape[0] > 0:
-        _take(part(tile.down, j, tile.wide), forms.down, pick(forms.down, i))
-    else:
-        if slopes[0].first.size > 0:
-            _sum_slopes(slopes[0], i, part(tile.down, j, tile.wide))
+        take(down, forms.down, pick(forms.down, i))
+    elif slopes[0].first.size > 0:
+        down[:] = 0.0
+        _add_slopes(slopes[0], i, down)
         if slopes[1].first.size > 0:
-            _sum_slopes(slopes[1], i, part(tile.t, j, tile.wide))
+            _add_slopes(slopes[1], i, down)
 
 
 @inlined
-def _weigh_down(tile, size, slopes):
-    """Weigh and add up the downward slopes of all rows."""
-    one, two = slopes[0].weight, slopes[1].weight
-    if slopes[1].first.size > 0:
-        for k in range(size):
-            tile.down[k] = one * tile.down[k] + two * tile.t[k]
-    elif one != 1.0:
-        for k in range(size):
-            tile.down[k] *= one
-
-
-@inlined
-def _sum_slopes(entries, i, out):
+def _add_slopes(entries, i, out):
     s, first = entries.start[i], entries.first[i]
-    w = entries.start[i + 1] - s
-    axpy(entries.values[s : s + w], entries.indices[first : first + w], entries.F, out)
+    count = entries.start[i + 1] - s
+    add_rows(entries.weight, entries.values, s, entries.indices, first, count, entries.F, out)
 
 
 @inlined
@@ -122,8 +113,6 @@ def _load(tile, V, low, count, forms, slopes, kind):
     for j in range(count):
         tiles.load(tile, j, V, low + j, forms, kind)
         _load_down(tile, j, low + j, forms, slopes)
-    if forms.down.shape[0] == 0:
-        _weigh_down(tile, count * tile.wide, slopes)
 
 
 @inlined
@@ -135,7 +124,7 @@ def _store(tile, V, low, count, forms, kind):
 @inlined
 def _round(tile, row, low, count, entries, F, forms, kind, tolerance, epsilon, ridge):
     """Update the rows of a tile once; return whether that hardly moved them."""
-    for j in range(count):
+    for j in range(count if kind.listed or kind.barred else 0):
         tiles.begin(tile, j, low + j, forms, kind)
         if kind.listed:
             _surrogate_parts(row, tile, j, entries, low + j, F, epsilon)
@@ -144,8 +133,8 @@ def _round(tile, row, low, count, entries, F, forms, kind, tolerance, epsilon, r
 
 
 @kernel
-def multiply_blocks(V, entries, F, forms, slopes, barred, rounds, tolerance, epsilon, ridge):
-    """Multiplicative updates of each row: new entry = old entry · t.
+def multiply_blocks(V, new, entries, F, forms, slopes, barred, rounds, tolerance, epsilon, ridge):
+    """Multiplicative updates of each row of V, which is padded like F: new entry = old entry · t.
 
     ridge = 0: t minimises the majoriser, which never raises the objective.  ridge > 0: the paper's
     ratio t = (v + c)/(q + u + ridge), literally, with e beside c for the divergence that the paper
@@ -157,7 +146,7 @@ def multiply_blocks(V, entries, F, forms, slopes, barred, rounds, tolerance, eps
     unfinished = V.shape[0]
     # Rows that stop by themselves or have a quadratic form of their own are taken one by one.
     together = rounds == 1 and tolerance == 0.0 and forms.scales.shape[0] <= 1
-    tile = tile_of(ROWS if together else 1, V.shape[1], F.shape[1])
+    tile = tile_of(ROWS if together else 1, forms.ups.shape[1], F.shape[1])
     row = _scratch(longest_row(entries))
     kind = kind_of(entries.log.size, entries.square.size, entries.inverse.size, forms, barred)
     for low in range(0, V.shape[0], tile.rows):
@@ -167,7 +156,7 @@ def multiply_blocks(V, entries, F, forms, slopes, barred, rounds, tolerance, eps
             if _round(tile, row, low, count, entries, F, forms, kind, tolerance, epsilon, ridge):
                 unfinished -= count
                 break
-        _store(tile, V, low, count, forms, kind)
+        _store(tile, new, low, count, forms, kind)
     return unfinished
 
 
@@ -192,52 +181,39 @@ def _noted_cost(row, entries, i, epsilon):
 def surrogate_blocks(V, entries, F, epsilon, bounds, parts, costs):
     """Write the entries' numbers of the surrogate for each row, and the costs of each block, if
     there is room for them."""
-    row, tile = _scratch(longest_row(entries)), tile_of(1, V.shape[1], F.shape[1])
+    row, tile = _scratch(longest_row(entries)), tile_of(1, 0, F.shape[1])
     for t in range(bounds.size - 1):
         total = 0.0
         for i in range(bounds[t] - bounds[0], bounds[t + 1] - bounds[0]):
-            for k in range(V.shape[1]):
-                tile.v[k] = V[i, k]
+            take(tile.v, V, i)
             _surrogate_parts(row, tile, 0, entries, i, F, epsilon)
-            _keep(tile.c, parts.c, i)
-            _keep(tile.push, parts.push, i)
-            _keep(tile.e, parts.e, i)
-            _keep(tile.u, parts.u, i)
+            keep(tile.c, parts.c, i)
+            keep(tile.push, parts.push, i)
+            keep(tile.e, parts.e, i)
+            keep(tile.u, parts.u, i)
             if costs.size > 0:
                 total += _noted_cost(row, entries, i, epsilon)
         if costs.size > 0:
             costs[t] = total
 
 
-@inlined
-def _keep(values, out, i):
-    if out.shape[0] > 0:
-        for k in range(out.shape[1]):
-            out[i, k] = values[k]
-
-
-@inlined
-def _take(out, values, i):
-    if values.shape[0] > 0:
-        for k in range(values.shape[1]):
-            out[k] = values[i, k]
-
-
 @kernel
-def multiply_by_parts(V, parts, forms, slopes, barred, ridge):
-    """Update each row once, by numbers of the surrogate that are known."""
-    wide = padded_length(V.shape[1])
-    tile = tile_of(ROWS if forms.scales.shape[0] <= 1 else 1, V.shape[1], wide)
+def multiply_by_parts(V, new, parts, forms, barred, ridge):
+    """Update each row of V, which is padded, once, by numbers of the surrogate that are known."""
+    wide = V.shape[1]
+    tile = tile_of(ROWS if forms.scales.shape[0] <= 1 else 1, forms.ups.shape[1], wide)
     kind = kind_of(parts.c.size, parts.push.size, parts.e.size, forms, barred)
     for low in range(0, V.shape[0], tile.rows):
         count = min(tile.rows, V.shape[0] - low)
-        _load(tile, V, low, count, forms, slopes, kind)
         for j in range(count):
+            tiles.load(tile, j, V, low + j, forms, kind)
+            take(part(tile.down, j, wide), forms.down, pick(forms.down, low + j))
+        for j in range(count if kind.listed or kind.barred else 0):
             tiles.begin(tile, j, low + j, forms, kind)
-            _take(part(tile.c, j, wide), parts.c, low + j)
-            _take(part(tile.push, j, wide), parts.push, low + j)
-            _take(part(tile.e, j, wide), parts.e, low + j)
-            _take(part(tile.u, j, wide), parts.u, low + j)
+            take(part(tile.c, j, wide), parts.c, low + j)
+            take(part(tile.push, j, wide), parts.push, low + j)
+            take(part(tile.e, j, wide), parts.e, low + j)
+            take(part(tile.u, j, wide), parts.u, low + j)
             tiles.complete(tile, j, low + j, forms, kind)
         tiles.update(tile, count, kind, 0.0, ridge)
-        _store(tile, V, low, count, forms, kind)
+        _store(tile, new, low, count, forms, kind)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from cofactor.kernels.rows import bare, inlined, kernel, pick, row_gram, row_linear
+from cofactor.kernels.rows import pick, row_gram, row_linear
+from cofactor.vectors import bare, inlined, kernel
 
 BATCH = 64  # rows side by side
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cofactor.vectors import compiled, dots
+from cofactor.vectors import bare, dots, inlined, kernel
 
 EPSILON = 1e-12
 """Added to fitted values under a logarithm or a division; data are scaled to at most about 1."""
@@ -41,14 +41,6 @@ class Forms(NamedTuple):
     """The first form is that of all rows; each of the others has a scale for every row."""
     scales: Any
     barrier: Any
-
-
-kernel = compiled()
-bare = compiled(_nrt=False)
-"""Compile without reference counts, which cost as much as a short row: for functions that neither
-create nor return arrays.  Views that they take for themselves are fine."""
-inlined = compiled(_nrt=False, forceinline=True)
-"""The same, compiled into the caller: passing many arrays costs as much, too."""
 
 
 @inlined

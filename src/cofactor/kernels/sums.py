@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from cofactor.kernels.rows import EPSILON, Entries, inlined, kernel, load_row, longest_row, row_cost
-from cofactor.vectors import axpy, outer
+from cofactor.kernels.rows import EPSILON, Entries, load_row, longest_row, row_cost
+from cofactor.vectors import add_rows, inlined, kernel, outer
 
 
 @kernel
@@ -42,7 +42,7 @@ def inner_blocks(V, other, weights, bounds, out):
         total = 0.0
         for i in range(bounds[t], bounds[t + 1]):
             row = 0.0
-            for k in range(V.shape[1]):
+            for k in range(other.shape[1]):
                 row += V[i, k] * other[i, k]
             total += row * weights[i] if weights.size > 0 else row
         out[t] = total
@@ -87,21 +87,16 @@ def _row_value(entries, i, F, v, x, b, p):
     return total
 
 
-@inlined
-def _cross_row(values, indices, start, first, i, F, row, out):
-    s = start[i]
-    w = start[i + 1] - s
-    axpy(values[s : s + w], indices[first[i] : first[i] + w], F, row)
-    for k in range(out.shape[1]):
-        out[i, k] = row[k]
-
-
 @kernel
 def cross_rows(values, indices, start, first, F, out):
     """out[i] = Σ_e values[e] · F[index_e]: a sparse matrix times a factor."""
     row = np.empty(F.shape[1])
     for i in range(out.shape[0]):
-        _cross_row(values, indices, start, first, i, F, row, out)
+        s = start[i]
+        row[:] = 0.0
+        add_rows(1.0, values, s, indices, first[i], start[i + 1] - s, F, row)
+        for k in range(out.shape[1]):
+            out[i, k] = row[k]
 
 
 @kernel
@@ -122,9 +117,8 @@ def gram_rows(F, weights, out):
 @kernel
 def sum_rows(V, weights, out):
     """out = weights @ V of a block (no weights: ones)."""
-    n, r = V.shape
     out[:] = 0.0
-    for i in range(n):
+    for i in range(V.shape[0]):
         w = weights[i] if weights.size > 0 else 1.0
-        for k in range(r):
+        for k in range(out.size):
             out[k] += w * V[i, k]

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from cofactor.kernels.rows import EPSILON, inlined, kernel, pick, positive_root, row_gram
-from cofactor.vectors import axpy
+from cofactor.kernels.rows import EPSILON, pick, positive_root, row_gram
+from cofactor.vectors import LINE, inlined, kernel, products
 
 ROWS = 16
 
@@ -32,8 +32,6 @@ class Tile(NamedTuple):
     down: Any
     gram: Any
     """The quadratic form, as wide as rows of v; that of all rows, unless the tile is one row."""
-    topics: Any
-    """0, 1, ..., the rows of ``gram``."""
     rows: Any
     """How many rows it has room for."""
     wide: Any
@@ -72,10 +70,14 @@ def kind_of(logs, squares, inverses, forms, barred):
 @kernel
 def tile_of(rows, r, wide):
     size = rows * wide
+    room = np.zeros(9 * size + LINE)
+    at = -(room.ctypes.data // room.itemsize) % LINE
     return Tile(
-        np.zeros(size), np.zeros(size), np.zeros(size), np.zeros(size), np.zeros(size),
-        np.zeros(size), np.zeros(size), np.zeros(size), np.zeros(size), np.zeros((r, wide)),
-        np.arange(r).astype(np.int32), rows, wide,
+        room[at : at + size], room[at + size : at + 2 * size],
+        room[at + 2 * size : at + 3 * size], room[at + 3 * size : at + 4 * size],
+        room[at + 4 * size : at + 5 * size], room[at + 5 * size : at + 6 * size],
+        room[at + 6 * size : at + 7 * size], room[at + 7 * size : at + 8 * size],
+        room[at + 8 * size : at + 9 * size], np.zeros((r, wide)), rows, wide,
     )  # fmt: skip
 
 
@@ -86,11 +88,25 @@ def part(values, j, wide):
 
 
 @inlined
+def take(out, values, i):
+    """Read row i of what may be absent."""
+    if values.shape[0] > 0:
+        for k in range(values.shape[1]):
+            out[k] = values[i, k]
+
+
+@inlined
+def keep(values, out, i):
+    """Write row i where there is room for it."""
+    if out.shape[0] > 0:
+        for k in range(out.shape[1]):
+            out[i, k] = values[k]
+
+
+@inlined
 def load(tile, j, V, i, forms, kind):
     """Read row i and what it shares with no other, but for its downward slopes."""
-    v = part(tile.v, j, tile.wide)
-    for k in range(V.shape[1]):
-        v[k] = V[i, k]
+    take(part(tile.v, j, tile.wide), V, i)
     if i < tile.rows or not kind.shared:
         _load_up(part(tile.up, j, tile.wide), i, forms)
     if kind.bends and (i == 0 or forms.scales.shape[0] > 1):
@@ -126,20 +142,21 @@ def begin(tile, j, i, forms, kind):
 
 @inlined
 def complete(tile, j, i, forms, kind):
-    """Add what does not come from entries to the numbers of row j."""
-    v = part(tile.v, j, tile.wide)
-    if kind.bends:
-        axpy(v, tile.topics, tile.gram, part(tile.bent, j, tile.wide))
+    """Add the barrier to the numbers of row j."""
     if kind.barred:
-        barrier, c = forms.barrier[pick(forms.barrier, i)], part(tile.c, j, tile.wide)
+        v, c = part(tile.v, j, tile.wide), part(tile.c, j, tile.wide)
+        barrier = forms.barrier[pick(forms.barrier, i)]
         for k in range(barrier.size):
             c[k] += barrier[k] / v[k] if barrier[k] > 0.0 else 0.0
 
 
 @inlined
 def update(tile, count, kind, tolerance, ridge):
-    """Update ``count`` rows whose numbers are known; return whether that hardly moved them."""
+    """Update ``count`` rows whose entries' numbers are known; return whether that hardly moved
+    them."""
     size = count * tile.wide
+    if kind.bends:
+        products(tile.v, count, tile.gram, tile.bent)
     if ridge > 0.0:
         _paper_ratios(tile, size, ridge)
     else:
@@ -152,8 +169,7 @@ def store(tile, j, V, i, forms, kind):
     v = part(tile.v, j, tile.wide)
     if kind.barred:
         lift(v, forms.barrier[pick(forms.barrier, i)])
-    for k in range(V.shape[1]):
-        V[i, k] = v[k]
+    keep(v, V, i)
 
 
 @inlined

@@ -188,7 +188,7 @@ _CHECKS: dict[type, Callable[[Any, dict[str, Any]], None]] = {
 
 
 def _take_fields(value: Any) -> dict[str, Any]:
-    return {field.name: getattr(value, field.name) for field in fields(value)}
+    return {field.name: getattr(value, field.name) for field in fields(value) if field.init}
 
 
 def _make_fields(kind: type, parts: dict[str, Any]) -> Any:
@@ -249,7 +249,7 @@ def _estimator_form(kind: type) -> Form:
 
 
 def _dataclass_form(kind: type) -> Form:
-    names = frozenset(field.name for field in fields(kind))
+    names = frozenset(field.name for field in fields(kind) if field.init)
     return Form(kind, _take_fields, partial(_make_fields, kind), names)
 
 

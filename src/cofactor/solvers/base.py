@@ -6,12 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-import numpy as np
-
 from cofactor.objective import Factors, Objective, Value
-from cofactor.problems import RowProblem
+from cofactor.problems import Better, RowProblem
+from cofactor.seen import Seen
 from cofactor.threads import Threads
-from cofactor.typing import FactorName, FloatArray
+from cofactor.typing import FactorName
 
 
 @dataclass(frozen=True)
@@ -29,20 +28,20 @@ def update_each(
     objective: Objective,
     factors: Factors,
     threads: Threads,
-    update: Callable[[FactorName, RowProblem, FloatArray, bool], int],
+    update: Callable[[FactorName, RowProblem, Seen, bool], Better],
 ) -> tuple[Factors, Value, bool]:
     """Update every free factor in turn; return the factors, their value and whether all rows are
     finished.
 
-    ``update(name, problem, V, costs)`` changes V in place, notes the costs of its entries if asked
-    to, and returns how many rows are unfinished.
+    ``update(name, problem, V, costs)`` returns a better V and how many rows are unfinished; it
+    notes the costs of its entries if asked to.
     """
     problem, unfinished = None, 0
     for name in objective.free:
         problem = objective.problem(name, factors, threads)
-        V, costs = np.array(factors.get(name)), name == objective.free[-1] == "samples"
-        unfinished += update(name, problem, V, costs)
-        factors = factors.replace(name, V)
+        costs = name == objective.free[-1] == "samples"
+        V, rows = update(name, problem, factors.seen(name), costs)
+        factors, unfinished = factors.with_seen(name, V), unfinished + rows
     reuse = problem if objective.free[-1] == "samples" else None
     return factors, objective.value(factors, threads, reuse), unfinished == 0
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cofactor.problems import ColumnProblem, RowProblem
+from cofactor.problems import Better, ColumnProblem, RowProblem
+from cofactor.seen import Seen
 from cofactor.solvers.statistical import ByStatistics
 from cofactor.threads import Threads
-from cofactor.typing import FloatArray
 
 
 @dataclass(frozen=True)
@@ -21,12 +21,9 @@ class BlockDescent(ByStatistics):
 
     rounds: int = 1
 
-    def improve(self, problem: RowProblem, S: FloatArray, threads: Threads) -> int:
+    def improve(self, problem: RowProblem, S: Seen, threads: Threads) -> Better:
         sweeps = 2 if problem.logarithmic else 1
         return problem.descend(S, threads, rounds=self.rounds, sweeps=sweeps, tolerance=0.0)
 
-    def renew(self, problem: ColumnProblem, V: FloatArray, threads: Threads) -> None:
-        if problem.quadratic:
-            problem.descend(V, threads)
-        else:
-            problem.multiply(V, threads)
+    def renew(self, problem: ColumnProblem, V: Seen, threads: Threads) -> Seen:
+        return problem.descend(V, threads) if problem.quadratic else problem.multiply(V, threads)

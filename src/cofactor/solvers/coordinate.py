@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from cofactor.objective import Factors, Objective, Value
-from cofactor.problems import RowProblem
+from cofactor.problems import Better, RowProblem
+from cofactor.seen import Seen
 from cofactor.solvers.base import State, update_each
 from cofactor.threads import Threads
 from cofactor.typing import FactorName, FloatArray
@@ -79,7 +80,7 @@ class CoordinateDescent:
     def _sweep(
         self, objective: Objective, factors: Factors, threads: Threads
     ) -> tuple[Factors, Value, bool]:
-        def update(_: FactorName, problem: RowProblem, V: FloatArray, costs: bool) -> int:
+        def update(_: FactorName, problem: RowProblem, V: Seen, costs: bool) -> Better:
             return problem.descend(
                 V, threads, rounds=self.rounds, sweeps=self._sweeps(problem),
                 tolerance=self.tolerance, costs=costs,

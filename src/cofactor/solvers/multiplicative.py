@@ -7,11 +7,12 @@ from typing import Any
 
 from cofactor.kernels import EPSILON
 from cofactor.objective import Factors, Goal
-from cofactor.problems import ColumnProblem, RowProblem
+from cofactor.problems import Better, ColumnProblem, RowProblem
+from cofactor.seen import Seen
 from cofactor.solvers.base import State, update_each
 from cofactor.solvers.statistical import ByStatistics
 from cofactor.threads import Threads
-from cofactor.typing import FactorName, FloatArray
+from cofactor.typing import FactorName
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class MultiplicativeUpdates(ByStatistics):
         if not self._row_by_row(objective):
             return super().step(objective, state, threads)
 
-        def update(_: FactorName, problem: RowProblem, V: FloatArray, costs: bool) -> int:
+        def update(_: FactorName, problem: RowProblem, V: Seen, costs: bool) -> Better:
             return self.improve(problem, V, threads)
 
         return State(*update_each(objective, state.factors, threads, update))
@@ -49,14 +50,14 @@ class MultiplicativeUpdates(ByStatistics):
         every = {"samples", *(term.columns for term in objective.terms)}
         return self.rounds > 1 or every != {*objective.free} or objective.free[-1] != "samples"
 
-    def improve(self, problem: RowProblem, S: FloatArray, threads: Threads) -> int:
+    def improve(self, problem: RowProblem, S: Seen, threads: Threads) -> Better:
         return problem.multiply(
             S, threads, rounds=self.rounds, tolerance=self.tolerance, epsilon=self.epsilon,
             ridge=self._ridge(problem),
         )  # fmt: skip
 
-    def renew(self, problem: ColumnProblem, V: FloatArray, threads: Threads) -> None:
-        problem.multiply(V, threads, ridge=self._ridge(problem))
+    def renew(self, problem: ColumnProblem, V: Seen, threads: Threads) -> Seen:
+        return problem.multiply(V, threads, ridge=self._ridge(problem))
 
     def _ridge(self, problem: RowProblem | ColumnProblem) -> float:
         return 0.0

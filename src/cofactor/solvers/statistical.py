@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from cofactor.kernels import EPSILON
 from cofactor.objective import Advance, Factors, Goal
-from cofactor.problems import ColumnProblem, RowProblem
+from cofactor.problems import Better, ColumnProblem, RowProblem
+from cofactor.seen import Seen
 from cofactor.solvers.base import State
 from cofactor.threads import Threads
-from cofactor.typing import FloatArray
 
 
 class ByStatistics:
@@ -29,9 +27,8 @@ class ByStatistics:
     def step(self, objective: Goal, state: State, threads: Threads) -> State:
         factors = state.factors
         for name, statistics in state.memory.items():
-            V = np.array(factors.get(name))
-            self.renew(objective.column_problem(name, statistics), V, threads)
-            factors = factors.replace(name, V)
+            problem = objective.column_problem(name, statistics)
+            factors = factors.with_seen(name, self.renew(problem, factors.seen(name), threads))
         return self._state(
             objective, objective.advance(factors, self.improve, threads, self.epsilon), threads
         )
@@ -40,10 +37,10 @@ class ByStatistics:
         value = objective.value_of(advance, threads)
         return State(advance.factors, value, memory=advance.statistics)
 
-    def improve(self, problem: RowProblem, S: FloatArray, threads: Threads) -> int:
-        """Improve samples in place; return how many are not at their best."""
+    def improve(self, problem: RowProblem, S: Seen, threads: Threads) -> Better:
+        """Improve the samples."""
         raise NotImplementedError
 
-    def renew(self, problem: ColumnProblem, V: FloatArray, threads: Threads) -> None:
-        """Improve the features or the targets in place."""
+    def renew(self, problem: ColumnProblem, V: Seen, threads: Threads) -> Seen:
+        """Improve the features or the targets."""
         raise NotImplementedError

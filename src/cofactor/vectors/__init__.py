@@ -12,19 +12,32 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cofactor.vectors.compiling import compiled
+from cofactor.vectors.compiling import bare, inlined, kernel
 from cofactor.vectors.emitter import LANES
-from cofactor.vectors.intrinsics import axpy_of, dots_of, outer_of, ratios_of, transpose
+from cofactor.vectors.intrinsics import (
+    adding_of,
+    axpy_of,
+    dots_of,
+    outer_of,
+    products_of,
+    ratios_of,
+    transpose,
+)
 
 __all__ = [
     "LANES",
+    "LINE",
+    "add_rows",
     "aligned",
     "axpy",
-    "compiled",
+    "bare",
     "dots",
     "gather",
+    "inlined",
+    "kernel",
     "outer",
     "padded",
+    "products",
     "ratios",
 ]
 
@@ -45,11 +58,13 @@ def aligned(n: int, width: int) -> NDArray[np.float64]:
 
 _dots1, _dots2, _dots4, _dots8 = (dots_of(width) for width in (1, 2, 4, 8))
 _axpy1, _axpy2, _axpy4, _axpy8 = (axpy_of(width) for width in (1, 2, 4, 8))
-_outer1, _outer2, _outer4 = (outer_of(width) for width in (1, 2, 4))
+_adding1, _adding2, _adding4, _adding8 = (adding_of(width) for width in (1, 2, 4, 8))
+_outer1, _outer2, _outer3 = (outer_of(width) for width in (1, 2, 3))
+_pairs1, _pairs4, _rows1, _rows4 = (products_of(w, count) for count in (2, 1) for w in (1, 4))
 _ratios1, _ratios2, _ratios3, _ratios4 = (ratios_of(width) for width in (1, 2, 3, 4))
 
 
-@compiled(_nrt=False)
+@bare
 def dots(v, indices, F, p):
     """Add ``F[indices] @ v`` to p, in place."""
     k, width = 0, F.shape[1]
@@ -66,7 +81,7 @@ def dots(v, indices, F, p):
         _dots1(v, k, indices, F, p)
 
 
-@compiled(_nrt=False)
+@bare
 def axpy(x, indices, F, out):
     """Write ``x @ F[indices]`` to out."""
     k, width = 0, F.shape[1]
@@ -83,23 +98,56 @@ def axpy(x, indices, F, out):
         _axpy1(x, indices, F, k, out)
 
 
-@compiled(_nrt=False)
+@inlined
+def add_rows(weight, x, s, indices, first, count, F, out):
+    """Add ``weight · x[s : s + count] @ F[indices[first : first + count]]`` to out."""
+    k, width = 0, F.shape[1]
+    while k + 8 * LANES <= width:
+        _adding8(weight, x, s, indices, first, count, F, k, out)
+        k += 8 * LANES
+    if k + 4 * LANES <= width:
+        _adding4(weight, x, s, indices, first, count, F, k, out)
+        k += 4 * LANES
+    if k + 2 * LANES <= width:
+        _adding2(weight, x, s, indices, first, count, F, k, out)
+        k += 2 * LANES
+    if k + LANES <= width:
+        _adding1(weight, x, s, indices, first, count, F, k, out)
+
+
+@bare
 def outer(L, F, out):
-    """Write ``L.T @ F`` to out, two rows at a time, from the diagonal on."""
+    """Write ``L.T @ F`` to out, four rows at a time, from the diagonal on."""
     width = F.shape[1]
-    for k in range(0, width, 2):
-        c = k // LANES * LANES
-        while c + 4 * LANES <= width:
-            _outer4(L, F, k, c, out)
-            c += 4 * LANES
+    for k in range(0, width, LANES):
+        c = k
+        while c + 3 * LANES <= width:
+            _outer3(L, F, k, c, out)
+            c += 3 * LANES
         if c + 2 * LANES <= width:
             _outer2(L, F, k, c, out)
-            c += 2 * LANES
-        if c + LANES <= width:
+        elif c + LANES <= width:
             _outer1(L, F, k, c, out)
 
 
-@compiled(_nrt=False)
+@inlined
+def products(V, count, F, out):
+    """Write ``V @ F`` to out for ``count`` rows, which lie one after the other in V and out and
+    are as wide as those of F."""
+    wide = F.shape[1]
+    for c in range(0, wide // (4 * LANES) * 4 * LANES, 4 * LANES):
+        for i in range(0, count - 1, 2):
+            _pairs4(V, i * wide, F, c, out)
+        if count % 2 == 1:
+            _rows4(V, (count - 1) * wide, F, c, out)
+    for c in range(wide // (4 * LANES) * 4 * LANES, wide, LANES):
+        for i in range(0, count - 1, 2):
+            _pairs1(V, i * wide, F, c, out)
+        if count % 2 == 1:
+            _rows1(V, (count - 1) * wide, F, c, out)
+
+
+@bare
 def ratios(v, x, indices, F, epsilon, p, q, out):
     """Write ``epsilon + F[indices] @ v`` to p, ``x / p`` to q, and ``q @ F[indices]`` to out.
 
@@ -123,7 +171,7 @@ def ratios(v, x, indices, F, epsilon, p, q, out):
         axpy(q, indices, F, out)
 
 
-@compiled(_nrt=False)
+@bare
 def gather(F, indices, groups, n_groups, stride, out):
     """Write column ``groups[g] + t`` of ``F[indices]`` to ``out[(4g + t)·stride :]``,
     zero-padded."""

@@ -55,3 +55,11 @@ def compiled(**options: Any) -> Any:
         return dispatcher
 
     return decorate
+
+
+kernel = compiled()
+bare = compiled(_nrt=False)
+"""Compile without reference counts, which cost as much as a short row: for functions that neither
+create nor return arrays.  Views that they take for themselves are fine."""
+inlined = compiled(_nrt=False, forceinline=True)
+"""The same, compiled into the caller: passing many arrays costs as much, too."""

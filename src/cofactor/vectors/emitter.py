@@ -125,6 +125,13 @@ class Emitter:
             self.builder.store(zero, place)
         return places
 
+    def read(self, width: int, address: Any) -> list[Any]:
+        """Return the places of a copy of the ``width`` vectors that stand at an address."""
+        places = self.zeros(width)
+        for t, place in enumerate(places):
+            self.builder.store(self.load(address, LANES * t), place)
+        return places
+
     def accumulate(self, factor: Any, base: Any, places: list[Any]) -> None:
         """Add factor · row to what stands at the places."""
         wide = self.broadcast(factor)

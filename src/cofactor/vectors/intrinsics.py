@@ -59,6 +59,37 @@ def axpy_of(width: int) -> Any:
     return axpy
 
 
+def adding_of(width: int) -> Any:
+    """``out[k : k + width·LANES] += weight · Σ_e x[e] · F[indices[e], k : ...]``, where e runs over
+    ``count`` entries that begin at ``s`` in x and at ``first`` in the indices."""
+
+    @intrinsic
+    def adding(
+        _: Any, weight: Any, x: Any, s: Any, indices: Any, first: Any, count: Any, F: Any, k: Any,
+        out: Any,
+    ) -> Any:  # fmt: skip
+        signature = types.void(
+            types.float64, x, types.intp, indices, types.intp, types.intp, F, types.intp, out
+        )
+
+        def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            on = Emitter(context, builder, signature, arguments)
+            weight, _, s, _, first, count, _, k, _ = arguments
+            values, index, matrix, result = (on.array(t) for t in (1, 3, 6, 8))
+            totals = on.read(width, on.entry(result, k))
+            with cgutils.for_range(builder, count) as loop:
+                place = builder.add(first, loop.index)
+                (base,) = on.rows(matrix, index, place, 1, k)
+                number = on.numbers(values, builder.add(s, loop.index), 1)
+                on.accumulate(on.multiply(weight, number), base, totals)
+            on.write(totals, on.entry(result, k))
+            return context.get_dummy_value()
+
+        return signature, emit
+
+    return adding
+
+
 def ratios_of(width: int) -> Any:
     """``p[e] = epsilon + v · F[indices[e]]``, ``q = x / p``, ``out = Σ_e q[e] · F[indices[e]]``."""
 
@@ -96,7 +127,8 @@ def ratios_of(width: int) -> Any:
 
 
 def outer_of(width: int) -> Any:
-    """``out[k + (0, 1), c : c + width·LANES] = Σ_i L[i, k + (0, 1)] · F[i, c : ...]``."""
+    """``out[k + t, c : c + width·LANES] = Σ_i L[i, k + t] · F[i, c : ...]`` for t = 0..3: enough
+    sums that none waits for its own last addition."""
 
     @intrinsic
     def outer(_: Any, L: Any, F: Any, k: Any, c: Any, out: Any) -> Any:
@@ -105,7 +137,7 @@ def outer_of(width: int) -> Any:
         def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             on = Emitter(context, builder, signature, arguments)
             left, right, result = on.array(0), on.array(1), on.array(4)
-            places = [builder.add(arguments[2], on.integer(j)) for j in (0, 1)]
+            places = [builder.add(arguments[2], on.integer(t)) for t in range(4)]
             totals = [on.zeros(width) for _ in places]
             count = cgutils.unpack_tuple(builder, left.shape, 2)[0]
             with cgutils.for_range(builder, count) as loop:
@@ -120,6 +152,35 @@ def outer_of(width: int) -> Any:
         return signature, emit
 
     return outer
+
+
+def products_of(width: int, count: int) -> Any:
+    """``out[i, c : c + width·LANES] = Σ_k V[i, k] · F[k, c : ...]`` for ``count`` rows, which begin
+    at ``at`` in V and out and are as wide as those of F."""
+
+    @intrinsic
+    def products(_: Any, V: Any, at: Any, F: Any, c: Any, out: Any) -> Any:
+        signature = types.void(V, types.intp, F, types.intp, out)
+
+        def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            on = Emitter(context, builder, signature, arguments)
+            rows, matrix, result = on.array(0), on.array(2), on.array(4)
+            at, c = arguments[1], arguments[3]
+            n, wide = cgutils.unpack_tuple(builder, matrix.shape, 2)
+            starts = [builder.add(at, builder.mul(wide, on.integer(j))) for j in range(count)]
+            totals = [on.zeros(width) for _ in starts]
+            with cgutils.for_range(builder, n) as loop:
+                base = on.row(matrix, loop.index, c)
+                for start, total in zip(starts, totals, strict=True):
+                    factor = builder.load(on.entry(rows, builder.add(start, loop.index)))
+                    on.accumulate(factor, base, total)
+            for start, total in zip(starts, totals, strict=True):
+                on.write(total, on.entry(result, builder.add(start, c)))
+            return context.get_dummy_value()
+
+        return signature, emit
+
+    return products
 
 
 @intrinsic
