@@ -32,8 +32,9 @@ class Curved:
         return balanced_blocks(self.entries.start)
 
     def block(self, low: int, high: int) -> Entries:
-        e = self.entries
-        return e._replace(start=e.start[low : high + 1], first=e.first[low:high])
+        log, square, inverse, concave, indices, start, first = self.entries
+        some = start[low : high + 1], first[low:high]
+        return Entries(log, square, inverse, concave, indices, *some)
 
 
 class Expanded(Curved):

@@ -30,6 +30,7 @@ def merge(
     ups, grams, scales = _collapse(parts, weights, n, blank)
     barrier = blank.barrier
     if penalty is not None:
+        ups, grams = ups.copy(), grams.copy()
         if np.ndim(penalty.up) > 0:
             up = sum_rows([up, np.asarray(penalty.up)], [1.0, 1.0])
         else:
@@ -82,11 +83,15 @@ def _stack(
     blank: FloatArray,
 ) -> FloatArray:  # fmt: skip
     """Return the weighted sum of forms, then those that are kept apart."""
-    rows = [sum_rows(found, weights), *(found[t] for t in apart)]
+    total = sum_rows(found, weights)
+    if not apart:
+        return blank if total is None else total[None]
+    rows = [total, *(found[t] for t in apart)]
     return np.array([blank[0] if row is None else row for row in rows])
 
 
 def some_rows(forms: Forms, low: int, high: int) -> Forms:
     """Return the forms of some rows; what all rows share stays as it is."""
-    return Forms(*(a[low:high] if i not in (2, 3) and len(a) > 1 else a
-                   for i, a in enumerate(forms)))  # fmt: skip
+    down, up, ups, grams, scales, barrier = forms
+    some = [a[low:high] if len(a) > 1 else a for a in (down, up, scales, barrier)]
+    return Forms(*some[:2], ups, grams, *some[2:])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -70,8 +70,9 @@ class RowProblem:
 
     @cached_property
     def F(self) -> FloatArray:
-        """The rows that the entries point to."""
-        return _joined([self.parts[t] for t in self._curving], padded(self.shape[1]))
+        """The rows that the entries point to; if there are none, any that are as wide."""
+        curving = self._curving or [0]
+        return _joined([self.parts[t] for t in curving], padded(self.shape[1]))
 
     @cached_property
     def bounds(self) -> IntArray:
@@ -160,9 +161,10 @@ class RowProblem:
     def statistics(self, V: Seen, threads: Threads, epsilon: float) -> Statistics:
         """Return what the one term of this problem says of its factor, which is V."""
         (part,) = self.parts
+        ups, gram = part.ups, part.gram  # in order, before others jump to and fro in the same rows
         numbers, cost = _surrogate(part, V, threads, epsilon, costs=True)
         return Statistics(
-            part.row_scale, _down(part, threads), part.up, part.ups, part.gram, numbers, cost,
+            part.row_scale, _down(part, threads), part.up, ups, gram, numbers, cost,
             part.side.constant,
         )  # fmt: skip
 
@@ -285,13 +287,14 @@ def _joined(parts: Sequence[Against], width: int) -> FloatArray:
     if len(parts) == 1:
         return parts[0].F
     arrays = [part.other.array for part in parts]
-    out, end = aligned(max(1, sum(map(len, arrays))), width), 0
+    out, end = aligned(sum(map(len, arrays)), width), 0
     for array in arrays:
         kernels.widen(array, out[end : end + len(array)])
         end += len(array)
     return out
 
 
+@lru_cache(maxsize=4)
 def _no_entries(n: int, dtype: np.dtype[Any]) -> Curved:
     none = np.empty(0, dtype=dtype)
     starts = np.zeros(n + 1, dtype=np.int64)

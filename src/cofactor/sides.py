@@ -74,14 +74,14 @@ class Against:
     def up(self) -> FloatArray | None:
         return self._cross(self.side.slopes[1])
 
-    @cached_property
+    @property
     def ups(self) -> FloatArray | None:
         d, seen = self.side.divergence, self.side.observations
         if not (d.up and seen.zeros):
             return None
         return self.other.sums(seen.column_weights, self.threads) * d.up
 
-    @cached_property
+    @property
     def gram(self) -> FloatArray | None:
         d, seen = self.side.divergence, self.side.observations
         if not (d.square and seen.zeros):

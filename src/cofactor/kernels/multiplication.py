@@ -16,7 +16,7 @@ from cofactor.kernels.rows import (
     pick,
     row_cost,
 )
-from cofactor.kernels.tiles import ROWS, keep, kind_of, part, take, tile_of
+from cofactor.kernels.tiles import ROWS, keep, kind_of, part, read, take, tile_of
 from cofactor.vectors import add_rows, axpy, inlined, kernel, ratios
 
 
@@ -44,7 +44,8 @@ class Slopes(NamedTuple):
 
     def some(self, low: int, high: int) -> Slopes:
         """Return those of some rows."""
-        return self._replace(start=self.start[low : high + 1], first=self.first[low:high])
+        start, first = self.start[low : high + 1], self.first[low:high]
+        return Slopes(self.values, self.indices, start, first, self.F, self.weight)
 
 
 class Parts(NamedTuple):
@@ -88,31 +89,32 @@ def _surrogate_parts(row, tile, j, entries, i, F, epsilon):
 
 
 @inlined
-def _load_down(tile, j, i, forms, slopes):
-    """Write the downward slopes of row i, apart from the upward ones as the paper's ratio needs
+def _load_down(tile, low, count, forms):
+    """Read the rows' downward slopes, apart from the upward ones as the paper's ratio needs
     them."""
-    down = part(tile.down, j, tile.wide)
     if forms.down.shape[0] > 0:
-        take(down, forms.down, pick(forms.down, i))
-    elif slopes[0].first.size > 0:
-        down[:] = 0.0
-        _add_slopes(slopes[0], i, down)
-        if slopes[1].first.size > 0:
-            _add_slopes(slopes[1], i, down)
+        for j in range(count):
+            read(part(tile.down, j, tile.wide), forms.down, pick(forms.down, low + j))
+    else:
+        tile.down[: count * tile.wide] = 0.0
 
 
 @inlined
-def _add_slopes(entries, i, out):
-    s, first = entries.start[i], entries.first[i]
-    count = entries.start[i + 1] - s
-    add_rows(entries.weight, entries.values, s, entries.indices, first, count, entries.F, out)
+def _add_slopes(tile, low, count, entries):
+    """Add those that a term's entries sum up to."""
+    for j in range(count if entries.first.size > 0 else 0):
+        s, first = entries.start[low + j], entries.first[low + j]
+        w, out = entries.start[low + j + 1] - s, part(tile.down, j, tile.wide)
+        add_rows(entries.weight, entries.values, s, entries.indices, first, w, entries.F, out)
 
 
 @inlined
 def _load(tile, V, low, count, forms, slopes, kind):
     for j in range(count):
         tiles.load(tile, j, V, low + j, forms, kind)
-        _load_down(tile, j, low + j, forms, slopes)
+    _load_down(tile, low, count, forms)
+    _add_slopes(tile, low, count, slopes[0])
+    _add_slopes(tile, low, count, slopes[1])
 
 
 @inlined
@@ -138,8 +140,8 @@ def multiply_blocks(V, new, entries, F, forms, slopes, barred, rounds, tolerance
 
     ridge = 0: t minimises the majoriser, which never raises the objective.  ridge > 0: the paper's
     ratio t = (v + c)/(q + u + ridge), literally, with e beside c for the divergence that the paper
-    does not have.  ``epsilon`` is added to fitted values.  ``slopes`` are those of two terms, used
-    where ``forms`` has none; ``barred`` says whether any row, here or elsewhere, has a barrier.  A
+    does not have.  ``epsilon`` is added to fitted values.  ``slopes`` are those of two terms, which
+    add to what ``forms`` has; ``barred`` says whether any row, here or elsewhere, has a barrier.  A
     row stops at the update that moves it by at most ``tolerance`` of its length.  Returns how many
     rows did not get there.
     """
@@ -185,7 +187,7 @@ def surrogate_blocks(V, entries, F, epsilon, bounds, parts, costs):
     for t in range(bounds.size - 1):
         total = 0.0
         for i in range(bounds[t] - bounds[0], bounds[t + 1] - bounds[0]):
-            take(tile.v, V, i)
+            read(tile.v, V, i)
             _surrogate_parts(row, tile, 0, entries, i, F, epsilon)
             keep(tile.c, parts.c, i)
             keep(tile.push, parts.push, i)
@@ -207,7 +209,7 @@ def multiply_by_parts(V, new, parts, forms, barred, ridge):
         count = min(tile.rows, V.shape[0] - low)
         for j in range(count):
             tiles.load(tile, j, V, low + j, forms, kind)
-            take(part(tile.down, j, wide), forms.down, pick(forms.down, low + j))
+        _load_down(tile, low, count, forms)
         for j in range(count if kind.listed or kind.barred else 0):
             tiles.begin(tile, j, low + j, forms, kind)
             take(part(tile.c, j, wide), parts.c, low + j)

@@ -88,25 +88,35 @@ def part(values, j, wide):
 
 
 @inlined
+def read(out, values, i):
+    for k in range(values.shape[1]):
+        out[k] = values[i, k]
+
+
+@inlined
+def write(values, out, i):
+    for k in range(out.shape[1]):
+        out[i, k] = values[k]
+
+
+@inlined
 def take(out, values, i):
     """Read row i of what may be absent."""
     if values.shape[0] > 0:
-        for k in range(values.shape[1]):
-            out[k] = values[i, k]
+        read(out, values, i)
 
 
 @inlined
 def keep(values, out, i):
     """Write row i where there is room for it."""
     if out.shape[0] > 0:
-        for k in range(out.shape[1]):
-            out[i, k] = values[k]
+        write(values, out, i)
 
 
 @inlined
 def load(tile, j, V, i, forms, kind):
     """Read row i and what it shares with no other, but for its downward slopes."""
-    take(part(tile.v, j, tile.wide), V, i)
+    read(part(tile.v, j, tile.wide), V, i)
     if i < tile.rows or not kind.shared:
         _load_up(part(tile.up, j, tile.wide), i, forms)
     if kind.bends and (i == 0 or forms.scales.shape[0] > 1):
@@ -158,7 +168,7 @@ def update(tile, count, kind, tolerance, ridge):
     if kind.bends:
         products(tile.v, count, tile.gram, tile.bent)
     if ridge > 0.0:
-        _paper_ratios(tile, size, ridge)
+        _paper_ratios(tile, size, kind, ridge)
     else:
         _surrogate_ratios(tile, size, kind)
     return _apply_ratios(tile.v, tile.t, size, tolerance)
@@ -169,12 +179,16 @@ def store(tile, j, V, i, forms, kind):
     v = part(tile.v, j, tile.wide)
     if kind.barred:
         lift(v, forms.barrier[pick(forms.barrier, i)])
-    keep(v, V, i)
+    write(v, V, i)
 
 
 @inlined
-def _paper_ratios(tile, size, ridge):
-    """Write the paper's ratio of each topic, literally."""
+def _paper_ratios(tile, size, kind, ridge):
+    """Write the paper's ratio of each topic, literally; a problem of squares alone has less."""
+    if not (kind.listed or kind.barred):
+        for k in range(size):
+            tile.t[k] = tile.down[k] / (tile.bent[k] + tile.up[k] + ridge)
+        return
     for k in range(size):
         pull = tile.down[k] + tile.c[k] + tile.e[k]
         tile.t[k] = pull / (tile.bent[k] + tile.push[k] + tile.up[k] + tile.u[k] + ridge)
