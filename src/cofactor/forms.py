@@ -92,6 +92,6 @@ def _stack(
 
 def some_rows(forms: Forms, low: int, high: int) -> Forms:
     """Return the forms of some rows; what all rows share stays as it is."""
-    down, up, ups, grams, scales, barrier = forms
-    some = [a[low:high] if len(a) > 1 else a for a in (down, up, scales, barrier)]
-    return Forms(*some[:2], ups, grams, *some[2:])
+    each = forms.down, forms.up, forms.scales, forms.barrier
+    down, up, scales, barrier = (a[low:high] if len(a) > 1 else a for a in each)
+    return Forms(down, up, forms.ups, forms.grams, scales, barrier)
