@@ -45,10 +45,11 @@ def linear_value(
 ) -> float:
     """Return the value of a term's linear and quadratic parts."""
     rows, total = times(part.row_scale, counts), 0.0
-    if part.gram is not None:
-        total += 0.5 * float((rows_of.gram(rows, threads) * part.gram).sum())
-    if part.ups is not None:
-        total += float(rows_of.sums(rows, threads) @ part.ups)
+    gram, ups = part.gram, part.ups
+    if gram is not None:
+        total += 0.5 * float((rows_of.gram(rows, threads) * gram).sum())
+    if ups is not None:
+        total += float(rows_of.sums(rows, threads) @ ups)
     for slopes, sign in ((part.up, 1.0), (part.down, -1.0)):
         if slopes is not None:
             total += sign * rows_of.inner(slopes, counts, threads)
@@ -70,8 +71,12 @@ class Against:
     def down(self) -> FloatArray | None:
         return self._cross(self.side.slopes[0])
 
-    @cached_property
+    @property
     def up(self) -> FloatArray | None:
+        return None if self.side.slopes[1] is None else self._up
+
+    @cached_property
+    def _up(self) -> FloatArray | None:
         return self._cross(self.side.slopes[1])
 
     @property

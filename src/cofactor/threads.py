@@ -80,8 +80,11 @@ class Threads:
         """Return the sum over blocks of what ``run(bounds, out)`` writes to ``out``, an array of
         ``shape`` for each block."""
         out = np.empty((len(bounds) - 1, *shape))
-        blocks = range(len(bounds))
-        self.across(blocks, lambda low, high: run(bounds[low : high + 1], out[low:high]))
+        if self._pool is None:
+            run(bounds, out)
+        else:
+            blocks = range(len(bounds))
+            self.across(blocks, lambda low, high: run(bounds[low : high + 1], out[low:high]))
         return np.asarray(np.add.reduce(out))
 
 
