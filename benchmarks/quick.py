@@ -70,7 +70,9 @@ def run(data: Newsgroups, options: Options) -> list[Row]:
 def multiplicative(data: Newsgroups, options: Options) -> list[Row]:
     """Time one multiplicative iteration of data and labels together, value and all.
 
-    Both sides hold their matrices ready before the clock starts.
+    Both sides hold their matrices ready before the clock starts. Ours is the time of a whole fit,
+    the value of its start included, over its number of iterations; so is the peer's, which makes
+    fewer, because each takes so long.
     """
     ssnmf = peers.ssnmf_class()
     if ssnmf is None:

@@ -131,6 +131,10 @@ def test_products(width, count):
     rows = out.reshape(V.shape)
     np.testing.assert_allclose(rows[:count], V[:count, :width] @ F, rtol=1e-13)
     np.testing.assert_array_equal(rows[count], 7.0)
+    for row, v in zip(rows[:count], V, strict=False):  # by pairs or alone: blocks end anywhere
+        alone = np.empty_like(v)
+        products(v, 1, F, alone)
+        np.testing.assert_array_equal(row, alone)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

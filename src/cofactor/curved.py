@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -75,6 +76,13 @@ class Stacked(Curved):
 
     def block(self, low: int, high: int) -> Entries:
         return stack_entries([part.block(low, high) for part in self.parts], self.offsets)
+
+
+def no_entries(n: int, dtype: np.dtype[Any]) -> Curved:
+    """Return the entries of n rows that have none."""
+    none = np.empty(0, dtype=dtype)
+    starts = np.zeros(n + 1, dtype=np.int64)
+    return Curved(Entries(none, none, none, none, np.empty(0, np.int32), starts, starts[:-1]))
 
 
 def scale(values: FloatArray, factor: float) -> FloatArray:

@@ -86,7 +86,8 @@ def _verdict(
     state: State, history: History, rules: Sequence[StoppingRule], hooks: Sequence[Hook]
 ) -> Stop | None:
     count = len(history.objective)
-    asked = [hook.end(state.factors, history) for hook in hooks]
+    factors = state.factors.compact() if hooks else state.factors
+    asked = [hook.end(factors, history) for hook in hooks]
     if any(asked):
         return Stop(f"Stopped after {count} iterations, as a callback asked.")
     if state.optimal:

@@ -67,9 +67,8 @@ def _collapse(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Sum the forms that all rows share; keep apart those whose weight changes from row to row."""
     apart = [t for t, part in enumerate(parts) if part.row_scale is not None]
-    alike = [0.0 if t in apart else weight for t, weight in enumerate(weights)]
-    ups = _stack([part.ups for part in parts], alike, apart, blank.ups)
-    grams = _stack([part.gram for part in parts], alike, apart, blank.grams)
+    ups = _stack([part.ups for part in parts], weights, apart, blank.ups)
+    grams = _stack([part.gram for part in parts], weights, apart, blank.grams)
     if not apart:
         return ups, grams, blank.scales
     each = np.ones((n, 1 + len(apart)))
@@ -83,10 +82,11 @@ def _stack(
     blank: FloatArray,
 ) -> FloatArray:  # fmt: skip
     """Return the weighted sum of forms, then those that are kept apart."""
-    total = sum_rows(found, weights)
     if not apart:
+        total = sum_rows(found, weights)
         return blank if total is None else total[None]
-    rows = [total, *(found[t] for t in apart)]
+    alike = [None if t in apart else form for t, form in enumerate(found)]
+    rows = [sum_rows(alike, weights), *(found[t] for t in apart)]
     return np.array([blank[0] if row is None else row for row in rows])
 
 

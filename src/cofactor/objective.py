@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from cofactor.curved import Curved, Stacked, stack_entries
+from cofactor.curved import Curved, Stacked, no_entries, stack_entries
 from cofactor.divergences import Divergence
 from cofactor.observations import Observations
 from cofactor.priors import Penalty
@@ -63,7 +63,8 @@ class Factors:
         return self.with_seen(name, Seen(V))
 
     def with_seen(self, name: FactorName, seen: Seen) -> Factors:
-        """Do the same with a factor of which more is known."""
+        """Return these factors with another one, of which more is known, in the place of
+        ``name``."""
         parts: dict[str, Any] = {"samples": self.samples, "features": self.features}
         new = Factors(**{**parts, "targets": self.targets, name: seen.array})
         new._seen.update(self._seen)
@@ -178,14 +179,14 @@ class Objective:
                 sides[term.columns] = [(term, Side(turned, term.divergence, None, term.constant))]
         return sides
 
-    def _stacked(self, name: FactorName) -> Curved | None:
+    def _stacked(self, name: FactorName) -> Curved:
         """Return the curved entries of all terms that touch a factor, side by side."""
         if name not in self._stacks:
             self._stacks[name] = _stack(self._sides[name])
         return self._stacks[name]
 
     @cached_property
-    def _stacks(self) -> dict[FactorName, Curved | None]:
+    def _stacks(self) -> dict[FactorName, Curved]:
         return {}
 
     def problem(self, name: FactorName, factors: Factors, threads: Threads) -> RowProblem:
@@ -202,7 +203,6 @@ class Objective:
             self.priors.get(name),
             partial(self._stacked, name),
             (V.shape[0], V.shape[1]),
-            V.dtype,
             self.passing,
         )
 
@@ -289,11 +289,14 @@ class Objective:
         return all(term.divergence.coordinate_descent for term in self.terms)
 
 
-def _stack(sides: list[tuple[Term, Side]]) -> Curved | None:
+def _stack(sides: list[tuple[Term, Side]]) -> Curved:
     parts = [(side, term.weight) for term, side in sides if side.curved is not None]
     curved = [c for side, w in parts if (c := side.curved if w == 1.0 else side.weighted_curved(w))]
-    if len(curved) < 2:
-        return curved[0] if curved else None
+    if not curved:
+        seen = sides[0][1].observations
+        return no_entries(seen.shape[0], seen.dtype)
+    if len(curved) == 1:
+        return curved[0]
     offsets = np.cumsum([0] + [side.observations.shape[1] for side, _ in parts[:-1]]).tolist()
     if all(type(part) is Curved for part in curved):
         return Curved(stack_entries([part.entries for part in curved], offsets))

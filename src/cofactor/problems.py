@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from cofactor import kernels
 from cofactor.curved import Curved
 from cofactor.divergences import Divergence
 from cofactor.forms import merge, some_rows, sum_rows
-from cofactor.kernels import EPSILON, Entries, Forms, Parts, Slopes
+from cofactor.kernels import EPSILON, Forms, Parts, Slopes
 from cofactor.matrices import is_whole, whole_slopes, whole_surrogate
 from cofactor.priors import Penalty
 from cofactor.seen import Seen
@@ -20,7 +20,7 @@ from cofactor.sides import Against
 from cofactor.statistics import Statistics
 from cofactor.threads import Threads, even_blocks
 from cofactor.typing import FloatArray, IntArray
-from cofactor.vectors import aligned, padded
+from cofactor.vectors import aligned
 
 Better = tuple[Seen, int]
 """An improved factor, and how many of its rows are not at their best."""
@@ -34,13 +34,12 @@ class RowProblem:
         parts: Sequence[Against],
         weights: Sequence[float],
         penalty: Penalty | None,
-        stacked: Callable[[], Curved | None],
+        stacked: Callable[[], Curved],
         shape: tuple[int, int],
-        dtype: np.dtype[Any],
         passing: bool = False,
     ) -> None:
         self.parts, self.weights, self.penalty, self.shape = parts, weights, penalty, shape
-        self._stacked, self._dtype, self._passing = stacked, dtype, passing
+        self._stacked, self._passing = stacked, passing
         self._barred = penalty is not None and penalty.barred
         self.costs: dict[int, float] = {}
         """Curved costs of the parts after a descent, where they are known."""
@@ -66,13 +65,12 @@ class RowProblem:
     @cached_property
     def curved(self) -> Curved:
         """The entries of all terms, side by side."""
-        return self._stacked() or _no_entries(self.shape[0], self._dtype)
+        return self._stacked()
 
     @cached_property
     def F(self) -> FloatArray:
         """The rows that the entries point to; if there are none, any that are as wide."""
-        curving = self._curving or [0]
-        return _joined([self.parts[t] for t in curving], padded(self.shape[1]))
+        return _joined([self.parts[t].F for t in self._curving or [0]])
 
     @cached_property
     def bounds(self) -> IntArray:
@@ -112,17 +110,18 @@ class RowProblem:
             return self._multiply_apart(V, threads, epsilon, ridge), self.shape[0]
         forms = merge(self.parts, self.weights, self.penalty, self.shape, sloped=False)
         old, new, slopes = V.wide, V.room(), self._slopes(V.array.dtype)
+        curved, F = self.curved, self.F
 
         def block(low: int, high: int) -> int:
             return int(
                 kernels.multiply_blocks(
-                    old[low:high], new[low:high], self.curved.block(low, high), self.F,
+                    old[low:high], new[low:high], curved.block(low, high), F,
                     some_rows(forms, low, high), tuple(s.some(low, high) for s in slopes),
                     self._barred, rounds, tolerance, epsilon, ridge,
                 )
             )  # fmt: skip
 
-        over = threads.across if self.curved.at_once else threads.over
+        over = threads.across if curved.at_once else threads.over
         unfinished = sum(over(self.bounds, block))
         return Seen.in_room(new, V.array), unfinished
 
@@ -161,7 +160,10 @@ class RowProblem:
     def statistics(self, V: Seen, threads: Threads, epsilon: float) -> Statistics:
         """Return what the one term of this problem says of its factor, which is V."""
         (part,) = self.parts
-        ups, gram = part.ups, part.gram  # in order, before others jump to and fro in the same rows
+        ups, gram = (
+            part.ups,
+            part.gram,
+        )  # first: they read rows in order, and leave them in the cache
         numbers, cost = _surrogate(part, V, threads, epsilon, costs=True)
         return Statistics(
             part.row_scale, _down(part, threads), part.up, ups, gram, numbers, cost,
@@ -171,7 +173,8 @@ class RowProblem:
     def _descend_curved(
         self, V: FloatArray, settings: tuple[float, ...], threads: Threads, costs: bool
     ) -> int:
-        forms, counts = self.forms, self.parts[0].side.counts
+        forms, curved, F = self.forms, self.curved, self.F
+        counts = self.parts[0].side.counts
         weights = np.empty(0) if counts is None else counts
         split = len(self.parts[self._curving[0]].other.array) if self._curving else 0
         logs = any(self.parts[t].side.divergence.log for t in self._curving)
@@ -182,14 +185,14 @@ class RowProblem:
             low, high = self.bounds[start], self.bounds[stop]
             return int(
                 kernels.descend_blocks(
-                    V[low:high], self.curved.block(low, high), self.F,
+                    V[low:high], curved.block(low, high), F,
                     some_rows(forms, low, high),
                     *settings, everything, weights[low:high], split,
                     self.bounds[start : stop + 1], noted[start:stop],
                 )
             )  # fmt: skip
 
-        over = threads.across if self.curved.at_once else threads.over
+        over = threads.across if curved.at_once else threads.over
         unfinished = sum(over(range(len(self.bounds)), block))
         if costs and V.dtype == np.float64:  # others are rounded afterwards
             self._note(noted.sum(axis=0))
@@ -282,23 +285,11 @@ def update_by_parts(
     return Seen.in_room(new, V.array)
 
 
-def _joined(parts: Sequence[Against], width: int) -> FloatArray:
-    """Return the terms' other factors one below the other, padded."""
-    if len(parts) == 1:
-        return parts[0].F
-    arrays = [part.other.array for part in parts]
-    out, end = aligned(sum(map(len, arrays)), width), 0
-    for array in arrays:
-        kernels.widen(array, out[end : end + len(array)])
-        end += len(array)
-    return out
-
-
-@lru_cache(maxsize=4)
-def _no_entries(n: int, dtype: np.dtype[Any]) -> Curved:
-    none = np.empty(0, dtype=dtype)
-    starts = np.zeros(n + 1, dtype=np.int64)
-    return Curved(Entries(none, none, none, none, np.empty(0, np.int32), starts, starts[:-1]))
+def _joined(factors: Sequence[FloatArray]) -> FloatArray:
+    """Return padded factors one below the other."""
+    if len(factors) == 1:
+        return factors[0]
+    return np.concatenate(factors, out=aligned(sum(map(len, factors)), factors[0].shape[1]))
 
 
 @cache

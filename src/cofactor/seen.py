@@ -67,12 +67,12 @@ class Seen:
 
     def inner(self, other: FloatArray, weights: FloatArray | None, threads: Threads) -> float:
         """Return Σ weights · V · other."""
-        w = _NONE if weights is None else weights
+        V, w = self.wide, _NONE if weights is None else weights
         return float(
             threads.total(
-                even_blocks(len(other)),
+                even_blocks(len(V)),
                 (),
-                lambda bounds, out: kernels.inner_blocks(self.wide, other, w, bounds, out),
+                lambda bounds, out: kernels.inner_blocks(V, other, w, bounds, out),
             )
         )
 

@@ -71,12 +71,8 @@ class Against:
     def down(self) -> FloatArray | None:
         return self._cross(self.side.slopes[0])
 
-    @property
-    def up(self) -> FloatArray | None:
-        return None if self.side.slopes[1] is None else self._up
-
     @cached_property
-    def _up(self) -> FloatArray | None:
+    def up(self) -> FloatArray | None:
         return self._cross(self.side.slopes[1])
 
     @property

@@ -97,6 +97,8 @@ def test_callbacks_see_the_model_as_if_the_fit_had_stopped(X, classes, kind, hea
         assert model.history_ == expected.history_
         assert_array_equal(model.components_, expected.components_)
         assert_array_equal(model.representation_, expected.representation_)
+        assert model.representation_.flags.c_contiguous
+        assert expected.representation_.flags.c_contiguous
         assert_array_equal(model.transform(X), expected.transform(X))
         if kind is not NMF:
             assert_array_equal(model.predict(X), expected.predict(X))

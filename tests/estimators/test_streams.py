@@ -1,6 +1,7 @@
 """Streams: the first batch is an iteration of fit, and later ones refine it."""
 
 import itertools
+import pickle
 
 import numpy as np
 import pytest
@@ -77,6 +78,20 @@ def test_a_stream_predicts_nearly_as_well_as_a_fit(corpus, data_loss, target_los
         model.partial_fit(part, labels, classes=[0, 1, 2])
     fitted = SSNMFClassifier(4, **options).fit(X, y)
     assert model.score(X, kinds) > fitted.score(X, kinds) - 0.03
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_stream_that_was_put_away_goes_on_with_the_same_bits(seed):
+    """Whatever numpy sums depends on how arrays lie in memory, and a pickle knows nothing of it."""
+    X = sp.random_array((600, 3000), density=0.06, random_state=np.random.default_rng(seed)).tocsr()
+    here = NMF(7, solver="mu", random_state=seed).partial_fit(X[:300])
+    there = pickle.loads(pickle.dumps(here))
+    assert here.representation_.flags.c_contiguous
+    for model in (here, there):
+        model.partial_fit(X[300:])
+        assert model.representation_.flags.c_contiguous
+    np.testing.assert_array_equal(here.components_, there.components_)
+    np.testing.assert_array_equal(here.representation_, there.representation_)
 
 
 def test_rows_beyond_the_window_still_count(corpus, monkeypatch):

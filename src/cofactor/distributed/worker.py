@@ -128,7 +128,7 @@ def advance(attempt: Attempt, version: int, step: Step) -> dict[tuple[int, int],
             with room_for(state.part, i):
                 local = Factors(old[i], step.features, step.targets)
                 part = here.load(i).advance(local, step.improve, threads, step.epsilon)
-            new[i] = part.factors.samples
+            new[i] = part.factors.compact().samples
             sums.put((0, i), Sums(part.statistics, part.prior))
     if step.improve is not None:
         state.samples = {version: old, version + 1: new}

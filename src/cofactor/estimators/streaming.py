@@ -138,8 +138,8 @@ class Stream:
         S = Seen(settled_samples(objective, self.factors, threads))
         problem = objective.problem("samples", self.factors.with_seen("samples", S), threads)
         for _ in range(ROUNDS):
-            S, _ = solver.improve(problem, S, threads)
-        self.factors = self.factors.with_seen("samples", S)
+            S = solver.improve(problem, S, threads)[0]
+        self.factors = self.factors.with_seen("samples", S).compact()
 
     def learn(self, objective: Objective, solver: Any, threads: Threads, steps: int = 1) -> None:
         """Update features and targets with a batch whose samples are in place."""
@@ -147,7 +147,7 @@ class Stream:
         size = len(self.factors.samples) if counts is None else float(counts.sum())
         for _ in range(steps):
             state, self.past = absorb(past, objective, self.factors, solver, threads, size)
-            self.factors = state.factors
+            self.factors = state.factors.compact()  # as it is when it comes back from a pickle
         self.history.record(state.value)
 
     def head(self, refit: Callable[..., Any], threads: Threads):

@@ -109,12 +109,10 @@ def _add_slopes(tile, low, count, entries):
 
 
 @inlined
-def _load(tile, V, low, count, forms, slopes, kind):
+def _load(tile, V, low, count, forms, kind):
     for j in range(count):
         tiles.load(tile, j, V, low + j, forms, kind)
     _load_down(tile, low, count, forms)
-    _add_slopes(tile, low, count, slopes[0])
-    _add_slopes(tile, low, count, slopes[1])
 
 
 @inlined
@@ -153,7 +151,9 @@ def multiply_blocks(V, new, entries, F, forms, slopes, barred, rounds, tolerance
     kind = kind_of(entries.log.size, entries.square.size, entries.inverse.size, forms, barred)
     for low in range(0, V.shape[0], tile.rows):
         count = min(tile.rows, V.shape[0] - low)
-        _load(tile, V, low, count, forms, slopes, kind)
+        _load(tile, V, low, count, forms, kind)
+        _add_slopes(tile, low, count, slopes[0])
+        _add_slopes(tile, low, count, slopes[1])
         for _ in range(rounds):
             if _round(tile, row, low, count, entries, F, forms, kind, tolerance, epsilon, ridge):
                 unfinished -= count
@@ -207,9 +207,7 @@ def multiply_by_parts(V, new, parts, forms, barred, ridge):
     kind = kind_of(parts.c.size, parts.push.size, parts.e.size, forms, barred)
     for low in range(0, V.shape[0], tile.rows):
         count = min(tile.rows, V.shape[0] - low)
-        for j in range(count):
-            tiles.load(tile, j, V, low + j, forms, kind)
-        _load_down(tile, low, count, forms)
+        _load(tile, V, low, count, forms, kind)
         for j in range(count if kind.listed or kind.barred else 0):
             tiles.begin(tile, j, low + j, forms, kind)
             take(part(tile.c, j, wide), parts.c, low + j)
