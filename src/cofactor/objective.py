@@ -20,7 +20,7 @@ from cofactor.curved import Curved, Stacked, no_entries, stack_entries
 from cofactor.divergences import Divergence
 from cofactor.observations import Observations
 from cofactor.priors import Penalty
-from cofactor.problems import Better, ColumnProblem, RowProblem
+from cofactor.problems import Better, ColumnProblem, RowProblem, statistics_of
 from cofactor.seen import Seen
 from cofactor.sides import Against, Side
 from cofactor.statistics import Statistics
@@ -65,8 +65,10 @@ class Factors:
     def with_seen(self, name: FactorName, seen: Seen) -> Factors:
         """Return these factors with another one, of which more is known, in the place of
         ``name``."""
-        parts: dict[str, Any] = {"samples": self.samples, "features": self.features}
-        new = Factors(**{**parts, "targets": self.targets, name: seen.array})
+        arrays: dict[str, Any] = {"samples": self.samples, "features": self.features}
+        arrays["targets"] = self.targets
+        arrays[name] = seen.array
+        new = Factors(**arrays)
         new._seen.update(self._seen)
         new._seen[name] = seen
         return new
@@ -191,20 +193,22 @@ class Objective:
 
     def problem(self, name: FactorName, factors: Factors, threads: Threads) -> RowProblem:
         """Return the row problem of one factor, given the others."""
-        sides = self._sides[name]
-        parts = [
-            Against(side, factors.seen(term.columns if name == "samples" else "samples"), threads)
-            for term, side in sides
-        ]
         V = factors.get(name)
         return RowProblem(
-            parts,
-            [term.weight for term, _ in sides],
+            self._parts(name, factors, threads),
+            [term.weight for term, _ in self._sides[name]],
             self.priors.get(name),
             partial(self._stacked, name),
             (V.shape[0], V.shape[1]),
             self.passing,
         )
+
+    def _parts(self, name: FactorName, factors: Factors, threads: Threads) -> list[Against]:
+        """Return the terms that touch one factor, given the others."""
+        return [
+            Against(side, factors.seen(term.columns if name == "samples" else "samples"), threads)
+            for term, side in self._sides[name]
+        ]
 
     def value(self, factors: Factors, threads: Threads, problem: RowProblem | None = None) -> Value:
         """Evaluate the objective; ``problem``, if given, is that of the samples with these
@@ -229,12 +233,10 @@ class Objective:
             problem = self.problem("samples", factors, threads)
             S, _ = improve(problem, factors.seen("samples"), threads)
             factors = factors.with_seen("samples", S)
-        statistics = {
-            name: self.problem(name, factors, threads).statistics(
-                factors.seen(name), threads, epsilon
-            )
-            for name in self.columns
-        }
+        statistics = {}
+        for name in self.columns:
+            (part,) = self._parts(name, factors, threads)
+            statistics[name] = statistics_of(part, factors.seen(name), threads, epsilon)
         return Advance(factors, statistics, self._sample_prior(factors))
 
     def value_of(self, advance: Advance, threads: Threads) -> Value:

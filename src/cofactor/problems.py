@@ -157,19 +157,6 @@ class RowProblem:
         first, second = [*filter(None, found), *([no_slopes(dtype)] * 2)][:2]
         return first, second
 
-    def statistics(self, V: Seen, threads: Threads, epsilon: float) -> Statistics:
-        """Return what the one term of this problem says of its factor, which is V."""
-        (part,) = self.parts
-        ups, gram = (
-            part.ups,
-            part.gram,
-        )  # first: they read rows in order, and leave them in the cache
-        numbers, cost = _surrogate(part, V, threads, epsilon, costs=True)
-        return Statistics(
-            part.row_scale, _down(part, threads), part.up, ups, gram, numbers, cost,
-            part.side.constant,
-        )  # fmt: skip
-
     def _descend_curved(
         self, V: FloatArray, settings: tuple[float, ...], threads: Threads, costs: bool
     ) -> int:
@@ -203,6 +190,16 @@ class RowProblem:
         for t, cost in zip(self._curving, costs.tolist(), strict=False):
             if self.weights[t] > 0:
                 self.costs[t] = cost / self.weights[t]
+
+
+def statistics_of(part: Against, V: Seen, threads: Threads, epsilon: float) -> Statistics:
+    """Return what a term says of one factor, which is V."""
+    # These first: they read the other factor in order, and leave it in the cache.
+    ups, gram = part.ups, part.gram
+    numbers, cost = _surrogate(part, V, threads, epsilon, costs=True)
+    return Statistics(
+        part.row_scale, _down(part, threads), part.up, ups, gram, numbers, cost, part.side.constant
+    )
 
 
 def _surrogate(
