@@ -77,6 +77,21 @@ def test_a_killed_worker_changes_nothing(
     assert max(np.diff(watch.times)) < 60
 
 
+@pytest.mark.parametrize("error", [OSError, TimeoutError, ValueError, KeyError])
+def test_a_worker_that_leaves_while_something_is_sent_to_it_is_lost(client, monkeypatch, error):
+    """Which error says so depends on how far the scheduler has come."""
+    from cofactor.distributed.errors import Lost
+    from cofactor.distributed.watching import Watched
+
+    async def scatter(*_, **__):
+        raise error("gone")
+
+    watched = Watched(client)
+    monkeypatch.setattr(client, "scatter", scatter)
+    with pytest.raises(Lost):
+        watched.send("something", watched.workers()[0])
+
+
 def test_the_only_worker_is_replaced(new_cluster, blocks, estimator, same):
     with new_cluster(1) as client:
         model = estimator().set_callbacks(After(3, lambda: kill_one(client)))

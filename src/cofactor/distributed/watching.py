@@ -69,8 +69,10 @@ class Watched:
                 ),
                 [worker],
             )[0]
-        except (OSError, TimeoutError, ValueError) as error:  # ValueError: no such worker
+        except (OSError, TimeoutError) as error:
             raise Lost(str(error)) from error
+        except (ValueError, KeyError) as error:  # as the scheduler found out before or after asking
+            raise Lost(f"there is no worker {worker}") from error
 
     def gather(
         self, futures: Sequence[Future], workers: Collection[str] = (), pinned: bool = True
