@@ -14,6 +14,7 @@ from cofactor.kernels import (
     EPSILON,
     Entries,
     Forms,
+    Slopes,
     cross_rows,
     curved_value,
     descend_quadratic,
@@ -34,6 +35,7 @@ from cofactor.vectors import (
     outer,
     padded,
     products,
+    put_rows,
     ratios,
 )
 
@@ -48,14 +50,26 @@ def descend_rows(V, entries, F, forms, rounds, sweeps, tolerance):
 
 
 def multiply_rows(V, entries, F, forms, rounds, tolerance, epsilon, ridge):
-    """Update rows in place, as the descent does; the kernel knows padded rows only."""
-    slopes, barred = (no_slopes(V.dtype), no_slopes(V.dtype)), bool(np.any(forms.barrier))
+    """Update rows in place, as the descent does; the kernel knows padded rows only, and takes
+    downward slopes for entries."""
+    none = no_slopes(V.dtype)
+    down = as_entries(np.broadcast_to(forms.down, V.shape)) if len(forms.down) else none
+    barred = bool(np.any(forms.barrier))
     old, new = pad(V), np.full((len(V), F.shape[1]), np.nan)
     settings = rounds, tolerance, epsilon, ridge
-    unfinished = kernels.multiply_blocks(old, new, entries, F, forms, slopes, barred, *settings)
+    unfinished = kernels.multiply_blocks(
+        old, new, entries, F, forms, (down, none), barred, *settings
+    )
     assert not new[:, V.shape[1] :].any()
     V[:] = new[:, : V.shape[1]]
     return unfinished
+
+
+def as_entries(down):
+    """Return slopes as entries of the rows of a unit matrix, halved, with a weight of two."""
+    n, r = down.shape
+    indices, start = np.tile(np.arange(r), n).astype(np.int32), np.arange(n + 1) * r
+    return Slopes(0.5 * down.ravel(), indices, start, start[:-1], pad(np.eye(r)), 2.0)
 
 
 def all_at_once(kernel, V, *arguments):
@@ -109,13 +123,17 @@ def test_dots_and_axpy(width, count):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("count", COUNTS)
 @pytest.mark.parametrize("width", WIDTHS)
-def test_add_rows(width, count, dtype):
-    """Some entries of a list add to what is there, with a weight; their neighbours do not."""
+def test_add_rows_and_put_rows(width, count, dtype):
+    """Some entries of a list, with a weight; their neighbours do not count.  One adds to what is
+    there, the other replaces it."""
     rng = np.random.default_rng(width)
     F = padded_factor(rng, 9, width)
     indices = rng.integers(0, 9, count + 4).astype(np.int32)
     x, out = rng.random(count + 5).astype(dtype), rng.random(F.shape[1])
     expected = out + 0.3 * (x[2 : 2 + count] @ F[indices[1 : 1 + count]])
+    put = rng.random(F.shape[1])
+    put_rows(0.3, x, 2, indices, 1, count, F, put)
+    np.testing.assert_allclose(put, expected - out, rtol=1e-13, atol=1e-15)
     add_rows(0.3, x, 2, indices, 1, count, F, out)
     np.testing.assert_allclose(out, expected, rtol=1e-13)
 

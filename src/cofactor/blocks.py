@@ -86,6 +86,10 @@ class Outlined:
         return self.outline.free
 
     @property
+    def complete(self) -> bool:
+        return self.outline.complete
+
+    @property
     def coordinate_descent(self) -> bool:
         return self.outline.coordinate_descent
 

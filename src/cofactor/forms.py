@@ -24,24 +24,60 @@ def merge(
     """Put the linear and quadratic parts of terms and a prior together; ``sloped=False`` leaves
     the terms' downward slopes to the kernel."""
     n, r = shape
-    blank = _blank(r)
-    up = sum_rows([part.up for part in parts], weights)
-    down = sum_rows([part.down for part in parts], weights) if sloped else None
-    ups, grams, scales = _collapse(parts, weights, n, blank)
-    barrier = blank.barrier
-    if penalty is not None:
-        ups, grams = ups.copy(), grams.copy()
-        if np.ndim(penalty.up) > 0:
-            up = sum_rows([up, np.asarray(penalty.up)], [1.0, 1.0])
+    down = up = ups = gram = None
+    apart: list[tuple[Linear, float]] = []
+    for part, weight in zip(parts, weights, strict=True):
+        up = _plus(up, part.up, weight)
+        if sloped:
+            down = _plus(down, part.down, weight)
+        if part.row_scale is None:
+            ups, gram = _plus(ups, part.ups, weight), _plus(gram, part.gram, weight)
         else:
-            ups[0] += penalty.up
-        grams[0] += np.eye(r) * penalty.square
-        rows = n if np.ndim(penalty.barrier) else 1
-        barrier = np.array(np.broadcast_to(penalty.barrier, (rows, r)), dtype=np.float64)
-    return Forms(
-        blank.down if down is None else down, blank.up if up is None else up, ups, grams, scales,
-        barrier,
-    )  # fmt: skip
+            apart.append((part, weight))
+    blank = _blank(r)
+    forms = Forms(
+        blank.down if down is None else down,
+        blank.up if up is None else up,
+        blank.ups if ups is None else ups[None],
+        blank.grams if gram is None else gram[None],
+        blank.scales,
+        blank.barrier,
+    )
+    if apart:
+        forms = _beside(forms, apart, n)
+    return forms if penalty is None else _with_prior(forms, penalty, n)
+
+
+def _plus(total: FloatArray | None, part: FloatArray | None, weight: float) -> FloatArray | None:
+    """Add what may be absent."""
+    if part is None:
+        return total
+    scaled = part if weight == 1.0 else part * weight
+    return scaled if total is None else total + scaled
+
+
+def _beside(forms: Forms, apart: Sequence[tuple[Linear, float]], n: int) -> Forms:
+    """Put forms whose weight changes from row to row beside the one that all rows share."""
+    none = _blank(forms.ups.shape[1])
+    ups, grams, scales = [forms.ups[0]], [forms.grams[0]], np.ones((n, 1 + len(apart)))
+    for t, (part, weight) in enumerate(apart, 1):
+        ups.append(none.ups[0] if part.ups is None else part.ups)
+        grams.append(none.grams[0] if part.gram is None else part.gram)
+        scales[:, t] = weight * np.asarray(part.row_scale)
+    return forms._replace(ups=np.array(ups), grams=np.array(grams), scales=scales)
+
+
+def _with_prior(forms: Forms, penalty: Penalty, n: int) -> Forms:
+    up, ups, grams = forms.up, forms.ups.copy(), forms.grams.copy()
+    r = ups.shape[1]
+    if np.ndim(penalty.up) > 0:
+        up = np.asarray(penalty.up) + up if len(up) else np.asarray(penalty.up)
+    else:
+        ups[0] += penalty.up
+    grams[0] += np.eye(r) * penalty.square
+    rows = n if np.ndim(penalty.barrier) else 1
+    barrier = np.array(np.broadcast_to(penalty.barrier, (rows, r)), dtype=np.float64)
+    return forms._replace(up=up, ups=ups, grams=grams, barrier=barrier)
 
 
 @cache
@@ -56,42 +92,18 @@ def sum_rows(parts: Sequence[FloatArray | None], weights: Sequence[float]) -> Fl
     """Return the weighted sum of the arrays that are there."""
     total: FloatArray | None = None
     for part, weight in zip(parts, weights, strict=True):
-        if part is not None:
-            scaled = part if weight == 1.0 else part * weight
-            total = scaled if total is None else total + scaled
+        total = _plus(total, part, weight)
     return total
-
-
-def _collapse(
-    parts: Sequence[Linear], weights: Sequence[float], n: int, blank: Forms
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Sum the forms that all rows share; keep apart those whose weight changes from row to row."""
-    apart = [t for t, part in enumerate(parts) if part.row_scale is not None]
-    ups = _stack([part.ups for part in parts], weights, apart, blank.ups)
-    grams = _stack([part.gram for part in parts], weights, apart, blank.grams)
-    if not apart:
-        return ups, grams, blank.scales
-    each = np.ones((n, 1 + len(apart)))
-    for column, t in enumerate(apart, 1):
-        each[:, column] = weights[t] * np.asarray(parts[t].row_scale)
-    return ups, grams, each
-
-
-def _stack(
-    found: Sequence[FloatArray | None], weights: Sequence[float], apart: Sequence[int],
-    blank: FloatArray,
-) -> FloatArray:  # fmt: skip
-    """Return the weighted sum of forms, then those that are kept apart."""
-    if not apart:
-        total = sum_rows(found, weights)
-        return blank if total is None else total[None]
-    alike = [None if t in apart else form for t, form in enumerate(found)]
-    rows = [sum_rows(alike, weights), *(found[t] for t in apart)]
-    return np.array([blank[0] if row is None else row for row in rows])
 
 
 def some_rows(forms: Forms, low: int, high: int) -> Forms:
     """Return the forms of some rows; what all rows share stays as it is."""
-    each = forms.down, forms.up, forms.scales, forms.barrier
-    down, up, scales, barrier = (a[low:high] if len(a) > 1 else a for a in each)
-    return Forms(down, up, forms.ups, forms.grams, scales, barrier)
+    down, up, ups, grams, scales, barrier = forms
+    return Forms(
+        down[low:high] if len(down) > 1 else down,
+        up[low:high] if len(up) > 1 else up,
+        ups,
+        grams,
+        scales[low:high] if len(scales) > 1 else scales,
+        barrier[low:high] if len(barrier) > 1 else barrier,
+    )

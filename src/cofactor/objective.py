@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 
-from cofactor.curved import Curved, Stacked, no_entries, stack_entries
 from cofactor.divergences import Divergence
+from cofactor.given import Given
 from cofactor.observations import Observations
 from cofactor.priors import Penalty
 from cofactor.problems import Better, ColumnProblem, RowProblem, statistics_of
@@ -142,6 +142,8 @@ class Goal(Protocol):
     def terms(self) -> tuple[Term, ...]: ...
     @property
     def free(self) -> tuple[FactorName, ...]: ...
+    @property
+    def complete(self) -> bool: ...
 
     def advance(
         self, factors: Factors, improve: Improve | None, threads: Threads, epsilon: float
@@ -171,43 +173,39 @@ class Objective:
         object.__setattr__(self, "free", tuple(name for name in self.free if name in present))
 
     @cached_property
-    def _sides(self) -> dict[FactorName, list[tuple[Term, Side]]]:
-        sides: dict[FactorName, list[tuple[Term, Side]]] = {"samples": []}
+    def _given(self) -> dict[FactorName, Given]:
+        """What is given of each factor's row problem."""
+        own: list[Side] = []
+        found: dict[FactorName, Given] = {}
         for term in self.terms:
-            side = Side(term.observations, term.divergence, self.sample_weight, term.constant)
-            sides["samples"].append((term, side))
+            own.append(Side(term.observations, term.divergence, self.sample_weight, term.constant))
             if term.columns in self.free:
                 turned = term.observations.transposed.weighted(columns=self.sample_weight)
-                sides[term.columns] = [(term, Side(turned, term.divergence, None, term.constant))]
-        return sides
+                side = Side(turned, term.divergence, None, term.constant)
+                found[term.columns] = self._given_of(term.columns, [side], [term.weight])
+        found["samples"] = self._given_of("samples", own, [term.weight for term in self.terms])
+        return found
 
-    def _stacked(self, name: FactorName) -> Curved:
-        """Return the curved entries of all terms that touch a factor, side by side."""
-        if name not in self._stacks:
-            self._stacks[name] = _stack(self._sides[name])
-        return self._stacks[name]
+    def _given_of(self, name: FactorName, sides: list[Side], weights: list[float]) -> Given:
+        return Given(sides, weights, self.priors.get(name), self.passing)
 
     @cached_property
-    def _stacks(self) -> dict[FactorName, Curved]:
-        return {}
+    def _term_of(self) -> dict[FactorName, Term]:
+        return {term.columns: term for term in self.terms}
 
     def problem(self, name: FactorName, factors: Factors, threads: Threads) -> RowProblem:
         """Return the row problem of one factor, given the others."""
-        V = factors.get(name)
-        return RowProblem(
-            self._parts(name, factors, threads),
-            [term.weight for term, _ in self._sides[name]],
-            self.priors.get(name),
-            partial(self._stacked, name),
-            (V.shape[0], V.shape[1]),
-            self.passing,
-        )
+        n, r = factors.get(name).shape
+        return RowProblem(self._given[name], self._parts(name, factors, threads), (n, r))
 
     def _parts(self, name: FactorName, factors: Factors, threads: Threads) -> list[Against]:
         """Return the terms that touch one factor, given the others."""
+        sides = self._given[name].sides
+        if name != "samples":
+            return [Against(side, factors.seen("samples"), threads) for side in sides]
         return [
-            Against(side, factors.seen(term.columns if name == "samples" else "samples"), threads)
-            for term, side in self._sides[name]
+            Against(side, factors.seen(term.columns), threads)
+            for term, side in zip(self.terms, sides, strict=True)
         ]
 
     def value(self, factors: Factors, threads: Threads, problem: RowProblem | None = None) -> Value:
@@ -220,7 +218,13 @@ class Objective:
         }
         return self._total(parts, self._sample_prior(factors) + self._column_priors(factors))
 
-    @property
+    @cached_property
+    def complete(self) -> bool:
+        """Whether every factor is free, the samples last."""
+        every = {"samples", *(term.columns for term in self.terms)}
+        return every == {*self.free} and self.free[-1] == "samples"
+
+    @cached_property
     def columns(self) -> tuple[FactorName, ...]:
         """The free factors other than the samples."""
         return tuple(name for name in self.free if name != "samples")
@@ -264,13 +268,13 @@ class Objective:
 
     def column_problem(self, name: FactorName, statistics: Statistics) -> ColumnProblem:
         """Return the row problem of the features or the targets that statistics describe."""
-        term = next(term for term in self.terms if term.columns == name)
+        term = self._term_of[name]
         return ColumnProblem(statistics, term.divergence, term.weight, self.priors.get(name))
 
     @property
     def constants(self) -> tuple[float, ...]:
         """What no factor changes of each term's value."""
-        return tuple(side.constant for _, side in self._sides["samples"])
+        return tuple(side.constant for side in self._given["samples"].sides)
 
     def as_block(self, constants: tuple[float, ...]) -> Objective:
         """Return the same objective as one of many; its constants are known."""
@@ -289,17 +293,3 @@ class Objective:
     def coordinate_descent(self) -> bool:
         """Whether every term has a safe coordinate step."""
         return all(term.divergence.coordinate_descent for term in self.terms)
-
-
-def _stack(sides: list[tuple[Term, Side]]) -> Curved:
-    parts = [(side, term.weight) for term, side in sides if side.curved is not None]
-    curved = [c for side, w in parts if (c := side.curved if w == 1.0 else side.weighted_curved(w))]
-    if not curved:
-        seen = sides[0][1].observations
-        return no_entries(seen.shape[0], seen.dtype)
-    if len(curved) == 1:
-        return curved[0]
-    offsets = np.cumsum([0] + [side.observations.shape[1] for side, _ in parts[:-1]]).tolist()
-    if all(type(part) is Curved for part in curved):
-        return Curved(stack_entries([part.entries for part in curved], offsets))
-    return Stacked(curved, offsets)

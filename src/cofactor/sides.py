@@ -62,18 +62,19 @@ class Against:
     def __init__(self, side: Side, other: Seen, threads: Threads) -> None:
         self.side, self.other, self.threads = side, other, threads
         self.row_scale = side.row_scale
+        self._crossed: list[FloatArray | None] = [None, None]
 
     @property
     def F(self) -> FloatArray:
         return self.other.wide
 
-    @cached_property
+    @property
     def down(self) -> FloatArray | None:
-        return self._cross(self.side.slopes[0])
+        return self._cross(0)
 
-    @cached_property
+    @property
     def up(self) -> FloatArray | None:
-        return self._cross(self.side.slopes[1])
+        return self._cross(1)
 
     @property
     def ups(self) -> FloatArray | None:
@@ -89,10 +90,13 @@ class Against:
             return None
         return self.other.gram(seen.column_weights, self.threads) * d.square
 
-    def _cross(self, slopes: Layout | None) -> FloatArray | None:
-        if slopes is None:
-            return None
-        return cross(slopes, self.F, self.other.array.shape[1], self.threads, self.side.bounds)
+    def _cross(self, which: int) -> FloatArray | None:
+        """Return the sums of downward or upward slopes, computed once."""
+        slopes, known = self.side.slopes[which], self._crossed
+        if slopes is not None and known[which] is None:
+            width = self.other.array.shape[1]
+            known[which] = cross(slopes, self.F, width, self.threads, self.side.bounds)
+        return known[which]
 
     def slopes(self, weight: float) -> Slopes | None:
         """Return the downward slopes as entries, for a kernel to sum up."""

@@ -16,8 +16,18 @@ from cofactor.kernels.rows import (
     pick,
     row_cost,
 )
-from cofactor.kernels.tiles import ROWS, keep, kind_of, part, read, take, tile_of
-from cofactor.vectors import add_rows, axpy, inlined, kernel, ratios
+from cofactor.kernels.tiles import (
+    ROWS,
+    keep,
+    kind_of,
+    lift,
+    over,
+    part,
+    renewed,
+    take,
+    tile_of,
+)
+from cofactor.vectors import add_rows, axpy, inlined, kernel, put_rows, ratios
 
 
 class Scratch(NamedTuple):
@@ -56,6 +66,11 @@ class Parts(NamedTuple):
     e: Any
     u: Any
 
+    def some(self, low: int, high: int) -> Parts:
+        """Return those of some rows."""
+        c, push, e, u = self
+        return Parts(c[low:high], push[low:high], e[low:high], u[low:high])
+
 
 @kernel
 def _scratch(room):
@@ -89,47 +104,53 @@ def _surrogate_parts(row, tile, j, entries, i, F, epsilon):
 
 
 @inlined
-def _load_down(tile, low, count, forms):
-    """Read the rows' downward slopes, apart from the upward ones as the paper's ratio needs
-    them."""
-    if forms.down.shape[0] > 0:
-        for j in range(count):
-            read(part(tile.down, j, tile.wide), forms.down, pick(forms.down, low + j))
-    else:
-        tile.down[: count * tile.wide] = 0.0
-
-
-@inlined
-def _add_slopes(tile, low, count, entries):
-    """Add those that a term's entries sum up to."""
-    for j in range(count if entries.first.size > 0 else 0):
-        s, first = entries.start[low + j], entries.first[low + j]
-        w, out = entries.start[low + j + 1] - s, part(tile.down, j, tile.wide)
-        add_rows(entries.weight, entries.values, s, entries.indices, first, w, entries.F, out)
-
-
-@inlined
-def _load(tile, V, low, count, forms, kind):
-    for j in range(count):
-        tiles.load(tile, j, V, low + j, forms, kind)
-    _load_down(tile, low, count, forms)
-
-
-@inlined
-def _store(tile, V, low, count, forms, kind):
-    for j in range(count):
-        tiles.store(tile, j, V, low + j, forms, kind)
+def _sum_slopes(tile, low, count, slopes):
+    """Write the rows' downward slopes, which two terms' entries sum up to, apart from the upward
+    ones as the paper's ratio needs them; without entries they are zero all the time."""
+    one, two = slopes
+    for j in range(count if one.first.size > 0 else 0):
+        out = part(tile.down, j, tile.wide)
+        s, first = one.start[low + j], one.first[low + j]
+        w = one.start[low + j + 1] - s
+        put_rows(one.weight, one.values, s, one.indices, first, w, one.F, out)
+        if two.first.size > 0:
+            s, first = two.start[low + j], two.first[low + j]
+            w = two.start[low + j + 1] - s
+            add_rows(two.weight, two.values, s, two.indices, first, w, two.F, out)
 
 
 @inlined
 def _round(tile, row, low, count, entries, F, forms, kind, tolerance, epsilon, ridge):
     """Update the rows of a tile once; return whether that hardly moved them."""
     for j in range(count if kind.listed or kind.barred else 0):
-        tiles.begin(tile, j, low + j, forms, kind)
+        tiles.begin(tile, j, kind)
         if kind.listed:
             _surrogate_parts(row, tile, j, entries, low + j, F, epsilon)
         tiles.complete(tile, j, low + j, forms, kind)
     return tiles.update(tile, count, kind, tolerance, ridge)
+
+
+@inlined
+def _multiply_some(
+    tile, V, new, low, count, row, entries, F, forms, slopes, kind, rounds, tolerance, epsilon,
+    ridge,
+):  # fmt: skip
+    """Update some rows, once or often; return whether they stopped by themselves."""
+    some = over(tile, V, new, low, count)
+    tiles.load(some, low, count, forms, kind)
+    _sum_slopes(some, low, count, slopes)
+    done = False
+    for _ in range(rounds):
+        if kind.barred:
+            lift(some, low, count, forms)
+            some = renewed(some)
+        done = _round(some, row, low, count, entries, F, forms, kind, tolerance, epsilon, ridge)
+        some = renewed(some)
+        if done:
+            break
+    if kind.barred:
+        lift(some, low, count, forms)
+    return done
 
 
 @kernel
@@ -138,10 +159,10 @@ def multiply_blocks(V, new, entries, F, forms, slopes, barred, rounds, tolerance
 
     ridge = 0: t minimises the majoriser, which never raises the objective.  ridge > 0: the paper's
     ratio t = (v + c)/(q + u + ridge), literally, with e beside c for the divergence that the paper
-    does not have.  ``epsilon`` is added to fitted values.  ``slopes`` are those of two terms, which
-    add to what ``forms`` has; ``barred`` says whether any row, here or elsewhere, has a barrier.  A
-    row stops at the update that moves it by at most ``tolerance`` of its length.  Returns how many
-    rows did not get there.
+    does not have.  ``epsilon`` is added to fitted values.  ``slopes`` are the downward ones, of two
+    terms, of which the second may be absent, or both; those of ``forms`` play no part.
+    ``barred`` says whether any row, here or elsewhere, has a barrier.  A row stops at the update
+    that moves it by at most ``tolerance`` of its length.  Returns how many rows did not get there.
     """
     unfinished = V.shape[0]
     # Rows that stop by themselves or have a quadratic form of their own are taken one by one.
@@ -149,16 +170,14 @@ def multiply_blocks(V, new, entries, F, forms, slopes, barred, rounds, tolerance
     tile = tile_of(ROWS if together else 1, forms.ups.shape[1], F.shape[1])
     row = _scratch(longest_row(entries))
     kind = kind_of(entries.log.size, entries.square.size, entries.inverse.size, forms, barred)
+    old, better = V.reshape(V.size), new.reshape(new.size)
     for low in range(0, V.shape[0], tile.rows):
         count = min(tile.rows, V.shape[0] - low)
-        _load(tile, V, low, count, forms, kind)
-        _add_slopes(tile, low, count, slopes[0])
-        _add_slopes(tile, low, count, slopes[1])
-        for _ in range(rounds):
-            if _round(tile, row, low, count, entries, F, forms, kind, tolerance, epsilon, ridge):
-                unfinished -= count
-                break
-        _store(tile, new, low, count, forms, kind)
+        if _multiply_some(
+            tile, old, better, low, count, row, entries, F, forms, slopes, kind, rounds,
+            tolerance, epsilon, ridge,
+        ):  # fmt: skip
+            unfinished -= count
     return unfinished
 
 
@@ -179,41 +198,59 @@ def _noted_cost(row, entries, i, epsilon):
     return total
 
 
+@inlined
+def _surrogate_row(tile, V, i, row, entries, F, epsilon, parts):
+    one = over(tile, V, V, i, 1)
+    _surrogate_parts(row, one, 0, entries, i, F, epsilon)
+    keep(one.c, parts.c, i)
+    keep(one.push, parts.push, i)
+    keep(one.e, parts.e, i)
+    keep(one.u, parts.u, i)
+
+
 @kernel
 def surrogate_blocks(V, entries, F, epsilon, bounds, parts, costs):
     """Write the entries' numbers of the surrogate for each row, and the costs of each block, if
     there is room for them."""
     row, tile = _scratch(longest_row(entries)), tile_of(1, 0, F.shape[1])
+    rows = V.reshape(V.size)
     for t in range(bounds.size - 1):
         total = 0.0
         for i in range(bounds[t] - bounds[0], bounds[t + 1] - bounds[0]):
-            read(tile.v, V, i)
-            _surrogate_parts(row, tile, 0, entries, i, F, epsilon)
-            keep(tile.c, parts.c, i)
-            keep(tile.push, parts.push, i)
-            keep(tile.e, parts.e, i)
-            keep(tile.u, parts.u, i)
+            _surrogate_row(tile, rows, i, row, entries, F, epsilon, parts)
             if costs.size > 0:
                 total += _noted_cost(row, entries, i, epsilon)
         if costs.size > 0:
             costs[t] = total
 
 
+@inlined
+def _multiply_known(tile, V, new, low, count, parts, forms, kind, ridge):
+    some, wide = over(tile, V, new, low, count), tile.wide
+    tiles.load(some, low, count, forms, kind)
+    for j in range(count):
+        take(part(some.down, j, wide), forms.down, pick(forms.down, low + j))
+    if kind.barred:
+        lift(some, low, count, forms)
+        some = renewed(some)
+    for j in range(count if kind.listed or kind.barred else 0):
+        tiles.begin(some, j, kind)
+        take(part(some.c, j, wide), parts.c, low + j)
+        take(part(some.push, j, wide), parts.push, low + j)
+        take(part(some.e, j, wide), parts.e, low + j)
+        take(part(some.u, j, wide), parts.u, low + j)
+        tiles.complete(some, j, low + j, forms, kind)
+    tiles.update(some, count, kind, 0.0, ridge)
+    if kind.barred:
+        lift(renewed(some), low, count, forms)
+
+
 @kernel
 def multiply_by_parts(V, new, parts, forms, barred, ridge):
     """Update each row of V, which is padded, once, by numbers of the surrogate that are known."""
-    wide = V.shape[1]
-    tile = tile_of(ROWS if forms.scales.shape[0] <= 1 else 1, forms.ups.shape[1], wide)
+    tile = tile_of(ROWS if forms.scales.shape[0] <= 1 else 1, forms.ups.shape[1], V.shape[1])
     kind = kind_of(parts.c.size, parts.push.size, parts.e.size, forms, barred)
+    old, better = V.reshape(V.size), new.reshape(new.size)
     for low in range(0, V.shape[0], tile.rows):
         count = min(tile.rows, V.shape[0] - low)
-        _load(tile, V, low, count, forms, kind)
-        for j in range(count if kind.listed or kind.barred else 0):
-            tiles.begin(tile, j, low + j, forms, kind)
-            take(part(tile.c, j, wide), parts.c, low + j)
-            take(part(tile.push, j, wide), parts.push, low + j)
-            take(part(tile.e, j, wide), parts.e, low + j)
-            take(part(tile.u, j, wide), parts.u, low + j)
-            tiles.complete(tile, j, low + j, forms, kind)
-        tiles.update(tile, count, kind, 0.0, ridge)
-        _store(tile, new, low, count, forms, kind)
+        _multiply_known(tile, old, better, low, count, parts, forms, kind, ridge)

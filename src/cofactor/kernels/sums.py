@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cofactor.kernels.rows import EPSILON, Entries, load_row, longest_row, row_cost
-from cofactor.vectors import add_rows, inlined, kernel, outer
+from cofactor.vectors import inlined, kernel, outer, put_rows
 
 
 @kernel
@@ -93,8 +93,7 @@ def cross_rows(values, indices, start, first, F, out):
     row = np.empty(F.shape[1])
     for i in range(out.shape[0]):
         s = start[i]
-        row[:] = 0.0
-        add_rows(1.0, values, s, indices, first[i], start[i + 1] - s, F, row)
+        put_rows(1.0, values, s, indices, first[i], start[i + 1] - s, F, row)
         for k in range(out.shape[1]):
             out[i, k] = row[k]
 

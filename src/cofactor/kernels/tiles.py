@@ -18,10 +18,13 @@ ROWS = 16
 
 
 class Tile(NamedTuple):
-    """Scratch space for the rows at hand, one after the other; c, push, e and u are the
+    """The rows at hand and scratch space for them, one after the other; c, push, e and u are the
     surrogate's, divided by v."""
 
     v: Any
+    """The rows, where they are: a copy would cost as much as an update."""
+    new: Any
+    """Where they go."""
     t: Any
     c: Any
     push: Any
@@ -69,21 +72,44 @@ def kind_of(logs, squares, inverses, forms, barred):
 
 @kernel
 def tile_of(rows, r, wide):
+    """Return a tile that is not laid over any rows yet."""
     size = rows * wide
-    room = np.zeros(9 * size + LINE)
+    room = np.zeros(8 * size + LINE)
     at = -(room.ctypes.data // room.itemsize) % LINE
     return Tile(
-        room[at : at + size], room[at + size : at + 2 * size],
-        room[at + 2 * size : at + 3 * size], room[at + 3 * size : at + 4 * size],
-        room[at + 4 * size : at + 5 * size], room[at + 5 * size : at + 6 * size],
-        room[at + 6 * size : at + 7 * size], room[at + 7 * size : at + 8 * size],
-        room[at + 8 * size : at + 9 * size], np.zeros((r, wide)), rows, wide,
+        room[:0], room[:0], room[at : at + size],
+        room[at + size : at + 2 * size], room[at + 2 * size : at + 3 * size],
+        room[at + 3 * size : at + 4 * size], room[at + 4 * size : at + 5 * size],
+        room[at + 5 * size : at + 6 * size], room[at + 6 * size : at + 7 * size],
+        room[at + 7 * size : at + 8 * size], np.zeros((r, wide)), rows, wide,
+    )  # fmt: skip
+
+
+# Written out in the caller, because compiled functions return no views.
+@njit(inline="always")
+def over(tile, V, new, low, count):
+    """Return the tile laid over rows of V and new, whose entries lie one after the other."""
+    some = slice(low * tile.wide, (low + count) * tile.wide)
+    return _with_rows(tile, V[some], new[some])
+
+
+@njit(inline="always")
+def renewed(tile):
+    """Return the tile with its new rows in the place of the old ones."""
+    return _with_rows(tile, tile.new, tile.new)
+
+
+@njit(inline="always")
+def _with_rows(tile, v, new):
+    return Tile(
+        v, new, tile.t, tile.c, tile.push, tile.e, tile.u, tile.bent, tile.up, tile.down,
+        tile.gram, tile.rows, tile.wide,
     )  # fmt: skip
 
 
 @njit(inline="always")
 def part(values, j, wide):
-    """Return row j of a tile (written out in the caller: compiled functions return no views)."""
+    """Return row j of a tile."""
     return values[j * wide : (j + 1) * wide]
 
 
@@ -114,13 +140,12 @@ def keep(values, out, i):
 
 
 @inlined
-def load(tile, j, V, i, forms, kind):
-    """Read row i and what it shares with no other, but for its downward slopes."""
-    read(part(tile.v, j, tile.wide), V, i)
-    if i < tile.rows or not kind.shared:
-        _load_up(part(tile.up, j, tile.wide), i, forms)
-    if kind.bends and (i == 0 or forms.scales.shape[0] > 1):
-        row_gram(forms, i, tile.gram)
+def load(tile, low, count, forms, kind):
+    """Read what the rows share with no other, but for their downward slopes."""
+    for j in range(count if low == 0 or not kind.shared else 0):
+        _load_up(part(tile.up, j, tile.wide), low + j, forms)
+    if kind.bends and (low == 0 or forms.scales.shape[0] > 1):
+        row_gram(forms, low, tile.gram)
 
 
 @inlined
@@ -136,17 +161,19 @@ def _load_up(up, i, forms):
 
 
 @inlined
-def lift(v, barrier):
+def lift(tile, low, count, forms):
     """Keep entries with a logarithmic prior away from zero."""
-    for k in range(barrier.size):
-        v[k] = max(v[k], EPSILON) if barrier[k] > 0.0 else v[k]
+    for j in range(count):
+        barrier = forms.barrier[pick(forms.barrier, low + j)]
+        v, new = part(tile.v, j, tile.wide), part(tile.new, j, tile.wide)
+        for k in range(tile.wide):
+            new[k] = max(v[k], EPSILON) if k < barrier.size and barrier[k] > 0.0 else v[k]
 
 
 @inlined
-def begin(tile, j, i, forms, kind):
+def begin(tile, j, kind):
     """Prepare row j for its entries' numbers."""
     if kind.barred:
-        lift(part(tile.v, j, tile.wide), forms.barrier[pick(forms.barrier, i)])
         part(tile.c, j, tile.wide)[:] = 0.0
 
 
@@ -171,15 +198,7 @@ def update(tile, count, kind, tolerance, ridge):
         _paper_ratios(tile, size, kind, ridge)
     else:
         _surrogate_ratios(tile, size, kind)
-    return _apply_ratios(tile.v, tile.t, size, tolerance)
-
-
-@inlined
-def store(tile, j, V, i, forms, kind):
-    v = part(tile.v, j, tile.wide)
-    if kind.barred:
-        lift(v, forms.barrier[pick(forms.barrier, i)])
-    write(v, V, i)
+    return _apply_ratios(tile.v, tile.t, tile.new, size, tolerance)
 
 
 @inlined
@@ -235,16 +254,16 @@ def _surrogate_root(q, slope, c, e):
 
 
 @inlined
-def _apply_ratios(v, t, size, tolerance):
+def _apply_ratios(v, t, new, size, tolerance):
     """Multiply rows by their ratios; return whether that hardly moved them, if anyone asks."""
     if tolerance == 0.0:
         for k in range(size):
-            v[k] *= t[k]
+            new[k] = v[k] * t[k]
         return False
     moved, total = 0.0, 0.0
     for k in range(size):
-        new = v[k] * t[k]
-        moved += abs(new - v[k])
-        total += new
-        v[k] = new
+        product = v[k] * t[k]
+        moved += abs(product - v[k])
+        total += product
+        new[k] = product
     return moved <= tolerance * total

@@ -47,8 +47,7 @@ class MultiplicativeUpdates(ByStatistics):
 
     def _row_by_row(self, objective: Goal) -> bool:
         """Whether statistics cannot do: they know no rounds, and every factor must be free."""
-        every = {"samples", *(term.columns for term in objective.terms)}
-        return self.rounds > 1 or every != {*objective.free} or objective.free[-1] != "samples"
+        return self.rounds > 1 or not objective.complete
 
     def improve(self, problem: RowProblem, S: Seen, threads: Threads) -> Better:
         return problem.multiply(
@@ -74,7 +73,8 @@ class PaperUpdates(MultiplicativeUpdates):
     epsilon: float = 1e-10
 
     def _ridge(self, problem: RowProblem | ColumnProblem) -> float:
-        unit = 2.0 if all(divergence.square for divergence, _ in problem.losses) else 1.0
-        if len(problem.losses) == 1:
-            unit *= problem.losses[0][1]
+        losses = problem.losses
+        unit = 2.0 if all(divergence.square for divergence, _ in losses) else 1.0
+        if len(losses) == 1:
+            unit *= losses[0][1]
         return self.epsilon * unit

@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 from cofactor.vectors.compiling import bare, inlined, kernel
 from cofactor.vectors.emitter import LANES
 from cofactor.vectors.intrinsics import (
-    adding_of,
-    axpy_of,
     dots_of,
     outer_of,
     products_of,
     ratios_of,
+    summing_of,
     transpose,
 )
 
@@ -38,6 +37,7 @@ __all__ = [
     "outer",
     "padded",
     "products",
+    "put_rows",
     "ratios",
 ]
 
@@ -63,8 +63,8 @@ def aligned(n: int, width: int) -> NDArray[np.float64]:
 
 
 _dots1, _dots2, _dots4, _dots8 = (dots_of(width) for width in (1, 2, 4, 8))
-_axpy1, _axpy2, _axpy4, _axpy8 = (axpy_of(width) for width in (1, 2, 4, 8))
-_adding1, _adding2, _adding4, _adding8 = (adding_of(width) for width in (1, 2, 4, 8))
+_add1, _add2, _add4, _add8 = (summing_of(width, adding=True) for width in (1, 2, 4, 8))
+_put1, _put2, _put4, _put8 = (summing_of(width, adding=False) for width in (1, 2, 4, 8))
 _outer1, _outer2, _outer3 = (outer_of(width) for width in (1, 2, 3))
 _pairs1, _pairs4, _rows1, _rows4 = (products_of(w, count) for count in (2, 1) for w in (1, 4))
 _ratios1, _ratios2, _ratios3, _ratios4 = (ratios_of(width) for width in (1, 2, 3, 4))
@@ -87,38 +87,44 @@ def dots(v, indices, F, p):
         _dots1(v, k, indices, F, p)
 
 
-@bare
-def axpy(x, indices, F, out):
-    """Write ``x @ F[indices]`` to out."""
-    k, width = 0, F.shape[1]
-    while k + 8 * LANES <= width:
-        _axpy8(x, indices, F, k, out)
-        k += 8 * LANES
-    if k + 4 * LANES <= width:
-        _axpy4(x, indices, F, k, out)
-        k += 4 * LANES
-    if k + 2 * LANES <= width:
-        _axpy2(x, indices, F, k, out)
-        k += 2 * LANES
-    if k + LANES <= width:
-        _axpy1(x, indices, F, k, out)
-
-
 @inlined
 def add_rows(weight, x, s, indices, first, count, F, out):
     """Add ``weight · x[s : s + count] @ F[indices[first : first + count]]`` to out."""
     k, width = 0, F.shape[1]
     while k + 8 * LANES <= width:
-        _adding8(weight, x, s, indices, first, count, F, k, out)
+        _add8(weight, x, s, indices, first, count, F, k, out)
         k += 8 * LANES
     if k + 4 * LANES <= width:
-        _adding4(weight, x, s, indices, first, count, F, k, out)
+        _add4(weight, x, s, indices, first, count, F, k, out)
         k += 4 * LANES
     if k + 2 * LANES <= width:
-        _adding2(weight, x, s, indices, first, count, F, k, out)
+        _add2(weight, x, s, indices, first, count, F, k, out)
         k += 2 * LANES
     if k + LANES <= width:
-        _adding1(weight, x, s, indices, first, count, F, k, out)
+        _add1(weight, x, s, indices, first, count, F, k, out)
+
+
+@inlined
+def put_rows(weight, x, s, indices, first, count, F, out):
+    """Write ``weight · x[s : s + count] @ F[indices[first : first + count]]`` to out."""
+    k, width = 0, F.shape[1]
+    while k + 8 * LANES <= width:
+        _put8(weight, x, s, indices, first, count, F, k, out)
+        k += 8 * LANES
+    if k + 4 * LANES <= width:
+        _put4(weight, x, s, indices, first, count, F, k, out)
+        k += 4 * LANES
+    if k + 2 * LANES <= width:
+        _put2(weight, x, s, indices, first, count, F, k, out)
+        k += 2 * LANES
+    if k + LANES <= width:
+        _put1(weight, x, s, indices, first, count, F, k, out)
+
+
+@bare
+def axpy(x, indices, F, out):
+    """Write ``x @ F[indices]`` to out."""
+    put_rows(1.0, x, 0, indices, 0, indices.size, F, out)
 
 
 @bare

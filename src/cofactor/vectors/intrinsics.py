@@ -37,34 +37,13 @@ def dots_of(width: int) -> Any:
     return dots
 
 
-def axpy_of(width: int) -> Any:
-    """``out[k : k + width·LANES] = Σ_e x[e] · F[indices[e], k : ...]``."""
+def summing_of(width: int, *, adding: bool) -> Any:
+    """``out[k : k + width·LANES] = weight · Σ_e x[e] · F[indices[e], k : ...]``, where e runs over
+    ``count`` entries that begin at ``s`` in x and at ``first`` in the indices; ``adding`` adds that
+    to what is there."""
 
     @intrinsic
-    def axpy(_: Any, x: Any, indices: Any, F: Any, k: Any, out: Any) -> Any:
-        signature = types.void(x, indices, F, types.intp, out)
-
-        def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            on = Emitter(context, builder, signature, arguments)
-            values, index, matrix, result = on.array(0), on.array(1), on.array(2), on.array(4)
-            totals = on.zeros(width)
-            with cgutils.for_range(builder, on.length(index)) as loop:
-                (base,) = on.rows(matrix, index, loop.index, 1, arguments[3])
-                on.accumulate(on.numbers(values, loop.index, 1), base, totals)
-            on.write(totals, on.entry(result, arguments[3]))
-            return context.get_dummy_value()
-
-        return signature, emit
-
-    return axpy
-
-
-def adding_of(width: int) -> Any:
-    """``out[k : k + width·LANES] += weight · Σ_e x[e] · F[indices[e], k : ...]``, where e runs over
-    ``count`` entries that begin at ``s`` in x and at ``first`` in the indices."""
-
-    @intrinsic
-    def adding(
+    def summing(
         _: Any, weight: Any, x: Any, s: Any, indices: Any, first: Any, count: Any, F: Any, k: Any,
         out: Any,
     ) -> Any:  # fmt: skip
@@ -76,7 +55,7 @@ def adding_of(width: int) -> Any:
             on = Emitter(context, builder, signature, arguments)
             weight, _, s, _, first, count, _, k, _ = arguments
             values, index, matrix, result = (on.array(t) for t in (1, 3, 6, 8))
-            totals = on.read(width, on.entry(result, k))
+            totals = on.read(width, on.entry(result, k)) if adding else on.zeros(width)
             with cgutils.for_range(builder, count) as loop:
                 place = builder.add(first, loop.index)
                 (base,) = on.rows(matrix, index, place, 1, k)
@@ -87,7 +66,7 @@ def adding_of(width: int) -> Any:
 
         return signature, emit
 
-    return adding
+    return summing
 
 
 def ratios_of(width: int) -> Any:
