@@ -188,6 +188,11 @@ def _weighed(observations: Observations, counts: FloatArray | None, threads: Thr
 
 
 UNLABELLED_WEIGHT, SMOOTHING, CLASS_STEPS, TOPIC_STEPS = 0.1, 0.01, 12, 8
+TOLD_APART = 0.02
+"""Evidence that a class's topics keep between them. Where features differ little, as in most dense
+data, samples are never sure of a topic, and each step brings the topics closer to their mean."""
+SAME = 1e-9
+"""1 − cosine of samples that do not differ."""
 
 
 def guess_classes(
@@ -319,7 +324,10 @@ def _owners(size: FloatArray, rank: int) -> list[IntArray]:
 def _split(
     X: _Data, norms: FloatArray, guess: Guess, owners: list[IntArray], random: np.random.RandomState
 ) -> tuple[FloatArray, FloatArray]:
-    """Divide each class among its topics; return responsibilities (n × r) and topics (m × r)."""
+    """Divide each class among its topics; return responsibilities (n × r) and topics (m × r).
+
+    Steps end before they make topics the same: updates could not tell them apart again.
+    """
     n, m = X.observations.shape
     R, A = np.zeros((n, len(owners))), np.zeros((m, len(owners)))
     for group in sorted({tuple(owner.tolist()) for owner in owners}):
@@ -328,12 +336,23 @@ def _split(
         mean = guess.profiles[:, list(group)].mean(axis=1)
         noise = random.standard_normal((m, len(topics)))
         centres = _spread_seeds(X, norms, share, mean, noise)
+        weight, evidence = share * X.counts, X.times(np.log(centres))
         for _ in range(TOPIC_STEPS if len(topics) > 1 else 0):
-            within = softmax(X.times(np.log(centres)), axis=1) * (share * X.counts)[:, None]
-            centres = 0.5 * _normalised(X.transposed_times(within)) + 0.5 * mean[:, None]
-        within = softmax(X.times(np.log(centres)), axis=1)
-        R[:, topics], A[:, topics] = within * share[:, None], centres
+            within = softmax(evidence, axis=1) * weight[:, None]
+            new = 0.5 * _normalised(X.transposed_times(within)) + 0.5 * mean[:, None]
+            renewed = X.times(np.log(new))
+            if _margin(renewed, weight) < TOLD_APART:
+                break
+            centres, evidence = new, renewed
+        R[:, topics], A[:, topics] = softmax(evidence, axis=1) * share[:, None], centres
     return R, A
+
+
+def _margin(evidence: FloatArray, weight: FloatArray) -> float:
+    """Return how much more the evidence is for a sample's best topic than for the next, on
+    average."""
+    best = np.partition(evidence, -2, axis=1)[:, -2:]
+    return float((best[:, 1] - best[:, 0]) @ weight) / max(float(weight.sum()), 1e-300)
 
 
 def _spread_seeds(
@@ -342,23 +361,26 @@ def _spread_seeds(
     """Choose samples far apart (k-means++ on the sphere) and return each mixed with the class mean.
 
     The draw is made with noise of the features, not of the samples: a sample's luck is a
-    projection of itself.
+    projection of itself.  When there are no more samples that differ, the noise disturbs the mean.
     """
     eligible = (share > 0.5) & (norms > 0) & (X.counts > 0)
     centres = np.tile(mean[:, None], (1, noise.shape[1]))
-    if noise.shape[1] == 1 or not eligible.any():
+    if noise.shape[1] == 1:
         return centres
     safe = np.where(norms > 0, norms, 1.0)
     luck = -np.log(-np.log(np.clip(ndtr(X.times(noise) / safe[:, None]), 1e-12, 1 - 1e-12)))
     distance = np.ones(len(norms))
     for t in range(noise.shape[1]):
-        with np.errstate(divide="ignore"):
-            score = np.where(eligible, np.log(distance) + luck[:, t], -np.inf)
-        seed = int(np.argmax(score))
-        row = _row(X.observations, seed)
+        candidates = np.flatnonzero(eligible & (distance > SAME))
+        if len(candidates):
+            score = np.log(distance[candidates]) + luck[candidates, t]
+            seed = int(candidates[np.argmax(score)])
+            row = _row(X.observations, seed)
+            cosine = X.times((row / safe[seed])[:, None])[:, 0] / safe
+            distance = np.minimum(distance, np.clip(1 - cosine, 0, 1))
+        else:
+            row = mean * np.exp(noise[:, t])
         centres[:, t] = 0.5 * row / max(row.sum(), 1e-300) + 0.5 * mean
-        cosine = X.times((row / safe[seed])[:, None])[:, 0] / safe
-        distance = np.minimum(distance, np.clip(1 - cosine, 0, 1))
     return centres
 
 
