@@ -365,3 +365,9 @@ def test_convergence_does_not_depend_on_units(loss, c):
     plain, scaled = (NMF(3, data_loss=loss, random_state=0).fit(Z) for Z in (X, c * X))
     assert scaled.n_iter_ == plain.n_iter_
     np.testing.assert_allclose(scaled.components_, c * plain.components_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("solver", [MultiplicativeUpdates, PaperUpdates])
+def test_updates_without_rounds_are_refused(solver):
+    with pytest.raises(ValueError, match="rounds=0 updates nothing; use at least 1"):
+        solver(rounds=0)

@@ -10,6 +10,7 @@ import pytest
 
 import oracles
 from cofactor import kernels
+from cofactor.curved import no_entries
 from cofactor.kernels import (
     EPSILON,
     Entries,
@@ -24,7 +25,7 @@ from cofactor.kernels import (
 from cofactor.kernels.descent import ROOM
 from cofactor.kernels.rows import _weighted_log
 from cofactor.kernels.tiles import _surrogate_root
-from cofactor.problems import no_slopes
+from cofactor.problems import no_parts, no_slopes
 from cofactor.seen import pad
 from cofactor.vectors import (
     LANES,
@@ -335,6 +336,26 @@ def test_descent_never_raises_a_row(square, barrier, curved):
         assert np.all(np.isfinite(V))
         assert V.min() >= 0
     assert fell > checked / 2
+
+
+@pytest.mark.parametrize("rounds", [1, 3])
+@pytest.mark.parametrize("by_parts", [False, True])
+def test_no_update_takes_a_barred_entry_below_epsilon(by_parts, rounds):
+    """Best would be 1e-30; the topic without a barrier goes where it likes, and padding is zero."""
+    n, none = 37, np.empty((0, 2))
+    barrier = np.array([[1e-30, 0.0]])
+    forms = Forms(none, none, np.ones((1, 2)), np.zeros((1, 2, 2)), np.ones((1, 1)), barrier)
+    old, new = pad(np.full((n, 2), 1e-3)), np.full((n, 4), np.nan)
+    if by_parts:
+        parts = no_parts(2)
+        for _ in range(rounds):
+            kernels.multiply_by_parts(old, new, parts, forms, True, 0.0)
+            old = new.copy()
+    else:
+        entries, slopes = no_entries(n, np.dtype(float)).entries, no_slopes(np.dtype(float))
+        settings = rounds, 0.0, EPSILON, 0.0
+        kernels.multiply_blocks(old, new, entries, old[:1], forms, (slopes,) * 2, True, *settings)
+    np.testing.assert_array_equal(new, np.tile([EPSILON, 0.0, 0.0, 0.0], (n, 1)))
 
 
 @pytest.mark.parametrize("size", [1e-14, 1e-6, 1.0])

@@ -86,8 +86,8 @@ class Outlined:
         return self.outline.free
 
     @property
-    def complete(self) -> bool:
-        return self.outline.complete
+    def all_free(self) -> bool:
+        return self.outline.all_free
 
     @property
     def coordinate_descent(self) -> bool:

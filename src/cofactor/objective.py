@@ -143,7 +143,7 @@ class Goal(Protocol):
     @property
     def free(self) -> tuple[FactorName, ...]: ...
     @property
-    def complete(self) -> bool: ...
+    def all_free(self) -> bool: ...
 
     def advance(
         self, factors: Factors, improve: Improve | None, threads: Threads, epsilon: float
@@ -219,7 +219,7 @@ class Objective:
         return self._total(parts, self._sample_prior(factors) + self._column_priors(factors))
 
     @cached_property
-    def complete(self) -> bool:
+    def all_free(self) -> bool:
         """Whether every factor is free, the samples last."""
         every = {"samples", *(term.columns for term in self.terms)}
         return every == {*self.free} and self.free[-1] == "samples"

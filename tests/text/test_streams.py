@@ -193,7 +193,9 @@ def test_a_saved_stream_goes_on(tmp_path):
     after = again.estimator_.components_
     alike = (before * after).sum(axis=1) / np.sqrt((before**2).sum(axis=1) * (after**2).sum(axis=1))
     assert alike.min() > 0.8  # it went on from the topics that were there
-    assert again.score(NEW, NEW_TRUTH) > 0.85  # what it knew of earlier batches it lost
+    assert (
+        again.score(NEW, NEW_TRUTH) > 0.85
+    )  # 0.87 to 0.95 for other seeds: earlier batches' sums are lost
 
 
 def test_a_report_of_a_stream(tmp_path):

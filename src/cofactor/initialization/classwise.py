@@ -25,8 +25,9 @@ from cofactor.typing import FloatArray, IntArray
 
 STEPS = 8
 TOLD_APART = 0.02
-"""Evidence that a class's topics keep between them. Where features differ little, as in most dense
-data, samples are never sure of a topic, and each step brings the topics closer to their mean."""
+"""Evidence, in logarithms for a sample of mean length, that any two topics of a class keep between
+them.  Where features differ little, as in most dense data, samples are never sure of a topic, and
+each step brings the topics closer to their mean; or two of them meet in one cluster."""
 SAME = 1e-9
 """1 − cosine of samples that do not differ."""
 
@@ -56,8 +57,8 @@ def class_start(
 
 def _normal_size(data: Data) -> tuple[Data, FloatArray]:
     """Return the data scaled to rows of mean length one, and the rows' lengths."""
-    norms, scale = row_norms(data.observations), mean_length(data)
-    return replace(data, observations=divided(data.observations, scale)), norms / scale
+    scaled = replace(data, observations=divided(data.observations, mean_length(data)))
+    return scaled, row_norms(scaled.observations)
 
 
 def _owners(size: FloatArray, rank: int) -> list[IntArray]:
@@ -95,18 +96,20 @@ def _split(
             within = softmax(evidence, axis=1) * weight[:, None]
             new = 0.5 * normalised(X.transposed_times(within)) + 0.5 * mean[:, None]
             renewed = X.times(np.log(new))
-            if _margin(renewed, weight) < TOLD_APART:
+            if _least_difference(renewed, weight) < TOLD_APART:
                 break
             centres, evidence = new, renewed
         R[:, topics], A[:, topics] = softmax(evidence, axis=1) * share[:, None], centres
     return R, A
 
 
-def _margin(evidence: FloatArray, weight: FloatArray) -> float:
-    """Return how much more the evidence is for a sample's best topic than for the next, on
-    average."""
-    best = np.partition(evidence, -2, axis=1)[:, -2:]
-    return float((best[:, 1] - best[:, 0]) @ weight) / max(float(weight.sum()), 1e-300)
+def _least_difference(evidence: FloatArray, weight: FloatArray) -> float:
+    """Return by how much the evidence for two topics differs, for the two that differ least."""
+    weighted = evidence.T * (weight / max(float(weight.sum()), 1e-300))
+    products = weighted @ evidence
+    squares = np.diag(products)
+    pairs = np.triu_indices(len(products), 1)
+    return float(np.sqrt(max((squares[:, None] + squares - 2 * products)[pairs].min(), 0.0)))
 
 
 def _spread_seeds(

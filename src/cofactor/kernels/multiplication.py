@@ -20,8 +20,8 @@ from cofactor.kernels.tiles import (
     ROWS,
     keep,
     kind_of,
+    laid_over,
     lift,
-    over,
     part,
     renewed,
     take,
@@ -136,7 +136,7 @@ def _multiply_some(
     ridge,
 ):  # fmt: skip
     """Update some rows, once or often; return whether they stopped by themselves."""
-    some = over(tile, V, new, low, count)
+    some = laid_over(tile, V, new, low, count)
     tiles.load(some, low, count, forms, kind)
     _sum_slopes(some, low, count, slopes)
     done = False
@@ -200,7 +200,7 @@ def _noted_cost(row, entries, i, epsilon):
 
 @inlined
 def _surrogate_row(tile, V, i, row, entries, F, epsilon, parts):
-    one = over(tile, V, V, i, 1)
+    one = laid_over(tile, V, V, i, 1)
     _surrogate_parts(row, one, 0, entries, i, F, epsilon)
     keep(one.c, parts.c, i)
     keep(one.push, parts.push, i)
@@ -226,7 +226,7 @@ def surrogate_blocks(V, entries, F, epsilon, bounds, parts, costs):
 
 @inlined
 def _multiply_known(tile, V, new, low, count, parts, forms, kind, ridge):
-    some, wide = over(tile, V, new, low, count), tile.wide
+    some, wide = laid_over(tile, V, new, low, count), tile.wide
     tiles.load(some, low, count, forms, kind)
     for j in range(count):
         take(part(some.down, j, wide), forms.down, pick(forms.down, low + j))

@@ -1,4 +1,4 @@
-"""Some rows at a time, in scratch space: where their majoriser is smallest.
+"""Some rows at a time: where their majoriser is smallest.
 
 A row of topics is a handful of numbers.  Loops over one row alone spend more time on their
 beginning and end than on these, so what is done entry by entry is done for a tile of rows at once.
@@ -87,7 +87,7 @@ def tile_of(rows, r, wide):
 
 # Written out in the caller, because compiled functions return no views.
 @njit(inline="always")
-def over(tile, V, new, low, count):
+def laid_over(tile, V, new, low, count):
     """Return the tile laid over rows of V and new, whose entries lie one after the other."""
     some = slice(low * tile.wide, (low + count) * tile.wide)
     return _with_rows(tile, V[some], new[some])
@@ -141,7 +141,7 @@ def keep(values, out, i):
 
 @inlined
 def load(tile, low, count, forms, kind):
-    """Read what the rows share with no other, but for their downward slopes."""
+    """Read the upward slopes and the quadratic form, unless they are those of the tile before."""
     for j in range(count if low == 0 or not kind.shared else 0):
         _load_up(part(tile.up, j, tile.wide), low + j, forms)
     if kind.bends and (low == 0 or forms.scales.shape[0] > 1):

@@ -31,6 +31,10 @@ class MultiplicativeUpdates(ByStatistics):
     tolerance: float = 0.0
     epsilon: float = EPSILON
 
+    def __post_init__(self) -> None:
+        if self.rounds < 1:
+            raise ValueError(f"rounds={self.rounds} updates nothing; use at least 1.")
+
     def start(self, objective: Any, factors: Factors, threads: Threads) -> State:
         if self._row_by_row(objective):
             return State(factors, objective.value(factors, threads))
@@ -47,7 +51,7 @@ class MultiplicativeUpdates(ByStatistics):
 
     def _row_by_row(self, objective: Goal) -> bool:
         """Whether statistics cannot do: they know no rounds, and every factor must be free."""
-        return self.rounds > 1 or not objective.complete
+        return self.rounds > 1 or not objective.all_free
 
     def improve(self, problem: RowProblem, S: Seen, threads: Threads) -> Better:
         return problem.multiply(
