@@ -223,13 +223,21 @@ class Checkpoint(_Callback):
     path : str or path
         Where to write.
     every : int
-        Iterations between two checkpoints.
+        Iterations between two checkpoints; a fit that ends before leaves none.
     """
 
     def __init__(self, path: str | os.PathLike[str], every: int = 10) -> None:
         if every < 1:
             raise ValueError(f"every={every!r} must be a positive number of iterations.")
         self.path, self.every = Path(path), every
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        """See to it that there is a place to write to."""
+        if not self.path.parent.is_dir():
+            raise FileNotFoundError(
+                f"path={os.fspath(self.path)!r} of the checkpoint is in a folder that does not "
+                "exist; make it first."
+            )
 
     def on_fit_task_end(
         self, estimator: Any, context: Any, *, fitted_estimator: Any = None

@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from cofactor import NMF, Factors, SSNMFClassifier, SSNMFRegressor
+from cofactor.noise import Gaussian
 from cofactor.priors import L1, L2, Gamma
 
 NAN, INF = float("nan"), float("inf")
@@ -119,6 +120,23 @@ def test_new_data_of_another_width(X, classes):
         r"\(60, 11\)",
         r"\(60, 12\)",
     )
+
+
+def test_weights_of_another_shape(X, classes):
+    for weights in (np.ones(60), np.ones((60, 12, 1)), 2.0):
+        shape = re.escape(str(np.shape(weights)))
+        assert_says(
+            lambda weights=weights: fit(NMF, X, classes, data_weights=weights),
+            "data_weights", f"shape {shape}", r"\(60, 12\) or \(60, 1\) or \(1, 12\)",
+        )  # fmt: skip
+
+
+def test_a_class_of_noise_is_no_noise(X, classes):
+    for name in ("data_loss", "target_loss"):
+        assert_says(
+            lambda name=name: fit(SSNMFClassifier, X, classes, {name: Gaussian}),
+            name, "class Gaussian", r"Gaussian\(\)",
+        )  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", MODELS)

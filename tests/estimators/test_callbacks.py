@@ -274,6 +274,14 @@ def test_bad_checkpoint(every, tmp_path):
         Checkpoint(tmp_path / "fit.npz", every=every)
 
 
+def test_a_checkpoint_wants_a_folder(X, tmp_path):
+    """It says so before the first iteration, not when the first checkpoint is due."""
+    model = make(NMF).set_callbacks(Checkpoint(tmp_path / "none" / "fit.npz", every=1000))
+    with pytest.raises(FileNotFoundError, match=r"fit\.npz.* folder that does not exist; make it"):
+        model.fit(X)
+    assert not hasattr(model, "components_")
+
+
 @pytest.mark.parametrize("content", [b"", b"not an archive", "truncated"])
 def test_a_spoilt_checkpoint_says_so(X, tmp_path, content):
     path = tmp_path / "fit.npz"

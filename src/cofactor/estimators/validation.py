@@ -98,8 +98,8 @@ def check_weights(name, weights, shape):
     refuse_dask(name, weights)
     with naming(name):
         weights = check_array(
-            weights, accept_sparse="csr", dtype=np.float64, input_name=name,
-            ensure_min_samples=0, ensure_min_features=0,
+            weights, accept_sparse="csr", dtype=np.float64, input_name=name, ensure_2d=False,
+            allow_nd=True, ensure_min_samples=0, ensure_min_features=0,
         )  # fmt: skip
     allowed = [shape] if sp.issparse(weights) else [shape, (shape[0], 1), (1, shape[1])]
     if weights.shape not in allowed:
@@ -133,6 +133,8 @@ def check_counts(sample_weight, X):
 
 def as_divergence(name, loss) -> Divergence:
     """Return the divergence that a loss parameter asks for."""
+    if isinstance(loss, type):
+        raise TypeError(f"{name} is the class {loss.__name__}; use an instance, {loss.__name__}().")
     if isinstance(loss, Noise):
         return loss.divergence
     if isinstance(loss, Divergence):
