@@ -11,6 +11,7 @@ whole factor or a matrix of its shape.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -30,7 +31,7 @@ class Penalty:
         """Return the penalty of factor V; ``weights`` count its rows."""
         V = np.asarray(V, np.float64)
         cells = self.up * V + 0.5 * self.square * V * V
-        if np.any(np.asarray(self.barrier) > 0):
+        if self.barred:
             logs = np.log(np.maximum(V, np.finfo(np.float64).tiny))
             cells = cells - np.where(np.asarray(self.barrier) > 0, self.barrier * logs, 0.0)
         return float(np.sum(cells if weights is None else cells * weights[:, None]))
@@ -40,9 +41,9 @@ class Penalty:
         up, barrier = (p[rows] if isinstance(p, np.ndarray) else p for p in (self.up, self.barrier))
         return Penalty(up, self.square, barrier)
 
-    @property
+    @cached_property
     def barred(self) -> bool:
-        """Whether it keeps any entry away from zero."""
+        """Whether it keeps any entry away from zero; asked at every update."""
         return bool(np.any(self.barrier))
 
     @property
