@@ -8,12 +8,12 @@ from scipy import sparse as sp
 from benchmarks import peers
 from cofactor import NMF, Factors, SSNMFClassifier
 from cofactor.divergences import DIVERGENCES
-from cofactor.fitting import Fit, minimise
-from cofactor.objective import Objective, Term
-from cofactor.observations import dense, sparse
-from cofactor.solvers import CoordinateDescent, MultiplicativeUpdates, PaperUpdates, Solver
-from cofactor.stopping import BelowTarget
-from cofactor.threads import Threads
+from cofactor.engine.fitting import Fit, minimise
+from cofactor.engine.objective import Objective, Term
+from cofactor.engine.observations import dense, sparse
+from cofactor.engine.solvers import CoordinateDescent, MultiplicativeUpdates, PaperUpdates, Solver
+from cofactor.engine.stopping import BelowTarget
+from cofactor.engine.threads import Threads
 
 
 def start(X: sp.csr_matrix, rank: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -22,8 +22,8 @@ from benchmarks.measuring import Row, alternate, faster, seconds, timed
 from benchmarks.newsgroups import Newsgroups
 from benchmarks.ours import as_factors, our_fit, our_objective, start, warm_up
 from cofactor import NMF, SSNMFClassifier
-from cofactor.fitting import Fit
-from cofactor.solvers import CoordinateDescent, MultiplicativeUpdates, PaperUpdates, Solver
+from cofactor.engine.fitting import Fit
+from cofactor.engine.solvers import CoordinateDescent, MultiplicativeUpdates, PaperUpdates, Solver
 
 Options = argparse.Namespace
 KL, FROBENIUS = "kullback-leibler", "frobenius"

@@ -26,7 +26,7 @@ from benchmarks import measuring
 from benchmarks.measuring import Row, seconds
 from benchmarks.newsgroups import Newsgroups
 from cofactor import RowBlocks, SSNMFClassifier
-from cofactor.rowblocks.blocks import as_csr
+from cofactor.outofcore.rowblocks import as_csr
 
 Options = argparse.Namespace
 RANK, BATCH, LIMIT, BLOCK = 13, 512, 700, 1 << 21

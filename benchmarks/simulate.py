@@ -20,10 +20,11 @@ from scipy import sparse as sp
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # so that it runs as a script, too
 
 from cofactor.divergences import KullbackLeibler
-from cofactor.objective import Factors, Objective, Term
-from cofactor.observations import dense, sparse
-from cofactor.solvers import MultiplicativeUpdates
-from cofactor.threads import Threads
+from cofactor.engine.factors import Factors
+from cofactor.engine.objective import Objective, Term
+from cofactor.engine.observations import dense, sparse
+from cofactor.engine.solvers import MultiplicativeUpdates
+from cofactor.engine.threads import Threads
 
 WORDS, CLASSES, LENGTH = 50_000, 20, 80  # of the simulated corpus: a document has 80 other words
 RANK, BLOCK = 50, 1 << 21

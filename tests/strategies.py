@@ -13,13 +13,14 @@ from scipy import sparse as sp
 
 import oracles
 from cofactor.divergences import DIVERGENCES, FLOOR
+from cofactor.engine.factors import Factors
+from cofactor.engine.fitting import minimise
+from cofactor.engine.kernels import EPSILON
+from cofactor.engine.objective import Objective, Term
+from cofactor.engine.observations import Observations, dense, observe, sparse
+from cofactor.engine.threads import Threads
 from cofactor.estimators.validation import as_penalties
-from cofactor.fitting import minimise
-from cofactor.kernels import EPSILON
-from cofactor.objective import Factors, Objective, Term
-from cofactor.observations import Observations, dense, observe, sparse
 from cofactor.priors import L1, L2, Gamma
-from cofactor.threads import Threads
 
 PAIRS = list(product(oracles.LOSSES, repeat=2))
 DESCENT_PAIRS = list(product((oracles.FROBENIUS, oracles.KL), repeat=2))

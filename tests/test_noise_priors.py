@@ -10,10 +10,11 @@ from scipy import stats
 import oracles
 from cofactor import noise
 from cofactor.divergences import DIVERGENCES, Divergence, Frobenius, ItakuraSaito, KullbackLeibler
-from cofactor.objective import Factors, Objective, Term
-from cofactor.observations import dense
+from cofactor.engine.factors import Factors
+from cofactor.engine.objective import Objective, Term
+from cofactor.engine.observations import dense
+from cofactor.engine.solvers import CoordinateDescent, MultiplicativeUpdates
 from cofactor.priors import L1, L2, Gamma, Prior
-from cofactor.solvers import CoordinateDescent, MultiplicativeUpdates
 from strategies import SERIAL, STORAGES, observed
 
 # ---------------------------------------------------------------- divergences

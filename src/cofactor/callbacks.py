@@ -21,9 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from cofactor.files.writing import place_of
-from cofactor.fitting import History
-from cofactor.objective import Factors
+from cofactor.engine.factors import Factors
+from cofactor.engine.fitting import History
+from cofactor.io.atomic import place_of
 
 try:
     from sklearn.callback import CallbackSupportMixin

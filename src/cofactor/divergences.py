@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.special import xlogy
 
-from cofactor.typing import FloatArray
+from cofactor._types import FloatArray
 
 FLOOR = 1e-6
 """What a zero is read as, relative to the largest value, where a divergence needs positive data."""

@@ -16,7 +16,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from cofactor.typing import FloatArray, IntArray
+from cofactor._types import FloatArray, IntArray
 
 
 @dataclass(frozen=True)

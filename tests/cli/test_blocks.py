@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from cofactor import RowBlocks, load_model
-from cofactor.persistence import read_facts
+from cofactor.io.models import read_facts
 from cofactor.text import WordVectorizer
-from cofactor.text.beyond import open_word_blocks, take_rows
+from cofactor.text.blocks import open_word_blocks, take_rows
 from commands import answer, cofactor, make_rows, process, read_table, write_table
 
 READ = ("--text", "body", "--label", "team")
@@ -24,8 +24,8 @@ def place(tmp_path_factory):
     folder = tmp_path_factory.mktemp("blocks")
     write_table(folder / "posts.csv", make_rows(240))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("cofactor.cli._blocks.BATCH", 50)
-        patch.setattr("cofactor.rowblocks.blocks.BLOCK_CELLS", 600)
+        patch.setattr("cofactor.cli._shared.blockwise.BATCH", 50)
+        patch.setattr("cofactor.outofcore.rowblocks.BLOCK_CELLS", 600)
         cofactor("blocks", folder / "posts.csv", *READ, "-o", folder / "blocks")
     cofactor("fit", folder / "blocks", "-k", 6, "-o", folder / "model")
     return folder
@@ -134,7 +134,7 @@ def test_other_commands_work_from_it(place, tmp_path):
 
 
 def test_a_large_table_is_described_by_some_of_its_rows(place, tmp_path, monkeypatch):
-    monkeypatch.setattr("cofactor.text.beyond.DESCRIBED", 80)
+    monkeypatch.setattr("cofactor.text.blocks.DESCRIBED", 80)
     cofactor("blocks", place / "posts.csv", *READ, "-o", tmp_path / "b")
     cofactor("fit", tmp_path / "b", "-k", 4, "-o", tmp_path / "m")
     model, kept = load_model(tmp_path / "m"), np.linspace(0, 239, 80).round().astype(int)
@@ -177,7 +177,7 @@ def several(tmp_path, columns, cells):
 
 @pytest.mark.parametrize("kind", ["sets", "columns", "numbers", "one number"])
 def test_other_labels(tmp_path, kind, monkeypatch):
-    monkeypatch.setattr("cofactor.cli._blocks.BATCH", 40)
+    monkeypatch.setattr("cofactor.cli._shared.blockwise.BATCH", 40)
     known = {"sets": ("tags",), "columns": ("sky", "oven"), "numbers": ("u", "v"),
              "one number": ("u",)}[kind]  # fmt: skip
 
@@ -276,7 +276,7 @@ def test_a_full_disk_keeps_what_was_there(place, tmp_path, monkeypatch, error):
     command = ("blocks", place / "posts.csv", *READ, "-o", out, "--overwrite")
     cofactor(*command)
     before = files_of(out)
-    monkeypatch.setattr("cofactor.rowblocks.folders.np.save", full)
+    monkeypatch.setattr("cofactor.outofcore.folders.np.save", full)
     assert "no space left" in cofactor(*command, code=1).stderr
     assert files_of(out) == before
     assert os.listdir(tmp_path) == ["b"]

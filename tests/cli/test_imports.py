@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from cofactor.cli._imports import SELDOM, Postponed, postponed
+from cofactor.cli._shared.imports import SELDOM, Postponed, postponed
 
 
 def run(code, *arguments):
@@ -29,7 +29,7 @@ def test_a_fit_loads_what_it_needs(home, tmp_path):
 
 def test_what_was_left_out_is_there_when_it_is_used():
     code = (
-        "from cofactor.cli._imports import import_sklearn; import_sklearn()\n"
+        "from cofactor.cli._shared.imports import import_sklearn; import_sklearn()\n"
         "import pandas, scipy.stats, sklearn.utils.fixes as fixes\n"
         "from sklearn.preprocessing import _data\n"
         "assert _data.stats.norm is scipy.stats.norm and fixes.pd.DataFrame is pandas.DataFrame\n"

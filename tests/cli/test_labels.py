@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cofactor import load_model
-from cofactor.persistence import read_facts
+from cofactor.io.models import read_facts
 from commands import WORDS, answer, cofactor, make_rows, read_table, write_table
 
 

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from cofactor.cli import COMMANDS, main
-from cofactor.files.writing import is_formula
+from cofactor.io.atomic import is_formula
 from commands import cofactor, make_rows, process, read_table, write_table
 
 HOSTILE = [
@@ -301,7 +301,7 @@ def test_ctrl_c_while_reading_says_so_and_writes_nothing(model, tmp_path):
 
 def test_ctrl_c_while_fitting_keeps_the_model(home, tmp_path, monkeypatch):
     from cofactor import load_model
-    from cofactor.solvers.coordinate import CoordinateDescent
+    from cofactor.engine.solvers.coordinate import CoordinateDescent
 
     step, calls = CoordinateDescent.step, []
 

@@ -8,12 +8,13 @@ import pytest
 from scipy import sparse as sp
 
 from cofactor import NMF, RowBlocks, SSNMFClassifier, SSNMFRegressor
-from cofactor.blocks import Blocks, Tree
 from cofactor.divergences import KullbackLeibler
+from cofactor.engine.blockwise import Blocks, Tree
+from cofactor.engine.factors import Factors
+from cofactor.engine.objective import Objective, Term
+from cofactor.engine.observations import observe
+from cofactor.engine.threads import Threads
 from cofactor.estimators.base import FitInterruptedWarning
-from cofactor.objective import Factors, Objective, Term
-from cofactor.observations import observe
-from cofactor.threads import Threads
 
 KL, F, IS = "kullback-leibler", "frobenius", "itakura-saito"
 PAIRS = list(itertools.product((KL, F), repeat=2))

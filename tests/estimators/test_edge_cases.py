@@ -10,11 +10,11 @@ from scipy import sparse
 import oracles
 from cofactor import NMF, Factors, SSNMFClassifier, SSNMFRegressor
 from cofactor.divergences import DIVERGENCES, FLOOR
+from cofactor.engine.fitting import minimise
+from cofactor.engine.objective import Objective, Term
+from cofactor.engine.observations import observe
+from cofactor.engine.threads import Threads
 from cofactor.estimators.base import SOLVERS
-from cofactor.fitting import minimise
-from cofactor.objective import Objective, Term
-from cofactor.observations import observe
-from cofactor.threads import Threads
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

@@ -9,9 +9,10 @@ from scipy import sparse as sp
 
 from cofactor import NMF, SSNMFClassifier, SSNMFRegressor
 from cofactor.divergences import DIVERGENCES
-from cofactor.objective import Factors, Objective, Term
-from cofactor.observations import observe
-from cofactor.threads import Threads
+from cofactor.engine.factors import Factors
+from cofactor.engine.objective import Objective, Term
+from cofactor.engine.observations import observe
+from cofactor.engine.threads import Threads
 
 KL, F, IS = "kullback-leibler", "frobenius", "itakura-saito"
 FITTED = ("components_", "target_components_", "representation_")

@@ -16,8 +16,8 @@ from cofactor import SSNMFClassifier, load_model
 from cofactor.report import render_report, write_report
 from cofactor.report.figures import draw
 from cofactor.report.html import safe_json
-from cofactor.report.library import library
-from cofactor.report.prepare import prepare
+from cofactor.report.preparation.prepare import prepare
+from cofactor.report.vega_script import library
 from hostile import HOSTILE, hostile_model
 
 
@@ -165,7 +165,7 @@ def test_wrong_model():
 
 
 def test_missing_extra_is_one_sentence(model, monkeypatch):
-    monkeypatch.setattr("cofactor.report.writing.find_spec", lambda name: None)
+    monkeypatch.setattr("cofactor.report.write.find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r"pip install 'cofactor\[report\]'"):
         render_report(model)
 

@@ -16,10 +16,10 @@ from sklearn.metrics import (
 )
 
 from cofactor import TopicModel
-from cofactor.report import evaluation, layout, refits, rivals, scores, topics
-from cofactor.report.evaluation import MODEL, PLAIN, assign_folds
-from cofactor.report.material import read_material
-from cofactor.report.prepare import prepare
+from cofactor.report.preparation import baselines, evaluation, layout, refits, scores, topics
+from cofactor.report.preparation.evaluation import MODEL, PLAIN, assign_folds
+from cofactor.report.preparation.material import read_material
+from cofactor.report.preparation.prepare import prepare
 
 
 @pytest.fixture(scope="module")
@@ -87,12 +87,12 @@ def test_scores_of_numbers_agree_with_scikit_learn():
 def test_baselines_know_the_labels_of_each_column_only():
     X = np.eye(4)[[0, 0, 1, 1, 2, 3]]
     y = np.array([[1, 1], [1, np.nan], [0, np.nan], [0, 1], [0, 1], [0, 1.0]])
-    said = dict(rivals.baselines("sets", X, y, np.eye(4)))
+    said = dict(baselines.baselines("sets", X, y, np.eye(4)))
     assert said["majority"].tolist() == [[0, 1]] * 4
     for name in ("naive Bayes", "logistic regression"):
         assert (said[name][:, 1] == 1).all()
         assert said[name][0, 0] > 0.5 > said[name][1, 0]
-    numbers = dict(rivals.baselines("numbers", X, 3 * y, np.eye(4)))
+    numbers = dict(baselines.baselines("numbers", X, 3 * y, np.eye(4)))
     assert numbers["mean"][0].tolist() == [1, 3]
     assert (numbers["ridge regression"][:, 1] == 3).all()
 

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 from cofactor import TopicModel, load_model
+from cofactor.engine.solvers.coordinate import CoordinateDescent
 from cofactor.estimators.base import FitInterruptedWarning
-from cofactor.report import evaluation, refits
-from cofactor.report.material import read_material
-from cofactor.solvers.coordinate import CoordinateDescent
-from cofactor.text import summaries
-from cofactor.text.comparing import refit
+from cofactor.report.preparation import evaluation, refits
+from cofactor.report.preparation.material import read_material
+from cofactor.text.describe import summaries
+from cofactor.text.describe.compare import refit
 from cofactor.text.interrupts import finish
-from cofactor.text.words import WordVectorizer
+from cofactor.text.vectorizer.words import WordVectorizer
 from commands import cofactor, make_rows, write_table
 
 ROWS = make_rows(60)
@@ -50,7 +50,7 @@ def interrupt(monkeypatch):
 
 BEFORE = {
     "words": (WordVectorizer, "fit_transform"),
-    "start": ("cofactor.estimators.preparing", "class_start"),
+    "start": ("cofactor.estimators.setup", "class_start"),
 }
 
 

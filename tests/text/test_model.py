@@ -19,8 +19,8 @@ from sklearn.preprocessing import FunctionTransformer
 from cofactor import NMF, SSNMFClassifier, SSNMFRegressor, TopicModel
 from cofactor.divergences import DIVERGENCES
 from cofactor.metrics import npmi_coherence
-from cofactor.text.explain import topic_parts
-from cofactor.text.predictions import infer_task
+from cofactor.text.describe.explain import topic_parts
+from cofactor.text.describe.predictions import infer_task
 
 SUBJECTS = {
     "space": "moon orbit rocket nasa launch shuttle lunar satellite",

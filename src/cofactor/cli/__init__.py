@@ -11,7 +11,7 @@ from importlib import import_module
 import click
 
 from cofactor._version import __version__
-from cofactor.files.errors import suggestion
+from cofactor.io.errors import suggestion
 
 __all__ = ["main"]
 

@@ -8,14 +8,21 @@ from typing import Any
 
 import click
 
-from cofactor.cli._blocks import Table, holds_blocks
-from cofactor.cli._command import OUTPUT, TABLE, BadInput, Command, json_option, table_options
-from cofactor.cli._imports import import_sklearn
-from cofactor.cli._models import refusals
-from cofactor.cli._terminal import announce, emit, note
+from cofactor.cli._shared.blockwise import Table, holds_blocks
+from cofactor.cli._shared.command import (
+    OUTPUT,
+    TABLE,
+    BadInput,
+    Command,
+    json_option,
+    table_options,
+)
+from cofactor.cli._shared.imports import import_sklearn
+from cofactor.cli._shared.models import refusals
+from cofactor.cli._shared.terminal import announce, emit, note
 from cofactor.cli.fit import stop_words_of
-from cofactor.files.labels import as_labels
-from cofactor.files.survey import suggest_topics
+from cofactor.io.tables.labels import as_labels
+from cofactor.io.tables.survey import suggest_topics
 
 
 @click.command(cls=Command)
@@ -43,8 +50,8 @@ def blocks(
     stop = stop_words_of(stop_words)
     found = Table.open(table, text, as_labels(labels, unlabelled, label_separator), opening)
     import_sklearn()
-    from cofactor.text.beyond import write_word_blocks
-    from cofactor.text.words import WordVectorizer
+    from cofactor.text.blocks import write_word_blocks
+    from cofactor.text.vectorizer.words import WordVectorizer
 
     with refusals():
         with announce("Reading the words") as progress:
@@ -82,7 +89,7 @@ def _check_place(output: Path, overwrite: bool) -> None:
         )
     if not overwrite:
         raise BadInput(f"--output {output} exists; name another, or replace it with --overwrite.")
-    from cofactor.rowblocks.folders import check_own
+    from cofactor.outofcore.folders import check_own
 
     with refusals():
         check_own(output)

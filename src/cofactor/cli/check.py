@@ -8,12 +8,12 @@ from typing import Any
 
 import click
 
-from cofactor.cli._command import TABLE, Command, json_option, table_options
-from cofactor.cli._terminal import emit, make_table, percent, show, shown
-from cofactor.files import open_source
-from cofactor.files.labels import plain
-from cofactor.files.survey import as_facts, survey
-from cofactor.files.tables import label_columns, text_column
+from cofactor.cli._shared.command import TABLE, Command, json_option, table_options
+from cofactor.cli._shared.terminal import emit, make_table, percent, show, shown
+from cofactor.io.tables import open_source
+from cofactor.io.tables.documents import label_columns, text_column
+from cofactor.io.tables.labels import plain
+from cofactor.io.tables.survey import as_facts, survey
 
 MOST = 20
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
-from cofactor.cli._command import MODEL, TABLE, Command, json_option, table_options
-from cofactor.cli._models import Opened, open_model, read_again, refusals
-from cofactor.cli._terminal import announce, emit, make_table, note, percent, show, shown
+from cofactor.cli._shared.command import MODEL, TABLE, Command, json_option, table_options
+from cofactor.cli._shared.models import Opened, open_model, read_again, refusals
+from cofactor.cli._shared.terminal import announce, emit, make_table, note, percent, show, shown
 
 
 @click.command(cls=Command)
@@ -30,7 +30,7 @@ def compare(
     labelled documents is compared, with an interval; take documents that neither model has seen.
     """
     one, other = open_model(first), open_model(second)
-    from cofactor.text.comparing import compare_topics
+    from cofactor.text.describe.compare import compare_topics
 
     pairs = compare_topics(one.model, other.model, words)
     accuracy = None
@@ -47,7 +47,7 @@ def _accuracy(
     one: Opened, other: Opened, data: Path, text: str | None, labels: tuple[str, ...],
     opening: dict[str, Any], label_separator: str | None,
 ) -> dict[str, Any]:  # fmt: skip
-    from cofactor.text.comparing import compare_accuracy
+    from cofactor.text.describe.compare import compare_accuracy
 
     reading = read_again(one, data, text, labels, opening, label_separator)
     if one.model.fingerprint_ == _fingerprint(reading):

@@ -12,8 +12,8 @@ from typing import Any
 import click
 
 from cofactor._version import __version__
-from cofactor.cli._command import Command, json_option
-from cofactor.cli._terminal import announce, emit, make_table, show, shown
+from cofactor.cli._shared.command import Command, json_option
+from cofactor.cli._shared.terminal import announce, emit, make_table, show, shown
 
 CORE = ("numpy", "scipy", "scikit-learn", "numba", "llvmlite", "click", "rich")
 EXTRAS = {
@@ -91,7 +91,7 @@ def _timed() -> float:
 def _cached() -> tuple[int, int, str | None]:
     """Count the kernels that numba loaded and compiled, and say where it keeps them."""
     loaded, compiled, folder = 0, 0, None
-    modules = [m for name, m in sys.modules.items() if name.startswith("cofactor.kernels")]
+    modules = [m for name, m in sys.modules.items() if name.startswith("cofactor.engine.kernels")]
     kernels = {id(one): one for module in modules for one in vars(module).values()}
     for kernel in kernels.values():
         if stats := getattr(kernel, "stats", None):

@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
-from cofactor.cli._command import MODEL, BadInput, Command, json_option
-from cofactor.cli._models import answered, open_model
-from cofactor.cli._terminal import emit, make_table, note, percent, show, shown
+from cofactor.cli._shared.command import MODEL, BadInput, Command, json_option
+from cofactor.cli._shared.models import answered, open_model
+from cofactor.cli._shared.terminal import emit, make_table, note, percent, show, shown
 
 
 @click.command(cls=Command)

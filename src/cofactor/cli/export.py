@@ -11,11 +11,11 @@ from typing import Any
 import click
 
 from cofactor._version import __version__
-from cofactor.cli._command import MODEL, OUTPUT, TABLE, BadInput, Command, json_option
-from cofactor.cli._command import table_options as options
-from cofactor.cli._models import Opened, find_data, open_model, read_again
-from cofactor.cli._terminal import announce, emit, note
-from cofactor.files.writing import to_json, write_text
+from cofactor.cli._shared.command import MODEL, OUTPUT, TABLE, BadInput, Command, json_option
+from cofactor.cli._shared.command import table_options as options
+from cofactor.cli._shared.models import Opened, find_data, open_model, read_again
+from cofactor.cli._shared.terminal import announce, emit, note
+from cofactor.io.atomic import to_json, write_text
 
 DEFAULTS = {"csv": "{}-tables", "anndata": "{}.h5ad", "topicwizard": "{}-topicwizard"}
 
@@ -85,14 +85,14 @@ def _with_manifest(opened: Opened, output: Path, names: list[str]) -> dict[str, 
 
 
 def _to_csv(opened: Opened, output: Path, documents: Any) -> dict[str, Any]:
-    from cofactor.exports.tables import write_tables
+    from cofactor.io.exports.tables import write_tables
 
     _check_folder(output)
     return _with_manifest(opened, output, write_tables(opened.model, output))
 
 
 def _to_anndata(opened: Opened, output: Path, documents: Any) -> dict[str, Any]:
-    from cofactor.exports.annotated import write_anndata
+    from cofactor.io.exports.ann_data import write_anndata
 
     if documents is None:
         note("The table of the fit is not there, so X stays empty; --data names it.")
@@ -102,7 +102,7 @@ def _to_anndata(opened: Opened, output: Path, documents: Any) -> dict[str, Any]:
 
 
 def _to_topicwizard(opened: Opened, output: Path, documents: Any) -> dict[str, Any]:
-    from cofactor.exports.wizard import write_wizard
+    from cofactor.io.exports.topicwizard import write_wizard
 
     if documents is None:
         raise BadInput("topicwizard shows documents, but their table is not there; use --data.")

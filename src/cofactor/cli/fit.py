@@ -13,9 +13,9 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from cofactor.cli._blocks import BlockReading, holds_blocks, open_blocks
-from cofactor.cli._cluster import fitting_on
-from cofactor.cli._command import (
+from cofactor.cli._shared.blockwise import BlockReading, holds_blocks, open_blocks
+from cofactor.cli._shared.cluster import fitting_on
+from cofactor.cli._shared.command import (
     INTERRUPTED,
     OPENING,
     OUTPUT,
@@ -25,11 +25,11 @@ from cofactor.cli._command import (
     json_option,
     table_options,
 )
-from cofactor.cli._imports import import_sklearn
-from cofactor.cli._models import refusals, relative
-from cofactor.cli._readings import Reading, read_table
-from cofactor.cli._terminal import announce, emit, note
-from cofactor.files.survey import too_many_classes
+from cofactor.cli._shared.imports import import_sklearn
+from cofactor.cli._shared.models import refusals, relative
+from cofactor.cli._shared.readings import Reading, read_table
+from cofactor.cli._shared.terminal import announce, emit, note
+from cofactor.io.tables.survey import too_many_classes
 
 SETTLED = ("text", "labels", "label_separator", "unlabelled", "stop_words", *OPENING)
 SEED = click.IntRange(0, 2**32 - 1)
@@ -151,7 +151,7 @@ def _fit(model: Any, reading: Reading | BlockReading, told: bool) -> tuple[list[
 def _telling(progress: Callable[[str], None]) -> AbstractContextManager[None]:
     """Let a fit in this process tell how many iterations are done."""
     from cofactor.callbacks import Telling
-    from cofactor.text.assembling import watched_by
+    from cofactor.text.fitting import watched_by
 
     return watched_by(Telling(lambda done: progress(f"iteration {done}")))
 

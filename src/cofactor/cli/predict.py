@@ -14,14 +14,14 @@ from typing import IO, Any
 import click
 
 from cofactor._version import __version__
-from cofactor.cli._command import MODEL, OUTPUT, TABLE, Command, json_option, table_options
-from cofactor.cli._models import Opened, answered, how_to_open, open_model
-from cofactor.cli._terminal import announce, emit, note, rows_out
-from cofactor.files import InputError, Source, open_source
-from cofactor.files.errors import at
-from cofactor.files.labels import one_cell
-from cofactor.files.tables import as_text, text_column
-from cofactor.files.writing import make_writer, output_kind, replacing, to_json, write_text
+from cofactor.cli._shared.command import MODEL, OUTPUT, TABLE, Command, json_option, table_options
+from cofactor.cli._shared.models import Opened, answered, how_to_open, open_model
+from cofactor.cli._shared.terminal import announce, emit, note, rows_out
+from cofactor.io.atomic import make_writer, output_kind, replacing, to_json, write_text
+from cofactor.io.errors import at
+from cofactor.io.tables import InputError, Source, open_source
+from cofactor.io.tables.documents import as_text, text_column
+from cofactor.io.tables.labels import one_cell
 
 BATCH = 4096
 REST = ("confidence", "topic")

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from cofactor.cli._command import (
+from cofactor.cli._shared.command import (
     MODEL,
     OUTPUT,
     TABLE,
@@ -17,9 +17,9 @@ from cofactor.cli._command import (
     json_option,
     needing_extra,
 )
-from cofactor.cli._command import table_options as options
-from cofactor.cli._models import Opened, find_data, open_model, read_again, refusals
-from cofactor.cli._terminal import announce, emit, note
+from cofactor.cli._shared.command import table_options as options
+from cofactor.cli._shared.models import Opened, find_data, open_model, read_again, refusals
+from cofactor.cli._shared.terminal import announce, emit, note
 
 
 @click.command(cls=Command)

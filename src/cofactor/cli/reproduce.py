@@ -10,8 +10,8 @@ from typing import Any
 import click
 from rich.console import Console
 
-from cofactor.cli._command import json_option
-from cofactor.cli._terminal import emit
+from cofactor.cli._shared.command import json_option
+from cofactor.cli._shared.terminal import emit
 from cofactor.experiments.options import EXPERIMENTS, SOLVERS, BadInput, Options
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "show_default": True}

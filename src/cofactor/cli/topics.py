@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from cofactor.cli._command import MODEL, Command, json_option
-from cofactor.cli._models import Opened, open_model
-from cofactor.cli._terminal import emit, make_table, percent, show, shown
+from cofactor.cli._shared.command import MODEL, Command, json_option
+from cofactor.cli._shared.models import Opened, open_model
+from cofactor.cli._shared.terminal import emit, make_table, percent, show, shown
 
 
 @click.command(cls=Command)

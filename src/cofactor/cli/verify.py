@@ -9,11 +9,11 @@ from typing import Any
 
 import click
 
-from cofactor.cli._blocks import find_blocks, holds_blocks, open_blocks
-from cofactor.cli._command import MODEL, TABLE, BadInput, Command, json_option
-from cofactor.cli._command import table_options as options
-from cofactor.cli._models import Opened, find_data, open_model, read_again, refusals
-from cofactor.cli._terminal import announce, emit, note, show
+from cofactor.cli._shared.blockwise import find_blocks, holds_blocks, open_blocks
+from cofactor.cli._shared.command import MODEL, TABLE, BadInput, Command, json_option
+from cofactor.cli._shared.command import table_options as options
+from cofactor.cli._shared.models import Opened, find_data, open_model, read_again, refusals
+from cofactor.cli._shared.terminal import announce, emit, note, show
 
 
 @click.command(cls=Command)
@@ -48,8 +48,8 @@ def verify(
 
 
 def _refit(opened: Opened, reading: Any) -> dict[str, Any]:
-    from cofactor.persistence.manifest import versions
-    from cofactor.text.comparing import refit
+    from cofactor.io.models.manifest import versions
+    from cofactor.text.describe.compare import refit
 
     with announce("Fitting again"), refusals(), warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -13,7 +13,7 @@ bits of the result.
 try:
     from cofactor.distributed.errors import CheckpointError, ClusterError, OutOfMemory
     from cofactor.distributed.fitting import fit
-    from cofactor.distributed.mapping import predict, transform
+    from cofactor.distributed.predictions import predict, transform
 except ModuleNotFoundError as error:
     if error.name not in ("dask", "distributed"):
         raise

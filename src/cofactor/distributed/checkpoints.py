@@ -24,13 +24,13 @@ from typing import Any
 
 import numpy as np
 
+from cofactor._types import FloatArray
 from cofactor.distributed.errors import CheckpointError
 from cofactor.distributed.worker import Origin
-from cofactor.estimators.blockwise import Here
-from cofactor.files.writing import write_whole
-from cofactor.fitting import History
-from cofactor.objective import Factors
-from cofactor.typing import FloatArray
+from cofactor.engine.factors import Factors
+from cofactor.engine.fitting import History
+from cofactor.estimators.blocks import Here
+from cofactor.io.atomic import write_whole
 
 SCHEMA = 1
 MANIFEST = "manifest.json"

@@ -14,18 +14,19 @@ from typing import Any
 
 import numpy as np
 
-from cofactor.blocks import Outlined, tree_of_sums
+from cofactor._types import FloatArray
 from cofactor.distributed import worker
 from cofactor.distributed.checkpoints import Folder
 from cofactor.distributed.errors import ClusterError, Lost
-from cofactor.distributed.watching import Watched
+from cofactor.distributed.watch import Watched
 from cofactor.distributed.worker import FromMemory, FromStart, Origin, Part, Step
-from cofactor.estimators.blockwise import Recipe
-from cofactor.fitting import History, Hook
-from cofactor.objective import Advance, Factors, Improve, Objective
-from cofactor.rowblocks import RowBlocks
-from cofactor.threads import Threads
-from cofactor.typing import FloatArray
+from cofactor.engine.blockwise import Outlined, tree_of_sums
+from cofactor.engine.factors import Factors
+from cofactor.engine.fitting import History, Hook
+from cofactor.engine.objective import Advance, Improve, Objective
+from cofactor.engine.threads import Threads
+from cofactor.estimators.blocks import Recipe
+from cofactor.outofcore import RowBlocks
 
 TRIES = 5
 """Losses in a row, without an iteration in between, that are put up with."""
@@ -73,7 +74,7 @@ class Remote(Outlined):
 
 @dataclass(eq=False)
 class Cluster:
-    """An executor (see ``cofactor.estimators.blockwise``) on the workers of a cluster."""
+    """An executor (see ``cofactor.estimators.blocks``) on the workers of a cluster."""
 
     rows: RowBlocks
     recipe: Recipe

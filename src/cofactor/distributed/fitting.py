@@ -15,9 +15,9 @@ from distributed import Client
 from cofactor.distributed.checkpoints import Folder
 from cofactor.distributed.cluster import Cluster, Settings
 from cofactor.distributed.sources import as_rows
-from cofactor.distributed.watching import Watched
-from cofactor.objective import Factors
-from cofactor.rowblocks import RowBlocks
+from cofactor.distributed.watch import Watched
+from cofactor.engine.factors import Factors
+from cofactor.outofcore import RowBlocks
 
 NOT_THE_START = ("max_iter", "tol", "n_jobs", "random_state", "init")
 """Parameters that a resumed fit may change, or that show in the start."""

@@ -12,17 +12,17 @@ from dask.base import is_dask_collection
 from dask.delayed import Delayed
 from distributed import Future
 
-from cofactor.distributed.watching import Watched
-from cofactor.rowblocks import RowBlocks
-from cofactor.rowblocks.batches import Batch, check_batch, check_like
-from cofactor.rowblocks.folders import (
+from cofactor.distributed.watch import Watched
+from cofactor.outofcore import RowBlocks
+from cofactor.outofcore.batches import Batch, check_batch, check_like
+from cofactor.outofcore.folders import (
     MOST_FIRSTS,
     BlockFacts,
     extreme_rows,
     known_rows,
     new_values,
 )
-from cofactor.rowblocks.sampling import joined_sample, sample_block, share_of
+from cofactor.outofcore.sampling import joined_sample, sample_block, share_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,13 +14,14 @@ from typing import Any, Protocol
 import numpy as np
 from distributed import get_worker
 
-from cofactor.blocks import Sums, tree_of_sums
+from cofactor._types import FloatArray
 from cofactor.distributed.errors import Lost, OutOfMemory
-from cofactor.estimators.blockwise import Here, Recipe
-from cofactor.objective import Factors, Improve
-from cofactor.rowblocks import RowBlocks
-from cofactor.threads import Threads
-from cofactor.typing import FloatArray
+from cofactor.engine.blockwise import Sums, tree_of_sums
+from cofactor.engine.factors import Factors
+from cofactor.engine.objective import Improve
+from cofactor.engine.threads import Threads
+from cofactor.estimators.blocks import Here, Recipe
+from cofactor.outofcore import RowBlocks
 
 Attempt = tuple[str, int]
 """A fit, and how often its blocks were given out."""

@@ -15,26 +15,26 @@ from sklearn.utils.validation import check_is_fitted
 
 from cofactor.callbacks import CallbackSupportMixin, bridge
 from cofactor.divergences import DIVERGENCES, Divergence
-from cofactor.estimators import validation
-from cofactor.estimators.blockwise import Executor, Here, Whole
-from cofactor.estimators.inference import estimate_head, represent, row_exponents
-from cofactor.estimators.preparing import Preparing, Ready
-from cofactor.estimators.scaling import shift
-from cofactor.estimators.streaming import STEPS, Kept, Stream
-from cofactor.fitting import Fit, minimise
-from cofactor.initialization import counted
-from cofactor.noise import Noise
-from cofactor.objective import Factors
-from cofactor.rowblocks import RowBlocks
-from cofactor.rowblocks.blocks import as_csr
-from cofactor.solvers import (
+from cofactor.engine.factors import Factors
+from cofactor.engine.fitting import Fit, minimise
+from cofactor.engine.solvers import (
     BlockDescent,
     CoordinateDescent,
     MultiplicativeUpdates,
     PaperUpdates,
     Solver,
 )
-from cofactor.threads import Threads, count_threads
+from cofactor.engine.threads import Threads, count_threads
+from cofactor.estimators import validation
+from cofactor.estimators.blocks import Executor, Here, Whole
+from cofactor.estimators.inference import estimate_head, represent, row_exponents
+from cofactor.estimators.setup import Preparing, Ready
+from cofactor.estimators.streaming import STEPS, Kept, Stream
+from cofactor.estimators.units import shift
+from cofactor.noise import Noise
+from cofactor.outofcore import RowBlocks
+from cofactor.outofcore.rowblocks import as_csr
+from cofactor.starts import counted
 
 SOLVERS: dict[str, Solver] = {
     "cd": CoordinateDescent(),

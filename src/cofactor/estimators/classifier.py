@@ -7,8 +7,8 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_consistent_length
 
 from cofactor.estimators.supervised import Supervised
-from cofactor.initialization import Classes
-from cofactor.targets import encode_classes, labelled_mask
+from cofactor.starts import Classes
+from cofactor.targets.classes import encode_classes, labelled_mask
 
 TINY = 1e-12  # no label is impossible or certain
 

@@ -6,13 +6,13 @@ from __future__ import annotations
 import numpy as np
 
 from cofactor.divergences import FLOOR, Divergence
-from cofactor.fitting import minimise
-from cofactor.initialization import even_representation
-from cofactor.objective import Factors, Objective, Term
-from cofactor.observations import Observations
-from cofactor.seen import cross, pad
-from cofactor.solvers import CoordinateDescent, MultiplicativeUpdates
-from cofactor.threads import Threads
+from cofactor.engine.factors import Factors, cross, pad
+from cofactor.engine.fitting import minimise
+from cofactor.engine.objective import Objective, Term
+from cofactor.engine.observations import Observations
+from cofactor.engine.solvers import CoordinateDescent, MultiplicativeUpdates
+from cofactor.engine.threads import Threads
+from cofactor.starts import even_representation
 
 # Rows stop one by one at these tolerances, so a row's result does not depend on its batch.
 EXACT = CoordinateDescent(rounds=5000, sweeps=5, tolerance=1e-10)

@@ -7,9 +7,9 @@ from typing import ClassVar
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import StrOptions
 
+from cofactor.engine.factors import Factors
 from cofactor.estimators import validation
 from cofactor.estimators.base import Factorization
-from cofactor.objective import Factors
 
 
 class NMF(Factorization):

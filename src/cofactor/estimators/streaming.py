@@ -13,17 +13,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cofactor.estimators.blockwise import Recipe
+from cofactor.engine.factors import Factors, PaddedFactor
+from cofactor.engine.fitting import History
+from cofactor.engine.objective import Objective
+from cofactor.engine.observations import Observations
+from cofactor.engine.observations.base import stack as stack_rows
+from cofactor.engine.solvers.online import Past, absorb
+from cofactor.engine.threads import Threads
+from cofactor.estimators.blocks import Recipe
 from cofactor.estimators.validation import as_penalties
-from cofactor.fitting import History
-from cofactor.initialization import Classes, Guess, guess_classes, settled_samples
-from cofactor.objective import Factors, Objective
-from cofactor.observations import Observations
-from cofactor.observations.base import stack as stack_rows
-from cofactor.seen import Seen
-from cofactor.solvers.online import Past, absorb
-from cofactor.targets import Targets, stack
-from cofactor.threads import Threads
+from cofactor.starts import Classes, Guess, guess_classes, settled_samples
+from cofactor.targets.classes import Targets, stack
 
 WINDOW = 4096
 """Rows of the latest batches that guesses and the head are estimated on."""
@@ -135,11 +135,11 @@ class Stream:
 
     def settle(self, objective: Objective, solver: Any, threads: Threads) -> None:
         """Give a new batch samples that fit it before their statistics count."""
-        S = Seen(settled_samples(objective, self.factors, threads))
-        problem = objective.problem("samples", self.factors.with_seen("samples", S), threads)
+        S = PaddedFactor(settled_samples(objective, self.factors, threads))
+        problem = objective.problem("samples", self.factors.with_padded("samples", S), threads)
         for _ in range(ROUNDS):
             S = solver.improve(problem, S, threads)[0]
-        self.factors = self.factors.with_seen("samples", S).compact()
+        self.factors = self.factors.with_padded("samples", S).compact()
 
     def learn(self, objective: Objective, solver: Any, threads: Threads, steps: int = 1) -> None:
         """Update features and targets with a batch whose samples are in place."""

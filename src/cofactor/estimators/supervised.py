@@ -11,12 +11,13 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from cofactor.engine.factors import Factors
+from cofactor.engine.objective import Objective
 from cofactor.estimators import validation
 from cofactor.estimators.base import LOSS, Factorization
-from cofactor.estimators.blockwise import Recipe
-from cofactor.estimators.preparing import CONFIDENCE
+from cofactor.estimators.blocks import Recipe
+from cofactor.estimators.setup import CONFIDENCE
 from cofactor.noise import Noise, likelihood_supervision
-from cofactor.objective import Factors, Objective
 
 
 class Supervised(Factorization):

@@ -9,14 +9,14 @@ import numpy as np
 from scipy import sparse as sp
 from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
 
+from cofactor._types import FactorName
 from cofactor.divergences import DIVERGENCES, Divergence
-from cofactor.estimators.blockwise import SAMPLE_CELLS
+from cofactor.engine.factors import Factors
+from cofactor.engine.observations import Observations, observe
+from cofactor.estimators.blocks import SAMPLE_CELLS
 from cofactor.noise import Noise
-from cofactor.objective import Factors
-from cofactor.observations import Observations, observe
+from cofactor.outofcore import RowBlocks
 from cofactor.priors import Penalty, Prior
-from cofactor.rowblocks import RowBlocks
-from cofactor.typing import FactorName
 
 
 @contextmanager

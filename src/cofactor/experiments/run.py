@@ -17,7 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from cofactor.experiments.options import BadInput, Options
 from cofactor.experiments.tables import Table
 from cofactor.experiments.trials import Function, Result, Settings, Trials, versions
-from cofactor.files.writing import write_whole
+from cofactor.io.atomic import write_whole
 
 MANIFEST = "manifest.json"
 TRIALS = "trials"

@@ -27,7 +27,7 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from cofactor._version import __version__
-from cofactor.files.writing import write_whole
+from cofactor.io.atomic import write_whole
 
 Settings = dict[str, Any]
 Result = dict[str, Any]

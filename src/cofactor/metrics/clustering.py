@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cofactor.typing import FloatArray
+from cofactor._types import FloatArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse as sp
 
-from cofactor.typing import FloatArray, IntArray
+from cofactor._types import FloatArray, IntArray
 
 Topics = Sequence[Sequence[int]] | Sequence[IntArray] | IntArray
 

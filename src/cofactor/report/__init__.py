@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-_HOMES = {"write_report": "writing", "render_report": "writing", "prepare": "prepare"}
+_HOMES = {"write_report": "write", "render_report": "write", "prepare": "preparation.prepare"}
 
 __all__ = list(_HOMES)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import altair as alt
 
-from cofactor.report.prepare import Prepared
+from cofactor.report.preparation.prepare import Prepared
 
 Spec = dict[str, Any]
 WIDTH: Any = "container"

@@ -18,8 +18,8 @@ from typing import Any
 import jinja2
 
 from cofactor.report.figures import draw
-from cofactor.report.library import library
-from cofactor.report.prepare import Prepared
+from cofactor.report.preparation.prepare import Prepared
+from cofactor.report.vega_script import library
 
 TABLES = ("heatmap", "points", "anchors")
 UNSAFE = "<>&\u2028\u2029"

@@ -10,9 +10,9 @@ from typing import Any
 
 _HOMES = {
     "TopicModel": "model",
-    "WordVectorizer": "words",
-    "Explanation": "explain",
-    "Table": "tables",
+    "WordVectorizer": "vectorizer.words",
+    "Explanation": "describe.explain",
+    "Table": "describe.table",
     "read_documents": "documents",
 }
 

@@ -9,9 +9,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from cofactor.estimators.validation import as_divergence
 from cofactor.metrics.topics import top_places
-from cofactor.text import predictions, summaries
-from cofactor.text.explain import Explanation, topic_parts
-from cofactor.text.tables import Table
+from cofactor.text.describe import predictions, summaries
+from cofactor.text.describe.explain import Explanation, topic_parts
+from cofactor.text.describe.table import Table
 
 
 class Descriptions:

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from cofactor.reading import is_missing
-from cofactor.text.labels import holds_sets, is_unknown
+from cofactor.targets.reading import is_missing
+from cofactor.targets.sets import holds_sets, is_unknown
 
 
 def read_documents(documents: Any) -> list[str]:

@@ -13,17 +13,17 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from cofactor.estimators.base import LOSS
 from cofactor.estimators.supervised import Supervised
-from cofactor.text import predictions
-from cofactor.text.assembling import draw_seed, fit_estimator, publish
+from cofactor.targets.sets import read_targets
+from cofactor.text.describe import predictions
+from cofactor.text.describe.summaries import describe
 from cofactor.text.describing import Descriptions
 from cofactor.text.documents import fingerprint, read_documents
+from cofactor.text.fitting import draw_seed, fit_estimator, publish
 from cofactor.text.interrupts import finish
 from cofactor.text.keeping import Keeping
-from cofactor.text.labels import read_targets
 from cofactor.text.predicting import Predicting
 from cofactor.text.streams import Streaming
-from cofactor.text.summaries import describe
-from cofactor.text.words import WordVectorizer
+from cofactor.text.vectorizer.words import WordVectorizer
 
 
 class TopicModel(Predicting, Descriptions, Keeping, Streaming, TransformerMixin, BaseEstimator):

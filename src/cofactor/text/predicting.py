@@ -8,10 +8,10 @@ from scipy import sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from cofactor.estimators.supervised import Supervised
-from cofactor.text import predictions
-from cofactor.text.assembling import explained_share
+from cofactor.targets.sets import read_targets
+from cofactor.text.describe import predictions
 from cofactor.text.documents import read_documents
-from cofactor.text.labels import read_targets
+from cofactor.text.fitting import explained_share
 
 
 class Predicting:

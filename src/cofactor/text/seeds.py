@@ -17,14 +17,15 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.exceptions import ConvergenceWarning
 
 from cofactor.divergences import Divergence
+from cofactor.engine.factors import Factors
+from cofactor.engine.objective import Objective, Term
+from cofactor.engine.observations import observe
+from cofactor.engine.threads import Threads
 from cofactor.estimators.inference import represent
-from cofactor.initialization import plain_start
-from cofactor.objective import Factors, Objective, Term
-from cofactor.observations import observe
 from cofactor.priors import Gamma
-from cofactor.text.analyzing import tidy
+from cofactor.starts import plain_start
 from cofactor.text.interrupts import ending_at_interrupts
-from cofactor.threads import Threads
+from cofactor.text.vectorizer.analyzer import tidy
 
 
 @dataclass(frozen=True)

@@ -12,14 +12,14 @@ from scipy import sparse as sp
 from sklearn.base import _fit_context, clone
 
 from cofactor.estimators.validation import as_divergence
-from cofactor.text import predictions
-from cofactor.text.assembling import assemble, draw_seed, publish, restored, with_seeds
+from cofactor.targets.sets import read_targets
+from cofactor.text.describe import predictions
+from cofactor.text.describe.summaries import describe
 from cofactor.text.documents import fingerprint, read_documents
+from cofactor.text.fitting import assemble, draw_seed, publish, restored, with_seeds
 from cofactor.text.interrupts import finish
-from cofactor.text.labels import read_targets
 from cofactor.text.seeds import Mass, Seeds, leaning_topics, read_seeds, weigh
-from cofactor.text.summaries import describe
-from cofactor.text.words import WordVectorizer
+from cofactor.text.vectorizer.words import WordVectorizer
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,145 @@
+"""Models as the commands see them: a folder, what it holds, and where its data came from."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cofactor.cli._shared.imports import import_sklearn
+from cofactor.cli._shared.readings import Reading, read_table
+from cofactor.io.errors import at, printable, similar_path
+from cofactor.io.tables import InputError
+from cofactor.io.tables.labels import as_labels, plain
+
+
+@dataclass
+class Opened:
+    """A model and its manifest."""
+
+    path: Path
+    model: Any
+    facts: dict[str, Any]
+
+    @property
+    def input(self) -> dict[str, Any]:
+        """What `cofactor fit` noted of the table; empty for other models."""
+        notes = self.facts.get("notes")
+        found = notes.get("input") if isinstance(notes, dict) else None
+        return found if isinstance(found, dict) else {}
+
+    def origin(self) -> dict[str, Any]:
+        """Return what identifies the model, for manifests of what was made with it."""
+        return {
+            "path": str(self.path),
+            "digest": self.facts["digest"],
+            "created": self.facts["created"],
+        }
+
+
+def open_model(path: Path) -> Opened:
+    """Load the TopicModel in a folder."""
+    import_sklearn()
+    from cofactor.io.models import ModelFormatError, load_model, read_facts
+
+    try:
+        facts = read_facts(path)
+        model = load_model(path)
+    except ModelFormatError as error:
+        raise InputError(printable(f"{error} {similar_path(path)}".rstrip())) from error
+    if facts["model"] != "TopicModel":
+        raise InputError(
+            f"{at(path)} holds a {facts['model']}, which knows no words; this command needs a "
+            "TopicModel, as cofactor fit makes it."
+        )
+    return Opened(path, model, facts)
+
+
+def answered(document: Any) -> tuple[Any, float | None]:
+    """Return prediction and confidence of a document, if the model knows a word of it.
+
+    Without one the model can only name what it would say of an empty page.
+    """
+    return (document.prediction, document.confidence) if document.topic >= 0 else (None, None)
+
+
+def relative(path: str | os.PathLike[str], folder: Path) -> str:
+    """Return where a file is, seen from a folder, so that both may move together."""
+    try:
+        return Path(os.path.relpath(path, folder)).as_posix()
+    except ValueError:  # another drive
+        return os.path.abspath(path)
+
+
+def find_data(opened: Opened, given: Path | None) -> Path | None:
+    """Return the table given, or the one that the model was fitted on if it is still there."""
+    if given is not None:
+        return given
+    noted = opened.input.get("path")
+    if not isinstance(noted, str):
+        return None
+    path = Path(os.path.normpath(opened.path / noted))
+    return path if path.exists() else None
+
+
+def how_to_open(opened: Opened, path: Path, opening: dict[str, Any]) -> dict[str, Any]:
+    """Add what was noted on opening a table, if it is the one that the model was fitted on."""
+    noted = opened.input.get("opening") if _is_own(opened, path) else None
+    return {**(noted or {}), **opening}
+
+
+def _is_own(opened: Opened, path: Path) -> bool:
+    """Tell whether a table is the one that the model was fitted on."""
+    own = find_data(opened, None)
+    return own is not None and own.resolve() == path.resolve()
+
+
+def read_again(
+    opened: Opened, path: Path, text: str | None, labels: Sequence[str], opening: dict[str, Any],
+    label_separator: str | None = None, truth: Sequence[str] = (),
+) -> Reading:  # fmt: skip
+    """Read a table as the model's own was read, unless options say otherwise."""
+    noted, opening = opened.input, how_to_open(opened, path, opening)
+    return read_table(
+        path, text or noted.get("text"), labels or _noted_labels(opened, path, truth),
+        may_lack=bool(truth) and not labels,
+        unlabelled=tuple(noted.get("unlabelled") or ()), truth=truth,
+        task=noted.get("labels_are") or noted.get("task", "auto"),
+        label_separator=label_separator or noted.get("label_separator"),
+        only=_described(opened, path), **opening,
+    )  # fmt: skip
+
+
+def _described(opened: Opened, path: Path) -> Collection[int] | None:
+    """Return the rows of its own table that a model over blocks describes; None for all rows."""
+    rows = opened.input.get("rows")
+    if not (opened.input.get("blocks") and isinstance(rows, int) and _is_own(opened, path)):
+        return None
+    from cofactor.text.blocks import described_rows
+
+    return frozenset(described_rows(rows).tolist())
+
+
+def _noted_labels(opened: Opened, path: Path, truth: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns of the labels of the fit; a table to test with need not have them."""
+    names = as_labels(opened.input.get("label")).columns
+    if not set(names) & set(truth):
+        return names
+    if _is_own(opened, path):
+        raise InputError(
+            f"--truth {plain(truth)!r} is what the model was fitted on; leave --truth out, or name "
+            "a column with labels that the fit has not seen."
+        )
+    return ()
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """Turn what the library refuses into bad input."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        raise InputError(printable(str(error))) from error

@@ -1,0 +1,117 @@
+"""What the commands print: data on stdout, everything else on stderr."""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+
+from cofactor.io.atomic import to_json
+from cofactor.io.errors import printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+
+def open_console(stderr: bool = False) -> Console:
+    """Open a console that takes text literally: words and class names are no markup."""
+    import sys
+
+    from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    if hasattr(stream, "reconfigure"):  # a terminal that cannot show a letter shows its number
+        stream.reconfigure(errors="backslashreplace")
+    return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+
+
+@contextmanager
+def announce(sentence: str) -> Iterator[Callable[[str], None]]:
+    """Show on stderr what is going on, then how long it took; yield what tells how far it is."""
+    console, sentence = open_console(stderr=True), printable(sentence)
+    start = time.perf_counter()
+    with console.status(f"{sentence} ...", spinner="line") as status:
+        yield lambda far: status.update(f"{sentence}: {far} ...")
+    console.print(f"{sentence}: {time.perf_counter() - start:.1f} s", style="dim")
+
+
+def note(sentence: str) -> None:
+    """Say something on stderr; a terminal gets whole words on its lines."""
+    import sys
+
+    text = printable(sentence)
+    if sys.stderr.isatty():
+        width = shutil.get_terminal_size().columns
+        text = textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
+    click.echo(text, err=True)
+
+
+def emit(value: Any) -> None:
+    """Print JSON on stdout."""
+    click.echo(to_json(value, indent=2))
+
+
+class Escaped:
+    """A binary stream over a terminal: what would steer it is written as its number."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+
+    def write(self, data: bytes) -> int:
+        """Write whole lines of UTF-8."""
+        lines = data.decode().split("\n")
+        self._stream.write("\n".join(map(printable, lines)).encode())
+        return len(data)
+
+    def flush(self) -> None:
+        """Pass everything on."""
+        self._stream.flush()
+
+
+def rows_out() -> Any:
+    """Return where rows go that are printed: bytes as they are, unless a terminal shows them."""
+    import sys
+
+    return Escaped(sys.stdout.buffer) if sys.stdout.isatty() else sys.stdout.buffer
+
+
+def show(*things: Any) -> None:
+    """Print text and tables on stdout; without spaces at line ends unless it is a terminal."""
+    console = open_console()
+    if console.is_terminal:
+        for thing in things:
+            console.print(thing)
+        return
+    with console.capture() as captured:
+        for thing in things:
+            console.print(thing)
+    click.echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
+
+
+def make_table(*columns: str, numbers: tuple[str, ...] = ()) -> Table:
+    """Return an empty table; ``numbers`` are the columns to align at the right."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for name in columns:
+        right = name in numbers
+        table.add_column(name, justify="right" if right else "left", overflow="fold",
+                         no_wrap=right)  # fmt: skip
+    return table
+
+
+def shown(value: Any, longest: int = 40) -> str:
+    """Return a cell for the terminal: one line, no control characters, not too long."""
+    text = "" if value is None else printable(str(value))
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def percent(value: float | None) -> str:
+    """Return a share as people read it."""
+    return "" if value is None else f"{value:.1%}"

@@ -1,0 +1,1 @@
+"""The engine: one objective, one row problem, one loop."""

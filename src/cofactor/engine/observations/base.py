@@ -1,0 +1,249 @@
+"""What every storage has in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse as sp
+
+from cofactor._types import FloatArray, IntArray
+
+
+class Layout(NamedTuple):
+    """Listed cells, row by row: the arrays of a CSR matrix, except that rows may share their
+    indices."""
+
+    values: FloatArray
+    indices: IntArray
+    start: IntArray
+    first: IntArray
+
+    def rows(self) -> IntArray:
+        """Return the row of each listed cell."""
+        return np.repeat(np.arange(len(self.first)), np.diff(self.start))
+
+    def columns(self) -> IntArray:
+        """Return the column of each listed cell."""
+        if self.is_shared:
+            return np.tile(self.indices, len(self.first))
+        return self.indices
+
+    def transposed(self, n_columns: int, values: FloatArray) -> Layout:
+        """List the cells column by column, with ``values`` in place of the layout's own."""
+        n_rows = len(self.first)
+        if self.is_shared:
+            return full_layout(values.reshape(n_rows, n_columns).T)
+        turned = sp.csr_array((values, self.indices, self.start), shape=(n_rows, n_columns)).tocsc()
+        return compressed_layout(turned)
+
+    def nonzero(self) -> Layout:
+        """List only the cells whose value is not zero."""
+        if self.values.all():
+            return self
+        kept = np.flatnonzero(self.values)
+        row = self.rows()[kept]
+        start = np.searchsorted(row, np.arange(len(self.first) + 1)).astype(np.int64)
+        indices = self.indices[self.first[row] + kept - self.start[row]]
+        return Layout(self.values[kept], indices, start, start[:-1])
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether all rows have the same indices."""
+        return len(self.indices) != len(self.values)
+
+
+def compressed_layout(X: Any) -> Layout:
+    """List the stored cells of a CSR matrix by rows, or those of a CSC matrix by columns."""
+    start = X.indptr.astype(np.int64)
+    return Layout(X.data, X.indices.astype(np.int32, copy=False), start, start[:-1])
+
+
+def full_layout(array: FloatArray) -> Layout:
+    """List every cell of a dense array; all rows share one run of indices."""
+    n, m = array.shape
+    values = np.ascontiguousarray(array).reshape(-1)
+    return Layout(
+        values,
+        np.arange(m, dtype=np.int32),
+        np.arange(n + 1, dtype=np.int64) * m,
+        np.zeros(n, dtype=np.int64),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Observations:
+    """Values and weights of one matrix.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Rows and columns.
+    layout : Layout
+        The listed cells.
+    zeros : bool
+        Whether a cell that is not listed is an observed zero; otherwise it is missing.
+    weights : array or None
+        Weight of each listed cell, for matrices without observed zeros; None means 1.
+    row_weights, column_weights : array or None
+        A cell's weight is the product of its own, its row's and its column's.
+    """
+
+    shape: tuple[int, int]
+    layout: Layout
+    zeros: bool
+    weights: FloatArray | None = None
+    row_weights: FloatArray | None = None
+    column_weights: FloatArray | None = None
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.layout.values.dtype
+
+    @property
+    def n_listed(self) -> int:
+        return len(self.layout.values)
+
+    @cached_property
+    def transposed(self) -> Observations:
+        """The same matrix with rows and columns exchanged."""
+        weights = self.weights
+        return Observations(
+            (self.shape[1], self.shape[0]),
+            self.layout.transposed(self.shape[1], self.layout.values),
+            self.zeros,
+            None if weights is None else self.layout.transposed(self.shape[1], weights).values,
+            self.column_weights,
+            self.row_weights,
+        )
+
+    def cell_weights(self, extra_rows: FloatArray | None = None) -> FloatArray | None:
+        """Return the whole weight of each listed cell, or None where all are 1.
+
+        ``extra_rows`` is a further weight for each row.
+        """
+        total = self.weights
+        for vector, index in (
+            (self.row_weights, self.layout.rows),
+            (self.column_weights, self.layout.columns),
+            (extra_rows, self.layout.rows),
+        ):
+            if vector is not None:
+                part = vector[index()]
+                total = part if total is None else total * part
+        return total
+
+    def column_means(self, counts: FloatArray | None = None) -> FloatArray:
+        """Return the weighted mean of each column's observed cells; ``counts`` weigh the rows."""
+        columns, m = self.layout.columns(), self.shape[1]
+        weights = self.cell_weights(counts)
+        weights = np.ones(len(columns)) if weights is None else weights
+        total = np.bincount(columns, weights * self.layout.values, minlength=m)
+        mass: FloatArray = np.bincount(columns, weights, minlength=m).astype(np.float64)
+        if self.zeros:
+            rows = times(counts, self.row_weights)
+            mass = np.full(m, float(self.shape[0]) if rows is None else rows.sum())
+            mass = mass if self.column_weights is None else mass * self.column_weights
+        return np.divide(total, mass, out=np.zeros(m), where=mass > 0)
+
+    def largest(self, counts: FloatArray | None = None) -> float:
+        """Return the largest value of positive weight."""
+        weights = self.cell_weights(counts)
+        values = self.layout.values if weights is None else self.layout.values[weights > 0]
+        return float(np.max(values, initial=0.0))
+
+    def folded(self) -> Observations:
+        """Return the values times their weights, as if these were the data."""
+        weights = self.cell_weights()
+        if weights is None:
+            return self
+        values = (self.layout.values * weights).astype(self.dtype)
+        layout = self.layout._replace(values=values)
+        return Observations(self.shape, layout, self.zeros)
+
+    def scaled_rows(self, exponents: IntArray) -> Observations:
+        """Return the observations with row i divided by 2**exponents[i]."""
+        values = np.ldexp(self.layout.values, -exponents[self.layout.rows()])
+        return replace(self, layout=self.layout._replace(values=values))
+
+    def shifted(self, exponent: int) -> Observations:
+        """Return the observations divided by 2**exponent, which is exact."""
+        if exponent == 0:
+            return self
+        values = np.ldexp(self.layout.values, -exponent)
+        new = replace(self, layout=self.layout._replace(values=values))
+        if "transposed" in self.__dict__:
+            new.__dict__["transposed"] = self.transposed.shifted(exponent)
+        return new
+
+    def weighted(
+        self, rows: FloatArray | None = None, columns: FloatArray | None = None
+    ) -> Observations:
+        """Return the observations with further weights for rows and columns."""
+        return replace(
+            self,
+            row_weights=times(self.row_weights, rows),
+            column_weights=times(self.column_weights, columns),
+        )
+
+    def select(self, rows: IntArray) -> Observations:
+        """Return the observations of some rows, in the given order."""
+        start, first = self.layout.start, self.layout.first
+        lengths = start[rows + 1] - start[rows]
+        new_start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        within = np.arange(new_start[-1]) - np.repeat(new_start[:-1], lengths)
+        cells = np.repeat(start[rows], lengths) + within
+        if self.layout.is_shared:
+            indices, new_first = self.layout.indices, np.zeros(len(rows), dtype=np.int64)
+        else:
+            indices = self.layout.indices[np.repeat(first[rows], lengths) + within]
+            new_first = new_start[:-1]
+        return Observations(
+            (len(rows), self.shape[1]),
+            Layout(self.layout.values[cells], indices, new_start, new_first),
+            self.zeros,
+            None if self.weights is None else self.weights[cells],
+            None if self.row_weights is None else self.row_weights[rows],
+            self.column_weights,
+        )
+
+
+def both_ways(rows: Observations, columns: Observations) -> Observations:
+    """Return a matrix whose transpose is known, and need not be computed."""
+    rows.__dict__["transposed"] = columns
+    return rows
+
+
+def stack(parts: Sequence[Observations]) -> Observations:
+    """Put the rows of several matrices of one width below each other."""
+    if len(parts) == 1:
+        return parts[0]
+    n, m = sum(part.shape[0] for part in parts), parts[0].shape[1]
+    values = np.concatenate([part.layout.values for part in parts])
+    if all(part.layout.is_shared for part in parts):
+        layout = full_layout(values.reshape(n, m))
+    else:
+        lengths = np.concatenate([np.diff(part.layout.start) for part in parts])
+        start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        indices = np.concatenate([part.layout.columns() for part in parts])
+        layout = Layout(values, indices.astype(np.int32, copy=False), start, start[:-1])
+    zeros = all(part.zeros for part in parts)
+    weights = None
+    if not zeros:
+        weights = np.concatenate([_listed_weights(part) for part in parts])
+    return Observations((n, m), layout, zeros, weights)
+
+
+def _listed_weights(part: Observations) -> FloatArray:
+    weights = part.cell_weights()
+    return np.ones(part.n_listed) if weights is None else weights
+
+
+def times(a: FloatArray | None, b: FloatArray | None) -> FloatArray | None:
+    """Multiply two weights, either of which may be None for 1."""
+    if a is None or b is None:
+        return b if a is None else a
+    return np.asarray(a * b)

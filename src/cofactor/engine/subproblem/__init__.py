@@ -1,0 +1,1 @@
+"""One factor's row problem while the other factors stay fixed."""

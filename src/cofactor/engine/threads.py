@@ -1,0 +1,101 @@
+"""Threads: one pool per fit over fixed blocks, so that any number of threads gives the same
+bits."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from itertools import pairwise
+from types import TracebackType
+from typing import TypeVar
+
+import numpy as np
+
+from cofactor._types import FloatArray, IntArray
+
+N_SLICES = 16
+"""Blocks per pass; a constant, because sums over blocks are part of the result."""
+
+SHARES = 2
+"""Of the work of a thread, so that a late one is helped by the others."""
+
+T = TypeVar("T")
+
+
+def count_threads(n_jobs: int | None) -> int:
+    """Read ``n_jobs`` as scikit-learn does: None is 1, -1 is every core, -2 all but one."""
+    if n_jobs is None:
+        return 1
+    if n_jobs == 0:
+        raise ValueError(
+            "n_jobs=0 runs nothing; use a positive number, -1 for all cores, or None for one."
+        )
+    return n_jobs if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + n_jobs)
+
+
+class Threads:
+    """Run a function over consecutive blocks, in order or side by side, and return results in
+    order."""
+
+    def __init__(self, n_jobs: int | None = None) -> None:
+        self.count = count_threads(n_jobs)
+        self._pool: ThreadPoolExecutor | None = None
+
+    def __enter__(self) -> Threads:
+        if self.count > 1:
+            self._pool = ThreadPoolExecutor(self.count, thread_name_prefix="cofactor")
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+            self._pool = None
+
+    def over(self, bounds: IntArray | Sequence[int], run: Callable[[int, int], T]) -> list[T]:
+        """Call ``run(low, high)`` for each block between consecutive ``bounds``."""
+        pairs = list(pairwise(map(int, bounds)))
+        if self._pool is None:
+            return [run(low, high) for low, high in pairs]
+        return list(self._pool.map(lambda pair: run(*pair), pairs))
+
+    def across(self, bounds: IntArray | Sequence[int], run: Callable[[int, int], T]) -> list[T]:
+        """Do the same where blocks do not matter to the result: each thread takes a few at once,
+        and one alone takes all."""
+        if self._pool is None:
+            return [run(int(bounds[0]), int(bounds[-1]))]
+        count = max(1, min(len(bounds) - 1, SHARES * self.count))
+        shares = [bounds[(len(bounds) - 1) * i // count] for i in range(count + 1)]
+        return self.over(shares, run)
+
+    def total(
+        self, bounds: IntArray, shape: tuple[int, ...], run: Callable[[IntArray, FloatArray], None]
+    ) -> FloatArray:
+        """Return the sum over blocks of what ``run(bounds, out)`` writes to ``out``, an array of
+        ``shape`` for each block."""
+        out = np.empty((len(bounds) - 1, *shape))
+        if self._pool is None:
+            run(bounds, out)
+        else:
+            blocks = range(len(bounds))
+            self.across(blocks, lambda low, high: run(bounds[low : high + 1], out[low:high]))
+        return np.asarray(np.add.reduce(out))
+
+
+@cache
+def even_slices(n: int, count: int = N_SLICES) -> IntArray:
+    """Return bounds of at most ``count`` blocks of about the same number of rows."""
+    return np.unique(np.linspace(0, n, min(count, max(n, 1)) + 1).astype(np.int64))
+
+
+def balanced_slices(start: IntArray, count: int = N_SLICES) -> IntArray:
+    """Return bounds of blocks of about the same work: entries plus a constant for each row."""
+    n = len(start) - 1
+    work = (start - start[0]) + 8 * np.arange(n + 1)
+    return np.unique(np.searchsorted(work, np.linspace(0, work[-1], count + 1)).clip(0, n))

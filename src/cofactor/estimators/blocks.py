@@ -1,0 +1,189 @@
+"""Fits over blocks of rows: how each block becomes an objective of its own.
+
+A start, λ and the head are estimated on a sample of rows that fits in memory (all of them, if they
+do); the iterations see every row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from cofactor._types import FloatArray
+from cofactor.engine.blockwise import Blocks, spans
+from cofactor.engine.factors import Factors
+from cofactor.engine.fitting import History, Hook
+from cofactor.engine.objective import Objective
+from cofactor.engine.observations import Observations, observe, sparse
+from cofactor.engine.threads import Threads
+from cofactor.estimators.units import Units
+from cofactor.outofcore import Block, RowBlocks
+from cofactor.outofcore.scratch import ScratchFiles, Shelf
+from cofactor.starts import Guess, settled_samples, spread_classes
+from cofactor.targets.classes import Targets, complete
+
+SAMPLE_CELLS = 1 << 21
+"""Stored cells of the rows that are taken into memory for starts and heads."""
+
+
+@dataclass(eq=False)
+class Recipe:
+    """How a block of rows becomes an objective: everything but the rows.
+
+    Parameters
+    ----------
+    outline : Objective
+        That of the sample, with λ and priors.
+    units : Units
+    encode : callable or None
+        From y of a block to its targets; None without a target term.
+    guess : Guess or None
+        How unlabelled rows get guessed targets.
+    confidence : float
+        Weight of a guessed target.
+    """
+
+    outline: Objective
+    units: Units
+    encode: Callable[[Any, int], Targets] | None
+    guess: Guess | None
+    confidence: float
+
+    def __post_init__(self) -> None:  # without rows, so that it is small enough to be sent around
+        none = sparse(csr_array((0, 0)))
+        terms = tuple(replace(term, observations=none) for term in self.outline.terms)
+        self.outline = replace(self.outline, terms=terms, sample_weight=None)
+        self.guess = None if self.guess is None else self.guess.without_samples()
+
+    def shares(self, block: Block, threads: Threads):
+        """Return each row's share in the classes, or None where nothing is to be guessed."""
+        if self.guess is None or self.encode is None:
+            return None
+        if self.encode(block.y, block.X.shape[0]).labelled.all():
+            return None
+        return spread_classes(block.X.shifted(self.units.data), self.guess, threads)
+
+    def targets(self, block: Block, shares=None) -> Targets | None:
+        """Return the targets of a block, unlabelled rows completed by their shares in the
+        classes."""
+        if self.encode is None:
+            return None
+        return self.completed(self.encode(block.y, block.X.shape[0]), shares)
+
+    def completed(self, targets: Targets, shares) -> Targets:
+        """Return targets whose unlabelled rows are completed by their shares in the classes."""
+        if shares is None or self.guess is None:
+            return targets
+        guessed = shares @ self.guess.prototypes
+        return complete(targets, guessed, self.confidence, known_weight=1.0)
+
+    def objective(self, block: Block, shares=None) -> Objective:
+        """Return the objective of a block."""
+        return self.objective_of(block.X.shifted(self.units.data), self.targets(block, shares))
+
+    def objective_of(self, data: Observations, targets: Targets | None) -> Objective:
+        """Return the objective of data, in our units, and targets."""
+        if targets is None:
+            return self.assembled(data)
+        Y = observe(targets.values, targets.cell_weights, row_weights=targets.row_weights)
+        return self.assembled(data, Y.shifted(self.units.target))
+
+    def assembled(self, data: Observations, Y=None) -> Objective:
+        """Return the objective of matrices in our units."""
+        terms = (
+            replace(term, observations=matrix)
+            for term, matrix in zip(self.outline.terms, (data, Y), strict=False)
+            if matrix is not None
+        )
+        return replace(self.outline, terms=tuple(terms))
+
+
+class Executor(Protocol):
+    """Who works on the samples: this process on one matrix or on blocks, or others on blocks."""
+
+    hooks: Sequence[Hook]
+    history: History | None
+    """Of iterations that were made earlier and are not to be made again."""
+
+    def blocks(self, outline: Objective) -> Any:
+        """Return what a solver works on."""
+
+    def start(self, start: Factors) -> Factors:
+        """Return the start of all rows, given that of the sample."""
+
+
+class Whole:
+    """One matrix, which is its own sample."""
+
+    hooks: Sequence[Hook] = ()
+    history: History | None = None
+
+    def blocks(self, outline: Objective) -> Objective:
+        return outline
+
+    def start(self, start: Factors) -> Factors:
+        return start
+
+
+@dataclass(eq=False)
+class Here:
+    """Blocks of this process: loads them, and remembers what a second look would find again."""
+
+    rows: RowBlocks
+    recipe: Recipe
+    threads: Threads
+    hooks: Sequence[Hook] = ()
+    history: History | None = None
+    kept: dict[int, Objective] = field(default_factory=dict)
+    """Objectives of the blocks seen so far, if the rows are in memory."""
+    shelf: Shelf = field(default_factory=Shelf)
+    """Targets of the blocks seen so far, if the rows are on disk."""
+    files: ScratchFiles = field(default_factory=ScratchFiles)
+    """Where samples go that are not held in memory."""
+    constants: dict[int, tuple[float, ...]] = field(default_factory=dict)
+
+    @property
+    def _room(self) -> Callable[[Any, Any], Any]:
+        return np.empty if self.rows.folder is None else self.files.matrix
+
+    def load(self, i: int) -> Objective:
+        """Return the objective of block i, which is kept if the rows are in memory; of rows on
+        disk, the targets are made once and kept there."""
+        if i in self.kept:
+            return self.kept[i]
+        block = self.rows.block(i)
+        if self.rows.folder is None:
+            first = self._first(block)
+            return self.kept.setdefault(i, first.as_block(first.constants))
+        if i not in self.constants:
+            first = self._first(block)
+            if self.recipe.encode is not None:
+                self.shelf.put(i, first.terms[1].observations)
+            self.constants[i] = first.constants
+        Y = self.shelf.get(i) if self.recipe.encode is not None else None
+        return self.recipe.assembled(self._data(block), Y).as_block(self.constants[i])
+
+    def _first(self, block: Block) -> Objective:
+        return self.recipe.objective(block, self.recipe.shares(block, self.threads))
+
+    def _data(self, block: Block) -> Observations:
+        return block.X.shifted(self.recipe.units.data)
+
+    def blocks(self, outline: Objective) -> Blocks:
+        """Return what a solver works on."""
+        return Blocks(outline, self.rows.bounds, self.load, self._room)
+
+    def start(self, start: Factors) -> Factors:
+        """Return the start of all rows, given that of the sample."""
+        samples = self._room((self.rows.shape[0], start.rank), start.features.dtype)
+        for i, (low, high) in enumerate(spans(self.rows.bounds)):
+            samples[low:high] = self.settled(i, start)
+        return Factors(samples, start.features, start.targets)
+
+    def settled(self, i: int, start: Factors) -> FloatArray:
+        """Return the samples of block i at the start."""
+        return settled_samples(self.load(i), start, self.threads)

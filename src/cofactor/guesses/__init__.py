@@ -1,0 +1,1 @@
+"""Models that guess labels for unlabelled samples."""

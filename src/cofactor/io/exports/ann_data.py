@@ -1,0 +1,62 @@
+"""A model as an AnnData file (.h5ad), where anndata is installed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cofactor.io.atomic import place_of
+from cofactor.io.tables.labels import one_cell
+
+MISSING = "AnnData files need a package that is not installed: pip install anndata."
+
+
+def write_anndata(model: Any, path: Path, documents: list[str] | None, facts: str) -> None:
+    """Write documents × words with topics beside both.
+
+    Parameters
+    ----------
+    model : TopicModel
+        A fitted model.
+    path : Path
+        The file; one that is there is replaced in one step.
+    documents : list of str or None
+        Those of the fit, to put their tf-idf weights into ``X``; None leaves it out.
+    facts : str
+        How it was made, as JSON; kept in ``uns``.
+    """
+    try:
+        from anndata import AnnData
+    except ImportError as error:
+        raise ImportError(MISSING, name="anndata") from error
+    table = AnnData(
+        X=None if documents is None else model.vectorizer_.transform(documents),
+        obs=_observations(model),
+        var=_words(model),
+        obsm={"X_topics": np.asarray(model.document_topics_)},
+        varm={"topics": np.ascontiguousarray(model.estimator_.components_.T)},
+        uns={"topic_names": [str(name) for name in model.topic_names_], "cofactor": facts},
+    )
+    with place_of(path) as new:
+        table.write_h5ad(new)
+
+
+def _observations(model: Any) -> Any:
+    """Return the documents as anndata wants them: names and plain columns."""
+    documents = model.documents()
+    table = documents.to_pandas().drop(columns="document")
+    table.index = table.index.astype(str)
+    table["prediction"] = [
+        str(one_cell("" if p is None else p)) for p in documents.column("prediction")
+    ]
+    table["name"] = table["name"].astype(str)
+    table["confidence"] = table["confidence"].astype(float)
+    return table
+
+
+def _words(model: Any) -> Any:
+    from pandas import DataFrame
+
+    return DataFrame(index=[str(word) for word in model.vectorizer_.get_feature_names_out()])

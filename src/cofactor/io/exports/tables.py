@@ -1,0 +1,77 @@
+"""A model as CSV files: topics, words, documents, classes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from cofactor.io.atomic import make_writer, replacing
+from cofactor.io.tables.labels import one_cell
+
+
+def write_tables(model: Any, folder: Path, n_words: int = 50) -> list[str]:
+    """Write what a fitted TopicModel says of itself; return the names of the files.
+
+    Parameters
+    ----------
+    model : TopicModel
+    folder : Path
+        Where the files go; others in there stay.
+    n_words : int, default=50
+        Words of each topic in words.csv.
+
+    Returns
+    -------
+    list of str
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    tables = {
+        "topics.csv": _topics(model),
+        "words.csv": _words(model, n_words),
+        "documents.csv": _documents(model),
+        "classes.csv": _classes(model),
+    }
+    for name, rows in tables.items():
+        _write(folder / name, rows)
+    return list(tables)
+
+
+def _write(path: Path, rows: Iterator[list[Any]]) -> None:
+    with replacing(path) as file:
+        writer = make_writer(file, "csv", next(rows))
+        for row in rows:
+            writer.write(row)
+
+
+def _topics(model: Any) -> Iterator[list[Any]]:
+    yield ["topic", "name", "share", "label", "label_weight", "coherence", "words"]
+    for t in model.topics():
+        words = " ".join(t.words)
+        yield [t.topic, t.name, t.share, t.label, t.label_weight, t.coherence, words]
+
+
+def _words(model: Any, n_words: int) -> Iterator[list[Any]]:
+    yield ["topic", "name", "rank", "word", "weight"]
+    for t in model.topics(n_words):
+        for rank, (word, weight) in enumerate(zip(t.words, t.weights, strict=True), start=1):
+            yield [t.topic, t.name, rank, word, weight]
+
+
+def _documents(model: Any) -> Iterator[list[Any]]:
+    """Yield the training documents, without their text: a model does not keep it."""
+    yield ["document", "topic", "name", "share", "prediction", "confidence",
+           *_numbered(model.topic_names_)]  # fmt: skip
+    for d, strengths in zip(model.documents(), model.document_topics_.tolist(), strict=True):
+        said = one_cell(d.prediction)
+        yield [d.document, d.topic, d.name, d.share, said, d.confidence, *strengths]
+
+
+def _classes(model: Any) -> Iterator[list[Any]]:
+    yield ["class", "keywords", *_numbered(model.topic_names_)]
+    for c in model.classes():
+        yield [c.label, " ".join(c.keywords), *c.topics]
+
+
+def _numbered(names: Iterable[str]) -> list[str]:
+    return [f"topic_{k}" for k, _ in enumerate(names)]

@@ -1,0 +1,88 @@
+"""The model card: a folder's README, for people."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from typing import Any
+
+from cofactor.io.errors import printable
+from cofactor.text import TopicModel
+
+LONGEST = 500  # characters of a note
+
+
+def card(model: Any, facts: dict[str, Any]) -> str:
+    """Return the model card in Markdown."""
+    sections = [
+        f"# A {facts['model']} of cofactor",
+        "Load it with `cofactor.load_model(path)`; nothing in this folder is executed.",
+        _table(("", ""), [(key, value) for key, value in _summary(facts)]),
+        *_warnings(facts),
+        *_topics(model),
+        *_notes(facts),
+        "## Settings",
+        _table(("parameter", "value"), list(facts["settings"].items())),
+        "## Limits",
+        "Predictions hold for data like those the model was fitted on. Words that it has not seen "
+        "do not count. Confidences are shares of what the topics say, not tested probabilities.",
+    ]
+    return "\n\n".join(sections) + "\n"
+
+
+def _summary(facts: dict[str, Any]) -> list[tuple[str, Any]]:
+    data, fit = facts["data"], facts["fit"]
+    return [
+        ("samples", data["samples"]),
+        ("features", data["features"]),
+        ("targets", ", ".join(map(str, data["targets"])) or "none"),
+        ("iterations", fit["iterations"]),
+        ("end of the fit", fit["stop_reason"]),
+        ("seed", facts["seed"]),
+    ]
+
+
+def _warnings(facts: dict[str, Any]) -> list[str]:
+    """Return what the fit warned of, if the notes have it."""
+    said = facts["notes"].get("warnings")
+    if not isinstance(said, list) or not said:
+        return []
+    return ["## Warnings of the fit", "\n".join(f"- {_plain(one)}" for one in said)]
+
+
+def _notes(facts: dict[str, Any]) -> list[str]:
+    """Return everything else that was noted, such as the table and the command."""
+    rows = list(_flat({k: v for k, v in facts["notes"].items() if k != "warnings"}))
+    return ["## Notes", _table(("", ""), rows)] if rows else []
+
+
+def _flat(notes: dict[str, Any], before: str = "") -> Iterator[tuple[Any, ...]]:
+    for name, value in notes.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{before}{name} ")
+        elif value not in (None, [], ""):
+            shown = shlex.join(map(str, value)) if isinstance(value, list) else value
+            yield f"{before}{name}", str(shown)[:LONGEST]
+
+
+def _topics(model: Any) -> list[str]:
+    if not isinstance(model, TopicModel):
+        return []
+    rows = [
+        (topic.topic, topic.name, " ".join(topic.words), f"{topic.share:.1%}", topic.label)
+        for topic in model.topics()
+    ]
+    return ["## Topics", _table(("topic", "name", "words", "share", "class"), rows)]
+
+
+def _table(head: tuple[str, ...], rows: list[tuple[Any, ...]]) -> str:
+    lines = [head, ("---",) * len(head), *rows]
+    return "\n".join("| " + " | ".join(map(_plain, line)) + " |" for line in lines)
+
+
+def _plain(value: Any) -> str:
+    """Return text that Markdown and HTML leave as it is."""
+    text = " ".join(("" if value is None else str(value)).split())
+    text = printable(text.encode("utf-8", "replace").decode())
+    return text if text == "---" else re.sub(r"([\\`*_{}\[\]<>()#+!|~&])", r"\\\1", text)

@@ -1,0 +1,198 @@
+"""Saving and loading models."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from numbers import Integral
+from pathlib import Path
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from cofactor.io.models import arrays, folders
+from cofactor.io.models.card import card
+from cofactor.io.models.codec import Parts
+from cofactor.io.models.errors import ModelFormatError, require
+from cofactor.io.models.manifest import (
+    FILES,
+    LARGEST_MANIFEST,
+    check_file,
+    check_shapes,
+    from_json,
+    make_manifest,
+    read_manifest,
+    to_json,
+)
+from cofactor.io.models.types import CODEC, MODELS
+from cofactor.text import TopicModel
+
+
+def save(model: Any, path: str | os.PathLike[str], *, notes: dict[str, Any] | None = None) -> None:
+    """Write a fitted model to a folder, in one step.
+
+    Parameters
+    ----------
+    model : NMF, SSNMFClassifier, SSNMFRegressor or TopicModel
+        A fitted model.
+    path : str or path
+        The folder; a model that is there already is replaced.
+    notes : dict, optional
+        Anything in JSON that should be kept with the model, such as where its data came from;
+        `read_facts` returns it.
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile
+    >>> import cofactor
+    >>> X = np.array([[3.0, 0.0], [0.0, 2.0], [1.0, 0.0]])
+    >>> model = cofactor.NMF(2, random_state=0).fit(X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     cofactor.save(model, folder)
+    ...     again = cofactor.load_model(folder)
+    >>> bool((again.transform(X) == model.transform(X)).all())
+    True
+    """
+    if type(model) not in MODELS:
+        names = ", ".join(kind.__name__ for kind in MODELS)
+        raise TypeError(f"model is a {type(model).__name__}; what can be saved is {names}.")
+    check_is_fitted(model, "estimator_" if isinstance(model, TopicModel) else "components_")
+    parts = Parts(documents={"vocabulary": None, "classes": None})
+    config = CODEC.encode(model, parts, "model")
+    packed = {name: arrays.portable(array) for name, array in parts.arrays.items()}
+    files = {
+        "config.json": to_json(config),
+        "vocabulary.json": to_json(parts.documents["vocabulary"]),
+        "classes.json": to_json(parts.documents["classes"]),
+        "factors.npz": arrays.pack(packed),
+    }
+    facts = {**_facts(model), "notes": notes or {}}
+    manifest = to_json(make_manifest(facts, files, packed))
+    readme = card(model, facts).encode()
+    folders.write_folder(Path(path), {**files, "manifest.json": manifest, "README.md": readme})
+
+
+def _facts(model: Any) -> dict[str, Any]:
+    """Return what is worth knowing of a model's making, as JSON."""
+    text = isinstance(model, TopicModel)
+    estimator = model.estimator_ if text else model
+    seed = model.seed_ if text else model.random_state
+    targets = model.target_names_ if text else getattr(model, "classes_", [])
+    return {
+        "model": type(model).__name__,
+        "settings": {name: _short(v) for name, v in model.get_params(deep=False).items()},
+        "seed": int(seed) if isinstance(seed, Integral) else None,
+        "data": {
+            "samples": len(estimator.representation_),
+            "features": estimator.components_.shape[1],
+            "targets": [str(target) for target in targets],
+            "fingerprint": model.fingerprint_ if text else None,
+        },
+        "fit": {
+            "iterations": estimator.n_iter_,
+            "stop_reason": estimator.stop_reason_,
+            "objective": [repr(value) for value in estimator.history_["objective"][-1:]],
+        },
+        "timings": dict(model.timings_) if text else {},
+    }
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 200 else text[:199] + "…"
+
+
+def load_model(path: str | os.PathLike[str]) -> Any:
+    """Read a model from the folder that `save` wrote.
+
+    Parameters
+    ----------
+    path : str or path
+        The folder.
+
+    Returns
+    -------
+    NMF, SSNMFClassifier, SSNMFRegressor or TopicModel
+        It predicts as the one saved, to the bit.
+
+    Raises
+    ------
+    ModelFormatError
+        If the folder is not a whole model that this version can read.
+    """
+    return _reading(Path(path), _load)
+
+
+def read_facts(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return what a folder says of its model, without loading it.
+
+    Parameters
+    ----------
+    path : str or path
+        The folder.
+
+    Returns
+    -------
+    dict
+        The manifest: model, settings, seed, data, fit, timings, versions, notes and more.
+    """
+    return dict(_reading(Path(path), _read_manifest))
+
+
+def _reading(given: Path, read: Callable[[Path], Any]) -> Any:
+    """Read a folder; whatever goes wrong is a ModelFormatError."""
+    for _ in range(10):
+        before = _identity(given)
+        try:
+            return read(folders.find_folder(given))
+        except Exception as error:
+            if _identity(given) != before:
+                continue  # replaced by another while it was read
+            what = str(error) if isinstance(error, ModelFormatError) else f"it is broken: {error!r}"
+            raise ModelFormatError(f"{given}: {what}.") from error
+    raise ModelFormatError(f"{given}: it is replaced faster than it can be read.")
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except (OSError, ValueError):
+        return None
+    return found.st_ino, found.st_mtime_ns
+
+
+def _read_manifest(folder: Path) -> Any:
+    return read_manifest(folders.read_file(folder, "manifest.json", LARGEST_MANIFEST))
+
+
+def _load(folder: Path) -> Any:
+    manifest = _read_manifest(folder)
+    sizes = {name: manifest["files"][name]["bytes"] for name in FILES}
+    documents = {}
+    for name in FILES[:3]:
+        data = folders.read_file(folder, name, sizes[name])
+        check_file(manifest, name, data)
+        documents[name.removesuffix(".json")] = from_json(data, name)
+    check_shapes(
+        manifest, _length(documents["vocabulary"]), _length(_classes(documents["classes"]))
+    )
+    packed = folders.read_file(folder, "factors.npz", sizes["factors.npz"])
+    check_file(manifest, "factors.npz", packed)
+    config = documents.pop("config")
+    parts = Parts(arrays.unpack(packed, manifest["arrays"]), documents)
+    model = CODEC.decode(config, parts, "model")
+    require(type(model) in MODELS, "config.json holds no model")
+    left = [*parts.arrays, *(name for name, part in documents.items() if part is not None)]
+    require(not left, f"config.json has no use for {left[:1]}")
+    check_is_fitted(model)
+    return model
+
+
+def _classes(document: Any) -> Any:
+    return document.get("classes") if isinstance(document, dict) else None
+
+
+def _length(document: Any) -> int | None:
+    """Return how many labels a document lists; None if it lists none."""
+    items = document.get("items") if isinstance(document, dict) else None
+    return len(items) if isinstance(items, list) else None

@@ -1,0 +1,267 @@
+"""The types that a model folder may hold, and the attributes each may have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn.base import BaseEstimator, clone
+from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer, TfidfVectorizer
+
+from cofactor import noise, priors
+from cofactor.divergences import Divergence
+from cofactor.engine.factors import Factors
+from cofactor.estimators import NMF, SSNMFClassifier, SSNMFRegressor
+from cofactor.estimators.units import Units
+from cofactor.io.models.codec import Codec, Form
+from cofactor.io.models.errors import require
+from cofactor.targets.classes import ClassCoding, ValueCoding
+from cofactor.text import TopicModel, WordVectorizer
+
+PLAIN = (
+    "components_", "representation_", "history_", "n_iter_", "stop_reason_", "n_features_in_",
+    "feature_names_in_", "_units", "_has_head", "_constant",
+)  # fmt: skip
+SUPERVISED = (*PLAIN, "target_components_", "supervision_", "_coding")
+OPTIONAL = frozenset({"feature_names_in_", "target_components_", "supervision_"})
+TEXT = (
+    "estimator_", "vectorizer_", "document_topics_", "topic_names_", "target_names_", "coherence_",
+    "seed_", "timings_", "fingerprint_",
+)  # fmt: skip
+FITTED: dict[type, tuple[str, ...]] = {
+    NMF: PLAIN,
+    SSNMFClassifier: SUPERVISED,
+    SSNMFRegressor: SUPERVISED,
+    TopicModel: TEXT,
+    WordVectorizer: ("words_", "idf_"),
+    CountVectorizer: ("vocabulary_", "fixed_vocabulary_"),
+    TfidfVectorizer: ("vocabulary_", "fixed_vocabulary_", "idf_"),
+}
+MODELS = (NMF, SSNMFClassifier, SSNMFRegressor, TopicModel)
+
+
+# ---- estimators: parameters, and attributes if they are fitted
+
+
+def _take_estimator(model: Any) -> dict[str, Any]:
+    given = model.get_params(deep=False)
+    parameters = {n: clone(v) if isinstance(v, BaseEstimator) else v for n, v in given.items()}
+    return {"parameters": parameters, **_take_fitted(model)}
+
+
+def _take_fitted(model: Any) -> dict[str, Any]:
+    names = FITTED[type(model)]
+    found = {name: getattr(model, name) for name in names if name in _attributes(model)}
+    if isinstance(found.get("vocabulary_"), dict):
+        words = sorted(found["vocabulary_"], key=found["vocabulary_"].__getitem__)
+        found["vocabulary_"] = np.array(words, dtype=object)
+    return found
+
+
+def _attributes(model: Any) -> set[str]:
+    fitted = isinstance(model, TfidfVectorizer) and model.use_idf and hasattr(model, "_tfidf")
+    return {*vars(model), "idf_"} if fitted and hasattr(model._tfidf, "idf_") else {*vars(model)}
+
+
+def _make_estimator(kind: type, parts: dict[str, Any]) -> Any:
+    parts = dict(parts)
+    parameters = parts.pop("parameters", None)
+    require(isinstance(parameters, dict), "it has no parameters")
+    known = kind._get_param_names()  # type: ignore[attr-defined]
+    unknown = sorted(parameters.keys() - set(known))
+    require(not unknown, f"it has no parameter {unknown[:1]}")
+    model = kind(**parameters)
+    model._validate_params()
+    if parts:
+        _CHECKS.get(kind, _check_names)(model, parts)
+        _restore(model, parts)
+    return model
+
+
+def _check_names(model: Any, parts: dict[str, Any]) -> None:
+    for name in FITTED[type(model)]:
+        optional = name in OPTIONAL or (name == "idf_" and not getattr(model, "use_idf", True))
+        require(name in parts or optional, f"it has no {name}")
+
+
+def _restore(model: Any, parts: dict[str, Any]) -> None:
+    if isinstance(model, CountVectorizer):
+        parts = {**parts, "vocabulary_": {w: j for j, w in enumerate(parts["vocabulary_"])}}
+    idf = parts.pop("idf_", None) if isinstance(model, TfidfVectorizer) else None
+    vars(model).update(parts)
+    if isinstance(model, TfidfVectorizer):
+        model._tfidf = _tfidf(model, len(parts["vocabulary_"]))
+        if idf is not None:
+            model._tfidf.idf_ = idf
+    if isinstance(model, SSNMFClassifier):
+        model.classes_ = model._coding.classes
+
+
+def _tfidf(model: TfidfVectorizer, n_words: int) -> TfidfTransformer:
+    names = ("norm", "use_idf", "smooth_idf", "sublinear_tf")
+    transformer = TfidfTransformer(**{name: getattr(model, name) for name in names})
+    return transformer.fit(csr_array((1, n_words)))
+
+
+# ---- what fitted attributes must be
+
+
+def _check_factors(model: Any, parts: dict[str, Any]) -> None:
+    _check_names(model, parts)
+    r, m, n = model.n_components, parts["n_features_in_"], len(parts["representation_"])
+    _check_array(parts, "components_", (r, m))
+    _check_array(parts, "representation_", (n, r))
+    require(type(parts["_units"]) is Units, "_units is no Units")
+    for name, kind in (("n_iter_", int), ("stop_reason_", str), ("_has_head", bool)):
+        require(type(parts[name]) is kind, f"{name} is no {kind.__name__}")
+    require(isinstance(parts["_constant"], int | float), "_constant is no number")
+    require(isinstance(parts["history_"], dict), "history_ is no dict")
+    head = "target_components_" in parts
+    require(head == parts["_has_head"], "_has_head and target_components_ disagree")
+    names = parts.get("feature_names_in_")
+    require(names is None or len(names) == m, "feature_names_in_ has another length")
+    if not isinstance(model, NMF):
+        width = _coded_width(model, parts["_coding"])
+        if head:
+            _check_array(parts, "target_components_", (r, width))
+
+
+def _coded_width(model: Any, coding: Any) -> int:
+    wanted = ClassCoding if isinstance(model, SSNMFClassifier) else ValueCoding
+    require(type(coding) is wanted, f"_coding is no {wanted.__name__}")
+    return len(coding.classes) if isinstance(coding, ClassCoding) else len(coding.offset)
+
+
+def _check_array(parts: dict[str, Any], name: str, shape: tuple[int, ...]) -> None:
+    array = parts[name]
+    require(isinstance(array, np.ndarray) and array.dtype.kind == "f", f"{name} is no float array")
+    require(array.shape == shape, f"{name} has shape {array.shape} in place of {shape}")
+    good = np.isfinite(array) & (array >= 0)
+    require(bool(good.all()), f"{name} has an entry that is not finite or negative")
+
+
+def _check_words(model: Any, parts: dict[str, Any]) -> None:
+    _check_names(model, parts)
+    words = parts["vocabulary_"] if "vocabulary_" in parts else parts["words_"]
+    require(isinstance(words, np.ndarray) and words.ndim == 1, "the words are no list")
+    require(all(isinstance(w, str) for w in words.tolist()), "a word is no string")
+    require(len(set(words.tolist())) == len(words), "a word occurs twice")
+    if "idf_" in parts:
+        _check_array(parts, "idf_", (len(words),))
+
+
+def _check_text(model: Any, parts: dict[str, Any]) -> None:
+    _check_names(model, parts)
+    estimator, vectorizer = parts["estimator_"], parts["vectorizer_"]
+    require(type(estimator) in MODELS[:3], "estimator_ is no estimator")
+    require(type(vectorizer) in FITTED and type(vectorizer) not in MODELS, "vectorizer_ is none")
+    require(hasattr(estimator, "components_"), "estimator_ is not fitted")
+    words = vectorizer.get_feature_names_out()
+    r, m = estimator.components_.shape
+    require(len(words) == m, f"there are {len(words)} words for {m} columns of components_")
+    _check_array(parts, "document_topics_", (len(estimator.representation_), r))
+    coherence = parts["coherence_"]
+    require(isinstance(coherence, np.ndarray) and coherence.shape == (r,), "coherence_ is wrong")
+    names, head = parts["topic_names_"], getattr(estimator, "target_components_", None)
+    good = isinstance(names, list) and all(isinstance(name, str) for name in names)
+    require(good and len(names) == r, "topic_names_ are not the names of the topics")
+    good = isinstance(parts["target_names_"], list)
+    require(
+        good and (head is None or len(parts["target_names_"]) == head.shape[1]), "target_names_"
+    )
+    require(type(parts["seed_"]) is int and isinstance(parts["timings_"], dict), "seed_, timings_")
+    require(isinstance(parts["fingerprint_"], str), "fingerprint_ is no string")
+
+
+_CHECKS: dict[type, Callable[[Any, dict[str, Any]], None]] = {
+    **dict.fromkeys(MODELS[:3], _check_factors),
+    **dict.fromkeys((WordVectorizer, CountVectorizer, TfidfVectorizer), _check_words),
+    TopicModel: _check_text,
+}
+
+
+# ---- dataclasses: their fields
+
+
+def _take_fields(value: Any) -> dict[str, Any]:
+    return {field.name: getattr(value, field.name) for field in fields(value) if field.init}
+
+
+def _make_fields(kind: type, parts: dict[str, Any]) -> Any:
+    value = kind(**parts)
+    _FIELD_CHECKS.get(kind, lambda value: None)(value)
+    return value
+
+
+def _check_units(units: Units) -> None:
+    exponents = [getattr(units, field.name) for field in fields(units)]
+    good = all(type(e) is int and abs(e) < 5000 for e in exponents)
+    require(good, "an exponent is no integer or too large")
+
+
+def _check_classes(coding: ClassCoding) -> None:
+    require(coding.kind in ("multiclass", "multilabel", "soft"), f"its kind is {coding.kind!r}")
+    good = isinstance(coding.classes, np.ndarray) and coding.classes.ndim == 1
+    require(good, "its classes are no list")
+
+
+def _check_values(coding: ValueCoding) -> None:
+    offset = coding.offset
+    good = isinstance(offset, np.ndarray) and offset.ndim == 1 and offset.dtype.kind == "f"
+    require(good and type(coding.one_dimensional) is bool, "its offset is no array")
+    require(bool(np.isfinite(offset).all()), "its offset is not finite")
+
+
+def _check_divergence(loss: Divergence) -> None:
+    require(isinstance(loss.name, str) and type(loss.degree) is int, "its name or degree is wrong")
+    numbers = (loss.log, loss.up, loss.down, loss.square, loss.inverse, loss.concave)
+    require(all(isinstance(x, int | float) for x in numbers), "a coefficient is no number")
+
+
+_FIELD_CHECKS: dict[type, Callable[[Any], None]] = {
+    Units: _check_units,
+    ClassCoding: _check_classes,
+    ValueCoding: _check_values,
+    Divergence: _check_divergence,
+}
+_DATACLASSES: dict[str, type] = {
+    "Divergence": Divergence,
+    "Factors": Factors,
+    "Units": Units,
+    "ClassCoding": ClassCoding,
+    "ValueCoding": ValueCoding,
+    "L1": priors.L1,
+    "L2": priors.L2,
+    "GammaPrior": priors.Gamma,
+    "GaussianNoise": noise.Gaussian,
+    "PoissonNoise": noise.Poisson,
+    "GammaNoise": noise.Gamma,
+}
+
+
+def _estimator_form(kind: type) -> Form:
+    names = frozenset({"parameters", *FITTED[kind]})
+    return Form(kind, _take_estimator, partial(_make_estimator, kind), names)
+
+
+def _dataclass_form(kind: type) -> Form:
+    names = frozenset(field.name for field in fields(kind) if field.init)
+    return Form(kind, _take_fields, partial(_make_fields, kind), names)
+
+
+CODEC = Codec(
+    {
+        **{kind.__name__: _estimator_form(kind) for kind in FITTED},
+        **{name: _dataclass_form(kind) for name, kind in _DATACLASSES.items()},
+    },
+    elsewhere={
+        "words_": "vocabulary",
+        "vocabulary_": "vocabulary",
+        "feature_names_in_": "vocabulary",
+        "_coding": "classes",
+    },
+)

@@ -1,0 +1,152 @@
+"""From bytes to text, in one pass: the encoding is found on the way.
+
+A byte order mark settles it. Without one, text is UTF-16 if every other byte is zero, else plain
+ASCII until the first other byte; if that begins a letter in UTF-8, so must be the rest, otherwise
+it is Windows-1252. So nothing is read twice and nothing decoded is taken back.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterable, Iterator
+from os import PathLike
+
+from cofactor.io.errors import InputError, at
+
+CHUNK = 2**20
+_MARKS = {
+    codecs.BOM_UTF8: "utf-8",
+    codecs.BOM_UTF32_LE: "utf-32-le",
+    codecs.BOM_UTF32_BE: "utf-32-be",
+    codecs.BOM_UTF16_LE: "utf-16-le",
+    codecs.BOM_UTF16_BE: "utf-16-be",
+}
+FALLBACK = "windows-1252"
+
+
+class Decoder:
+    """Decodes a file chunk by chunk.
+
+    Parameters
+    ----------
+    path : str or path
+        For messages.
+    encoding : str, optional
+        The encoding, if it is known.
+
+    Attributes
+    ----------
+    encoding : str or None
+        What was found so far; None for plain ASCII.
+    """
+
+    def __init__(self, path: str | PathLike[str], encoding: str | None = None) -> None:
+        self.path = path
+        self.encoding: str | None = None
+        self._decoder: codecs.IncrementalDecoder | None = None
+        self._held, self._line, self._begun = b"", 1, False
+        if encoding is not None:
+            self._settle(_known(encoding))
+
+    def over(self, chunks: Iterable[bytes]) -> Iterator[str]:
+        """Decode chunks of bytes; a chunk of text may be empty."""
+        for chunk in chunks:
+            yield self._checked(chunk, final=False)
+        yield self._checked(b"", final=True)
+
+    def _checked(self, chunk: bytes, final: bool) -> str:
+        data = self._held + chunk
+        self._held = b""
+        if not self._begun and len(data) < 4 and not final:  # a mark has up to four bytes
+            self._held = data
+            return ""
+        if not self._begun and data:
+            data = self._begin(data)
+        try:
+            text = self._decode(data, final)
+        except UnicodeDecodeError as error:
+            raise self._undecodable(data, error) from None
+        if "\0" in text:
+            line = self._line + text[: text.index("\0")].count("\n")
+            raise InputError(
+                f"{at(self.path, line=line)} holds a NUL byte, so this is no text file, or a "
+                "damaged one; export it again as UTF-8, or remove the byte."
+            )
+        self._line += text.count("\n")
+        return text
+
+    def _begin(self, data: bytes) -> bytes:
+        """Look for a mark; return the bytes behind it."""
+        self._begun = True
+        for mark, encoding in _MARKS.items():
+            if data.startswith(mark) and self.encoding in (None, encoding, encoding[:6]):
+                self._settle(encoding)
+                return data[len(mark) :]
+        if self._decoder is None and (wide := _wide(data[:4096])):
+            self._settle(wide)
+        return data
+
+    def _settle(self, encoding: str) -> None:
+        self.encoding = encoding
+        self._decoder = codecs.getincrementaldecoder(encoding)()
+
+    def _decode(self, data: bytes, final: bool) -> str:
+        if self._decoder is not None:
+            return self._decoder.decode(data, final)
+        try:
+            text, used = codecs.utf_8_decode(data, "strict", final)
+        except UnicodeDecodeError as error:
+            self._settle(FALLBACK if data[: error.start].isascii() else "utf-8")
+            return self._decode(data, final)
+        if text.isascii():
+            self._held = data[used:]
+            return text
+        self._settle("utf-8")
+        return self._decode(data, final)
+
+    def _undecodable(self, data: bytes, error: UnicodeDecodeError) -> InputError:
+        line = self._line + bytes(error.object[: error.start]).count(b"\n")
+        byte = error.object[error.start]
+        what = "neither UTF-8 nor Windows-1252"
+        what = what if self.encoding == FALLBACK else f"not {self.encoding}"
+        return InputError(
+            f"{at(self.path, line=line)} has a byte 0x{byte:02X} that is {what}; name the "
+            "file's encoding with --encoding, or save it as UTF-8."
+        )
+
+
+def _known(encoding: str) -> str:
+    try:
+        "".encode(encoding)
+        return codecs.lookup(encoding).name
+    except (LookupError, ValueError):
+        raise InputError(
+            f"--encoding {encoding!r} is not known; try utf-8, utf-16, windows-1252 or iso-8859-15."
+        ) from None
+
+
+def _wide(sample: bytes) -> str | None:
+    """Tell UTF-16 without a mark by the zeros in every other byte."""
+    even, odd = sample[0::2].count(0), sample[1::2].count(0)
+    half = len(sample) // 2
+    if odd > 0.3 * half and even <= 0.05 * half:
+        return "utf-16-le"
+    if even > 0.3 * half and odd <= 0.05 * half:
+        return "utf-16-be"
+    return None
+
+
+def split_lines(texts: Iterable[str]) -> Iterator[str]:
+    """Cut text into lines with their ends; only LF ends one, or CR in files that have no LF."""
+    parts: list[str] = []
+    end = None
+    for text in texts:
+        if end is None and text:
+            end = "\r" if "\r" in text and "\n" not in text else "\n"
+        first, *rest = text.split(end or "\n")
+        parts.append(first)
+        for piece in rest:
+            yield "".join(parts) + (end or "\n")
+            parts = [piece]
+    if last := "".join(parts):
+        yield last

@@ -1,0 +1,137 @@
+"""Batches of rows: checked one by one and put together to blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from scipy import sparse as sp
+
+from cofactor.engine.observations.storages import canonical
+
+Batch = tuple[sp.csr_array, Any]
+
+
+def check_batch(batch: Any) -> Batch:
+    """Return a batch as a nonnegative float matrix by rows and its targets."""
+    X, y = batch if isinstance(batch, tuple) and len(batch) == 2 else (batch, None)
+    array = X if sp.issparse(X) else np.atleast_2d(np.asarray(X))
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"X has dtype {array.dtype}; pass batches of numbers.")
+    matrix = sp.csr_array(array)
+    if matrix.dtype not in (np.float32, np.float64):
+        matrix = matrix.astype(np.float64)
+    if matrix.nnz and not np.isfinite(matrix.data).all():
+        raise ValueError("X has values that are not finite; blocks hold observed numbers only.")
+    if matrix.nnz and matrix.data.min() < 0:
+        raise ValueError(f"X has the negative value {matrix.data.min():g}; make it nonnegative.")
+    if y is None:
+        return canonical(matrix), None
+    targets = np.asarray(y.toarray() if sp.issparse(y) else y)
+    if len(targets) != matrix.shape[0]:
+        raise ValueError(
+            f"y has {len(targets)} rows, but X has {matrix.shape[0]}; pass one target row for "
+            "each row of X, unlabelled ones marked as such."
+        )
+    return canonical(matrix), check_targets(targets)
+
+
+def check_targets(y: Any) -> Any:
+    """Return y as it can be stored: numbers, or one label a row."""
+    if y.dtype.kind in "biuf":
+        return y
+    if y.ndim > 1:
+        try:
+            return y.astype(np.float64)  # None becomes NaN
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"y has shape {y.shape} and entries that are not numbers; several targets a row "
+                "must be numbers, NaN where unknown."
+            ) from None
+    odd = next((v for v in y.tolist() if not _storable(v)), None)
+    if odd is not None:
+        raise TypeError(f"y has the label {odd!r}; labels must be text, numbers or booleans.")
+    return y.astype(object)
+
+
+def _storable(label: Any) -> bool:
+    missing = label is None or type(label).__name__ in ("NAType", "NaTType")
+    return missing or isinstance(label, (str, int, float, bool))
+
+
+def _kind(y: Any) -> str:
+    return "numbers" if y.dtype.kind in "biuf" else "labels"
+
+
+def joined(batches: Iterable[Batch], rows: int | None, cells: int) -> Iterator[Batch]:
+    """Put batches together, or take them apart, to blocks of ``rows`` rows or about ``cells``
+    stored cells."""
+    waiting: list[Batch] = []
+    first: Batch | None = None
+    for batch in batches:
+        if first is not None:
+            check_like(first, batch)
+        first = batch if first is None else first
+        waiting.append(batch)
+        if _is_full(waiting, rows, cells):
+            whole, low = _concatenated(waiting), 0
+            while (high := _next_cut(whole[0], low, rows, cells)) is not None:
+                yield _part(whole, low, high)
+                low = high
+            waiting = [_part(whole, low, whole[0].shape[0])] if low < whole[0].shape[0] else []
+    if waiting:
+        yield _concatenated(waiting)
+
+
+def _is_full(waiting: list[Batch], rows: int | None, cells: int) -> bool:
+    if rows is not None:
+        return bool(sum(X.shape[0] for X, _ in waiting) >= rows)
+    return bool(sum(X.nnz for X, _ in waiting) >= cells)
+
+
+def _next_cut(X: sp.csr_array, low: int, rows: int | None, cells: int) -> int | None:
+    """Return the row after which a block that begins at ``low`` is full, or None."""
+    if rows is not None:
+        return low + rows if low + rows <= X.shape[0] else None
+    if low >= X.shape[0] or X.nnz - X.indptr[low] < cells:
+        return None
+    return max(low + 1, int(np.searchsorted(X.indptr, X.indptr[low] + cells)))
+
+
+def _part(batch: Batch, low: int, high: int) -> Batch:
+    X, y = batch
+    return sp.csr_array(X[low:high]), None if y is None else y[low:high]
+
+
+def _concatenated(parts: list[Batch]) -> Batch:
+    if len(parts) == 1:
+        return parts[0]
+    X = sp.csr_array(sp.vstack([X for X, _ in parts], format="csr"))
+    return X, None if parts[0][1] is None else np.concatenate([y for _, y in parts])
+
+
+def check_like(first: Batch, other: Batch) -> None:
+    """Refuse a batch that differs from the first in width, dtype or targets."""
+    if first[0].shape[1] != other[0].shape[1]:
+        raise ValueError(
+            f"A batch has {other[0].shape[1]} columns, but the first one had "
+            f"{first[0].shape[1]}; all need the same features."
+        )
+    if first[0].dtype != other[0].dtype:
+        raise ValueError(
+            f"A batch has dtype {other[0].dtype}, but the first one had {first[0].dtype}; "
+            "convert them to one dtype."
+        )
+    if (first[1] is None) != (other[1] is None):
+        raise ValueError("Some batches have y and some have not; pass y with all or with none.")
+    if first[1] is not None and _kind(first[1]) != _kind(other[1]):
+        raise ValueError(
+            f"A batch has y of {_kind(other[1])}, but the first one had {_kind(first[1])}; convert "
+            "y to one dtype: objects with None, or integers with -1, where unknown."
+        )
+    if first[1] is not None and first[1].shape[1:] != other[1].shape[1:]:
+        raise ValueError(
+            f"A batch has y of shape {other[1].shape}, the first one had {first[1].shape}; all "
+            "need the same columns."
+        )

@@ -1,0 +1,218 @@
+"""``RowBlocks``: what the estimators see of data in blocks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse as sp
+
+from cofactor._types import FloatArray, IntArray
+from cofactor.engine.observations import Layout, Observations
+from cofactor.engine.observations.base import both_ways, compressed_layout
+from cofactor.outofcore.batches import check_batch, check_targets, joined
+from cofactor.outofcore.errors import RowBlocksError
+from cofactor.outofcore.folders import BlockFacts, Folder, read_folder, read_notes, writing_folder
+
+BLOCK_CELLS = 1 << 21
+"""Stored cells of a block, unless the user says otherwise: about 50 MB, both ways."""
+
+__all__ = ["Block", "RowBlocks", "RowBlocksError"]
+
+
+class Block(NamedTuple):
+    """Rows of the data with their targets."""
+
+    X: Observations
+    y: Any
+
+
+@dataclass(frozen=True, eq=False)
+class RowBlocks:
+    """Sparse data in blocks of rows, with or without targets.
+
+    Make one with ``RowBlocks.write`` (a folder, from any iterable of batches), ``RowBlocks.open``
+    (such a folder) or ``RowBlocks.split`` (an array in memory), and pass it as X to ``fit``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cofactor import NMF, RowBlocks
+    >>> X = np.random.default_rng(0).poisson(1.0, (60, 8)).astype(float)
+    >>> blocks = RowBlocks.split(X, rows=20)
+    >>> blocks
+    RowBlocks(60 × 8, 3 blocks, in memory)
+    >>> NMF(2, solver="mu", random_state=0).fit(blocks).components_.shape
+    (2, 8)
+    """
+
+    facts: Sequence[BlockFacts]
+    width: int
+    folder: Folder | None = None
+    held: Sequence[tuple[Any, Any]] | Mapping[int, tuple[Any, Any]] = field(default=(), repr=False)
+    other_targets: Any = field(default=None, repr=False)
+    executor: Callable[..., Any] | None = field(default=None, repr=False)
+    """Who works on the blocks in a fit; None: the process that fits."""
+    _turned: dict[int, Layout] = field(default_factory=dict, init=False, repr=False)
+
+    # ---- making
+
+    @classmethod
+    def write(
+        cls,
+        folder: str | os.PathLike[str],
+        batches: Iterable[Any],
+        *,
+        rows: int | None = None,
+        overwrite: bool = False,
+        notes: Callable[[], Any] | None = None,
+    ) -> RowBlocks:
+        """Write batches of rows to a folder.
+
+        Parameters
+        ----------
+        folder : path
+            A new folder; it appears when all is written, or not at all.
+        batches : iterable
+            Sparse or dense matrices of nonnegative numbers, or pairs (X, y) of such a matrix and
+            its targets, all of the same width.
+        rows : int, optional
+            Rows of a block; by default batches are put together to blocks of about two million
+            stored cells.
+        overwrite : bool, default=False
+            Replace an older folder of blocks.
+        notes : callable, optional
+            Returns, after the last batch, what JSON can hold and is to be kept with the blocks.
+
+        Returns
+        -------
+        RowBlocks
+        """
+        if rows is not None and rows < 1:
+            raise ValueError(f"rows={rows!r} must be a positive number of rows.")
+        with writing_folder(Path(folder), overwrite) as writer:
+            for X, y in joined(map(check_batch, batches), rows, BLOCK_CELLS):
+                writer.add(X, y)
+            if notes is not None:
+                writer.note(notes())
+        return cls.open(folder)
+
+    @classmethod
+    def open(cls, folder: str | os.PathLike[str]) -> RowBlocks:
+        """Open a folder of blocks; files are checked now and read when needed."""
+        found = read_folder(Path(folder))
+        return cls(found.facts, found.width, found)
+
+    @classmethod
+    def split(cls, X: Any, y: Any = None, *, rows: int) -> RowBlocks:
+        """Split an array in memory into blocks of ``rows`` rows."""
+        if rows < 1:
+            raise ValueError(f"rows={rows!r} must be a positive number of rows.")
+        matrix, targets = check_batch(X if y is None else (X, y))
+        held = list(joined([(matrix, targets)], rows, BLOCK_CELLS))
+        seen: dict[Any, None] = {}
+        facts = [BlockFacts.of(part, some, seen) for part, some in held]
+        return cls(facts, int(matrix.shape[1]), None, held)
+
+    def with_targets(self, y: Any) -> RowBlocks:
+        """Return the same rows with other targets, one for each row."""
+        y = check_targets(np.asarray(y.toarray() if sp.issparse(y) else y))
+        if len(y) != self.shape[0]:
+            raise ValueError(
+                f"y has {len(y)} rows, but X has {self.shape[0]}; pass one target row for each "
+                "row of X, unlabelled ones marked as such."
+            )
+        seen: dict[Any, None] = {}
+        parts = [y[low:high] for low, high in zip(self.bounds[:-1], self.bounds[1:], strict=True)]
+        facts = [f.with_targets(part, seen) for f, part in zip(self.facts, parts, strict=True)]
+        return replace(self, facts=facts, other_targets=parts)
+
+    def only(self, numbers: Collection[int]) -> RowBlocks:
+        """Return the same blocks with the rows and targets of some of them, to be sent away."""
+        held = {i: self.held[i] for i in numbers} if self.held else {}
+        others = None if self.other_targets is None else {i: self.other_targets[i] for i in numbers}
+        return RowBlocks(self.facts, self.width, self.folder, held, others)
+
+    # ---- reading
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return int(self.bounds[-1]), self.width
+
+    @property
+    def n_blocks(self) -> int:
+        return len(self.facts)
+
+    @cached_property
+    def bounds(self) -> IntArray:
+        """Where blocks begin and end."""
+        return np.cumsum([0, *(fact.rows for fact in self.facts)]).astype(np.int64)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return np.dtype(self.facts[0].dtype)
+
+    @property
+    def largest(self) -> float:
+        return max(fact.largest for fact in self.facts)
+
+    @property
+    def nnz(self) -> int:
+        return sum(fact.cells for fact in self.facts)
+
+    @property
+    def notes(self) -> Any:
+        """What was kept with the blocks when they were written; None if nothing was."""
+        return None if self.folder is None else read_notes(self.folder.path)
+
+    @property
+    def has_targets(self) -> bool:
+        return self.facts[0].targets is not None
+
+    def block(self, i: int) -> Block:
+        """Return block i; one on disk is mapped, not read."""
+        y = None if self.other_targets is None else self.other_targets[i]
+        if self.folder is None:
+            X, own = self.held[i]
+            if i not in self._turned:
+                self._turned[i] = compressed_layout(X.tocsc())
+            return Block(
+                _both_ways(X.shape, compressed_layout(X), self._turned[i]), own if y is None else y
+            )
+        arrays, shape = self.folder.arrays(i), (self.facts[i].rows, self.width)
+        observations = _both_ways(shape, _layout(arrays, ""), _layout(arrays, "across-"))
+        return Block(observations, self.folder.targets(i) if y is None else y)
+
+    def sample(self, cells: int) -> tuple[Any, Any, FloatArray | None]:
+        """Return rows of about so many stored cells in memory, their targets, and how many rows of
+        the data each stands for (None: all rows are there)."""
+        from cofactor.outofcore.sampling import sample_rows
+
+        return sample_rows(self, cells)
+
+    def __repr__(self) -> str:
+        n, m = self.shape
+        where = "in memory" if self.folder is None else f"in {os.fspath(self.folder.path)!r}"
+        blocks = "1 block" if self.n_blocks == 1 else f"{self.n_blocks} blocks"
+        return f"RowBlocks({n} × {m}, {blocks}, {where})"
+
+
+def _layout(arrays: dict[str, Any], prefix: str) -> Layout:
+    values, indices, start = (arrays[prefix + name] for name in ("values", "indices", "start"))
+    return Layout(values, indices, start, start[:-1])
+
+
+def _both_ways(shape: tuple[int, int], by_rows: Layout, across: Layout) -> Observations:
+    turned = Observations((shape[1], shape[0]), across, zeros=True)
+    return both_ways(Observations(shape, by_rows, zeros=True), turned)
+
+
+def as_csr(observations: Observations) -> sp.csr_array:
+    """Return stored rows as a matrix."""
+    layout = observations.layout
+    return sp.csr_array((layout.values, layout.indices, layout.start), shape=observations.shape)

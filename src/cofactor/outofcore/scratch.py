@@ -1,0 +1,177 @@
+"""Rows in a file without a name, read and written block by block."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import weakref
+from collections.abc import Callable
+from threading import Lock
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from cofactor.engine.observations import Layout, Observations
+from cofactor.engine.observations.base import both_ways
+
+
+class ScratchFiles:
+    """Files without a name: one that is given back serves the next who asks for its size, because
+    writing over a file is faster than making one."""
+
+    def __init__(self) -> None:
+        self._free: dict[int, list[int]] = {}
+        weakref.finalize(self, _close_all, self._free)
+
+    def matrix(self, shape: tuple[int, ...], dtype: DTypeLike) -> Scratch:
+        """Return a matrix in one of the files."""
+        return Scratch(shape, dtype, self)
+
+    def take(self, size: int) -> int:
+        """Return the number of a file of ``size`` bytes; what it holds means nothing."""
+        if self._free.get(size):
+            return self._free[size].pop()
+        with tempfile.TemporaryFile(prefix="cofactor-") as file:
+            file.truncate(size)
+            return os.dup(file.fileno())
+
+    def give_back(self, size: int, file: int) -> None:
+        self._free.setdefault(size, []).append(file)
+
+
+def _give_back(files: weakref.ref[ScratchFiles], size: int, file: int) -> None:
+    """Give a file back, or close it if nobody will ask for it."""
+    if (owner := files()) is None:
+        os.close(file)
+    else:
+        owner.give_back(size, file)
+
+
+def _close_all(free: dict[int, list[int]]) -> None:
+    for file in (file for files in free.values() for file in files):
+        os.close(file)
+
+
+class Scratch:
+    """A matrix on disk that vanishes with the last use of it; slices of rows are copies.
+
+    Rows are read and written, not mapped, so that memory holds no more than the slice at hand.
+    ``np.asarray`` maps the whole.
+    """
+
+    def __init__(
+        self, shape: tuple[int, ...], dtype: DTypeLike, files: ScratchFiles | None = None
+    ) -> None:
+        self.shape, self.dtype = tuple(shape), np.dtype(dtype)
+        self._row = self.dtype.itemsize * int(np.prod(self.shape[1:]))
+        files, size = files or ScratchFiles(), max(1, self._row * self.shape[0])
+        self._file = files.take(size)
+        weakref.finalize(self, _give_back, weakref.ref(files), size, self._file)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: slice) -> NDArray[Any]:
+        low, high, _ = rows.indices(self.shape[0])
+        out = np.empty((max(high - low, 0), *self.shape[1:]), self.dtype)
+        if out.size:
+            _read(self._file, out, low * self._row)
+        return out
+
+    def __setitem__(self, rows: slice, values: Any) -> None:
+        low, high, _ = rows.indices(self.shape[0])
+        given = np.broadcast_to(values, (high - low, *self.shape[1:]))
+        array = np.ascontiguousarray(given, dtype=self.dtype)
+        if array.size:
+            _write(self._file, array, low * self._row)
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        with os.fdopen(os.dup(self._file), "r+b") as file:
+            whole = np.memmap(file, dtype=self.dtype, mode="r+", shape=self.shape)
+        whole.scratch = self  # type: ignore[attr-defined]  # so that nobody else gets the file while it is mapped
+        return np.array(whole, dtype=dtype) if copy or dtype not in (None, self.dtype) else whole
+
+
+class Shelf:
+    """Small matrices in one file without a name, each under a number, by rows and by columns."""
+
+    def __init__(self) -> None:
+        with tempfile.TemporaryFile(prefix="cofactor-") as file:
+            self._file = os.dup(file.fileno())
+        weakref.finalize(self, os.close, self._file)
+        self._end, self._lock = 0, Lock()
+        self._found: dict[int, tuple[int, int, Observations]] = {}
+
+    def put(self, number: int, observations: Observations) -> None:
+        """Keep a matrix; threads take turns."""
+        with self._lock:
+            self._put(number, observations)
+
+    def _put(self, number: int, observations: Observations) -> None:
+        begin = self._end
+
+        def keep(array: NDArray[Any]) -> _Place:
+            place = _Place(self._end - begin, array.dtype, array.shape)
+            _write(self._file, np.ascontiguousarray(array).reshape(-1), self._end)
+            self._end += -(-array.nbytes // ALIGNED) * ALIGNED
+            return place
+
+        outline = both_ways(
+            _with_arrays(observations, keep), _with_arrays(observations.transposed, keep)
+        )
+        os.ftruncate(self._file, self._end)
+        self._found[number] = begin, self._end - begin, outline
+
+    def get(self, number: int) -> Observations:
+        """Return a matrix that was kept."""
+        begin, size, outline = self._found[number]
+        bytes_ = np.empty(size, np.uint8)
+        _read(self._file, bytes_, begin)
+
+        def find(place: Any) -> NDArray[Any]:
+            count = int(np.prod(place.shape)) * place.dtype.itemsize
+            found = bytes_[place.offset : place.offset + count]
+            return np.asarray(found.view(place.dtype)).reshape(place.shape)
+
+        return both_ways(_with_arrays(outline, find), _with_arrays(outline.transposed, find))
+
+
+ALIGNED = 64
+"""Arrays on a shelf begin at a multiple of so many bytes."""
+
+
+class _Place(NamedTuple):
+    """Where an array is on the shelf: it stands in for the array in an outline."""
+
+    offset: int
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+
+
+def _with_arrays(seen: Observations, change: Callable[[Any], Any]) -> Observations:
+    """Return observations whose arrays are changed one by one."""
+    weights = (seen.weights, seen.row_weights, seen.column_weights)
+    return Observations(
+        seen.shape,
+        Layout(*map(change, seen.layout)),
+        seen.zeros,
+        *(None if array is None else change(array) for array in weights),
+    )
+
+
+def _read(file: int, out: NDArray[Any], offset: int) -> None:
+    """Fill an array from a place of a file."""
+    into, done = out.data.cast("B"), 0
+    while done < len(into):
+        count = os.preadv(file, [into[done:]], offset + done)
+        if count == 0:
+            raise OSError("a scratch file ended early; is the disk full?")
+        done += count
+
+
+def _write(file: int, array: NDArray[Any], offset: int) -> None:
+    """Write an array to a place of a file."""
+    view, done = array.data.cast("B"), 0
+    while done < len(view):
+        done += os.pwrite(file, view[done:], offset + done)

@@ -1,0 +1,139 @@
+"""Tables of documents: the map, the uncertain and the mistaken ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cofactor.report.preparation.evaluation import MODEL, Evaluation
+from cofactor.report.preparation.layout import anchors, choose_points, place
+from cofactor.report.preparation.material import Material, is_known
+from cofactor.text.describe import predictions
+
+LISTED, LONGEST, WORDS = 6, 280, 6  # documents of a list, characters, words of an explanation
+LEAST = 0.005  # contribution of a word worth showing
+
+
+def excerpt(material: Material, d: int, text: bool) -> str:
+    """Return the beginning of a document on one line; nothing if texts are left out."""
+    if not text or material.texts is None:
+        return ""
+    line = " ".join(material.texts[d][: 4 * LONGEST].split())
+    return line if len(line) <= LONGEST else line[: LONGEST - 1].rstrip() + "…"
+
+
+def map_points(material: Material, text: bool) -> tuple[list[dict[str, Any]], str]:
+    """Return the documents on the map, and what its caption says."""
+    S, seed, estimator = material.S, material.model.seed_, material.model.estimator_
+    chosen = choose_points(len(S), seed)
+    shares = material.shares[chosen]
+    spots = place(shares, estimator.components_, seed).round(4).tolist()
+    said, sure = predictions.read_scores(estimator, S[chosen], material.model.target_names_)
+    labels = [_label(material, d) for d in chosen]
+    best = np.where(shares.any(axis=1), shares.argmax(axis=1), -1).tolist()
+    rows = [
+        {"document": material.number(d), "x": x, "y": y, "topic": k, "share": round(float(p), 3),
+         "class": label, "prediction": show(guess) if k >= 0 else "",
+         "confidence": rounded(c) if k >= 0 else None,
+         "text": excerpt(material, d, text)}
+        for d, (x, y), k, p, label, guess, c in zip(
+            chosen, spots, best, shares.max(axis=1), labels, said, sure, strict=True)
+    ]  # fmt: skip
+    return rows, _note(len(S), len(chosen), material)
+
+
+def map_anchors(material: Material) -> list[dict[str, Any]]:
+    """Return where the numbers of the topics stand on the map."""
+    spots = 1.24 * anchors(material.model.estimator_.components_)
+    return [
+        {"topic": k, "number": str(k), "x": float(x), "y": float(y)}
+        for k, (x, y) in enumerate(spots)
+    ]
+
+
+def _note(n: int, shown: int, material: Material) -> str:
+    which = "documents of the fit" if material.trained else "documents given"
+    part = f"A random sample of {shown:,} of the" if shown < n else "All"
+    said = f"{part} {n:,} {which}."
+    if material.rows is None:
+        return said
+    return f"{said} Rows are those of the table, as cofactor check counts them."
+
+
+def rounded(value: float | None) -> float | None:
+    """Return a number short enough for a page."""
+    return None if value is None else round(float(value), 3)
+
+
+def show(value: Any) -> str:
+    """Return a prediction as people read it."""
+    if value is None:
+        return ""
+    if isinstance(value, tuple):
+        return ", ".join(map(show, value)) or "none"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _label(material: Material, d: int) -> str:
+    value = material.known[d]
+    if not is_known(material.known[d : d + 1])[0]:
+        return ""
+    if material.kind == "classes":
+        return material.classes[value]
+    if material.kind == "numbers":
+        return ", ".join("?" if np.isnan(one) else show(float(one)) for one in value)
+    return show(tuple(name for name, one in zip(material.classes, value, strict=True) if one == 1))
+
+
+def uncertain(material: Material, text: bool) -> list[dict[str, Any]]:
+    """Return the documents without a label whose two best classes are closest."""
+    P = material.probabilities
+    if P is None or P.shape[1] < 2 or material.texts is None:
+        return []
+    free = np.flatnonzero(~is_known(material.labels) & material.S.any(axis=1))
+    two = np.sort(P[free], axis=1)[:, -2:]
+    order = free[np.argsort(two[:, 1] - two[:, 0], kind="stable")][:LISTED]
+    return [_described(material, material.model, int(d), P[d], text) for d in order]
+
+
+def mistaken(material: Material, found: Evaluation | None, text: bool) -> list[dict[str, Any]]:
+    """Return the tested documents whose prediction is wrong, the surest first."""
+    if found is None or found.probabilities is None:
+        return []
+    P = found.probabilities
+    wrong = np.flatnonzero(found.predictions[MODEL] != found.truth)
+    order = wrong[np.argsort(-P[wrong].max(axis=1), kind="stable")][:LISTED]
+    return [
+        {**_described(material, found.judges[i], int(found.tested[i]), P[i], text, found.truth[i]),
+         "truth": material.classes[found.truth[i]]}
+        for i in order
+    ]  # fmt: skip
+
+
+def _described(material, judge, d: int, p: np.ndarray, text: bool, rival=None) -> dict[str, Any]:
+    """Describe one document: two classes, and the words that speak for each."""
+    first, second = np.argsort(-p, kind="stable")[:2]
+    rival = second if rival is None else rival
+    names = [material.classes[c] for c in (first, rival)]
+    words = _words(material, judge, d, names) if text and material.texts is not None else [[], []]
+    return {
+        "document": material.number(d),
+        "text": excerpt(material, d, text),
+        "sides": [
+            {"class": name, "probability": float(p[c]), "words": side}
+            for name, c, side in zip(names, (first, rival), words, strict=True)
+        ],
+    }
+
+
+def _words(material: Material, judge: Any, d: int, names: list[str]) -> list[list[dict[str, Any]]]:
+    """Return the words that contribute most to each of two classes."""
+    told = judge._explained(material.X[[d]], [])
+    places = {str(name): c for c, name in enumerate(told.classes)}
+    sides = []
+    for name in names:
+        parts = told.class_parts[:, places[name]] if name in places else np.zeros(len(told.words))
+        best = [j for j in np.argsort(-parts, kind="stable")[:WORDS] if parts[j] >= LEAST]
+        sides.append([{"word": told.words[j], "part": round(float(parts[j]), 3)} for j in best])
+    return sides

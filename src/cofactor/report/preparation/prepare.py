@@ -1,0 +1,188 @@
+"""From a model and documents to plain tables: everything that the page shows, as JSON would."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cofactor.report.preparation import documents as of_documents
+from cofactor.report.preparation import topics as of_topics
+from cofactor.report.preparation.evaluation import MODEL, PLAIN, Evaluation, evaluate
+from cofactor.report.preparation.facts import reproduction, summary
+from cofactor.report.preparation.material import Material, read_material
+from cofactor.report.preparation.notices import notices
+from cofactor.report.preparation.scores import (
+    METRICS,
+    calibration,
+    class_scores,
+    confusion,
+    interval,
+    number_tables,
+    set_tables,
+    shown,
+)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What the page shows; lists of dicts are tables."""
+
+    title: str
+    source: str
+    kind: str  # "topics", "classes", "numbers" or "sets"
+    text: bool
+    number: str  # what the number of a document is: a "row", or that of the "document"
+    classes: list[str]
+    summary: list[dict[str, Any]]
+    notices: list[dict[str, str]]
+    topics: list[dict[str, Any]]
+    heatmap: list[dict[str, Any]]
+    points: list[dict[str, Any]]
+    anchors: list[dict[str, Any]]  # places of the topics on the map
+    map_note: str
+    evaluation: dict[str, Any] | None
+    uncertain: list[dict[str, Any]]
+    mistaken: list[dict[str, Any]]
+    curves: list[dict[str, Any]]
+    changes: dict[str, Any] | None
+    reproduction: dict[str, Any]
+
+
+def prepare(
+    model, documents=None, labels=None, truth=None, *, text=True, title=None, source=None, rows=None
+) -> Prepared:
+    """Make the tables of a report; parameters are those of `write_report`."""
+    material = read_material(model, documents, labels, truth, rows)
+    found = evaluate(material)
+    points, note = of_documents.map_points(material, text)
+    return Prepared(
+        title=str(title or "Topic report"),
+        source=str(source or ""),
+        kind=material.kind,
+        text=bool(text and material.texts),
+        number="document" if rows is None else "row",
+        classes=material.classes,
+        summary=summary(material, found),
+        notices=notices(material, found, text),
+        topics=of_topics.topic_cards(material, text),
+        heatmap=of_topics.heatmap(material),
+        points=points,
+        anchors=of_documents.map_anchors(material),
+        map_note=note,
+        evaluation=evaluation_tables(material, found),
+        uncertain=of_documents.uncertain(material, text),
+        mistaken=of_documents.mistaken(material, found, text),
+        curves=curves(model.estimator_),
+        changes=changes(material, found),
+        reproduction=reproduction(material),
+    )
+
+
+def evaluation_tables(material: Material, found: Evaluation | None) -> dict[str, Any] | None:
+    """Return the scores of the methods, and more on those of the model."""
+    if found is None:
+        return None
+    tables = {"how": found.how, "fair": found.fair, **_methods(found)}
+    return {**tables, **_MORE[found.kind](found, material.classes)}
+
+
+def _methods(found: Evaluation) -> dict[str, Any]:
+    """Return the methods, best first, with as many scores as any of them has."""
+    names, kind = METRICS[found.kind], found.kind
+    rows = [
+        {"method": name, "score": scores[0] or 0.0, "shown": shown(kind, scores[0]),
+         "more": scores[1:], "own": name == MODEL,
+         **interval(scores[0] or 0.0, len(found.tested), kind)}
+        for name, scores in found.all_scores().items()
+    ]  # fmt: skip
+    rows.sort(key=lambda row: -row["score"])
+    told = [c for c in range(len(names) - 1) if any(row["more"][c] is not None for row in rows)]
+    for row in rows:
+        row["more"] = [_plain(kind, row["more"][c]) for c in told]
+    return {"metric": names[0], "more": [names[c + 1] for c in told], "methods": rows}
+
+
+def _plain(kind: str, score: float | None) -> str:
+    return shown(kind, score) if kind == "sets" or score is None else f"{score:.3g}"
+
+
+def _of_classes(found: Evaluation, classes: list[str]) -> dict[str, Any]:
+    assert found.probabilities is not None
+    matrix = confusion(found.truth, found.predictions[MODEL], len(classes))
+    bins, error = calibration(found.truth, found.probabilities)
+    return {
+        "confusion": _cells(matrix, classes),
+        "per_class": class_scores(matrix, classes),
+        "calibration": bins,
+        "calibration_error": error,
+    }
+
+
+def _of_sets(found: Evaluation, classes: list[str]) -> dict[str, Any]:
+    """Return the scores of each label; its average precision by every method."""
+    tables = {name: set_tables(found.truth, said) for name, said in found.predictions.items()}
+    rows = [
+        {"class": label, **tables[MODEL][c],
+         "by_method": [table[c]["average_precision"] for table in tables.values()]}
+        for c, label in enumerate(classes)
+    ]  # fmt: skip
+    return {"per_label": rows, "by_method": list(tables)}
+
+
+def _of_numbers(found: Evaluation, classes: list[str]) -> dict[str, Any]:
+    """Return the scores of each target by every method; of a single one also the pairs."""
+    tables = {name: number_tables(found.truth, said) for name, said in found.predictions.items()}
+    rows = [
+        {"class": name, "documents": tables[MODEL][c]["documents"],
+         "by_method": [table[c] for table in tables.values()]}
+        for c, name in enumerate(classes)
+    ]  # fmt: skip
+    scores: dict[str, Any] = {"per_target": rows, "by_method": list(tables)}
+    if len(classes) == 1:
+        pairs = zip(found.truth[:MOST_PAIRS, 0], found.predictions[MODEL][:MOST_PAIRS, 0],
+                    strict=True)  # fmt: skip
+        scores["pairs"] = [{"truth": float(t), "prediction": float(p)} for t, p in pairs]
+    return scores
+
+
+_MORE = {"classes": _of_classes, "sets": _of_sets, "numbers": _of_numbers}
+MOST_PAIRS = 2000
+
+
+def _cells(matrix: np.ndarray, classes: list[str]) -> list[dict[str, Any]]:
+    """Return a confusion matrix as rows of a table, with shares of the true class."""
+    total = np.maximum(matrix.sum(axis=1, keepdims=True), 1)
+    return [
+        {"truth": classes[i], "prediction": classes[j], "documents": int(matrix[i, j]),
+         "share": float(matrix[i, j] / total[i, 0])}
+        for i in range(len(classes)) if matrix[i].any()
+        for j in range(len(classes))
+    ]  # fmt: skip
+
+
+def curves(estimator: Any) -> list[dict[str, Any]]:
+    """Return the terms of the objective after each iteration."""
+    names = [name for name in ("data", "target") if name in estimator.history_]
+    return [
+        {"iteration": i + 1, "term": name, "value": float(value)}
+        for name in names
+        for i, value in enumerate(estimator.history_[name])
+        if np.isfinite(value)
+    ]
+
+
+def changes(material: Material, found: Evaluation | None) -> dict[str, Any] | None:
+    """Compare the topics with those of the same seed and λ = 0."""
+    if found is None or found.plain is None:
+        return None
+    scores = found.scores()
+    return {
+        "metric": METRICS[found.kind][0],
+        "with_labels": scores[MODEL],
+        "without": scores[PLAIN],
+        "shown": [shown(found.kind, scores[name]) for name in (PLAIN, MODEL)],
+        "iterations": found.plain.n_iter_,
+        "topics": of_topics.match(material.model, found.plain.components_),
+    }

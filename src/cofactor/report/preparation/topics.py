@@ -1,0 +1,126 @@
+"""Tables of topics: words by relevance, typical documents, classes, what labels changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from cofactor.metrics.topics import top_places
+from cofactor.report.preparation.documents import excerpt
+from cofactor.report.preparation.layout import likeness
+from cofactor.report.preparation.material import Material
+from cofactor.text.describe import summaries
+
+SHOWN, TYPICAL = 10, 3  # words of a card at a time, documents
+STEPS = np.linspace(0.0, 1.0, 11)  # of the relevance slider
+
+
+def topic_cards(material: Material, text: bool) -> list[dict[str, Any]]:
+    """Describe the topics, each with the words that any place of the slider shows."""
+    model = material.model
+    A = model.estimator_.components_
+    shares = summaries.corpus_shares(material.S, A)
+    words = relevant_words(np.asarray(model._words()), A, shares)
+    typical = typical_documents(material, text)
+    return [
+        {
+            "topic": row.topic, "name": row.name, "share": float(shares[row.topic]),
+            "label": "" if row.label is None else str(row.label),
+            "label_weight": row.label_weight, "coherence": finite(row.coherence),
+            "words": words[row.topic], "typical": typical[row.topic],
+        }
+        for row in model.topics(SHOWN)
+    ]  # fmt: skip
+
+
+def finite(value: Any) -> float | None:
+    """Return a number for JSON: None if it is none."""
+    return float(value) if value is not None and np.isfinite(value) else None
+
+
+def relevance(P: np.ndarray, corpus: np.ndarray, weight: float) -> np.ndarray:
+    """Return weight · log p(word | topic) + (1 − weight) · log lift, as Sievert and Shirley do."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log = np.log(P)
+        score = log - (1.0 - weight) * np.log(corpus)
+    return np.where(P > 0, score, -np.inf)
+
+
+def relevant_words(words: np.ndarray, components: np.ndarray, shares) -> list[list[dict]]:
+    """Return for each topic the words that are among the first at some place of the slider."""
+    P = summaries.profiles(components)
+    # Words that a topic hardly has say nothing, however exclusive they are.
+    least = 1e-3 * P.max(axis=1, keepdims=True)
+    P = np.where(least <= P, P, 0.0)
+    corpus = np.maximum(shares, 1e-12) @ summaries.profiles(components)
+    chosen: list[set[int]] = [set() for _ in P]
+    for weight in STEPS:
+        score = relevance(P, corpus, weight)
+        for k, row in enumerate(score):
+            first = np.argpartition(-row, min(SHOWN, len(row) - 1))[:SHOWN]
+            chosen[k].update(first[np.isfinite(row[first])].tolist())
+    return [
+        [
+            {"word": str(words[j]), "p": float(P[k, j]), "corpus": float(corpus[j])}
+            for j in sorted(places, key=lambda j: (-P[k, j], j))
+        ]
+        for k, places in enumerate(chosen)
+    ]
+
+
+def typical_documents(material: Material, text: bool) -> list[list[dict[str, Any]]]:
+    """Return for each topic the documents that are most of it, among the longer ones."""
+    shares = material.shares
+    if material.X is None:
+        return [[] for _ in range(shares.shape[1])]
+    length = np.diff(material.X.indptr)
+    weight = shares * np.minimum(1.0, length / 20.0)[:, None]
+    return [
+        [
+            {
+                "document": material.number(d),
+                "share": float(shares[d, k]),
+                "text": excerpt(material, d, text),
+            }
+            for d in top_places(weight[:, k], TYPICAL)
+        ]
+        for k in range(shares.shape[1])
+    ]
+
+
+def heatmap(material: Material) -> list[dict[str, Any]]:
+    """Return topic × class, each topic's column divided by its sum: the paper's figure.
+
+    B is weighted by the topics' mass, so that their scales, which the data leave open, cancel.
+    """
+    model = material.model.estimator_
+    if material.kind not in ("classes", "sets"):
+        return []
+    B = summaries.topic_labels(model.components_, model.target_components_)
+    B = np.divide(B, B.sum(axis=1, keepdims=True), out=np.zeros_like(B), where=B > 0)
+    return [
+        {"topic": k, "class": name, "share": float(B[k, c])}
+        for k in range(len(B)) for c, name in enumerate(material.classes)
+    ]  # fmt: skip
+
+
+def match(model: Any, others: np.ndarray) -> list[dict[str, Any]]:
+    """Pair topics with others (Hungarian method) and list the words that came and went."""
+    words = np.asarray(model._words())
+    ours = model.estimator_.components_
+    alike = likeness(ours, others)
+    pairs = zip(*linear_sum_assignment(-alike), strict=True)
+    return [_pair(words, ours[k], others[j], int(k), alike[k, j]) for k, j in pairs]
+
+
+def _pair(words, ours, theirs, k: int, alike: float) -> dict[str, Any]:
+    now, before = (list(map(str, words[top_places(p, SHOWN)])) for p in (ours, theirs))
+    return {
+        "topic": k,
+        "similarity": float(alike),
+        "kept": [w for w in now if w in before],
+        "gained": [w for w in now if w not in before],
+        "lost": [w for w in before if w not in now],
+    }

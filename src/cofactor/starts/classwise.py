@@ -1,0 +1,145 @@
+"""The class-wise start: topics are divided among the classes, and each class among its topics."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from scipy.special import ndtr, softmax
+
+from cofactor._types import FloatArray, IntArray
+from cofactor.engine.factors import Factors
+from cofactor.engine.objective import Objective
+from cofactor.engine.observations import Observations
+from cofactor.engine.threads import Threads
+from cofactor.guesses.naive_bayes import Guess, normalised
+from cofactor.guesses.weighted_data import Data, divided, mean_length, row_norms, weighed
+from cofactor.starts.shared import (
+    finish,
+    positive,
+    positive_rows,
+)
+
+STEPS = 8
+TOLD_APART = 0.02
+"""Evidence, in logarithms for a sample of mean length, that any two topics of a class keep between
+them.  Where features differ little, as in most dense data, samples are never sure of a topic, and
+each step brings the topics closer to their mean; or two of them meet in one cluster."""
+SAME = 1e-9
+"""1 − cosine of samples that do not differ."""
+
+
+def class_start(
+    objective: Objective,
+    rank: int,
+    guess: Guess,
+    targets: FloatArray,
+    random: np.random.RandomState,
+    threads: Threads,
+) -> Factors:
+    """Divide the topics among the classes and each class among its topics.
+
+    ``targets`` are the guessed ones in the units of the objective.
+    """
+    data = weighed(objective.terms[0].observations, objective.sample_weight, threads)
+    X, norms = _normal_size(data)
+    owners = _owners(guess.shares.T @ data.counts, rank)
+    R, A = _split(X, norms, guess, owners, random)
+    mass = float(np.average(data.row_sums, weights=data.counts)) or 1.0
+    S = positive_rows(R * (data.row_sums / mass)[:, None])
+    weights = R * data.counts[:, None]
+    owned = (weights.T @ targets) / np.maximum(weights.sum(axis=0), 1e-12)[:, None]
+    return finish(objective, S, A * mass, positive(owned + 0.05 * owned.mean(axis=0)).T, threads)
+
+
+def _normal_size(data: Data) -> tuple[Data, FloatArray]:
+    """Return the data scaled to rows of mean length one, and the rows' lengths."""
+    scaled = replace(data, observations=divided(data.observations, mean_length(data)))
+    return scaled, row_norms(scaled.observations)
+
+
+def _owners(size: FloatArray, rank: int) -> list[IntArray]:
+    """Return for each topic the classes that own it: at least one each, spare topics to the
+    largest classes."""
+    n_classes = len(size)
+    order = np.argsort(-size, kind="stable")
+    if rank >= n_classes:
+        number = np.full(n_classes, rank // n_classes)
+        number[order[: rank % n_classes]] += 1
+        return [np.array([c]) for c in range(n_classes) for _ in range(number[c])]
+    groups: list[list[int]] = [[int(c)] for c in order[:rank]]
+    for c in order[rank:]:  # more classes than topics: the smallest groups take the rest in
+        min(groups, key=lambda group: sum(size[group])).append(int(c))
+    return [np.array(sorted(group)) for group in groups]
+
+
+def _split(
+    X: Data, norms: FloatArray, guess: Guess, owners: list[IntArray], random: np.random.RandomState
+) -> tuple[FloatArray, FloatArray]:
+    """Divide each class among its topics; return responsibilities (n × r) and topics (m × r).
+
+    Steps end before they make topics the same: updates could not tell them apart again.
+    """
+    n, m = X.observations.shape
+    R, A = np.zeros((n, len(owners))), np.zeros((m, len(owners)))
+    for group in sorted({tuple(owner.tolist()) for owner in owners}):
+        topics = np.array([t for t, owner in enumerate(owners) if tuple(owner.tolist()) == group])
+        share = guess.shares[:, list(group)].sum(axis=1)
+        mean = guess.profiles[:, list(group)].mean(axis=1)
+        noise = random.standard_normal((m, len(topics)))
+        centres = _spread_seeds(X, norms, share, mean, noise)
+        weight, evidence = share * X.counts, X.times(np.log(centres))
+        for _ in range(STEPS if len(topics) > 1 else 0):
+            within = softmax(evidence, axis=1) * weight[:, None]
+            new = 0.5 * normalised(X.transposed_times(within)) + 0.5 * mean[:, None]
+            renewed = X.times(np.log(new))
+            if _least_difference(renewed, weight) < TOLD_APART:
+                break
+            centres, evidence = new, renewed
+        R[:, topics], A[:, topics] = softmax(evidence, axis=1) * share[:, None], centres
+    return R, A
+
+
+def _least_difference(evidence: FloatArray, weight: FloatArray) -> float:
+    """Return by how much the evidence for two topics differs, for the two that differ least."""
+    weighted = evidence.T * (weight / max(float(weight.sum()), 1e-300))
+    products = weighted @ evidence
+    squares = np.diag(products)
+    pairs = np.triu_indices(len(products), 1)
+    return float(np.sqrt(max((squares[:, None] + squares - 2 * products)[pairs].min(), 0.0)))
+
+
+def _spread_seeds(
+    X: Data, norms: FloatArray, share: FloatArray, mean: FloatArray, noise: FloatArray
+) -> FloatArray:
+    """Choose samples far apart (k-means++ on the sphere) and return each mixed with the class mean.
+
+    The draw is made with noise of the features, not of the samples: a sample's luck is a
+    projection of itself.  When there are no more samples that differ, the noise disturbs the mean.
+    """
+    eligible = (share > 0.5) & (norms > 0) & (X.counts > 0)
+    centres = np.tile(mean[:, None], (1, noise.shape[1]))
+    if noise.shape[1] == 1:
+        return centres
+    safe = np.where(norms > 0, norms, 1.0)
+    luck = -np.log(-np.log(np.clip(ndtr(X.times(noise) / safe[:, None]), 1e-12, 1 - 1e-12)))
+    distance = np.ones(len(norms))
+    for t in range(noise.shape[1]):
+        candidates = np.flatnonzero(eligible & (distance > SAME))
+        if len(candidates):
+            score = np.log(distance[candidates]) + luck[candidates, t]
+            seed = int(candidates[np.argmax(score)])
+            row = _row(X.observations, seed)
+            cosine = X.times((row / safe[seed])[:, None])[:, 0] / safe
+            distance = np.minimum(distance, np.clip(1 - cosine, 0, 1))
+        else:
+            row = mean * np.exp(noise[:, t])
+        centres[:, t] = 0.5 * row / max(row.sum(), 1e-300) + 0.5 * mean
+    return centres
+
+
+def _row(observations: Observations, i: int) -> FloatArray:
+    part = observations.select(np.array([i]))
+    out = np.zeros(observations.shape[1])
+    out[part.layout.columns()] = part.layout.values
+    return out

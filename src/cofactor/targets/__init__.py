@@ -1,0 +1,1 @@
+"""y ↔ target matrix and weights."""

@@ -1,0 +1,1 @@
+"""What a fitted topic model says: topics, documents, classes, explanations, comparisons."""

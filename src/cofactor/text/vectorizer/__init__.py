@@ -1,0 +1,1 @@
+"""From documents to weighted word counts."""

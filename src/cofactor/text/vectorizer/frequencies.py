@@ -1,0 +1,105 @@
+"""How often words occur, counted in one pass over documents, and which of them to keep."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse as sp
+
+from cofactor._types import IntArray
+
+
+class Frequencies(NamedTuple):
+    """Words in alphabetical order, in how many documents each is, and how often."""
+
+    words: np.ndarray
+    present: np.ndarray
+    often: np.ndarray
+    documents: int
+
+    @classmethod
+    def of(cls, words: Sequence[str], counts: sp.csc_array, order: IntArray) -> Frequencies:
+        """Read them off columns of counts, in the ``order`` that the alphabet asks for."""
+        names = np.array(words, dtype=object)
+        present, often = np.diff(counts.indptr), np.asarray(counts.sum(axis=0))
+        return cls(names[order], present[order], often[order], counts.shape[0])
+
+
+def tally(
+    documents: Iterable[str], analyze: Callable[[str], Iterable[str]], known: Iterable[str] = ()
+) -> tuple[list[str], sp.csc_array]:
+    """Count the words of each document; return the words, those known first, and the counts.
+
+    Examples
+    --------
+    >>> words, counts = tally(["b a b", "b"], str.split, known=["z"])
+    >>> words, counts.toarray().tolist()
+    (['z', 'b', 'a'], [[0, 2, 1], [0, 1, 0]])
+    """
+    places: defaultdict[str, int] = defaultdict(None, {word: j for j, word in enumerate(known)})
+    places.default_factory = places.__len__  # a new word gets the next place
+    found, ends = array("i"), [0]
+    for text in documents:
+        found.extend(map(places.__getitem__, analyze(text)))
+        ends.append(len(found))
+    small = sp.get_index_dtype(maxval=len(found))  # 32 bits as long as they can count the words
+    parts = np.ones(len(found), dtype=small), np.array(found, small), np.array(ends, small)
+    counts = sp.csr_array(parts, shape=(len(ends) - 1, len(places))).tocsc()
+    counts.sum_duplicates()
+    return list(places), counts
+
+
+def count(
+    documents: Iterable[str],
+    analyze: Callable[[str], Iterable[str]],
+    given: Sequence[str] | None = None,
+) -> Frequencies:
+    """Count the words of documents, or the given ones only; no document is kept.
+
+    Examples
+    --------
+    >>> count(["b a b", "b"], str.split)._asdict()["often"]
+    array([1, 3])
+    """
+    present: Counter[str] = Counter()
+    often: Counter[str] = Counter()
+    known, n = None if given is None else frozenset(given), 0
+    for text in documents:
+        found = list(analyze(text))
+        if known is not None:
+            found = [word for word in found if word in known]
+        often.update(found)
+        present.update(set(found))
+        n += 1
+    words = sorted(often) if given is None else list(given)
+    df, tf = (np.array([each[w] for w in words], dtype=np.int64) for each in (present, often))
+    return Frequencies(np.array(words, dtype=object), df, tf, n)
+
+
+def choose(found: Frequencies, *, min_df: Any, max_df: Any, most: int | None) -> IntArray:
+    """Return the places of the words in enough but not too many documents; at most so many, the
+    most frequent ones.
+
+    Limits are numbers of documents, or, if they are no integers, shares.
+    """
+    low, high = (
+        limit if isinstance(limit, Integral) else limit * found.documents
+        for limit in (min_df, max_df)
+    )
+    kept = np.flatnonzero((found.present >= low) & (found.present <= high))
+    if not len(kept):
+        many = len(found.words)
+        why = f"{many} are in too few or too many of them" if many else "they have none that counts"
+        raise ValueError(
+            f"No words are left of the {found.documents} documents ({why}); lower min_df, raise "
+            "max_df, or pass stop_words=None."
+        )
+    if most is not None and len(kept) > most:
+        order = np.argsort(-found.often[kept], kind="stable")  # the same on every machine
+        kept = np.sort(kept[order[:most]])
+    return kept

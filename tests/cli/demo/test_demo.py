@@ -1,0 +1,190 @@
+"""`cofactor demo`: what it computes, what it prints where, and how it refuses."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from rich.console import Console
+
+from cofactor._version import __version__
+from cofactor.cli import main
+from cofactor.cli.demo import _show
+from cofactor.cli.demo.demonstration import Demonstration, Topic, choose_labelled, describe_topics
+
+
+def run_python(*arguments):
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    report = tmp_path_factory.mktemp("demo") / "new" / "report.html"
+    options = ["--json", "--seed", "1", "--report", str(report)]
+    return CliRunner().invoke(main, ["demo", *options], catch_exceptions=False)
+
+
+@pytest.fixture(scope="module")
+def result(run):
+    return json.loads(run.stdout)
+
+
+def test_json_alone_goes_to_stdout_and_progress_to_stderr(run, result):
+    assert run.exit_code == 0
+    assert result["seed"] == 1
+    assert "Reading" in run.stderr
+    assert "Fitting the topics" in run.stderr
+
+
+def test_the_report_has_the_accuracy_of_the_table(result):
+    page = Path(result["report"]).read_text()
+    assert page.lower().startswith("<!doctype html>")
+    assert "Topics of numpy, scipy and scikit-learn" in page
+    assert f"{100 * result['accuracy']['cofactor']:.1f} %" in page.replace("\u202f", " ")
+
+
+def test_one_document_in_ten_is_labelled(result):
+    assert result["labelled"] + result["unlabelled"] == result["documents"] > 2000
+    assert result["labelled"] / result["documents"] == pytest.approx(0.1, abs=0.01)
+
+
+def test_topics_cover_the_corpus_and_speak_for_its_classes(result):
+    topics = result["topics"]
+    assert len(topics) == 24
+    assert sum(topic["corpus_share"] for topic in topics) == pytest.approx(1, abs=0.01)
+    assert all(0 < topic["label_share"] <= 1 for topic in topics)
+    assert len({topic["label"] for topic in topics}) >= 15
+    assert all(len(set(topic["words"])) == 8 for topic in topics)
+
+
+def test_predictions_are_good(result):
+    assert result["accuracy"]["cofactor"] > 0.8
+    assert result["accuracy"]["largest class"] < 0.25
+
+
+def test_unlabelled_documents_help_where_labels_are_few():
+    run = CliRunner().invoke(main, ["demo", "--json", "--labels", "0.02"], catch_exceptions=False)
+    accuracy = json.loads(run.stdout)["accuracy"]
+    assert accuracy["cofactor"] > accuracy["logistic regression"] + 0.02
+    assert accuracy["cofactor"] > accuracy["naive Bayes"] + 0.02
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--labels", "0"], "0 is not a share"),
+        (["--labels", "1.5"], "1.5 is not a share"),
+        (["--labels", "nan"], "nan is not a share"),
+        (["--labels", "few"], "'few' is not a valid float"),
+        (["--topics", "0"], "0 is not in the range"),
+        (["-k", "many"], "'many' is not a valid integer"),
+        (["--seed", "-1"], "-1 is not in the range"),
+        (["surplus"], "unexpected extra argument"),
+    ],
+)
+def test_bad_options_are_refused_in_a_sentence(options, words):
+    refused = CliRunner().invoke(main, ["demo", *options])
+    assert refused.exit_code == 2
+    assert words in refused.stderr
+    assert refused.stdout == ""
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["demo", "--help"], ["--version"]])
+def test_help_and_version_load_no_numerical_library(arguments):
+    code = (
+        "import sys; from cofactor.cli import main; main(sys.argv[1:], standalone_mode=False);"
+        "print(sorted({'numba', 'numpy', 'scipy', 'sklearn'} & sys.modules.keys()))"
+    )
+    answer = run_python("-c", code, *arguments)
+    assert answer.stdout.endswith("[]\n"), answer.stdout + answer.stderr
+
+
+def test_version():
+    assert CliRunner().invoke(main, ["--version"]).stdout.split()[-1] == __version__
+
+
+def test_without_docstrings_it_says_why():
+    answer = run_python("-OO", "-c", "from cofactor.cli import main; main(['demo'])")
+    assert answer.returncode == 1
+    assert "-OO" in answer.stderr
+
+
+@pytest.mark.parametrize("share", [0.001, 0.1, 0.5, 1.0])
+def test_every_class_keeps_its_share_of_labels(share):
+    labels = np.array(["rare"] * 7 + ["common"] * 90, dtype=object)
+    known = choose_labelled(labels, share, seed=0)
+    for label, size in (("rare", 7), ("common", 90)):
+        assert known[labels == label].sum() == max(2, round(share * size))
+
+
+def test_the_seed_chooses_the_labelled_documents():
+    labels = np.array(["a", "b"] * 100, dtype=object)
+    first, same, other = (choose_labelled(labels, 0.1, seed) for seed in (0, 0, 1))
+    assert (first == same).all()
+    assert (first != other).any()
+
+
+def test_topics_are_described_by_weight_link_and_mass():
+    model = SimpleNamespace(
+        components_=np.array([[1.0, 3.0, 0.0], [0.0, 0.0, 2.0]]),
+        target_components_=np.array([[3.0, 1.0], [0.0, 0.0]]),
+        representation_=np.array([[0.0, 1.0], [1.0, 2.0], [0.0, 0.0], [0.0, 5.0]]),
+        classes_=np.array(["x", "y"], dtype=object),
+    )
+    dead_link, linked = describe_topics(model, np.array(["one", "two", "three"]))
+    assert linked == Topic(["two", "one", "three"], "x", 0.75, 0.125)
+    assert (dead_link.label_share, dead_link.corpus_share) == (0.0, 0.625)
+
+
+def a_result(**changes):
+    topic = Topic(["frequency", "[filter]", ":wave:", "signal"] * 4, "scipy.signal", 0.9, 0.5)
+    values = {
+        "documents": 3000,
+        "classes": ["scipy.signal", "scipy.stats"],
+        "labelled": 300,
+        "unlabelled": 2700,
+        "words": 1000,
+        "topics": [topic, topic],
+        "accuracy": {"cofactor": 0.9, "naive Bayes": 0.8},
+        "seed": 0,
+        "iterations": 12,
+        "stop_reason": "[Converged] at last.",
+        "versions": {"cofactor": "1", "numpy": "2"},
+    }
+    return Demonstration(**{**values, **changes})
+
+
+def shown(result, width):
+    console = Console(width=width, markup=False, emoji=False, highlight=False)
+    with console.capture() as captured:
+        _show(result, console)
+    return captured.get()
+
+
+@pytest.mark.parametrize("width", [30, 40, 60, 80, 200])
+def test_the_page_fits_the_terminal_and_its_encoding(width):
+    page = shown(a_result(), width)
+    assert max(map(len, page.splitlines())) <= width
+    assert page.isascii()
+
+
+def test_the_page_takes_words_literally():
+    page = shown(a_result(), 80)
+    assert "frequency [filter] :wave:" in page
+    assert "[Converged] at last." in page
+
+
+def test_the_page_counts_iterations_where_no_reason_is_given():
+    assert "12 iterations" in shown(a_result(stop_reason=None), 80)
+
+
+def test_the_page_says_when_nothing_is_left_to_test():
+    page = shown(a_result(accuracy={}), 80)
+    assert "Every document is labelled" in page

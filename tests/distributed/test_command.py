@@ -1,0 +1,54 @@
+"""`cofactor fit --cluster`."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cofactor import RowBlocks, load_model
+from commands import answer, cofactor, make_rows, write_table
+
+pytest.importorskip("dask", reason="cofactor.distributed needs: pip install 'cofactor[dask]'")
+
+
+def test_fit_on_a_cluster(client, tmp_path):
+    from cofactor.text.fitting import fitted_by
+
+    table = write_table(tmp_path / "table.csv", make_rows())
+    options = ("--text", "body", "--label", "team", "-k", 4, "--iterations", 6)
+    address = client.scheduler.address
+    answer("fit", table, "-o", tmp_path / "there", *options, "--cluster", address)
+
+    def in_blocks(estimator, X, y):
+        return estimator.fit(RowBlocks.split(X, y, rows=6))  # 90 rows, 16 blocks at most
+
+    with fitted_by(in_blocks):
+        answer("fit", table, "-o", tmp_path / "here", *options)
+    here, there = (load_model(tmp_path / name) for name in ("here", "there"))
+    np.testing.assert_array_equal(there.estimator_.components_, here.estimator_.components_)
+    assert there.predict(["rocket moon orbit"]) == here.predict(["rocket moon orbit"]) == ["space"]
+
+
+def test_no_such_cluster(tmp_path):
+    table = write_table(tmp_path / "table.csv", make_rows())
+    done = cofactor(
+        "fit", table, "-o", tmp_path / "model", "--text", "body", "--label", "team",
+        "--cluster", "nowhere", code=2,
+    )  # fmt: skip
+    assert "No scheduler answers at 'nowhere'" in done.stderr
+    assert not (tmp_path / "model").exists()
+
+
+def test_the_example_of_the_documentation(tmp_path):
+    page = Path(__file__).parents[2] / "docs" / "cluster.md"
+    example = page.read_text(encoding="utf-8").split("```python\n")[1].split("```")[0]
+    (tmp_path / "example.py").write_text(example, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "example.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.strip("[]\n").split()) == 5
+    assert (tmp_path / "checkpoints").is_dir()

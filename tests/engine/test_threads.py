@@ -1,0 +1,189 @@
+"""Any number of threads gives the same bits; processes and threads of the user's own do too."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import sparse as sp
+
+import oracles
+from cofactor import NMF, SSNMFClassifier
+from cofactor.engine.fitting import minimise
+from cofactor.engine.solvers import CoordinateDescent, MultiplicativeUpdates, PaperUpdates
+from cofactor.engine.threads import N_SLICES, Threads, balanced_slices, count_threads, even_slices
+from cofactor.priors import Penalty
+from strategies import DESCENT_PAIRS, PAIRS, STORAGES, assert_same_bits, draw, short
+
+CASES = [
+    pytest.param(solver, losses, id=f"{type(solver).__name__}-{short(losses)}")
+    for solver, pairs in (
+        (MultiplicativeUpdates(), PAIRS),
+        (CoordinateDescent(), DESCENT_PAIRS),
+        (PaperUpdates(), DESCENT_PAIRS),
+    )
+    for losses in pairs
+]
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize(("solver", "losses"), CASES)
+def test_number_of_threads_does_not_matter(solver, losses, storage):
+    problem = draw(
+        5, losses, storage, shape=(150, 90, 4, 5), target_storage=storage, weighted=True,
+        counts=True, priors=not isinstance(solver, PaperUpdates),
+    )  # fmt: skip
+    fits = []
+    for n_jobs in (1, 2, 4):
+        with Threads(n_jobs) as threads:
+            fits.append(problem.run(solver, 4, threads))
+    for fit in fits[1:]:
+        assert_same_bits(fit.factors, fits[0].factors)
+        assert fit.history.objective == fits[0].history.objective
+
+
+@pytest.mark.parametrize("losses", DESCENT_PAIRS, ids=short)
+@pytest.mark.parametrize("solver", [CoordinateDescent(), MultiplicativeUpdates()], ids=repr)
+def test_a_barrier_on_one_row_does_not_depend_on_threads(solver, losses):
+    """Rows may not work otherwise because their share of the work has a barrier."""
+    problem = draw(5, losses, "masked", shape=(150, 90, 4, 5), target_storage="masked")
+    barrier = np.zeros(problem.start.samples.shape)
+    barrier[70, 1] = 0.5
+    objective = replace(problem.objective, priors={"samples": Penalty(barrier=barrier)})
+    fits = []
+    for n_jobs in (1, 2, 3, 8):
+        with Threads(n_jobs) as threads:
+            fits.append(minimise(objective, problem.start, solver, max_iter=4, threads=threads))
+    for fit in fits[1:]:
+        assert_same_bits(fit.factors, fits[0].factors)
+
+
+def labelled_counts(rng, n=200, m=60):
+    y = rng.integers(0, 4, n)
+    X = rng.poisson(rng.gamma(0.5, size=(4, m))[y] * 2)
+    X[:, 0] += 1
+    y[rng.random(n) < 0.5] = -1
+    return sp.csr_array(X.astype(float)), y
+
+
+def results(model, X):
+    return [model.components_, model.target_components_, model.representation_,
+            model.predict_proba(X), np.array(model.history_["objective"])]  # fmt: skip
+
+
+@pytest.mark.parametrize("init", ["labels", "random", "nndsvd"])
+@pytest.mark.parametrize("loss", [oracles.KL, oracles.FROBENIUS])
+def test_n_jobs_does_not_matter(loss, init):
+    X, y = labelled_counts(np.random.default_rng(0))
+    options = {"data_loss": loss, "init": init, "max_iter": 10, "tol": 0, "random_state": 0}
+    runs = [
+        results(SSNMFClassifier(6, n_jobs=n_jobs, **options).fit(X, y), X)
+        for n_jobs in (None, 1, 2, 4, -1)
+    ]
+    for run in runs[1:]:
+        assert all(np.array_equal(a, b) for a, b in zip(run, runs[0], strict=True))
+
+
+@pytest.mark.parametrize("loss", oracles.LOSSES)
+def test_eight_threads_on_one_model(loss):
+    """Concurrent transforms of one fitted model, itself threaded: no hang, the same bits."""
+    X, _ = labelled_counts(np.random.default_rng(1), n=80)
+    model = NMF(5, data_loss=loss, n_jobs=2, max_iter=5, tol=0, random_state=0).fit(X)
+    expected = model.transform(X)
+    with ThreadPoolExecutor(8) as pool:
+        futures = [pool.submit(model.transform, X) for _ in range(24)]
+        for future in futures:
+            assert np.array_equal(future.result(timeout=60), expected)
+
+
+def test_concurrent_fits_do_not_disturb_each_other():
+    X, y = labelled_counts(np.random.default_rng(2))
+
+    def fit(seed):
+        model = SSNMFClassifier(4, n_jobs=2, max_iter=5, tol=0, random_state=seed)
+        return model.fit(X, y).components_
+
+    expected = [fit(seed) for seed in range(4)]
+    with ThreadPoolExecutor(8) as pool:
+        futures = [pool.submit(fit, seed % 4) for seed in range(12)]
+        for seed, future in enumerate(futures):
+            assert np.array_equal(future.result(timeout=60), expected[seed % 4])
+
+
+PROCESSES = """
+    import multiprocessing
+    import warnings
+
+    import numpy as np
+
+    from cofactor import NMF
+
+    def fit(n_jobs):
+        X = np.random.default_rng(0).poisson(1.0, (200, 40)).astype(float) + 0.1
+        model = NMF(5, n_jobs=n_jobs, max_iter=10, tol=0, random_state=0).fit(X)
+        return model.components_, model.transform(X)
+
+    def elsewhere(method):
+        if method == "loky":
+            from joblib import Parallel, delayed
+
+            return Parallel(n_jobs=2, backend="loky")([delayed(fit)(2), delayed(fit)(1)])
+        with multiprocessing.get_context(method).Pool(1) as pool:
+            return pool.map_async(fit, [1, 2]).get(timeout=60)
+
+    if __name__ == "__main__":
+        expected = fit(2)  # with threads, before any process is started
+        warnings.filterwarnings("ignore", message=".*fork", category=DeprecationWarning)
+        for method in ("fork", "spawn", "loky"):
+            for results in [*elsewhere(method), fit(2)]:
+                assert all(map(np.array_equal, results, expected)), method
+            print(method)
+"""
+
+
+def test_processes_started_after_a_threaded_fit(run_script):
+    """No hang (the timeouts would tell) and the same bits in parent and children."""
+    assert run_script(PROCESSES).split() == ["fork", "spawn", "loky"]
+
+
+# ---------------------------------------------------------------- blocks
+
+
+def test_n_jobs_is_read_as_scikit_learn_does(monkeypatch):
+    monkeypatch.setattr("os.cpu_count", lambda: 8)
+    assert [count_threads(n) for n in (None, 1, 3, -1, -2, -100)] == [1, 1, 3, 8, 7, 1]
+    with pytest.raises(ValueError, match="n_jobs=0"):
+        count_threads(0)
+
+
+@pytest.mark.parametrize("n", [0, 1, 5, 16, 17, 1000])
+def test_blocks_cover_every_row_once(n):
+    lengths = np.random.default_rng(n).integers(0, 50, n)
+    start = np.concatenate([[0], np.cumsum(lengths)])
+    for bounds in (even_slices(n), balanced_slices(start), balanced_slices(start * 0)):
+        assert bounds[0] == 0
+        assert bounds[-1] == n
+        assert len(bounds) <= N_SLICES + 1
+        assert np.all(np.diff(bounds) > 0)
+
+
+def test_blocks_are_balanced():
+    lengths = np.concatenate([np.full(100, 1000), np.full(10_000, 1)])
+    bounds = balanced_slices(np.concatenate([[0], np.cumsum(lengths)]))
+    work = np.add.reduceat(lengths + 8, bounds[:-1])
+    assert work.max() < 2 * work.mean()
+
+
+def test_results_come_in_the_order_of_the_blocks():
+    with Threads(4) as threads:
+        assert threads.over(np.arange(9), lambda low, high: (low, high)) == [
+            (i, i + 1) for i in range(8)
+        ]
+
+
+def test_an_error_in_a_block_is_raised_and_ends_the_pool():
+    def broken(low, high):
+        raise RuntimeError(f"block {low}")
+
+    with Threads(2) as threads, pytest.raises(RuntimeError, match="block 0"):
+        threads.over(np.arange(3), broken)

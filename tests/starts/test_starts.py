@@ -1,0 +1,103 @@
+"""Starts: positive everywhere, of any rank, and the same numbers from one release to the next."""
+
+import numpy as np
+import pytest
+from scipy import sparse as sp
+
+import oracles
+from cofactor import NMF, SSNMFClassifier
+from cofactor.divergences import DIVERGENCES
+from cofactor.engine.objective import Objective, Term
+from cofactor.engine.observations import sparse
+from cofactor.starts import Classes, class_start, guess_classes, plain_start
+from strategies import SERIAL
+
+
+def counts(n, m):
+    """Small counts without chance, with an empty row and an empty column."""
+    X = (3.0 * np.arange(n)[:, None] + 5 * np.arange(m)) % 7 * (np.arange(n)[:, None] % 3 + 1)
+    X[2], X[:, 1] = 0.0, 0.0
+    return X
+
+
+def started(kind, X, labels, rank, loss, dtype=np.float64):
+    """The factors that a fit would start from; labels are those of three classes, −1 if unknown."""
+    Y = (labels[:, None] == np.arange(3)).astype(float)
+    data, target = (sparse(sp.csr_array(Z.astype(dtype))) for Z in (X / X.max(), Y))
+    objective = Objective(
+        (
+            Term("data", "features", data, DIVERGENCES[loss]),
+            Term("target", "targets", target, DIVERGENCES[loss]),
+        )
+    )
+    random = np.random.RandomState(0)
+    if kind != "labels":
+        return plain_start(objective, rank, random, kind, SERIAL)
+    guess = guess_classes(data, None, Classes(Y, labels >= 0, np.eye(3)), SERIAL)
+    return class_start(objective, rank, guess, guess.targets, random, SERIAL)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("loss", [oracles.KL, oracles.FROBENIUS])
+@pytest.mark.parametrize("known", [9, 5], ids=["labelled", "partly"])
+@pytest.mark.parametrize("rank", [2, 3, 7, 12])
+@pytest.mark.parametrize("kind", ["random", "nndsvd", "labels"])
+def test_a_start_has_no_zeros(kind, rank, known, loss, dtype):
+    """No multiplicative update leaves a zero; of 9 × 8 cells, 12 topics are more than enough."""
+    labels = np.where(np.arange(9) < known, np.arange(9) % 3, -1)
+    factors = started(kind, counts(9, 8), labels, rank, loss, dtype)
+    for V, rows in zip(factors.each(), (9, 8, 3), strict=True):
+        assert V.shape == (rows, rank)
+        assert V.dtype == dtype
+        assert np.isfinite(V).all()
+        assert V.min() > 0
+
+
+def nearest(A):
+    """1 − cosine of the two columns that are most alike."""
+    unit = A / np.linalg.norm(A, axis=0)
+    return float((1 - unit.T @ unit)[np.triu_indices(A.shape[1], 1)].min())
+
+
+@pytest.mark.parametrize(
+    ("distinct", "rank"), [(40, 12), (2, 12), (1, 6)], ids=["many", "few", "alone"]
+)
+@pytest.mark.parametrize("spread", [1.0, 0.1, 0.01])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_topics_of_a_class_differ(distinct, rank, spread, dtype):
+    """Also where samples do, but not by much, and where there are fewer of them than topics: no
+    multiplicative update tells two topics apart that are the same."""
+    labels = np.repeat(np.arange(3), 40)
+    noise = np.random.default_rng(0).random((3, distinct, 30))
+    X = 1 + spread * noise[labels, np.tile(np.arange(40) % distinct, 3)]
+    A = started("labels", X, labels, rank, oracles.FROBENIUS, dtype).features
+    assert nearest(np.asarray(A, np.float64)) > 1e-3 * spread**2
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("solver", ["mu", "mu-paper"])
+def test_no_two_topics_of_a_fit_from_labels_are_the_same(solver, seed):
+    """Four topics for each class of three clusters, where two topics would meet."""
+    random, labels = np.random.default_rng(seed), np.repeat(np.arange(3), 40)
+    clusters = random.random((3, 3, 300)) ** 8
+    X = clusters[labels, np.tile(np.arange(40) % 3, 3)] * (1 + 0.3 * random.random((120, 300)))
+    model = SSNMFClassifier(12, data_loss="frobenius", solver=solver, tol=1e-3, random_state=seed)
+    assert nearest(model.fit(X, labels).components_.T) > 1e-3
+
+
+GOLDEN = {
+    "random, descent": (NMF(3, solver="cd"), [258.220226983, 170.902556809, 152.389243306]),
+    "random, updates": (NMF(3, solver="mu"), [315.851094882, 301.465112986, 283.590836603]),
+    "squares": (NMF(3, data_loss="frobenius"), [3046.24312599, 2224.40196473, 1762.78987278]),
+    "ratios": (NMF(3, data_loss="itakura-saito"), [481.140312544, 462.219083395, 441.258299164]),
+    "labels": (SSNMFClassifier(5), [350.141906106, 265.595332474, 249.451396212]),
+}
+
+
+@pytest.mark.parametrize(("model", "objectives"), GOLDEN.values(), ids=GOLDEN)
+def test_fits_are_as_ever(model, objectives):
+    """Numbers of an earlier version: whoever changes them changes everyone's models, and says so
+    in the changelog."""
+    model.set_params(max_iter=3, tol=0, random_state=7)
+    model.fit(counts(24, 10), np.arange(24) % 4 - 1)
+    assert model.history_["objective"] == pytest.approx(objectives, rel=1e-7)

@@ -1,0 +1,236 @@
+"""Which words count, and how much."""
+
+import pickle
+import re
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from cofactor import TopicModel, load_model
+from cofactor.text import WordVectorizer, read_documents
+from cofactor.text.documents import fingerprint
+from cofactor.text.vectorizer import analyzer as analyzing
+from cofactor.text.vectorizer.analyzer import WORD, make_analyzer, tidy
+from cofactor.text.vectorizer.stopwords import ENGLISH
+
+TEXTS = ["One red apple", "two RED apples, 3 pears", "Apple pie"]
+
+
+def words(text, **settings):
+    return WordVectorizer(**settings).build_analyzer()(text)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        list, tuple, iter, lambda t: (x for x in t), np.array, pd.Series, pl.Series,
+        lambda t: np.array(t, dtype=object), lambda t: pd.Series(t, index=[7, 3, 5]),
+        lambda t: pd.DataFrame({"body": t}), lambda t: pl.DataFrame({"body": t}),
+        lambda t: np.array(t)[:, None], lambda t: pd.Series(t, dtype="string"),
+        lambda t: pd.Series(t, dtype="category"), lambda t: dict.fromkeys(t).keys(),
+    ],
+)  # fmt: skip
+def test_documents_in_any_form(form):
+    found = read_documents(form(TEXTS))
+    assert found == TEXTS
+    assert all(type(text) is str for text in found)
+
+
+def test_missing_documents_are_empty():
+    series = pd.Series(["a", None, pd.NA, np.nan])
+    assert read_documents(series) == ["a", "", "", ""]
+    assert read_documents(pl.Series(["a", None])) == ["a", ""]
+
+
+@pytest.mark.parametrize(
+    ("documents", "kind", "match"),
+    [
+        ("one text", TypeError, r"letter by letter; pass a list: \[text\]"),
+        (b"bytes", TypeError, "one bytes"),
+        (5, TypeError, "documents has type int"),
+        (["a", 5], TypeError, r"documents\[1\] is of type int"),
+        (["a", b"b"], TypeError, r"documents\[1\] is of type bytes.*decode"),
+        (pd.DataFrame({"a": ["x"], "b": ["y"]}), ValueError, r"2 columns, \['a', 'b'\]"),
+    ],
+)
+def test_what_are_no_documents(documents, kind, match):
+    with pytest.raises(kind, match=match):
+        read_documents(documents)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Hello, HELLO hello!", ["hello", "hello", "hello"]),
+        ("3 42 1e5 mp3 x86 b2b", ["mp3", "x86", "b2b"]),
+        ("naïve café Straße ÉTÉ", ["naïve", "café", "straße", "été"]),
+        ("cafe\u0301", ["café"]),  # decomposed
+        ("हिन्दी में कहानी", ["हिन्दी", "में", "कहानी"]),
+        ("ภาษาไทย", ["ภาษาไทย"]),
+        ("Привет мир", ["привет", "мир"]),
+        ("isn’t o'clock dogs' 'quoted'", ["clock", "dogs", "quoted"]),
+        ("l'homme d’accord", ["homme", "accord"]),
+        ("foo_bar _foo well-known a.b.c", ["foo_bar", "well", "known"]),
+        ("", []),
+    ],
+)
+def test_words(text, expected):
+    assert words(text) == expected
+
+
+SIGNS = "ab3_'’ .-\n\té\u0301\u0915\u093f\u200dΣİ\u00a0\u2028\x1c"
+
+
+@given(st.lists(st.text(st.sampled_from(SIGNS) | st.characters(codec="utf-8")), max_size=8))
+def test_texts_are_read_piece_by_piece_as_if_at_once(texts):
+    analyze = make_analyzer((), (1, 1))
+    for text in [*texts, " ".join(texts), "".join(texts)]:
+        assert analyze(text) == re.findall(WORD, tidy(text))
+
+
+def test_pieces_that_are_not_remembered(monkeypatch):
+    monkeypatch.setattr(analyzing, "LONG", 4)
+    monkeypatch.setattr(analyzing, "MANY", 1)
+    assert words("moons moon sun MOONS moon") == ["moons", "moon", "sun", "moons", "moon"]
+
+
+def test_ngrams():
+    text = "one two three"
+    assert words(text, ngram_range=(1, 2)) == ["one", "two", "three", "one two", "two three"]
+    assert words(text, ngram_range=(2, 3)) == ["one two", "two three", "one two three"]
+    assert words("one", ngram_range=(2, 3)) == []
+    for wrong in [(2, 1), (0, 1)]:
+        with pytest.raises(ValueError, match=r"ngram_range=\(.* the smaller one first"):
+            WordVectorizer(ngram_range=wrong).fit(TEXTS)
+
+
+def test_the_analyzer_can_be_sent_to_another_process():
+    analyze = pickle.loads(pickle.dumps(WordVectorizer(ngram_range=(1, 2)).build_analyzer()))
+    assert analyze("The moon's orbit") == ["moon's", "orbit", "moon's orbit"]
+
+
+def test_stop_words_that_are_no_words():
+    with pytest.warns(UserWarning, match=r"stop_words .* \['roll'\] of them are not left out"):
+        assert words("Rock and roll", stop_words=["rock", "rock-roll"]) == ["and", "roll"]
+
+
+def test_stop_words():
+    assert words("the cat is on the mat") == ["cat", "mat"]
+    assert words("the cat is on the mat", stop_words=None)[0] == "the"
+    assert words("The cat CAT", stop_words=["Cat"]) == ["the"]
+    assert words("I've seen what I'll do: can't, won't") == ["seen"]
+    content = {"computer", "system", "bill", "fire", "cry", "one", "interest", "mine's", "new"}
+    assert not ENGLISH & content
+
+
+def test_numbers_of_documents_set_the_limits():
+    def limits(n, **settings):
+        return WordVectorizer(**settings)._limits(n)
+
+    assert limits(49) == {"min_df": 1, "max_df": 1.0}
+    assert limits(50) == {"min_df": 2, "max_df": 0.5}
+    assert limits(1000) == {"min_df": 5, "max_df": 0.5}
+    assert limits(1000, min_df=1, max_df=0.9) == {"min_df": 1, "max_df": 0.9}
+
+
+def test_the_matrix_is_scikit_learns():
+    X = WordVectorizer(sublinear_tf=False).fit_transform(TEXTS)
+    expected = TfidfVectorizer(token_pattern="[a-z]{2,}").fit_transform(TEXTS)
+    np.testing.assert_allclose(X.toarray(), expected.toarray(), rtol=1e-12)
+
+
+def test_fit_and_transform_agree():
+    vectorizer = WordVectorizer(ngram_range=(1, 2))
+    X = vectorizer.fit_transform(iter(TEXTS))
+    again = vectorizer.transform(TEXTS)
+    assert (again != X).nnz == 0
+    assert "red apple" in vectorizer.get_feature_names_out()
+    np.testing.assert_allclose(X.multiply(X).sum(axis=1), 1.0)
+    assert vectorizer.transform(["", "unknown"]).nnz == 0
+    assert clone(vectorizer).get_params() == vectorizer.get_params()
+
+
+NAMES = [f"w{chr(97 + k % 26)}{chr(97 + k // 26)}" for k in range(60)]
+MANY = [
+    " ".join(name for k, name in enumerate(NAMES) if (7 * i + k * k) % (k + 2) < 3)
+    for i in range(120)
+]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {}, {"max_features": 7}, {"min_df": 3, "max_df": 40}, {"min_df": 0.05, "max_df": 0.3},
+        {"ngram_range": (1, 2), "max_features": 50}, {"vocabulary": ["wca", "WBA", "zz"]},
+        {"stop_words": ["wca"], "min_df": 1},
+    ],
+)  # fmt: skip
+def test_one_pass_learns_what_a_matrix_shows(settings):
+    streamed = WordVectorizer(**settings).fit(text for text in MANY)
+    whole = WordVectorizer(**settings)
+    X = whole.fit_transform(MANY)
+    assert streamed.words_.tolist() == whole.words_.tolist()
+    np.testing.assert_array_equal(streamed.idf_, whole.idf_)
+    assert (streamed.transform(MANY) != X).nnz == 0
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"min_df": 3, "max_df": 40}, {"min_df": 0.05, "max_df": 0.3}]
+)
+def test_words_are_chosen_as_scikit_learn_does(settings):
+    ours = WordVectorizer(**settings)
+    theirs = TfidfVectorizer(sublinear_tf=True, **(settings or {"min_df": 2, "max_df": 0.5}))
+    X = theirs.fit_transform(MANY)
+    np.testing.assert_allclose(ours.fit_transform(MANY).toarray(), X.toarray(), rtol=1e-12)
+    assert ours.words_.tolist() == theirs.get_feature_names_out().tolist()
+
+
+def test_the_most_frequent_words_stay():
+    texts = ["bb bb bb aa", "cc dd", "dd aa", "cc ee"]
+    assert WordVectorizer(max_features=3).fit(texts).words_.tolist() == ["aa", "bb", "cc"]
+
+
+def test_words_may_be_given_with_what_they_are_worth(tmp_path):
+    known = WordVectorizer().fit(MANY)
+    given = WordVectorizer(vocabulary=dict(zip(known.words_, known.idf_, strict=True)))
+    X = given.fit_transform(MANY[:3])
+    np.testing.assert_array_equal(X.toarray(), known.transform(MANY[:3]).toarray())
+    np.testing.assert_array_equal(given.fit(MANY[:1]).idf_, known.idf_)
+    with pytest.raises(ValueError, match=r"vocabulary\['a'\]=-1 must be a positive number"):
+        WordVectorizer(vocabulary={"a": -1}).fit(MANY)
+    model = TopicModel(2, vectorizer=given, random_state=0).partial_fit(MANY[:40])
+    model.save(tmp_path / "model")
+    again = load_model(tmp_path / "model")
+    np.testing.assert_array_equal(again.transform(MANY), model.transform(MANY))
+
+
+def test_bad_vocabularies():
+    with pytest.raises(ValueError, match="vocabulary='moon' is one string"):
+        WordVectorizer(vocabulary="moon").fit(TEXTS)
+    with pytest.raises(ValueError, match="vocabulary is empty"):
+        WordVectorizer(vocabulary=[]).fit_transform(TEXTS)
+
+
+def test_nothing_left():
+    with pytest.raises(ValueError, match="documents is empty"):
+        WordVectorizer().fit([])
+    with pytest.raises(ValueError, match="No words are left of the 2 documents"):
+        WordVectorizer().fit(["the", "12"])
+    with pytest.raises(ValueError, match="min_df"):
+        WordVectorizer(min_df=-1).fit(TEXTS)
+
+
+def test_fingerprints_tell_data_apart():
+    seen = {
+        fingerprint(["a", "b"]), fingerprint(["ab"]), fingerprint(["b", "a"]),
+        fingerprint(["a"], ["b"]), fingerprint(["a", "b"], ["x", None]),
+        fingerprint(["a", "b"], ["x", "y"]),
+    }  # fmt: skip
+    assert len(seen) == 6
+    assert fingerprint(["a"], ["x"]) == fingerprint(["a"], np.array(["x"], dtype=object))
