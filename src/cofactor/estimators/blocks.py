@@ -116,7 +116,7 @@ class Executor(Protocol):
         """Return the start of all rows, given that of the sample."""
 
 
-class Whole:
+class WholeMatrix:
     """One matrix, which is its own sample."""
 
     hooks: Sequence[Hook] = ()
@@ -130,8 +130,8 @@ class Whole:
 
 
 @dataclass(eq=False)
-class Here:
-    """Blocks of this process: loads them, and remembers what a second look would find again."""
+class LocalExecutor:
+    """Loads row blocks in this process and caches what can be reused between iterations."""
 
     rows: RowBlocks
     recipe: Recipe

@@ -69,7 +69,6 @@ class NMF(Factorization):
         **Factorization._parameter_constraints,
         "init": [StrOptions({"auto", "random", "nndsvd"}), Factors],
     }
-    head = "joint"
 
     def __init__(
         self,
@@ -113,11 +112,7 @@ class NMF(Factorization):
         -------
         self
         """
-        rows, X, _, sample_weight = validation.take_rows(
-            X, None, sample_weight, data_weights=data_weights
-        )
-        X = validation.check_data(self, X, reset=True)
-        self._fit(X, data_weights, sample_weight, rows=rows)
+        self._fit(X, None, sample_weight, data_weights)
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -140,7 +135,8 @@ class NMF(Factorization):
         self
         """
         first = "_stream" not in vars(self)
-        self._absorb(validation.check_data(self, X, reset=first), None, sample_weight)
+        X = validation.check_data(self, X, reset=first)
+        self._learn(X, validation.check_counts(sample_weight, X))
         return self
 
     def fit_transform(self, X, y=None, *, sample_weight=None, data_weights=None):
