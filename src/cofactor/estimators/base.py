@@ -241,7 +241,7 @@ class Factorization(
         solver = BLOCK_SOLVERS[settings.solver_name(setup.objective)]
         if "components_" in vars(self):
             A, B = self.components_.T, getattr(self, "target_components_", None)
-            stream.resume(self._units, A, None if B is None else B.T)
+            stream.resume(A, None if B is None else B.T)
             stream.settle(setup.objective, solver, threads)
         return stream, setup.objective, solver
 

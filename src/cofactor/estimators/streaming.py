@@ -23,7 +23,6 @@ from cofactor.engine.solvers.online import Past, absorb
 from cofactor.engine.threads import Threads
 from cofactor.estimators.blocks import Recipe
 from cofactor.estimators.setup import Conversion
-from cofactor.estimators.units import Units
 from cofactor.estimators.validation import as_penalties
 from cofactor.starts import Classes, Guess, guess_classes, settled_samples
 from cofactor.targets import Targets, stack
@@ -71,9 +70,9 @@ class Stream:
         stream.recipe.outline = replace(stream.recipe.outline, priors=inside)
         return stream
 
-    def resume(self, units: Units, A: FloatArray, B: FloatArray | None) -> None:
-        """Go on with the topics of an earlier fit, where their shapes still fit."""
-        old = units.factors(Factors(self.factors.samples, A, B), -1)
+    def resume(self, A: FloatArray, B: FloatArray | None) -> None:
+        """Go on with the published factors of an earlier fit, where their shapes still fit."""
+        old = self.conversion.units.factors(Factors(self.factors.samples, A, B), -1)
         same: list[Any] = [
             V if V is not None and new is not None and V.shape == new.shape else new
             for V, new in zip(old.each(), self.factors.each(), strict=True)
