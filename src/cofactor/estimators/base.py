@@ -11,14 +11,13 @@ import warnings
 from collections.abc import Callable
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
-    _fit_context,
 )
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
@@ -247,7 +246,7 @@ class Factorization(
 
     # ---- use
 
-    def transform(self, X: Any, *, data_weights: Any = None) -> FloatArray:
+    def transform(self, X: Any, *, data_weights: Any = None) -> Any:
         """Represent samples in terms of the topics, seeing the data only.
 
         Parameters
@@ -359,7 +358,7 @@ class Supervised(Factorization):
     }
     _task: ClassVar[Task]
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @validation.checks_parameters
     def fit(
         self,
         X: Any,
@@ -368,7 +367,7 @@ class Supervised(Factorization):
         sample_weight: Any = None,
         data_weights: Any = None,
         target_weights: Any = None,
-    ) -> Any:
+    ) -> Self:
         """Learn topics that explain X and predict y.
 
         Parameters
@@ -393,8 +392,10 @@ class Supervised(Factorization):
         self._fit(X, y, sample_weight, data_weights, target_weights)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X: Any, y: Any, *, classes: Any = None, sample_weight: Any = None) -> Any:
+    @validation.checks_parameters
+    def partial_fit(
+        self, X: Any, y: Any, *, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
         """Learn from one batch of a stream.
 
         The first batch starts the topics and must have labels. Later batches refine the topics;
@@ -441,7 +442,7 @@ class Supervised(Factorization):
         sample_weight: Any = None,
         data_weights: Any = None,
         target_weights: Any = None,
-    ) -> FloatArray:
+    ) -> Any:
         """Fit, then represent the samples without their labels: ``fit(X, y).transform(X)``.
 
         Parameters are those of ``fit``.

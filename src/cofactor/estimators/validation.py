@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from contextlib import contextmanager
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy import sparse as sp
+from sklearn.base import _fit_context
 from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
 
 from cofactor._types import BoolArray, FactorName
@@ -17,6 +20,14 @@ from cofactor.estimators.blocks import SAMPLE_CELLS
 from cofactor.noise import Noise
 from cofactor.outofcore import RowBlocks
 from cofactor.priors import Penalty, Prior
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def checks_parameters(method: Method) -> Method:
+    """Let a fit method check the estimator's parameters first; the types of the method stay."""
+    checked: Method = _fit_context(prefer_skip_nested_validation=True)(method)
+    return checked
 
 
 @contextmanager
