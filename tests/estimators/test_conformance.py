@@ -1,6 +1,6 @@
 """scikit-learn's own checks, for every estimator with every pair of losses and every solver.
 
-``solver="auto"`` is one of the others, bit for bit, as ``test_invariants`` shows; so here it stands
+``solver="auto"`` is one of the others, bit for bit, as ``test_setup`` shows; so here it stands
 with the defaults only.
 """
 
