@@ -69,7 +69,9 @@ def test_weights_of_samples_and_cells_leave_priors_their_meaning(data):
         models = [
             SSNMFClassifier(
                 3, random_state=0, max_iter=30, tol=0.0, supervision=1.0, init="random",
-                priors={"samples": priors.L1(0.1), "features": priors.L2(c), "targets": priors.L1(c)},
+                priors={
+                    "samples": priors.L1(0.1), "features": priors.L2(c), "targets": priors.L1(c),
+                },
             ).fit(X, y, sample_weight=np.full(len(X), c))
             for c in (1.0, factor)
         ]  # fmt: skip
