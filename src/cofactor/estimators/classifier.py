@@ -17,7 +17,8 @@ from cofactor.targets import labelled_mask
 from cofactor.targets.missing import read_cells
 from cofactor.targets.reading import readable
 
-TINY = 1e-12  # no label is impossible or certain
+TINY = 1e-12
+"""Smallest distance of a label's probability from 0 and 1."""
 
 
 class SSNMFClassifier(ClassifierMixin, Supervised):
@@ -37,28 +38,29 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         :mod:`cofactor.noise` stand for their losses; with two of them ``supervision="auto"`` is
         the λ of maximum likelihood.
     supervision : float or "auto", default="auto"
-        λ, the weight of the target term. "auto" makes the two terms equal for the model that knows
-        only column means, whatever the scale of X and the share of labelled samples.
+        λ, the weight of the target term. "auto" makes both terms cost the same for a model that
+        knows only column means, whatever the scale of X and the share of labelled samples.
     solver : {"auto", "cd", "mu", "mu-paper"}, default="auto"
-        "cd" is safe coordinate descent, "mu" are monotone multiplicative updates, "mu-paper" the
-        literal ones of the paper. "auto" is "cd" where the losses allow it.
+        "cd" is safe coordinate descent, "mu" uses monotone multiplicative updates, "mu-paper" the
+        literal updates of the paper. "auto" is "cd" where the losses allow it.
     init : {"auto", "random", "nndsvd", "labels"} or Factors, default="auto"
         Start; "labels" gives each class its topics, and "auto" is "labels" where there are any.
     max_iter : int, default=200
-        Iterations at most.
+        Maximum number of iterations.
     tol : float, default=1e-4
-        Stop when an iteration lowers the objective by less than ``tol`` of all that the fit has
-        gained so far, or of a tenth of its first value if that is more; 0 never does.  With
-        ``solver="mu-paper"`` it is the paper's rule: less than ``tol`` of the first objective.
+        The fit stops when an iteration lowers the objective by less than ``tol`` times the decrease
+        so far (or times a tenth of the first objective, if that is more). 0 disables this rule.
+        With ``solver="mu-paper"`` it is the paper's rule: less than ``tol`` times the first
+        objective.
     priors : dict, optional
         Priors of :mod:`cofactor.priors` on "samples", "features" or "targets", one or a list each.
     head : {"refit", "joint"}, default="refit"
-        "refit" re-estimates the classes' topics on representations that have not seen labels,
-        which is what prediction works with (for exclusive classes scaled to equal mass, because
-        prediction reads shares); "joint" keeps those of the joint fit, as the paper
-        does.
+        How ``target_components_`` is estimated. "refit" estimates it anew after the fit, on
+        representations that have not seen labels, because predictions start from such
+        representations. (For exclusive classes the samples are scaled to equal mass first.) "joint"
+        keeps the one of the joint fit, as the paper does.
     n_jobs : int, optional
-        Threads; the result does not depend on it.
+        Number of threads; the result is bit-identical for any number.
     random_state : int, RandomState or None, default=None
         Seed of the start.
 
@@ -69,15 +71,15 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
     components_ : ndarray of shape (n_components, n_features)
         Topics.
     target_components_ : ndarray of shape (n_components, n_classes)
-        The topics' part in each class.
+        Share of each topic in each class.
     representation_ : ndarray of shape (n_samples, n_components)
-        Training samples in terms of the topics, labels seen.
+        Training samples in terms of the topics, estimated with their labels.
     history_ : dict of lists
         ``objective``, ``data`` and ``target`` after each iteration.
     supervision_ : float
-        λ as used.
+        λ that the fit used.
     n_iter_ : int
-        Iterations made.
+        Number of iterations.
     stop_reason_ : str
         Why the fit ended, in one sentence.
 
@@ -135,8 +137,8 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            Rows sum to one, except for multi-label targets. A sample that says nothing (an empty
-            document) gets every class alike.
+            Rows sum to one, except for multi-label targets. An empty sample (a document without
+            known words) gets the same probability for every class.
         """
         return self.probabilities(self._scores(X, data_weights))
 

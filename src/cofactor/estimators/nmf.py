@@ -22,20 +22,21 @@ class NMF(Factorization):
     default="kullback-leibler"
         Cost of the misfit. A noise model of :mod:`cofactor.noise` stands for its loss.
     solver : {"auto", "cd", "mu", "mu-paper"}, default="auto"
-        "cd" is safe coordinate descent, "mu" are monotone multiplicative updates, "mu-paper" the
-        literal ones of the paper. "auto" is "cd" where the losses allow it.
+        "cd" is safe coordinate descent, "mu" uses monotone multiplicative updates, "mu-paper" the
+        literal updates of the paper. "auto" is "cd" where the losses allow it.
     init : {"auto", "random", "nndsvd"} or Factors, default="auto"
         Start; "auto" is "random".
     max_iter : int, default=200
-        Iterations at most.
+        Maximum number of iterations.
     tol : float, default=1e-4
-        Stop when an iteration lowers the objective by less than ``tol`` of all that the fit has
-        gained so far, or of a tenth of its first value if that is more; 0 never does.  With
-        ``solver="mu-paper"`` it is the paper's rule: less than ``tol`` of the first objective.
+        The fit stops when an iteration lowers the objective by less than ``tol`` times the decrease
+        so far (or times a tenth of the first objective, if that is more). 0 disables this rule.
+        With ``solver="mu-paper"`` it is the paper's rule: less than ``tol`` times the first
+        objective.
     priors : dict, optional
         Priors of :mod:`cofactor.priors` on "samples" or "features", one or a list each.
     n_jobs : int, optional
-        Threads; the result does not depend on it.
+        Number of threads; the result is bit-identical for any number.
     random_state : int, RandomState or None, default=None
         Seed of the start.
 
@@ -48,7 +49,7 @@ class NMF(Factorization):
     history_ : dict of lists
         ``objective`` and ``data`` after each iteration.
     n_iter_ : int
-        Iterations made.
+        Number of iterations.
     stop_reason_ : str
         Why the fit ended, in one sentence.
 
@@ -120,7 +121,7 @@ class NMF(Factorization):
     def partial_fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self:
         """Learn from one batch of a stream.
 
-        The first batch starts the topics; later ones refine them with a share that decays, so the
+        The first batch starts the topics. Later batches refine them; their influence decays, so the
         order of batches matters little. One batch is one iteration of ``fit``.
 
         Parameters

@@ -20,7 +20,7 @@ class SSNMFRegressor(RegressorMixin, Supervised):
     """Semi-supervised nonnegative matrix factorization: topics that explain the data and predict
     numbers.
 
-    Unknown targets are NaN. Targets must be nonnegative to be factored: a column of ``y`` with
+    Unknown targets are NaN. The factorization needs nonnegative targets, so a column of ``y`` with
     negative values is shifted by its minimum, and predictions are shifted back.
 
     Parameters
@@ -31,8 +31,8 @@ class SSNMFRegressor(RegressorMixin, Supervised):
     default="frobenius"
         Cost of the misfit of the targets.
     init : {"auto", "random", "nndsvd", "labels"} or Factors, default="auto"
-        Start; "labels" treats quantile bins of a single target as classes, and "auto" is "labels"
-        where that can be done.
+        Start. "labels" treats quantile bins of a single target as classes; "auto" is "labels" for a
+        single target with known values, else "random".
 
     Attributes
     ----------

@@ -1,8 +1,9 @@
-"""Fits over streams: one batch at a time, and each is seen once.
+"""Fits over streams: each batch is seen once.
 
-A stream keeps statistics of the past, a window of the latest rows, and what naive Bayes knows of
-the rows before. A new batch's unlabelled rows are guessed together with the window; its samples are
-solved for the present topics; then the topics follow the statistics of past and batch.
+A stream keeps statistics of past batches, a window of the latest rows, and the counts of naive
+Bayes for the rows before that window. The unlabelled rows of a new batch are guessed together with
+the window, and its samples are solved for the present topics. Then the topics are updated from the
+statistics of past and batch.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ from cofactor.starts import Classes, Guess, guess_classes, settled_samples
 from cofactor.targets import Targets, stack
 
 WINDOW = 4096
-"""Rows of the latest batches that guesses and the head are estimated on."""
+"""Number of latest rows that guesses and the head are estimated on."""
 ROUNDS = 10
-"""Improvements of a new batch's samples before their statistics count."""
+"""Number of improvements of a new batch's samples before its statistics count."""
 STEPS = 5
-"""Iterations on a batch after the first."""
+"""Number of iterations on a batch after the first."""
 
 
 class Batch(NamedTuple):
@@ -46,7 +47,7 @@ class Batch(NamedTuple):
 
 @dataclass
 class Stream:
-    """Where a stream stands."""
+    """The state of a stream after a batch."""
 
     recipe: Recipe
     factors: Factors
@@ -55,10 +56,10 @@ class Stream:
     history: History = field(default_factory=History)
     window: list[Batch] = field(default_factory=list)
     before: Guess | None = None
-    """What the rows before the window say of the classes."""
+    """Counts of naive Bayes for the rows before the window."""
 
     def copy(self) -> Stream:
-        """Return a stream that can go on without this one noticing."""
+        """Return a copy that can go on without changing this stream."""
         terms = {name: [*values] for name, values in self.history.terms.items()}
         history = History([*self.history.objective], terms)
         return replace(self, recipe=replace(self.recipe), history=history, window=[*self.window])
@@ -93,7 +94,7 @@ class Stream:
         return replace(objective, sample_weight=batch.counts)
 
     def _admit(self, batch: Batch) -> None:
-        """Let features that no batch had so far begin: updates would never leave zero."""
+        """Start features that no earlier batch had: updates cannot leave zero."""
         A, mean = self.factors.features, batch.data.column_means(batch.counts)
         new = (mean > 0) & ~A.any(axis=1)
         if new.any():
@@ -113,7 +114,7 @@ class Stream:
     @property
     def _evidence(self) -> Guess | None:
         if self.before is None and self.recipe.guess is not None:
-            empty = self.recipe.guess  # its scale, and nothing seen
+            empty = self.recipe.guess  # its scale, without any counts
             return replace(empty, mass=0.0 * empty.mass, count=0.0 * empty.count)
         return self.before
 
@@ -146,7 +147,7 @@ class Stream:
         return None if batch.targets is None else self.recipe.completed(batch.targets, shares)
 
     def settle(self, objective: Objective, solver: Any, threads: Threads) -> None:
-        """Give a new batch samples that fit it before their statistics count."""
+        """Improve the samples of a new batch before their statistics count."""
         S = PaddedFactor(settled_samples(objective, self.factors, threads))
         problem = objective.problem("samples", self.factors.with_padded("samples", S), threads)
         for _ in range(ROUNDS):
