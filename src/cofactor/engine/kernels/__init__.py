@@ -12,7 +12,6 @@ float64 throughout; V and the entries' coefficients may be float32.  Rows are in
 results do not depend on the blocks.
 """
 
-from cofactor.engine.kernels.dense import dense_products, dense_surrogate
 from cofactor.engine.kernels.descent import descend_slices
 from cofactor.engine.kernels.multiplication import (
     Parts,
@@ -43,8 +42,6 @@ __all__ = [
     "Slopes",
     "cross_rows",
     "curved_value",
-    "dense_products",
-    "dense_surrogate",
     "descend_quadratic",
     "descend_slices",
     "gram_rows",

@@ -14,7 +14,6 @@ from cofactor.engine import kernels
 from cofactor.engine.factors import PaddedFactor
 from cofactor.engine.kernels import EPSILON, Forms, Parts, Slopes
 from cofactor.engine.kernels.vectors import aligned
-from cofactor.engine.subproblem.dense import is_whole, whole_slopes, whole_surrogate
 from cofactor.engine.subproblem.forms import merge, some_rows, sum_rows
 from cofactor.engine.subproblem.plan import Plan
 from cofactor.engine.subproblem.statistics import Statistics
@@ -79,7 +78,7 @@ class RowProblem:
     ) -> Better:  # fmt: skip
         """Run multiplicative updates; return the factor, and how many rows did not reach the
         tolerance."""
-        if rounds == 1 and tolerance == 0.0 and self._apart:
+        if rounds == 1 and tolerance == 0.0 and self.plan.scattered:
             return self._multiply_apart(V, threads, epsilon, ridge), self.shape[0]
         old, new, slopes = V.wide, V.room(), self._slopes(V.array.dtype)
         given, forms, F = self.plan, self._forms(sloped=False), self.F
@@ -98,12 +97,6 @@ class RowProblem:
         unfinished = sum(over(given.bounds, block))
         return PaddedFactor.in_room(new, V.array), unfinished
 
-    @property
-    def _apart(self) -> bool:
-        """Whether an update is faster with the terms one by one: they are whole matrices, or their
-        entries would have to be put side by side for this update alone."""
-        return self.plan.scattered or all(map(is_whole, self.parts))
-
     def _multiply_apart(
         self, V: PaddedFactor, threads: Threads, epsilon: float, ridge: float
     ) -> PaddedFactor:
@@ -119,7 +112,7 @@ class RowProblem:
             sum_rows([a if len(a) else None for a in numbers], weights)
             for numbers in zip(*each, strict=True)
         ]
-        down = sum_rows([_down(part, threads) for part in self.parts], weights)
+        down = sum_rows([part.down for part in self.parts], weights)
         none, forms = no_parts(self.shape[1]), self._forms(sloped=False)
         forms = forms if down is None else forms._replace(down=down)
         parts = Parts(*(a if a is not None else b for a, b in zip(sums, none, strict=True)))
@@ -172,7 +165,7 @@ def statistics_of(part: BoundTerm, V: PaddedFactor, threads: Threads, epsilon: f
     ups, gram = part.ups, part.gram
     numbers, cost = _surrogate(part, V, threads, epsilon, costs=True)
     return Statistics(
-        part.row_scale, _down(part, threads), part.up, ups, gram, numbers, cost, part.side.constant
+        part.row_scale, part.down, part.up, ups, gram, numbers, cost, part.side.constant
     )
 
 
@@ -184,9 +177,6 @@ def _surrogate(
     curved, d, none = part.side.curved, part.side.divergence, no_parts(shape[1])
     if curved is None:
         return none, 0.0
-    if is_whole(part):
-        c, cost = whole_surrogate(part, V.wide, threads, epsilon, costs=costs)
-        return none._replace(c=c), cost
     squares = d.square and not part.side.observations.zeros
     used = zip((d.log, squares, d.inverse, d.concave), none, strict=True)
     parts = Parts(*(np.empty(shape) if use else empty for use, empty in used))
@@ -202,11 +192,6 @@ def _surrogate(
     over = threads.across if curved.at_once else threads.over
     over(range(len(bounds)), block)
     return parts, float(noted.sum())
-
-
-def _down(part: BoundTerm, threads: Threads) -> FloatArray | None:
-    """Return a term's downward slopes."""
-    return whole_slopes(part, threads) if is_whole(part) else part.down
 
 
 class ColumnProblem:

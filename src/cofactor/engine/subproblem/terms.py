@@ -21,9 +21,6 @@ from cofactor.engine.observations.base import times
 from cofactor.engine.subproblem.entries import Curved, Expanded, curved_entries, listed, scale
 from cofactor.engine.threads import Threads, balanced_slices
 
-FEWEST_NONZEROS = 0.1
-"""With a smaller share of them, a list without the zeros is faster than the whole matrix."""
-
 
 class Linear(Protocol):
     """The linear and quadratic parts of a term, seen from one factor."""
@@ -182,20 +179,6 @@ class TermSide:
         cells = self.observations.layout._replace(values=values)
         few = cells.is_shared and np.count_nonzero(values) < len(values) / 2
         return cells.nonzero() if few else cells
-
-    @cached_property
-    def matrix(self) -> FloatArray | None:
-        """The whole matrix, if the term is nothing else: dense, not mostly zeros, without weights,
-        in one of the two plain losses."""
-        seen, d = self.observations, self.divergence
-        weighted = any(w is not None for w in (seen.weights, seen.row_weights, seen.column_weights))
-        if not (seen.zeros and self._is_full and seen.dtype == np.float64) or weighted:
-            return None
-        if d.inverse or d.concave or bool(d.log) == bool(d.square):
-            return None
-        values = seen.layout.values
-        few = np.count_nonzero(values) < FEWEST_NONZEROS * values.size
-        return None if few else values.reshape(seen.shape)
 
     @cached_property
     def bounds(self) -> IntArray:
