@@ -10,7 +10,7 @@ import pytest
 
 import oracles
 from cofactor.engine import kernels
-from cofactor.engine.factors import pad
+from cofactor.engine.factors import pad, padded_width
 from cofactor.engine.kernels import (
     EPSILON,
     Entries,
@@ -32,21 +32,21 @@ from cofactor.engine.kernels.vectors import (
     dots,
     gather,
     outer,
-    padded,
     products,
     put_rows,
     ratios,
 )
 from cofactor.engine.subproblem.entries import no_entries
-from cofactor.engine.subproblem.problem import no_parts, no_slopes
+from cofactor.engine.subproblem.problem import no_slopes
+from cofactor.engine.subproblem.surrogate import no_surrogate
 
 WIDTHS = [1, 3, 4, 5, 8, 12, 13, 16, 20, 31, 32, 36, 64, 100]  # every branch of the unrolled loops
 COUNTS = [0, 1, 3, 4, 5, 8, 17]
 
 
 def descend_rows(V, entries, F, forms, rounds, sweeps, tolerance):
-    everything = entries.log.size == 0 and not np.any(forms.barrier)
-    settings = rounds, sweeps, tolerance, everything
+    all_topics = entries.log.size == 0 and not np.any(forms.barrier)
+    settings = rounds, sweeps, tolerance, all_topics
     return all_at_once(kernels.descend_slices, V, entries, F, forms, *settings)
 
 
@@ -74,12 +74,12 @@ def as_entries(down):
 
 
 def all_at_once(kernel, V, *arguments):
-    """Run a kernel on one block of all rows, without weights and costs."""
+    """Run a kernel on one slice of all rows, without weights and costs."""
     return kernel(V, *arguments, np.empty(0), 0, np.array([0, len(V)]), np.empty((1, 0)))
 
 
 def padded_factor(rng, rows, width):
-    F = np.zeros((rows, padded(width)))
+    F = np.zeros((rows, padded_width(width)))
     F[:, :width] = rng.random((rows, width))
     return F
 
@@ -89,8 +89,8 @@ def padded_factor(rng, rows, width):
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_padded_is_the_next_multiple(width):
-    assert padded(width) % LANES == 0
-    assert 0 <= padded(width) - width < LANES
+    assert padded_width(width) % LANES == 0
+    assert 0 <= padded_width(width) - width < LANES
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -98,7 +98,7 @@ def test_padded_is_the_next_multiple(width):
 def test_widened_rows_end_with_zeros(width, dtype):
     F = np.random.default_rng(0).random((7, width)).astype(dtype)
     wide = pad(F)
-    assert wide.shape == (7, padded(width))
+    assert wide.shape == (7, padded_width(width))
     assert wide.ctypes.data % 64 == 0
     np.testing.assert_array_equal(wide[:, :width], F)
     assert not wide[:, width:].any()
@@ -144,13 +144,13 @@ def test_add_rows_and_put_rows(width, count, dtype):
 def test_products(width, count):
     """Rows times a square matrix; what follows them is left alone."""
     rng = np.random.default_rng(width)
-    F, V = padded_factor(rng, width, width), rng.random((count + 1, padded(width)))
+    F, V = padded_factor(rng, width, width), rng.random((count + 1, padded_width(width)))
     out = np.full(V.size, 7.0)
     products(V.ravel(), count, F, out)
     rows = out.reshape(V.shape)
     np.testing.assert_allclose(rows[:count], V[:count, :width] @ F, rtol=1e-13)
     np.testing.assert_array_equal(rows[count], 7.0)
-    for row, v in zip(rows[:count], V, strict=False):  # by pairs or alone: blocks end anywhere
+    for row, v in zip(rows[:count], V, strict=False):  # by pairs or alone: slices end anywhere
         alone = np.empty_like(v)
         products(v, 1, F, alone)
         np.testing.assert_array_equal(row, alone)
@@ -261,7 +261,7 @@ def test_weighted_log_is_accurate_over_the_whole_range():
 
 
 def random_rows(rng, n, r, m, *, square, barrier, curved=True, inverse=False):
-    """A block of row problems with every part that is asked for."""
+    """Row problems with every part that is asked for."""
     lengths = rng.integers(0, m + 1, n) if curved else np.zeros(n, int)
     start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     indices = [rng.permutation(m)[:length] for length in lengths]
@@ -347,12 +347,12 @@ def test_no_update_takes_a_barred_entry_below_epsilon(by_parts, rounds):
     forms = Forms(none, none, np.ones((1, 2)), np.zeros((1, 2, 2)), np.ones((1, 1)), barrier)
     old, new = pad(np.full((n, 2), 1e-3)), np.full((n, 4), np.nan)
     if by_parts:
-        parts = no_parts(2)
+        surrogate = no_surrogate(2)
         for _ in range(rounds):
-            kernels.multiply_by_parts(old, new, parts, forms, True, 0.0)
+            kernels.multiply_by_parts(old, new, surrogate, forms, True, 0.0)
             old = new.copy()
     else:
-        entries, slopes = no_entries(n, np.dtype(float)).entries, no_slopes(np.dtype(float))
+        entries, slopes = no_entries(n, np.dtype(float)), no_slopes(np.dtype(float))
         settings = rounds, 0.0, EPSILON, 0.0
         kernels.multiply_slices(old, new, entries, old[:1], forms, (slopes,) * 2, True, *settings)
     np.testing.assert_array_equal(new, np.tile([EPSILON, 0.0, 0.0, 0.0], (n, 1)))
@@ -554,3 +554,43 @@ def test_machine_code_is_kept_and_loaded_without_the_compiler(tmp_path):
         for _ in range(2)
     ]  # fmt: skip
     assert said == [["0", "True"], ["1", "False"]]
+
+
+def test_kernels_without_a_cache_warn_once():
+    code = (
+        "from numba.core.caching import FunctionCache\n"
+        "def refuse(*_): raise RuntimeError('no folder for the cache')\n"
+        "FunctionCache.__init__ = refuse\n"
+        "import cofactor.engine.kernels"
+    )
+    said = subprocess.run(
+        [sys.executable, "-W", "always", "-c", code],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        text=True,
+        capture_output=True,
+        check=True,
+    ).stderr
+    assert said.count("cofactor cannot keep its compiled kernels on disk") == 1
+    assert "set NUMBA_CACHE_DIR" in said
+
+
+def test_some_rows_are_those_of_the_whole():
+    """Entries and forms of a slice of rows give the cost of these rows; forms may be shared."""
+    rng = np.random.default_rng(14)
+    entries, forms, F = random_rows(rng, 9, 3, 8, square=True, barrier=True)
+    V = rng.random((9, 3)) + 0.1
+    for low, high in ((0, 9), (2, 5), (8, 9), (4, 4)):
+        some, own = entries.rows(low, high), forms.rows(low, high)
+        for i in range(low, high):
+            whole = row_value(V[i], i, entries, forms, F)
+            assert row_value(V[i], i - low, some, own, F) == whole
+    shared = Forms(*(array[:1] for array in forms))
+    for array, same in zip(shared.rows(3, 7), shared, strict=True):
+        assert np.array_equal(array, same)
+    slopes = Slopes(entries.log, entries.indices, entries.start, entries.first, F, 2.0)
+    few = slopes.rows(2, 5)
+    assert few.start.tolist() == slopes.start[2:6].tolist()
+    assert few.first.tolist() == slopes.first[2:5].tolist()
+    surrogate = no_surrogate(3)._replace(c=V).rows(2, 5)
+    assert np.array_equal(surrogate.c, V[2:5])
+    assert len(surrogate.e) == 0
