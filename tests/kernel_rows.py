@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 
 from cofactor.engine import kernels
-from cofactor.engine.factors import pad
+from cofactor.engine.factors import pad, padded_width
 from cofactor.engine.kernels import EPSILON, Entries, Forms, Slopes
-from cofactor.engine.kernels.vectors import padded
 from cofactor.engine.subproblem.problem import no_slopes
 
 
 def descend_rows(V, entries, F, forms, rounds, sweeps, tolerance):
-    everything = entries.log.size == 0 and not np.any(forms.barrier)
-    settings = rounds, sweeps, tolerance, everything
+    all_topics = entries.log.size == 0 and not np.any(forms.barrier)
+    settings = rounds, sweeps, tolerance, all_topics
     return all_at_once(kernels.descend_slices, V, entries, F, forms, *settings)
 
 
@@ -42,18 +41,18 @@ def as_entries(down):
 
 
 def all_at_once(kernel, V, *arguments):
-    """Run a kernel on one block of all rows, without weights and costs."""
+    """Run a kernel on one slice of all rows, without weights and costs."""
     return kernel(V, *arguments, np.empty(0), 0, np.array([0, len(V)]), np.empty((1, 0)))
 
 
 def padded_factor(rng, rows, width):
-    F = np.zeros((rows, padded(width)))
+    F = np.zeros((rows, padded_width(width)))
     F[:, :width] = rng.random((rows, width))
     return F
 
 
 def random_rows(rng, n, r, m, *, square, barrier, curved=True, inverse=False):
-    """A block of row problems with every part that is asked for."""
+    """Row problems with every part that is asked for."""
     lengths = rng.integers(0, m + 1, n) if curved else np.zeros(n, int)
     start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     indices = [rng.permutation(m)[:length] for length in lengths]

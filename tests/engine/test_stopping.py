@@ -65,7 +65,7 @@ def test_a_constant_of_the_objective_changes_little(shift):
 
 @pytest.mark.parametrize(
     ("objectives", "of"),
-    [([100.0, 50.0, 40.0], "all that was gained"), ([100.0, 99.0], "a tenth of its first value")],
+    [([100.0, 50.0, 40.0], "the decrease so far"), ([100.0, 99.0], "a tenth of its first value")],
 )
 def test_the_sentence_says_what_was_measured(objectives, of):
     assert str(RelativeDecrease(0.5).check(objectives)).endswith(f"less than tol=0.5 of {of}.")

@@ -109,7 +109,7 @@ def test_callbacks_see_the_model_as_if_the_fit_had_stopped(X, classes, kind, hea
 def test_a_callback_can_stop_the_fit(X, classes, kind):
     model = make(kind).set_callbacks(Recorder(lambda count: count == 4)).fit(X, classes)
     assert model.n_iter_ == 4
-    assert model.stop_reason_ == "Stopped after 4 iterations, as a callback asked."
+    assert model.stop_reason_ == "A callback stopped the fit after 4 iterations."
     assert_array_equal(model.components_, make(kind, max_iter=4).fit(X, classes).components_)
 
 

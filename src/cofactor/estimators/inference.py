@@ -53,5 +53,5 @@ def row_exponents(observations: Observations) -> IntArray:
     layout, weights = observations.layout, observations.cell_weights()
     values = layout.values if weights is None else np.where(weights > 0, layout.values, 0)
     largest = np.zeros(observations.shape[0])
-    np.maximum.at(largest, layout.rows(), values)
+    np.maximum.at(largest, layout.row_numbers(), values)
     return np.where(largest > 0, np.frexp(largest)[1], 0)

@@ -8,7 +8,8 @@ from cofactor.engine.factors import pad
 from cofactor.engine.kernels import EPSILON, Entries, Forms, descend_quadratic
 from cofactor.engine.kernels.descent import ROOM
 from cofactor.engine.subproblem.entries import no_entries
-from cofactor.engine.subproblem.problem import no_parts, no_slopes
+from cofactor.engine.subproblem.problem import no_slopes
+from cofactor.engine.subproblem.surrogate import no_surrogate
 from kernel_rows import PARTS, descend_rows, multiply_rows, random_rows, row_value
 
 
@@ -45,12 +46,12 @@ def test_no_update_takes_a_barred_entry_below_epsilon(by_parts, rounds):
     forms = Forms(none, none, np.ones((1, 2)), np.zeros((1, 2, 2)), np.ones((1, 1)), barrier)
     old, new = pad(np.full((n, 2), 1e-3)), np.full((n, 4), np.nan)
     if by_parts:
-        parts = no_parts(2)
+        parts = no_surrogate(2)
         for _ in range(rounds):
             kernels.multiply_by_parts(old, new, parts, forms, True, 0.0)
             old = new.copy()
     else:
-        entries, slopes = no_entries(n, np.dtype(float)).entries, no_slopes(np.dtype(float))
+        entries, slopes = no_entries(n, np.dtype(float)), no_slopes(np.dtype(float))
         settings = rounds, 0.0, EPSILON, 0.0
         kernels.multiply_slices(old, new, entries, old[:1], forms, (slopes,) * 2, True, *settings)
     np.testing.assert_array_equal(new, np.tile([EPSILON, 0.0, 0.0, 0.0], (n, 1)))

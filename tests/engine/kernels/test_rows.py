@@ -5,8 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from cofactor.engine.kernels import Forms, curved_value
+from cofactor.engine.kernels import Forms, Slopes, curved_value
 from cofactor.engine.kernels.rows import _weighted_log
+from cofactor.engine.subproblem.surrogate import no_surrogate
 from kernel_rows import random_rows, row_value
 
 
@@ -46,3 +47,25 @@ def test_curved_value(parts):
         rows = [row_value(V[i], i, entries, none, F) for i in range(n)]
         expected = math.fsum(w * [value for value, _ in rows])
         assert curved_value(V, entries, F, weights) == pytest.approx(expected, rel=1e-11)
+
+
+def test_some_rows_are_those_of_the_whole():
+    """Entries and forms of a slice of rows give the cost of these rows; forms may be shared."""
+    rng = np.random.default_rng(14)
+    entries, forms, F = random_rows(rng, 9, 3, 8, square=True, barrier=True)
+    V = rng.random((9, 3)) + 0.1
+    for low, high in ((0, 9), (2, 5), (8, 9), (4, 4)):
+        some, own = entries.rows(low, high), forms.rows(low, high)
+        for i in range(low, high):
+            whole = row_value(V[i], i, entries, forms, F)
+            assert row_value(V[i], i - low, some, own, F) == whole
+    shared = Forms(*(array[:1] for array in forms))
+    for array, same in zip(shared.rows(3, 7), shared, strict=True):
+        assert np.array_equal(array, same)
+    slopes = Slopes(entries.log, entries.indices, entries.start, entries.first, F, 2.0)
+    few = slopes.rows(2, 5)
+    assert few.start.tolist() == slopes.start[2:6].tolist()
+    assert few.first.tolist() == slopes.first[2:5].tolist()
+    surrogate = no_surrogate(3)._replace(c=V).rows(2, 5)
+    assert np.array_equal(surrogate.c, V[2:5])
+    assert len(surrogate.e) == 0

@@ -64,7 +64,7 @@ def test_multiplicative_step_with_empty_rows_and_columns(loss, storage):
 def test_terms_one_by_one_give_the_update_of_entries_side_by_side(losses, storage, lam, priors):
     problem = draw(3, losses, storage, target_storage=storage, weighted=True, priors=priors)
     side_by_side = replace(problem, lam=lam).objective
-    one_by_one = replace(side_by_side, passing=True)
+    one_by_one = replace(side_by_side, short_lived=True)
     both = [
         minimise(objective, problem.start, MultiplicativeUpdates(), max_iter=2, threads=SERIAL)
         for objective in (side_by_side, one_by_one)

@@ -21,3 +21,21 @@ def test_machine_code_is_kept_and_loaded_without_the_compiler(tmp_path):
         for _ in range(2)
     ]  # fmt: skip
     assert said == [["0", "True"], ["1", "False"]]
+
+
+def test_kernels_without_a_cache_warn_once():
+    code = (
+        "from numba.core.caching import FunctionCache\n"
+        "def refuse(*_): raise RuntimeError('no folder for the cache')\n"
+        "FunctionCache.__init__ = refuse\n"
+        "import cofactor.engine.kernels"
+    )
+    said = subprocess.run(
+        [sys.executable, "-W", "always", "-c", code],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        text=True,
+        capture_output=True,
+        check=True,
+    ).stderr
+    assert said.count("cofactor cannot keep its compiled kernels on disk") == 1
+    assert "set NUMBA_CACHE_DIR" in said

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cofactor.engine.factors import pad
+from cofactor.engine.factors import pad, padded_width
 from cofactor.engine.kernels.vectors import (
     LANES,
     add_rows,
@@ -11,7 +11,6 @@ from cofactor.engine.kernels.vectors import (
     dots,
     gather,
     outer,
-    padded,
     products,
     put_rows,
     ratios,
@@ -24,8 +23,8 @@ COUNTS = [0, 1, 3, 4, 5, 8, 17]
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_padded_is_the_next_multiple(width):
-    assert padded(width) % LANES == 0
-    assert 0 <= padded(width) - width < LANES
+    assert padded_width(width) % LANES == 0
+    assert 0 <= padded_width(width) - width < LANES
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -33,7 +32,7 @@ def test_padded_is_the_next_multiple(width):
 def test_widened_rows_end_with_zeros(width, dtype):
     F = np.random.default_rng(0).random((7, width)).astype(dtype)
     wide = pad(F)
-    assert wide.shape == (7, padded(width))
+    assert wide.shape == (7, padded_width(width))
     assert wide.ctypes.data % 64 == 0
     np.testing.assert_array_equal(wide[:, :width], F)
     assert not wide[:, width:].any()
@@ -79,13 +78,13 @@ def test_add_rows_and_put_rows(width, count, dtype):
 def test_products(width, count):
     """Rows times a square matrix; what follows them is left alone."""
     rng = np.random.default_rng(width)
-    F, V = padded_factor(rng, width, width), rng.random((count + 1, padded(width)))
+    F, V = padded_factor(rng, width, width), rng.random((count + 1, padded_width(width)))
     out = np.full(V.size, 7.0)
     products(V.ravel(), count, F, out)
     rows = out.reshape(V.shape)
     np.testing.assert_allclose(rows[:count], V[:count, :width] @ F, rtol=1e-13)
     np.testing.assert_array_equal(rows[count], 7.0)
-    for row, v in zip(rows[:count], V, strict=False):  # by pairs or alone: blocks end anywhere
+    for row, v in zip(rows[:count], V, strict=False):  # by pairs or alone: slices end anywhere
         alone = np.empty_like(v)
         products(v, 1, F, alone)
         np.testing.assert_array_equal(row, alone)
