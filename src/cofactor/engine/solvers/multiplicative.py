@@ -11,7 +11,8 @@ from cofactor.engine.kernels import EPSILON
 from cofactor.engine.objective import ObjectiveLike
 from cofactor.engine.solvers.base import State
 from cofactor.engine.solvers.by_statistics import ByStatistics
-from cofactor.engine.subproblem.problem import ColumnProblem, Improved, RowProblem
+from cofactor.engine.subproblem.problem import Improved, RowProblem
+from cofactor.engine.subproblem.statistics import ColumnProblem
 from cofactor.engine.threads import Threads
 
 
