@@ -144,10 +144,20 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
             Rows sum to one, except for multi-label targets. A sample that says nothing (an empty
             document) gets every class alike.
         """
-        return self._probabilities(self._scores(X, data_weights))
+        return self.probabilities(self._scores(X, data_weights))
 
-    def _probabilities(self, scores):
-        """Return probabilities for fitted targets."""
+    def probabilities(self, scores):
+        """Return the probabilities of the classes for fitted targets.
+
+        Parameters
+        ----------
+        scores : array of shape (n_samples, n_classes)
+            Representations times ``target_components_``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
         scores = np.asarray(scores, dtype=np.float64)
         if self._coding.kind == "multilabel":
             return np.clip(scores, TINY, 1.0 - TINY)

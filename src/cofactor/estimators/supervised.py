@@ -18,6 +18,7 @@ from cofactor.estimators.base import LOSS, Factorization
 from cofactor.estimators.blocks import Recipe
 from cofactor.estimators.setup import CONFIDENCE
 from cofactor.noise import Noise, likelihood_supervision
+from cofactor.targets.classes import ClassCoding, ValueCoding
 
 
 class Supervised(Factorization):
@@ -143,6 +144,11 @@ class Supervised(Factorization):
     def _read_as(self, coding) -> None:
         """Remember how targets are read."""
         self._coding = coding
+
+    @property
+    def coding(self) -> ClassCoding | ValueCoding:
+        """How targets are encoded as a matrix, and how its columns become predictions."""
+        return self._coding
 
     def fit_transform(self, X, y, *, sample_weight=None, data_weights=None, target_weights=None):
         """Fit, then represent the samples without their labels: ``fit(X, y).transform(X)``.

@@ -1,4 +1,4 @@
-"""What a reader should know before trusting a model."""
+"""Warnings and remarks for the reader of a report."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from cofactor.metrics.matching import topic_similarity
 from cofactor.report.preparation.evaluation import MODEL, Evaluation
-from cofactor.report.preparation.layout import likeness
 from cofactor.report.preparation.material import Material, is_known
 from cofactor.report.preparation.scores import calibration
 from cofactor.text.describe import summaries
 
-FEW, FAINT, TWINS, UNSURE = 5, 0.001, 0.9, 0.15  # labels of a class, share, likeness, error
+FEW, FAINT, TWINS, UNSURE = 5, 0.001, 0.9, 0.15  # labels of a class, share, similarity, error
 
 
 def notices(material: Material, found: Evaluation | None, text: bool) -> list[dict[str, str]]:
-    """Return warnings ("warning") and remarks on what is missing ("note"), gravest first."""
+    """Return warnings ("warning") first, then remarks on what is missing ("note")."""
     rows = [
         {"level": level, "text": sentence[:1].upper() + sentence[1:]}
         for part in (_scores(material, found), _fit(material), _labels(material),
@@ -65,7 +65,7 @@ def _fit(material: Material) -> Notices:
 
 
 def _labels(material: Material) -> Notices:
-    if material.kind not in ("classes", "sets") or not material.trained:
+    if material.kind not in ("classes", "sets") or not material.from_fit:
         return
     if not is_known(material.labels).any():
         return
@@ -87,8 +87,8 @@ def _topics(material: Material) -> Notices:
     dead = [str(k) for k, share in enumerate(shares) if share < FAINT]
     if dead:
         yield "warning", (f"Topics with next to no documents: {_and(dead)}; fewer topics would do.")
-    alike = np.triu(likeness(A, A), 1)
-    twins = [f"{i} and {j}" for i, j in np.argwhere(alike > TWINS)]
+    similar = np.triu(topic_similarity(A, A), 1)
+    twins = [f"{i} and {j}" for i, j in np.argwhere(similar > TWINS)]
     if twins:
         yield "note", f"Topics that share most of their words: {'; '.join(twins[:5])}."
     yield from _voiceless(material)
@@ -97,7 +97,7 @@ def _topics(material: Material) -> Notices:
 def _voiceless(material: Material) -> Notices:
     if material.kind != "classes":
         return
-    heard = set(material.model._links()[0])
+    heard = set(summaries.topic_classes(material.model)[0])
     silent = [str(name) for name in material.model.target_names_ if name not in heard]
     if silent:
         yield "note", f"No topic speaks first of all for {_and(silent)}."
@@ -116,7 +116,7 @@ def _missing(material: Material, found: Evaluation | None, text: bool) -> Notice
     yield from _texts(material)
     if not text:
         yield "note", "Texts and explanations were left out on request."
-    if not material.trained:
+    if not material.from_fit:
         yield (
             "note",
             (
@@ -124,15 +124,15 @@ def _missing(material: Material, found: Evaluation | None, text: bool) -> Notice
                 "and no comparison with λ = 0."
             ),
         )
-    if material.strangers:
-        yield "warning", f"Labels that the model does not know: {_and(material.strangers)}."
+    if material.unknown_labels:
+        yield "warning", f"Labels that the model does not know: {_and(material.unknown_labels)}."
     if found is None and material.kind != "topics":
         yield "note", "There are too few labels to test the predictions."
 
 
 def _texts(material: Material) -> Notices:
     assert material.texts is not None
-    empty = int((~material.worded).sum())
+    empty = int((~material.has_words).sum())
     if empty:
         yield (
             "note",
@@ -144,7 +144,7 @@ def _texts(material: Material) -> Notices:
 
 
 def _and(names: list[Any], most: int = 8) -> str:
-    """Join names; of many, the first."""
+    """Join names with commas and "and"; name only the first of many."""
     if len(names) > most:
         return ", ".join(names[:most]) + f" and {len(names) - most} more"
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
