@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from cofactor.report.preparation import documents as of_documents
 from cofactor.report.preparation import topics as of_topics
@@ -23,6 +24,7 @@ from cofactor.report.preparation.scores import (
     number_tables,
     set_tables,
 )
+from cofactor.text import TopicModel
 
 
 @dataclass(frozen=True)
@@ -51,9 +53,13 @@ class Prepared:
 
 
 def prepare(
-    model, documents=None, labels=None, truth=None, *, text=True, title=None, source=None, rows=None
-) -> Prepared:
-    """Make the tables of a report; parameters are those of `write_report`."""
+    model: Any, documents: Any = None, labels: Any = None, truth: Any = None, *, text: bool = True,
+    title: str | None = None, source: str | None = None, rows: Any = None,
+) -> Prepared:  # fmt: skip
+    """Return the content of a report; parameters are those of `write_report`."""
+    if not isinstance(model, TopicModel):
+        raise TypeError(f"model is a {type(model).__name__}; a report needs a TopicModel.")
+    check_is_fitted(model, "estimator_")
     material = read_material(model, documents, labels, truth, rows)
     found = evaluate(material)
     points, note = of_documents.map_points(material, text)
