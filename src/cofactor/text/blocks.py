@@ -117,11 +117,12 @@ def _vectorizer(parameters: dict[str, Any], words: list[str], idf: list[float]) 
     pair = tuple(parameters["ngram_range"])  # JSON has lists only
     vectorizer = WordVectorizer(**{**parameters, "ngram_range": pair})
     vectorizer._validate_params()
-    worth = np.array(idf, dtype=np.float64)
+    weights = np.array(idf, dtype=np.float64)
     good = all(isinstance(word, str) for word in words) and len(set(words)) == len(words)
-    if not good or worth.shape != (len(words),) or not (np.isfinite(worth) & (worth > 0)).all():
-        raise ValueError("words and their worth do not match")
-    vectorizer.words_, vectorizer.idf_ = np.array(words, dtype=object), worth
+    positive = bool((np.isfinite(weights) & (weights > 0)).all())
+    if not good or weights.shape != (len(words),) or not positive:
+        raise ValueError("the words do not match their weights")
+    vectorizer.words_, vectorizer.idf_ = np.array(words, dtype=object), weights
     return vectorizer
 
 
