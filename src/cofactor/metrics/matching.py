@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -60,28 +60,19 @@ def match_topics(
     return list(zip(rows.tolist(), columns.tolist(), found.tolist(), strict=True))
 
 
-class WordChanges(NamedTuple):
-    """Words that two lists share, words that only the second has, and words that only the first
-    has."""
-
-    kept: tuple[str, ...]
-    gained: tuple[str, ...]
-    lost: tuple[str, ...]
-
-
-def word_changes(before: Sequence[str], after: Sequence[str]) -> WordChanges:
-    """Compare the first words of a topic with those of its counterpart.
+def word_changes(before: Sequence[str], after: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Return the words that two lists share, those only in the second, and those only in the first.
 
     Examples
     --------
     >>> word_changes(["moon", "orbit"], ["rocket", "moon"])
-    WordChanges(kept=('moon',), gained=('rocket',), lost=('orbit',))
+    {'kept': ('moon',), 'gained': ('rocket',), 'lost': ('orbit',)}
     """
-    return WordChanges(
-        tuple(word for word in after if word in before),
-        tuple(word for word in after if word not in before),
-        tuple(word for word in before if word not in after),
-    )
+    return {
+        "kept": tuple(word for word in after if word in before),
+        "gained": tuple(word for word in after if word not in before),
+        "lost": tuple(word for word in before if word not in after),
+    }
 
 
 def _unit(topics: ArrayLike) -> FloatArray:

@@ -178,6 +178,7 @@ def a_result(**changes):
         "words": 1000,
         "topics": [topic, topic],
         "accuracy": {"cofactor": 0.9, "naive Bayes": 0.8},
+        "how": "Tested on 2,700 documents.",
         "seed": 0,
         "iterations": 12,
         "stop_reason": "[Converged] at last.",
@@ -210,6 +211,14 @@ def test_the_page_counts_iterations_where_no_reason_is_given():
     assert "12 iterations" in shown(a_result(stop_reason=None), 80)
 
 
-def test_the_page_says_when_nothing_is_left_to_test():
-    page = shown(a_result(accuracy={}), 80)
-    assert "Every document is labelled" in page
+def test_the_page_says_how_it_was_tested():
+    assert "Tested on 2,700 documents." in shown(a_result(), 80)
+    assert "too few labels to test" in shown(a_result(accuracy={}, how=""), 80)
+
+
+def test_without_hidden_labels_some_are_hidden_for_the_test():
+    run = CliRunner().invoke(main, ["demo", "--json", "--labels", "1"], catch_exceptions=False)
+    result = json.loads(run.stdout)
+    assert result["unlabelled"] == 0
+    assert "one quarter of the" in result["how"]
+    assert result["accuracy"]["cofactor"] > 0.9

@@ -51,7 +51,7 @@ def demo(
     """Find topics in docstrings and predict the subpackage of each.
 
     The texts are the docstrings of the installed numpy, scipy and scikit-learn, so nothing is
-    downloaded. Only some carry a label, their subpackage; the others test the predictions.
+    downloaded. Only some show their label, the subpackage; the others test the predictions.
     """
     if sys.flags.optimize > 1:
         raise click.ClickException(
@@ -74,11 +74,11 @@ def _show(result: Demonstration, console: Console) -> None:
     console.print(_topic_table(result.topics, console.width))
     console.print(_legend(), style="dim")
     if result.accuracy:
-        console.print(f"\nAccuracy on the other {result.unlabelled:,} documents", style="bold")
+        console.print("\nAccuracy on labels that the methods have not seen", style="bold")
         console.print(_accuracy_table(result.accuracy))
-        console.print("All methods learn from the same labels and words.", style="dim")
+        console.print(result.how, style="dim")
     else:
-        console.print("\nEvery document is labelled, so none is left to test the predictions.")
+        console.print("\nThere are too few labels to test the predictions.")
     console.print(_closing(result))
 
 

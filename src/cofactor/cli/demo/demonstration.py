@@ -8,11 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from cofactor._version import __version__
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,6 +52,7 @@ class Demonstration:
     words: int
     topics: list[Topic]
     accuracy: dict[str, float]
+    how: str  # how the accuracy was tested
     seed: int
     iterations: int
     stop_reason: str | None
@@ -65,7 +63,7 @@ class Demonstration:
 def demonstrate(
     n_topics: int, share: float, seed: int, announce: Announce, report: Path | None = None
 ) -> Demonstration:
-    """Fit topics to a corpus with few labels and test them on the documents without.
+    """Fit topics to a corpus with few labels, and test predictions on the other documents.
 
     Parameters
     ----------
@@ -74,7 +72,7 @@ def demonstrate(
     share : float
         Share of the documents whose label is known, above 0 and at most 1.
     seed : int
-        Chooses the labelled documents and starts the fit.
+        Random seed for the labelled documents and the start of the fit.
     announce : callable
         Returns a context manager that shows the given sentence while its block runs.
     report : path, optional
@@ -83,7 +81,7 @@ def demonstrate(
     Returns
     -------
     Demonstration
-        Topics, accuracies and the circumstances of the fit.
+        Topics, accuracies and facts about the fit.
     """
     with announce("Reading the docstrings of numpy, scipy and scikit-learn"):
         from cofactor.report.write import check_extra, write_page
@@ -106,18 +104,14 @@ def demonstrate(
         unlabelled=int((~known).sum()),
         words=len(model.vectorizer_.get_feature_names_out()),
         topics=describe_topics(model),
-        accuracy={} if known.all() else accuracies(prepared),
+        accuracy=accuracies(prepared),
+        how=prepared.evaluation["how"] if prepared.evaluation else "",
         seed=seed,
         iterations=int(model.n_iter_),
         stop_reason=model.estimator_.stop_reason_,
-        versions=_versions(),
+        versions=prepared.reproduction["versions"],
         report=None if report is None else str(report),
     )
-
-
-def _versions() -> dict[str, str]:
-    others = {name: version(name) for name in ("numpy", "scipy", "scikit-learn")}
-    return {"cofactor": __version__, **others}
 
 
 def _read() -> tuple[Corpus, NDArray[Any]]:
@@ -130,7 +124,7 @@ def _read() -> tuple[Corpus, NDArray[Any]]:
 
 
 def choose_labelled(labels: NDArray[Any], share: float, seed: int) -> NDArray[Any]:
-    """Mark the given share of every class as labelled, but at least two documents of each."""
+    """Mark a share of every class as labelled, at least two documents of each."""
     import numpy as np
 
     random = np.random.default_rng(seed)
@@ -193,13 +187,10 @@ def accuracies(prepared: Prepared) -> dict[str, float]:
     """Return the accuracy of each method in the report, under the names that the demo prints."""
     from cofactor.report.preparation.evaluation import MODEL, PLAIN
 
-    assert prepared.evaluation is not None
+    methods = prepared.evaluation["methods"] if prepared.evaluation else []
     names = {
         MODEL: "cofactor",
         PLAIN: "cofactor, topics without labels",
         "majority": "largest class",
     }
-    return {
-        names.get(row["method"], row["method"]): row["score"]
-        for row in prepared.evaluation["methods"]
-    }
+    return {names.get(row["method"], row["method"]): row["score"] for row in methods}

@@ -114,6 +114,6 @@ def match(model: Any, others: np.ndarray) -> list[dict[str, Any]]:
 
     return [
         {"topic": k, "similarity": similarity,
-         **word_changes(first_words(others[j]), first_words(ours[k]))._asdict()}
+         **word_changes(first_words(others[j]), first_words(ours[k]))}
         for k, j, similarity in match_topics(ours, words, others, words)
     ]  # fmt: skip

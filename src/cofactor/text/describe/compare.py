@@ -57,7 +57,7 @@ def compare_topics(first: Any, second: Any, n_words: int = 10) -> Table[TopicPai
     rows = [
         TopicPair(
             one, two, similarity,
-            *word_changes(() if one is None else before[one], () if two is None else after[two]),
+            **word_changes(() if one is None else before[one], () if two is None else after[two]),
         )
         for one, two, similarity in pairs
     ]  # fmt: skip
@@ -156,6 +156,3 @@ def _agreement(model: Any, again: Any) -> float | None:
     if not one or not has_head(model.estimator_):
         return None
     return float(np.mean([a == b for a, b in zip(one, other, strict=True)]))
-
-
-__all__ = ["Difference", "Refit", "TopicPair", "compare_accuracy", "compare_topics", "refit"]

@@ -126,8 +126,7 @@ def topic_classes(model: Any) -> tuple[list[Any], list[float | None]]:
     weights; for numbers, the value. Without a target all are None."""
     estimator = model.estimator_
     if not has_head(estimator):
-        none = [None] * len(estimator.components_)
-        return list(none), list(none)
+        return [None] * len(estimator.components_), [None] * len(estimator.components_)
     B = topic_labels(estimator.components_, estimator.target_components_)
     weights = B.max(axis=1)
     if predicted_kind(estimator) != "numbers":
