@@ -10,6 +10,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from cofactor.io.errors import shortened
 from cofactor.io.models import arrays, folders
 from cofactor.io.models.card import card
 from cofactor.io.models.codec import Parts
@@ -80,7 +81,9 @@ def _facts(model: Any) -> dict[str, Any]:
     targets = model.target_names_ if text else getattr(model, "classes_", [])
     return {
         "model": type(model).__name__,
-        "settings": {name: _short(v) for name, v in model.get_params(deep=False).items()},
+        "settings": {
+            name: shortened(repr(v), 200) for name, v in model.get_params(deep=False).items()
+        },
         "seed": int(seed) if isinstance(seed, Integral) else None,
         "data": {
             "samples": len(estimator.representation_),
@@ -95,11 +98,6 @@ def _facts(model: Any) -> dict[str, Any]:
         },
         "timings": dict(model.timings_) if text else {},
     }
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 200 else text[:199] + "…"
 
 
 def load_model(path: str | os.PathLike[str]) -> Any:
