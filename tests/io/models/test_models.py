@@ -26,7 +26,9 @@ from cofactor import (
     noise,
     priors,
 )
-from cofactor.io.models import arrays, folders, manifest, read_facts
+from cofactor.io import atomic, manifests, npy
+from cofactor.io.json_text import to_json_file
+from cofactor.io.models import manifest, read_facts
 from cofactor.text import WordVectorizer
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -71,15 +73,15 @@ def resign(folder, change):
     path = folder / "manifest.json"
     content = json.loads(path.read_bytes())
     change(content)
-    content["digest"] = manifest._digest(content)
-    path.write_bytes(manifest.to_json(content))
+    content = manifests.signed(content)
+    path.write_bytes(to_json_file(content))
 
 
 def rewrite(folder, name, change):
     """Change a JSON file and make the manifest agree."""
     content = json.loads((folder / name).read_bytes())
     change(content)
-    replace(folder, name, manifest.to_json(content))
+    replace(folder, name, to_json_file(content))
 
 
 def replace(folder, name, data):
@@ -280,7 +282,7 @@ def test_a_failed_save_leaves_the_old_model(model, folder, monkeypatch):
     def full(path, data):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(folders, "_write", full)
+    monkeypatch.setattr(atomic, "write_flushed", full)
     with pytest.raises(OSError, match="No space"):
         model.save(folder)
     assert same(load_model(folder), model)
@@ -288,7 +290,7 @@ def test_a_failed_save_leaves_the_old_model(model, folder, monkeypatch):
 
 
 def test_without_an_exchange_the_old_model_is_found(model, folder, monkeypatch):
-    monkeypatch.setattr(folders, "_exchange", lambda one, other: False)
+    monkeypatch.setattr(atomic, "_swap", lambda one, other: False)
     (folder / "report.html").write_text("mine")
     model.save(folder)
     assert same(load_model(folder), model)
@@ -299,7 +301,7 @@ def test_without_an_exchange_the_old_model_is_found(model, folder, monkeypatch):
 
 
 def test_leftovers_of_killed_saves_go_after_a_day(model, folder):
-    for name, age in (("old", 2 * folders.STALE), ("new", 60)):
+    for name, age in (("old", 2 * atomic.STALE), ("new", 60)):
         left = folder.with_name(f".model.saving-{name}")
         left.mkdir()
         (left / "config.json").write_text("{}")
@@ -388,7 +390,7 @@ def test_swapped_arrays(folder):
         held = {name: found[name] for name in found.files}
     one, other = "model.document_topics_", "model.estimator_.representation_"
     held[one], held[other] = held[other], held[one]
-    replace(folder, "factors.npz", arrays.pack(held))
+    replace(folder, "factors.npz", npy.pack(held))
     refuse(folder, "npy has other values than when it was saved")
 
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cofactor._version import __version__
+from cofactor._versions import versions
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -108,14 +107,9 @@ def demonstrate(
         seed=seed,
         iterations=int(model.n_iter_),
         stop_reason=getattr(model, "stop_reason_", None),
-        versions=_versions(),
+        versions=versions(),
         report=None if report is None else str(report),
     )
-
-
-def _versions() -> dict[str, str]:
-    others = {name: version(name) for name in ("numpy", "scipy", "scikit-learn")}
-    return {"cofactor": __version__, **others}
 
 
 def _read() -> tuple[Corpus, NDArray[Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from cofactor.io.models.manifest import versions
+from cofactor._versions import versions
 from cofactor.report.preparation.evaluation import MODEL, Evaluation
 from cofactor.report.preparation.material import Material, is_known
 from cofactor.report.preparation.scores import METRICS, shown
