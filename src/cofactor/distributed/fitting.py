@@ -99,6 +99,6 @@ def _checkpoints(path: Path, estimator: Any, rows: RowBlocks, start: Factors) ->
     """Return the checkpoints of a fit, known by its parameters, data and start."""
     parameters = estimator.get_params(deep=False)
     same = {name: v for name, v in sorted(parameters.items()) if name not in NOT_THE_START}
-    facts = [replace(fact, sizes=()) for fact in rows.facts]
+    facts = [replace(fact, files={}) for fact in rows.facts]
     outline = [asdict(fact) for fact in facts], rows.width, start.features, start.targets
     return Folder(path, str(joblib.hash((type(estimator).__name__, same, outline))), rows.n_blocks)

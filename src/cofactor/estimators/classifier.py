@@ -105,6 +105,8 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         super()._read_as(coding)
         self.classes_ = coding.classes
 
+    _known = staticmethod(labelled_mask)
+
     @staticmethod
     def _encode_again(y, n_samples, coding):
         return encode_classes(y, n_samples=n_samples, coding=coding)[0]

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from cofactor.estimators.supervised import Supervised
 from cofactor.starts import Classes
-from cofactor.targets import encode_values
+from cofactor.targets import encode_values, known_values
 
 N_BINS = 10
 
@@ -87,6 +87,8 @@ class SSNMFRegressor(RegressorMixin, Supervised):
             target_weights=target_weights,
             dtype=X.dtype,
         )
+
+    _known = staticmethod(known_values)
 
     @staticmethod
     def _encode_again(y, n_samples, coding):

@@ -84,7 +84,12 @@ class Supervised(Factorization):
         self
         """
         rows, X, y, sample_weight = validation.take_rows(
-            X, y, sample_weight, data_weights=data_weights, target_weights=target_weights
+            X,
+            y,
+            sample_weight,
+            self._known,
+            data_weights=data_weights,
+            target_weights=target_weights,
         )
         X = validation.check_data(self, X, reset=True)
         counts = validation.check_counts(sample_weight, X)

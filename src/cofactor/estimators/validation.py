@@ -42,8 +42,11 @@ def refuse_dask(name, value):
         )
 
 
-def take_rows(X, y, sample_weight, **weights):
-    """Return blocks of rows (None: X is an array) and what of X, y and weights to start from."""
+def take_rows(X, y, sample_weight, known=None, **weights):
+    """Return blocks of rows (None: X is an array) and the X, y and weights to start from.
+
+    ``known`` is the estimator's rule: from y to a mask of the samples with a known target.
+    """
     if not isinstance(X, RowBlocks):
         return None, X, y, sample_weight
     for name, value in {"sample_weight": sample_weight, **weights}.items():
@@ -52,7 +55,7 @@ def take_rows(X, y, sample_weight, **weights):
                 f"{name} cannot be used with RowBlocks; leave it out, or pass an array X."
             )
     rows = X if y is None else X.with_targets(y)
-    sample, targets, counts = rows.sample(SAMPLE_CELLS)
+    sample, targets, counts = rows.sample(SAMPLE_CELLS, known)
     return rows, sample, targets, counts
 
 
