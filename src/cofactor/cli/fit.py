@@ -150,10 +150,10 @@ def _fit(model: Any, reading: Reading | BlockReading, told: bool) -> tuple[list[
 
 def _telling(progress: Callable[[str], None]) -> AbstractContextManager[None]:
     """Let a fit in this process tell how many iterations are done."""
-    from cofactor.callbacks import Telling
+    from cofactor.callbacks import ReportIterations
     from cofactor.text.fitting import watched_by
 
-    return watched_by(Telling(lambda done: progress(f"iteration {done}")))
+    return watched_by(ReportIterations(lambda done: progress(f"iteration {done}")))
 
 
 def _seeds(given: tuple[str, ...]) -> dict[str, list[str]] | None:

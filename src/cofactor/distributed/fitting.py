@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import joblib
+import numpy as np
 from distributed import Client
 
 from cofactor.distributed.checkpoints import Folder
@@ -101,4 +102,6 @@ def _checkpoints(path: Path, estimator: Any, rows: RowBlocks, start: Factors) ->
     same = {name: v for name, v in sorted(parameters.items()) if name not in NOT_THE_START}
     facts = [replace(fact, files={}) for fact in rows.facts]
     outline = [asdict(fact) for fact in facts], rows.width, start.features, start.targets
-    return Folder(path, str(joblib.hash((type(estimator).__name__, same, outline))), rows.n_blocks)
+    fingerprint = str(joblib.hash((type(estimator).__name__, same, outline)))
+    shapes = start.replace("samples", np.empty((0, start.rank)))  # the other factors matter
+    return Folder(path, fingerprint, shapes, [fact.rows for fact in rows.facts])

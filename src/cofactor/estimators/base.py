@@ -8,12 +8,12 @@ from typing import ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from cofactor.callbacks import CallbackSupportMixin, bridge
 from cofactor.divergences import DIVERGENCES, Divergence
 from cofactor.engine.factors import Factors
 from cofactor.engine.fitting import Fit, minimise
@@ -27,6 +27,7 @@ from cofactor.engine.solvers import (
 from cofactor.engine.threads import Threads, count_threads
 from cofactor.estimators import validation
 from cofactor.estimators.blocks import Executor, Here, Whole
+from cofactor.estimators.hooks import bridge
 from cofactor.estimators.inference import estimate_head, represent, row_exponents
 from cofactor.estimators.setup import Preparing, Ready
 from cofactor.estimators.streaming import STEPS, Kept, Stream

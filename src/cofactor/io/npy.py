@@ -12,7 +12,7 @@ import math
 import re
 import zipfile
 from collections.abc import Collection, Mapping
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.lib import format as npy
@@ -86,16 +86,17 @@ def pack(arrays: Mapping[str, np.ndarray], comment: bytes = b"") -> bytes:
 
 
 def unpack(
-    data: bytes, name: str, required: Collection[str], optional: Collection[str] = ()
+    file: IO[bytes], name: str, required: Collection[str], optional: Collection[str] = ()
 ) -> tuple[dict[str, np.ndarray], bytes]:
     """Return the arrays of an .npz file that `pack` or `numpy.savez` wrote, and its comment."""
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+    size = file.seek(0, io.SEEK_END)
+    with zipfile.ZipFile(file) as archive:
         members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
         good = {*required} <= members.keys() <= {*required, *optional}
         good = good and len(members) == len(archive.infolist())
         require(good, f"{name} does not hold the arrays {', '.join(sorted(required))}")
         held = {
-            key: as_array(_stored(archive, member, len(data), name), f"{name}: {member.filename}")
+            key: as_array(_stored(archive, member, size, name), f"{name}: {member.filename}")
             for key, member in members.items()
         }
         return held, archive.comment
@@ -106,3 +107,11 @@ def _stored(archive: zipfile.ZipFile, member: zipfile.ZipInfo, largest: int, nam
     plain = plain and member.file_size == member.compress_size <= largest
     require(plain, f"{name}: {member.filename} is not stored plainly")
     return archive.read(member)
+
+
+def check_factor(array: np.ndarray, name: str) -> None:
+    """Check that an array is a matrix of finite and nonnegative floats."""
+    good = array.ndim == 2 and array.dtype in (np.float32, np.float64)
+    require(good, f"{name} has dtype {array.dtype} and shape {array.shape}, not a float matrix")
+    good = bool((np.isfinite(array) & (array >= 0)).all())
+    require(good, f"{name} has an entry that is not finite or negative")

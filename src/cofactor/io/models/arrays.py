@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 from typing import Any
 
@@ -52,7 +53,7 @@ def check_declared(declared: Any, size: int) -> None:
 
 def unpack(data: bytes, declared: dict[str, Any]) -> dict[str, np.ndarray]:
     """Return the arrays of factors.npz, if it holds those that are declared and no others."""
-    held, _ = npy.unpack(data, "factors.npz", declared.keys())
+    held, _ = npy.unpack(io.BytesIO(data), "factors.npz", declared.keys())
     return {name: _checked(name, held[name], one) for name, one in declared.items()}
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from cofactor.callbacks import EndAt
+from cofactor.callbacks import StopOnEvent
 from cofactor.engine.factors import Factors
 from cofactor.engine.threads import Threads, count_threads
 from cofactor.report.preparation.material import Material
@@ -86,7 +86,7 @@ def _fit(material: Material, request: Request, n_jobs: int, ended: Event) -> Any
     model.__dict__.update(settings)
     words, y = model.vectorizer_.get_feature_names_out(), _some(material, request.train)
     estimator, _ = fit_estimator(
-        model, words, material.X, y, seed=model.seed_, callbacks=[EndAt(ended)]
+        model, words, material.X, y, seed=model.seed_, callbacks=[StopOnEvent(ended)]
     )
     return estimator.set_params(n_jobs=material.model.n_jobs)
 
