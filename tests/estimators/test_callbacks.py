@@ -112,7 +112,7 @@ def test_callbacks_see_the_model_as_if_the_fit_had_stopped(X, classes, kind, hea
 def test_a_callback_can_stop_the_fit(X, classes, kind):
     model = make(kind).set_callbacks(Recorder(lambda count: count == 4)).fit(X, classes)
     assert model.n_iter_ == 4
-    assert model.stop_reason_ == "Stopped after 4 iterations, as a callback asked."
+    assert model.stop_reason_ == "A callback stopped the fit after 4 iterations."
     assert_array_equal(model.components_, make(kind, max_iter=4).fit(X, classes).components_)
 
 
@@ -405,7 +405,7 @@ def test_an_interrupted_head_leaves_that_of_the_joint_fit(X, classes, monkeypatc
         raise KeyboardInterrupt
 
     joint = make(SSNMFClassifier, head="joint").fit(X, classes)
-    monkeypatch.setattr("cofactor.estimators.base.estimate_head", interrupted)
+    monkeypatch.setattr("cofactor.estimators.base.refit_head", interrupted)
     model = make(SSNMFClassifier)
     with pytest.warns(FitInterruptedWarning, match="head is that of the joint fit"):
         model.fit(X, classes)

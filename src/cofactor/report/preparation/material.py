@@ -83,7 +83,7 @@ def kind_of(estimator: Any) -> str:
 
 def probabilities(estimator: Any, S: np.ndarray) -> np.ndarray:
     """Return the probabilities of the classes for representations."""
-    return np.asarray(estimator._probabilities(S @ estimator.target_components_))
+    return np.asarray(estimator.probabilities(S @ estimator.target_components_))
 
 
 def is_known(labels: np.ndarray) -> np.ndarray:

@@ -67,7 +67,7 @@ def read_scores(estimator: Any, S: np.ndarray, names: list) -> tuple[list, list]
     scores = S @ estimator.target_components_
     if is_numeric(estimator):
         return _rows(estimator._coding.decode(scores)), [None] * len(S)
-    P = estimator._probabilities(scores)
+    P = estimator.probabilities(scores)
     decided = estimator._coding.decode(P)
     if estimator._coding.kind != "multilabel":
         return decided.tolist(), P.max(axis=1).tolist()

@@ -258,10 +258,10 @@ def test_statistics_seen_from_another_factor(loss):
     objective = Objective((Term("data", "features", seen, DIVERGENCES[loss]),))
     factors = Factors(rng.random((9, 2)) + 0.1, V)
     taken = objective.advance(factors, None, Threads(), 1e-12).statistics["features"]
-    found = taken.apart_from(V).seen_from(W)
+    found = taken.detached_from(V).attached_to(W)
     ratios = {"c": V / W, "push": W / V, "e": (V / W) ** 2, "u": np.ones(V.shape)}
     used = {KL: {"c"}, F: {"push"}, IS: {"e", "u"}}[loss]
     for name, ratio in ratios.items():
-        old, new = getattr(taken.parts, name), getattr(found.parts, name)
+        old, new = getattr(taken.surrogate, name), getattr(found.surrogate, name)
         assert (len(old) > 0) == (len(new) > 0) == (name in used)
         np.testing.assert_allclose(new, old * ratio if name in used else old, rtol=1e-12)
