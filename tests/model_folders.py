@@ -1,13 +1,13 @@
 """Model folders that tests spoil, and checks of what comes back."""
 
-import hashlib
 import json
 
 import numpy as np
 import pytest
 
 from cofactor import ModelFormatError, load_model
-from cofactor.io.models import manifest
+from cofactor.io import manifests
+from cofactor.io.json_text import to_json_file
 
 TEXTS = [
     "the goalie saved the puck", "a late goal won the hockey game", "puck and goal",
@@ -34,23 +34,21 @@ def resign(folder, change):
     path = folder / "manifest.json"
     content = json.loads(path.read_bytes())
     change(content)
-    content["digest"] = manifest._digest(content)
-    path.write_bytes(manifest.to_json(content))
+    path.write_bytes(to_json_file(manifests.signed(content)))
 
 
 def rewrite(folder, name, change):
     """Change a JSON file and make the manifest agree."""
     content = json.loads((folder / name).read_bytes())
     change(content)
-    replace(folder, name, manifest.to_json(content))
+    replace(folder, name, to_json_file(content))
 
 
 def replace(folder, name, data):
     (folder / name).write_bytes(data)
 
     def declare(content):
-        sha256 = hashlib.sha256(data).hexdigest()
-        content["files"][name] = {"bytes": len(data), "sha256": sha256}
+        content["files"][name] = manifests.file_facts(data)
 
     resign(folder, declare)
 

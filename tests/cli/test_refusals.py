@@ -9,7 +9,7 @@ import time
 import pytest
 
 from cofactor.cli import COMMANDS, main
-from cofactor.io.atomic import is_formula
+from cofactor.io.tables.writers import is_formula
 from commands import cofactor, make_rows, process, read_table, write_table
 
 HOSTILE = [

@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from cofactor import NMF, SSNMFClassifier, SSNMFRegressor, TopicModel
-from cofactor.callbacks import Telling
+from cofactor.callbacks import ReportIterations
 from cofactor.metrics import npmi_coherence
 from cofactor.report.preparation.evaluation import evaluate
 from cofactor.report.preparation.material import read_material
@@ -270,7 +270,9 @@ def test_classes(model):
 
 def test_callbacks_watch_the_fit_of_the_estimator():
     made = []
-    model = TopicModel(3, random_state=0).set_callbacks(Telling(made.append)).fit(TEXTS, SOME)
+    model = (
+        TopicModel(3, random_state=0).set_callbacks(ReportIterations(made.append)).fit(TEXTS, SOME)
+    )
     assert made == list(range(1, model.n_iter_ + 1))
     assert np.array_equal(
         model.estimator_.components_,
@@ -288,7 +290,9 @@ def test_callbacks_watch_the_fit_of_the_estimator():
 
 def test_a_report_does_not_call_the_callbacks_of_the_fit():
     made = []
-    model = TopicModel(3, random_state=0).set_callbacks(Telling(made.append)).fit(TEXTS, SOME)
+    model = (
+        TopicModel(3, random_state=0).set_callbacks(ReportIterations(made.append)).fit(TEXTS, SOME)
+    )
     made.clear()
     assert evaluate(read_material(model, TEXTS, SOME, None)) is not None
     assert made == []

@@ -152,9 +152,9 @@ def _fit(
 
 def _teller(progress: Callable[[str], None]) -> Any:
     """Return a callback that shows how many iterations are done."""
-    from cofactor.callbacks import Telling
+    from cofactor.callbacks import ReportIterations
 
-    return Telling(lambda done: progress(f"iteration {done}"))
+    return ReportIterations(lambda done: progress(f"iteration {done}"))
 
 
 def _seeds(given: tuple[str, ...]) -> dict[str, list[str]] | None:

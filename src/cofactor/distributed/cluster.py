@@ -150,8 +150,8 @@ class Cluster:
             place = self._folder.place(version)
             self._folder.clean(version)
             ask = lambda: self._everywhere(worker.write_samples, version, place)  # noqa: E731
-            sizes = {i: size for part in self._surely(version, ask) for i, size in part.items()}
-            self._origin = self._folder.commit(factors, history, sizes)
+            files = {i: one for part in self._surely(version, ask) for i, one in part.items()}
+            self._origin = self._folder.commit(factors, history, files)
         self._base, self._journal = version, []
         if self._shares != self._assign(self.watched.workers()):
             self._recover(version)

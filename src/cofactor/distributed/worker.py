@@ -141,8 +141,8 @@ def samples(attempt: Attempt, version: int) -> dict[int, FloatArray]:
     return dict(_state(attempt).at(version))
 
 
-def write_samples(attempt: Attempt, version: int, place: Any) -> dict[int, int]:
-    """Write the samples of each block to a place; return the sizes of the files."""
+def write_samples(attempt: Attempt, version: int, place: Any) -> dict[int, dict[str, Any]]:
+    """Write the samples of each block to a place; return size and digest of the files."""
     return {i: place.write(i, S) for i, S in _state(attempt).at(version).items()}
 
 

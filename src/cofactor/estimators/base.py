@@ -26,7 +26,6 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from cofactor._types import FloatArray
-from cofactor.callbacks import bridge
 from cofactor.divergences import DIVERGENCES, Divergence
 from cofactor.engine.factors import Factors
 from cofactor.engine.fitting import Fit, History, minimise
@@ -43,6 +42,7 @@ from cofactor.engine.threads import Threads
 from cofactor.estimators import validation
 from cofactor.estimators.blocks import Executor, LocalExecutor, Recipe, WholeMatrix
 from cofactor.estimators.heads import refit_head
+from cofactor.estimators.hooks import bridge
 from cofactor.estimators.inference import represent, row_exponents
 from cofactor.estimators.setup import (
     CONFIDENCE,

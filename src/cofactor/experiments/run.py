@@ -14,9 +14,10 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from cofactor._versions import versions
 from cofactor.experiments.options import BadInput, Options
 from cofactor.experiments.tables import ResultTable
-from cofactor.experiments.trials import Function, Result, Settings, Trials, versions
+from cofactor.experiments.trials import Function, Result, Settings, Trials
 from cofactor.io.atomic import write_whole
 
 MANIFEST = "manifest.json"

@@ -17,8 +17,6 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
-from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -26,19 +24,12 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from cofactor._version import __version__
+from cofactor._versions import versions
 from cofactor.io.atomic import write_whole
 
 Settings = dict[str, Any]
 Result = dict[str, Any]
 Function = Callable[[Settings, Any], Result]
-LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
-
-
-@cache
-def versions() -> dict[str, str]:
-    """Return the versions that results depend on."""
-    return {"cofactor": __version__, **{name: version(name) for name in LIBRARIES}}
 
 
 @dataclass(frozen=True)

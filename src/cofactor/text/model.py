@@ -10,10 +10,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.callback import CallbackSupportMixin
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from cofactor.callbacks import CallbackSupportMixin
 from cofactor.estimators import NMF, SSNMFClassifier
 from cofactor.targets.sets import read_targets
 from cofactor.text.describe import predictions, summaries

@@ -5,7 +5,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from cofactor.io.models import arrays
+from cofactor.io import npy
 from model_folders import refuse, replace, resign
 
 
@@ -31,7 +31,7 @@ def test_swapped_arrays(folder):
         held = {name: found[name] for name in found.files}
     one, other = "model.document_topics_", "model.estimator_.representation_"
     held[one], held[other] = held[other], held[one]
-    replace(folder, "factors.npz", arrays.pack(held))
+    replace(folder, "factors.npz", npy.pack(held))
     refuse(folder, "npy has other values than when it was saved")
 
 

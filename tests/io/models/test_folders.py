@@ -7,7 +7,7 @@ import time
 import pytest
 
 from cofactor import load_model
-from cofactor.io.models import folders
+from cofactor.io import atomic
 from model_folders import same
 
 
@@ -32,7 +32,7 @@ def test_a_failed_save_leaves_the_old_model(model, folder, monkeypatch):
     def full(path, data):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(folders, "_write", full)
+    monkeypatch.setattr(atomic, "write_flushed", full)
     with pytest.raises(OSError, match="No space"):
         model.save(folder)
     assert same(load_model(folder), model)
@@ -40,7 +40,7 @@ def test_a_failed_save_leaves_the_old_model(model, folder, monkeypatch):
 
 
 def test_without_an_exchange_the_old_model_is_found(model, folder, monkeypatch):
-    monkeypatch.setattr(folders, "_exchange", lambda one, other: False)
+    monkeypatch.setattr(atomic, "_swap", lambda one, other: False)
     (folder / "report.html").write_text("mine")
     model.save(folder)
     assert same(load_model(folder), model)
@@ -51,7 +51,7 @@ def test_without_an_exchange_the_old_model_is_found(model, folder, monkeypatch):
 
 
 def test_leftovers_of_killed_saves_go_after_a_day(model, folder):
-    for name, age in (("old", 2 * folders.STALE), ("new", 60)):
+    for name, age in (("old", 2 * atomic.STALE), ("new", 60)):
         left = folder.with_name(f".model.saving-{name}")
         left.mkdir()
         (left / "config.json").write_text("{}")

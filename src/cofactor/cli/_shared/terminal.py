@@ -11,8 +11,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from cofactor.io.atomic import to_json
 from cofactor.io.errors import printable, shortened
+from cofactor.io.json_text import to_json
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -5,8 +5,8 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from cofactor._versions import versions
 from cofactor.io.errors import shortened
-from cofactor.io.models.manifest import versions
 from cofactor.report.preparation.evaluation import MODEL, Evaluation
 from cofactor.report.preparation.material import Material, is_known
 from cofactor.report.preparation.scores import METRICS, format_score

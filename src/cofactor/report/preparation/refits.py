@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from cofactor.callbacks import EndAt
+from cofactor.callbacks import StopOnEvent
 from cofactor.engine.factors import Factors
 from cofactor.engine.threads import Threads, count_threads
 from cofactor.report.preparation.material import Material
@@ -78,7 +78,7 @@ def _fit(material: Material, request: Request, n_jobs: int, ended: Event) -> Any
     model = copy.copy(material.model)
     task = "numbers" if material.kind == "numbers" else "classes"
     settings = {"task": task, "n_jobs": n_jobs, "max_iter": patience(material), **request.changes}
-    model.set_params(**settings).set_callbacks(EndAt(ended))
+    model.set_params(**settings).set_callbacks(StopOnEvent(ended))
     y = _training_labels(material, request.train)
     estimator, _ = fit_estimator(model, model_words(model), material.X, y, seed=model.seed_)
     return estimator.set_params(n_jobs=material.model.n_jobs)
