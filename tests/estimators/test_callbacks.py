@@ -334,7 +334,7 @@ def test_an_interrupted_head_leaves_that_of_the_joint_fit(X, classes, monkeypatc
         raise KeyboardInterrupt
 
     joint = make(SSNMFClassifier, head="joint").fit(X, classes)
-    monkeypatch.setattr("cofactor.estimators.base.estimate_head", interrupted)
+    monkeypatch.setattr("cofactor.estimators.base.refit_head", interrupted)
     model = make(SSNMFClassifier)
     with pytest.warns(FitInterruptedWarning, match="head is that of the joint fit"):
         model.fit(X, classes)

@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
-from cofactor.targets.classes import encode_classes, labelled_mask
+from cofactor.targets import encode_classes, labelled_mask
 from encoded import NAN, check_invariants, dense, fingerprint
 
 # name: (y, labelled, classes); labelled samples are classes 0, 1, 0 of classes at places 0, 2, 3

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from numpy.testing import assert_array_equal
 
-from cofactor.targets.classes import encode_classes, encode_values
+from cofactor.targets import encode_classes, encode_values
 from encoded import NAN, check_invariants
 
 BOTH = pytest.mark.parametrize("encode", [encode_classes, encode_values])

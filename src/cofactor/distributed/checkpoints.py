@@ -29,7 +29,7 @@ from cofactor.distributed.errors import CheckpointError
 from cofactor.distributed.worker import Origin
 from cofactor.engine.factors import Factors
 from cofactor.engine.fitting import History
-from cofactor.estimators.blocks import Here
+from cofactor.estimators.blocks import LocalExecutor
 from cofactor.io.atomic import write_whole
 
 SCHEMA = 1
@@ -75,7 +75,7 @@ class Place:
                 "storage that all workers share, at the same path."
             ) from None
 
-    def samples(self, here: Here, i: int) -> FloatArray:
+    def samples(self, here: LocalExecutor, i: int) -> FloatArray:
         return self.read(i)
 
     def only(self, numbers: Sequence[int]) -> Place:

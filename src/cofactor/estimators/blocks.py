@@ -24,7 +24,7 @@ from cofactor.estimators.units import Units
 from cofactor.outofcore import Block, RowBlocks
 from cofactor.outofcore.scratch import ScratchFiles, Shelf
 from cofactor.starts import Guess, settled_samples, spread_classes
-from cofactor.targets.classes import Targets, complete
+from cofactor.targets import Targets, complete
 
 SAMPLE_CELLS = 1 << 21
 """Stored cells of the rows that are taken into memory for starts and heads."""
@@ -116,7 +116,7 @@ class Executor(Protocol):
         """Return the start of all rows, given that of the sample."""
 
 
-class Whole:
+class WholeMatrix:
     """One matrix, which is its own sample."""
 
     hooks: Sequence[Hook] = ()
@@ -130,8 +130,8 @@ class Whole:
 
 
 @dataclass(eq=False)
-class Here:
-    """Blocks of this process: loads them, and remembers what a second look would find again."""
+class LocalExecutor:
+    """Loads row blocks in this process and caches what can be reused between iterations."""
 
     rows: RowBlocks
     recipe: Recipe

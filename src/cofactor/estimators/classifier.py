@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_consistent_length
 
-from cofactor.estimators.supervised import Supervised
-from cofactor.starts import Classes
-from cofactor.targets.classes import encode_classes, labelled_mask
+from cofactor._types import FloatArray
+from cofactor.engine.factors import Factors
+from cofactor.estimators.base import Supervised
+from cofactor.estimators.tasks import Classification
+from cofactor.targets import labelled_mask
+from cofactor.targets.missing import read_cells
+from cofactor.targets.reading import readable
 
 TINY = 1e-12  # no label is impossible or certain
 
@@ -84,51 +91,38 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
     array(['cat', 'cat', 'dog', 'dog', 'cat'], dtype=object)
     """
 
-    def _encode(self, y, X, counts, target_weights):
-        targets, coding = encode_classes(
-            y, n_samples=X.shape[0], target_weights=target_weights, dtype=X.dtype
-        )
-        self.classes_ = coding.classes
-        return targets, coding
+    _task = Classification()
 
-    def _first_targets(self, y, X, counts, classes):
-        """Return the targets of a stream's first batch, and how to read the others."""
-        coding = None
-        if classes is not None and np.ndim(y) != 2:
-            _, coding = encode_classes(np.asarray(classes), n_samples=len(classes))
-        return encode_classes(y, n_samples=X.shape[0], dtype=X.dtype, coding=coding)
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        data_loss: Any = "kullback-leibler",
+        target_loss: Any = "kullback-leibler",
+        supervision: float | str = "auto",
+        solver: str = "auto",
+        init: str | Factors = "auto",
+        max_iter: int = 200,
+        tol: float = 1e-4,
+        priors: dict[str, Any] | None = None,
+        head: str = "refit",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.data_loss = data_loss
+        self.target_loss = target_loss
+        self.supervision = supervision
+        self.solver = solver
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.priors = priors
+        self.head = head
+        self.n_jobs = n_jobs
+        self.random_state = random_state
 
-    def _read_as(self, coding) -> None:
-        super()._read_as(coding)
-        self.classes_ = coding.classes
-
-    @staticmethod
-    def _encode_again(y, n_samples, coding):
-        return encode_classes(y, n_samples=n_samples, coding=coding)[0]
-
-    def _constants(self) -> dict:
-        return {**super()._constants(), "classes_": self.classes_}
-
-    def _classes(self, targets, counts) -> Classes | None:
-        Y = targets.values
-        Y = np.asarray(Y.toarray() if hasattr(Y, "toarray") else Y, dtype=np.float64)
-        mass = Y.sum(axis=1)
-        labelled = targets.labelled & (mass > 0)
-        if not labelled.any():
-            return None
-        return Classes(Y / np.where(mass > 0, mass, 1.0)[:, None], labelled, np.eye(Y.shape[1]))
-
-    def _comparable(self, S, A, counts):
-        """Give every sample the mean mass: of exclusive classes, prediction reads shares only, so
-        that long documents must not outvote short ones."""
-        if self._coding.kind == "multilabel":
-            return S
-        mass = S @ A.sum(axis=0)
-        mean = np.average(mass, weights=counts) if mass.any() else 1.0
-        scale = np.divide(mean, mass, out=np.ones_like(mass), where=mass > 0)
-        return np.ascontiguousarray(S * scale[:, None], dtype=S.dtype)
-
-    def predict_proba(self, X, *, data_weights=None):
+    def predict_proba(self, X: Any, *, data_weights: Any = None) -> FloatArray:
         """Return the probability of each class, or of each label of a multi-label ``y``.
 
         Parameters
@@ -144,10 +138,20 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
             Rows sum to one, except for multi-label targets. A sample that says nothing (an empty
             document) gets every class alike.
         """
-        return self._probabilities(self._scores(X, data_weights))
+        return self.probabilities(self._scores(X, data_weights))
 
-    def _probabilities(self, scores):
-        """Return probabilities for fitted targets."""
+    def probabilities(self, scores: FloatArray) -> FloatArray:
+        """Return the probabilities that fitted targets stand for.
+
+        Parameters
+        ----------
+        scores : array of shape (n_samples, n_classes)
+            Representations times ``target_components_``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
         scores = np.asarray(scores, dtype=np.float64)
         if self._coding.kind == "multilabel":
             return np.clip(scores, TINY, 1.0 - TINY)
@@ -155,7 +159,7 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         even = np.full(scores.shape, 1.0 / scores.shape[1])
         return np.divide(scores, total, out=even, where=total > 0)
 
-    def predict(self, X, *, data_weights=None):
+    def predict(self, X: Any, *, data_weights: Any = None) -> Any:
         """Return the most probable class of each sample, or the label indicator of a multi-label
         ``y``.
 
@@ -164,7 +168,7 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         probabilities = self.predict_proba(X, data_weights=data_weights)
         return self._coding.decode(probabilities)
 
-    def score(self, X, y, sample_weight=None):
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy on the labelled samples.
 
         Parameters
@@ -187,15 +191,16 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         predicted = self.predict(X)
         weights = None if sample_weight is None else np.asarray(sample_weight)[known]
         if np.ndim(predicted) == 2:
-            true = np.asarray(y.toarray() if hasattr(y, "toarray") else y, dtype=np.float64)
-            right = np.all((predicted == true) | np.isnan(true) | (true < 0), axis=1)[known]
+            true, known_cells = read_cells(readable(y, "y"))
+            true = true.toarray() if issparse(true) else true
+            right = np.all((predicted == true) | ~known_cells, axis=1)[known]
             return float(np.average(right, weights=weights))
         truth = np.asarray(y)
         soft = truth.ndim == 2 and truth.shape[1] > 1
         truth = self.classes_[np.argmax(truth, axis=1)] if soft else truth.ravel()
         return float(np.average(predicted[known] == truth[known], weights=weights))
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         tags.classifier_tags.poor_score = True

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
-from sklearn.base import _fit_context
 from sklearn.utils._param_validation import StrOptions
 
 from cofactor.engine.factors import Factors
@@ -69,21 +68,20 @@ class NMF(Factorization):
         **Factorization._parameter_constraints,
         "init": [StrOptions({"auto", "random", "nndsvd"}), Factors],
     }
-    head = "joint"
 
     def __init__(
         self,
-        n_components=10,
+        n_components: int = 10,
         *,
-        data_loss="kullback-leibler",
-        solver="auto",
-        init="auto",
-        max_iter=200,
-        tol=1e-4,
-        priors=None,
-        n_jobs=None,
-        random_state=None,
-    ):
+        data_loss: Any = "kullback-leibler",
+        solver: str = "auto",
+        init: str | Factors = "auto",
+        max_iter: int = 200,
+        tol: float = 1e-4,
+        priors: dict[str, Any] | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
         self.n_components = n_components
         self.data_loss = data_loss
         self.solver = solver
@@ -94,8 +92,10 @@ class NMF(Factorization):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None, *, sample_weight=None, data_weights=None):
+    @validation.checks_parameters
+    def fit(
+        self, X: Any, y: Any = None, *, sample_weight: Any = None, data_weights: Any = None
+    ) -> Self:
         """Learn topics.
 
         Parameters
@@ -113,15 +113,11 @@ class NMF(Factorization):
         -------
         self
         """
-        rows, X, _, sample_weight = validation.take_rows(
-            X, None, sample_weight, data_weights=data_weights
-        )
-        X = validation.check_data(self, X, reset=True)
-        self._fit(X, data_weights, sample_weight, rows=rows)
+        self._fit(X, None, sample_weight, data_weights)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y=None, *, sample_weight=None):
+    @validation.checks_parameters
+    def partial_fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self:
         """Learn from one batch of a stream.
 
         The first batch starts the topics; later ones refine them with a share that decays, so the
@@ -140,10 +136,13 @@ class NMF(Factorization):
         self
         """
         first = "_stream" not in vars(self)
-        self._absorb(validation.check_data(self, X, reset=first), None, sample_weight)
+        X = validation.check_data(self, X, reset=first)
+        self._learn(X, validation.check_counts(sample_weight, X))
         return self
 
-    def fit_transform(self, X, y=None, *, sample_weight=None, data_weights=None):
+    def fit_transform(
+        self, X: Any, y: Any = None, *, sample_weight: Any = None, data_weights: Any = None
+    ) -> Any:
         """Learn topics and represent the samples: the same as ``fit(X).transform(X)``.
 
         Parameters are those of ``fit``.

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cofactor._types import FloatArray
 from cofactor.engine.factors import Factors, PaddedFactor
 from cofactor.engine.fitting import History
 from cofactor.engine.objective import Objective
@@ -21,9 +22,10 @@ from cofactor.engine.observations.base import stack as stack_rows
 from cofactor.engine.solvers.online import Past, absorb
 from cofactor.engine.threads import Threads
 from cofactor.estimators.blocks import Recipe
+from cofactor.estimators.setup import Conversion
 from cofactor.estimators.validation import as_penalties
 from cofactor.starts import Classes, Guess, guess_classes, settled_samples
-from cofactor.targets.classes import Targets, stack
+from cofactor.targets import Targets, stack
 
 WINDOW = 4096
 """Rows of the latest batches that guesses and the head are estimated on."""
@@ -33,8 +35,8 @@ STEPS = 5
 """Iterations on a batch after the first."""
 
 
-class Kept(NamedTuple):
-    """A batch of the window, in the units of the stream."""
+class Batch(NamedTuple):
+    """A batch of rows in the units of the stream."""
 
     data: Observations
     targets: Targets | None
@@ -48,9 +50,10 @@ class Stream:
 
     recipe: Recipe
     factors: Factors
+    conversion: Conversion
     past: Past = field(default_factory=Past)
     history: History = field(default_factory=History)
-    window: list[Kept] = field(default_factory=list)
+    window: list[Batch] = field(default_factory=list)
     before: Guess | None = None
     """What the rows before the window say of the classes."""
 
@@ -67,7 +70,16 @@ class Stream:
         stream.recipe.outline = replace(stream.recipe.outline, priors=inside)
         return stream
 
-    def take(self, batch: Kept, threads: Threads) -> Objective:
+    def resume(self, A: FloatArray, B: FloatArray | None) -> None:
+        """Go on with the published factors of an earlier fit, where their shapes still fit."""
+        old = self.conversion.units.factors(Factors(self.factors.samples, A, B), -1)
+        same: list[Any] = [
+            V if V is not None and new is not None and V.shape == new.shape else new
+            for V, new in zip(old.each(), self.factors.each(), strict=True)
+        ]
+        self.factors = Factors(*same).map(np.ascontiguousarray)
+
+    def take(self, batch: Batch, threads: Threads) -> Objective:
         """Take a further batch into the window and return its objective."""
         if batch.classes is None and self.recipe.guess is not None:  # nothing is labelled
             P, n = self.recipe.guess.prototypes, batch.data.shape[0]
@@ -80,7 +92,7 @@ class Stream:
         objective = self.recipe.objective_of(batch.data, targets)
         return replace(objective, sample_weight=batch.counts)
 
-    def _admit(self, batch: Kept) -> None:
+    def _admit(self, batch: Batch) -> None:
         """Let features that no batch had so far begin: updates would never leave zero."""
         A, mean = self.factors.features, batch.data.column_means(batch.counts)
         new = (mean > 0) & ~A.any(axis=1)
@@ -89,7 +101,7 @@ class Stream:
             A[new] = np.outer(mean[new] / mean.sum(), A.sum(axis=0))
             self.factors = self.factors.replace("features", A)
 
-    def keep(self, batch: Kept, threads: Threads) -> None:
+    def keep(self, batch: Batch, threads: Threads) -> None:
         """Add a batch to the window; the oldest ones leave when there are enough others."""
         self.window.append(batch)
         while sum(later.data.shape[0] for later in self.window[1:]) > WINDOW:
@@ -130,7 +142,7 @@ class Stream:
             np.ones(k.data.shape[0]) if k.counts is None else k.counts for k in self.window
         ])  # fmt: skip
 
-    def _completed(self, batch: Kept, shares) -> Targets | None:
+    def _completed(self, batch: Batch, shares) -> Targets | None:
         return None if batch.targets is None else self.recipe.completed(batch.targets, shares)
 
     def settle(self, objective: Objective, solver: Any, threads: Threads) -> None:

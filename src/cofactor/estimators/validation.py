@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from contextlib import contextmanager
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy import sparse as sp
+from sklearn.base import _fit_context
 from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
 
-from cofactor._types import FactorName
+from cofactor._types import BoolArray, FactorName
 from cofactor.divergences import DIVERGENCES, Divergence
 from cofactor.engine.factors import Factors
 from cofactor.engine.observations import Observations, observe
@@ -17,6 +20,14 @@ from cofactor.estimators.blocks import SAMPLE_CELLS
 from cofactor.noise import Noise
 from cofactor.outofcore import RowBlocks
 from cofactor.priors import Penalty, Prior
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def checks_parameters(method: Method) -> Method:
+    """Let a fit method check the estimator's parameters first; the types of the method stay."""
+    checked: Method = _fit_context(prefer_skip_nested_validation=True)(method)
+    return checked
 
 
 @contextmanager
@@ -42,8 +53,11 @@ def refuse_dask(name, value):
         )
 
 
-def take_rows(X, y, sample_weight, **weights):
-    """Return blocks of rows (None: X is an array) and what of X, y and weights to start from."""
+def take_rows(X, y, sample_weight, task, **weights):
+    """Return the row blocks (None if X is an array), and X, y and sample weights in memory.
+
+    Of row blocks, a sample of the rows is taken into memory.
+    """
     if not isinstance(X, RowBlocks):
         return None, X, y, sample_weight
     for name, value in {"sample_weight": sample_weight, **weights}.items():
@@ -78,17 +92,36 @@ def check_data(estimator, X, *, reset):
 def observed_data(X, data_weights) -> Observations:
     """Return X with its weights; every row must have an observed cell."""
     observations = observe(X, check_weights("data_weights", data_weights, X.shape))
-    empty = np.zeros(X.shape[0], dtype=bool)
+    _refuse_empty_rows(_empty_rows(observations))
+    return observations
+
+
+def complete_rows(X):
+    """Tell which rows of an array have every cell, or None where that says nothing: for a sparse
+    matrix, and where all rows are alike."""
+    if sp.issparse(X):
+        return None
+    missing = np.isnan(X)
+    _refuse_empty_rows(missing.all(axis=1))
+    incomplete = missing.any(axis=1)
+    return None if incomplete.all() or not incomplete.any() else ~incomplete
+
+
+def _empty_rows(observations: Observations) -> BoolArray:
+    empty = np.zeros(observations.shape[0], dtype=bool)
     if not observations.zeros:
         empty |= np.diff(observations.layout.start) == 0
     if observations.row_weights is not None:
         empty |= observations.row_weights == 0
+    return empty
+
+
+def _refuse_empty_rows(empty: BoolArray) -> None:
     if empty.any():
         raise ValueError(
             f"X has {empty.sum()} rows without an observed value (the first is row "
             f"{empty.argmax()}): all their cells are NaN or have data_weights 0; remove these rows."
         )
-    return observations
 
 
 def check_weights(name, weights, shape):

@@ -36,8 +36,12 @@ class Data:
 
 
 def weighed(observations: Observations, counts: FloatArray | None, threads: Threads) -> Data:
+    """Return the data for sums; a factor that all weights of cells share changes nothing."""
+    folded, cells = observations.folded(), observations.cell_weights()
+    if cells is not None and (largest := float(cells.max(initial=0.0))) not in (0.0, 1.0):
+        folded = divided(folded, largest)
     weights = np.ones(observations.shape[0]) if counts is None else counts
-    return Data(observations.folded(), weights, observations.column_means(counts), threads)
+    return Data(folded, weights, observations.column_means(counts), threads)
 
 
 def row_norms(observations: Observations) -> FloatArray:

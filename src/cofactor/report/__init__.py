@@ -7,11 +7,15 @@ a page. Names are loaded when first used; the extra ``cofactor[report]`` is need
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cofactor.report.preparation.prepare import prepare
+    from cofactor.report.write import render_report, write_report
 
 _HOMES = {"write_report": "write", "render_report": "write", "prepare": "preparation.prepare"}
 
-__all__ = list(_HOMES)
+__all__ = ["prepare", "render_report", "write_report"]
 
 
 def __getattr__(name: str) -> Any:

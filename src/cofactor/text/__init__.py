@@ -6,7 +6,14 @@ Names are loaded when first used: the docstring corpus is of use without scikit-
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cofactor.text.describe.explain import Explanation
+    from cofactor.text.describe.table import Table
+    from cofactor.text.documents import read_documents
+    from cofactor.text.model import TopicModel
+    from cofactor.text.vectorizer.words import WordVectorizer
 
 _HOMES = {
     "TopicModel": "model",
@@ -16,7 +23,7 @@ _HOMES = {
     "read_documents": "documents",
 }
 
-__all__ = list(_HOMES)
+__all__ = ["Explanation", "Table", "TopicModel", "WordVectorizer", "read_documents"]
 
 
 def __getattr__(name: str) -> Any:

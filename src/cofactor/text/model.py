@@ -11,8 +11,7 @@ from scipy import sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin, _fit_context, clone
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from cofactor.estimators.base import LOSS
-from cofactor.estimators.supervised import Supervised
+from cofactor.estimators.base import LOSS, Supervised
 from cofactor.targets.sets import read_targets
 from cofactor.text.describe import predictions
 from cofactor.text.describe.summaries import describe

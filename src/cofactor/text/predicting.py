@@ -7,7 +7,7 @@ from typing import Any
 from scipy import sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from cofactor.estimators.supervised import Supervised
+from cofactor.estimators.base import Supervised
 from cofactor.targets.sets import read_targets
 from cofactor.text.describe import predictions
 from cofactor.text.documents import read_documents

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from cofactor.estimators import NMF, SSNMFClassifier, SSNMFRegressor
-from cofactor.targets.reading import is_matrix, is_missing, readable
+from cofactor.targets.missing import is_missing
+from cofactor.targets.reading import is_matrix, readable
 
 ESTIMATORS = {"topics": NMF, "classes": SSNMFClassifier, "numbers": SSNMFRegressor}
 
@@ -66,7 +67,7 @@ def read_scores(estimator: Any, S: np.ndarray, names: list) -> tuple[list, list]
     scores = S @ estimator.target_components_
     if is_numeric(estimator):
         return _rows(estimator._coding.decode(scores)), [None] * len(S)
-    P = estimator._probabilities(scores)
+    P = estimator.probabilities(scores)
     decided = estimator._coding.decode(P)
     if estimator._coding.kind != "multilabel":
         return decided.tolist(), P.max(axis=1).tolist()
