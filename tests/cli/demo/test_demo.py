@@ -82,6 +82,7 @@ def test_predictions_are_good(result):
     assert result["accuracy"]["largest class"] < 0.25
 
 
+@pytest.mark.slow
 def test_unlabelled_documents_help_where_labels_are_few():
     run = CliRunner().invoke(main, ["demo", "--json", "--labels", "0.02"], catch_exceptions=False)
     accuracy = json.loads(run.stdout)["accuracy"]
