@@ -14,13 +14,14 @@ import pytest
 
 # A module, a fixture and a helper of commands.py: a test that names one of them starts a process.
 PROCESSES = frozenset({"subprocess", "run_script", "process"})
+SLOW = frozenset({"quick", "newsgroups"})  # fixtures that take seconds
 CLUSTER = Path(__file__).parent / "distributed"
 
 pytest.register_assert_rewrite("complaints", "encoded", "fits", "model_folders", "strategies")
 
 
 def pytest_collection_modifyitems(items):
-    """Mark tests that need a cluster, a browser or further processes; `slow` is set by hand."""
+    """Mark tests that need a cluster, a browser or further processes, and some slow ones."""
     for item in items:
         if not isinstance(item, pytest.Function):
             continue
@@ -28,6 +29,8 @@ def pytest_collection_modifyitems(items):
             item.add_marker("cluster")
         if "browser" in item.fixturenames:
             item.add_marker("browser")
+        if SLOW & set(item.fixturenames):
+            item.add_marker("slow")
         if item.originalname in names_with_processes(item.path):
             item.add_marker("subprocess")
 

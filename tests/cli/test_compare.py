@@ -9,7 +9,7 @@ def test_a_model_compared_with_itself(home, model):
     found = answer("compare", model, model, "--data", home / "posts.csv")
     assert [row["first"] for row in found["topics"]] == [row["second"] for row in found["topics"]]
     assert all(row["similarity"] == pytest.approx(1) for row in found["topics"])
-    assert all(row["out"] == row["into"] == [] for row in found["topics"])
+    assert all(row["lost"] == row["gained"] == [] for row in found["topics"])
     assert found["accuracy"]["difference"] == 0
     assert found["accuracy"]["low"] < 0 < found["accuracy"]["high"]
     assert found["accuracy"]["documents"] == 48

@@ -184,7 +184,7 @@ def test_states_are_never_changed_in_place(solver):
         new = solver.step(objective, state, SERIAL)
         assert_same_bits(state.factors, kept)
         for name in ("samples", "features", "targets"):
-            seen = new.factors.padded_width(name)
+            seen = new.factors.padded(name)
             assert not seen.wide[:, seen.array.shape[1] :].any()
         lengths.append(getattr(state.memory, "length", None))
         state = new

@@ -15,8 +15,12 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from cofactor import NMF, SSNMFClassifier, SSNMFRegressor, TopicModel
+from cofactor.callbacks import ReportIterations
 from cofactor.metrics import npmi_coherence
+from cofactor.report.preparation.evaluation import evaluate
+from cofactor.report.preparation.material import read_material
 from cofactor.text.describe.predictions import infer_task
+from cofactor.text.fitting import fit_documents
 from subjects import LABELS, SOME, SUBJECTS, TEXTS, UNSEEN
 
 # --- fitting and prediction ----------------------------------------------------------------------
@@ -259,3 +263,51 @@ def test_classes(model):
         assert set(row.keywords) <= set(SUBJECTS[row.label].split())
         assert sum(row.topics) == pytest.approx(1)
         assert model.topics()[int(np.argmax(row.topics))].label == row.label
+
+
+# --- callbacks, and fits elsewhere ----------------------------------------------------------------
+
+
+def test_callbacks_watch_the_fit_of_the_estimator():
+    made = []
+    model = (
+        TopicModel(3, random_state=0).set_callbacks(ReportIterations(made.append)).fit(TEXTS, SOME)
+    )
+    assert made == list(range(1, model.n_iter_ + 1))
+    assert np.array_equal(
+        model.estimator_.components_,
+        TopicModel(3, random_state=0).fit(TEXTS, SOME).estimator_.components_,
+    )
+    made.clear()
+    model.estimator_.fit(model.vectorizer_.transform(TEXTS), SOME)  # it has no callbacks itself
+    clone(model).set_callbacks().fit(TEXTS, SOME)
+    assert made == []
+    pipeline = Pipeline([("topics", clone(model))]).fit(TEXTS, SOME)  # clones keep callbacks
+    assert made == list(range(1, pipeline["topics"].n_iter_ + 1))
+    with pytest.raises(TypeError, match="callbacks"):
+        TopicModel().set_callbacks(print)
+
+
+def test_a_report_does_not_call_the_callbacks_of_the_fit():
+    made = []
+    model = (
+        TopicModel(3, random_state=0).set_callbacks(ReportIterations(made.append)).fit(TEXTS, SOME)
+    )
+    made.clear()
+    assert evaluate(read_material(model, TEXTS, SOME, None)) is not None
+    assert made == []
+
+
+def test_a_given_function_fits_the_estimator():
+    seen = []
+
+    def fit(estimator, X, y, **weights):
+        seen.append((type(estimator), X.shape, sorted(weights)))
+        return estimator.fit(X, y, **weights)
+
+    model, plain = TopicModel(3, random_state=0), TopicModel(3, random_state=0)
+    fit_documents(model, iter(TEXTS), SOME, fit=fit, sample_weight=np.ones(len(TEXTS)))
+    assert seen == [(SSNMFClassifier, (120, len(model.vectorizer_.words_)), ["sample_weight"])]
+    plain.fit(TEXTS, SOME, sample_weight=np.ones(len(TEXTS)))
+    assert np.array_equal(model.document_topics_, plain.document_topics_)
+    assert model.fingerprint_ == plain.fingerprint_

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import warnings
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from itertools import chain, count
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import click
 from click.core import ParameterSource
 
 from cofactor.cli._shared.blockwise import BlockReading, holds_blocks, open_blocks
-from cofactor.cli._shared.cluster import fitting_on
+from cofactor.cli._shared.cluster import fit_function
 from cofactor.cli._shared.command import (
     INTERRUPTED,
     OPENING,
@@ -87,8 +86,8 @@ def fit(
             )  # fmt: skip
     note(_read(reading))
     _doubt(reading, task, settings["topics"])
-    with fitting_on(cluster):
-        said, interrupted = _fit(model, reading, told=cluster is None)
+    with fit_function(cluster) as how:
+        said, interrupted = _fit(model, reading, how, told=cluster is None)
     if interrupted:
         output = _beside(output)
     places = {name: relative(reading.facts[name], output) for name in reading.places}
@@ -131,16 +130,19 @@ def _model(
     )  # fmt: skip
 
 
-def _fit(model: Any, reading: Reading | BlockReading, told: bool) -> tuple[list[str], bool]:
+def _fit(
+    model: Any, reading: Reading | BlockReading, how: Callable[..., Any], told: bool
+) -> tuple[list[str], bool]:
     """Fit the model, pass warnings on and tell whether it was interrupted."""
     with (
         announce("Fitting the topics (the first run also compiles)") as progress,
         warnings.catch_warnings(record=True) as said,
         refusals(),
-        _telling(progress) if told else nullcontext(),
     ):
         warnings.simplefilter("always")
-        reading.fit(model.set_params(task=reading.facts["task"]))
+        if told:
+            model.set_callbacks(_teller(progress))
+        reading.fit(model.set_params(task=reading.facts["task"]), fit=how)
     messages = list(dict.fromkeys(str(one.message) for one in said))
     for message in messages:
         if message != model.estimator_.stop_reason_:
@@ -148,12 +150,11 @@ def _fit(model: Any, reading: Reading | BlockReading, told: bool) -> tuple[list[
     return messages, any(one.category.__name__ == "FitInterruptedWarning" for one in said)
 
 
-def _telling(progress: Callable[[str], None]) -> AbstractContextManager[None]:
-    """Let a fit in this process tell how many iterations are done."""
+def _teller(progress: Callable[[str], None]) -> Any:
+    """Return a callback that shows how many iterations are done."""
     from cofactor.callbacks import ReportIterations
-    from cofactor.text.fitting import watched_by
 
-    return watched_by(ReportIterations(lambda done: progress(f"iteration {done}")))
+    return ReportIterations(lambda done: progress(f"iteration {done}"))
 
 
 def _seeds(given: tuple[str, ...]) -> dict[str, list[str]] | None:

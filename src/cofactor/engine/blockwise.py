@@ -16,8 +16,7 @@ import numpy as np
 from cofactor._types import FactorName, FloatArray, IntArray
 from cofactor.engine.factors import Factors
 from cofactor.engine.objective import AdvanceResult, Improve, Objective, Term, Value
-from cofactor.engine.subproblem.problem import ColumnProblem
-from cofactor.engine.subproblem.statistics import Statistics
+from cofactor.engine.subproblem.statistics import ColumnProblem, Statistics
 from cofactor.engine.threads import Threads
 
 T = TypeVar("T")

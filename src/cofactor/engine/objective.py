@@ -17,8 +17,8 @@ from cofactor._types import FactorName, FloatArray
 from cofactor.divergences import Divergence
 from cofactor.engine.factors import Factors, PaddedFactor
 from cofactor.engine.observations import Observations
-from cofactor.engine.subproblem.problem import ColumnProblem, Improved, Plan, RowProblem
-from cofactor.engine.subproblem.statistics import Statistics, statistics_of
+from cofactor.engine.subproblem.problem import Improved, Plan, RowProblem
+from cofactor.engine.subproblem.statistics import ColumnProblem, Statistics, statistics_of
 from cofactor.engine.subproblem.terms import BoundTerm, TermSide
 from cofactor.engine.threads import Threads
 from cofactor.priors import Penalty

@@ -107,7 +107,8 @@ class Factorization(
         rows, X, y, sample_weight = validation.take_rows(X, y, sample_weight, task, **weights)
         X = validation.check_data(self, X, reset=True)
         counts = validation.check_counts(sample_weight, X)
-        coding, given = None, Input(validation.observed_data(X, data_weights), counts)
+        given = Input(validation.observed_data(X, data_weights), counts)
+        coding: Coding | None = None
         if task is not None:
             targets, coding = task.encode(y, X.shape[0], counts, target_weights, X.dtype)
             groups = partial(_present_groups, task, targets, counts, settings.n_components)

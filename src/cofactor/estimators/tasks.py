@@ -7,7 +7,7 @@ samples. The estimators share everything else.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -28,60 +28,29 @@ from cofactor.targets import (
 N_BINS = 10
 """Numbers are grouped into at most this many quantile bins."""
 
-Coding = ClassCoding | ValueCoding
-
-
-class Task(Protocol):
-    """The part of a supervised fit that depends on the kind of y."""
-
-    def known(self, y: Any) -> BoolArray:
-        """Tell which samples are labelled."""
-
-    def encode(
-        self, y: Any, n_samples: int, counts: FloatArray | None, weights: Any, dtype: DTypeLike
-    ) -> tuple[Targets, Coding]:
-        """Turn the y of a fit into targets, and say how y was read."""
-
-    def encode_again(self, y: Any, n_samples: int, coding: Any) -> Targets:
-        """Turn further y into targets, read as before."""
-
-    def encode_first_batch(
-        self, y: Any, n_samples: int, counts: FloatArray | None, classes: Any, dtype: DTypeLike
-    ) -> tuple[Targets, Coding]:
-        """Turn the y of a stream's first batch into targets; ``classes`` may name all classes."""
-
-    def groups(
-        self, targets: Targets, counts: FloatArray | None, n_components: int
-    ) -> Classes | None:
-        """Return the labelled samples in groups, or None where there is nothing to group."""
-
-    def further_groups(
-        self, targets: Targets, counts: FloatArray | None, guess: Guess | None
-    ) -> Classes | None:
-        """Return the groups of a stream's later batch; ``guess`` is that of the first one."""
-
-    def equal_mass(self, coding: Any) -> bool:
-        """Tell whether the head is estimated on samples that are scaled to equal mass."""
-
 
 @dataclass(frozen=True)
 class Classification:
     """y holds classes, several labels a sample, or soft labels."""
 
     def known(self, y: Any) -> BoolArray:
+        """Tell which samples are labelled."""
         return labelled_mask(y)
 
     def encode(
         self, y: Any, n_samples: int, counts: FloatArray | None, weights: Any, dtype: DTypeLike
     ) -> tuple[Targets, ClassCoding]:
+        """Turn the y of a fit into targets, and say how y was read."""
         return encode_classes(y, n_samples=n_samples, target_weights=weights, dtype=dtype)
 
     def encode_again(self, y: Any, n_samples: int, coding: Any) -> Targets:
+        """Turn further y into targets, read as before."""
         return encode_classes(y, n_samples=n_samples, coding=coding)[0]
 
     def encode_first_batch(
         self, y: Any, n_samples: int, counts: FloatArray | None, classes: Any, dtype: DTypeLike
     ) -> tuple[Targets, ClassCoding]:
+        """Turn the y of a stream's first batch into targets; ``classes`` may name all classes."""
         coding = None
         if classes is not None and np.ndim(y) != 2:
             _, coding = encode_classes(np.asarray(classes), n_samples=len(classes))
@@ -90,6 +59,7 @@ class Classification:
     def groups(
         self, targets: Targets, counts: FloatArray | None, n_components: int
     ) -> Classes | None:
+        """Return the labelled samples in groups, or None where there are none."""
         Y = targets.values
         cells = np.asarray(Y.toarray() if issparse(Y) else Y, dtype=np.float64)
         mass = cells.sum(axis=1)
@@ -102,11 +72,14 @@ class Classification:
     def further_groups(
         self, targets: Targets, counts: FloatArray | None, guess: Guess | None
     ) -> Classes | None:
+        """Return the groups of a stream's later batch."""
         return self.groups(targets, counts, 0)
 
     def equal_mass(self, coding: Any) -> bool:
-        """Exclusive classes are predicted from shares, so long samples must not outvote short
-        ones."""
+        """Tell whether the head is estimated on samples of equal mass.
+
+        Exclusive classes are predicted from shares, so long samples must not outvote short ones.
+        """
         return bool(coding.kind != "multilabel")
 
 
@@ -171,3 +144,7 @@ class Regression:
 
 def _used(targets: Targets, counts: FloatArray | None) -> BoolArray:
     return targets.labelled if counts is None else targets.labelled & (counts > 0)
+
+
+Task = Classification | Regression
+Coding = ClassCoding | ValueCoding

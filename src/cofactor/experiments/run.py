@@ -16,7 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from cofactor._versions import versions
 from cofactor.experiments.options import BadInput, Options
-from cofactor.experiments.tables import Table
+from cofactor.experiments.tables import ResultTable
 from cofactor.experiments.trials import Function, Result, Settings, Trials
 from cofactor.io.atomic import write_whole
 
@@ -36,7 +36,7 @@ class Run:
     ) -> None:
         self.name, self.options, self.console = name, options, console
         self.folder = options.out / name
-        self.headlines: list[Table] = []
+        self.headlines: list[ResultTable] = []
         self._report: list[str] = []
         self._files: list[str] = []
         self._notes: list[str] = []
@@ -95,7 +95,7 @@ class Run:
 
     # ---- writing
 
-    def table(self, table: Table, headline: bool = False) -> None:
+    def table(self, table: ResultTable, headline: bool = False) -> None:
         """Write a table in its three forms and put it into the report.
 
         A headline is also printed when the experiment is done.

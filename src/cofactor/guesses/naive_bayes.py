@@ -18,6 +18,7 @@ UNLABELLED_WEIGHT = 0.1
 SMOOTHING = 0.01
 """Added to each feature's sum in each class."""
 EM_STEPS = 12
+"""Number of steps of expectation maximisation."""
 
 
 @dataclass(frozen=True)

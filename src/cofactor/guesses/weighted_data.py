@@ -14,7 +14,7 @@ from cofactor.engine.threads import Threads
 
 @dataclass(frozen=True)
 class WeightedData:
-    """The data matrix, its entries times their weights, with sample weights.
+    """The data matrix, its cells multiplied by their weights, and sample weights.
 
     Parameters
     ----------

@@ -1,7 +1,8 @@
-"""Reports: a fitted topic model, shown on one page that needs nothing else.
+"""Reports on a topic model: one HTML file that works offline.
 
-`prepare` turns a model and documents into plain tables, `figures` draws them, `html` puts them on
-a page. Names are loaded when first used; the extra ``cofactor[report]`` is needed to write.
+`preparation` turns a model and documents into plain tables, `figures` draws charts of them, `html`
+renders the page and `write` writes the file, which needs the extra ``cofactor[report]``. Names are
+imported when first used.
 """
 
 from __future__ import annotations

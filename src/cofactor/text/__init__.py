@@ -1,6 +1,9 @@
 """Text: documents in, topics and predictions out.
 
-Names are loaded when first used: the docstring corpus is of use without scikit-learn.
+`model` holds `TopicModel`, one class with short methods. The work is done by `fitting` (documents
+in memory), `streams` (batches), `blocks` (documents on disk) and the functions in `describe`.
+`seeds` holds seed words, `vectorizer` turns documents into a matrix. Names are imported when first
+used.
 """
 
 from __future__ import annotations
@@ -15,6 +18,8 @@ if TYPE_CHECKING:
     from cofactor.text.model import TopicModel
     from cofactor.text.vectorizer.words import WordVectorizer
 
+__all__ = ["Explanation", "Table", "TopicModel", "WordVectorizer", "read_documents"]
+
 _HOMES = {
     "TopicModel": "model",
     "WordVectorizer": "vectorizer.words",
@@ -22,8 +27,6 @@ _HOMES = {
     "Table": "describe.table",
     "read_documents": "documents",
 }
-
-__all__ = ["Explanation", "Table", "TopicModel", "WordVectorizer", "read_documents"]
 
 
 def __getattr__(name: str) -> Any:

@@ -91,7 +91,7 @@ def test_no_unguarded_sweep_raises_the_objective(losses, storage):
             for name in objective.free:
                 row_problem = objective.problem(name, factors, SERIAL)
                 V, _ = row_problem.descend(
-                    factors.padded_width(name), SERIAL, rounds=rounds, sweeps=sweeps, tolerance=0.0
+                    factors.padded(name), SERIAL, rounds=rounds, sweeps=sweeps, tolerance=0.0
                 )
                 factors = factors.with_padded(name, V)
                 values.append(problem.value(factors).total)
@@ -138,7 +138,7 @@ def test_every_solver_improves_a_factor_the_same_way(solver):
     problem = draw(4, ("kullback-leibler", "kullback-leibler"), "sparse", shape=(12, 9, 3, 3))
     objective, start = replace(problem.objective, free=("samples",)), problem.start
     rows = objective.problem("samples", start, SERIAL)
-    V = solver().improve(rows, start.padded_width("samples"), SERIAL)[0]
+    V = solver().improve(rows, start.padded("samples"), SERIAL)[0]
     swept = objective.sweep(start, solver().improve, SERIAL)
     assert np.array_equal(V.array, swept.factors.samples)
     assert swept.value.total == pytest.approx(problem.value(swept.factors).total, rel=1e-10)
@@ -149,7 +149,7 @@ def test_noted_costs_are_those_of_the_entries(losses):
     problem = draw(5, losses, "masked", shape=(12, 9, 3, 3), target_storage="masked", counts=True)
     objective, start = problem.objective, problem.start
     rows = objective.problem("samples", start, SERIAL)
-    V, _ = CoordinateDescent().improve(rows, start.padded_width("samples"), SERIAL, costs=True)
+    V, _ = CoordinateDescent().improve(rows, start.padded("samples"), SERIAL, costs=True)
     factors = start.with_padded("samples", V)
     assert sorted(rows.costs) == [0, 1]
     noted, anew = objective.value(factors, SERIAL, rows), objective.value(factors, SERIAL)

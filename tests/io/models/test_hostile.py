@@ -37,6 +37,7 @@ def mutate(data, random):
     return data[:place] + random.bytes(min(16, len(data) - place)) + data[place + 16 :]
 
 
+@pytest.mark.slow
 def test_ten_thousand_mutated_copies(model, tmp_path):
     resource = pytest.importorskip("resource")
     fast = Path("/dev/shm")

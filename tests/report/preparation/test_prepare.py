@@ -75,7 +75,7 @@ def test_indicators_in_any_form_are_read_alike(corpus, sets):
     single = read_material(model, corpus[0], corpus[1], None)
     assert single.labels.sum() == 120
     strange = read_material(model, corpus[0], [{"chess"}, *sets[1:]], None)
-    assert strange.strangers == ["chess"]
+    assert strange.unknown_labels == ["chess"]
     with pytest.raises(ValueError, match="2 columns, but the model has 5 targets"):
         read_material(model, corpus[0], np.zeros((120, 2)), None)
 
@@ -111,12 +111,12 @@ def test_labels_without_documents(model, corpus):
 
 def test_documents_of_the_fit_are_not_inferred_again(model, corpus, some, monkeypatch):
     again = read_material(model, corpus[0], corpus[1], None)  # other labels
-    assert again.trained
+    assert again.from_fit
     assert again.digest != model.fingerprint_
     np.testing.assert_array_equal(again.S, model.document_topics_)
     monkeypatch.setattr(type(model.estimator_), "transform", None)
     same = read_material(model, corpus[0], some, None)
-    assert same.trained
+    assert same.from_fit
     assert same.digest == model.fingerprint_
     assert same.S is model.document_topics_
 

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+from cofactor import TopicModel
 from cofactor.report.preparation import topics
+from cofactor.text.describe.compare import compare_topics
 
 
 def test_words_are_the_first_ones_at_every_place_of_the_slider(held, model):
@@ -45,6 +47,21 @@ def test_matching_a_permutation_finds_it(model):
     for row in rows:
         assert row["similarity"] == pytest.approx(1.0)
         assert not row["gained"] + row["lost"]
+
+
+def test_report_and_compare_agree_on_topics(model, corpus):
+    other = TopicModel(5, vectorizer=model.vectorizer_, random_state=3).fit(corpus[0])
+    rows = topics.match(model, other.estimator_.components_)
+    pairs = {pair.second: pair for pair in compare_topics(other, model) if pair.second is not None}
+    assert len(rows) == len(pairs) == 4
+    for row in rows:
+        pair = pairs[row["topic"]]
+        assert row["similarity"] == pytest.approx(pair.similarity, abs=1e-12)
+        for name in ("kept", "gained", "lost"):
+            assert row[name] == getattr(pair, name)
+    A, B = model.estimator_.components_, other.estimator_.components_
+    cosines = A @ B.T / np.outer(np.linalg.norm(A, axis=1), np.linalg.norm(B, axis=1))
+    assert pairs[0].similarity == pytest.approx(cosines[0, pairs[0].first])
 
 
 def test_labels_changed_something(held):

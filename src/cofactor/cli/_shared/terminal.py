@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from cofactor.io.errors import printable
+from cofactor.io.errors import printable, shortened
 from cofactor.io.json_text import to_json
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def make_table(*columns: str, numbers: tuple[str, ...] = ()) -> Table:
 def shown(value: Any, longest: int = 40) -> str:
     """Return a cell for the terminal: one line, no control characters, not too long."""
     text = "" if value is None else printable(str(value))
-    return text if len(text) <= longest else text[: longest - 1] + "…"
+    return shortened(text, longest)
 
 
 def percent(value: float | None) -> str:

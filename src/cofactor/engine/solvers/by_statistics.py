@@ -8,7 +8,8 @@ from cofactor.engine.factors import Factors, PaddedFactor
 from cofactor.engine.kernels import EPSILON
 from cofactor.engine.objective import AdvanceResult, ObjectiveLike
 from cofactor.engine.solvers.base import State
-from cofactor.engine.subproblem.problem import ColumnProblem, Improved, RowProblem
+from cofactor.engine.subproblem.problem import Improved, RowProblem
+from cofactor.engine.subproblem.statistics import ColumnProblem
 from cofactor.engine.threads import Threads
 
 

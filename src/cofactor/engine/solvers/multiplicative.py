@@ -11,13 +11,14 @@ from cofactor.engine.kernels import EPSILON
 from cofactor.engine.objective import ObjectiveLike
 from cofactor.engine.solvers.base import State
 from cofactor.engine.solvers.by_statistics import ByStatistics
-from cofactor.engine.subproblem.problem import ColumnProblem, Improved, RowProblem
+from cofactor.engine.subproblem.problem import Improved, RowProblem
+from cofactor.engine.subproblem.statistics import ColumnProblem
 from cofactor.engine.threads import Threads
 
 
 @dataclass(frozen=True)
 class MultiplicativeUpdates(ByStatistics):
-    """Minimise the separable majoriser of each factor in turn; the objective never rises.
+    """Minimise the surrogate of each factor in turn; the objective never rises.
 
     Parameters
     ----------
@@ -46,13 +47,13 @@ class MultiplicativeUpdates(ByStatistics):
         return super().step(objective, state, threads)
 
     def _row_by_row(self, objective: ObjectiveLike) -> bool:
-        """Whether statistics do not suffice: for several rounds, or with factors that are fixed."""
+        """Whether statistics do not suffice: with several rounds, or with fixed factors."""
         return self.rounds > 1 or not objective.all_free
 
     def improve(
         self, problem: RowProblem, V: PaddedFactor, threads: Threads, *, costs: bool = False
     ) -> Improved:
-        """Return a better V for a row problem; it does not know the costs."""
+        """Return a better V for a row problem; ``costs`` has no effect."""
         return problem.multiply(
             V,
             threads,

@@ -1,7 +1,6 @@
 """The row problem of one factor, the other factors fixed, and its updates.
 
 ``Plan`` holds the parts that stay constant during a fit; ``RowProblem`` adds the other factors.
-``ColumnProblem`` is the row problem of the features or the targets, known by statistics alone.
 """
 
 from __future__ import annotations
@@ -24,7 +23,6 @@ from cofactor.engine.subproblem.entries import (
     no_entries,
     stack_entries,
 )
-from cofactor.engine.subproblem.statistics import Statistics
 from cofactor.engine.subproblem.surrogate import (
     multiply_by_surrogate,
     no_surrogate,
@@ -297,41 +295,6 @@ class RowProblem:
         return multiply_by_surrogate(V, total, forms, self.plan.has_barrier, threads, ridge)
 
 
-class ColumnProblem:
-    """The row problem of the features or the targets, known by its statistics alone."""
-
-    def __init__(
-        self,
-        statistics: Statistics,
-        divergence: Divergence,
-        weight: float,
-        penalty: Penalty | None,
-    ) -> None:
-        self.statistics, self.weight, self.penalty = statistics, weight, penalty
-        self.losses = [(divergence, weight)]
-        self._has_barrier = penalty is not None and penalty.has_barrier
-
-    @property
-    def quadratic(self) -> bool:
-        """Whether every row is a quadratic problem."""
-        return not self._has_barrier and not any(map(len, self.statistics.surrogate))
-
-    def _forms(self, V: PaddedFactor) -> Forms:
-        n, r = V.array.shape
-        return merge_forms([self.statistics], [self.weight], self.penalty, (n, r))
-
-    def descend(self, V: PaddedFactor, threads: Threads) -> PaddedFactor:
-        """Sweep the topics once by coordinate descent; for quadratic problems."""
-        new = np.array(V.array)
-        descend_quadratic(new, self._forms(V), 1, 0.0, threads)
-        return PaddedFactor(new)
-
-    def multiply(self, V: PaddedFactor, threads: Threads, *, ridge: float = 0.0) -> PaddedFactor:
-        """Make one multiplicative update."""
-        surrogate, forms = self.statistics.weighted_surrogate(self.weight), self._forms(V)
-        return multiply_by_surrogate(V, surrogate, forms, self._has_barrier, threads, ridge)
-
-
 def descend_quadratic(
     V: FloatArray, forms: Forms, sweeps: int, tolerance: float, threads: Threads
 ) -> int:
@@ -367,42 +330,32 @@ def merge_forms(
     ``down=False`` leaves the downward slopes out; a kernel then sums them up itself.
     """
     n, r = shape
-    total: dict[str, FloatArray | None] = dict.fromkeys(("down", "up", "ups", "gram"))
-    scaled: list[tuple[TermForm, float]] = []
-    for part, weight in zip(parts, weights, strict=True):
-        total["up"] = _plus(total["up"], part.up, weight)
-        if down:
-            total["down"] = _plus(total["down"], part.down, weight)
-        if part.row_scale is None:
-            total["ups"] = _plus(total["ups"], part.ups, weight)
-            total["gram"] = _plus(total["gram"], part.gram, weight)
-        else:
-            scaled.append((part, weight))
+    shared = [t for t, part in enumerate(parts) if part.row_scale is None]
+    shared_weights = [weights[t] for t in shared]
+    slopes = weighted_sum([part.down for part in parts], weights) if down else None
+    up = weighted_sum([part.up for part in parts], weights)
+    ups = weighted_sum([parts[t].ups for t in shared], shared_weights)
+    gram = weighted_sum([parts[t].gram for t in shared], shared_weights)
     none = _no_forms(r)
     forms = none._replace(
-        down=none.down if total["down"] is None else total["down"],
-        up=none.up if total["up"] is None else total["up"],
-        ups=none.ups if total["ups"] is None else total["ups"][None],
-        grams=none.grams if total["gram"] is None else total["gram"][None],
+        down=none.down if slopes is None else slopes,
+        up=none.up if up is None else up,
+        ups=none.ups if ups is None else ups[None],
+        grams=none.grams if gram is None else gram[None],
     )
-    if scaled:
+    if len(shared) < len(parts):
+        scaled = [(parts[t], weights[t]) for t in range(len(parts)) if t not in shared]
         forms = _with_scaled(forms, scaled, n)
     return forms if penalty is None else _with_prior(forms, penalty, n)
 
 
-def _plus(total: FloatArray | None, part: FloatArray | None, weight: float) -> FloatArray | None:
-    """Return total + weight·part; None is zero."""
-    if part is None:
-        return total
-    weighted = part if weight == 1.0 else part * weight
-    return weighted if total is None else total + weighted
-
-
 def weighted_sum(parts: Sequence[FloatArray | None], weights: Sequence[float]) -> FloatArray | None:
-    """Return the weighted sum of the arrays that are not None."""
+    """Return the weighted sum of the arrays; None is zero."""
     total: FloatArray | None = None
     for part, weight in zip(parts, weights, strict=True):
-        total = _plus(total, part, weight)
+        if part is not None:
+            weighted = part if weight == 1.0 else part * weight
+            total = weighted if total is None else total + weighted
     return total
 
 

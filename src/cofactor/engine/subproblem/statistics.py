@@ -1,7 +1,7 @@
 """Statistics: a term as a function of the features or the targets, summed over samples.
 
-An update of these factors needs nothing else.  Statistics add over blocks of samples, so blocks
-may be in memory, on disk or on other machines.
+An update of these factors needs nothing else (``ColumnProblem``).  Statistics add over blocks of
+samples, so blocks may be in memory, on disk or on other machines.
 """
 
 from __future__ import annotations
@@ -13,11 +13,14 @@ from typing import Any
 import numpy as np
 
 from cofactor._types import FloatArray
+from cofactor.divergences import Divergence
 from cofactor.engine.factors import PaddedFactor
-from cofactor.engine.kernels import Surrogate
-from cofactor.engine.subproblem.surrogate import surrogate_of
+from cofactor.engine.kernels import Forms, Surrogate
+from cofactor.engine.subproblem.problem import descend_quadratic, merge_forms
+from cofactor.engine.subproblem.surrogate import multiply_by_surrogate, surrogate_of
 from cofactor.engine.subproblem.terms import BoundTerm, form_value
 from cofactor.engine.threads import Threads
+from cofactor.priors import Penalty
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,3 +115,38 @@ def statistics_of(term: BoundTerm, V: PaddedFactor, threads: Threads, epsilon: f
     return Statistics(
         term.row_scale, term.down, term.up, ups, gram, surrogate, cost, term.side.constant
     )
+
+
+class ColumnProblem:
+    """The row problem of the features or the targets, known by its statistics alone."""
+
+    def __init__(
+        self,
+        statistics: Statistics,
+        divergence: Divergence,
+        weight: float,
+        penalty: Penalty | None,
+    ) -> None:
+        self.statistics, self.weight, self.penalty = statistics, weight, penalty
+        self.losses = [(divergence, weight)]
+        self._has_barrier = penalty is not None and penalty.has_barrier
+
+    @property
+    def quadratic(self) -> bool:
+        """Whether every row is a quadratic problem."""
+        return not self._has_barrier and not any(map(len, self.statistics.surrogate))
+
+    def _forms(self, V: PaddedFactor) -> Forms:
+        n, r = V.array.shape
+        return merge_forms([self.statistics], [self.weight], self.penalty, (n, r))
+
+    def descend(self, V: PaddedFactor, threads: Threads) -> PaddedFactor:
+        """Sweep the topics once by coordinate descent; for quadratic problems."""
+        new = np.array(V.array)
+        descend_quadratic(new, self._forms(V), 1, 0.0, threads)
+        return PaddedFactor(new)
+
+    def multiply(self, V: PaddedFactor, threads: Threads, *, ridge: float = 0.0) -> PaddedFactor:
+        """Make one multiplicative update."""
+        surrogate, forms = self.statistics.weighted_surrogate(self.weight), self._forms(V)
+        return multiply_by_surrogate(V, surrogate, forms, self._has_barrier, threads, ridge)

@@ -11,6 +11,7 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from cofactor.io import npy
+from cofactor.io.errors import shortened
 from cofactor.io.json_text import from_json_file, to_json_file
 from cofactor.io.manifests import check_contents
 from cofactor.io.models import arrays, folders
@@ -81,7 +82,9 @@ def _facts(model: Any) -> dict[str, Any]:
     targets = model.target_names_ if text else getattr(model, "classes_", [])
     return {
         "model": type(model).__name__,
-        "settings": {name: _short(v) for name, v in model.get_params(deep=False).items()},
+        "settings": {
+            name: shortened(repr(v), 200) for name, v in model.get_params(deep=False).items()
+        },
         "seed": int(seed) if isinstance(seed, Integral) else None,
         "data": {
             "samples": len(estimator.representation_),
@@ -96,11 +99,6 @@ def _facts(model: Any) -> dict[str, Any]:
         },
         "timings": dict(model.timings_) if text else {},
     }
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 200 else text[:199] + "…"
 
 
 def load_model(path: str | os.PathLike[str]) -> Any:
