@@ -1,4 +1,4 @@
-"""The one error for files that cannot be read as they are."""
+"""The one error for tables that cannot be read, and helpers for its messages."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 
 
 class InputError(ValueError):
-    """Something in a file is wrong; the message says where and what to do."""
+    """A file or a place for it cannot be used; the message says where and what to do."""
 
 
 def at(path: str | PathLike[str], row: int | None = None, line: int | None = None) -> str:
-    """Return where: the file, the row as a spreadsheet counts it, the line as an editor does."""
+    """Return a place for a message: file, row (as in a spreadsheet) and line (as in an editor)."""
     name = printable(fspath(path))
     if row is None:
         return f"{name}, line {line}" if line else name
