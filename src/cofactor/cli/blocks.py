@@ -17,7 +17,6 @@ from cofactor.cli._shared.command import (
     json_option,
     table_options,
 )
-from cofactor.cli._shared.imports import import_sklearn
 from cofactor.cli._shared.models import refusals
 from cofactor.cli._shared.terminal import announce, emit, note
 from cofactor.cli.fit import stop_words_of
@@ -49,7 +48,6 @@ def blocks(
     _check_place(output, overwrite)
     stop = stop_words_of(stop_words)
     found = Table.open(table, text, as_labels(labels, unlabelled, label_separator), opening)
-    import_sklearn()
     from cofactor.text.blocks import write_word_blocks
     from cofactor.text.vectorizer.words import WordVectorizer
 

@@ -25,7 +25,6 @@ from cofactor.cli._shared.command import (
     json_option,
     table_options,
 )
-from cofactor.cli._shared.imports import import_sklearn
 from cofactor.cli._shared.models import refusals, relative
 from cofactor.cli._shared.readings import Reading, read_table
 from cofactor.cli._shared.terminal import announce, emit, note
@@ -121,7 +120,6 @@ def _model(
     if jobs == 0:
         raise BadInput("--jobs 0 runs nothing; give a positive number, or -1 for all cores.")
     seeds, stop = _seeds(seed_words), stop_words_of(stop_words)
-    import_sklearn()
     from cofactor.text import TopicModel, WordVectorizer
 
     return TopicModel(

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cofactor.cli._shared.imports import import_sklearn
 from cofactor.cli._shared.readings import Reading, read_table
 from cofactor.io.errors import at, printable, similar_path
 from cofactor.io.tables import InputError
@@ -42,7 +41,6 @@ class Opened:
 
 def open_model(path: Path) -> Opened:
     """Load the TopicModel in a folder."""
-    import_sklearn()
     from cofactor.io.models import ModelFormatError, load_model, read_facts
 
     try:
