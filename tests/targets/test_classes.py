@@ -16,7 +16,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
-from cofactor.targets.classes import (
+from cofactor.targets import (
     ClassCoding,
     ValueCoding,
     encode_classes,

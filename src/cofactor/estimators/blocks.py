@@ -24,7 +24,7 @@ from cofactor.estimators.units import Units
 from cofactor.outofcore import Block, RowBlocks
 from cofactor.outofcore.scratch import ScratchFiles, Shelf
 from cofactor.starts import Guess, settled_samples, spread_classes
-from cofactor.targets.classes import Targets, complete
+from cofactor.targets import Targets, complete
 
 SAMPLE_CELLS = 1 << 21
 """Stored cells of the rows that are taken into memory for starts and heads."""

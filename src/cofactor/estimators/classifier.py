@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_consistent_length
 
 from cofactor.estimators.supervised import Supervised
 from cofactor.starts import Classes
-from cofactor.targets.classes import encode_classes, labelled_mask
+from cofactor.targets import encode_classes, labelled_mask
+from cofactor.targets.missing import read_cells
+from cofactor.targets.reading import readable
 
 TINY = 1e-12  # no label is impossible or certain
 
@@ -187,8 +190,9 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         predicted = self.predict(X)
         weights = None if sample_weight is None else np.asarray(sample_weight)[known]
         if np.ndim(predicted) == 2:
-            true = np.asarray(y.toarray() if hasattr(y, "toarray") else y, dtype=np.float64)
-            right = np.all((predicted == true) | np.isnan(true) | (true < 0), axis=1)[known]
+            true, known_cells = read_cells(readable(y, "y"))
+            true = true.toarray() if issparse(true) else true
+            right = np.all((predicted == true) | ~known_cells, axis=1)[known]
             return float(np.average(right, weights=weights))
         truth = np.asarray(y)
         soft = truth.ndim == 2 and truth.shape[1] > 1

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from cofactor.estimators.supervised import Supervised
 from cofactor.starts import Classes
-from cofactor.targets.classes import encode_values
+from cofactor.targets import encode_values
 
 N_BINS = 10
 

@@ -17,7 +17,7 @@ from cofactor.estimators import validation
 from cofactor.estimators.blocks import Recipe
 from cofactor.estimators.units import Units, clipped, exponent, exponent_of, shift
 from cofactor.starts import Classes, Guess, class_start, guess_classes, plain_start
-from cofactor.targets.classes import Targets, complete
+from cofactor.targets import Targets, complete
 
 SMALL = 1e-6
 """Below this the paper's epsilon shows in the fourth digit."""

@@ -23,7 +23,7 @@ from cofactor.engine.threads import Threads
 from cofactor.estimators.blocks import Recipe
 from cofactor.estimators.validation import as_penalties
 from cofactor.starts import Classes, Guess, guess_classes, settled_samples
-from cofactor.targets.classes import Targets, stack
+from cofactor.targets import Targets, stack
 
 WINDOW = 4096
 """Rows of the latest batches that guesses and the head are estimated on."""

@@ -1,10 +1,9 @@
-"""y ↔ target matrix and weights; the one place that knows what "unlabelled" looks like.
+"""Classes as targets: labels, several labels a sample, or soft labels become columns.
 
-A sample is unlabelled where y holds None, NaN, NaT, "" or a null of pandas or polars. In an integer
-dtype −1 marks it too; in floats, strings and objects −1 is a class like any other. The dtype
-decides, not what else y holds, so that a fold of an array is read as the whole. The one exception
-warns: integers −1 and 1 alone are two classes, unless the classes are known from an earlier fit.
+`cofactor.targets.missing` decides which samples and cells are unlabelled.
 """
+
+from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
@@ -13,38 +12,12 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
-from scipy.sparse import csr_array, issparse, vstack
+from scipy.sparse import csr_array, issparse
 from sklearn.utils.multiclass import type_of_target
 
-from cofactor.targets.reading import (
-    Array,
-    Mask,
-    cast,
-    floats,
-    is_matrix,
-    read_column,
-    read_missing,
-    read_weights,
-    readable,
-    tall,
-)
-
-NEGLIGIBLE = 1e-4  # shares this small are guessed to be zero, which keeps the targets sparse
-
-
-@dataclass(frozen=True, eq=False)
-class Targets:
-    """Target matrix Y and its weights L, as the objective takes them."""
-
-    values: Any  # csr_array or ndarray, n × k, nonnegative; unknown cells are 0
-    row_weights: Array | None  # (n,), where each row of L is constant; None: all ones
-    cell_weights: Array | None  # (n, k), where one is not, and then in place of row_weights
-    labelled: Mask  # (n,), samples with a cell of positive weight
-
-    @property
-    def n_targets(self) -> int:
-        """Number of columns of the target matrix."""
-        return int(self.values.shape[1])
+from cofactor.targets.matrix import Targets, read_weights, weighted_targets
+from cofactor.targets.missing import known_labels, read_cells
+from cofactor.targets.reading import Array, Mask, is_matrix, read_column, readable, tall
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,38 +34,6 @@ class ClassCoding:
         if not self.classes.size:
             raise ValueError("y has no labelled sample, so no class can be predicted: add labels.")
         return np.asarray(self.classes[np.argmax(scores, axis=1)])
-
-
-@dataclass(frozen=True, eq=False)
-class ValueCoding:
-    """How regression targets became nonnegative: `offset` (k,) is subtracted from the columns."""
-
-    offset: NDArray[np.float64]
-    one_dimensional: bool
-
-    def decode(self, values: Array) -> Array:
-        """Return fitted `values` (n × k) in the units and the shape of y."""
-        shifted = np.asarray(values + self.offset)
-        return shifted.ravel() if self.one_dimensional else shifted
-
-
-def labelled_mask(y: Any, *, classes: Array | None = None) -> Mask:
-    """Tell which samples are labelled, by the rule of `encode_classes`.
-
-    Parameters
-    ----------
-    y : as in `encode_classes` (not integer regression targets: there −1 is a number)
-    classes : ndarray, optional
-        Classes of an earlier fit; −1 among them is a class, not a mark.
-
-    Returns
-    -------
-    ndarray of bool, shape (n_samples,)
-    """
-    y = readable(y, "y")
-    if is_matrix(y):
-        return np.asarray(_read_matrix(y)[1].any(axis=1))
-    return _known_labels(read_column(y), classes)[1]
 
 
 def encode_classes(
@@ -123,127 +64,13 @@ def encode_classes(
     encode = _encode_matrix if is_matrix(y, n_samples) else _encode_labels
     values, known, coding = encode(y, coding)
     weights = read_weights("target_weights", target_weights, [(n_samples,), values.shape])
-    return _targets(values, known * weights, dtype), coding
-
-
-def encode_values(
-    y: Any,
-    *,
-    n_samples: int,
-    sample_weight: Any = None,
-    target_weights: Any = None,
-    dtype: DTypeLike = np.float64,
-    coding: ValueCoding | None = None,
-) -> tuple[Targets, ValueCoding]:
-    """Turn regression targets, NaN where unknown, into nonnegative ones.
-
-    Parameters
-    ----------
-    y : array-like of shape (n_samples,) or (n_samples, n_targets)
-    n_samples : int
-    sample_weight : array-like of shape (n_samples,), optional
-        Samples of weight 0 do not count for the offset. It does not become a target weight.
-    target_weights : array-like of shape (n_samples,) or (n_samples, n_targets), optional
-    dtype : dtype of values and weights
-    coding : ValueCoding, optional
-        Of an earlier call, to be kept; values below its offset are raised to it.
-
-    Returns
-    -------
-    tuple of Targets and ValueCoding
-    """
-    y = readable(y, "y")
-    if issparse(y):
-        raise ValueError("y is sparse, but regression targets must be dense: pass y.toarray().")
-    is_matrix(y, n_samples)
-    raw = floats(y, "y")
-    table = tall(raw)
-    known = ~np.isnan(table)
-    weights = known * read_weights("target_weights", target_weights, [(n_samples,), table.shape])
-    counts = (weights > 0) & (read_weights("sample_weight", sample_weight, [(n_samples,)]) > 0)
-    coding = _value_coding(np.where(counts, table, 0.0), raw.ndim == 1, coding)
-    with np.errstate(over="ignore"):  # cast reports it
-        values = np.where(known, np.maximum(table - coding.offset, 0.0), 0.0)
-    return _targets(values, weights, dtype), coding
-
-
-def stack(parts: list[Targets]) -> Targets:
-    """Put the targets of several batches below each other."""
-    if len(parts) == 1:
-        return parts[0]
-    by_cell = any(part.cell_weights is not None for part in parts)
-    values = [part.values for part in parts]
-    sparse = all(map(issparse, values))
-    return Targets(
-        vstack(values, format="csr") if sparse else np.concatenate([*map(_dense, values)]),
-        None if by_cell else np.concatenate([*map(_row_weights, parts)]),
-        np.concatenate([*map(_cell_weights, parts)]) if by_cell else None,
-        np.concatenate([part.labelled for part in parts]),
-    )
-
-
-def _dense(values: Any) -> Array:
-    return np.asarray(values.toarray() if issparse(values) else values)
-
-
-def _row_weights(targets: Targets) -> Array:
-    weights = targets.row_weights
-    return np.ones(len(targets.labelled)) if weights is None else weights
-
-
-def _cell_weights(targets: Targets) -> Array:
-    weights = targets.cell_weights
-    if weights is not None:
-        return weights
-    return np.broadcast_to(_row_weights(targets)[:, None], targets.values.shape)
-
-
-def complete(
-    targets: Targets, guesses: Array, confidence: float, known_weight: float | None = None
-) -> Targets:
-    """Give the unlabelled samples guessed target rows, weighted by a share of the mean known
-    weight.
-
-    These are the uncertain labels that the weights L are for; known rows stay as they are.
-    """
-    known = targets.labelled
-    if known.all():
-        return targets
-    L = targets.cell_weights if targets.cell_weights is not None else targets.row_weights
-    L = np.ones(len(known)) if L is None else L
-    mask = known if L.ndim == 1 else known[:, None]
-    usual = float(L[known].mean()) if known_weight is None else known_weight
-    weights = np.where(mask, L, confidence * usual)
-    rows = np.where(known[:, None], 0.0, np.where(guesses < NEGLIGIBLE, 0.0, guesses))
-    if issparse(targets.values):
-        kept = targets.values.multiply(known[:, None].astype(targets.values.dtype))
-        values: Any = csr_array(kept + csr_array(rows.astype(targets.values.dtype)))
-    else:
-        values = np.where(known[:, None], targets.values, rows).astype(targets.values.dtype)
-    return Targets(
-        values,
-        weights if L.ndim == 1 else None,
-        weights if L.ndim == 2 else None,
-        np.ones(len(known), dtype=bool),
-    )
-
-
-def _value_coding(table: Array, one_dimensional: bool, coding: ValueCoding | None) -> ValueCoding:
-    lowest = table.min(axis=0, initial=0.0)
-    if coding is None:
-        return ValueCoding(lowest, one_dimensional)
-    if lowest.shape != coding.offset.shape:
-        raise ValueError(f"y has {lowest.size} columns, but {coding.offset.size} are expected.")
-    if (lowest < coding.offset).any():
-        hint = "start with data that spans the range of y"
-        warnings.warn(f"y is clipped at the minimum of its first fit: {hint}.", stacklevel=3)
-    return coding
+    return weighted_targets(values, known * weights, dtype), coding
 
 
 def _encode_labels(y: Any, coding: ClassCoding | None) -> tuple[Any, Mask, ClassCoding]:
     if coding is not None and coding.kind != "multiclass":
         raise ValueError(f"y is 1-D, but one column per class is expected: {coding.classes}.")
-    labels, known = _known_labels(read_column(y), None if coding is None else coding.classes)
+    labels, known = known_labels(read_column(y), None if coding is None else coding.classes)
     classes, codes = _distinct(labels)
     if coding is not None:
         codes = _places(classes, coding.classes)[codes]
@@ -257,26 +84,6 @@ def _encode_labels(y: Any, coding: ClassCoding | None) -> tuple[Any, Mask, Class
 def _one_hot(codes: Array, known: Mask, n_classes: int) -> csr_array:
     starts = np.concatenate([[0], np.cumsum(known)])
     return csr_array((np.ones(codes.size), codes, starts), shape=(known.size, n_classes))
-
-
-def _known_labels(y: Any, classes: Array | None) -> tuple[Array, Mask]:
-    """The labels of the labelled samples, and which samples these are."""
-    labels, known = _without_nulls(y)
-    present = ~read_missing(labels)
-    if labels.dtype.kind == "i":  # -1 and 1 alone are two classes: scikit-learn's checks ask for it
-        two = np.unique(labels).tolist() == [-1, 1] if classes is None else -1 in classes.tolist()
-        present &= (labels != -1) | two
-    known[np.flatnonzero(known)] = present
-    return labels[present], known
-
-
-def _without_nulls(y: Any) -> tuple[Array, Mask]:
-    """Drop nulls before numpy sees y: for them, pandas and polars turn integers into floats."""
-    if hasattr(y, "is_null"):  # polars
-        known = ~y.is_null().to_numpy()
-        return y.drop_nulls().to_numpy(), known
-    known = ~np.asarray(y.isna()) if hasattr(y, "isna") else np.ones(y.shape[0], dtype=bool)
-    return np.asarray(y[known]), known
 
 
 def _distinct(labels: Array) -> tuple[Array, Array]:
@@ -310,7 +117,9 @@ def _places(found: Array, classes: Array) -> NDArray[np.intp]:
 
 
 def _encode_matrix(y: Any, coding: ClassCoding | None) -> tuple[Any, Mask, ClassCoding]:
-    values, known, kind = _read_matrix(y)
+    values, known = read_cells(y)
+    cells = values.data if issparse(values) else values
+    kind: Literal["multilabel", "soft"] = "multilabel" if np.isin(cells, (0, 1)).all() else "soft"
     unnamed = np.arange(values.shape[1])
     names = np.asarray(y.columns) if hasattr(y, "columns") else unnamed
     if coding is None:
@@ -322,53 +131,3 @@ def _encode_matrix(y: Any, coding: ClassCoding | None) -> tuple[Any, Mask, Class
     if (kind, coding.kind) == ("soft", "multilabel"):
         raise ValueError("y has cells other than 0 and 1, but was an indicator before: round it.")
     return values, known, coding
-
-
-def _read_matrix(y: Any) -> tuple[Any, Mask, Literal["multilabel", "soft"]]:
-    """Nonnegative cells, which of them are known (one column if all are), and what they say."""
-    values: Any = csr_array(y, copy=True) if issparse(y) else np.asarray(y)
-    integer = values.dtype.kind in "iO"  # nullable integers come as objects
-    if issparse(values):
-        values.sum_duplicates()
-        values.data = cells = floats(values.data, "y")
-    else:
-        values = cells = floats(values, "y")
-    if integer and np.isin(cells[~np.isnan(cells)], (-1, 0, 1)).all():
-        cells[cells == -1] = np.nan
-    if (cells < 0).any():
-        hint = "targets are nonnegative, unknown cells NaN"
-        raise ValueError(f"y has a negative cell, {np.nanmin(cells):g}: {hint}.")
-    known = _known_cells(values)
-    cells[np.isnan(cells)] = 0
-    if issparse(values):
-        values.eliminate_zeros()
-    return values, known, "multilabel" if np.isin(cells, (0, 1)).all() else "soft"
-
-
-def _known_cells(values: Any) -> Mask:
-    unknown = np.isnan(values.data if issparse(values) else values)
-    if not unknown.any():
-        return np.ones((values.shape[0], 1), dtype=bool)
-    if issparse(values):
-        unknown = csr_array((unknown, values.indices, values.indptr), values.shape).toarray()
-    return np.asarray(~unknown)
-
-
-def _targets(values: Any, weights: Array, dtype: DTypeLike) -> Targets:
-    values, weights = cast(values, dtype, "y"), cast(weights, dtype, "target_weights")
-    values = _known_only(values, weights > 0)
-    rows = weights.max(axis=1, initial=0.0)
-    if (weights != rows[:, None]).any():
-        return Targets(values, None, weights, rows > 0)
-    return Targets(values, None if (rows == 1).all() else rows, None, rows > 0)
-
-
-def _known_only(values: Any, known: Mask) -> Any:
-    """Set cells without weight to zero, whatever they hold."""
-    if known.all():
-        return values
-    if issparse(values):
-        kept = csr_array(values.multiply(known.astype(values.dtype)))
-        kept.eliminate_zeros()
-        return kept
-    return np.where(known, values, 0).astype(values.dtype)

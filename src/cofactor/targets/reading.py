@@ -1,4 +1,4 @@
-"""Reading what users pass as y and weights, whatever library it comes from."""
+"""Bring y and weights into a shape that can be encoded, whatever library they come from."""
 
 from __future__ import annotations
 
@@ -12,23 +12,6 @@ from sklearn.exceptions import DataConversionWarning
 
 Array = NDArray[Any]
 Mask = NDArray[np.bool_]
-
-
-def read_missing(labels: Array) -> Mask:
-    if labels.dtype.kind == "O":
-        return np.fromiter(map(is_missing, labels), dtype=bool, count=labels.size)
-    return np.asarray(labels == "" if labels.dtype.kind == "U" else labels != labels)
-
-
-def is_missing(value: Any) -> bool:
-    if value is None or isinstance(value, str):
-        return not value
-    try:
-        return bool(value != value)  # NaN and NaT
-    except TypeError:  # pandas.NA does not know
-        return True
-    except ValueError:  # an array is no label, which _distinct reports
-        return False
 
 
 def readable(data: Any, name: str) -> Any:
@@ -54,30 +37,6 @@ def read_array(data: Any, name: str) -> Array:
     if array.dtype.kind == "T" or (lossy and not all(isinstance(value, str) for value in data)):
         return np.asarray(data, dtype=object)  # numpy reads NaN among strings as "nan"
     return array
-
-
-def floats(data: Any, name: str) -> NDArray[np.float64]:
-    """A new array of finite numbers, NaN where unknown."""
-    array: Array = np.asarray(data)
-    if array.dtype.kind == "O":
-        numbers = [_number(cell, name) for cell in array.ravel()]
-        array = np.array(numbers, dtype=np.float64).reshape(array.shape)
-    if array.dtype.kind not in "biuf":
-        problem = "Complex data not supported" if array.dtype.kind == "c" else "Numbers expected"
-        raise ValueError(f"{problem}: {name} has dtype {array.dtype}, convert it to float.")
-    floats: NDArray[np.float64] = cast(array, np.float64, name)
-    return floats
-
-
-def _number(cell: Any, name: str) -> float:
-    if is_missing(cell):
-        return np.nan
-    try:
-        if not isinstance(cell, str | bytes | complex):  # which float would parse or cut
-            return float(cell)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    raise ValueError(f"{name} contains {cell!r}, but numbers are expected: convert it to float.")
 
 
 def cast(values: Any, dtype: DTypeLike, name: str) -> Any:
@@ -111,19 +70,3 @@ def is_matrix(y: Any, n_samples: int | None = None) -> bool:
         counts = f"[{n_samples}, {y.shape[0]}], y must have one entry per sample of X"
         raise ValueError(f"Found input variables with inconsistent numbers of samples: {counts}.")
     return len(y.shape) == 2 and y.shape[1] > 1
-
-
-def read_weights(name: str, given: Any, shapes: list[tuple[int, ...]]) -> NDArray[np.float64]:
-    """A table of one column or k; ones if nothing is given."""
-    if given is None:
-        return np.ones((shapes[0][0], 1))
-    if issparse(given):
-        raise ValueError(f"{name} is sparse, but must be dense: pass {name}.toarray().")
-    weights = floats(readable(given, name), name)
-    if weights.shape not in shapes:
-        expected = " or ".join(map(str, shapes))
-        raise ValueError(f"{name} has shape {weights.shape}, but {expected} is expected.")
-    if not (weights >= 0).all():
-        bad = weights[~(weights >= 0)][0]
-        raise ValueError(f"{name} contains {bad:g}, but must be nonnegative: 0 for no confidence.")
-    return tall(weights)

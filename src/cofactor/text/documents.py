@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cofactor.targets.reading import is_missing
+from cofactor.targets.missing import is_missing
 from cofactor.targets.sets import holds_sets, is_unknown
 
 

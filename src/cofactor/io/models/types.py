@@ -19,7 +19,7 @@ from cofactor.estimators import NMF, SSNMFClassifier, SSNMFRegressor
 from cofactor.estimators.units import Units
 from cofactor.io.models.codec import Codec, Form
 from cofactor.io.models.errors import require
-from cofactor.targets.classes import ClassCoding, ValueCoding
+from cofactor.targets import ClassCoding, ValueCoding
 from cofactor.text import TopicModel, WordVectorizer
 
 PLAIN = (

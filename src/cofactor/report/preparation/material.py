@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from cofactor.targets.classes import labelled_mask
-from cofactor.targets.reading import floats, is_matrix, readable, tall
+from cofactor.targets.missing import labelled_mask, read_numbers
+from cofactor.targets.reading import is_matrix, readable, tall
 from cofactor.targets.sets import holds_sets, is_unknown
 from cofactor.text import read_documents
 from cofactor.text.describe import predictions, summaries
@@ -185,7 +185,7 @@ def _read_sets(model: Any, y: Any, unknown: np.ndarray, strangers: list[str]) ->
 
 def _read_matrix(y: Any, unknown: np.ndarray) -> np.ndarray:
     dense = y.toarray() if hasattr(y, "toarray") else np.asarray(y)
-    values = tall(floats(dense, "labels"))
+    values = tall(read_numbers(dense, "labels"))
     if values.shape != unknown.shape:
         raise ValueError(
             f"labels has {values.shape[1]} columns, but the model has {unknown.shape[1]} targets."

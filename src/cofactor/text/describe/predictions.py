@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from cofactor.estimators import NMF, SSNMFClassifier, SSNMFRegressor
-from cofactor.targets.reading import is_matrix, is_missing, readable
+from cofactor.targets.missing import is_missing
+from cofactor.targets.reading import is_matrix, readable
 
 ESTIMATORS = {"topics": NMF, "classes": SSNMFClassifier, "numbers": SSNMFRegressor}
 

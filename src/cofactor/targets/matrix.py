@@ -1,0 +1,129 @@
+"""The target matrix Y and its weights L, as the objective takes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+from scipy.sparse import csr_array, issparse, vstack
+
+from cofactor.targets.missing import read_numbers
+from cofactor.targets.reading import Array, Mask, cast, readable, tall
+
+NEGLIGIBLE = 1e-4
+"""Guessed shares below this become zero, which keeps the targets sparse."""
+
+
+@dataclass(frozen=True, eq=False)
+class Targets:
+    """Target matrix Y and its weights L, as the objective takes them."""
+
+    values: Any  # csr_array or ndarray, n × k, nonnegative; unknown cells are 0
+    row_weights: Array | None  # (n,), where each row of L is constant; None: all ones
+    cell_weights: Array | None  # (n, k), where one is not, and then in place of row_weights
+    labelled: Mask  # (n,), samples with a cell of positive weight
+
+    @property
+    def n_targets(self) -> int:
+        """Number of columns of the target matrix."""
+        return int(self.values.shape[1])
+
+
+def weighted_targets(values: Any, weights: Array, dtype: DTypeLike) -> Targets:
+    """Return targets whose unknown cells have weight 0, with the simplest form of the weights."""
+    values, weights = cast(values, dtype, "y"), cast(weights, dtype, "target_weights")
+    values = _known_only(values, weights > 0)
+    rows = weights.max(axis=1, initial=0.0)
+    if (weights != rows[:, None]).any():
+        return Targets(values, None, weights, rows > 0)
+    return Targets(values, None if (rows == 1).all() else rows, None, rows > 0)
+
+
+def _known_only(values: Any, known: Mask) -> Any:
+    """Set cells without weight to zero, whatever they hold."""
+    if known.all():
+        return values
+    if issparse(values):
+        kept = csr_array(values.multiply(known.astype(values.dtype)))
+        kept.eliminate_zeros()
+        return kept
+    return np.where(known, values, 0).astype(values.dtype)
+
+
+def read_weights(name: str, given: Any, shapes: list[tuple[int, ...]]) -> NDArray[np.float64]:
+    """Return weights as a table of one column or k columns; ones if none are given."""
+    if given is None:
+        return np.ones((shapes[0][0], 1))
+    if issparse(given):
+        raise ValueError(f"{name} is sparse, but must be dense: pass {name}.toarray().")
+    weights = read_numbers(readable(given, name), name)
+    if weights.shape not in shapes:
+        expected = " or ".join(map(str, shapes))
+        raise ValueError(f"{name} has shape {weights.shape}, but {expected} is expected.")
+    if not (weights >= 0).all():
+        bad = weights[~(weights >= 0)][0]
+        raise ValueError(f"{name} contains {bad:g}, but must be nonnegative: 0 for no confidence.")
+    return tall(weights)
+
+
+def stack(parts: list[Targets]) -> Targets:
+    """Put the targets of several batches below each other."""
+    if len(parts) == 1:
+        return parts[0]
+    by_cell = any(part.cell_weights is not None for part in parts)
+    values = [part.values for part in parts]
+    sparse = all(map(issparse, values))
+    return Targets(
+        vstack(values, format="csr") if sparse else np.concatenate([*map(_dense, values)]),
+        None if by_cell else np.concatenate([*map(_row_weights, parts)]),
+        np.concatenate([*map(_cell_weights, parts)]) if by_cell else None,
+        np.concatenate([part.labelled for part in parts]),
+    )
+
+
+def _dense(values: Any) -> Array:
+    return np.asarray(values.toarray() if issparse(values) else values)
+
+
+def _row_weights(targets: Targets) -> Array:
+    weights = targets.row_weights
+    return np.ones(len(targets.labelled)) if weights is None else weights
+
+
+def _cell_weights(targets: Targets) -> Array:
+    weights = targets.cell_weights
+    if weights is not None:
+        return weights
+    return np.broadcast_to(_row_weights(targets)[:, None], targets.values.shape)
+
+
+def complete(
+    targets: Targets, guesses: Array, confidence: float, known_weight: float | None = None
+) -> Targets:
+    """Give the unlabelled samples guessed target rows, weighted by a share of the mean known
+    weight.
+
+    These are the uncertain labels that the weights L are for; known rows stay as they are.
+    """
+    known = targets.labelled
+    if known.all():
+        return targets
+    L = targets.cell_weights if targets.cell_weights is not None else targets.row_weights
+    L = np.ones(len(known)) if L is None else L
+    mask = known if L.ndim == 1 else known[:, None]
+    usual = float(L[known].mean()) if known_weight is None else known_weight
+    weights = np.where(mask, L, confidence * usual)
+    rows = np.where(known[:, None], 0.0, np.where(guesses < NEGLIGIBLE, 0.0, guesses))
+    if issparse(targets.values):
+        kept = targets.values.multiply(known[:, None].astype(targets.values.dtype))
+        values: Any = csr_array(kept + csr_array(rows.astype(targets.values.dtype)))
+    else:
+        values = np.where(known[:, None], targets.values, rows).astype(targets.values.dtype)
+    return Targets(
+        values,
+        weights if L.ndim == 1 else None,
+        weights if L.ndim == 2 else None,
+        np.ones(len(known), dtype=bool),
+    )

@@ -1,0 +1,81 @@
+"""Numbers as targets: shifted so that they are nonnegative, and shifted back in predictions."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+from scipy.sparse import issparse
+
+from cofactor.targets.matrix import Targets, read_weights, weighted_targets
+from cofactor.targets.missing import read_numbers
+from cofactor.targets.reading import Array, is_matrix, readable, tall
+
+
+@dataclass(frozen=True, eq=False)
+class ValueCoding:
+    """How regression targets became nonnegative: `offset` (k,) is subtracted from the columns."""
+
+    offset: NDArray[np.float64]
+    one_dimensional: bool
+
+    def decode(self, values: Array) -> Array:
+        """Return fitted `values` (n × k) in the units and the shape of y."""
+        shifted = np.asarray(values + self.offset)
+        return shifted.ravel() if self.one_dimensional else shifted
+
+
+def encode_values(
+    y: Any,
+    *,
+    n_samples: int,
+    sample_weight: Any = None,
+    target_weights: Any = None,
+    dtype: DTypeLike = np.float64,
+    coding: ValueCoding | None = None,
+) -> tuple[Targets, ValueCoding]:
+    """Turn regression targets, NaN where unknown, into nonnegative ones.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,) or (n_samples, n_targets)
+    n_samples : int
+    sample_weight : array-like of shape (n_samples,), optional
+        Samples of weight 0 do not count for the offset. It does not become a target weight.
+    target_weights : array-like of shape (n_samples,) or (n_samples, n_targets), optional
+    dtype : dtype of values and weights
+    coding : ValueCoding, optional
+        Of an earlier call, to be kept; values below its offset are raised to it.
+
+    Returns
+    -------
+    tuple of Targets and ValueCoding
+    """
+    y = readable(y, "y")
+    if issparse(y):
+        raise ValueError("y is sparse, but regression targets must be dense: pass y.toarray().")
+    is_matrix(y, n_samples)
+    raw = read_numbers(y, "y")
+    table = tall(raw)
+    known = ~np.isnan(table)
+    weights = known * read_weights("target_weights", target_weights, [(n_samples,), table.shape])
+    counts = (weights > 0) & (read_weights("sample_weight", sample_weight, [(n_samples,)]) > 0)
+    coding = _value_coding(np.where(counts, table, 0.0), raw.ndim == 1, coding)
+    with np.errstate(over="ignore"):  # cast reports it
+        values = np.where(known, np.maximum(table - coding.offset, 0.0), 0.0)
+    return weighted_targets(values, weights, dtype), coding
+
+
+def _value_coding(table: Array, one_dimensional: bool, coding: ValueCoding | None) -> ValueCoding:
+    lowest = table.min(axis=0, initial=0.0)
+    if coding is None:
+        return ValueCoding(lowest, one_dimensional)
+    if lowest.shape != coding.offset.shape:
+        raise ValueError(f"y has {lowest.size} columns, but {coding.offset.size} are expected.")
+    if (lowest < coding.offset).any():
+        hint = "start with data that spans the range of y"
+        warnings.warn(f"y is clipped at the minimum of its first fit: {hint}.", stacklevel=3)
+    return coding
