@@ -1,10 +1,13 @@
 """Bad input ends with 2 and one sentence on stderr; nothing is written."""
 
+import fcntl
 import os
 import signal
 import subprocess
 import sys
+import termios
 import time
+from array import array
 
 import pytest
 
@@ -78,7 +81,7 @@ REFUSED = {
     "no such table": (["check", "{tmp}/no.csv"], "does not exist"),
     "no such column": (["check", "{posts}", "--text", "bodi"], "Did you mean 'body'?"),
     "no such label": (["fit", "{posts}", "--text", "body", "--label", "taem", "-o", "{tmp}/m"],
-                      "--label 'taem' is no column"),
+                      "--label 'taem' is not a column"),
     "no text column": (["fit", "{posts}", "-o", "{tmp}/m"], "--text is missing"),
     "no output": (["fit", "{posts}", "--text", "body"], "--output"),
     "no topics": (["fit", "{posts}", "--text", "body", "-k", "0", "-o", "{tmp}/m"], "0"),
@@ -96,7 +99,7 @@ REFUSED = {
     "task": (["fit", "{posts}", "--text", "body", "--task", "classes", "-o", "{tmp}/m"],
              "needs labels"),
     "numbers": (["fit", "{posts}", "--text", "body", "--label", "team", "--task", "numbers", "-o",
-                 "{tmp}/m"], "row 2: the label 'space' is no number"),
+                 "{tmp}/m"], "row 2: the label 'space' is not a number"),
     "words left": (["fit", "{posts}", "--text", "id", "-o", "{tmp}/m"], "No words are left"),
     "no model": (["topics", "{tmp}"], "it is not a model"),
     "no folder": (["topics", "{tmp}/no"], "does not exist"),
@@ -274,29 +277,77 @@ def test_a_closed_pipe_ends_quietly(home, model):
     assert b"Traceback" not in done.stderr
 
 
-def open_when_read(pipe):
-    """Open a pipe for writing once somebody reads from it."""
-    for _ in range(600):
-        try:
-            return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
-        except OSError:
-            time.sleep(0.1)
-    raise AssertionError("nobody reads")
+@pytest.fixture
+def start():
+    """A function that starts the command as a process whose standard input stays open."""
+    started = []
+
+    def begin(*arguments):
+        started.append(subprocess.Popen(
+            [sys.executable, "-m", "cofactor", *map(str, arguments)],
+            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        ))  # fmt: skip
+        return started[-1]
+
+    yield begin
+    for running in started:
+        running.kill()
+        running.communicate()
 
 
-def test_ctrl_c_while_reading_says_so_and_writes_nothing(model, tmp_path):
-    pipe = tmp_path / "pipe.csv"
-    os.mkfifo(pipe)
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-m", "cofactor", "check", str(pipe)]
-    running = subprocess.Popen(command, stderr=subprocess.PIPE, env=environment)
-    end = open_when_read(pipe)
-    running.send_signal(signal.SIGINT)
-    _, said = running.communicate(timeout=60)
-    os.close(end)
-    assert running.returncode == 130
-    assert b"Interrupted" in said
-    assert b"Traceback" not in said
+def wait_until_read(running, rows=0):
+    """Write a header and rows; return when the process has read them and waits for more."""
+    running.stdin.write(b"id,body\n" + b"1,the rocket to the moon\n" * rows)
+    running.stdin.flush()
+    for _ in range(300):
+        left = array("i", [0])
+        fcntl.ioctl(running.stdin, termios.FIONREAD, left)
+        if not left[0]:
+            return
+        time.sleep(0.1)
+    raise AssertionError("the process does not read")
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("table", ["/dev/stdin", "-"])
+def test_signals_while_reading_say_so_and_write_nothing(start, number, code, table):
+    running = start("check", table)
+    wait_until_read(running)
+    running.send_signal(number)
+    _, said = running.communicate(timeout=30)
+    assert running.returncode == code
+    assert said.count(b"\n") == 1
+    assert b"; nothing was written." in said
+
+
+def predict_until_it_writes(start, model, output):
+    running = start("predict", model, "-", "--text", "body", "-o", output)
+    wait_until_read(running, rows=60_000)  # more than is read at once
+    for _ in range(100):
+        if os.listdir(output.parent):
+            break
+        time.sleep(0.1)
+    assert [name.startswith(".out.csv.") for name in os.listdir(output.parent)] == [True]
+    return running
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_while_predicting_leave_nothing_behind(start, model, tmp_path, number):
+    running = predict_until_it_writes(start, model, tmp_path / "out.csv")
+    running.send_signal(number)
+    running.communicate(timeout=30)
+    assert running.returncode == 128 + number
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_killed_predict_is_cleaned_up_by_the_next(start, home, model, tmp_path):
+    running = predict_until_it_writes(start, model, tmp_path / "out.csv")
+    running.kill()
+    running.communicate(timeout=30)
+    assert len(os.listdir(tmp_path)) == 1
+    cofactor("predict", model, home / "new.csv", "-o", tmp_path / "out.csv")
+    assert sorted(os.listdir(tmp_path)) == ["out.csv", "out.csv.manifest.json"]
 
 
 def test_ctrl_c_while_fitting_keeps_the_model(home, tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""`--cluster`: fits on the workers of a Dask cluster."""
+"""The option --cluster: fits on the workers of a Dask cluster."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cofactor.cli._shared.command import BadInput, needing_extra
 
 @contextmanager
 def fitting_on(cluster: str | None) -> Iterator[None]:
-    """Let the estimators of topic models be fitted on a cluster, if one is named."""
+    """Fit the estimators of topic models on a cluster, if one is named."""
     if cluster is None:
         yield
         return
