@@ -12,6 +12,10 @@ def main() -> None:
     except KeyboardInterrupt:
         print("Interrupted.", file=sys.stderr)
         sys.exit(130)
+    finally:
+        # If Ctrl-C interrupts exec(), which many imports call, CPython takes it for unhandled and
+        # kills the process at its end. The next exec() corrects that.
+        exec("")
 
 
 if __name__ == "__main__":
