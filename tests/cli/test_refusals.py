@@ -85,6 +85,12 @@ REFUSED = {
     "no text column": (["fit", "{posts}", "-o", "{tmp}/m"], "--text is missing"),
     "no output": (["fit", "{posts}", "--text", "body"], "--output"),
     "no topics": (["fit", "{posts}", "--text", "body", "-k", "0", "-o", "{tmp}/m"], "0"),
+    "very many topics": (["fit", "{posts}", "--text", "body", "-k", "999999999999", "-o",
+                         "{tmp}/m"], "--topics 999,999,999,999 is more than 10,000"),
+    "pipe for stop words": (["fit", "{posts}", "--text", "body", "--stop-words", "{pipe}", "-o",
+                             "{tmp}/m"], "is not a plain file"),
+    "pipe for a table": (["predict", "{model}", "{pipe}", "-o", "{tmp}/o.csv"],
+                         "is not a plain file"),
     "output is a file": (["fit", "{posts}", "--text", "body", "-o", "{posts}"], "is a file"),
     "output is a folder": (["fit", "{posts}", "--text", "body", "-o", "{home}"], "other files"),
     "separator": (["check", "{posts}", "--separator", "ab"], "must be one character"),
@@ -119,7 +125,9 @@ def test_bad_input_ends_with_two(home, tmp_path, case):
     arguments, said = REFUSED[case]
     write_table(tmp_path / "other.csv", [["a", "b"]], ("x", "y"))
     names = {"home": home, "posts": home / "posts.csv", "model": home / "model",
-             "tmp": tmp_path, "other": tmp_path / "other.csv"}  # fmt: skip
+             "tmp": tmp_path, "other": tmp_path / "other.csv", "pipe": home / "pipe"}  # fmt: skip
+    if not (home / "pipe").exists():
+        os.mkfifo(home / "pipe")
     done = cofactor(*(one.format(**names) for one in arguments), code=2)
     assert said in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
@@ -275,6 +283,60 @@ def test_a_closed_pipe_ends_quietly(home, model):
     done = subprocess.run(command, shell=True, capture_output=True, env=environment, check=False)
     assert done.stdout.startswith(b"id,body")
     assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("table", ["-", "/dev/stdin", "/dev/fd/0"])
+def test_a_table_may_come_on_standard_input(home, model, table):
+    data = (home / "new.csv").read_bytes()
+    done = process("predict", model, table, input=data)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == process("predict", model, home / "new.csv").stdout
+
+
+def test_a_table_may_come_by_process_substitution(home, model):
+    command = f"{sys.executable} -m cofactor predict {model} <(cat {home / 'new.csv'})"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(["bash", "-c", command], capture_output=True, env=environment, check=True)
+    assert done.stdout.count(b"\n") == 31
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (MemoryError(), "There is not enough memory; use fewer"),
+        (MemoryError("Unable to allocate 8 TiB"), "enough memory (Unable to allocate 8 TiB); use"),
+    ],
+)
+def test_too_little_memory_is_said_in_one_sentence(home, tmp_path, monkeypatch, error, said):
+    from cofactor import TopicModel
+
+    def exhausted(self, documents, y=None):
+        raise error
+
+    monkeypatch.setattr(TopicModel, "fit", exhausted)
+    done = cofactor("fit", home / "posts.csv", "--text", "body", "-o", tmp_path / "m", code=1)
+    assert said in done.stderr
+    assert os.listdir(tmp_path) == []
+
+
+def test_an_array_that_is_too_large_is_said_in_one_sentence(home, tmp_path):
+    code = (
+        "import resource, sys; from cofactor.cli import main\n"
+        "import cofactor.text, sklearn, pandas\n"
+        "size = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize() + 2**28\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (size, size))\n"
+        "main(sys.argv[1:], prog_name='cofactor')"
+    )
+    table = write_table(tmp_path / "t.csv", make_rows(3000))
+    arguments = ["fit", table, "--text", "body", "-k", "10000", "--jobs", "1", "-o", tmp_path / "m"]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True,
+        check=False, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )  # fmt: skip
+    assert done.returncode == 1, done.stderr
+    assert "Error: There is not enough memory" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert sorted(os.listdir(tmp_path)) == ["t.csv"]
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import os
+import socket
 import threading
 import tracemalloc
 
@@ -99,6 +100,51 @@ def test_a_folder_is_a_table_whose_sub_folders_are_labels(tmp_path):
         ["b/two.txt", "zwei", "b"],
     ]
     assert (text_column(source, None), label_column(source, None)) == ("text", "label")
+
+
+def test_links_out_of_a_folder_are_skipped_and_counted(tmp_path):
+    inside, outside = tmp_path / "inside", tmp_path / "outside"
+    (inside / "a").mkdir(parents=True)
+    (outside / "sub").mkdir(parents=True)
+    (inside / "a" / "one.txt").write_text("eins")
+    (outside / "secret.txt").write_text("secret")
+    (outside / "sub" / "secret.txt").write_text("secret")
+    (inside / "a" / "link.txt").symlink_to(outside / "secret.txt")
+    (inside / "b").symlink_to(outside / "sub")
+    (inside / "c").symlink_to("../outside")
+    (inside / "again.txt").symlink_to("a/one.txt")
+    (inside / "a" / "loop").symlink_to("..")
+    (inside / "self").symlink_to("self")
+    source, rows = table(inside)
+    assert rows == [["again.txt", "eins", ""], ["a/one.txt", "eins", "a"]]
+    (note,) = source.notes
+    assert note.startswith(f"Skipped 3 links that lead out of {inside};")
+    (tmp_path / "link").symlink_to(inside)  # the folder itself may be a link
+    assert table(tmp_path / "link")[1] == rows
+
+
+def test_without_such_links_there_is_no_note(tmp_path):
+    (tmp_path / "one.txt").write_text("eins")
+    os.mkfifo(tmp_path / "pipe.txt")
+    source, rows = table(tmp_path)
+    assert (source.notes, rows) == ([], [["one.txt", "eins", ""]])
+
+
+@pytest.mark.parametrize("name", ["pipe.csv", "pipe.jsonl", "pipe.parquet", "link.csv"])
+def test_a_named_pipe_is_refused(tmp_path, name):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / name).symlink_to("pipe")
+    with pytest.raises(InputError, match=f"{name} is not a plain file; name a file, or pass"):
+        open_source(tmp_path / name)
+
+
+def test_devices_and_sockets_are_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # the name of a socket must be short
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("socket.csv")
+        for path in ("socket.csv", "/dev/zero", "/dev/null"):
+            with pytest.raises(InputError, match=f"{path} is not a plain file"):
+                open_source(path)
 
 
 ENCODINGS = {
