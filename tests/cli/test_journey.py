@@ -433,7 +433,7 @@ def test_truth_needs_predictions_and_documents(home, tmp_path):
     cofactor("fit", path, "--text", "body", "--label", "team", "-o", tmp_path / "m", "-k", 2)
     path.unlink()
     done = cofactor("report", tmp_path / "m", "--truth", "other", code=2)
-    assert "use --data" in done.stderr
+    assert "name it with --data" in done.stderr
 
 
 def test_the_card_tells_warnings_and_where_the_model_came_from(home, tmp_path):
