@@ -296,6 +296,16 @@ def test_a_table_may_come_on_standard_input(home, table):
     assert (found["rows"], found["sha256"]) == (expected["rows"], expected["sha256"])
 
 
+def test_a_table_that_came_on_standard_input_is_not_read_again(home, tmp_path):
+    data = (home / "posts.csv").read_bytes()
+    options = ["--text", "body", "--label", "team", "-k", 3, "-o", tmp_path / "m"]
+    assert process("fit", "-", *options, input=data).returncode == 0
+    done = process("verify", tmp_path / "m", input=data)
+    assert done.returncode == 2
+    assert b"name it with --data" in done.stderr
+    cofactor("verify", tmp_path / "m", "--data", home / "posts.csv")
+
+
 def test_a_table_may_come_by_process_substitution(home):
     command = f"{sys.executable} -m cofactor check <(cat {home / 'new.csv'}) --text body --json"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

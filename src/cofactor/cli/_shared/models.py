@@ -13,6 +13,7 @@ from cofactor.cli._shared.tables import Reading, read_table
 from cofactor.io.errors import at, printable, similar_path
 from cofactor.io.tables import InputError
 from cofactor.io.tables.labels import as_label_columns, as_noted
+from cofactor.io.tables.sources import DESCRIPTORS
 
 
 @dataclass
@@ -81,7 +82,8 @@ def find_data(opened: Opened, given: Path | None) -> Path | None:
     if not isinstance(noted, str):
         return None
     path = Path(os.path.normpath(opened.path / noted))
-    return path if path.exists() else None
+    piped = os.path.abspath(path).startswith(DESCRIPTORS)  # what was read there is gone
+    return path if path.exists() and not piped else None
 
 
 def how_to_open(opened: Opened, path: Path, opening: dict[str, Any]) -> dict[str, Any]:
