@@ -4,20 +4,50 @@
 PYTHON = python3
 PYTEST_ARGS = -n 2 --dist worksteal
 BENCH_ARGS =
+MUTATION_ARGS =
+FUZZ_COUNT = 2000
+FUZZ_SEED = 0
 BIN = .venv/bin
+LOWEST = .venv-lowest/bin
+
+# Tests that need more than this process and a moment; the markers are explained in pyproject.toml.
+LARGE = subprocess or cluster or browser or slow or conformance
+# One test each of the command line, a cluster, a report and a figure, beside the quick tests.
+END_TO_END = tests/test_readme.py tests/distributed/test_bits.py tests/report/test_page.py tests/experiments/test_quick.py
 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help demo test lint format bench clean
+.PHONY: help demo quick test conformance mutations lowest coverage fuzz lint format bench clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 demo: .venv/installed ## fit a partly labelled corpus, print its topics, write demo/report.html
 	@$(BIN)/cofactor demo --report demo/report.html
 
-test: lint ## lint, then run the tests (PYTEST_ARGS replaces the options of pytest)
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+quick: .venv/installed-dev ## run the quick tests only: about a minute
+	$(BIN)/python -m pytest $(PYTEST_ARGS) -m "not ($(LARGE))"
+
+test: lint ## lint, then run all tests but the conformance product
+	$(BIN)/python -m pytest $(PYTEST_ARGS) -m "not conformance"
+
+conformance: .venv/installed-dev ## run scikit-learn's checks on every estimator, loss and solver
+	$(BIN)/python -m pytest $(PYTEST_ARGS) tests/estimators/test_conformance.py
+
+mutations: .venv/installed-dev ## put known defects into the sources; the tests must notice each
+	$(BIN)/python tests/mutations.py $(MUTATION_ARGS)
+
+fuzz: .venv/installed-dev ## read damaged row blocks, checkpoints and models (FUZZ_COUNT, FUZZ_SEED)
+	$(BIN)/python tests/fuzz.py rowblocks --count $(FUZZ_COUNT) --seed $(FUZZ_SEED) --jobs 2
+	$(BIN)/python tests/fuzz.py checkpoints --count $(FUZZ_COUNT) --seed $(FUZZ_SEED) --jobs 2
+	$(BIN)/python tests/fuzz.py models --count $(FUZZ_COUNT) --seed $(FUZZ_SEED) --jobs 2
+
+lowest: .venv-lowest/installed ## run quick and end-to-end tests with the lowest versions declared
+	$(LOWEST)/python -m pytest $(PYTEST_ARGS) -m "not ($(LARGE))"
+	$(LOWEST)/python -m pytest $(PYTEST_ARGS) $(END_TO_END)
+
+coverage: .venv/installed-dev ## measure which lines the tests reach (the kernels are compiled: not measured)
+	$(BIN)/python -m pytest $(PYTEST_ARGS) -m "not conformance" --cov --cov-report=term --cov-report=html
 
 lint: .venv/installed-dev ## check format, lint, types and the layers of the package
 	$(BIN)/ruff format --check .
@@ -32,8 +62,8 @@ format: .venv/installed-dev ## format the code and mend what the linter can mend
 bench: .venv/installed ## run the benchmarks (BENCH_ARGS goes to them)
 	$(BIN)/python -m benchmarks $(BENCH_ARGS)
 
-clean: ## remove the virtual environment, caches and built files
-	rm -rf .venv build dist .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis
+clean: ## remove the virtual environments, caches and built files
+	rm -rf .venv .venv-lowest build dist htmlcov .coverage .coverage.* .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamps: a change of pyproject.toml installs again, a second run does not.
@@ -48,12 +78,18 @@ clean: ## remove the virtual environment, caches and built files
 	@$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	@touch .venv/installed $@
 
-.venv/bin/python:
+.venv-lowest/installed: .venv-lowest/bin/python pyproject.toml .ci/lowest.py
+	@echo "Installing cofactor with the lowest versions it declares into .venv-lowest"
+	@$(LOWEST)/python .ci/lowest.py > .venv-lowest/constraints.txt
+	@$(LOWEST)/python -m pip install --quiet --constraint .venv-lowest/constraints.txt --editable '.[report,plot,test]'
+	@touch $@
+
+.venv/bin/python .venv-lowest/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "cofactor needs Python 3.11 or newer: install one and name it, for example 'make test PYTHON=python3.12'." >&2; \
 	  exit 1; }
-	@$(PYTHON) -m venv .venv >/dev/null 2>&1 || { \
-	  rm -rf .venv; $(PYTHON) -m virtualenv --quiet .venv 2>/dev/null; } || { \
-	  rm -rf .venv; \
+	@folder=$$(dirname $$(dirname $@)); $(PYTHON) -m venv $$folder >/dev/null 2>&1 || { \
+	  rm -rf $$folder; $(PYTHON) -m virtualenv --quiet $$folder 2>/dev/null; } || { \
+	  rm -rf $$folder; \
 	  echo "$(PYTHON) cannot create a virtual environment: run 'sudo apt install python3-venv' (Debian, Ubuntu) or '$(PYTHON) -m pip install --user virtualenv' (elsewhere), then make again." >&2; \
 	  exit 1; }

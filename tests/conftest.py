@@ -1,14 +1,57 @@
-"""Fixtures that several files share."""
+"""Markers that are set by rule, and fixtures that several files share."""
 
+import ast
 import os
 import signal
 import subprocess
 import sys
 import textwrap
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+# A module, a fixture and a helper of commands.py: a test that names one of them starts a process.
+PROCESSES = frozenset({"subprocess", "run_script", "process"})
+SLOW = frozenset({"quick", "newsgroups"})  # fixtures that take seconds
+CLUSTER = Path(__file__).parent / "distributed"
+
+pytest.register_assert_rewrite("complaints", "encoded", "fits", "model_folders", "strategies")
+
+
+def pytest_collection_modifyitems(items):
+    """Mark tests that need a cluster, a browser or further processes, and some slow ones."""
+    for item in items:
+        if not isinstance(item, pytest.Function):
+            continue
+        if CLUSTER in item.path.parents:
+            item.add_marker("cluster")
+        if "browser" in item.fixturenames:
+            item.add_marker("browser")
+        if SLOW & set(item.fixturenames):
+            item.add_marker("slow")
+        if item.originalname in names_with_processes(item.path):
+            item.add_marker("subprocess")
+
+
+@cache
+def names_with_processes(path):
+    """The functions of a file that start a process, themselves or through others of the file."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    functions = {f.name: names_in(f) for f in tree.body if isinstance(f, ast.FunctionDef)}
+    found, size = set(PROCESSES), 0
+    while len(found) > size:
+        size = len(found)
+        found |= {name for name, names in functions.items() if names & found}
+    return found
+
+
+def names_in(function):
+    """The names that a function uses, and those of its arguments, which may be fixtures."""
+    nodes = list(ast.walk(function))
+    arguments = {node.arg for node in nodes if isinstance(node, ast.arg)}
+    return arguments | {node.id for node in nodes if isinstance(node, ast.Name)}
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -67,7 +67,7 @@ class Mutation:
     @property
     def compiles(self) -> bool:
         """Whether all kernels have to be compiled anew."""
-        return self.file.startswith(("kernels/", "vectors/"))
+        return self.file.startswith("engine/kernels/")
 
     def check(self) -> None:
         """Stop if the text to be replaced is not there exactly once."""

@@ -7,9 +7,19 @@ Public names are loaded when first used, so that importing the package costs nex
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cofactor._version import __version__
+
+if TYPE_CHECKING:  # so that type checkers and editors see the classes
+    from cofactor import callbacks, divergences, metrics, noise, priors
+    from cofactor.divergences import Divergence
+    from cofactor.engine.factors import Factors
+    from cofactor.estimators import NMF, SSNMFClassifier, SSNMFRegressor
+    from cofactor.io.models import ModelFormatError, load_model, read_facts, save
+    from cofactor.outofcore import RowBlocks
+    from cofactor.report import write_report
+    from cofactor.text import TopicModel
 
 _HOMES = {
     "NMF": "cofactor.estimators",
@@ -27,7 +37,26 @@ _HOMES = {
 }
 _MODULES = ("callbacks", "divergences", "metrics", "noise", "priors")
 
-__all__ = ["__version__", *_HOMES, *_MODULES]
+__all__ = [
+    "NMF",
+    "Divergence",
+    "Factors",
+    "ModelFormatError",
+    "RowBlocks",
+    "SSNMFClassifier",
+    "SSNMFRegressor",
+    "TopicModel",
+    "__version__",
+    "callbacks",
+    "divergences",
+    "load_model",
+    "metrics",
+    "noise",
+    "priors",
+    "read_facts",
+    "save",
+    "write_report",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Array types that the core's signatures speak of."""
+"""Array types and factor names, for signatures."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
-"""Divergences: what it costs to fit an observed x by p.
+"""Divergences: the cost d(x, p) of fitting an observed x by p.
 
-A divergence is a row of six coefficients.  With them
+A divergence is given by six coefficients:
 
-    d(x, p) = constant(x) − log·x·log p + up·p − down·x·p + ½ square·p² + inverse·x/p + concave·log
-    p,
+    d(x, p) = constant(x) − log·x·log p + up·p − down·x·p + ½ square·p²
+              + inverse·x/p + concave·log p
 
-which is all that the objective, the multiplicative rule and coordinate descent need to know.
-``log``, ``square``, ``inverse`` and ``up`` curve upwards and are majorised entry by entry;
-``concave`` is bounded by its tangent (see ``kernels``).
+The objective, the multiplicative rule and coordinate descent need nothing else.  The parts with
+``log``, ``square``, ``inverse`` and ``up`` are convex, and the surrogate bounds them by Jensen's
+inequality; it bounds the part with ``concave`` by a tangent (see ``engine.subproblem.surrogate``).
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from scipy.special import xlogy
 from cofactor._types import FloatArray
 
 FLOOR = 1e-6
-"""What a zero is read as, relative to the largest value, where a divergence needs positive data."""
+"""Stands for zero, relative to the largest value, where a divergence needs positive data."""
 
 
 @dataclass(frozen=True)
 class Divergence:
-    """A cost per entry; instances are the rows of the table below.
+    """A cost per cell.  ``DIVERGENCES`` lists the instances by name.
 
     Parameters
     ----------
     name : str
-        How the divergence is asked for.
+        The name that users pass, for example as ``data_loss``.
     degree : int
         d(c·x, c·p) = c**degree · d(x, p).
     log, up, down, square, inverse, concave : float
-        Coefficients, see the module's head.
+        The coefficients; see the top of the module.
     positive : bool
         Whether d is infinite at x = 0; zeros are then read as ``FLOOR`` of the largest value.
     description : str
-        The formula, for people.
+        The formula as text.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Divergence:
     description: str = field(default="", repr=False, compare=False)
 
     def constant(self, x: FloatArray) -> FloatArray:
-        """Return the part of d(x, p) that does not depend on p: minus the rest at p = x."""
+        """Return the part of d(x, p) that does not depend on p; it makes d(x, x) = 0."""
         return -self._variable(x, x)
 
     def _variable(self, x: FloatArray, p: FloatArray) -> FloatArray:
@@ -63,13 +63,13 @@ class Divergence:
         return np.asarray(total)
 
     def value(self, x: FloatArray, p: FloatArray) -> FloatArray:
-        """Return d(x, p) entry by entry."""
+        """Return d(x, p) for each cell."""
         x, p = np.asarray(x, float), np.asarray(p, float)
         return self.constant(x) + self._variable(x, p)
 
     @property
     def coordinate_descent(self) -> bool:
-        """Whether coordinate descent knows a safe step for it."""
+        """Whether coordinate descent has a safe step for it."""
         return self.inverse == 0.0 and self.concave == 0.0
 
 

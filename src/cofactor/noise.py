@@ -1,10 +1,11 @@
-"""Noise models: say how the data scatter instead of which loss to use (the paper's section 2.1).
+"""Noise models, which may be passed in the place of losses (the paper's section 2.1).
 
-If X and Y scatter independently around S Aᵀ and S Bᵀ, minus the log-likelihood is, up to constants,
+If X and Y scatter independently around S Aᵀ and S Bᵀ, the negative log-likelihood is, up to
+constants,
 
-    data divergence / data dispersion + target divergence / target dispersion,
+    data divergence / data dispersion + target divergence / target dispersion.
 
-so the maximum-likelihood factors minimise an objective with λ = data dispersion / target
+So the maximum-likelihood factors minimise an objective with λ = data dispersion / target
 dispersion.  The paper's four results follow: σ1/σ2, 2rσ1, 1/(2rσ2) and 1.
 
 >>> from cofactor import noise
@@ -22,15 +23,15 @@ from cofactor.divergences import Divergence, Frobenius, ItakuraSaito, KullbackLe
 
 @runtime_checkable
 class Noise(Protocol):
-    """What an estimator needs to know of a noise model."""
+    """The interface of a noise model."""
 
     @property
     def divergence(self) -> Divergence:
-        """The loss that minus the log-likelihood is proportional to."""
+        """The loss that the negative log-likelihood is proportional to."""
         ...
 
     def dispersion(self, rank: int) -> float:
-        """Return the divergence's scale in minus the log-likelihood."""
+        """Return the scale of the divergence in the negative log-likelihood."""
         ...
 
 
@@ -48,7 +49,7 @@ class Gaussian:
     Parameters
     ----------
     variance : float
-        Variance of each of the r summands of an entry, σ in the paper; an entry's own variance is
+        Variance of each of the r summands of a cell, σ in the paper; the cell's own variance is
         r·σ.
     """
 
@@ -67,7 +68,7 @@ class Gaussian:
 
 @dataclass(frozen=True)
 class Poisson:
-    """Poisson counts."""
+    """Poisson noise, for counts."""
 
     @property
     def divergence(self) -> Divergence:
@@ -84,7 +85,7 @@ class Gamma:
     Parameters
     ----------
     shape : float
-        Shape of the Gamma distribution; an entry's relative variance is 1/shape.
+        Shape of the Gamma distribution; a cell's relative variance is 1/shape.
     """
 
     shape: float = 1.0
@@ -106,7 +107,7 @@ def likelihood_supervision(data: Noise, target: Noise, rank: int) -> float:
     Parameters
     ----------
     data, target : Noise
-        How data and targets scatter.
+        Noise models of the data and the targets.
     rank : int
         Number of topics.
 

@@ -1,7 +1,7 @@
-"""Priors on factors: what is added to the objective for every entry v of a factor.
+"""Priors on factors: penalties that the objective adds for every entry v of a factor.
 
-A prior is up·v + ½ square·v² − barrier·log v with coefficients ≥ 0, either one number for the
-whole factor or a matrix of its shape.
+A penalty is up·v + ½ square·v² − barrier·log v with coefficients ≥ 0.  Each coefficient is one
+number for the whole factor or a matrix of its shape.
 
 >>> from cofactor.priors import Gamma, L1
 >>> L1(0.5).value(np.array([[1.0, 3.0]]))
@@ -21,29 +21,29 @@ from cofactor._types import FloatArray, IntArray
 
 @dataclass(frozen=True)
 class Penalty:
-    """The coefficients of one prior."""
+    """The coefficients of a prior."""
 
     up: float | FloatArray = 0.0
     square: float | FloatArray = 0.0
     barrier: float | FloatArray = 0.0
 
     def value(self, V: FloatArray, weights: FloatArray | None = None) -> float:
-        """Return the penalty of factor V; ``weights`` count its rows."""
+        """Return the penalty of factor V; ``weights`` are weights of its rows."""
         V = np.asarray(V, np.float64)
         cells = self.up * V + 0.5 * self.square * V * V
-        if self.barred:
+        if self.has_barrier:
             logs = np.log(np.maximum(V, np.finfo(np.float64).tiny))
             cells = cells - np.where(np.asarray(self.barrier) > 0, self.barrier * logs, 0.0)
         return float(np.sum(cells if weights is None else cells * weights[:, None]))
 
     def rows(self, rows: IntArray) -> Penalty:
-        """Return the penalty of some rows of the factor."""
+        """Return the penalty for some rows of the factor."""
         up, barrier = (p[rows] if isinstance(p, np.ndarray) else p for p in (self.up, self.barrier))
         return Penalty(up, self.square, barrier)
 
     @cached_property
-    def barred(self) -> bool:
-        """Whether it keeps any entry away from zero; asked at every update."""
+    def has_barrier(self) -> bool:
+        """Whether a logarithm keeps any entry away from zero."""
         return bool(np.any(self.barrier))
 
     @property
@@ -54,7 +54,7 @@ class Penalty:
 
 @runtime_checkable
 class Prior(Protocol):
-    """Anything with a ``penalty``."""
+    """Any object with a ``penalty``."""
 
     @property
     def penalty(self) -> Penalty: ...
@@ -66,7 +66,7 @@ class _Prior:
         raise NotImplementedError
 
     def value(self, V: FloatArray) -> float:
-        """Return the prior's part of the objective at factor V."""
+        """Return the prior's part of the objective for factor V."""
         return self.penalty.value(V)
 
 

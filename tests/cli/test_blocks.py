@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from cofactor import RowBlocks, load_model
+from cofactor.io import manifests
 from cofactor.io.models import read_facts
+from cofactor.targets import labelled_mask
 from cofactor.text import WordVectorizer
 from cofactor.text.blocks import open_word_blocks, take_rows
 from commands import answer, cofactor, make_rows, process, read_table, write_table
@@ -93,7 +95,8 @@ def test_every_format_gives_the_same_blocks(place, tmp_path, form):
     if form == "folder":  # in the order of the files' names
         X, expected = np.sort(X, axis=0), np.sort(expected, axis=0)
     np.testing.assert_array_equal(X, expected)
-    assert sum(fact.labelled for fact in found.rows.facts) == whole.facts["labelled"]
+    targets = [found.rows.targets(i) for i in range(found.rows.n_blocks)]
+    assert sum(int(labelled_mask(y).sum()) for y in targets) == whole.facts["labelled"]
 
 
 def test_blocks_tell_what_they_are(place, tmp_path):
@@ -303,6 +306,15 @@ def test_options_that_the_blocks_settled(place, tmp_path):
         assert f"{option[0]} was decided when" in done.stderr
 
 
+def replace_notes(folder, notes):
+    """Change the notes of blocks, and make the manifest agree."""
+    data = json.dumps(notes).encode()
+    (folder / "notes.json").write_bytes(data)
+    manifest = json.loads((folder / "blocks.json").read_text())
+    manifest["notes"] = manifests.file_facts(data)
+    (folder / "blocks.json").write_text(json.dumps(manifests.signed(manifest)))
+
+
 def test_blocks_of_other_making(tmp_path, place):
     RowBlocks.write(tmp_path / "b", [np.eye(4)])
     done = cofactor("fit", tmp_path / "b", "-o", tmp_path / "m", code=2)
@@ -314,7 +326,7 @@ def test_blocks_of_other_making(tmp_path, place):
         {"vectorizer": {**notes["vectorizer"], "parameters": {"ngram_range": 7}}},
         {"facts": None}, {"targets": 5},
     ):  # fmt: skip
-        (tmp_path / "c" / "notes.json").write_text(json.dumps({**notes, **change}))
+        replace_notes(tmp_path / "c", {**notes, **change})
         done = cofactor("fit", tmp_path / "c", "-o", tmp_path / "m", code=2)
         assert "damaged" in done.stderr
         assert not (tmp_path / "m").exists()

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from cofactor.io.atomic import is_formula
+from cofactor.io.tables.writers import is_formula
 from commands import answer, cofactor, process, read_table, write_table
 from hostile import HOSTILE, hostile_model
 

@@ -128,4 +128,4 @@ def test_nothing_is_predicted_where_no_word_is_known(sets, tmp_path):
     assert rows[0] == ["qqq", "", "", ""]
     assert all(rows[1])
     assert "1 row has no word" in done.stderr
-    assert "none; no word of the text is known" in cofactor("explain", sets, "qqq").stdout
+    assert "none; the model knows no word of the text" in cofactor("explain", sets, "qqq").stdout

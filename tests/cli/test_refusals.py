@@ -13,7 +13,7 @@ from array import array
 import pytest
 
 from cofactor.cli import COMMANDS, main
-from cofactor.io.atomic import is_formula
+from cofactor.io.tables.writers import is_formula
 from commands import answer, cofactor, make_rows, process, read_table, write_table
 
 HOSTILE = [

@@ -10,6 +10,7 @@ from scipy import sparse as sp
 from sklearn.base import clone
 
 from cofactor import NMF, RowBlocks, SSNMFClassifier, SSNMFRegressor
+from cofactor.targets import labelled_mask
 
 distributed = pytest.importorskip("cofactor.distributed", reason="needs cofactor[dask]")
 LOSSES = ("frobenius", "kullback-leibler")
@@ -84,9 +85,10 @@ def test_a_sample_is_the_same_wherever_it_is_taken(client, blocks, pieces):
     from cofactor.distributed.watch import Watched
 
     rows = as_rows(Watched(client), pieces, None)
-    assert [f.firsts for f in rows.facts] == [f.firsts for f in blocks.facts]
-    for cells in (blocks.nnz // 3, blocks.nnz):
-        for ours, theirs in zip(rows.sample(cells), blocks.sample(cells), strict=True):
+    assert list(rows.facts) == list(blocks.facts)
+    for cells, known in itertools.product((blocks.nnz // 3, blocks.nnz), (labelled_mask, None)):
+        samples = (some.sample(cells, known) for some in (rows, blocks))
+        for ours, theirs in zip(*samples, strict=True):
             if theirs is None:
                 assert ours is None
             else:

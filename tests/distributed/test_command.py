@@ -6,17 +6,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
-from cofactor import RowBlocks, load_model
+from cofactor import RowBlocks, TopicModel, load_model
+from cofactor.text.fitting import fit_documents
 from commands import answer, cofactor, make_rows, write_table
 
 pytest.importorskip("dask", reason="cofactor.distributed needs: pip install 'cofactor[dask]'")
 
 
 def test_fit_on_a_cluster(client, tmp_path):
-    from cofactor.text.fitting import fitted_by
-
-    table = write_table(tmp_path / "table.csv", make_rows())
+    rows = make_rows()
+    table = write_table(tmp_path / "table.csv", rows)
     options = ("--text", "body", "--label", "team", "-k", 4, "--iterations", 6)
     address = client.scheduler.address
     answer("fit", table, "-o", tmp_path / "there", *options, "--cluster", address)
@@ -24,9 +25,9 @@ def test_fit_on_a_cluster(client, tmp_path):
     def in_blocks(estimator, X, y):
         return estimator.fit(RowBlocks.split(X, y, rows=6))  # 90 rows, 16 blocks at most
 
-    with fitted_by(in_blocks):
-        answer("fit", table, "-o", tmp_path / "here", *options)
-    here, there = (load_model(tmp_path / name) for name in ("here", "there"))
+    here, there = TopicModel(4, max_iter=6, random_state=0), load_model(tmp_path / "there")
+    with pytest.warns(ConvergenceWarning):
+        fit_documents(here, [row[1] for row in rows], [row[2] for row in rows], fit=in_blocks)
     np.testing.assert_array_equal(there.estimator_.components_, here.estimator_.components_)
     assert there.predict(["rocket moon orbit"]) == here.predict(["rocket moon orbit"]) == ["space"]
 

@@ -146,7 +146,7 @@ def test_processes_started_after_a_threaded_fit(run_script):
     assert run_script(PROCESSES).split() == ["fork", "spawn", "loky"]
 
 
-# ---------------------------------------------------------------- blocks
+# ---------------------------------------------------------------- slices
 
 
 def test_n_jobs_is_read_as_scikit_learn_does(monkeypatch):
@@ -157,7 +157,7 @@ def test_n_jobs_is_read_as_scikit_learn_does(monkeypatch):
 
 
 @pytest.mark.parametrize("n", [0, 1, 5, 16, 17, 1000])
-def test_blocks_cover_every_row_once(n):
+def test_slices_cover_every_row_once(n):
     lengths = np.random.default_rng(n).integers(0, 50, n)
     start = np.concatenate([[0], np.cumsum(lengths)])
     for bounds in (even_slices(n), balanced_slices(start), balanced_slices(start * 0)):
@@ -167,23 +167,34 @@ def test_blocks_cover_every_row_once(n):
         assert np.all(np.diff(bounds) > 0)
 
 
-def test_blocks_are_balanced():
+def test_slices_are_balanced():
     lengths = np.concatenate([np.full(100, 1000), np.full(10_000, 1)])
     bounds = balanced_slices(np.concatenate([[0], np.cumsum(lengths)]))
     work = np.add.reduceat(lengths + 8, bounds[:-1])
     assert work.max() < 2 * work.mean()
 
 
-def test_results_come_in_the_order_of_the_blocks():
+def test_results_come_in_the_order_of_the_slices():
     with Threads(4) as threads:
         assert threads.over(np.arange(9), lambda low, high: (low, high)) == [
             (i, i + 1) for i in range(8)
         ]
 
 
-def test_an_error_in_a_block_is_raised_and_ends_the_pool():
+def test_an_error_in_a_slice_is_raised_and_ends_the_pool():
     def broken(low, high):
-        raise RuntimeError(f"block {low}")
+        raise RuntimeError(f"slice {low}")
 
-    with Threads(2) as threads, pytest.raises(RuntimeError, match="block 0"):
+    with Threads(2) as threads, pytest.raises(RuntimeError, match="slice 0"):
         threads.over(np.arange(3), broken)
+
+
+@pytest.mark.parametrize(("n_jobs", "calls"), [(1, 1), (2, 4), (4, 8), (16, 8)])
+def test_joined_slices_cover_all_rows_in_few_calls(n_jobs, calls):
+    bounds = np.array([0, 3, 4, 9, 10, 12, 20, 21, 30])
+    with Threads(n_jobs) as threads:
+        pairs = threads.over(bounds, lambda low, high: (low, high), join=True)
+    assert len(pairs) == calls
+    assert [low for low, _ in pairs] == [0, *(high for _, high in pairs[:-1])]
+    assert pairs[-1][1] == 30
+    assert {low for low, _ in pairs} <= set(bounds.tolist())

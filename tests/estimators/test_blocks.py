@@ -247,10 +247,12 @@ def test_blocks_are_added_over_the_tree():
     found = blocks.advance(factors, None, Threads(), 1e-12).statistics["features"]
     a, b, c, d, e = parts
     expected = a.plus(b).plus(c.plus(d)).plus(e)
-    np.testing.assert_array_equal(found.parts.c, expected.parts.c)
+    np.testing.assert_array_equal(found.surrogate.c, expected.surrogate.c)
     assert found.cost == expected.cost
     other = a.plus(b).plus(c).plus(d).plus(e)
-    assert not np.array_equal(other.parts.c, expected.parts.c)  # the order shows in the last bits
+    assert not np.array_equal(
+        other.surrogate.c, expected.surrogate.c
+    )  # the order shows in the last bits
 
 
 def test_blocks_are_represented_and_predicted_block_by_block(corpus):

@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 import warnings
+import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,8 +18,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from cofactor import NMF, SSNMFClassifier, SSNMFRegressor
-from cofactor.callbacks import Checkpoint, EarlyStop, ProgressBar, Telling
+from cofactor.callbacks import Checkpoint, CheckpointError, EarlyStop, ProgressBar, ReportIterations
 from cofactor.estimators.base import FitInterruptedWarning
+from cofactor.io.errors import InputError
 
 KINDS = [NMF, SSNMFClassifier, SSNMFRegressor]
 every_kind = pytest.mark.parametrize("kind", KINDS)
@@ -109,7 +112,7 @@ def test_callbacks_see_the_model_as_if_the_fit_had_stopped(X, classes, kind, hea
 def test_a_callback_can_stop_the_fit(X, classes, kind):
     model = make(kind).set_callbacks(Recorder(lambda count: count == 4)).fit(X, classes)
     assert model.n_iter_ == 4
-    assert model.stop_reason_ == "Stopped after 4 iterations, as a callback asked."
+    assert model.stop_reason_ == "A callback stopped the fit after 4 iterations."
     assert_array_equal(model.components_, make(kind, max_iter=4).fit(X, classes).components_)
 
 
@@ -194,7 +197,7 @@ def test_progress_bar_writes_to_standard_error_only(X, classes, kind, capfd):
 @every_kind
 def test_iterations_are_told_one_by_one(X, classes, kind):
     told = []
-    model = make(kind).set_callbacks(Telling(told.append)).fit(X, classes)
+    model = make(kind).set_callbacks(ReportIterations(told.append)).fit(X, classes)
     assert told == list(range(1, model.n_iter_ + 1))
     model.fit(X, classes)  # counts anew
     assert told[len(told) // 2] == 1
@@ -257,11 +260,12 @@ def test_a_checkpoint_is_written_whole_or_not_at_all(X, tmp_path, monkeypatch):
     make(NMF).set_callbacks(Checkpoint(path, every=2)).fit(X)
     before = path.read_bytes()
 
-    def fail(*arguments, **arrays):
-        arguments[0].write(b"half")
+    def fail(path, data):
+        with open(path, "wb") as file:
+            file.write(data[:50])
         raise OSError("disk full")
 
-    monkeypatch.setattr(np, "savez", fail)
+    monkeypatch.setattr(Path, "write_bytes", fail)
     with pytest.raises(OSError, match="disk full"):
         make(NMF).set_callbacks(Checkpoint(path, every=2)).fit(X)
     assert path.read_bytes() == before
@@ -277,7 +281,7 @@ def test_bad_checkpoint(every, tmp_path):
 def test_a_checkpoint_wants_a_folder(X, tmp_path):
     """It says so before the first iteration, not when the first checkpoint is due."""
     model = make(NMF).set_callbacks(Checkpoint(tmp_path / "none" / "fit.npz", every=1000))
-    with pytest.raises(FileNotFoundError, match=r"fit\.npz.* folder that does not exist; make it"):
+    with pytest.raises(InputError, match=r"folder .*none does not exist; create it first"):
         model.fit(X)
     assert not hasattr(model, "components_")
 
@@ -287,7 +291,74 @@ def test_a_spoilt_checkpoint_says_so(X, tmp_path, content):
     path = tmp_path / "fit.npz"
     make(NMF).set_callbacks(Checkpoint(path, every=2)).fit(X)
     path.write_bytes(path.read_bytes()[:300] if content == "truncated" else content)
-    with pytest.raises(ValueError, match=r"fit\.npz"):
+    with pytest.raises(CheckpointError, match=r"fit\.npz"):
+        Checkpoint.load(path)
+
+
+def save(path, **changes):
+    rank = {"samples": np.ones((40, 3)), "features": np.ones((8, 3)), "targets": np.ones((2, 3))}
+    np.savez(path, **{name: a for name, a in {**rank, **changes}.items() if a is not None})
+
+
+@pytest.mark.parametrize(
+    ("changes", "match"),
+    [
+        ({"features": np.full((8, 3), np.nan)}, "features has an entry that is not finite"),
+        ({"features": np.full((8, 3), np.inf)}, "features has an entry that is not finite"),
+        ({"samples": -np.ones((40, 3))}, "samples has an entry"),
+        ({"features": np.ones((8, 2))}, "differ in rank"),
+        ({"features": np.ones((8, 3), np.float32)}, "differ in rank or dtype"),
+        ({"features": np.ones((8, 3), int)}, "features has dtype int64"),
+        ({"features": np.ones(24)}, "features has dtype float64 and shape"),
+        ({"features": np.array("x")}, "features.npy"),
+        ({"features": None}, "does not hold the arrays features, samples"),
+        ({"others": np.ones((2, 3))}, "does not hold the arrays"),
+    ],
+)
+def test_a_crafted_checkpoint_is_refused(tmp_path, changes, match):
+    save(tmp_path / "fit.npz", **changes)
+    with pytest.raises(CheckpointError, match=match):
+        Checkpoint.load(tmp_path / "fit.npz")
+
+
+def test_checkpoints_of_earlier_versions_can_be_read(tmp_path):
+    """They had no digest, and numpy wrote the features in Fortran order."""
+    features = np.arange(24.0).reshape(3, 8).T
+    save(tmp_path / "fit.npz", features=features)
+    assert_array_equal(Checkpoint.load(tmp_path / "fit.npz").features, features)
+
+
+@pytest.mark.parametrize("kind", ["fifo", "device", "folder", "huge", "missing", "deflated"])
+def test_only_plain_checkpoints_are_read(tmp_path, kind):
+    path = tmp_path / "fit.npz"
+    if kind == "fifo":
+        os.mkfifo(path)
+    elif kind == "device":
+        path.symlink_to("/dev/zero")
+    elif kind == "folder":
+        path.mkdir()
+    elif kind == "huge":
+        with open(path, "wb") as file:
+            file.truncate(2**40)
+    elif kind == "deflated":
+        np.savez_compressed(path, samples=np.ones((4, 3)), features=np.ones((4, 3)))
+    with pytest.raises(CheckpointError, match=r"fit\.npz"):
+        Checkpoint.load(path)
+
+
+def test_a_checkpoint_with_other_values_is_refused(X, tmp_path):
+    """Even if the archive agrees with itself."""
+    path = tmp_path / "fit.npz"
+    make(NMF).set_callbacks(Checkpoint(path, every=2)).fit(X)
+    with np.load(path) as found:
+        arrays = dict(found)
+    with zipfile.ZipFile(path) as archive:
+        comment = archive.comment
+    arrays["features"][0, 0] += 1
+    np.savez(path, **arrays)
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.comment = comment
+    with pytest.raises(CheckpointError, match="changed after writing"):
         Checkpoint.load(path)
 
 
@@ -334,7 +405,7 @@ def test_an_interrupted_head_leaves_that_of_the_joint_fit(X, classes, monkeypatc
         raise KeyboardInterrupt
 
     joint = make(SSNMFClassifier, head="joint").fit(X, classes)
-    monkeypatch.setattr("cofactor.estimators.base.estimate_head", interrupted)
+    monkeypatch.setattr("cofactor.estimators.base.refit_head", interrupted)
     model = make(SSNMFClassifier)
     with pytest.warns(FitInterruptedWarning, match="head is that of the joint fit"):
         model.fit(X, classes)

@@ -61,6 +61,7 @@ def made():
     return X[:1100], y[:1100], X[1100:], y[1100:]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("per_class", [2, 20])
 def test_few_labels_of_made_documents(made, per_class):
     ours, em, plain = accuracies(*made, per_class, rank=13)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from cofactor import SSNMFClassifier, SSNMFRegressor
+from cofactor.estimators.heads import with_mean_mass
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +44,7 @@ def test_long_samples_do_not_outvote_short_ones(problem):
     X, y = problem
     model = fit(X, y)
     S, lengths = model.transform(X), np.random.default_rng(2).uniform(0.1, 10, size=(len(X), 1))
-    one, two = (model._comparable(V, model.components_.T, None) for V in (S, lengths * S))
+    one, two = (with_mean_mass(V, model.components_.T, None) for V in (S, lengths * S))
     np.testing.assert_allclose(two / two.sum(), one / one.sum(), rtol=1e-9)
     np.testing.assert_allclose(one / one.sum(axis=1, keepdims=True), S / S.sum(axis=1)[:, None])
 
@@ -52,18 +53,30 @@ def test_empty_samples_stay_empty(problem):
     X, y = problem
     model = fit(X, y)
     S = np.array([[0.0, 0.0, 0.0], [1.0, 2.0, 0.0]])
-    found = model._comparable(S, model.components_.T, None)
+    found = with_mean_mass(S, model.components_.T, None)
     np.testing.assert_array_equal(found[0], 0)
     assert np.isfinite(found).all()
-    np.testing.assert_array_equal(model._comparable(0 * S, model.components_.T, None), 0)
+    np.testing.assert_array_equal(with_mean_mass(0 * S, model.components_.T, None), 0)
 
 
 def test_values_and_labels_that_are_read_one_by_one_keep_their_lengths(problem):
+    """Their heads are the best ones for representations as they are."""
     X, y = problem
     Y = np.column_stack([y, 1 - y, np.ones_like(y)])
-    S = np.array([[1.0, 2.0, 3.0], [0.1, 0.0, 0.0]])
-    for model in (fit(X, Y), fit(X, y.astype(float), SSNMFRegressor)):
-        np.testing.assert_array_equal(model._comparable(S, model.components_.T, None), S)
+    for model, targets in (
+        (fit(X, Y), Y),
+        (fit(X, y.astype(float), SSNMFRegressor, target_loss="kullback-leibler"), y[:, None]),
+    ):
+        S = model.transform(X)
+
+        def cost(B, S=S, targets=targets):
+            P = S @ B + 1e-12
+            return float(np.sum(P - targets * np.log(P)))
+
+        best, random = cost(model.target_components_), np.random.default_rng(1)
+        for _ in range(50):
+            noise = random.normal(size=model.target_components_.shape)
+            assert best <= cost(model.target_components_ * np.exp(0.05 * noise)) * (1 + 1e-9)
 
 
 def test_copies_count_like_weights(problem):

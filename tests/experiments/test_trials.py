@@ -33,6 +33,7 @@ def test_results_come_in_order_and_are_not_computed_twice(tmp_path):
     assert again.results[2] == first.results[0]  # to the last bit
 
 
+@pytest.mark.subprocess
 def test_processes_agree_with_one(tmp_path):
     one, two = run(tmp_path / "one", range(5)), run(tmp_path / "two", range(5), jobs=2)
     assert one.results == two.results

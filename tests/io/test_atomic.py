@@ -1,8 +1,5 @@
-"""Files appear whole or not at all, and no cell of them is a formula."""
+"""Files and folders appear whole or not at all."""
 
-import csv
-import gzip
-import json
 import os
 import subprocess
 import sys
@@ -10,56 +7,9 @@ import time
 
 import pytest
 
-from cofactor.io.atomic import (
-    is_formula,
-    make_writer,
-    output_kind,
-    place_of,
-    replacing,
-    to_json,
-)
-from cofactor.io.tables import InputError
-from cofactor.io.tables.survey import advise, survey
-
-FORMULAS = [
-    "=1+1", "=cmd|' /C calc'!A0", "+1+1", "-1+1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "  =1", "\tx",
-    "＝1", "－x", "-", "- item", "+", "@", "=", "-1e", "--1", "+49 170 1", "=HYPERLINK(\"http://x\")",
-]  # fmt: skip
-HARMLESS = ["", "a=1", "-1", "+1.5", "-.5", "1e-3", "-3%", "moon", "'=1", "<script>", "\nplain"]
-
-
-@pytest.mark.parametrize("cell", FORMULAS)
-def test_formulas_are_told(cell):
-    assert is_formula(cell)
-    assert not is_formula("'" + cell)
-
-
-@pytest.mark.parametrize("cell", HARMLESS)
-def test_numbers_and_words_are_left_alone(cell):
-    assert not is_formula(cell)
-
-
-@pytest.mark.parametrize("kind", ["csv", "tsv"])
-def test_cells_are_defused_and_read_back(tmp_path, kind):
-    path = tmp_path / "out"
-    with replacing(path) as file:
-        writer = make_writer(file, kind, ["=head"], ["p"])
-        for cell in FORMULAS + HARMLESS:
-            writer.write([cell], [0.5])
-    with open(path, newline="", encoding="utf-8") as file:
-        rows = list(csv.reader(file, delimiter="\t" if kind == "tsv" else ","))
-    assert rows[0] == ["'=head", "p"]
-    assert [row[0] for row in rows[1:]] == [f"'{cell}" for cell in FORMULAS] + HARMLESS
-    assert writer.defused == len(FORMULAS) + 1
-    assert not any(is_formula(cell) for row in rows for cell in row)
-
-
-def test_json_lines_keep_everything(tmp_path):
-    with replacing(tmp_path / "a.jsonl.gz") as file:
-        writer = make_writer(file, "jsonl", ["a"], ["b"])
-        writer.write(["=1\u2028"], [float("nan")])
-    with gzip.open(tmp_path / "a.jsonl.gz", "rt") as file:
-        assert json.loads(file.read()) == {"a": "=1\u2028", "b": None}
+from cofactor.io import atomic
+from cofactor.io.atomic import place_of, replacing, replacing_folder
+from cofactor.io.errors import InputError
 
 
 def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path):
@@ -93,60 +43,6 @@ def test_permissions_stay_and_links_are_followed(tmp_path):
 def test_a_folder_is_not_replaced(tmp_path):
     with pytest.raises(IsADirectoryError), replacing(tmp_path):
         pass
-
-
-def test_a_late_column_is_refused_in_a_table(tmp_path):
-    with pytest.raises(InputError, match=r"-o out\.jsonl"), replacing(tmp_path / "a.csv") as file:
-        make_writer(file, "csv", ["a"]).write(["1", "2"])
-    assert not os.listdir(tmp_path)
-
-
-def test_json_lines_refuse_a_column_that_is_there_twice(tmp_path):
-    with pytest.raises(InputError, match="'a' twice"), replacing(tmp_path / "a.jsonl") as file:
-        make_writer(file, "jsonl", ["a", "a"])
-
-
-def test_the_name_says_the_format(tmp_path):
-    names = {"a.csv": "csv", "a.TSV.gz": "tsv", "a.jsonl": "jsonl"}
-    assert {name: output_kind(tmp_path / name) for name in names} == names
-    with pytest.raises(InputError, match=r"'\.xlsx', which is not written"):
-        output_kind(tmp_path / "a.xlsx")
-
-
-def test_json_has_no_nan_and_is_ascii():
-    assert to_json({1: [float("inf"), (2.5, "é")]}) == '{"1": [null, [2.5, "\\u00e9"]]}'
-
-
-def the_survey(tmp_path, text, label="team", unlabelled=()):
-    from cofactor.io.tables import open_source
-
-    (tmp_path / "a.csv").write_text(text)
-    return survey(open_source(tmp_path / "a.csv"), "body", label, unlabelled)
-
-
-def test_a_survey_counts(tmp_path):
-    found = the_survey(tmp_path, "body,team\na,x\n  ,x\na ,y\nb,\na,x\n,\n")
-    assert (found.rows, found.labelled, dict(found.classes)) == (6, 4, {"x": 3, "y": 1})
-    assert (found.empty, found.empty_rows) == (2, [3, 7])
-    assert (found.duplicates, found.duplicate_rows) == (2, [4, 6])
-    assert (found.conflicts, found.conflict_rows) == (1, [4])
-
-
-@pytest.mark.parametrize(
-    ("labels", "said"),
-    [
-        ("x,x,x", "All labels are the same"),
-        ("x,y,NA", "--unlabelled 'NA'"),
-        ("Sport,sport,x", "'Sport', 'sport' differ only in case"),
-        ("1.5,2,3", "The labels are numbers"),
-        (",,", "No document is labelled"),
-        ("x,x,y", "Fewer than 5 labels of 'x', 'y'"),
-    ],
-)
-def test_a_survey_advises(tmp_path, labels, said):
-    rows = "".join(f"text{i},{label}\n" for i, label in enumerate(labels.split(",")))
-    found = the_survey(tmp_path, "body,team\n" + rows)
-    assert said in " ".join(advise(found, "team"))
 
 
 def test_a_path_is_replaced_when_the_block_ends_well(tmp_path):
@@ -207,3 +103,62 @@ def test_temporary_files_of_dead_processes_are_removed(tmp_path):
     assert not [path for path in stale if path.exists()]
     assert all(path.exists() for path in [*kept, link])
     assert (tmp_path / "out.csv").read_bytes() == b"whole"
+
+
+def test_a_place_in_no_folder_is_refused(tmp_path):
+    with pytest.raises(InputError, match="does not exist; create it first"):
+        atomic.check_place(tmp_path / "none" / "a.csv")
+
+
+def write(path, keep_others=False, **files):
+    with replacing_folder(path, keep_others=keep_others) as new:
+        for name, text in files.items():
+            (new / name).write_text(text)
+
+
+@pytest.mark.parametrize("swaps", [True, False])
+@pytest.mark.parametrize("keep", [True, False])
+def test_a_folder_is_exchanged(tmp_path, monkeypatch, swaps, keep):
+    if not swaps:
+        monkeypatch.setattr(atomic, "_swap", lambda one, other: False)
+    path = tmp_path / "parent" / "folder"
+    write(path, a="1", b="2")
+    write(path, keep, a="3", c="4")
+    kept = {"b": "2"} if keep else {}
+    assert {file.name: file.read_text() for file in path.iterdir()} == {"a": "3", "c": "4", **kept}
+    assert path.stat().st_mode & 0o777 == 0o777 & ~current_umask()
+    assert os.listdir(path.parent) == ["folder"]
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_a_failure_leaves_the_old_folder_and_nothing_else(tmp_path, keep):
+    path = tmp_path / "folder"
+    write(path, a="old")
+
+    def fail(error):
+        with replacing_folder(path, keep_others=keep) as new:
+            (new / "a").write_text("half")
+            raise error
+
+    for error in (ValueError, KeyboardInterrupt):
+        with pytest.raises(error):
+            fail(error)
+    assert (path / "a").read_text() == "old"
+    assert os.listdir(tmp_path) == ["folder"]
+
+
+def test_a_rename_that_fails_leaves_the_old_folder(tmp_path, monkeypatch):
+    path, rename = tmp_path / "folder", os.rename
+    write(path, a="old")
+
+    def fail(one, other):
+        if ".saving-" in str(one):
+            raise OSError("no")
+        rename(one, other)
+
+    monkeypatch.setattr(atomic, "_swap", lambda one, other: False)
+    monkeypatch.setattr(os, "rename", fail)
+    with pytest.raises(OSError, match="no"):
+        write(path, a="new")
+    assert (path / "a").read_text() == "old"
+    assert os.listdir(tmp_path) == ["folder"]

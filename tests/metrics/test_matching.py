@@ -49,5 +49,5 @@ def test_the_difference_is_that_of_the_accuracies():
 
 @pytest.mark.parametrize(("first", "second"), [([], []), ([True], [True, False])])
 def test_nothing_to_compare(first, second):
-    with pytest.raises(ValueError, match="pass the same"):
+    with pytest.raises(ValueError, match="pass the same documents"):
         accuracy_difference(first, second)

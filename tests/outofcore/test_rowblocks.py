@@ -1,20 +1,16 @@
-"""Row blocks: what is written is what is read, and what is wrong is said in one sentence."""
+"""RowBlocks: what is stored, sampled, refused and left behind."""
 
-import gc
 import json
-import os
 import shutil
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 from scipy import sparse as sp
 
 from cofactor import RowBlocks
-from cofactor.engine.observations import observe
 from cofactor.outofcore import RowBlocksError
 from cofactor.outofcore.rowblocks import as_csr
-from cofactor.outofcore.scratch import Scratch, ScratchFiles, Shelf
+from cofactor.targets import known_values, labelled_mask
 
 
 @pytest.fixture
@@ -94,7 +90,7 @@ def test_zero_is_a_label(X, tmp_path):
     y = np.array([0, 1, None] * 18, dtype=object)[:53]
     blocks = RowBlocks.write(tmp_path / "b", [(X, y)], rows=20)
     assert together(blocks)[1].tolist() == y.tolist()
-    assert sum(fact.labelled for fact in blocks.facts) == 36
+    assert int(labelled_mask(together(blocks)[1]).sum()) == 36
 
 
 def test_many_small_blocks_take_linear_time(monkeypatch):
@@ -130,7 +126,7 @@ def test_weights_make_up_for_the_choice(kind):
         y = np.array([-1 if v is None else "ab.rare".index(v) for v in y])
     if kind == "numbers":
         y = np.array([np.nan if v is None else float("ab.rare".index(v)) for v in y])
-    sample, some, weights = RowBlocks.split(X, y, rows=500).sample(X.nnz // 10)
+    sample, some, weights = RowBlocks.split(X, y, rows=500).sample(X.nnz // 10, labelled_mask)
     assert 0.08 < sample.shape[0] / 4000 < 0.13
     assert weights.sum() == pytest.approx(4000)
     known = np.array([v is not None and v == v and v != -1 for v in some])
@@ -184,14 +180,14 @@ def test_a_rare_class_in_the_middle_is_sampled(kind):
     y = np.where(np.arange(4000) % 2, 2, 0).astype(kind)
     y[1717] = 1
     X = sp.csr_array(sp.random(4000, 12, 0.5, random_state=0))
-    assert 1 in RowBlocks.split(X, y, rows=500).sample(X.nnz // 20)[1].tolist()
+    assert 1 in RowBlocks.split(X, y, rows=500).sample(X.nnz // 20, labelled_mask)[1].tolist()
 
 
 def test_many_distinct_numbers_do_not_fill_the_sample():
     rng = np.random.default_rng(0)
     X = sp.csr_array(sp.random(20_000, 12, 0.5, random_state=0))
     y = rng.integers(-50_000, 1_000_000, 20_000)
-    sample, some, _ = RowBlocks.split(X, y, rows=5000).sample(X.nnz // 100)
+    sample, some, _ = RowBlocks.split(X, y, rows=5000).sample(X.nnz // 100, known_values)
     assert sample.shape[0] < 1500
     assert y.min() in some
     assert y.max() in some
@@ -229,7 +225,7 @@ def test_a_folder_is_not_replaced_unasked(X, tmp_path):
     assert RowBlocks.write(tmp_path / "b", [X[:5]], overwrite=True).shape == (5, 17)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("years of work")
-    with pytest.raises(RowBlocksError, match="no folder of row blocks"):
+    with pytest.raises(RowBlocksError, match="not a folder of row blocks"):
         RowBlocks.write(tmp_path / "mine", [X], overwrite=True)
     assert (tmp_path / "mine" / "thesis.txt").exists()
 
@@ -271,95 +267,3 @@ def test_other_targets(X, tmp_path):
     assert json.loads((tmp_path / "b" / "blocks.json").read_text())["labels"] == ["cat", "dog"]
     with pytest.raises(ValueError, match="y has 3 rows, but X has 53"):
         blocks.with_targets([1, 2, 3])
-
-
-# ---------------------------------------------------------------- scratch
-
-
-def test_scratch_rows():
-    scratch = Scratch((10, 3), np.float64)
-    rng = np.random.default_rng(0)
-    A = rng.random((10, 3))
-    scratch[0:4] = A[:4]
-    scratch[4:10] = A[4:]
-    np.testing.assert_array_equal(scratch[2:7], A[2:7])
-    np.testing.assert_array_equal(scratch[:], A)
-    assert scratch[3:3].shape == (0, 3)
-    whole = np.asarray(scratch)
-    del scratch
-    np.testing.assert_array_equal(whole, A)
-
-
-def test_a_scratch_file_serves_again_once_nobody_looks_at_it():
-    files = ScratchFiles()
-    first = files.matrix((4, 2), np.float64)
-    first[:] = np.ones((4, 2))
-    mapped = np.asarray(first)[1:]
-    number = first._file
-    del first
-    second = files.matrix((4, 2), np.float64)
-    second[:] = np.zeros((4, 2))
-    np.testing.assert_array_equal(mapped, np.ones((3, 2)))  # still mapped: not handed out
-    del mapped
-    assert files.matrix((4, 2), np.float64)._file == number
-
-
-def test_a_scratch_file_has_the_size_that_is_asked_for():
-    files = ScratchFiles()
-    files.matrix((1, 2), np.float64)  # given back at once
-    assert files.matrix((4, 2), np.float64)[:].shape == (4, 2)
-
-
-@pytest.mark.parametrize("form", ["dense", "sparse", "weighted"])
-def test_a_shelf_returns_what_it_got_both_ways(form):
-    rng = np.random.default_rng(0)
-    matrices = [
-        observe(
-            sp.csr_array(Y) if form == "sparse" else Y,
-            row_weights=rng.random(len(Y)) if form == "weighted" else None,
-        )
-        for Y in (np.round(rng.random((7, 3)), 1), np.eye(5)[:, :2], np.zeros((1, 3)))
-    ]
-    shelf = Shelf()
-    for number, matrix in enumerate(matrices):
-        shelf.put(number, matrix)
-    for number in (2, 0, 1):
-        got, given = shelf.get(number), matrices[number]
-        for one, other in ((got, given), (got.transposed, given.transposed)):
-            assert (one.shape, one.zeros) == (other.shape, other.zeros)
-            for a, b in zip(one.layout, other.layout, strict=True):
-                assert a.dtype == b.dtype
-                np.testing.assert_array_equal(a, b)
-            for name in ("weights", "row_weights", "column_weights"):
-                a, b = getattr(one, name), getattr(other, name)
-                assert (a is None) == (b is None)
-                if a is not None:
-                    np.testing.assert_array_equal(a, b)
-
-
-def test_files_that_nobody_needs_are_closed():
-    def count():
-        return len(os.listdir("/proc/self/fd"))
-
-    if not os.path.isdir("/proc/self/fd"):
-        pytest.skip("open files are counted in /proc, which this system does not have")
-    before = count()
-    files = ScratchFiles()
-    first, second = (files.matrix((4, 2), np.float64) for _ in range(2))
-    mapped = np.asarray(first)
-    del first, second, files
-    gc.collect()
-    assert count() == before + 2  # the file that is mapped, and the map of it
-    del mapped
-    gc.collect()
-    assert count() == before
-
-
-def test_threads_may_share_a_shelf():
-    rng = np.random.default_rng(0)
-    matrices = [observe(rng.random((50, 3))) for _ in range(60)]
-    shelf = Shelf()
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(shelf.put, range(60), matrices))
-    for number, matrix in enumerate(matrices):
-        np.testing.assert_array_equal(shelf.get(number).layout.values, matrix.layout.values)

@@ -130,7 +130,7 @@ def test_brush_filters_the_table(browser, report):
     page.mouse.down()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 470, steps=8)
     page.mouse.up()
-    page.wait_for_function("document.getElementById('chosen').textContent.includes('chosen')")
+    page.wait_for_function("document.getElementById('chosen').textContent.includes('selected')")
     chosen = int(page.locator("#chosen").text_content().split()[0])
     assert 0 < chosen < 120
     assert page.locator("#documents tbody tr").count() == chosen

@@ -80,7 +80,7 @@ def test_empty_and_repeated_documents(corpus, some):
     texts = [*corpus[0][:117], "", None, corpus[0][0]]
     model = TopicModel(3, random_state=0).fit(texts, some)
     page = render_report(model, texts, some)
-    assert "2 documents have no word that the model knows" in page
+    assert "2 documents have no word of the model" in page
     assert "no known word" in page
 
 

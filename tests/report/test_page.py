@@ -176,6 +176,7 @@ def test_importing_cofactor_or_a_model_does_not_import_altair():
     assert done.stdout.strip() == "False"
 
 
+@pytest.mark.slow
 def test_library_is_kept_whole(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr("sys.platform", "linux")

@@ -6,8 +6,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import sparse as sp
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
@@ -17,44 +15,13 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from cofactor import NMF, SSNMFClassifier, SSNMFRegressor, TopicModel
-from cofactor.divergences import DIVERGENCES
+from cofactor.callbacks import ReportIterations
 from cofactor.metrics import npmi_coherence
-from cofactor.text.describe.explain import topic_parts
+from cofactor.report.preparation.evaluation import evaluate
+from cofactor.report.preparation.material import read_material
 from cofactor.text.describe.predictions import infer_task
-
-SUBJECTS = {
-    "space": "moon orbit rocket nasa launch shuttle lunar satellite",
-    "sport": "puck goal hockey team game season player coach",
-    "faith": "god church bible jesus faith prayer gospel sin",
-}
-NOISE = "people time year way thing world day life"
-
-
-def make_corpus(n=120, seed=0):
-    random = np.random.default_rng(seed)
-    texts, labels = [], []
-    for i in range(n):
-        label = list(SUBJECTS)[i % 3]
-        own = random.choice(SUBJECTS[label].split(), 8)
-        texts.append(" ".join([*own, *random.choice(NOISE.split(), 4)]))
-        labels.append(label)
-    return texts, np.array(labels, dtype=object)
-
-
-TEXTS, LABELS = make_corpus()
-SOME = np.where(np.arange(len(LABELS)) < 12, LABELS, "")
-UNSEEN = ["rocket to the moon", "the hockey goal", "god and sin", "", "zzz", "moon puck bible"]
-
-
-@pytest.fixture(scope="module")
-def model():
-    return TopicModel(4, random_state=0).fit(TEXTS, SOME)
-
-
-@pytest.fixture(scope="module")
-def plain():
-    return TopicModel(3, random_state=0).fit(TEXTS)
-
+from cofactor.text.fitting import fit_documents
+from subjects import LABELS, SOME, SUBJECTS, TEXTS, UNSEEN
 
 # --- fitting and prediction ----------------------------------------------------------------------
 
@@ -298,155 +265,49 @@ def test_classes(model):
         assert model.topics()[int(np.argmax(row.topics))].label == row.label
 
 
-# --- explanations --------------------------------------------------------------------------------
-
-DIVERGENT = [(loss, target) for loss in DIVERGENCES for target in ("kullback-leibler", "frobenius")]
+# --- callbacks, and fits elsewhere ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("loss", "target"), DIVERGENT)
-def test_explanations_add_up_for_every_loss(loss, target):
-    model = TopicModel(
-        4, data_loss=loss, target_loss=target, random_state=0, max_iter=15, tol=1e-2
-    ).fit(TEXTS, SOME)
-    for text in UNSEEN:
-        check_sums(model, text, model.predict_proba([text])[0])
-
-
-def check_sums(model, text, scores):
-    found = model.explain(text)
-    np.testing.assert_allclose(found.class_parts.sum(axis=0) + found.base, scores, atol=1e-9)
-    np.testing.assert_allclose(found.scores, scores, atol=1e-9)
-    np.testing.assert_allclose(found.topics, model.transform([text])[0], atol=1e-12)
-    if found.words:
-        np.testing.assert_allclose(found.topic_parts.sum(axis=0), found.topics, atol=1e-9)
-    assert (found.topic_parts >= 0).all()
-    assert (found.class_parts >= 0).all()
-    return found
-
-
-@settings(deadline=None, max_examples=50)
-@given(st.lists(st.sampled_from(" ".join([*SUBJECTS.values(), NOISE]).split()), max_size=30))
-def test_explanations_add_up_for_any_text(model, words):
-    text = " ".join(words)
-    found = check_sums(model, text, model.predict_proba([text])[0])
-    assert set(found.words) == set(words)
-    assert found.prediction == model.predict([text])[0]
-
-
-def test_explanations_of_numbers_and_several_labels(model):
-    y = np.where(LABELS == "space", 3.5, np.where(LABELS == "sport", -1.25, 0.5))
-    numbers = TopicModel(3, random_state=0).fit(TEXTS, y)
-    several = TopicModel(3, random_state=0).fit(
-        TEXTS, pd.DataFrame({n: (n == LABELS).astype(int) for n in SUBJECTS})
+def test_callbacks_watch_the_fit_of_the_estimator():
+    made = []
+    model = (
+        TopicModel(3, random_state=0).set_callbacks(ReportIterations(made.append)).fit(TEXTS, SOME)
     )
-    for text in UNSEEN:
-        found = numbers.explain(text)
-        total = found.class_parts.sum(axis=0) + found.base
-        np.testing.assert_allclose(total, numbers.predict([text]), atol=1e-9)
-        found = several.explain(text)
-        total = found.class_parts.sum(axis=0) + found.base
-        np.testing.assert_allclose(found.scores, total, atol=1e-9)
-        np.testing.assert_allclose(
-            np.clip(total, 1e-12, 1 - 1e-12), several.predict_proba([text])[0]
-        )
-
-
-def test_the_words_that_speak(model):
-    found = model.explain("Rocket, moon and hockey people: quux 7")
-    assert [row.word for row in found.table[:2]] == ["moon", "rocket"] or [
-        row.word for row in found.table[:2]
-    ] == ["rocket", "moon"]
-    by_word = {row.word: row for row in found.table}
-    assert by_word["hockey"].speaks_for == "sport"
-    assert by_word["moon"].speaks_for == found.prediction == "space"
-    assert found.unknown == ["quux"]
-    assert "space (score 0." in repr(found)
-    assert found.table.column("contribution") == sorted(
-        found.table.column("contribution"), reverse=True
+    assert made == list(range(1, model.n_iter_ + 1))
+    assert np.array_equal(
+        model.estimator_.components_,
+        TopicModel(3, random_state=0).fit(TEXTS, SOME).estimator_.components_,
     )
+    made.clear()
+    model.estimator_.fit(model.vectorizer_.transform(TEXTS), SOME)  # it has no callbacks itself
+    clone(model).set_callbacks().fit(TEXTS, SOME)
+    assert made == []
+    pipeline = Pipeline([("topics", clone(model))]).fit(TEXTS, SOME)  # clones keep callbacks
+    assert made == list(range(1, pipeline["topics"].n_iter_ + 1))
+    with pytest.raises(TypeError, match="callbacks"):
+        TopicModel().set_callbacks(print)
 
 
-def test_explanations_without_a_target(plain):
-    found = plain.explain("moon rocket")
-    assert found.prediction is None
-    assert found.classes == []
-    np.testing.assert_allclose(found.topic_parts.sum(axis=0), found.topics, atol=1e-12)
-    assert {row.word for row in found.table} == {"moon", "rocket"}
-    assert repr(plain.explain("")) == "word  weight  topic  topic_part  speaks_for  contribution"
+def test_a_report_does_not_call_the_callbacks_of_the_fit():
+    made = []
+    model = (
+        TopicModel(3, random_state=0).set_callbacks(ReportIterations(made.append)).fit(TEXTS, SOME)
+    )
+    made.clear()
+    assert evaluate(read_material(model, TEXTS, SOME, None)) is not None
+    assert made == []
 
 
-def test_parts_are_the_shares_of_the_optimum():
-    """For Kullback–Leibler, part_jk = x_j · (a_jk s_k / p_j) / Σ_j a_jk."""
-    random = np.random.default_rng(0)
-    A, x = random.random((6, 3)), random.poisson(3.0, 6) + 1.0
-    model = NMF(3, random_state=0).fit(random.random((9, 6)))
-    model.components_ = A.T.copy()
-    s = model.transform(x[None])[0]
-    p = A @ s
-    expected = x[:, None] * A * s / p[:, None] / A.sum(axis=0)
-    parts = topic_parts(x, A, s, DIVERGENCES["kullback-leibler"])
-    np.testing.assert_allclose(parts, expected, rtol=1e-4, atol=1e-6)
+def test_a_given_function_fits_the_estimator():
+    seen = []
 
+    def fit(estimator, X, y, **weights):
+        seen.append((type(estimator), X.shape, sorted(weights)))
+        return estimator.fit(X, y, **weights)
 
-# --- seeds ---------------------------------------------------------------------------------------
-
-
-def weight_of(model, topic, words):
-    places = {word: j for j, word in enumerate(model.vectorizer_.words_)}
-    A = model.estimator_.components_
-    profile = A[topic] / A[topic].sum()
-    return sum(profile[places[word]] for word in words)
-
-
-@pytest.mark.parametrize("y", [None, SOME], ids=["plain", "labels"])
-@pytest.mark.parametrize("loss", ["kullback-leibler", "frobenius"])
-def test_seeds_pull_to_convergence(y, loss):
-    seeds = {"weekday": ["people", "day"], "sky": ["moon"]}
-    exact = {"tol": 1e-9, "max_iter": 3000, "random_state": 0, "data_loss": loss}
-    pulled = TopicModel(5, seeds=seeds, **exact).fit(TEXTS, y)
-    free = TopicModel(5, **exact).fit(TEXTS, y)
-    assert "Converged" in pulled.estimator_.stop_reason_
-    for name, words in seeds.items():
-        topic = pulled.topic_names_.index(name)
-        best = max(weight_of(free, k, words) for k in range(5))
-        assert weight_of(pulled, topic, words) > best
-        assert set(pulled.topics(len(words))[topic].words) == set(words)
-    assert pulled.estimator_.priors is None
-    assert np.isfinite(pulled.estimator_.components_).all()
-
-
-def test_the_pull_grows_with_its_strength():
-    def pull(strength):
-        model = TopicModel(
-            4, seeds={"x": ["people"]}, seed_strength=strength, tol=1e-8, max_iter=2000,
-            random_state=0,
-        )  # fmt: skip
-        return weight_of(model.fit(TEXTS), 0, ["people"])
-
-    weights = [pull(strength) for strength in (0.1, 1.0, 10.0)]
-    assert weights == sorted(weights)
-    assert weights[-1] > 2 * weights[0]
-
-
-def test_a_seed_with_the_name_of_a_class_pulls_its_topic():
-    model = TopicModel(3, seeds={"sport": ["coach", "season"]}, random_state=0).fit(TEXTS, SOME)
-    topic = model.topics()[model.topic_names_.index("sport")]
-    assert topic.label == "sport"
-    assert set(topic.words[:2]) == {"coach", "season"}
-    assert model.score(TEXTS, LABELS) > 0.95
-
-
-def test_seeds_are_looked_up_as_words_are_read():
-    model = TopicModel(3, seeds={"x": ["MOON", "Rocket"]}, random_state=0).fit(TEXTS)
-    assert set(model.topics(2)[0].words) == {"moon", "rocket"}
-    with pytest.warns(UserWarning, match=r"seeds\['x'\]: \['zzz'\] are ignored"):
-        TopicModel(3, seeds={"x": ["moon", "zzz"]}).fit(TEXTS)
-
-
-def test_seeds_join_other_priors():
-    from cofactor.priors import L1
-
-    model = TopicModel(3, seeds={"x": ["moon"]}, priors={"features": L1(0.1)}, random_state=0)
-    fitted = model.fit(TEXTS)
-    assert fitted.topics(1)[0].words == ("moon",)
-    assert fitted.estimator_.priors == {"features": L1(0.1)}
+    model, plain = TopicModel(3, random_state=0), TopicModel(3, random_state=0)
+    fit_documents(model, iter(TEXTS), SOME, fit=fit, sample_weight=np.ones(len(TEXTS)))
+    assert seen == [(SSNMFClassifier, (120, len(model.vectorizer_.words_)), ["sample_weight"])]
+    plain.fit(TEXTS, SOME, sample_weight=np.ones(len(TEXTS)))
+    assert np.array_equal(model.document_topics_, plain.document_topics_)
+    assert model.fingerprint_ == plain.fingerprint_

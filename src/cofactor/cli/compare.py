@@ -26,8 +26,9 @@ def compare(
 ) -> None:  # fmt: skip
     """Match the topics of two models; compare their accuracy.
 
-    Topics are paired one to one so that their words agree best. With --data, the accuracy on its
-    labelled documents is compared, with an interval; take documents that neither model has seen.
+    Topics are paired one to one so that the sum of their similarities (cosines) is largest. --data
+    compares the accuracy on labelled documents, with an interval; take documents that neither
+    model has seen.
     """
     one, other = open_model(first), open_model(second)
     from cofactor.text.describe.compare import compare_topics
@@ -48,29 +49,24 @@ def _accuracy(
     opening: dict[str, Any], label_separator: str | None,
 ) -> dict[str, Any]:  # fmt: skip
     from cofactor.text.describe.compare import compare_accuracy
+    from cofactor.text.documents import fingerprint
 
     reading = read_again(one, data, text, labels, opening, label_separator)
-    if one.model.fingerprint_ == _fingerprint(reading):
-        note("Note: the first model was fitted on these very documents, so it is flattered.")
+    if one.model.fingerprint_ == fingerprint(reading.documents.texts, reading.y):
+        note("Note: the first model was fitted on these documents, so its accuracy is too high.")
     with announce("Predicting with both"), refusals():
         texts, known = reading.documents.texts, reading.classes
         found = compare_accuracy(one.model, other.model, texts, known)
     return asdict(found)
 
 
-def _fingerprint(reading: Any) -> str:
-    from cofactor.text.documents import fingerprint
-
-    return fingerprint(reading.documents.texts, reading.y)
-
-
 def _show(pairs: Any, accuracy: dict[str, Any] | None) -> None:
-    table = make_table("A", "B", "Alike", "In both", "Only in A", "Only in B",
-                       numbers=("A", "B", "Alike"))  # fmt: skip
+    table = make_table("A", "B", "Similar", "In both", "Only in A", "Only in B",
+                       numbers=("A", "B", "Similar"))  # fmt: skip
     for pair in pairs:
-        words = (shown(" ".join(each), 400) for each in (pair.kept, pair.out, pair.into))
-        alike = "" if pair.similarity is None else f"{pair.similarity:.2f}"
-        table.add_row(shown(pair.first), shown(pair.second), alike, *words)
+        words = (shown(" ".join(each), 400) for each in (pair.kept, pair.lost, pair.gained))
+        similar = "" if pair.similarity is None else f"{pair.similarity:.2f}"
+        table.add_row(shown(pair.first), shown(pair.second), similar, *words)
     show(table, *([_sentence(accuracy)] if accuracy else []))
 
 

@@ -1,4 +1,4 @@
-"""`cofactor explain`: a prediction taken apart."""
+"""`cofactor explain`: the words behind a prediction."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ def explain(model: Path, text: str, words: int, as_json: bool) -> None:
         raise BadInput("TEXT is empty; pass some words, in quotes.")
     opened = open_model(model)
     text = text.encode("utf-8", "replace").decode()
-    found, said = opened.model.explain(text), opened.model.documents([text])[0]
+    found, document = opened.model.explain(text), opened.model.documents([text])[0]
     if as_json:
-        emit({"model": opened.origin(), **_facts(found, said)})
+        emit({"model": opened.origin(), **_facts(found, document)})
     else:
-        _show(found, said, words)
+        _show(found, document, words)
 
 
-def _facts(found: Any, said: Any) -> dict[str, Any]:
-    """Return everything, by name."""
+def _facts(found: Any, document: Any) -> dict[str, Any]:
+    """Return the explanation as JSON values."""
     topics = zip(found.topic_names, found.topics.tolist(), strict=True)
-    prediction, confidence = answered(said)
+    prediction, confidence = answered(document)
     return {
         "prediction": prediction,
         "confidence": confidence,
-        "topic": said.name,
+        "topic": document.name,
         "scores": _by_name(found.classes, found.scores),
         "base": _by_name(found.classes, found.base),
         "topics": [{"topic": k, "name": n, "strength": s} for k, (n, s) in enumerate(topics)],
@@ -65,12 +65,12 @@ def _word(found: Any, j: int) -> dict[str, Any]:
     }
 
 
-def _show(found: Any, said: Any, words: int) -> None:
-    show(*(f"{name}: {value}" for name, value in _headline(found, said)))
+def _show(found: Any, document: Any, words: int) -> None:
+    show(*(f"{name}: {value}" for name, value in _headline(found, document)))
     if found.words:
         _show_words(found, words)
     if found.unknown:
-        note(f"Not known to the model: {shown(' '.join(found.unknown), 400)}")
+        note(f"Words that the model does not know: {shown(' '.join(found.unknown), 400)}")
 
 
 def _show_words(found: Any, words: int) -> None:
@@ -86,18 +86,24 @@ def _show_words(found: Any, words: int) -> None:
         note(f"{rest:,} more words; --words {len(found.words)} shows all.")
 
 
-def _headline(found: Any, said: Any) -> list[tuple[str, str]]:
-    if said.topic < 0:
-        return [("Prediction" if found.classes else "Topic", "none; no word of the text is known")]
-    lines = [("Topic", f"{shown(said.name, 60)} ({percent(said.share)})")]
+def _headline(found: Any, document: Any) -> list[tuple[str, str]]:
+    if document.topic < 0:
+        return [
+            (
+                "Prediction" if found.classes else "Topic",
+                "none; the model knows no word of the text",
+            )
+        ]
+    lines = [("Topic", f"{shown(document.name, 60)} ({percent(document.share)})")]
     if found.classes:
-        sure = f" ({percent(said.confidence)})" if said.confidence is not None else ""
-        lines.insert(0, ("Prediction", f"{_named(found, said.prediction)}{sure}"))
+        sure = document.confidence
+        confidence = "" if sure is None else f" ({percent(sure)})"
+        lines.insert(0, ("Prediction", f"{_format(found, document.prediction)}{confidence}"))
     return lines
 
 
-def _named(found: Any, prediction: Any) -> str:
-    """Return a prediction as people read it."""
+def _format(found: Any, prediction: Any) -> str:
+    """Return a prediction as text."""
     if not isinstance(prediction, tuple):
         return shown(f"{prediction:.4g}" if isinstance(prediction, float) else prediction, 60)
     if not prediction:

@@ -15,7 +15,8 @@ from cofactor.cli._shared.command import MODEL, OUTPUT, TABLE, BadInput, Command
 from cofactor.cli._shared.command import table_options as options
 from cofactor.cli._shared.models import Opened, find_data, open_model, read_again
 from cofactor.cli._shared.terminal import announce, emit, note
-from cofactor.io.atomic import to_json, write_text
+from cofactor.io.atomic import write_text
+from cofactor.io.json_text import to_json
 
 DEFAULTS = {"csv": "{}-tables", "anndata": "{}.h5ad", "topicwizard": "{}-topicwizard"}
 

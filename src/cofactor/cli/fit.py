@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import warnings
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from itertools import chain, count
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import click
 from click.core import ParameterSource
 
 from cofactor.cli._shared.blocks import BlockReading, holds_blocks, open_blocks
-from cofactor.cli._shared.cluster import fitting_on
+from cofactor.cli._shared.cluster import fit_function
 from cofactor.cli._shared.command import (
     INTERRUPTED,
     OPENING,
@@ -92,8 +91,8 @@ def fit(
             )  # fmt: skip
     note(_summary(reading))
     _doubt(reading, task, settings["topics"])
-    with fitting_on(cluster):
-        messages, interrupted = _fit(model, reading, show_progress=cluster is None)
+    with fit_function(cluster) as how:
+        messages, interrupted = _fit(model, reading, how, show_progress=cluster is None)
     if interrupted:
         output = _beside(output)
     places = {name: relative(reading.facts[name], output) for name in reading.places}
@@ -141,17 +140,18 @@ def _model(
 
 
 def _fit(
-    model: Any, reading: Reading | BlockReading, show_progress: bool
+    model: Any, reading: Reading | BlockReading, how: Callable[..., Any], show_progress: bool
 ) -> tuple[list[str], bool]:
     """Fit the model and show warnings; return these and whether the fit was interrupted."""
     with (
         announce("Fitting the topics (the first run also compiles)") as progress,
         warnings.catch_warnings(record=True) as caught,
         refusals(),
-        _watching(progress) if show_progress else nullcontext(),
     ):
         warnings.simplefilter("always")
-        reading.fit(model.set_params(task=reading.facts["task"]))
+        if show_progress:
+            model.set_callbacks(_reporter(progress))
+        reading.fit(model.set_params(task=reading.facts["task"]), fit=how)
     messages = list(dict.fromkeys(str(one.message) for one in caught))
     for message in messages:
         if message != model.estimator_.stop_reason_:
@@ -159,12 +159,11 @@ def _fit(
     return messages, any(one.category.__name__ == "FitInterruptedWarning" for one in caught)
 
 
-def _watching(progress: Callable[[str], None]) -> AbstractContextManager[None]:
-    """Show the number of finished iterations of fits in this process."""
-    from cofactor.callbacks import Telling
-    from cofactor.text.fitting import watched_by
+def _reporter(progress: Callable[[str], None]) -> Any:
+    """Return a callback that shows the number of finished iterations."""
+    from cofactor.callbacks import ReportIterations
 
-    return watched_by(Telling(lambda done: progress(f"iteration {done}")))
+    return ReportIterations(lambda done: progress(f"iteration {done}"))
 
 
 def _seeds(given: tuple[str, ...]) -> dict[str, list[str]] | None:

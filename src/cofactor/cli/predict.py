@@ -18,12 +18,14 @@ from cofactor.cli._shared.command import MODEL, OUTPUT, TABLE, Command, json_opt
 from cofactor.cli._shared.models import Opened, answered, how_to_open, open_model
 from cofactor.cli._shared.tables import open_table
 from cofactor.cli._shared.terminal import announce, emit, note, rows_out
-from cofactor.io.atomic import make_writer, output_kind, replacing, to_json, write_text
+from cofactor.io.atomic import replacing, write_text
 from cofactor.io.errors import at
+from cofactor.io.json_text import to_json
 from cofactor.io.tables import InputError, Source
 from cofactor.io.tables.documents import as_text, text_column
 from cofactor.io.tables.labels import one_cell
 from cofactor.io.tables.limits import batches
+from cofactor.io.tables.writers import make_writer, output_kind
 
 BATCH = 4096
 REST = ("confidence", "topic")

@@ -19,9 +19,9 @@ from cofactor.cli._shared.terminal import emit, make_table, percent, show, shown
 def topics(model: Path, words: int, as_json: bool) -> None:
     """Show the topics of a model.
 
-    The largest topic comes first. Share is its part of all texts; class is the one it speaks for
-    most, and link how much of what it says on classes is that; coherence says how well its first
-    words go together in the texts, from -1 to 1.
+    The largest topic comes first. Share is its share of all texts. Class is the class it speaks
+    for most, and link that class's share of its label weights. Coherence, from -1 to 1, tells how
+    often its first words occur together.
     """
     opened = open_model(model)
     rows = sorted(opened.model.topics(words).to_records(), key=lambda row: -row["share"])

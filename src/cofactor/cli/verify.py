@@ -51,7 +51,7 @@ def verify(
 
 
 def _refit(opened: Opened, reading: Any) -> dict[str, Any]:
-    from cofactor.io.models.manifest import versions
+    from cofactor._versions import versions
     from cofactor.text.describe.compare import refit
 
     with announce("Fitting again"), refusals(), warnings.catch_warnings():

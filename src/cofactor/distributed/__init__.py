@@ -5,13 +5,14 @@
 ...     client, blocks, None, SSNMFClassifier(20, solver="mu")
 ... )  # doctest: +SKIP
 
-Workers hold blocks of rows and their part of S; topics travel to them and statistics come back, one
-task for each worker and iteration. Sums do not depend on who has which block, so neither do the
-bits of the result.
+Each worker holds blocks of rows and their part of S. In each iteration, one task per worker takes
+the topics there and brings statistics back. The result is bit-identical no matter which worker
+holds which block.
 """
 
 try:
-    from cofactor.distributed.errors import CheckpointError, ClusterError, OutOfMemory
+    from cofactor.callbacks import CheckpointError
+    from cofactor.distributed.errors import ClusterError, OutOfMemory
     from cofactor.distributed.fitting import fit
     from cofactor.distributed.predictions import predict, transform
 except ModuleNotFoundError as error:

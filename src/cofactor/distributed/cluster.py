@@ -20,10 +20,10 @@ from cofactor.distributed.checkpoints import Folder
 from cofactor.distributed.errors import ClusterError, Lost
 from cofactor.distributed.watch import Watched
 from cofactor.distributed.worker import FromMemory, FromStart, Origin, Part, Step
-from cofactor.engine.blockwise import Outlined, tree_of_sums
+from cofactor.engine.blockwise import BlockwiseObjective, tree_of_sums
 from cofactor.engine.factors import Factors
 from cofactor.engine.fitting import History, Hook
-from cofactor.engine.objective import Advance, Improve, Objective
+from cofactor.engine.objective import AdvanceResult, Improve, Objective
 from cofactor.engine.threads import Threads
 from cofactor.estimators.blocks import Recipe
 from cofactor.outofcore import RowBlocks
@@ -60,14 +60,14 @@ class RemoteSamples:
 
 
 @dataclass(eq=False)
-class Remote(Outlined):
+class Remote(BlockwiseObjective):
     """What a solver works on: the outline is here, the samples are elsewhere."""
 
     cluster: Cluster
 
     def advance(
         self, factors: Factors, improve: Improve | None, threads: Threads, epsilon: float
-    ) -> Advance:
+    ) -> AdvanceResult:
         """Let the workers improve their samples, and add up their statistics."""
         return self.cluster.advance(factors, improve, epsilon)
 
@@ -113,7 +113,7 @@ class Cluster:
         samples: Any = RemoteSamples(self, self._base)
         return Factors(samples, start.features, start.targets)
 
-    def advance(self, factors: Factors, improve: Improve | None, epsilon: float) -> Advance:
+    def advance(self, factors: Factors, improve: Improve | None, epsilon: float) -> AdvanceResult:
         version = _version(factors)
         step = Step(factors.features, factors.targets, improve, epsilon)
         sums = tree_of_sums()
@@ -127,7 +127,7 @@ class Cluster:
             factors = factors.replace("samples", samples)
         self._losses = 0
         total = sums.total()
-        return Advance(factors, total.statistics, total.prior)
+        return AdvanceResult(factors, total.statistics, total.prior)
 
     def gathered(self, version: int) -> FloatArray:
         """Return the samples of all blocks (none, if the user wants none)."""
@@ -150,8 +150,8 @@ class Cluster:
             place = self._folder.place(version)
             self._folder.clean(version)
             ask = lambda: self._everywhere(worker.write_samples, version, place)  # noqa: E731
-            sizes = {i: size for part in self._surely(version, ask) for i, size in part.items()}
-            self._origin = self._folder.commit(factors, history, sizes)
+            files = {i: one for part in self._surely(version, ask) for i, one in part.items()}
+            self._origin = self._folder.commit(factors, history, files)
         self._base, self._journal = version, []
         if self._shares != self._assign(self.watched.workers()):
             self._recover(version)

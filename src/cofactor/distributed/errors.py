@@ -1,12 +1,8 @@
-"""What can go wrong beyond this machine."""
+"""Errors of a cluster and its workers."""
 
 
 class ClusterError(RuntimeError):
-    """The cluster cannot go on; the message says why and how to resume."""
-
-
-class CheckpointError(ValueError):
-    """A folder of checkpoints cannot be used."""
+    """The fit on the cluster cannot continue; the message says why and how to resume."""
 
 
 class OutOfMemory(MemoryError):

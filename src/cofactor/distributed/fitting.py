@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import joblib
+import numpy as np
 from distributed import Client
 
 from cofactor.distributed.checkpoints import Folder
@@ -99,6 +100,8 @@ def _checkpoints(path: Path, estimator: Any, rows: RowBlocks, start: Factors) ->
     """Return the checkpoints of a fit, known by its parameters, data and start."""
     parameters = estimator.get_params(deep=False)
     same = {name: v for name, v in sorted(parameters.items()) if name not in NOT_THE_START}
-    facts = [replace(fact, sizes=()) for fact in rows.facts]
+    facts = [replace(fact, files={}) for fact in rows.facts]
     outline = [asdict(fact) for fact in facts], rows.width, start.features, start.targets
-    return Folder(path, str(joblib.hash((type(estimator).__name__, same, outline))), rows.n_blocks)
+    fingerprint = str(joblib.hash((type(estimator).__name__, same, outline)))
+    shapes = start.replace("samples", np.empty((0, start.rank)))  # the other factors matter
+    return Folder(path, fingerprint, shapes, [fact.rows for fact in rows.facts])

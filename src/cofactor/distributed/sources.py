@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any
 
 import dask.array as da
 import numpy as np
@@ -15,14 +15,19 @@ from distributed import Future
 from cofactor.distributed.watch import Watched
 from cofactor.outofcore import RowBlocks
 from cofactor.outofcore.batches import Batch, check_batch, check_like
-from cofactor.outofcore.folders import (
-    MOST_FIRSTS,
-    BlockFacts,
-    extreme_rows,
-    known_rows,
-    new_values,
+from cofactor.outofcore.facts import BlockFacts
+from cofactor.outofcore.sampling import (
+    Choice,
+    Known,
+    Sample,
+    ShownValues,
+    choices,
+    joined_sample,
+    sample_block,
+    shown_values,
 )
-from cofactor.outofcore.sampling import joined_sample, sample_block, share_of
+
+NOTHING_SHOWN = shown_values(None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,15 +37,18 @@ class ClusterRows(RowBlocks):
     watched: Any = field(default=None, repr=False)  # Watched, which follows fields with defaults
     futures: Sequence[Future] = field(default=(), repr=False)
 
-    def sample(self, cells: int) -> tuple[Any, Any, Any]:
-        """Return the sample that ``RowBlocks`` would, taken where the rows are."""
-        share = share_of(self, cells)
-        others = self.other_targets or [None] * self.n_blocks
-        tasks = [
-            self.watched.client.submit(_sample, future, y, fact.firsts, share, pure=False)
-            for future, y, fact in zip(self.futures, others, self.facts, strict=True)
-        ]
-        return joined_sample(self.watched.collect(tasks), share)
+    def sample(self, cells: int, known: Known | None = None) -> tuple[Any, Any, Any]:
+        """Return the sample that ``RowBlocks`` would return, taken where the rows are."""
+        share, others = self.share(cells), self.other_targets or [None] * self.n_blocks
+        blocks = list(zip(self.futures, others, strict=True))
+        shown = self._collect(_shown, blocks) if share < 1.0 else [NOTHING_SHOWN] * len(blocks)
+        chosen = choices(shown, share, known)
+        tasks = [(*block, choice) for block, choice in zip(blocks, chosen, strict=True)]
+        return joined_sample(self._collect(_sample, tasks), share)
+
+    def _collect(self, task: Any, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+        submit = self.watched.client.submit
+        return self.watched.collect([submit(task, *some, pure=False) for some in arguments])
 
     def __repr__(self) -> str:
         n, m = self.shape
@@ -131,28 +139,14 @@ def _on_cluster(watched: Watched, blocks: Sequence[Any], targets: Sequence[Any])
         watched.client.submit(_checked, i, block, y, pure=False)
         for i, (block, y) in enumerate(zip(blocks, targets, strict=True))
     ]
-    seen = [watched.client.submit(_facts, block, pure=False) for block in checked]
-    found = watched.collect(seen)
-    known: dict[Any, None] = {}
-    facts = []
-    for i, (fact, shown, outline) in enumerate(found):
+    tasks = [watched.client.submit(_facts, block, pure=False) for block in checked]
+    facts, outlines = zip(*watched.collect(tasks), strict=True)
+    for i, outline in enumerate(outlines):
         try:
-            check_like(found[0][2], outline)
+            check_like(outlines[0], outline)
         except ValueError as error:
             raise ValueError(f"Block {i}: {error}") from None
-        facts.append(_first_seen(fact, shown, known))
-    width = int(found[0][2][0].shape[1])
-    return ClusterRows(facts, width, watched=watched, futures=checked)
-
-
-def _first_seen(fact: BlockFacts, shown: Shown, known: dict[Any, None]) -> BlockFacts:
-    """Leave out rows that show a label which an earlier block has."""
-    new = [row for row, label in shown.labels if label not in known]
-    if shown.numbers:  # as many as one process would take
-        new = new[: max(MOST_FIRSTS - len(known), 0)]
-    rows = {*new}
-    known.update(dict.fromkeys(label for row, label in shown.labels if row in rows))
-    return replace(fact, firsts=tuple(sorted({*shown.extremes, *new})))
+    return ClusterRows(facts, int(outlines[0][0].shape[1]), watched=watched, futures=checked)
 
 
 # ---- on the workers
@@ -167,26 +161,15 @@ def _checked(i: int, block: Any, y: Any) -> Batch:
         raise type(error)(f"Block {i}: {error}") from None
 
 
-class Shown(NamedTuple):
-    """Rows that show the labels of a block first, and its lowest and highest numbers."""
-
-    labels: list[tuple[int, Any]]
-    extremes: list[int]
-    numbers: bool
-
-
-def _facts(block: Batch) -> tuple[BlockFacts, Shown, Batch]:
-    """Return what is known of a block, what it shows, and a block like it without rows."""
+def _facts(block: Batch) -> tuple[BlockFacts, Batch]:
+    """Return the facts about a block, and a block like it without rows."""
     X, y = block
-    fact = BlockFacts.of(X, y, {})
-    if y is None:
-        return fact, Shown([], [], False), (X[:0], None)
-    seen: dict[Any, None] = {}
-    known = known_rows(y)
-    rows = list(new_values(y, known, seen))
-    labels = list(zip(rows, seen, strict=True))
-    return fact, Shown(labels, extreme_rows(y, known), y.dtype.kind in "iuf"), (X[:0], y[:0])
+    return BlockFacts.of(X, y), (X[:0], None if y is None else y[:0])
 
 
-def _sample(block: Batch, y: Any, firsts: Sequence[int], share: float) -> Any:
-    return sample_block(block[0], block[1] if y is None else y, firsts, share)
+def _shown(block: Batch, y: Any) -> ShownValues:
+    return shown_values(block[1] if y is None else y)
+
+
+def _sample(block: Batch, y: Any, choice: Choice) -> Sample:
+    return sample_block(block[0], block[1] if y is None else y, choice)

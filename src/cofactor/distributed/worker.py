@@ -20,7 +20,7 @@ from cofactor.engine.blockwise import Sums, tree_of_sums
 from cofactor.engine.factors import Factors
 from cofactor.engine.objective import Improve
 from cofactor.engine.threads import Threads
-from cofactor.estimators.blocks import Here, Recipe
+from cofactor.estimators.blocks import LocalExecutor, Recipe
 from cofactor.outofcore import RowBlocks
 
 Attempt = tuple[str, int]
@@ -32,7 +32,7 @@ Samples = Mapping[int, FloatArray]
 class Origin(Protocol):
     """Where the samples of a block come from."""
 
-    def samples(self, here: Here, i: int) -> FloatArray: ...
+    def samples(self, here: LocalExecutor, i: int) -> FloatArray: ...
 
     def only(self, numbers: Sequence[int]) -> Origin:
         """Return what a worker with these blocks needs to know."""
@@ -45,7 +45,7 @@ class FromStart:
 
     start: Factors
 
-    def samples(self, here: Here, i: int) -> FloatArray:
+    def samples(self, here: LocalExecutor, i: int) -> FloatArray:
         return here.settled(i, self.start)
 
     def only(self, numbers: Sequence[int]) -> FromStart:
@@ -58,7 +58,7 @@ class FromMemory:
 
     kept: Samples
 
-    def samples(self, here: Here, i: int) -> FloatArray:
+    def samples(self, here: LocalExecutor, i: int) -> FloatArray:
         return self.kept[i]
 
     def only(self, numbers: Sequence[int]) -> FromMemory:
@@ -91,7 +91,7 @@ class State:
     """What one worker holds of one attempt."""
 
     part: Part
-    here: Here
+    here: LocalExecutor
     samples: dict[int, Samples] = field(default_factory=dict)
     """By version: the number of iterations made."""
 
@@ -109,7 +109,7 @@ def begin(attempt: Attempt, part: Part, recipe: Recipe, blocks: Sequence[Any]) -
     check_room(part)
     before = _forget(*attempt)
     with Threads(_threads()) as threads:
-        here = Here(rows, recipe, threads)
+        here = LocalExecutor(rows, recipe, threads)
         if before is not None:  # they depend on the blocks alone
             here = replace(here, shelf=before.here.shelf, constants=before.here.constants)
         samples = {}
@@ -141,8 +141,8 @@ def samples(attempt: Attempt, version: int) -> dict[int, FloatArray]:
     return dict(_state(attempt).at(version))
 
 
-def write_samples(attempt: Attempt, version: int, place: Any) -> dict[int, int]:
-    """Write the samples of each block to a place; return the sizes of the files."""
+def write_samples(attempt: Attempt, version: int, place: Any) -> dict[int, dict[str, Any]]:
+    """Write the samples of each block to a place; return size and digest of the files."""
     return {i: place.write(i, S) for i, S in _state(attempt).at(version).items()}
 
 

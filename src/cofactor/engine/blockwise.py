@@ -1,8 +1,8 @@
-"""Many blocks of samples, one objective: blocks work on their own, and their statistics add up.
+"""The objectives of many blocks of samples as one.
 
-``Blocks`` is to a solver what ``Objective`` is: ``advance`` improves the samples and returns
-statistics, and the solver updates the other factors from these. Sums are taken over a binary tree
-of block numbers, so that they do not depend on who computed what.
+Solvers use ``Blocks`` like an ``Objective``: ``advance`` improves the samples of each block and
+returns the sum of their statistics, from which the solver updates the other factors.  Sums are
+taken over a binary tree of block numbers, so they do not depend on which process adds what.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ import numpy as np
 
 from cofactor._types import FactorName, FloatArray, IntArray
 from cofactor.engine.factors import Factors
-from cofactor.engine.objective import Advance, Improve, Objective, Term, Value
-from cofactor.engine.subproblem.problem import ColumnProblem
-from cofactor.engine.subproblem.statistics import Statistics
+from cofactor.engine.objective import AdvanceResult, Improve, Objective, Term, Value
+from cofactor.engine.subproblem.statistics import ColumnProblem, Statistics
 from cofactor.engine.threads import Threads
 
 T = TypeVar("T")
@@ -25,7 +24,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Sums:
-    """What a block's samples say: statistics for each other factor, and the samples' prior."""
+    """The sums over a block's samples: statistics of each other factor, and the samples' prior."""
 
     statistics: Mapping[FactorName, Statistics]
     prior: float
@@ -37,7 +36,7 @@ class Sums:
 
 @dataclass
 class Tree(Generic[T]):
-    """A sum over a binary tree of numbered leaves, in whatever order they come.
+    """A sum over a binary tree of numbered leaves, which may come in any order.
 
     Nodes are (level, number): leaves are at level 0, and the children of (l, k) are (l−1, 2k) and
     (l−1, 2k+1).
@@ -47,7 +46,7 @@ class Tree(Generic[T]):
     nodes: dict[tuple[int, int], T] = field(default_factory=dict)
 
     def put(self, node: tuple[int, int], value: T) -> None:
-        """Add a leaf, or a whole branch."""
+        """Add a leaf, or the sum of a whole branch."""
         level, number = node
         while (sibling := (level, number ^ 1)) in self.nodes:
             other = self.nodes.pop(sibling)
@@ -56,7 +55,7 @@ class Tree(Generic[T]):
         self.nodes[level, number] = value
 
     def total(self) -> T:
-        """Return the sum of all; branches that have no sibling are added from the left."""
+        """Return the sum of all leaves; branches without a sibling are added from the left."""
         nodes = sorted(self.nodes, key=lambda node: node[1] << node[0])
         values = [self.nodes[node] for node in nodes]
         total = values[0]
@@ -70,10 +69,10 @@ def tree_of_sums() -> Tree[Sums]:
 
 
 @dataclass(eq=False)
-class Outlined:
-    """An objective known by its outline: terms, weights and priors, but not all of its samples.
+class BlockwiseObjective:
+    """An objective whose samples lie in blocks.
 
-    ``outline`` is the objective of some of the samples.
+    ``outline`` is the objective of some of the samples; it knows the terms, weights and priors.
     """
 
     outline: Objective
@@ -97,24 +96,24 @@ class Outlined:
     def column_problem(self, name: FactorName, statistics: Statistics) -> ColumnProblem:
         return self.outline.column_problem(name, statistics)
 
-    def value_of(self, advance: Advance, threads: Threads) -> Value:
-        return self.outline.value_of(advance, threads)
+    def value_of(self, result: AdvanceResult, threads: Threads) -> Value:
+        return self.outline.value_of(result, threads)
 
 
 @dataclass(eq=False)
-class Blocks(Outlined):
-    """Blocks that are worked on one after the other, here.
+class Blocks(BlockwiseObjective):
+    """Blocks that this process works on, one after the other.
 
     Parameters
     ----------
     outline : Objective
-        Terms, weights and priors.
+        Its terms, weights and priors are those of all blocks.
     bounds : array
-        Where blocks begin and end.
+        The first row of each block, and the number of rows.
     load : callable
         Returns the objective of block i.
     room : callable
-        Returns an array of a shape and a dtype for new samples.
+        Returns an empty array of a given shape and dtype, for new samples.
     """
 
     bounds: IntArray
@@ -123,8 +122,8 @@ class Blocks(Outlined):
 
     def advance(
         self, factors: Factors, improve: Improve | None, threads: Threads, epsilon: float
-    ) -> Advance:
-        """Let ``improve`` work on the samples of each block, and add up their statistics."""
+    ) -> AdvanceResult:
+        """Improve the samples of each block, and add up their statistics."""
         old = factors.samples
         samples = old if improve is None else self.room(old.shape, old.dtype)
         sums = tree_of_sums()
@@ -135,7 +134,7 @@ class Blocks(Outlined):
                 samples[low:high] = part.factors.samples
             sums.put((0, i), Sums(part.statistics, part.prior))
         total = sums.total()
-        return Advance(factors.replace("samples", samples), total.statistics, total.prior)
+        return AdvanceResult(factors.replace("samples", samples), total.statistics, total.prior)
 
 
 def spans(bounds: IntArray) -> Iterable[tuple[int, int]]:

@@ -1,6 +1,7 @@
-"""A factor as the kernels and the terms see it, and the sums they ask for.
+"""The factors, and each of them padded for the kernels.
 
-Sums are those over fixed blocks of rows, so that they have the same bits for any number of threads.
+Kernels read rows in whole vectors of float64, so every factor has a padded copy.  Sums over rows
+are taken over fixed slices, so they are bit-identical for any number of threads.
 """
 
 from __future__ import annotations
@@ -14,62 +15,77 @@ import numpy as np
 
 from cofactor._types import FactorName, FloatArray, IntArray
 from cofactor.engine import kernels
-from cofactor.engine.kernels.vectors import aligned, padded
+from cofactor.engine.kernels.vectors import LANES, LINE
 from cofactor.engine.observations import Layout
 from cofactor.engine.threads import Threads, balanced_slices, even_slices
 
-_NONE = np.empty(0)
+_NO_WEIGHTS = np.empty(0)
+
+
+def padded_width(rank: int) -> int:
+    """Return the row length that holds ``rank`` topics in whole vectors."""
+    return -(-rank // LANES) * LANES
+
+
+def aligned(n: int, width: int) -> FloatArray:
+    """Return an empty (n, width) array that starts at a cache line.
+
+    A vector across two cache lines would cost two loads.
+    """
+    room = np.empty(n * width + LINE)
+    skip = -(room.ctypes.data // room.itemsize) % LINE
+    return room[skip : skip + n * width].reshape(n, width)
 
 
 def pad(F: FloatArray) -> FloatArray:
     """Return a float64 copy of a factor with rows of whole vectors, aligned to cache lines."""
-    out = aligned(F.shape[0], padded(F.shape[1]))
+    out = aligned(F.shape[0], padded_width(F.shape[1]))
     kernels.widen(F, out)
     return out
 
 
 class PaddedFactor:
-    """A factor as the kernels and the terms see it: what they ask for is computed once.
+    """A factor with its padded copy, column sums and Gram matrices; each is computed once.
 
-    It must not change from then on.
+    ``array`` must not change afterwards.
     """
 
     def __init__(self, array: FloatArray) -> None:
         self.array = array
-        self._known: dict[tuple[str, int], tuple[FloatArray | None, FloatArray]] = {}
+        self._known: list[tuple[str, FloatArray | None, FloatArray]] = []
 
     @classmethod
-    def in_room(cls, wide: FloatArray, like: FloatArray) -> PaddedFactor:
-        """Return the factor that padded rows hold, of the rank and the dtype of another one."""
+    def from_padded(cls, wide: FloatArray, like: FloatArray) -> PaddedFactor:
+        """Return the factor in padded rows ``wide``, with the rank and the dtype of ``like``."""
         array = wide[:, : like.shape[1]]
         if like.dtype != wide.dtype:
             return cls(array.astype(like.dtype))
-        seen = cls(array)
-        seen.wide = wide
-        return seen
+        factor = cls(array)
+        factor.wide = wide
+        return factor
 
     @cached_property
     def wide(self) -> FloatArray:
-        """Its rows in float64, padded to whole vectors and aligned to cache lines."""
+        """The rows in float64, padded to whole vectors and aligned to cache lines."""
         return pad(self.array)
 
-    def room(self) -> FloatArray:
-        """Return room for padded rows of another factor of this shape."""
+    def empty_rows(self) -> FloatArray:
+        """Return an empty array of the padded shape, for the rows of a new factor."""
         return aligned(*self.wide.shape)
 
     def gram(self, weights: FloatArray | None, threads: Threads) -> FloatArray:
-        """Return V' diag(weights) V."""
+        """Return V' diag(weights) V; None stands for weights of 1."""
         r = self.array.shape[1]
         return self._once("gram", weights, (r, r), kernels.gram_slices, threads)
 
     def sums(self, weights: FloatArray | None, threads: Threads) -> FloatArray:
-        """Return weights @ V."""
+        """Return weights @ V; None stands for weights of 1."""
         r = self.array.shape[1]
         return self._once("sums", weights, (r,), kernels.sum_slices, threads)
 
     def inner(self, other: FloatArray, weights: FloatArray | None, threads: Threads) -> float:
         """Return Σ weights · V · other."""
-        V, w = self.wide, _NONE if weights is None else weights
+        V, w = self.wide, _NO_WEIGHTS if weights is None else weights
         return float(
             threads.total(
                 even_slices(len(V)),
@@ -86,19 +102,20 @@ class PaddedFactor:
         kernel: Callable[..., None],
         threads: Threads,
     ) -> FloatArray:
-        key = what, id(weights)
-        if key not in self._known:
-            F, w = self.wide, _NONE if weights is None else weights
-            total = threads.total(
-                even_slices(len(F)), shape, lambda bounds, out: kernel(F, w, bounds, out)
-            )
-            self._known[key] = weights, total  # holding the weights keeps their id theirs
-        return self._known[key][1]
+        for name, used, known in self._known:
+            if name == what and used is weights:
+                return known
+        F, w = self.wide, _NO_WEIGHTS if weights is None else weights
+        total = threads.total(
+            even_slices(len(F)), shape, lambda bounds, out: kernel(F, w, bounds, out)
+        )
+        self._known.append((what, weights, total))
+        return total
 
 
 @dataclass(frozen=True, eq=False)
 class Factors:
-    """The factors, stored tall and named after what their rows index.
+    """The factors.  Each has one row per sample, feature or target, and one column per topic.
 
     Parameters
     ----------
@@ -107,7 +124,7 @@ class Factors:
     features : array (m, r)
         Topics, the paper's A.
     targets : array (k, r) or None
-        Topics' part in each target, the paper's B.
+        Each topic's part in each target, the paper's B.
     """
 
     samples: FloatArray
@@ -123,26 +140,25 @@ class Factors:
         return self.map(np.array)
 
     def compact(self) -> Factors:
-        """Return them without the gaps between rows that solvers may leave."""
+        """Return the factors as contiguous arrays; solvers may leave gaps between rows."""
         return self.map(_compact)
 
     def replace(self, name: FactorName, V: FloatArray) -> Factors:
-        """Return these factors with another one in the place of ``name``."""
+        """Return the factors with V in the place of the factor ``name``."""
         return self.with_padded(name, PaddedFactor(V))
 
-    def with_padded(self, name: FactorName, seen: PaddedFactor) -> Factors:
-        """Return these factors with another one, of which more is known, in the place of
-        ``name``."""
+    def with_padded(self, name: FactorName, factor: PaddedFactor) -> Factors:
+        """Do the same with a padded factor; the other factors keep their padded copies."""
         arrays: dict[str, Any] = {"samples": self.samples, "features": self.features}
         arrays["targets"] = self.targets
-        arrays[name] = seen.array
+        arrays[name] = factor.array
         new = Factors(**arrays)
         new._padded.update(self._padded)
-        new._padded[name] = seen
+        new._padded[name] = factor
         return new
 
     def padded(self, name: FactorName) -> PaddedFactor:
-        """Return what the terms see of a factor; it must not change from then on."""
+        """Return a factor padded for the kernels; its array must not change afterwards."""
         if name not in self._padded:
             self._padded[name] = PaddedFactor(self.get(name))
         return self._padded[name]
@@ -163,7 +179,8 @@ class Factors:
 
 
 def _compact(V: FloatArray) -> FloatArray:
-    gaps = isinstance(V, np.ndarray) and not V.flags.c_contiguous  # on disk there are none
+    # samples that lie on the workers of a cluster are no ndarray, and have no gaps
+    gaps = isinstance(V, np.ndarray) and not V.flags.c_contiguous
     return np.ascontiguousarray(V) if gaps else V
 
 
@@ -174,12 +191,14 @@ def cross(
     threads: Threads,
     bounds: IntArray | None = None,
 ) -> FloatArray:
-    """Return listed cells times a padded factor of ``width`` columns."""
+    """Return the matrix of the listed cells times the first ``width`` columns of a padded factor.
+
+    ``bounds`` are the slices that the threads take.
+    """
     out = np.empty((len(cells.first), width))
 
-    def block(low: int, high: int) -> None:
-        start, first = cells.start[low : high + 1], cells.first[low:high]
-        kernels.cross_rows(cells.values, cells.indices, start, first, F, out[low:high])
+    def work(low: int, high: int) -> None:
+        kernels.cross_rows(*cells.rows(low, high), F, out[low:high])
 
-    threads.across(balanced_slices(cells.start) if bounds is None else bounds, block)
+    threads.over(balanced_slices(cells.start) if bounds is None else bounds, work, join=True)
     return out

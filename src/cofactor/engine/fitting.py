@@ -1,4 +1,4 @@
-"""The only loop: minimise an objective with a solver until a rule, a hook or the user says stop."""
+"""The loop that minimises an objective until a rule, a callback or the user stops it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from cofactor.engine.factors import Factors
-from cofactor.engine.objective import Goal, Value
+from cofactor.engine.objective import ObjectiveLike, Value
 from cofactor.engine.solvers.base import Solver, State
 from cofactor.engine.stopping import Stop, StoppingRule
 from cofactor.engine.threads import Threads
@@ -16,7 +16,7 @@ from cofactor.engine.threads import Threads
 
 @dataclass
 class History:
-    """The objective and its parts after each iteration; ``data`` and ``target`` are without λ."""
+    """The objective and its terms after each iteration; ``terms`` are without their weights."""
 
     objective: list[float] = field(default_factory=list)
     terms: dict[str, list[float]] = field(default_factory=dict)
@@ -29,7 +29,7 @@ class History:
 
 @dataclass(frozen=True)
 class Fit:
-    """What came out: factors, their history, and one sentence on why the loop ended."""
+    """The result: factors, their history, and the reason why the loop ended."""
 
     factors: Factors
     history: History
@@ -42,7 +42,7 @@ class Fit:
 
 
 class Hook(Protocol):
-    """Something that watches the iterations; ``end`` returns True to stop them."""
+    """An observer, called before and after each iteration; ``end`` returns True to stop."""
 
     def begin(self) -> None: ...
 
@@ -50,7 +50,7 @@ class Hook(Protocol):
 
 
 def minimise(
-    objective: Goal,
+    objective: ObjectiveLike,
     factors: Factors,
     solver: Solver,
     *,
@@ -60,14 +60,15 @@ def minimise(
     threads: Threads,
     history: History | None = None,
 ) -> Fit:
-    """Run ``solver`` for at most ``max_iter`` iterations, those of a given ``history`` included.
+    """Run ``solver`` until a rule or a hook stops it, for at most ``max_iter`` iterations.
 
-    An interruption (Ctrl-C) ends the loop with the factors of the last complete iteration.
+    Iterations in a given ``history`` count.  An interruption (Ctrl-C) ends the loop with the
+    factors of the last complete iteration.
     """
     history = history or History(terms={term.name: [] for term in objective.terms})
-    factors = replace(factors)  # whoever keeps the given ones may change them
+    factors = replace(factors)  # a new object without padded copies: the caller may change its own
     state = solver.start(objective, factors, threads)
-    stop = _ruling(history, rules) if history.objective else None
+    stop = _check(rules, history) if history.objective else None
     try:
         while stop is None and len(history.objective) < max_iter:
             for hook in hooks:
@@ -77,33 +78,33 @@ def minimise(
                 return Fit(state.factors.compact(), history, _not_finite(history))
             state = new
             history.record(state.value)
-            stop = _verdict(state, history, rules, hooks)
+            stop = _check_all(state, history, rules, hooks)
     except KeyboardInterrupt:
         return Fit(state.factors.compact(), history, _interrupted(history), interrupted=True)
     return Fit(state.factors.compact(), history, stop or _exhausted(max_iter, bool(rules)))
 
 
-def _verdict(
+def _check_all(
     state: State, history: History, rules: Sequence[StoppingRule], hooks: Sequence[Hook]
 ) -> Stop | None:
     count = len(history.objective)
     factors = state.factors.compact() if hooks else state.factors
     asked = [hook.end(factors, history) for hook in hooks]
     if any(asked):
-        return Stop(f"Stopped after {count} iterations, as a callback asked.")
+        return Stop(f"A callback stopped the fit after {count} iterations.")
     if state.optimal:
-        return Stop(f"Solved after {count} iterations: no row can be improved.", converged=True)
-    return _ruling(history, rules)
+        return Stop(f"Solved after {count} iterations: no row can improve further.", converged=True)
+    return _check(rules, history)
 
 
-def _ruling(history: History, rules: Sequence[StoppingRule]) -> Stop | None:
-    verdicts = (rule.check(history.objective) for rule in rules)
-    return next((verdict for verdict in verdicts if verdict is not None), None)
+def _check(rules: Sequence[StoppingRule], history: History) -> Stop | None:
+    stops = (rule.check(history.objective) for rule in rules)
+    return next((stop for stop in stops if stop is not None), None)
 
 
-def _exhausted(max_iter: int, ruled: bool) -> Stop:
-    if not ruled:
-        return Stop(f"Made the {max_iter} iterations asked for; no rule was to stop them earlier.")
+def _exhausted(max_iter: int, has_rules: bool) -> Stop:
+    if not has_rules:
+        return Stop(f"Completed all {max_iter} iterations (tol=0 disables early stopping).")
     return Stop(
         f"Stopped after max_iter={max_iter} iterations before reaching tol; "
         "raise max_iter or tol to converge.",
@@ -120,6 +121,6 @@ def _interrupted(history: History) -> Stop:
 def _not_finite(history: History) -> Stop:
     return Stop(
         f"Stopped after {len(history.objective)} iterations: "
-        "the next one gave an objective that is not finite.",
+        "the objective of the next one was not finite.",
         worrying=True,
     )

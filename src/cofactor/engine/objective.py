@@ -2,25 +2,23 @@
 
     F = Σ_terms weight · Σ_ij W_ij d(X_ij, (S Vᵀ)_ij) + priors,      V the term's column factor
 
-Every row of the samples (its data, its targets, its prior) counts ``sample_weight`` times; so
-integer weights equal repeated rows, and the best representation of a sample does not depend on its
-weight.
+Every sample (its data, its targets, its prior) counts ``sample_weight`` times.  So integer weights
+equal repeated rows, and the best representation of a sample does not depend on its weight.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from cofactor._types import FactorName, FloatArray
 from cofactor.divergences import Divergence
 from cofactor.engine.factors import Factors, PaddedFactor
 from cofactor.engine.observations import Observations
-from cofactor.engine.subproblem.plan import Plan
-from cofactor.engine.subproblem.problem import Better, ColumnProblem, RowProblem, statistics_of
-from cofactor.engine.subproblem.statistics import Statistics
+from cofactor.engine.subproblem.problem import Improved, Plan, RowProblem
+from cofactor.engine.subproblem.statistics import ColumnProblem, Statistics, statistics_of
 from cofactor.engine.subproblem.terms import BoundTerm, TermSide
 from cofactor.engine.threads import Threads
 from cofactor.priors import Penalty
@@ -36,7 +34,7 @@ class Term:
     divergence: Divergence
     weight: float = 1.0
     constant: float | None = None
-    """What no factor changes of its value, where that is known already."""
+    """The part of the term's value that does not depend on the factors, if already known."""
 
 
 @dataclass(frozen=True)
@@ -48,22 +46,43 @@ class Value:
     priors: float = 0.0
 
 
-Improve = Callable[[RowProblem, PaddedFactor, Threads], Better]
-"""Something that improves the samples."""
+class Improve(Protocol):
+    """The ``improve`` method of a solver: return a better V for a row problem.
+
+    ``costs=True`` asks it to note the costs of the entries at the new V in ``problem.costs``, if
+    it knows them.
+    """
+
+    def __call__(
+        self, problem: RowProblem, V: PaddedFactor, threads: Threads, *, costs: bool = False
+    ) -> Improved: ...
+
+
+class SweepResult(NamedTuple):
+    """The result of ``Objective.sweep``."""
+
+    factors: Factors
+    value: Value
+    finished: bool
+    """Whether every row of every free factor reached the solver's tolerance."""
 
 
 @dataclass(frozen=True, eq=False)
-class Advance:
-    """Where an improvement of the samples led: factors, and statistics of the others."""
+class AdvanceResult:
+    """The result of ``Objective.advance``: new factors, and statistics for the next update."""
 
     factors: Factors
     statistics: Mapping[FactorName, Statistics]
+    """Of each free factor other than the samples."""
     prior: float = 0.0
     """Value of the samples' prior."""
 
 
-class Goal(Protocol):
-    """What a solver by statistics needs of an objective, wherever its samples are."""
+class ObjectiveLike(Protocol):
+    """The part of an objective that a solver by statistics needs.
+
+    ``Objective`` holds its samples in memory; others hold them in blocks, on disk or on workers.
+    """
 
     @property
     def terms(self) -> tuple[Term, ...]: ...
@@ -74,34 +93,50 @@ class Goal(Protocol):
 
     def advance(
         self, factors: Factors, improve: Improve | None, threads: Threads, epsilon: float
-    ) -> Advance: ...
+    ) -> AdvanceResult: ...
 
     def column_problem(self, name: FactorName, statistics: Statistics) -> ColumnProblem: ...
 
-    def value_of(self, advance: Advance, threads: Threads) -> Value: ...
+    def value_of(self, result: AdvanceResult, threads: Threads) -> Value: ...
 
 
 @dataclass(frozen=True, eq=False)
 class Objective:
-    """Terms, priors and sample weights; ``free`` names the factors to be updated, in order.
+    """Terms, priors and sample weights.
 
-    One that is ``passing`` is one of many blocks, wherever they are: made for an iteration if they
-    are on disk, it does not put the entries of its terms side by side for a single update.
+    Parameters
+    ----------
+    terms : tuple of Term
+        The data, and the targets if there are any.
+    priors : mapping from factor name to Penalty
+    sample_weight : array (n,) or None
+    free : tuple of str
+        Names of the factors to be updated, in this order.
+    short_lived : bool
+        Whether the objective serves one iteration on one block of rows.  Its terms are then
+        updated separately, because concatenating their entries would not pay off.
     """
 
     terms: tuple[Term, ...]
     priors: Mapping[FactorName, Penalty] = field(default_factory=dict)
     sample_weight: FloatArray | None = None
     free: tuple[FactorName, ...] = ("features", "targets", "samples")
-    passing: bool = False
+    short_lived: bool = False
 
     def __post_init__(self) -> None:
         present = {"samples", *(term.columns for term in self.terms)}
         object.__setattr__(self, "free", tuple(name for name in self.free if name in present))
 
+    # ---- one factor at a time
+
+    def problem(self, name: FactorName, factors: Factors, threads: Threads) -> RowProblem:
+        """Return the row problem of one factor, with the other factors fixed."""
+        n, r = factors.get(name).shape
+        return RowProblem(self._plans[name], self._bound_terms(name, factors, threads), (n, r))
+
     @cached_property
     def _plans(self) -> dict[FactorName, Plan]:
-        """What is given of each factor's row problem."""
+        """The constant parts of each factor's row problem."""
         own: list[TermSide] = []
         found: dict[FactorName, Plan] = {}
         for term in self.terms:
@@ -111,24 +146,15 @@ class Objective:
             if term.columns in self.free:
                 turned = term.observations.transposed.weighted(columns=self.sample_weight)
                 side = TermSide(turned, term.divergence, None, term.constant)
-                found[term.columns] = self._plan_of(term.columns, [side], [term.weight])
-        found["samples"] = self._plan_of("samples", own, [term.weight for term in self.terms])
+                found[term.columns] = self._plan(term.columns, [side], [term.weight])
+        found["samples"] = self._plan("samples", own, [term.weight for term in self.terms])
         return found
 
-    def _plan_of(self, name: FactorName, sides: list[TermSide], weights: list[float]) -> Plan:
-        return Plan(sides, weights, self.priors.get(name), self.passing)
+    def _plan(self, name: FactorName, sides: list[TermSide], weights: list[float]) -> Plan:
+        return Plan(sides, weights, self.priors.get(name), self.short_lived)
 
-    @cached_property
-    def _term_of(self) -> dict[FactorName, Term]:
-        return {term.columns: term for term in self.terms}
-
-    def problem(self, name: FactorName, factors: Factors, threads: Threads) -> RowProblem:
-        """Return the row problem of one factor, given the others."""
-        n, r = factors.get(name).shape
-        return RowProblem(self._plans[name], self._parts(name, factors, threads), (n, r))
-
-    def _parts(self, name: FactorName, factors: Factors, threads: Threads) -> list[BoundTerm]:
-        """Return the terms that touch one factor, given the others."""
+    def _bound_terms(self, name: FactorName, factors: Factors, threads: Threads) -> list[BoundTerm]:
+        """Return the terms that touch one factor, bound to the other factors."""
         sides = self._plans[name].sides
         if name != "samples":
             return [BoundTerm(side, factors.padded("samples"), threads) for side in sides]
@@ -137,48 +163,61 @@ class Objective:
             for term, side in zip(self.terms, sides, strict=True)
         ]
 
+    # ---- a whole iteration
+
+    def sweep(self, factors: Factors, improve: Improve, threads: Threads) -> SweepResult:
+        """Improve every free factor in turn, and evaluate the result."""
+        problem, unfinished = None, 0
+        for name in self.free:
+            problem = self.problem(name, factors, threads)
+            reused = name == self.free[-1] == "samples"  # by the value, below
+            V, rows = improve(problem, factors.padded(name), threads, costs=reused)
+            factors, unfinished = factors.with_padded(name, V), unfinished + rows
+        last = problem if self.free[-1] == "samples" else None
+        return SweepResult(factors, self.value(factors, threads, last), unfinished == 0)
+
     def value(self, factors: Factors, threads: Threads, problem: RowProblem | None = None) -> Value:
-        """Evaluate the objective; ``problem``, if given, is that of the samples with these
-        factors."""
+        """Evaluate the objective.
+
+        ``problem``, if given, is the row problem of the samples with the same other factors; what
+        it knows is not computed again.
+        """
         problem = problem if problem is not None else self.problem("samples", factors, threads)
         parts = {
-            term.name: part.value(factors.padded("samples"), threads, problem.costs.get(t))
-            for t, (term, part) in enumerate(zip(self.terms, problem.parts, strict=True))
+            term.name: bound.value(factors.padded("samples"), threads, problem.costs.get(t))
+            for t, (term, bound) in enumerate(zip(self.terms, problem.terms, strict=True))
         }
         return self._total(parts, self._sample_prior(factors) + self._column_priors(factors))
 
-    @cached_property
-    def all_free(self) -> bool:
-        """Whether every factor is free, the samples last."""
-        every = {"samples", *(term.columns for term in self.terms)}
-        return every == {*self.free} and self.free[-1] == "samples"
-
-    @cached_property
-    def columns(self) -> tuple[FactorName, ...]:
-        """The free factors other than the samples."""
-        return tuple(name for name in self.free if name != "samples")
-
     def advance(
         self, factors: Factors, improve: Improve | None, threads: Threads, epsilon: float
-    ) -> Advance:
-        """Let ``improve`` work on the samples, then sum up what they say of the other factors."""
+    ) -> AdvanceResult:
+        """Improve the samples, then sum up their statistics for the other free factors.
+
+        ``improve=None`` leaves the samples as they are; ``epsilon`` is added to fitted values.
+        """
         if improve is not None and "samples" in self.free:
             problem = self.problem("samples", factors, threads)
             S, _ = improve(problem, factors.padded("samples"), threads)
             factors = factors.with_padded("samples", S)
         statistics = {}
         for name in self.columns:
-            (part,) = self._parts(name, factors, threads)
-            statistics[name] = statistics_of(part, factors.padded(name), threads, epsilon)
-        return Advance(factors, statistics, self._sample_prior(factors))
+            (term,) = self._bound_terms(name, factors, threads)
+            statistics[name] = statistics_of(term, factors.padded(name), threads, epsilon)
+        return AdvanceResult(factors, statistics, self._sample_prior(factors))
 
-    def value_of(self, advance: Advance, threads: Threads) -> Value:
-        """Return the value of the factors that ``advance`` led to."""
-        factors, parts = advance.factors, {}
+    def column_problem(self, name: FactorName, statistics: Statistics) -> ColumnProblem:
+        """Return the row problem of the features or the targets that ``statistics`` describe."""
+        term = next(term for term in self.terms if term.columns == name)
+        return ColumnProblem(statistics, term.divergence, term.weight, self.priors.get(name))
+
+    def value_of(self, result: AdvanceResult, threads: Threads) -> Value:
+        """Return the value of the factors that ``advance`` returned."""
+        factors, parts = result.factors, {}
         for term in self.terms:
-            statistics = advance.statistics[term.columns]
+            statistics = result.statistics[term.columns]
             parts[term.name] = statistics.value(factors.padded(term.columns), threads)
-        return self._total(parts, advance.prior + self._column_priors(factors))
+        return self._total(parts, result.prior + self._column_priors(factors))
 
     def _sample_prior(self, factors: Factors) -> float:
         penalty = self.priors.get("samples")
@@ -195,30 +234,38 @@ class Objective:
         total = sum(term.weight * parts[term.name] for term in self.terms) + priors
         return Value(float(total), parts, float(priors))
 
-    def column_problem(self, name: FactorName, statistics: Statistics) -> ColumnProblem:
-        """Return the row problem of the features or the targets that statistics describe."""
-        term = self._term_of[name]
-        return ColumnProblem(statistics, term.divergence, term.weight, self.priors.get(name))
+    # ---- its properties and relatives
 
-    @property
-    def constants(self) -> tuple[float, ...]:
-        """What no factor changes of each term's value."""
-        return tuple(side.constant for side in self._plans["samples"].sides)
+    @cached_property
+    def all_free(self) -> bool:
+        """Whether every factor is free, the samples last."""
+        every = {"samples", *(term.columns for term in self.terms)}
+        return every == {*self.free} and self.free[-1] == "samples"
 
-    def as_block(self, constants: tuple[float, ...]) -> Objective:
-        """Return the same objective as one of many; its constants are known."""
-        pairs = zip(self.terms, constants, strict=True)
-        terms = tuple(replace(term, constant=constant) for term, constant in pairs)
-        return replace(self, terms=terms, passing=True)
-
-    def only_samples(self) -> Objective:
-        """Return the data term as a function of the samples alone: what inference minimises."""
-        priors: dict[FactorName, Penalty] = {}
-        if "samples" in self.priors:
-            priors["samples"] = self.priors["samples"]
-        return Objective(self.terms[:1], priors, None, ("samples",))
+    @cached_property
+    def columns(self) -> tuple[FactorName, ...]:
+        """The free factors other than the samples."""
+        return tuple(name for name in self.free if name != "samples")
 
     @property
     def coordinate_descent(self) -> bool:
         """Whether every term has a safe coordinate step."""
         return all(term.divergence.coordinate_descent for term in self.terms)
+
+    @property
+    def constants(self) -> tuple[float, ...]:
+        """The part of each term's value that does not depend on the factors."""
+        return tuple(side.constant for side in self._plans["samples"].sides)
+
+    def as_block(self, constants: tuple[float, ...]) -> Objective:
+        """Return the objective as that of one of many blocks, whose constants are known."""
+        pairs = zip(self.terms, constants, strict=True)
+        terms = tuple(replace(term, constant=constant) for term, constant in pairs)
+        return replace(self, terms=terms, short_lived=True)
+
+    def only_samples(self) -> Objective:
+        """Return the data term as a function of the samples alone: inference minimises it."""
+        priors: dict[FactorName, Penalty] = {}
+        if "samples" in self.priors:
+            priors["samples"] = self.priors["samples"]
+        return Objective(self.terms[:1], priors, None, ("samples",))

@@ -1,4 +1,4 @@
-"""When to stop: rules over the history of the objective, each answering with a sentence."""
+"""Stopping rules: each looks at the history of the objective and may end the fit."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class Stop:
-    """Why a fit ended; ``message`` is one sentence for the user.
+    """The reason why a fit ended; ``message`` is one sentence for the user.
 
-    ``worrying`` says that the user should hear of it unasked.
+    ``worrying=True`` makes it a warning.
     """
 
     message: str
@@ -23,23 +23,25 @@ class Stop:
 
 
 class StoppingRule(Protocol):
-    """Look at the objective after each iteration and say whether to stop."""
+    """A rule that is asked after each iteration; it returns a ``Stop`` to end the fit."""
 
     def check(self, objectives: Sequence[float]) -> Stop | None: ...
 
 
 LEAST = 0.1
-"""A fit that starts near its end is measured by this share of its first objective instead."""
+"""The gain that ``tol`` refers to is at least this share of the first objective."""
 
 
 @dataclass(frozen=True)
 class RelativeDecrease:
-    """Stop when an iteration lowers the objective by less than ``tol`` of what was gained so far.
+    """Stop when an iteration lowers the objective by less than ``tol`` of the gain so far.
 
-    What was gained counts from the first iteration's objective and is at least ``LEAST`` of it.
-    The objective itself would be no measure: no factorization brings it near zero, and a good
-    start leaves little of it to gain.  ``literal`` is the paper's rule nevertheless: less than
-    ``tol`` of the first objective, and a rise, which is never convergence, ends the fit.
+    The gain is the decrease since the first iteration, but at least ``LEAST`` of the objective
+    after that.  A share of the objective itself would not do: no factorization brings it near
+    zero, and a good start leaves little of it to gain.
+
+    ``literal=True`` is the paper's rule: stop at less than ``tol`` of the first objective.  There
+    a rise ends the fit too, without convergence.
     """
 
     tol: float
@@ -51,37 +53,37 @@ class RelativeDecrease:
         decrease = objectives[-2] - objectives[-1]
         if decrease < 0:
             return self._risen(objectives) if self.literal else None
-        whole, of = self._whole(objectives)
+        whole, name = self._reference(objectives)
         if decrease < self.tol * whole or decrease == 0:
             return Stop(
                 f"Converged after {len(objectives)} iterations: the last one lowered the "
-                f"objective by less than tol={self.tol:g} of {of}.",
+                f"objective by less than tol={self.tol:g} of {name}.",
                 converged=True,
             )
         return None
 
-    def _whole(self, objectives: Sequence[float]) -> tuple[float, str]:
-        """Return what ``tol`` is a share of, and what it is called."""
+    def _reference(self, objectives: Sequence[float]) -> tuple[float, str]:
+        """Return the number that ``tol`` is a share of, and its name."""
         first, gained = abs(objectives[0]), objectives[0] - objectives[-1]
         if self.literal:
             return first, "its first value"
         if gained > LEAST * first:
-            return gained, "all that was gained"
+            return gained, "the decrease so far"
         return LEAST * first, "a tenth of its first value"
 
     @staticmethod
     def _risen(objectives: Sequence[float]) -> Stop:
         return Stop(
             f"Stopped after {len(objectives)} iterations without convergence: the objective rose "
-            "from "
-            f"{objectives[-2]:.6g} to {objectives[-1]:.6g}, which these updates do not rule out.",
+            f"from {objectives[-2]:.6g} to {objectives[-1]:.6g}. The paper's updates may raise it; "
+            "solver='mu' or 'cd' never does.",
             worrying=True,
         )
 
 
 @dataclass(frozen=True)
 class BelowTarget:
-    """Stop when the objective reaches ``target``; for comparisons at equal quality."""
+    """Stop when the objective reaches ``target``; benchmarks compare solvers at equal quality."""
 
     target: float
 

@@ -1,5 +1,7 @@
-"""Threads: one pool per fit over fixed blocks, so that any number of threads gives the same
-bits."""
+"""A pool of threads over fixed slices of rows.
+
+The slices do not depend on the number of threads, so results are bit-identical for any number.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +18,10 @@ import numpy as np
 from cofactor._types import FloatArray, IntArray
 
 N_SLICES = 16
-"""Blocks per pass; a constant, because sums over blocks are part of the result."""
+"""Number of slices in a pass.  It is a constant because sums over slices are part of the result."""
 
 SHARES = 2
-"""Of the work of a thread, so that a late one is helped by the others."""
+"""Tasks per thread where slices are joined, so that fast threads can help a late one."""
 
 T = TypeVar("T")
 
@@ -36,8 +38,10 @@ def count_threads(n_jobs: int | None) -> int:
 
 
 class Threads:
-    """Run a function over consecutive blocks, in order or side by side, and return results in
-    order."""
+    """Run a function over consecutive slices, on ``n_jobs`` threads, and return results in order.
+
+    The pool exists inside a ``with`` statement; without one, everything runs in the calling thread.
+    """
 
     def __init__(self, n_jobs: int | None = None) -> None:
         self.count = count_threads(n_jobs)
@@ -58,44 +62,60 @@ class Threads:
             self._pool.shutdown(wait=True, cancel_futures=True)
             self._pool = None
 
-    def over(self, bounds: IntArray | Sequence[int], run: Callable[[int, int], T]) -> list[T]:
-        """Call ``run(low, high)`` for each block between consecutive ``bounds``."""
+    def over(
+        self,
+        bounds: IntArray | Sequence[int],
+        run: Callable[[int, int], T],
+        *,
+        join: bool = False,
+    ) -> list[T]:
+        """Call ``run(low, high)`` for each slice between consecutive ``bounds``.
+
+        ``join=True`` allows one call for several consecutive slices, where the result does not
+        depend on them: each thread takes a few slices at once, and a single thread takes all.
+        """
+        if join:
+            bounds = self._joined(bounds)
         pairs = list(pairwise(map(int, bounds)))
         if self._pool is None:
             return [run(low, high) for low, high in pairs]
         return list(self._pool.map(lambda pair: run(*pair), pairs))
 
-    def across(self, bounds: IntArray | Sequence[int], run: Callable[[int, int], T]) -> list[T]:
-        """Do the same where blocks do not matter to the result: each thread takes a few at once,
-        and one alone takes all."""
-        if self._pool is None:
-            return [run(int(bounds[0]), int(bounds[-1]))]
-        count = max(1, min(len(bounds) - 1, SHARES * self.count))
-        shares = [bounds[(len(bounds) - 1) * i // count] for i in range(count + 1)]
-        return self.over(shares, run)
+    def _joined(self, bounds: IntArray | Sequence[int]) -> Sequence[int]:
+        slices = len(bounds) - 1
+        count = 1 if self._pool is None else max(1, min(slices, SHARES * self.count))
+        return [bounds[slices * i // count] for i in range(count + 1)]
 
     def total(
         self, bounds: IntArray, shape: tuple[int, ...], run: Callable[[IntArray, FloatArray], None]
     ) -> FloatArray:
-        """Return the sum over blocks of what ``run(bounds, out)`` writes to ``out``, an array of
-        ``shape`` for each block."""
+        """Return the sum over slices of what ``run(bounds, out)`` writes.
+
+        ``out`` has one array of ``shape`` for each slice between the ``bounds`` of the call.
+        """
         out = np.empty((len(bounds) - 1, *shape))
         if self._pool is None:
             run(bounds, out)
         else:
-            blocks = range(len(bounds))
-            self.across(blocks, lambda low, high: run(bounds[low : high + 1], out[low:high]))
+            self.over(
+                range(len(bounds)),
+                lambda low, high: run(bounds[low : high + 1], out[low:high]),
+                join=True,
+            )
         return np.asarray(np.add.reduce(out))
 
 
 @cache
 def even_slices(n: int, count: int = N_SLICES) -> IntArray:
-    """Return bounds of at most ``count`` blocks of about the same number of rows."""
+    """Return the bounds of at most ``count`` slices of about the same number of rows."""
     return np.unique(np.linspace(0, n, min(count, max(n, 1)) + 1).astype(np.int64))
 
 
 def balanced_slices(start: IntArray, count: int = N_SLICES) -> IntArray:
-    """Return bounds of blocks of about the same work: entries plus a constant for each row."""
+    """Return the bounds of slices of about the same work: cells plus a constant for each row.
+
+    Cells of row i are those from ``start[i]`` to ``start[i + 1]``.
+    """
     n = len(start) - 1
     work = (start - start[0]) + 8 * np.arange(n + 1)
     return np.unique(np.searchsorted(work, np.linspace(0, work[-1], count + 1)).clip(0, n))

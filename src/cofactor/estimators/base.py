@@ -1,22 +1,36 @@
-"""What the estimators share: from X (and encoded targets) to fitted attributes."""
+"""What the estimators share: one fit from input to fitted attributes, streams, and inference.
+
+``Factorization._fit`` is the whole fit: check the input, encode y, set up an objective and a start
+(``setup``), minimise, estimate the head (``heads``), publish. ``tasks`` holds what depends on the
+kind of y.
+"""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from functools import partial
 from numbers import Integral, Real
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
+from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from cofactor.callbacks import CallbackSupportMixin, bridge
+from cofactor._types import FloatArray
 from cofactor.divergences import DIVERGENCES, Divergence
 from cofactor.engine.factors import Factors
-from cofactor.engine.fitting import Fit, minimise
+from cofactor.engine.fitting import Fit, History, minimise
+from cofactor.engine.objective import Objective
+from cofactor.engine.observations import Observations
 from cofactor.engine.solvers import (
     BlockDescent,
     CoordinateDescent,
@@ -24,24 +38,36 @@ from cofactor.engine.solvers import (
     PaperUpdates,
     Solver,
 )
-from cofactor.engine.threads import Threads, count_threads
+from cofactor.engine.threads import Threads
 from cofactor.estimators import validation
-from cofactor.estimators.blocks import Executor, Here, Whole
-from cofactor.estimators.inference import estimate_head, represent, row_exponents
-from cofactor.estimators.setup import Preparing, Ready
-from cofactor.estimators.streaming import STEPS, Kept, Stream
-from cofactor.estimators.units import shift
+from cofactor.estimators.blocks import Executor, LocalExecutor, Recipe, WholeMatrix
+from cofactor.estimators.heads import refit_head
+from cofactor.estimators.hooks import bridge
+from cofactor.estimators.inference import represent, row_exponents
+from cofactor.estimators.setup import (
+    CONFIDENCE,
+    Conversion,
+    Input,
+    Settings,
+    Setup,
+    set_up,
+)
+from cofactor.estimators.streaming import STEPS, Batch, Stream
+from cofactor.estimators.tasks import Coding, Task
+from cofactor.estimators.units import shift, unit_observations
+from cofactor.guesses.naive_bayes import Classes, counted
 from cofactor.noise import Noise
 from cofactor.outofcore import RowBlocks
 from cofactor.outofcore.rowblocks import as_csr
-from cofactor.starts import counted
+from cofactor.priors import Penalty
+from cofactor.targets import ClassCoding, Targets
 
 SOLVERS: dict[str, Solver] = {
     "cd": CoordinateDescent(),
     "mu": MultiplicativeUpdates(),
     "mu-paper": PaperUpdates(),
 }
-BLOCKWISE: dict[str, Solver] = {**SOLVERS, "cd": BlockDescent()}
+BLOCK_SOLVERS: dict[str, Solver] = {**SOLVERS, "cd": BlockDescent()}
 LOSS = [StrOptions(set(DIVERGENCES)), Divergence, Noise]
 
 
@@ -50,7 +76,6 @@ class FitInterruptedWarning(UserWarning):
 
 
 class Factorization(
-    Preparing,
     CallbackSupportMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
@@ -68,158 +93,161 @@ class Factorization(
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
-    target_loss = None  # estimators with targets have it as a parameter
+    _task: ClassVar[Task | None] = None
+    """What y holds; None where there is no y."""
 
     # ---- fitting
 
     def _fit(
-        self, X, data_weights, sample_weight, targets=None, classes=None, y=None, rows=None
+        self, X: Any, y: Any, sample_weight: Any, data_weights: Any, target_weights: Any = None
     ) -> None:
-        """Fit; ``rows``, if given, are blocks of which X is a sample."""
-        self.__dict__.pop("_stream", None)
-        count_threads(self.n_jobs)
-        data = validation.observed_data(X, data_weights)
+        """Fit: check the input, set up, minimise, estimate the head, publish."""
+        settings, task = Settings.of(self), self._task
+        weights = {"data_weights": data_weights, "target_weights": target_weights}
+        rows, X, y, sample_weight = validation.take_rows(X, y, sample_weight, task, **weights)
+        X = validation.check_data(self, X, reset=True)
         counts = validation.check_counts(sample_weight, X)
-        if classes is not None:
-            classes = counted(classes, counts)
+        given = Input(validation.observed_data(X, data_weights), counts)
+        coding: Coding | None = None
+        if task is not None:
+            targets, coding = task.encode(y, X.shape[0], counts, target_weights, X.dtype)
+            groups = partial(_present_groups, task, targets, counts, settings.n_components)
+            given = given._replace(targets=targets, groups=groups)
         with Threads(self.n_jobs) as threads:
-            ready = self._prepare(data, counts, targets, classes, threads, rows)
-            units, objective, start, guess, targets = ready
-
-            def attributes(factors, history):
-                B = self._head(objective, factors, targets, threads)
-                return self._attributes(Factors(factors.samples, factors.features, B), history)
-
-            work: Executor = Whole()
-            solvers = SOLVERS
-            if rows is not None:
-                recipe = self._recipe(objective, units, guess)
-                work, solvers = (rows.executor or Here)(rows, recipe, threads), BLOCKWISE
-            hooks = bridge(self, self.max_iter, attributes, self._last_objective, X, y)
+            if rows is None:
+                setup = set_up(settings, given, threads)
+                work: Executor = WholeMatrix()
+            else:
+                setup = set_up(settings, given._replace(scaled=False), threads, rows.largest)
+                recipe = _recipe(setup, task, coding)
+                work = (rows.executor or LocalExecutor)(rows, recipe, threads)
+            publish = partial(self._published, setup, coding, threads)
+            last = partial(_last_objective, setup.conversion)
+            hooks = bridge(self, self.max_iter, publish, last, X, y)
+            solvers = SOLVERS if rows is None else BLOCK_SOLVERS
             fit = minimise(
-                work.blocks(objective),
-                work.start(start),
-                solvers[self._solver_name(objective)],
+                work.blocks(setup.objective),
+                work.start(setup.start),
+                solvers[settings.solver_name(setup.objective)],
                 max_iter=self.max_iter,
-                rules=self._rules(),
+                rules=settings.rules,
                 hooks=[*work.hooks, *hooks],
                 threads=threads,
                 history=work.history,
             )
-            # The joint fit is usable as it is, should the head's refit be interrupted.
-            self.__dict__.update(self._attributes(fit.factors, fit.history))
-            self.stop_reason_ = str(fit.stop)
-            self._report(fit)
-            self._finish(attributes, fit)
+            _require_finite(fit)
+            self._keep(fit, _attributes(setup.conversion, coding, fit.factors, fit.history))
+            self._keep_head(publish, fit)
             for hook in hooks:
                 hook.close(fit.factors, fit.history)
 
-    def _finish(self, attributes, fit: Fit) -> None:
-        """Publish the head; an interruption leaves that of the joint fit."""
-        try:
-            self.__dict__.update(attributes(fit.factors, fit.history))
-        except KeyboardInterrupt:
-            said = "Interrupted after the last iteration: the head is that of the joint fit."
-            self.stop_reason_ = f"{self.stop_reason_} {said}"
-            warnings.warn(said, FitInterruptedWarning, stacklevel=4)
+    def _published(
+        self, setup: Setup, coding: Coding | None, threads: Threads, factors: Factors,
+        history: History,
+    ) -> dict[str, Any]:  # fmt: skip
+        """Return the fitted attributes for the state after an iteration, the head included."""
+        if factors.targets is not None and self._refits and setup.targets is not None:
+            assert self._task is not None
+            B = refit_head(
+                setup.objective,
+                factors,
+                setup.targets.labelled,
+                threads,
+                equal_mass=self._task.equal_mass(coding),
+            )
+            factors = Factors(factors.samples, factors.features, B)
+        names = ("n_features_in_", "feature_names_in_")  # a copy of this estimator needs them
+        own = {name: vars(self)[name] for name in names if name in vars(self)}
+        return {**_attributes(setup.conversion, coding, factors, history), **own}
 
-    def _absorb(self, X, y, sample_weight, targets=None, classes=None) -> None:
+    @property
+    def _refits(self) -> bool:
+        """Whether predictions come from a head that is estimated anew after the joint fit."""
+        return getattr(self, "head", "joint") == "refit"
+
+    def _keep(self, fit: Fit, attributes: dict[str, Any]) -> None:
+        """Keep the joint fit, and say why it ended."""
+        for name in ("_stream", "target_components_", "supervision_"):
+            self.__dict__.pop(name, None)
+        self.__dict__.update(attributes)
+        self.stop_reason_ = str(fit.stop)
+        if fit.stop.worrying:
+            kind = FitInterruptedWarning if fit.interrupted else ConvergenceWarning
+            warnings.warn(self.stop_reason_, kind, stacklevel=5)
+
+    def _keep_head(self, publish: Callable[..., dict[str, Any]], fit: Fit) -> None:
+        """Estimate and keep the head; an interruption leaves that of the joint fit."""
+        try:
+            self.__dict__.update(publish(fit.factors, fit.history))
+        except KeyboardInterrupt:
+            message = "Interrupted after the last iteration: the head is that of the joint fit."
+            self.stop_reason_ = f"{self.stop_reason_} {message}"
+            warnings.warn(message, FitInterruptedWarning, stacklevel=5)
+
+    # ---- streams
+
+    def _learn(
+        self, X: Any, counts: FloatArray | None, targets: Any = None, coding: Coding | None = None
+    ) -> None:
         """Learn from one batch of a stream."""
+        settings, task = Settings.of(self), self._task
         data = validation.observed_data(X, None)
-        counts = validation.check_counts(sample_weight, X)
-        stream = vars(self).get("_stream")
+        old: Stream | None = vars(self).get("_stream")
         with Threads(self.n_jobs) as threads:
-            if stream is None:
-                ready = self._prepare(data, counts, targets, classes, threads)
-                recipe = self._recipe(ready.objective, ready.units, ready.guess)
-                stream, objective, steps = Stream(recipe, ready.start), ready.objective, 1
-                stream.keep(Kept(data.shifted(ready.units.data), targets, classes, counts), threads)
-                solver = BLOCKWISE[self._solver_name(objective)]
-                if "components_" in vars(self):
-                    self._resume(stream, ready)
-                    stream.settle(objective, solver, threads)
+            if old is None:
+                stream, objective, solver = self._open(
+                    settings, data, counts, targets, coding, threads
+                )
             else:
-                stream, steps = stream.copy(), STEPS
-                batch = Kept(data.shifted(self._units.data), targets, classes, counts)
+                stream = old.copy()
+                groups = None
+                if task is not None:
+                    groups = task.further_groups(targets, counts, stream.recipe.guess)
+                batch = Batch(data.shifted(stream.recipe.units.data), targets, groups, counts)
                 objective = stream.take(batch, threads)
-                solver = BLOCKWISE[self._solver_name(objective)]
+                solver = BLOCK_SOLVERS[settings.solver_name(objective)]
                 stream.settle(objective, solver, threads)
-            stream.learn(objective, solver, threads, steps)
+            stream.learn(objective, solver, threads, 1 if old is None else STEPS)
             S, A, B = stream.factors.each()
-            if B is not None and self.head == "refit":
-                B = stream.head(self._refit, threads)
-        self.__dict__.update(self._attributes(Factors(S, A, B), stream.history))
+            if B is not None and task is not None and self._refits:
+                refit = partial(refit_head, equal_mass=task.equal_mass(coding))
+                B = stream.head(refit, threads)
+        attributes = _attributes(stream.conversion, coding, Factors(S, A, B), stream.history)
+        self.__dict__.update(attributes)
         seen = stream.past.samples
         self.n_samples_seen_ = int(seen) if float(seen).is_integer() else seen
         self._stream = stream
         self.stop_reason_ = f"Learned from {self.n_iter_} batches of a stream."
 
-    def _resume(self, stream: Stream, ready: Ready) -> None:
-        """Let a stream begin with the topics of an earlier fit."""
-        A, B = self.components_.T, getattr(self, "target_components_", None)
-        old = self._units.factors(Factors(ready.start.samples, A, None if B is None else B.T), -1)
-        same: list = [
-            V if V is not None and new is not None and V.shape == new.shape else new
-            for V, new in zip(old.each(), ready.start.each(), strict=True)
-        ]
-        stream.factors = Factors(*same).map(np.ascontiguousarray)
-
-    def _head(self, objective, factors, targets, threads):
-        """Return the target factor that predicts: re-estimated, or that of the joint fit."""
-        if factors.targets is None or self.head == "joint":
-            return factors.targets
-        return self._refit(objective, factors, targets.labelled, threads)
-
-    def _refit(self, objective, factors, labelled, threads):
-        """Re-estimate the head on representations that have not seen labels."""
-        data, target = objective.terms
-        counts = objective.sample_weight
-        rows = np.flatnonzero(labelled if counts is None else labelled & (counts > 0))
-        penalty = objective.priors.get("samples")
-        S = represent(
-            data.observations.select(rows), factors.features, data.divergence,
-            None if penalty is None else penalty.rows(rows), threads,
-        )  # fmt: skip
-        start = np.maximum(factors.targets, 1e-3 * factors.targets.mean() + 1e-6).astype(S.dtype)
-        counts = None if counts is None else counts[rows]
-        return estimate_head(
-            target.observations.select(rows), self._comparable(S, factors.features, counts), start,
-            target.divergence, weight=target.weight or 1.0,
-            penalty=objective.priors.get("targets"), counts=counts, threads=threads,
-        )  # fmt: skip
-
-    # ---- what is published
-
-    def _attributes(self, factors: Factors, history) -> dict:
-        """Return the fitted attributes for factors in our units."""
-        outside = self._units.factors(factors)
-        attributes = {
-            "components_": np.ascontiguousarray(outside.features.T),
-            "representation_": np.asarray(outside.samples),
-            "history_": self._units.history(history.objective, history.terms, self._constant),
-            "n_iter_": len(history.objective),
-            **self._constants(),
-        }
-        if outside.targets is not None:
-            attributes["target_components_"] = np.ascontiguousarray(outside.targets.T)
-        return attributes
-
-    def _last_objective(self, history) -> float:
-        return self._units.history(history.objective[-1:], {}, self._constant)["objective"][0]
-
-    def _constants(self) -> dict:
-        """Return attributes that a copy of this estimator needs to predict."""
-        names = ("_units", "_has_head", "_constant", "n_features_in_", "feature_names_in_")
-        return {name: vars(self)[name] for name in names if name in vars(self)}
-
-    def _report(self, fit: Fit) -> None:
-        if fit.stop.worrying:
-            kind = FitInterruptedWarning if fit.interrupted else ConvergenceWarning
-            warnings.warn(self.stop_reason_, kind, stacklevel=4)
+    def _open(
+        self,
+        settings: Settings,
+        data: Observations,
+        counts: FloatArray | None,
+        targets: Any,
+        coding: Coding | None,
+        threads: Threads,
+    ) -> tuple[Stream, Objective, Any]:
+        """Open a stream with its first batch; an earlier fit's topics go on."""
+        given, task = Input(data, counts, targets, scaled=False), self._task
+        groups = None
+        if task is not None:
+            groups = task.groups(targets, counts, settings.n_components)
+            given = given._replace(groups=lambda: groups)
+        setup = set_up(settings, given, threads)
+        stream = Stream(_recipe(setup, task, coding), setup.start, setup.conversion)
+        batch = Batch(data.shifted(setup.conversion.units.data), targets, groups, counts)
+        stream.keep(batch, threads)
+        solver = BLOCK_SOLVERS[settings.solver_name(setup.objective)]
+        if "components_" in vars(self):
+            A, B = self.components_.T, getattr(self, "target_components_", None)
+            stream.resume(A, None if B is None else B.T)
+            stream.settle(setup.objective, solver, threads)
+        return stream, setup.objective, solver
 
     # ---- use
 
-    def transform(self, X, *, data_weights=None):
+    def transform(self, X: Any, *, data_weights: Any = None) -> Any:
         """Represent samples in terms of the topics, seeing the data only.
 
         Parameters
@@ -232,41 +260,60 @@ class Factorization(
         Returns
         -------
         ndarray of shape (n_samples, n_components)
-            The best representation of each sample, whatever the other samples are.
+            The best representation of each sample. It does not depend on the other samples.
         """
-        return self._inferred(X, data_weights)
+        return self._represent(X, data_weights)  # always an array, whatever set_output asks for
 
-    def _inferred(self, X, data_weights=None):
+    def _represent(self, X: Any, data_weights: Any = None) -> FloatArray:
         """Represent new samples, those of RowBlocks block by block."""
         check_is_fitted(self, "components_")
-        if not isinstance(X, RowBlocks):
-            X = validation.check_data(self, X, reset=False)
-            return self._represent(X, data_weights)
-        if data_weights is not None:
-            raise ValueError("data_weights cannot be used with RowBlocks; leave it out.")
-        blocks = (as_csr(X.block(i).X) for i in range(X.n_blocks))
-        return np.concatenate([self._inferred(block) for block in blocks])
+        if isinstance(X, RowBlocks):
+            if data_weights is not None:
+                raise ValueError("data_weights cannot be used with RowBlocks; leave it out.")
+            blocks = (as_csr(X.block(i).X) for i in range(X.n_blocks))
+            return np.concatenate([self._represent(block) for block in blocks])
+        X = validation.check_data(self, X, reset=False)
+        # Missing cells change how a row is solved, so rows that have some go apart.
+        complete = validation.complete_rows(X) if data_weights is None else None
+        if complete is None:
+            return self._solve(validation.observed_data(X, data_weights))
+        S = np.empty((X.shape[0], len(self.components_)), dtype=X.dtype)
+        for rows in (complete, ~complete):
+            if rows.any():
+                S[rows] = self._solve(validation.observed_data(X[rows], None))
+        return S
 
-    def _represent(self, X, data_weights=None):
-        data = validation.observed_data(X, data_weights)
-        A = np.ascontiguousarray(shift(self.components_.T, -self._units.data), dtype=X.dtype)
-        penalty = validation.as_penalties(self.priors).get("samples")
+    def _solve(self, data: Observations) -> FloatArray:
+        A = shift(self.components_.T, -self._units.data)
+        A = np.ascontiguousarray(A, dtype=data.dtype)
         loss = validation.as_divergence("data_loss", self.data_loss)
-        if penalty is None:  # each row on its own scale, so that rows do not know of each other
-            e = row_exponents(data)
-        elif not penalty.uniform:
+        data, weights = unit_observations(data, literal=True)  # extreme ones only
+        penalty = self._sample_penalty(weights)
+        # Without a prior each row has a scale of its own.
+        e = np.full(data.shape[0], self._units.data) if penalty else row_exponents(data)
+        with Threads(self.n_jobs) as threads:
+            S = represent(data.scaled_rows(e), A, loss, penalty, threads)
+        S = np.asarray(shift(S, (e - self._units.data)[:, None]))
+        if not np.isfinite(S).all():
+            raise ValueError(
+                "X is so much larger than the training data that its representation is not "
+                f"finite in {S.dtype}; scale X like the training data."
+            )
+        return S
+
+    def _sample_penalty(self, weights: int) -> Penalty | None:
+        """Return the prior on new samples in our units; ``weights`` is their weights' exponent."""
+        penalty = validation.as_penalties(self.priors).get("samples")
+        if penalty is None:
+            return None
+        if not penalty.uniform:
             raise ValueError(
                 "priors['samples'] is a matrix for the training samples; new samples have no rows "
                 "in it, so use representation_, or fit with one number."
             )
-        else:
-            e = np.full(data.shape[0], self._units.data)
-            penalty = self._units.penalty("samples", penalty)
-        with Threads(self.n_jobs) as threads:
-            S = represent(data.scaled_rows(e), A, loss, penalty, threads)
-        return shift(S, (e - self._units.data)[:, None])
+        return self._units.for_new_samples(weights).penalty("samples", penalty)
 
-    def inverse_transform(self, X):
+    def inverse_transform(self, X: Any) -> FloatArray:
         """Return the data that representations stand for.
 
         Parameters
@@ -285,16 +332,213 @@ class Factorization(
                 f"X has {X.shape[1]} columns, but representations have n_components="
                 f"{len(self.components_)} of them; pass what transform returned."
             )
-        return X @ self.components_
+        return np.asarray(X @ self.components_)
 
     @property
     def _n_features_out(self) -> int:
-        return self.components_.shape[0]
+        return int(self.components_.shape[0])
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = True
         tags.input_tags.allow_nan = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+class Supervised(Factorization):
+    """A factorization of data and targets together."""
+
+    _parameter_constraints: ClassVar[dict] = {
+        **Factorization._parameter_constraints,
+        "target_loss": LOSS,
+        "supervision": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
+        "init": [StrOptions({"auto", "random", "nndsvd", "labels"}), Factors],
+        "head": [StrOptions({"refit", "joint"})],
+    }
+    _task: ClassVar[Task]
+
+    @validation.checks_parameters
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sample_weight: Any = None,
+        data_weights: Any = None,
+        target_weights: Any = None,
+    ) -> Self:
+        """Learn topics that explain X and predict y.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or RowBlocks
+            Nonnegative data; NaN is missing, zeros are observed.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets; the class's documentation says how unknown ones are marked. RowBlocks may
+            have their own.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each sample counts.
+        data_weights : array-like or sparse matrix, optional
+            Weight of each cell of X, shape (n_samples, n_features), or of rows (n_samples, 1) or
+            columns (1, n_features). Of a sparse matrix only the stored cells are observed.
+        target_weights : array-like, optional
+            Confidence in each label, shape (n_samples,), or in each cell of the targets.
+
+        Returns
+        -------
+        self
+        """
+        self._fit(X, y, sample_weight, data_weights, target_weights)
+        return self
+
+    @validation.checks_parameters
+    def partial_fit(
+        self, X: Any, y: Any, *, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Learn from one batch of a stream.
+
+        The first batch starts the topics and must have labels. Later batches refine the topics;
+        their influence decays. Unlabelled samples get guesses from all labels seen so far. One
+        batch is one iteration of ``fit``; ``representation_`` is that of the last batch.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Nonnegative data.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets, as in ``fit``.
+        classes : array-like, optional
+            All classes of the stream, if the first batch does not show each of them. Later calls
+            ignore it.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each sample counts.
+
+        Returns
+        -------
+        self
+        """
+        known = vars(self).get("_has_head", False)
+        X = validation.check_data(self, X, reset=not known)
+        counts = validation.check_counts(sample_weight, X)
+        if known:
+            coding = self._coding
+            targets = self._task.encode_again(y, X.shape[0], coding)
+        else:
+            targets, coding = self._task.encode_first_batch(y, X.shape[0], counts, classes, X.dtype)
+        if "_stream" not in vars(self) and not targets.labelled.any():
+            raise ValueError(
+                "y has no labelled sample; the first batch of a stream must have some, because "
+                "the topics start from it."
+            )
+        self._learn(X, counts, targets, coding)
+        return self
+
+    def fit_transform(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sample_weight: Any = None,
+        data_weights: Any = None,
+        target_weights: Any = None,
+    ) -> Any:
+        """Fit, then represent the samples without their labels: ``fit(X, y).transform(X)``.
+
+        Parameters are those of ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+        """
+        self.fit(
+            X,
+            y,
+            sample_weight=sample_weight,
+            data_weights=data_weights,
+            target_weights=target_weights,
+        )
+        return self.transform(X, data_weights=data_weights)
+
+    @property
+    def coding(self) -> Any:
+        """How y became columns of targets, and how predictions turn back into y."""
+        check_is_fitted(self, "components_")
+        return self._coding
+
+    def _scores(self, X: Any, data_weights: Any) -> FloatArray:
+        """Return fitted targets of new samples."""
+        check_is_fitted(self, "components_")
+        if not self._has_head:
+            raise ValueError(
+                f"This {type(self).__name__} was fitted without a single labelled sample, so it "
+                "cannot predict; fit it with labels, or use transform."
+            )
+        return np.asarray(self._represent(X, data_weights) @ self.target_components_)
+
+
+def _present_groups(
+    task: Task, targets: Targets, counts: FloatArray | None, n_components: int
+) -> Classes | None:
+    """Return the labelled samples in groups, without groups whose samples do not count."""
+    groups = task.groups(targets, counts, n_components)
+    return None if groups is None else counted(groups, counts)
+
+
+def _recipe(setup: Setup, task: Task | None, coding: Coding | None) -> Recipe:
+    """Return how further rows become objectives like that of the rows at hand."""
+    penalty = setup.objective.priors.get("samples")
+    if penalty is not None and not penalty.uniform:
+        raise ValueError(
+            "priors['samples'] is a matrix, which RowBlocks and partial_fit cannot use; pass "
+            "one number."
+        )
+    encode = None
+    if task is not None and len(setup.objective.terms) > 1:
+        encode = partial(task.encode_again, coding=coding)
+    units = setup.conversion.units
+    return Recipe(setup.objective, units, encode, setup.guess, CONFIDENCE)
+
+
+def _attributes(
+    conversion: Conversion, coding: Coding | None, factors: Factors, history: History
+) -> dict[str, Any]:
+    """Return the fitted attributes for factors in our units."""
+    units, supervision, constant = conversion
+    outside = units.factors(factors)
+    attributes: dict[str, Any] = {
+        "components_": np.ascontiguousarray(outside.features.T),
+        "representation_": np.asarray(outside.samples),
+        "history_": units.history(history.objective, history.terms, constant),
+        "n_iter_": len(history.objective),
+        "_units": units,
+        "_constant": constant,
+        "_has_head": supervision is not None,
+    }
+    if outside.targets is not None:
+        attributes["target_components_"] = np.ascontiguousarray(outside.targets.T)
+        attributes["supervision_"] = supervision
+    if coding is not None:
+        attributes["_coding"] = coding
+    if isinstance(coding, ClassCoding):
+        attributes["classes_"] = coding.classes
+    return attributes
+
+
+def _last_objective(conversion: Conversion, history: History) -> float:
+    """Return the last objective in the user's units."""
+    units, _, constant = conversion
+    return units.history(history.objective[-1:], {}, constant)["objective"][0]
+
+
+def _require_finite(fit: Fit) -> None:
+    """Refuse a result that is not finite: it would be a model that cannot be used."""
+    factors = [V for V in fit.factors.each() if isinstance(V, np.ndarray)]
+    unfinished = not fit.history.objective and not fit.interrupted
+    if unfinished or not all(np.isfinite(V).all() for V in factors):
+        raise ValueError(
+            "The fit gave numbers that are not finite, so there is no model; check for extreme "
+            "values in priors, supervision, data_weights, target_weights or sample_weight, and "
+            "scale them down."
+        )

@@ -1,7 +1,7 @@
-"""Fits over blocks of rows: how each block becomes an objective of its own.
+"""Fits over row blocks: how each block becomes an objective of its own.
 
-A start, λ and the head are estimated on a sample of rows that fits in memory (all of them, if they
-do); the iterations see every row.
+Start, λ and head are estimated on a sample of rows that fits in memory (on all rows if they fit);
+the iterations see every row.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ from cofactor.starts import Guess, settled_samples, spread_classes
 from cofactor.targets import Targets, complete
 
 SAMPLE_CELLS = 1 << 21
-"""Stored cells of the rows that are taken into memory for starts and heads."""
+"""Number of stored cells in the sample of rows that starts and heads are estimated on."""
 
 
 @dataclass(eq=False)
 class Recipe:
-    """How a block of rows becomes an objective: everything but the rows.
+    """Everything but the rows: how a block of rows becomes an objective.
 
     Parameters
     ----------
     outline : Objective
-        That of the sample, with λ and priors.
+        Objective of the sample, with λ and priors; its rows are dropped.
     units : Units
     encode : callable or None
-        From y of a block to its targets; None without a target term.
+        Function from the y of a block to its targets; None without a target term.
     guess : Guess or None
-        How unlabelled rows get guessed targets.
+        How unlabelled rows get guessed targets; None if they get none.
     confidence : float
         Weight of a guessed target.
     """
@@ -53,35 +53,35 @@ class Recipe:
     guess: Guess | None
     confidence: float
 
-    def __post_init__(self) -> None:  # without rows, so that it is small enough to be sent around
+    def __post_init__(self) -> None:  # workers receive it, so it must be small
         none = sparse(csr_array((0, 0)))
         terms = tuple(replace(term, observations=none) for term in self.outline.terms)
         self.outline = replace(self.outline, terms=terms, sample_weight=None)
         self.guess = None if self.guess is None else self.guess.without_samples()
 
-    def shares(self, block: Block, threads: Threads):
-        """Return each row's share in the classes, or None where nothing is to be guessed."""
+    def shares(self, block: Block, threads: Threads) -> FloatArray | None:
+        """Return each row's share in the classes, or None if there is nothing to guess."""
         if self.guess is None or self.encode is None:
             return None
         if self.encode(block.y, block.X.shape[0]).labelled.all():
             return None
         return spread_classes(block.X.shifted(self.units.data), self.guess, threads)
 
-    def targets(self, block: Block, shares=None) -> Targets | None:
+    def targets(self, block: Block, shares: FloatArray | None = None) -> Targets | None:
         """Return the targets of a block, unlabelled rows completed by their shares in the
         classes."""
         if self.encode is None:
             return None
         return self.completed(self.encode(block.y, block.X.shape[0]), shares)
 
-    def completed(self, targets: Targets, shares) -> Targets:
+    def completed(self, targets: Targets, shares: FloatArray | None) -> Targets:
         """Return targets whose unlabelled rows are completed by their shares in the classes."""
         if shares is None or self.guess is None:
             return targets
         guessed = shares @ self.guess.prototypes
         return complete(targets, guessed, self.confidence, known_weight=1.0)
 
-    def objective(self, block: Block, shares=None) -> Objective:
+    def objective(self, block: Block, shares: FloatArray | None = None) -> Objective:
         """Return the objective of a block."""
         return self.objective_of(block.X.shifted(self.units.data), self.targets(block, shares))
 
@@ -103,21 +103,21 @@ class Recipe:
 
 
 class Executor(Protocol):
-    """Who works on the samples: this process on one matrix or on blocks, or others on blocks."""
+    """Whoever works on the samples: this process (one matrix or blocks), or workers (blocks)."""
 
     hooks: Sequence[Hook]
     history: History | None
-    """Of iterations that were made earlier and are not to be made again."""
+    """History of iterations that an earlier run completed, or None."""
 
     def blocks(self, outline: Objective) -> Any:
-        """Return what a solver works on."""
+        """Return the objective that a solver works on."""
 
     def start(self, start: Factors) -> Factors:
         """Return the start of all rows, given that of the sample."""
 
 
-class Whole:
-    """One matrix, which is its own sample."""
+class WholeMatrix:
+    """One matrix in memory; it is its own sample."""
 
     hooks: Sequence[Hook] = ()
     history: History | None = None
@@ -130,8 +130,8 @@ class Whole:
 
 
 @dataclass(eq=False)
-class Here:
-    """Blocks of this process: loads them, and remembers what a second look would find again."""
+class LocalExecutor:
+    """Loads row blocks in this process and caches what can be reused between iterations."""
 
     rows: RowBlocks
     recipe: Recipe
@@ -139,11 +139,11 @@ class Here:
     hooks: Sequence[Hook] = ()
     history: History | None = None
     kept: dict[int, Objective] = field(default_factory=dict)
-    """Objectives of the blocks seen so far, if the rows are in memory."""
+    """Objectives of the blocks loaded so far, if the rows are in memory."""
     shelf: Shelf = field(default_factory=Shelf)
-    """Targets of the blocks seen so far, if the rows are on disk."""
+    """Targets of the blocks loaded so far, if the rows are on disk."""
     files: ScratchFiles = field(default_factory=ScratchFiles)
-    """Where samples go that are not held in memory."""
+    """Files for representations that are not held in memory."""
     constants: dict[int, tuple[float, ...]] = field(default_factory=dict)
 
     @property
@@ -151,8 +151,10 @@ class Here:
         return np.empty if self.rows.folder is None else self.files.matrix
 
     def load(self, i: int) -> Objective:
-        """Return the objective of block i, which is kept if the rows are in memory; of rows on
-        disk, the targets are made once and kept there."""
+        """Return the objective of block i.
+
+        It is cached if the rows are in memory; for rows on disk only the targets are.
+        """
         if i in self.kept:
             return self.kept[i]
         block = self.rows.block(i)

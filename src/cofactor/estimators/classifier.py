@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_consistent_length
 
-from cofactor.estimators.supervised import Supervised
-from cofactor.starts import Classes
-from cofactor.targets import encode_classes, labelled_mask
+from cofactor._types import FloatArray
+from cofactor.engine.factors import Factors
+from cofactor.estimators.base import Supervised
+from cofactor.estimators.tasks import Classification
+from cofactor.targets import labelled_mask
 from cofactor.targets.missing import read_cells
 from cofactor.targets.reading import readable
 
-TINY = 1e-12  # no label is impossible or certain
+TINY = 1e-12
+"""Smallest distance of a label's probability from 0 and 1."""
 
 
 class SSNMFClassifier(ClassifierMixin, Supervised):
@@ -33,28 +38,29 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         :mod:`cofactor.noise` stand for their losses; with two of them ``supervision="auto"`` is
         the λ of maximum likelihood.
     supervision : float or "auto", default="auto"
-        λ, the weight of the target term. "auto" makes the two terms equal for the model that knows
-        only column means, whatever the scale of X and the share of labelled samples.
+        λ, the weight of the target term. "auto" makes both terms cost the same for a model that
+        knows only column means, whatever the scale of X and the share of labelled samples.
     solver : {"auto", "cd", "mu", "mu-paper"}, default="auto"
-        "cd" is safe coordinate descent, "mu" are monotone multiplicative updates, "mu-paper" the
-        literal ones of the paper. "auto" is "cd" where the losses allow it.
+        "cd" is safe coordinate descent, "mu" uses monotone multiplicative updates, "mu-paper" the
+        literal updates of the paper. "auto" is "cd" where the losses allow it.
     init : {"auto", "random", "nndsvd", "labels"} or Factors, default="auto"
         Start; "labels" gives each class its topics, and "auto" is "labels" where there are any.
     max_iter : int, default=200
-        Iterations at most.
+        Maximum number of iterations.
     tol : float, default=1e-4
-        Stop when an iteration lowers the objective by less than ``tol`` of all that the fit has
-        gained so far, or of a tenth of its first value if that is more; 0 never does.  With
-        ``solver="mu-paper"`` it is the paper's rule: less than ``tol`` of the first objective.
+        The fit stops when an iteration lowers the objective by less than ``tol`` times the decrease
+        so far (or times a tenth of the first objective, if that is more). 0 disables this rule.
+        With ``solver="mu-paper"`` it is the paper's rule: less than ``tol`` times the first
+        objective.
     priors : dict, optional
         Priors of :mod:`cofactor.priors` on "samples", "features" or "targets", one or a list each.
     head : {"refit", "joint"}, default="refit"
-        "refit" re-estimates the classes' topics on representations that have not seen labels,
-        which is what prediction works with (for exclusive classes scaled to equal mass, because
-        prediction reads shares); "joint" keeps those of the joint fit, as the paper
-        does.
+        How ``target_components_`` is estimated. "refit" estimates it anew after the fit, on
+        representations that have not seen labels, because predictions start from such
+        representations. (For exclusive classes the samples are scaled to equal mass first.) "joint"
+        keeps the one of the joint fit, as the paper does.
     n_jobs : int, optional
-        Threads; the result does not depend on it.
+        Number of threads; the result is bit-identical for any number.
     random_state : int, RandomState or None, default=None
         Seed of the start.
 
@@ -65,15 +71,15 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
     components_ : ndarray of shape (n_components, n_features)
         Topics.
     target_components_ : ndarray of shape (n_components, n_classes)
-        The topics' part in each class.
+        Share of each topic in each class.
     representation_ : ndarray of shape (n_samples, n_components)
-        Training samples in terms of the topics, labels seen.
+        Training samples in terms of the topics, estimated with their labels.
     history_ : dict of lists
         ``objective``, ``data`` and ``target`` after each iteration.
     supervision_ : float
-        λ as used.
+        λ that the fit used.
     n_iter_ : int
-        Iterations made.
+        Number of iterations.
     stop_reason_ : str
         Why the fit ended, in one sentence.
 
@@ -87,51 +93,38 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
     array(['cat', 'cat', 'dog', 'dog', 'cat'], dtype=object)
     """
 
-    def _encode(self, y, X, counts, target_weights):
-        targets, coding = encode_classes(
-            y, n_samples=X.shape[0], target_weights=target_weights, dtype=X.dtype
-        )
-        self.classes_ = coding.classes
-        return targets, coding
+    _task = Classification()
 
-    def _first_targets(self, y, X, counts, classes):
-        """Return the targets of a stream's first batch, and how to read the others."""
-        coding = None
-        if classes is not None and np.ndim(y) != 2:
-            _, coding = encode_classes(np.asarray(classes), n_samples=len(classes))
-        return encode_classes(y, n_samples=X.shape[0], dtype=X.dtype, coding=coding)
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        data_loss: Any = "kullback-leibler",
+        target_loss: Any = "kullback-leibler",
+        supervision: float | str = "auto",
+        solver: str = "auto",
+        init: str | Factors = "auto",
+        max_iter: int = 200,
+        tol: float = 1e-4,
+        priors: dict[str, Any] | None = None,
+        head: str = "refit",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.data_loss = data_loss
+        self.target_loss = target_loss
+        self.supervision = supervision
+        self.solver = solver
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.priors = priors
+        self.head = head
+        self.n_jobs = n_jobs
+        self.random_state = random_state
 
-    def _read_as(self, coding) -> None:
-        super()._read_as(coding)
-        self.classes_ = coding.classes
-
-    @staticmethod
-    def _encode_again(y, n_samples, coding):
-        return encode_classes(y, n_samples=n_samples, coding=coding)[0]
-
-    def _constants(self) -> dict:
-        return {**super()._constants(), "classes_": self.classes_}
-
-    def _classes(self, targets, counts) -> Classes | None:
-        Y = targets.values
-        Y = np.asarray(Y.toarray() if hasattr(Y, "toarray") else Y, dtype=np.float64)
-        mass = Y.sum(axis=1)
-        labelled = targets.labelled & (mass > 0)
-        if not labelled.any():
-            return None
-        return Classes(Y / np.where(mass > 0, mass, 1.0)[:, None], labelled, np.eye(Y.shape[1]))
-
-    def _comparable(self, S, A, counts):
-        """Give every sample the mean mass: of exclusive classes, prediction reads shares only, so
-        that long documents must not outvote short ones."""
-        if self._coding.kind == "multilabel":
-            return S
-        mass = S @ A.sum(axis=0)
-        mean = np.average(mass, weights=counts) if mass.any() else 1.0
-        scale = np.divide(mean, mass, out=np.ones_like(mass), where=mass > 0)
-        return np.ascontiguousarray(S * scale[:, None], dtype=S.dtype)
-
-    def predict_proba(self, X, *, data_weights=None):
+    def predict_proba(self, X: Any, *, data_weights: Any = None) -> FloatArray:
         """Return the probability of each class, or of each label of a multi-label ``y``.
 
         Parameters
@@ -144,13 +137,23 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            Rows sum to one, except for multi-label targets. A sample that says nothing (an empty
-            document) gets every class alike.
+            Rows sum to one, except for multi-label targets. An empty sample (a document without
+            known words) gets the same probability for every class.
         """
-        return self._probabilities(self._scores(X, data_weights))
+        return self.probabilities(self._scores(X, data_weights))
 
-    def _probabilities(self, scores):
-        """Return probabilities for fitted targets."""
+    def probabilities(self, scores: FloatArray) -> FloatArray:
+        """Return the probabilities that fitted targets stand for.
+
+        Parameters
+        ----------
+        scores : array of shape (n_samples, n_classes)
+            Representations times ``target_components_``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
         scores = np.asarray(scores, dtype=np.float64)
         if self._coding.kind == "multilabel":
             return np.clip(scores, TINY, 1.0 - TINY)
@@ -158,7 +161,7 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         even = np.full(scores.shape, 1.0 / scores.shape[1])
         return np.divide(scores, total, out=even, where=total > 0)
 
-    def predict(self, X, *, data_weights=None):
+    def predict(self, X: Any, *, data_weights: Any = None) -> Any:
         """Return the most probable class of each sample, or the label indicator of a multi-label
         ``y``.
 
@@ -167,7 +170,7 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         probabilities = self.predict_proba(X, data_weights=data_weights)
         return self._coding.decode(probabilities)
 
-    def score(self, X, y, sample_weight=None):
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy on the labelled samples.
 
         Parameters
@@ -199,7 +202,7 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         truth = self.classes_[np.argmax(truth, axis=1)] if soft else truth.ravel()
         return float(np.average(predicted[known] == truth[known], weights=weights))
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         tags.classifier_tags.poor_score = True

@@ -1,10 +1,10 @@
-"""Row problems solved to optimality: representations of samples given topics, and heads given
-representations."""
+"""Inference: the best representation of each sample, given the topics and the data alone."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from cofactor._types import FloatArray, IntArray
 from cofactor.divergences import FLOOR, Divergence
 from cofactor.engine.factors import Factors, cross, pad
 from cofactor.engine.fitting import minimise
@@ -12,9 +12,10 @@ from cofactor.engine.objective import Objective, Term
 from cofactor.engine.observations import Observations
 from cofactor.engine.solvers import CoordinateDescent, MultiplicativeUpdates
 from cofactor.engine.threads import Threads
+from cofactor.priors import Penalty
 from cofactor.starts import even_representation
 
-# Rows stop one by one at these tolerances, so a row's result does not depend on its batch.
+# Each row stops on its own at these tolerances, so its result does not depend on its batch.
 EXACT = CoordinateDescent(rounds=5000, sweeps=5, tolerance=1e-10)
 EXACT_WITHOUT_DESCENT = MultiplicativeUpdates(rounds=20000, tolerance=1e-10)
 
@@ -28,8 +29,14 @@ def solve_rows(objective: Objective, factors: Factors, threads: Threads) -> Fact
     return fit.factors
 
 
-def represent(observations: Observations, A, divergence: Divergence, penalty, threads: Threads):
-    """Return the best representation of each sample, given topics A and the data alone."""
+def represent(
+    observations: Observations,
+    A: FloatArray,
+    divergence: Divergence,
+    penalty: Penalty | None,
+    threads: Threads,
+) -> FloatArray:
+    """Return the best representation of each sample."""
     objective = Objective(
         (Term("data", "features", observations, divergence),),
         {} if penalty is None else {"samples": penalty},
@@ -37,28 +44,14 @@ def represent(observations: Observations, A, divergence: Divergence, penalty, th
     )
     ones = pad(np.ones((observations.shape[1], 1)))
     sums = cross(observations.folded().layout, ones, 1, threads)[:, 0]
-    S = even_representation(np.maximum(sums, FLOOR), A).astype(A.dtype)  # an empty row may rise
+    S = even_representation(np.maximum(sums, FLOOR), A).astype(A.dtype)  # empty rows may grow
     return solve_rows(objective, Factors(S, A), threads).samples
 
 
-def row_exponents(observations: Observations):
+def row_exponents(observations: Observations) -> IntArray:
     """Return e for each row with 2**(e−1) ≤ its largest value < 2**e; 0 for an empty row."""
     layout, weights = observations.layout, observations.cell_weights()
     values = layout.values if weights is None else np.where(weights > 0, layout.values, 0)
     largest = np.zeros(observations.shape[0])
-    np.maximum.at(largest, layout.rows(), values)
+    np.maximum.at(largest, layout.row_numbers(), values)
     return np.where(largest > 0, np.frexp(largest)[1], 0)
-
-
-def estimate_head(
-    observations: Observations, S, B, divergence: Divergence, *, weight, penalty, counts, threads
-):
-    """Return the best target factor given representations S; B is where to start."""
-    objective = Objective(
-        (Term("target", "targets", observations, divergence, weight),),
-        {} if penalty is None else {"targets": penalty},
-        counts,
-        free=("targets",),
-    )
-    features = np.zeros((1, S.shape[1]), dtype=S.dtype)
-    return solve_rows(objective, Factors(S, features, np.ascontiguousarray(B)), threads).targets

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
-from sklearn.base import _fit_context
 from sklearn.utils._param_validation import StrOptions
 
 from cofactor.engine.factors import Factors
@@ -23,20 +22,21 @@ class NMF(Factorization):
     default="kullback-leibler"
         Cost of the misfit. A noise model of :mod:`cofactor.noise` stands for its loss.
     solver : {"auto", "cd", "mu", "mu-paper"}, default="auto"
-        "cd" is safe coordinate descent, "mu" are monotone multiplicative updates, "mu-paper" the
-        literal ones of the paper. "auto" is "cd" where the losses allow it.
+        "cd" is safe coordinate descent, "mu" uses monotone multiplicative updates, "mu-paper" the
+        literal updates of the paper. "auto" is "cd" where the losses allow it.
     init : {"auto", "random", "nndsvd"} or Factors, default="auto"
         Start; "auto" is "random".
     max_iter : int, default=200
-        Iterations at most.
+        Maximum number of iterations.
     tol : float, default=1e-4
-        Stop when an iteration lowers the objective by less than ``tol`` of all that the fit has
-        gained so far, or of a tenth of its first value if that is more; 0 never does.  With
-        ``solver="mu-paper"`` it is the paper's rule: less than ``tol`` of the first objective.
+        The fit stops when an iteration lowers the objective by less than ``tol`` times the decrease
+        so far (or times a tenth of the first objective, if that is more). 0 disables this rule.
+        With ``solver="mu-paper"`` it is the paper's rule: less than ``tol`` times the first
+        objective.
     priors : dict, optional
         Priors of :mod:`cofactor.priors` on "samples" or "features", one or a list each.
     n_jobs : int, optional
-        Threads; the result does not depend on it.
+        Number of threads; the result is bit-identical for any number.
     random_state : int, RandomState or None, default=None
         Seed of the start.
 
@@ -49,7 +49,7 @@ class NMF(Factorization):
     history_ : dict of lists
         ``objective`` and ``data`` after each iteration.
     n_iter_ : int
-        Iterations made.
+        Number of iterations.
     stop_reason_ : str
         Why the fit ended, in one sentence.
 
@@ -69,21 +69,20 @@ class NMF(Factorization):
         **Factorization._parameter_constraints,
         "init": [StrOptions({"auto", "random", "nndsvd"}), Factors],
     }
-    head = "joint"
 
     def __init__(
         self,
-        n_components=10,
+        n_components: int = 10,
         *,
-        data_loss="kullback-leibler",
-        solver="auto",
-        init="auto",
-        max_iter=200,
-        tol=1e-4,
-        priors=None,
-        n_jobs=None,
-        random_state=None,
-    ):
+        data_loss: Any = "kullback-leibler",
+        solver: str = "auto",
+        init: str | Factors = "auto",
+        max_iter: int = 200,
+        tol: float = 1e-4,
+        priors: dict[str, Any] | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
         self.n_components = n_components
         self.data_loss = data_loss
         self.solver = solver
@@ -94,8 +93,10 @@ class NMF(Factorization):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None, *, sample_weight=None, data_weights=None):
+    @validation.checks_parameters
+    def fit(
+        self, X: Any, y: Any = None, *, sample_weight: Any = None, data_weights: Any = None
+    ) -> Self:
         """Learn topics.
 
         Parameters
@@ -113,18 +114,14 @@ class NMF(Factorization):
         -------
         self
         """
-        rows, X, _, sample_weight = validation.take_rows(
-            X, None, sample_weight, data_weights=data_weights
-        )
-        X = validation.check_data(self, X, reset=True)
-        self._fit(X, data_weights, sample_weight, rows=rows)
+        self._fit(X, None, sample_weight, data_weights)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y=None, *, sample_weight=None):
+    @validation.checks_parameters
+    def partial_fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self:
         """Learn from one batch of a stream.
 
-        The first batch starts the topics; later ones refine them with a share that decays, so the
+        The first batch starts the topics. Later batches refine them; their influence decays, so the
         order of batches matters little. One batch is one iteration of ``fit``.
 
         Parameters
@@ -140,10 +137,13 @@ class NMF(Factorization):
         self
         """
         first = "_stream" not in vars(self)
-        self._absorb(validation.check_data(self, X, reset=first), None, sample_weight)
+        X = validation.check_data(self, X, reset=first)
+        self._learn(X, validation.check_counts(sample_weight, X))
         return self
 
-    def fit_transform(self, X, y=None, *, sample_weight=None, data_weights=None):
+    def fit_transform(
+        self, X: Any, y: Any = None, *, sample_weight: Any = None, data_weights: Any = None
+    ) -> Any:
         """Learn topics and represent the samples: the same as ``fit(X).transform(X)``.
 
         Parameters are those of ``fit``.

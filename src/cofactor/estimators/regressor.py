@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_consistent_length
 
-from cofactor.estimators.supervised import Supervised
-from cofactor.starts import Classes
-from cofactor.targets import encode_values
-
-N_BINS = 10
+from cofactor._types import FloatArray
+from cofactor.engine.factors import Factors
+from cofactor.estimators.base import Supervised
+from cofactor.estimators.tasks import Regression
+from cofactor.targets.missing import read_numbers
+from cofactor.targets.reading import readable, tall
 
 
 class SSNMFRegressor(RegressorMixin, Supervised):
     """Semi-supervised nonnegative matrix factorization: topics that explain the data and predict
     numbers.
 
-    Unknown targets are NaN. Targets must be nonnegative to be factored: a column of ``y`` with
+    Unknown targets are NaN. The factorization needs nonnegative targets, so a column of ``y`` with
     negative values is shifted by its minimum, and predictions are shifted back.
 
     Parameters
@@ -28,8 +31,8 @@ class SSNMFRegressor(RegressorMixin, Supervised):
     default="frobenius"
         Cost of the misfit of the targets.
     init : {"auto", "random", "nndsvd", "labels"} or Factors, default="auto"
-        Start; "labels" treats quantile bins of a single target as classes, and "auto" is "labels"
-        where that can be done.
+        Start. "labels" treats quantile bins of a single target as classes; "auto" is "labels" for a
+        single target with known values, else "random".
 
     Attributes
     ----------
@@ -48,85 +51,38 @@ class SSNMFRegressor(RegressorMixin, Supervised):
     array([1., 2., 3., 6., 4.])
     """
 
+    _task = Regression()
+
     def __init__(
         self,
-        n_components=10,
+        n_components: int = 10,
         *,
-        data_loss="kullback-leibler",
-        target_loss="frobenius",
-        supervision="auto",
-        solver="auto",
-        init="auto",
-        max_iter=200,
-        tol=1e-4,
-        priors=None,
-        head="refit",
-        n_jobs=None,
-        random_state=None,
-    ):
-        super().__init__(
-            n_components,
-            data_loss=data_loss,
-            target_loss=target_loss,
-            supervision=supervision,
-            solver=solver,
-            init=init,
-            max_iter=max_iter,
-            tol=tol,
-            priors=priors,
-            head=head,
-            n_jobs=n_jobs,
-            random_state=random_state,
-        )
+        data_loss: Any = "kullback-leibler",
+        target_loss: Any = "frobenius",
+        supervision: float | str = "auto",
+        solver: str = "auto",
+        init: str | Factors = "auto",
+        max_iter: int = 200,
+        tol: float = 1e-4,
+        priors: dict[str, Any] | None = None,
+        head: str = "refit",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.data_loss = data_loss
+        self.target_loss = target_loss
+        self.supervision = supervision
+        self.solver = solver
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.priors = priors
+        self.head = head
+        self.n_jobs = n_jobs
+        self.random_state = random_state
 
-    def _encode(self, y, X, counts, target_weights):
-        return encode_values(
-            y,
-            n_samples=X.shape[0],
-            sample_weight=counts,
-            target_weights=target_weights,
-            dtype=X.dtype,
-        )
-
-    @staticmethod
-    def _encode_again(y, n_samples, coding):
-        return encode_values(y, n_samples=n_samples, coding=coding)[0]
-
-    def _first_targets(self, y, X, counts, classes):
-        """Return the targets of a stream's first batch, and how to read the others."""
-        return self._encode(y, X, counts, None)
-
-    def _further_classes(self, targets, counts) -> Classes | None:
-        """Return the classes of a stream's later batch: those of the first that are nearest."""
-        guess = self._stream.recipe.guess
-        used = targets.labelled if counts is None else targets.labelled & (counts > 0)
-        if guess is None or not used.any():
-            return None
-        y, P = np.asarray(targets.values, dtype=np.float64), guess.prototypes
-        nearest = np.abs(y - P[:, 0]).argmin(axis=1)
-        return Classes(np.eye(len(P))[nearest], used, P)
-
-    def _classes(self, targets, counts) -> Classes | None:
-        """Return quantile bins of a single target as classes."""
-        used = targets.labelled if counts is None else targets.labelled & (counts > 0)
-        if targets.n_targets != 1 or not used.any():
-            return None
-        y = np.asarray(targets.values, dtype=np.float64)[:, 0]
-        weights = np.ones(len(y)) if counts is None else counts
-        levels = np.linspace(0, 1, min(N_BINS, int(self.n_components)) + 1)[1:-1]
-        edges = np.unique(
-            np.quantile(y[used], levels, weights=weights[used], method="inverted_cdf")
-        )
-        bins = np.searchsorted(edges, y, side="left")
-        present, bins = np.unique(bins, return_inverse=True)
-        shares = np.eye(len(present))[bins]
-        mass = (shares[used] * weights[used, None]).sum(axis=0)
-        total = (shares[used] * (weights * y)[used, None]).sum(axis=0)
-        keep = mass > 0
-        prototypes = (total[keep] / mass[keep])[:, None]
-        return Classes(shares[:, keep], used, prototypes)
-
-    def predict(self, X, *, data_weights=None):
+    def predict(self, X: Any, *, data_weights: Any = None) -> FloatArray:
         """Predict targets.
 
         Parameters
@@ -143,7 +99,7 @@ class SSNMFRegressor(RegressorMixin, Supervised):
         scores = self._scores(X, data_weights)
         return self._coding.decode(scores)
 
-    def score(self, X, y, sample_weight=None):
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the mean R² of the targets over their known values.
 
         Parameters
@@ -162,7 +118,7 @@ class SSNMFRegressor(RegressorMixin, Supervised):
         from sklearn.metrics import r2_score  # slow to import, as scikit-learn's own scores know
 
         check_consistent_length(X, y)
-        true = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
+        true = tall(read_numbers(readable(y, "y"), "y"))
         predicted = np.asarray(self.predict(X)).reshape(len(true), -1)
         known = ~np.isnan(true)
         if not known.any():
@@ -177,7 +133,7 @@ class SSNMFRegressor(RegressorMixin, Supervised):
         ]
         return float(np.mean(scores))
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         tags.regressor_tags.poor_score = True

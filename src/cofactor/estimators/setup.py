@@ -1,182 +1,307 @@
-"""From X, targets and parameters to an objective and a start."""
+"""Set-up: from an estimator's parameters and checked input to an objective and a start.
+
+``Settings.of`` parses the parameters once. ``set_up`` then takes one step after the other: units,
+guesses for unlabelled samples, terms, priors, λ, start.
+"""
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+import numpy as np
 from sklearn.utils import check_random_state
 
+from cofactor._types import FactorName, FloatArray
+from cofactor.divergences import Divergence
 from cofactor.engine.factors import Factors
 from cofactor.engine.objective import Objective, Term
 from cofactor.engine.observations import Observations, observe
 from cofactor.engine.stopping import RelativeDecrease
-from cofactor.engine.threads import Threads
+from cofactor.engine.threads import Threads, count_threads
 from cofactor.estimators import validation
-from cofactor.estimators.blocks import Recipe
-from cofactor.estimators.units import Units, clipped, exponent, exponent_of, shift
-from cofactor.starts import Classes, Guess, class_start, guess_classes, plain_start
+from cofactor.estimators.units import (
+    Units,
+    clipped,
+    exponent_of,
+    shift,
+    unit_observations,
+    unit_weights,
+)
+from cofactor.guesses.naive_bayes import Classes, Guess, guess_classes
+from cofactor.noise import Noise, likelihood_supervision
+from cofactor.priors import Penalty
+from cofactor.starts import class_start, plain_start
 from cofactor.targets import Targets, complete
 
-SMALL = 1e-6
-"""Below this the paper's epsilon shows in the fourth digit."""
+TOO_SMALL = 1e-6
+"""Data below this are small beside the paper's epsilon, which then shows in the fourth digit."""
 CONFIDENCE = 0.1
-"""Weight of a target that a class-wise start guessed, relative to a known one."""
+"""Weight of a guessed target, relative to a known one."""
 
 
-class Ready(NamedTuple):
-    """What a fit starts from."""
+@dataclass(frozen=True)
+class Settings:
+    """The parameters of an estimator, parsed."""
 
-    units: Units
-    objective: Objective
-    start: Factors
-    guess: Guess | None
-    targets: Targets | None
-
-
-class Preparing:
-    """The part of an estimator that reads its parameters: what is minimised, and from where."""
-
-    n_components: Any
-    data_loss: Any
-    target_loss: Any
-    init: Any
+    n_components: int
+    data_loss: Divergence
+    target_loss: Divergence | None
+    supervision: float | None
+    """The user's λ; None balances the two terms."""
     solver: str
-    tol: float
+    init: str | Factors
+    rules: list[RelativeDecrease]
     priors: Any
     random_state: Any
 
-    def _supervision(self, objective: Objective, units: Units, threads: Threads) -> float:
-        """Return λ in our units."""
-        raise NotImplementedError
+    @classmethod
+    def of(cls, estimator: Any) -> Settings:
+        """Parse the parameters of an estimator; an NMF has no target loss."""
+        count_threads(estimator.n_jobs)  # refuses 0
+        literal = estimator.solver == "mu-paper"
+        target_loss = getattr(estimator, "target_loss", None)
+        return cls(
+            int(estimator.n_components),
+            validation.as_divergence("data_loss", estimator.data_loss),
+            None if target_loss is None else validation.as_divergence("target_loss", target_loss),
+            _supervision(estimator),
+            estimator.solver,
+            estimator.init,
+            [RelativeDecrease(estimator.tol, literal=literal)] if estimator.tol else [],
+            estimator.priors,
+            estimator.random_state,
+        )
 
-    def _prepare(self, data, counts, targets, classes, threads: Threads, rows=None) -> Ready:
-        """Return everything that the iterations need."""
-        units, data = self._scaled(data, counts, rows)
-        guess = self._guess(data, counts, classes, threads)
-        if guess is not None:
-            targets = complete(targets, guess.targets, CONFIDENCE)
-        units, objective = self._objective(units, data, counts, targets)
-        objective = self._weigh(objective, units, threads)
-        start = self._start(objective, units, guess, threads)
-        self._publish_constants(units, objective)
-        return Ready(units, objective, start, guess, targets)
+    @property
+    def literal(self) -> bool:
+        """Whether the updates are the paper's literal ones, whose epsilon is absolute."""
+        return self.solver == "mu-paper"
 
-    def _rules(self) -> list[RelativeDecrease]:
-        if not self.tol:
-            return []
-        return [RelativeDecrease(self.tol, literal=self.solver == "mu-paper")]
+    @property
+    def starts_from_labels(self) -> bool:
+        """Whether the start groups the labelled samples, if there are any."""
+        return isinstance(self.init, str) and self.init in ("auto", "labels")
 
-    def _scaled(self, data: Observations, counts, rows) -> tuple[Units, Observations]:
-        loss = validation.as_divergence("data_loss", self.data_loss)
-        e = self._exponent("X", data, counts)
-        if rows is not None:  # scaling copies every block, so it is done only where it must be
-            e = exponent_of(rows.largest, literal=self.solver == "mu-paper")
-            e = 0 if -10 <= e <= 40 and not loss.positive else e
-        units = Units(e, 0, loss.degree)
-        return units, data.shifted(units.data)
-
-    def _exponent(self, name: str, observations: Observations, counts) -> int:
-        literal = self.solver == "mu-paper"
-        e = exponent(observations, counts, literal=literal)
-        if literal and e == 0 and 0 < (largest := observations.largest(counts)) < SMALL:
-            warnings.warn(
-                f"{name} is at most {largest:g}, which is small beside the 1e-10 that "
-                "solver='mu-paper' adds to fitted values; scale it up, or use another solver.",
-                stacklevel=5,
-            )
-        return e
-
-    def _guess(self, data, counts, classes: Classes | None, threads: Threads) -> Guess | None:
-        """Spread the labels over all samples, if the start is to be class-wise."""
-        init = self.init if isinstance(self.init, str) else "given"
-        if init == "labels" and classes is None:
-            raise ValueError(
-                "init='labels' needs labelled samples of one target; pass labels, or use "
-                "init='auto' or 'random'."
-            )
-        if classes is None or init not in ("auto", "labels"):
-            return None
-        return guess_classes(data, counts, classes, threads)
-
-    def _objective(self, units: Units, data, counts, targets) -> tuple[Units, Objective]:
-        terms = [
-            Term("data", "features", data, validation.as_divergence("data_loss", self.data_loss))
-        ]
-        if targets is not None and targets.labelled.any():
-            Y = observe(targets.values, targets.cell_weights, row_weights=targets.row_weights)
-            loss = validation.as_divergence("target_loss", self.target_loss)
-            e = self._exponent("y", Y, counts)
-            units = replace(units, target=e, target_degree=loss.degree)
-            terms.append(Term("target", "targets", Y.shifted(e), loss))
-        shapes = {"samples": (data.shape[0], self.n_components)}
-        shapes |= {t.columns: (t.observations.shape[1], self.n_components) for t in terms}
-        penalties = validation.as_penalties(self.priors, shapes, self.target_loss is not None)
-        inside = {name: units.penalty(name, p) for name, p in penalties.items()}
-        self._constant = sum(units.constant(n, p, shapes[n]) for n, p in penalties.items())
-        objective = Objective(tuple(terms), inside, counts)
-        if self.solver == "cd" and not objective.coordinate_descent:
-            names = [t.divergence.name for t in terms if not t.divergence.coordinate_descent]
-            raise ValueError(
-                f"solver='cd' has no safe step for {' and '.join(names)}; use solver='mu' or "
-                "'auto'."
-            )
-        return units, objective
-
-    def _weigh(self, objective: Objective, units: Units, threads: Threads) -> Objective:
-        """Give the target term its λ."""
-        if len(objective.terms) == 1:
-            return objective
-        inside = self._supervision(objective, units, threads)
-        self.supervision_ = units.supervision_outside(inside)
-        data, target = objective.terms
-        return replace(objective, terms=(data, replace(target, weight=clipped(inside))))
-
-    def _solver_name(self, objective: Objective) -> str:
+    def solver_name(self, objective: Objective) -> str:
+        """Return the name of the solver; "auto" depends on the losses."""
         if self.solver != "auto":
             return self.solver
         return "cd" if objective.coordinate_descent else "mu"
 
-    def _recipe(self, objective: Objective, units: Units, guess: Guess | None) -> Recipe:
-        """Return how further rows become objectives like that of the rows at hand."""
-        return self._checked_recipe(Recipe(objective, units, None, None, CONFIDENCE))
 
-    def _checked_recipe(self, recipe: Recipe) -> Recipe:
-        """Refuse what is said of single rows, which other rows cannot have."""
-        penalty = recipe.outline.priors.get("samples")
-        if penalty is not None and not penalty.uniform:
-            raise ValueError(
-                "priors['samples'] is a matrix, which RowBlocks and partial_fit cannot use; pass "
-                "one number."
-            )
-        return recipe
+def _supervision(estimator: Any) -> float | None:
+    """Return λ: the user's, that of maximum likelihood for two noise models, or None."""
+    asked = getattr(estimator, "supervision", None)
+    if asked is None or asked != "auto":
+        return None if asked is None else float(asked)
+    noises = estimator.data_loss, estimator.target_loss
+    if all(isinstance(noise, Noise) for noise in noises):
+        return likelihood_supervision(*noises, int(estimator.n_components))
+    return None
 
-    def _start(
-        self, objective: Objective, units: Units, guess: Guess | None, threads: Threads
-    ) -> Factors:
-        random = check_random_state(self.random_state)
-        rank = int(self.n_components)
-        if isinstance(self.init, Factors):
-            return self._given_start(objective, units, random, threads)
-        if guess is not None:
-            targets = shift(guess.targets, -units.target)
-            return class_start(objective, rank, guess, targets, random, threads)
-        kind = "random" if self.init == "auto" else self.init
-        return plain_start(objective, rank, random, kind, threads)
 
-    def _given_start(self, objective, units, random, threads) -> Factors:
-        rank = int(self.n_components)
-        widths = [term.observations.shape[1] for term in objective.terms]
-        samples = objective.terms[0].observations.shape[0]
-        shapes = [(size, rank) for size in (samples, *widths)] + [None] * (2 - len(widths))
-        dtype = objective.terms[0].observations.dtype
-        given = units.factors(validation.check_factors(self.init, shapes, dtype), sign=-1)
-        if shapes[2] is not None and given.targets is None:
-            drawn = plain_start(objective, rank, random, "random", threads)
-            given = Factors(given.samples, given.features, drawn.targets)
-        return given
+class Conversion(NamedTuple):
+    """What it takes to publish results in the user's units."""
 
-    def _publish_constants(self, units: Units, objective: Objective) -> None:
-        self._units = units
-        self._has_head = len(objective.terms) > 1
+    units: Units
+    supervision: float | None
+    """λ in the user's units; None without a target term."""
+    constant: float
+    """What the priors' logarithms lose in our units."""
+
+
+class Setup(NamedTuple):
+    """What the iterations start from."""
+
+    objective: Objective
+    start: Factors
+    guess: Guess | None
+    targets: Targets | None
+    """The targets, completed by guesses."""
+    conversion: Conversion
+
+
+class Input(NamedTuple):
+    """Checked input of a fit."""
+
+    data: Observations
+    counts: FloatArray | None
+    targets: Targets | None = None
+    groups: Callable[[], Classes | None] = lambda: None
+    """Returns the labelled samples in groups; called only if the start needs them."""
+    scaled: bool = True
+    """Whether sample weights may be scaled: further rows must have the same units."""
+
+
+def set_up(
+    settings: Settings, given: Input, threads: Threads, largest: float | None = None
+) -> Setup:
+    """Return everything that the iterations need.
+
+    ``largest`` is the largest value of all rows, where ``given`` holds a sample of them.
+    """
+    units, data = _data_units(settings, given, largest)
+    units, counts = _count_units(units, given)
+    groups = _start_groups(settings, given)
+    guess = None if groups is None else guess_classes(data, given.counts, groups, threads)
+    targets = given.targets
+    if guess is not None and targets is not None:
+        targets = complete(targets, guess.targets, CONFIDENCE)
+    units, terms = _terms(settings, units, data, counts, targets)
+    penalties, constant = _priors(settings, units, terms)
+    supervision = None
+    if len(terms) > 1:
+        inside = _weight(settings, units, terms, counts, threads)
+        supervision = units.supervision_outside(inside)
+        terms = (terms[0], replace(terms[1], weight=clipped(inside)))
+    objective = Objective(terms, penalties, counts)
+    start = _start(settings, objective, units, guess, threads)
+    return Setup(objective, start, guess, targets, Conversion(units, supervision, constant))
+
+
+def _data_units(
+    settings: Settings, given: Input, largest: float | None
+) -> tuple[Units, Observations]:
+    """Bring X and its weights into our units."""
+    loss = settings.data_loss
+    data, weights = unit_observations(given.data, literal=settings.literal)
+    e = _value_exponent("X", data, given.counts, settings)
+    if largest is not None:  # scaling would copy every block, so it happens only where it must
+        e = exponent_of(largest, literal=settings.literal)
+        e = 0 if -10 <= e <= 40 and not loss.positive else e
+    return Units(e, data_degree=loss.degree, data_weights=weights), data.shifted(e)
+
+
+def _count_units(units: Units, given: Input) -> tuple[Units, FloatArray | None]:
+    """Bring extreme sample weights into our units.
+
+    Others stay as they are: the class-wise start counts them as repeated samples.
+    """
+    if not given.scaled:
+        return units, given.counts
+    counts, e = unit_weights(given.counts, literal=True)
+    return replace(units, sample_weight=e), counts
+
+
+def _value_exponent(
+    name: str, observations: Observations, counts: FloatArray | None, settings: Settings
+) -> int:
+    largest = observations.largest(counts)
+    e = exponent_of(largest, literal=settings.literal)
+    if settings.literal and e == 0 and 0 < largest < TOO_SMALL:
+        warnings.warn(
+            f"{name} is at most {largest:g}, which is small beside the 1e-10 that "
+            "solver='mu-paper' adds to fitted values; scale it up, or use another solver.",
+            stacklevel=7,
+        )
+    return e
+
+
+def _start_groups(settings: Settings, given: Input) -> Classes | None:
+    """Return the groups of a class-wise start, or None for another start."""
+    groups = given.groups() if settings.starts_from_labels else None
+    if groups is None and isinstance(settings.init, str) and settings.init == "labels":
+        raise ValueError(
+            "init='labels' needs labelled samples of one target; pass labels, or use "
+            "init='auto' or 'random'."
+        )
+    return groups
+
+
+def _terms(
+    settings: Settings,
+    units: Units,
+    data: Observations,
+    counts: FloatArray | None,
+    targets: Targets | None,
+) -> tuple[Units, tuple[Term, ...]]:
+    """Return the data term, and the target term if there are labels."""
+    terms = [Term("data", "features", data, settings.data_loss)]
+    if targets is not None and targets.labelled.any() and settings.target_loss is not None:
+        Y = observe(targets.values, targets.cell_weights, row_weights=targets.row_weights)
+        Y, weights = unit_observations(Y, literal=settings.literal)
+        e = _value_exponent("y", Y, counts, settings)
+        degree = settings.target_loss.degree
+        units = replace(units, target=e, target_degree=degree, target_weights=weights)
+        terms.append(Term("target", "targets", Y.shifted(e), settings.target_loss))
+    lacking = [t.divergence.name for t in terms if not t.divergence.coordinate_descent]
+    if settings.solver == "cd" and lacking:
+        raise ValueError(
+            f"solver='cd' has no safe step for {' and '.join(lacking)}; use solver='mu' or 'auto'."
+        )
+    return units, tuple(terms)
+
+
+def _priors(
+    settings: Settings, units: Units, terms: tuple[Term, ...]
+) -> tuple[dict[FactorName, Penalty], float]:
+    """Return the priors in our units, and the constant that their logarithms lose by that."""
+    rank = settings.n_components
+    shapes: dict[FactorName, tuple[int, int]] = {"samples": (terms[0].observations.shape[0], rank)}
+    shapes |= {term.columns: (term.observations.shape[1], rank) for term in terms}
+    penalties = validation.as_penalties(
+        settings.priors, shapes, targeted=settings.target_loss is not None
+    )
+    inside = {name: units.penalty(name, penalty) for name, penalty in penalties.items()}
+    constant = sum(units.constant(name, p, shapes[name]) for name, p in penalties.items())
+    return inside, constant
+
+
+def _weight(
+    settings: Settings,
+    units: Units,
+    terms: tuple[Term, ...],
+    counts: FloatArray | None,
+    threads: Threads,
+) -> float:
+    """Return λ in our units.
+
+    Without a number, both terms cost the same for the model that knows only column means.
+    """
+    if settings.supervision is not None:
+        return units.supervision(settings.supervision)
+    n = terms[0].observations.shape[0]
+    means = [term.observations.column_means(counts)[:, None] for term in terms]
+    mean_model = Factors(np.ones((n, 1)), *means)
+    value = Objective(terms, {}, counts).value(mean_model, threads).terms
+    return value["data"] / value["target"] if value["target"] > 0 < value["data"] else 1.0
+
+
+def _start(
+    settings: Settings,
+    objective: Objective,
+    units: Units,
+    guess: Guess | None,
+    threads: Threads,
+) -> Factors:
+    random, rank = check_random_state(settings.random_state), settings.n_components
+    if isinstance(settings.init, Factors):
+        return _given_start(settings.init, objective, units, rank, random, threads)
+    if guess is not None:
+        targets = shift(guess.targets, -units.target)
+        return class_start(objective, rank, guess, targets, random, threads)
+    kind = "random" if settings.init == "auto" else settings.init
+    return plain_start(objective, rank, random, kind, threads)
+
+
+def _given_start(
+    init: Factors,
+    objective: Objective,
+    units: Units,
+    rank: int,
+    random: np.random.RandomState,
+    threads: Threads,
+) -> Factors:
+    """Return the user's factors in our units; targets that are not given are drawn."""
+    widths = [term.observations.shape[1] for term in objective.terms]
+    samples = objective.terms[0].observations.shape[0]
+    shapes = [(size, rank) for size in (samples, *widths)] + [None] * (2 - len(widths))
+    dtype = objective.terms[0].observations.dtype
+    given = units.factors(validation.check_factors(init, shapes, dtype), sign=-1)
+    if shapes[2] is not None and given.targets is None:
+        drawn = plain_start(objective, rank, random, "random", threads)
+        given = Factors(given.samples, given.features, drawn.targets)
+    return given

@@ -1,8 +1,9 @@
-"""Fits over streams: one batch at a time, and each is seen once.
+"""Fits over streams: each batch is seen once.
 
-A stream keeps statistics of the past, a window of the latest rows, and what naive Bayes knows of
-the rows before. A new batch's unlabelled rows are guessed together with the window; its samples are
-solved for the present topics; then the topics follow the statistics of past and batch.
+A stream keeps statistics of past batches, a window of the latest rows, and the counts of naive
+Bayes for the rows before that window. The unlabelled rows of a new batch are guessed together with
+the window, and its samples are solved for the present topics. Then the topics are updated from the
+statistics of past and batch.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cofactor._types import FloatArray
 from cofactor.engine.factors import Factors, PaddedFactor
 from cofactor.engine.fitting import History
 from cofactor.engine.objective import Objective
@@ -21,20 +23,21 @@ from cofactor.engine.observations.base import stack as stack_rows
 from cofactor.engine.solvers.online import Past, absorb
 from cofactor.engine.threads import Threads
 from cofactor.estimators.blocks import Recipe
+from cofactor.estimators.setup import Conversion
 from cofactor.estimators.validation import as_penalties
 from cofactor.starts import Classes, Guess, guess_classes, settled_samples
 from cofactor.targets import Targets, stack
 
 WINDOW = 4096
-"""Rows of the latest batches that guesses and the head are estimated on."""
+"""Number of latest rows that guesses and the head are estimated on."""
 ROUNDS = 10
-"""Improvements of a new batch's samples before their statistics count."""
+"""Number of improvements of a new batch's samples before its statistics count."""
 STEPS = 5
-"""Iterations on a batch after the first."""
+"""Number of iterations on a batch after the first."""
 
 
-class Kept(NamedTuple):
-    """A batch of the window, in the units of the stream."""
+class Batch(NamedTuple):
+    """A batch of rows in the units of the stream."""
 
     data: Observations
     targets: Targets | None
@@ -44,18 +47,19 @@ class Kept(NamedTuple):
 
 @dataclass
 class Stream:
-    """Where a stream stands."""
+    """The state of a stream after a batch."""
 
     recipe: Recipe
     factors: Factors
+    conversion: Conversion
     past: Past = field(default_factory=Past)
     history: History = field(default_factory=History)
-    window: list[Kept] = field(default_factory=list)
+    window: list[Batch] = field(default_factory=list)
     before: Guess | None = None
-    """What the rows before the window say of the classes."""
+    """Counts of naive Bayes for the rows before the window."""
 
     def copy(self) -> Stream:
-        """Return a stream that can go on without this one noticing."""
+        """Return a copy that can go on without changing this stream."""
         terms = {name: [*values] for name, values in self.history.terms.items()}
         history = History([*self.history.objective], terms)
         return replace(self, recipe=replace(self.recipe), history=history, window=[*self.window])
@@ -67,7 +71,16 @@ class Stream:
         stream.recipe.outline = replace(stream.recipe.outline, priors=inside)
         return stream
 
-    def take(self, batch: Kept, threads: Threads) -> Objective:
+    def resume(self, A: FloatArray, B: FloatArray | None) -> None:
+        """Go on with the published factors of an earlier fit, where their shapes still fit."""
+        old = self.conversion.units.factors(Factors(self.factors.samples, A, B), -1)
+        same: list[Any] = [
+            V if V is not None and new is not None and V.shape == new.shape else new
+            for V, new in zip(old.each(), self.factors.each(), strict=True)
+        ]
+        self.factors = Factors(*same).map(np.ascontiguousarray)
+
+    def take(self, batch: Batch, threads: Threads) -> Objective:
         """Take a further batch into the window and return its objective."""
         if batch.classes is None and self.recipe.guess is not None:  # nothing is labelled
             P, n = self.recipe.guess.prototypes, batch.data.shape[0]
@@ -80,8 +93,8 @@ class Stream:
         objective = self.recipe.objective_of(batch.data, targets)
         return replace(objective, sample_weight=batch.counts)
 
-    def _admit(self, batch: Kept) -> None:
-        """Let features that no batch had so far begin: updates would never leave zero."""
+    def _admit(self, batch: Batch) -> None:
+        """Start features that no earlier batch had: updates cannot leave zero."""
         A, mean = self.factors.features, batch.data.column_means(batch.counts)
         new = (mean > 0) & ~A.any(axis=1)
         if new.any():
@@ -89,7 +102,7 @@ class Stream:
             A[new] = np.outer(mean[new] / mean.sum(), A.sum(axis=0))
             self.factors = self.factors.replace("features", A)
 
-    def keep(self, batch: Kept, threads: Threads) -> None:
+    def keep(self, batch: Batch, threads: Threads) -> None:
         """Add a batch to the window; the oldest ones leave when there are enough others."""
         self.window.append(batch)
         while sum(later.data.shape[0] for later in self.window[1:]) > WINDOW:
@@ -101,7 +114,7 @@ class Stream:
     @property
     def _evidence(self) -> Guess | None:
         if self.before is None and self.recipe.guess is not None:
-            empty = self.recipe.guess  # its scale, and nothing seen
+            empty = self.recipe.guess  # its scale, without any counts
             return replace(empty, mass=0.0 * empty.mass, count=0.0 * empty.count)
         return self.before
 
@@ -130,11 +143,11 @@ class Stream:
             np.ones(k.data.shape[0]) if k.counts is None else k.counts for k in self.window
         ])  # fmt: skip
 
-    def _completed(self, batch: Kept, shares) -> Targets | None:
+    def _completed(self, batch: Batch, shares) -> Targets | None:
         return None if batch.targets is None else self.recipe.completed(batch.targets, shares)
 
     def settle(self, objective: Objective, solver: Any, threads: Threads) -> None:
-        """Give a new batch samples that fit it before their statistics count."""
+        """Improve the samples of a new batch before their statistics count."""
         S = PaddedFactor(settled_samples(objective, self.factors, threads))
         problem = objective.problem("samples", self.factors.with_padded("samples", S), threads)
         for _ in range(ROUNDS):

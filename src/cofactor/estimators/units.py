@@ -1,49 +1,100 @@
-"""Units: data are divided by a power of two so that squares neither over- nor underflow; results
-are scaled back, exactly."""
+"""Units: data, targets and weights are divided by powers of two, so that squares neither overflow
+nor underflow. Powers of two are exact, and results are scaled back."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from cofactor._types import FactorName, FloatArray
 from cofactor.engine.factors import Factors
 from cofactor.engine.observations import Observations
 from cofactor.priors import Penalty
 
-LARGEST = 100  # λ inside stays within 2**±100, where one of the terms has long stopped to matter
-
-
-def exponent(observations: Observations, counts=None, literal: bool = False) -> int:
-    """Return the exponent of the largest value of positive weight."""
-    return exponent_of(observations.largest(counts), literal=literal)
+LARGEST = 100
+"""λ stays within 2**±100; beyond that, one of the two terms no longer matters."""
 
 
 def exponent_of(largest: float, *, literal: bool) -> int:
-    """Return e with 2**(e−1) ≤ largest < 2**e; a literal solver is only scaled where it must be."""
+    """Return e with 2**(e−1) ≤ largest < 2**e.
+
+    ``literal`` solvers, whose epsilon is absolute, keep the user's units (e = 0) unless ``largest``
+    lies beyond 2**±100.
+    """
     e = int(np.frexp(largest)[1]) if largest > 0 else 0
     return 0 if literal and abs(e) < LARGEST else e
 
 
-def shift(value, e: int):
+def shift(value: Any, e: Any) -> Any:
     """Return value·2**e."""
     with np.errstate(over="ignore", under="ignore"):
         return np.ldexp(value, e)
 
 
+def unit_weights(weights: FloatArray | None, *, literal: bool) -> tuple[FloatArray | None, int]:
+    """Divide weights by 2**e so that the largest is at least 1 and below 2; return them and e.
+
+    ``literal`` is that of ``exponent_of``.
+    """
+    if weights is None:
+        return None, 0
+    e = exponent_of(float(weights.max(initial=0.0)) / 2, literal=literal)
+    return (weights, 0) if e == 0 else (np.asarray(shift(weights, -e)), e)
+
+
+def unit_observations(observations: Observations, *, literal: bool) -> tuple[Observations, int]:
+    """Bring the weights of a matrix into our units; return the matrix and their exponent."""
+    cells, e = unit_weights(observations.weights, literal=literal)
+    rows, f = unit_weights(observations.row_weights, literal=literal)
+    columns, g = unit_weights(observations.column_weights, literal=literal)
+    if not (e or f or g):
+        return observations, 0
+    scaled = replace(observations, weights=cells, row_weights=rows, column_weights=columns)
+    return scaled, e + f + g
+
+
 @dataclass(frozen=True)
 class Units:
-    """Exponents of the data and the targets, and how the terms' divergences scale."""
+    """The exponents of a fit, and how the terms' divergences scale.
+
+    Parameters
+    ----------
+    data, target : int
+        X and Y are divided by 2 to these powers.
+    data_degree, target_degree : int
+        Degrees of the divergences: d(c·x, c·p) = c**degree · d(x, p).
+    data_weights, target_weights, sample_weight : int
+        The weights are divided by 2 to these powers.
+    """
 
     data: int
     target: int = 0
     data_degree: int = 1
     target_degree: int = 1
+    data_weights: int = 0
+    target_weights: int = 0
+    sample_weight: int = 0
+
+    def for_new_samples(self, data_weights: int) -> Units:
+        """Return the units of new samples, whose weights have another exponent."""
+        return replace(self, data_weights=data_weights, sample_weight=0)
+
+    @property
+    def _sample(self) -> int:
+        """Exponent of one sample's part of the objective."""
+        return self.data * self.data_degree + self.data_weights
 
     @property
     def objective(self) -> int:
-        """Exponent of the whole objective."""
-        return self.data * self.data_degree
+        """Exponent of the whole objective, and of its data term."""
+        return self._sample + self.sample_weight
+
+    @property
+    def _target(self) -> int:
+        """Exponent of one sample's target term."""
+        return self.target * self.target_degree + self.target_weights
 
     def factors(self, factors: Factors, sign: int = 1) -> Factors:
         """Scale factors back to the user's units (sign = 1) or into ours (sign = −1)."""
@@ -56,32 +107,34 @@ class Units:
 
     def supervision(self, weight: float) -> float:
         """Return the user's λ in our units."""
-        return float(shift(weight, self.target * self.target_degree - self.objective))
+        return float(shift(weight, self._target - self._sample))
 
     def supervision_outside(self, weight: float) -> float:
         """Return our λ in the user's units."""
-        return float(shift(weight, self.objective - self.target * self.target_degree))
+        return float(shift(weight, self._sample - self._target))
 
-    def penalty(self, name: str, penalty: Penalty) -> Penalty:
-        """Return a prior in our units."""
-        e = self._exponent(name)
+    def penalty(self, name: FactorName, penalty: Penalty) -> Penalty:
+        """Return a prior in our units; the samples' prior counts with the sample weights."""
+        e, whole = self._exponent(name), self._sample if name == "samples" else self.objective
         return Penalty(
-            shift(penalty.up, e - self.objective),
-            shift(penalty.square, 2 * e - self.objective),
-            shift(penalty.barrier, -self.objective),
+            shift(penalty.up, e - whole),
+            shift(penalty.square, 2 * e - whole),
+            shift(penalty.barrier, -whole),
         )
 
-    def constant(self, name: str, penalty: Penalty, shape) -> float:
-        """Return what a prior's logarithms lose by our units: Σ barrier·log(2**e) over a factor."""
+    def constant(self, name: FactorName, penalty: Penalty, shape: tuple[int, int]) -> float:
+        """Return Σ barrier·log(2**e) over a factor: what a prior's logarithms lose in our units."""
         barrier = np.sum(np.broadcast_to(penalty.barrier, shape))
         return float(barrier * self._exponent(name) * np.log(2.0))
 
-    def _exponent(self, name: str) -> int:
+    def _exponent(self, name: FactorName) -> int:
         return {"samples": 0, "features": self.data, "targets": self.target}[name]
 
-    def history(self, objective, terms, constant=0.0) -> dict[str, list[float]]:
+    def history(
+        self, objective: list[float], terms: dict[str, list[float]], constant: float = 0.0
+    ) -> dict[str, list[float]]:
         """Return the history in the user's units."""
-        exponents = {"data": self.objective, "target": self.target * self.target_degree}
+        exponents = {"data": self.objective, "target": self._target + self.sample_weight}
         parts = {name: shift(np.array(v), exponents[name]).tolist() for name, v in terms.items()}
         total = shift(np.array(objective), self.objective) - constant
         return {"objective": total.tolist(), **parts}

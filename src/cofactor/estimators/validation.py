@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy import sparse as sp
+from sklearn.base import _fit_context
 from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
 
-from cofactor._types import FactorName
+from cofactor._types import BoolArray, FactorName, FloatArray
 from cofactor.divergences import DIVERGENCES, Divergence
 from cofactor.engine.factors import Factors
 from cofactor.engine.observations import Observations, observe
@@ -18,22 +21,31 @@ from cofactor.noise import Noise
 from cofactor.outofcore import RowBlocks
 from cofactor.priors import Penalty, Prior
 
+Shapes = Mapping[FactorName, tuple[int, int]]
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def checks_parameters(method: Method) -> Method:
+    """Let a fit method check the estimator's parameters first; the types of the method stay."""
+    checked: Method = _fit_context(prefer_skip_nested_validation=True)(method)
+    return checked
+
 
 @contextmanager
-def naming(name):
-    """Put a parameter's name into errors that do not give it."""
+def naming(name: str) -> Iterator[None]:
+    """Put a parameter's name into error messages that lack it."""
     try:
         yield
     except (TypeError, ValueError) as error:
         if re.search(rf"\b{name}\b", str(error)):
             raise
-        # some messages print the data, which helps nobody
+        # some messages print the data, which does not help
         reason = re.sub(r"\n(array=)?\[.*?(?=\n[A-Z]|$)", "", str(error), flags=re.DOTALL)
         raise type(error)(f"{name} cannot be used as it is: {reason}") from error
 
 
-def refuse_dask(name, value):
-    """Plain fits do not load dask collections behind the user's back."""
+def refuse_dask(name: str, value: Any) -> None:
+    """Refuse dask collections, which a plain fit would have to load whole."""
     if hasattr(value, "__dask_graph__") or hasattr(value, "dask"):
         raise TypeError(
             f"{name} is a dask collection, which would have to be loaded whole; fit it where it "
@@ -42,8 +54,11 @@ def refuse_dask(name, value):
         )
 
 
-def take_rows(X, y, sample_weight, **weights):
-    """Return blocks of rows (None: X is an array) and what of X, y and weights to start from."""
+def take_rows(X: Any, y: Any, sample_weight: Any, task: Any, **weights: Any) -> tuple[Any, ...]:
+    """Return the row blocks (None if X is an array), and X, y and sample weights in memory.
+
+    Of row blocks, a sample of the rows is taken into memory.
+    """
     if not isinstance(X, RowBlocks):
         return None, X, y, sample_weight
     for name, value in {"sample_weight": sample_weight, **weights}.items():
@@ -52,11 +67,11 @@ def take_rows(X, y, sample_weight, **weights):
                 f"{name} cannot be used with RowBlocks; leave it out, or pass an array X."
             )
     rows = X if y is None else X.with_targets(y)
-    sample, targets, counts = rows.sample(SAMPLE_CELLS)
+    sample, targets, counts = rows.sample(SAMPLE_CELLS, None if task is None else task.known)
     return rows, sample, targets, counts
 
 
-def check_data(estimator, X, *, reset):
+def check_data(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Return X as a nonnegative float array or CSR matrix; NaN is missing."""
     refuse_dask("X", X)
     with naming("X"):
@@ -69,29 +84,49 @@ def check_data(estimator, X, *, reset):
     if lowest < 0:
         raise ValueError(
             f"Negative values in data passed to X of {type(estimator).__name__}: its smallest "
-            f"value is {lowest:g}; "
-            "shift or clip it to be nonnegative."
+            f"value is {lowest:g}; shift or clip it to be nonnegative."
         )
     return sp.csr_array(X) if sp.issparse(X) else np.ascontiguousarray(X)
 
 
-def observed_data(X, data_weights) -> Observations:
+def observed_data(X: Any, data_weights: Any) -> Observations:
     """Return X with its weights; every row must have an observed cell."""
     observations = observe(X, check_weights("data_weights", data_weights, X.shape))
-    empty = np.zeros(X.shape[0], dtype=bool)
+    _refuse_empty_rows(_empty_rows(observations))
+    return observations
+
+
+def complete_rows(X: Any) -> BoolArray | None:
+    """Tell which rows of an array have no missing cell.
+
+    None stands for a sparse matrix, and for an array whose rows are all complete or all incomplete.
+    """
+    if sp.issparse(X):
+        return None
+    missing = np.isnan(X)
+    _refuse_empty_rows(missing.all(axis=1))
+    incomplete = missing.any(axis=1)
+    return None if incomplete.all() or not incomplete.any() else ~incomplete
+
+
+def _empty_rows(observations: Observations) -> BoolArray:
+    empty = np.zeros(observations.shape[0], dtype=bool)
     if not observations.zeros:
         empty |= np.diff(observations.layout.start) == 0
     if observations.row_weights is not None:
         empty |= observations.row_weights == 0
+    return empty
+
+
+def _refuse_empty_rows(empty: BoolArray) -> None:
     if empty.any():
         raise ValueError(
             f"X has {empty.sum()} rows without an observed value (the first is row "
             f"{empty.argmax()}): all their cells are NaN or have data_weights 0; remove these rows."
         )
-    return observations
 
 
-def check_weights(name, weights, shape):
+def check_weights(name: str, weights: Any, shape: tuple[int, int]) -> Any:
     """Return a weight matrix, column (n, 1) or row (1, m) as float64, dense or CSR."""
     if weights is None:
         return None
@@ -115,8 +150,8 @@ def check_weights(name, weights, shape):
     return sp.csr_array(weights) if sp.issparse(weights) else weights
 
 
-def check_counts(sample_weight, X):
-    """Return sample weights as float64, or None where all samples count alike."""
+def check_counts(sample_weight: Any, X: Any) -> FloatArray | None:
+    """Return sample weights as float64; None means that every sample counts once."""
     if sample_weight is None:
         return None
     refuse_dask("sample_weight", sample_weight)
@@ -131,8 +166,8 @@ def check_counts(sample_weight, X):
     return weights
 
 
-def as_divergence(name, loss) -> Divergence:
-    """Return the divergence that a loss parameter asks for."""
+def as_divergence(name: str, loss: Any) -> Divergence:
+    """Return the divergence that a loss parameter stands for."""
     if isinstance(loss, type):
         raise TypeError(f"{name} is the class {loss.__name__}; use an instance, {loss.__name__}().")
     if isinstance(loss, Noise):
@@ -144,7 +179,9 @@ def as_divergence(name, loss) -> Divergence:
     return DIVERGENCES[loss]
 
 
-def as_penalties(priors, shapes=None, targeted=True) -> dict[FactorName, Penalty]:
+def as_penalties(
+    priors: Any, shapes: Shapes | None = None, targeted: bool = True
+) -> dict[FactorName, Penalty]:
     """Return the sum of the priors on each factor; ``shapes`` are those of the factors present."""
     known = ("samples", "features", "targets") if targeted else ("samples", "features")
     penalties: dict[FactorName, Penalty] = {}
@@ -168,7 +205,7 @@ def as_penalties(priors, shapes=None, targeted=True) -> dict[FactorName, Penalty
     return penalties
 
 
-def _check_prior_shape(name, penalty, shapes) -> None:
+def _check_prior_shape(name: FactorName, penalty: Penalty, shapes: Shapes | None) -> None:
     if np.ndim(penalty.square):
         raise ValueError(f"priors[{name!r}]: the weight of L2 must be one number.")
     for part in (penalty.up, penalty.barrier):
@@ -179,8 +216,10 @@ def _check_prior_shape(name, penalty, shapes) -> None:
             )
 
 
-def check_factors(init: Factors, shapes, dtype) -> Factors:
-    """Return a copy of a user's start after checking shapes and signs."""
+def check_factors(
+    init: Factors, shapes: Sequence[tuple[int, int] | None], dtype: np.dtype[Any]
+) -> Factors:
+    """Return a copy of a user's start after checking its shapes and entries."""
     names = ("samples", "features", "targets")
     arrays = [
         None if shape is None else _check_factor(f"init.{name}", given, shape, dtype)
@@ -189,15 +228,17 @@ def check_factors(init: Factors, shapes, dtype) -> Factors:
     for name, array in zip(names, arrays, strict=True):
         if array is not None and not array.any():
             raise ValueError(
-                f"init.{name} is zero everywhere, and nothing can grow from that; pass positive "
+                f"init.{name} is zero everywhere, and updates cannot leave that; pass positive "
                 "entries."
             )
     return Factors(*arrays)  # type: ignore[arg-type]
 
 
-def _check_factor(name, given, shape, dtype):
+def _check_factor(
+    name: str, given: Any, shape: tuple[int, int], dtype: np.dtype[Any]
+) -> FloatArray | None:
     if given is None:
-        if name == "init.targets":  # will be drawn
+        if name == "init.targets":  # the set-up draws them
             return None
         raise ValueError(f"{name} is None; pass an array of shape {shape}.")
     if sp.issparse(given):

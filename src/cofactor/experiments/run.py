@@ -14,9 +14,10 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from cofactor._versions import versions
 from cofactor.experiments.options import Options
-from cofactor.experiments.tables import Table
-from cofactor.experiments.trials import Function, Result, Settings, Trials, versions
+from cofactor.experiments.tables import ResultTable
+from cofactor.experiments.trials import Function, Result, Settings, Trials
 from cofactor.io.atomic import write_whole
 from cofactor.io.errors import InputError
 
@@ -37,7 +38,7 @@ class Run:
     ) -> None:
         self.name, self.options, self.console = name, options, console
         self.folder = options.out / name
-        self.headlines: list[Table] = []
+        self.headlines: list[ResultTable] = []
         self._report: list[str] = []
         self._files: list[str] = []
         self._notes: list[str] = []
@@ -96,7 +97,7 @@ class Run:
 
     # ---- writing
 
-    def table(self, table: Table, headline: bool = False) -> None:
+    def table(self, table: ResultTable, headline: bool = False) -> None:
         """Write a table in its three formats and put it into the report.
 
         A headline is also printed at the end of the experiment.

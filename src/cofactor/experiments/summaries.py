@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cofactor.experiments.run import Run
-from cofactor.experiments.tables import Cell, Table, best_cells, mean_and_sd
+from cofactor.experiments.tables import Cell, ResultTable, best_cells, mean_and_sd
 from cofactor.experiments.trials import Function, Result
 
 
@@ -28,13 +28,13 @@ def compared(
     measures: Sequence[str],
     *,
     largest: bool,
-) -> Table:
+) -> ResultTable:
     """Return a table of mean and standard deviation of each measure; the best is in bold."""
     columns = ["model", *(text for m in measures for text in (m, f"{m} sd"))]
     rows = [[model, *_cells(results, measures)] for model, results in fits.items()]
     bold = best_cells(rows, range(1, 1 + 2 * len(measures), 2), largest)
     trials = max(len(results) for results in fits.values())
-    return Table(name, f"{title}: mean and sd of {trials} trials", columns, rows, bold=bold)
+    return ResultTable(name, f"{title}: mean and sd of {trials} trials", columns, rows, bold=bold)
 
 
 def _cells(results: Sequence[Result], measures: Sequence[str]) -> list[Cell]:

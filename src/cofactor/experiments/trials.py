@@ -17,7 +17,6 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +24,12 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
+from cofactor._versions import versions
 from cofactor.io.atomic import write_whole
-from cofactor.io.models import manifest
 
 Settings = dict[str, Any]
 Result = dict[str, Any]
 Function = Callable[[Settings, Any], Result]
-versions = cache(manifest.versions)
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,1 @@
-"""Models that guess labels for unlabelled samples."""
+"""Models that guess the classes of unlabelled samples."""

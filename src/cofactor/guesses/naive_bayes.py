@@ -1,4 +1,4 @@
-"""Labels spread over unlabelled samples."""
+"""Guesses of unlabelled samples' classes, by naive Bayes with expectation maximisation."""
 
 from __future__ import annotations
 
@@ -11,24 +11,29 @@ from cofactor._types import BoolArray, FloatArray
 from cofactor.engine.factors import cross, pad
 from cofactor.engine.observations import Observations
 from cofactor.engine.threads import Threads
-from cofactor.guesses.weighted_data import divided, mean_length, weighed
+from cofactor.guesses.weighted_data import divided, mean_length, weigh
 
-UNLABELLED_WEIGHT, SMOOTHING, STEPS = 0.1, 0.01, 12
+UNLABELLED_WEIGHT = 0.1
+"""Weight of an unlabelled sample in the classes' profiles; a labelled one has 1."""
+SMOOTHING = 0.01
+"""Added to each feature's sum in each class."""
+EM_STEPS = 12
+"""Number of steps of expectation maximisation."""
 
 
 @dataclass(frozen=True)
 class Classes:
-    """What the class-wise start knows of the labels.
+    """The known labels, as shares in classes.
 
     Parameters
     ----------
     shares : array (n, c)
-        Each labelled sample's share in the classes; rows sum to one.
+        Share of each labelled sample in each class; rows sum to one.
     labelled : array (n,)
         Which samples are labelled.
     prototypes : array (c, k)
-        The target row that stands for each class: the identity for classes, the bin's mean for
-        regression.
+        The target row that stands for each class: a row of the identity for classes, the mean of a
+        bin for regression.
     """
 
     shares: FloatArray
@@ -38,24 +43,24 @@ class Classes:
 
 @dataclass(frozen=True)
 class Guess:
-    """What the labels suggest for every sample, labelled or not.
+    """Guessed classes of every sample, labelled or not.
 
     Parameters
     ----------
     shares : array (n, c)
-        Each sample's share in the classes; those of labelled samples are given.
+        Share of each sample in each class; those of labelled samples are known.
     profiles : array (m, c)
         Distribution of the features in each class.
     targets : array (n, k)
-        The target row that a sample's shares stand for.
+        The mean of the prototypes, weighted by the sample's shares.
     prototypes : array (c, k)
         The target row that stands for each class.
     mass : array (m, c)
-        What the profiles are made of: the features' sums in each class.
+        Sum of each feature in each class; smoothed and normalised, they are the profiles.
     count : array (c,)
-        Samples of each class.
+        Number of samples of each class.
     scale : float
-        Mean length of the samples, which the profiles' evidence is measured in.
+        Mean length of the samples; samples are divided by it.
     """
 
     shares: FloatArray
@@ -67,13 +72,13 @@ class Guess:
     scale: float
 
     def without_samples(self) -> Guess:
-        """Return what can be said of other samples."""
+        """Return the guess without its samples; it suffices for guesses of further samples."""
         none = np.empty((0, 0))
         return replace(self, shares=none, targets=none)
 
     @property
     def prior(self) -> FloatArray:
-        """Logarithm of each class's share in the samples."""
+        """Logarithm of each class's smoothed share in the samples."""
         return np.asarray(np.log((self.count + 1) / (self.count + 1).sum()))
 
 
@@ -84,11 +89,12 @@ def guess_classes(
     threads: Threads,
     earlier: Guess | None = None,
 ) -> Guess:
-    """Spread the labels over the unlabelled samples: naive Bayes with expectation maximisation.
+    """Guess the classes of unlabelled samples: naive Bayes with expectation maximisation.
 
-    ``earlier`` is the guess for other samples of the same classes, whose evidence is added.
+    ``counts`` are sample weights.  ``earlier`` is the guess for earlier samples of the same
+    classes; its sums are added.
     """
-    data = weighed(observations, counts, threads)
+    data = weigh(observations, counts, threads)
     scale = mean_length(data) if earlier is None else earlier.scale
     X = replace(data, observations=divided(data.observations, scale))
     mass, count = (0.0, 0.0) if earlier is None else (earlier.mass, earlier.count)
@@ -99,12 +105,17 @@ def guess_classes(
         weighted = Q * weight[:, None]
         total = mass + X.transposed_times(weighted)
         return Guess(
-            Q, normalised(total), Q @ classes.prototypes, classes.prototypes,
-            total, count + weighted.sum(axis=0), scale,
-        )  # fmt: skip
+            shares=Q,
+            profiles=normalised(total),
+            targets=Q @ classes.prototypes,
+            prototypes=classes.prototypes,
+            mass=total,
+            count=count + weighted.sum(axis=0),
+            scale=scale,
+        )
 
     guess = guessed(X.counts)
-    for _ in range(STEPS if not classes.labelled.all() else 0):
+    for _ in range(EM_STEPS if not classes.labelled.all() else 0):
         evidence = X.times(np.log(guess.profiles)) + guess.prior
         Q = np.where(classes.labelled[:, None], classes.shares, softmax(evidence, axis=1))
         guess = guessed(weight)
@@ -112,7 +123,7 @@ def guess_classes(
 
 
 def counted(classes: Classes, counts: FloatArray | None) -> Classes:
-    """Leave out classes whose samples do not count."""
+    """Leave out classes whose samples all have weight zero."""
     weights = classes.labelled if counts is None else classes.labelled * counts
     seen = (classes.shares * weights[:, None]).sum(axis=0) > 0
     if seen.all() or not seen.any():
@@ -122,7 +133,7 @@ def counted(classes: Classes, counts: FloatArray | None) -> Classes:
 
 
 def spread_classes(observations: Observations, guess: Guess, threads: Threads) -> FloatArray:
-    """Return the shares of further samples in the classes, as the guess for others has them."""
+    """Return the shares of further samples in the classes of a guess."""
     layout = observations.folded().layout
     logs = np.log(guess.profiles)
     evidence = cross(layout, pad(logs / guess.scale), logs.shape[1], threads)
@@ -130,6 +141,6 @@ def spread_classes(observations: Observations, guess: Guess, threads: Threads) -
 
 
 def normalised(profiles: FloatArray) -> FloatArray:
-    """Smooth and scale columns to sum to one."""
+    """Smooth the columns, and scale them to sum to one."""
     smoothed = profiles + SMOOTHING
     return np.asarray(smoothed / smoothed.sum(axis=0))

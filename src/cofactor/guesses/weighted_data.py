@@ -1,4 +1,4 @@
-"""The data with their sample weights: sums over listed cells, for guesses and starts."""
+"""The data with their sample weights, and their products with factors."""
 
 from __future__ import annotations
 
@@ -13,8 +13,19 @@ from cofactor.engine.threads import Threads
 
 
 @dataclass(frozen=True)
-class Data:
-    """The first term's matrix with the sample weights, for sums over listed cells."""
+class WeightedData:
+    """The data matrix, its cells multiplied by their weights, and sample weights.
+
+    Parameters
+    ----------
+    observations : Observations
+        The weighted values.
+    counts : array (n,)
+        Sample weights.
+    means : array (m,)
+        Weighted mean of each feature.
+    threads : Threads
+    """
 
     observations: Observations
     counts: FloatArray
@@ -35,21 +46,31 @@ class Data:
         return self.times(np.ones((self.observations.shape[1], 1)))[:, 0]
 
 
-def weighed(observations: Observations, counts: FloatArray | None, threads: Threads) -> Data:
+def weigh(observations: Observations, counts: FloatArray | None, threads: Threads) -> WeightedData:
+    """Return the data with sample weights ``counts``; None stands for ones.
+
+    Weights of cells count relative to the largest: a factor that all of them share changes nothing.
+    """
+    folded, cells = observations.folded(), observations.cell_weights()
+    if cells is not None and (largest := float(cells.max(initial=0.0))) not in (0.0, 1.0):
+        folded = divided(folded, largest)
     weights = np.ones(observations.shape[0]) if counts is None else counts
-    return Data(observations.folded(), weights, observations.column_means(counts), threads)
+    return WeightedData(folded, weights, observations.column_means(counts), threads)
 
 
 def row_norms(observations: Observations) -> FloatArray:
+    """Return the Euclidean length of each row."""
     layout = observations.layout
     squares = np.asarray(layout.values, np.float64) ** 2
-    return np.sqrt(np.bincount(layout.rows(), squares, minlength=observations.shape[0]))
+    return np.sqrt(np.bincount(layout.row_numbers(), squares, minlength=observations.shape[0]))
 
 
-def mean_length(data: Data) -> float:
+def mean_length(data: WeightedData) -> float:
+    """Return the mean Euclidean length of the samples, or 1 if all are empty."""
     return float(np.average(row_norms(data.observations), weights=data.counts)) or 1.0
 
 
 def divided(observations: Observations, scale: float) -> Observations:
+    """Return the observations divided by ``scale``."""
     values = observations.layout.values / observations.dtype.type(scale)
     return replace(observations, layout=observations.layout._replace(values=values))

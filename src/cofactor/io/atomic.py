@@ -1,162 +1,65 @@
-"""Files written in one step: the whole file appears, or nothing changes."""
+"""Write a file or a folder in one step: the whole of it appears, or nothing changes."""
 
 from __future__ import annotations
 
-import csv
+import ctypes
 import gzip
 import hashlib
-import io
-import json
 import os
 import platform
 import re
+import shutil
 import stat
+import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from cofactor.io.errors import InputError, at
 
 STALE = 24 * 3600.0
-"""Age in seconds after which a temporary file is removed even if its process seems to run."""
-
-FORMULA = re.compile(r"[\t\r]|\s*[=+\-@＝＋－＠]")
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?%?")
+"""Age in seconds at which the remains of a killed write are removed."""
 
 
-def is_formula(cell: str) -> bool:
-    """Tell whether a spreadsheet may take a cell for a formula; plain numbers are none.
-
-    Examples
-    --------
-    >>> [is_formula(cell) for cell in ("=1+1", "-2+3", "-2.5", "moon")]
-    [True, True, False, False]
-    """
-    return bool(FORMULA.match(cell)) and not NUMBER.fullmatch(cell)
-
-
-class SeparatedWriter:
-    """Writes CSV or TSV; cells that a spreadsheet would run get an apostrophe in front."""
-
-    def __init__(
-        self, file: IO[bytes], columns: list[str], added: list[str], separator: str, defuse: bool
-    ) -> None:
-        self._file, self._line = file, io.StringIO(newline="")
-        # csv puts cells with a line end in quotes only if it is among those of the table.
-        self._csv = csv.writer(self._line, delimiter=separator, lineterminator="\r\n")
-        self._columns, self._defuse = len(columns), defuse
-        self.defused = 0
-        self.write(columns, added)
-
-    def write(self, cells: list[Any], added: Iterable[Any] = ()) -> None:
-        """Write one row."""
-        if len(cells) > self._columns:
-            raise InputError(
-                f"A row has {len(cells)} columns, but {self._columns} were known when writing "
-                "began; write JSON lines instead: -o out.jsonl."
-            )
-        self._csv.writerow([self._cell(cell) for cell in (*cells, *added)])
-        line = self._line.getvalue().removesuffix("\r\n")
-        self._file.write(line.encode("utf-8", "replace") + b"\n")
-        self._line.seek(0)
-        self._line.truncate()
-
-    def _cell(self, cell: Any) -> str:
-        text = "" if cell is None else cell if isinstance(cell, str) else plain(cell)
-        if not (self._defuse and is_formula(text)):
-            return text
-        self.defused += 1
-        return "'" + text
-
-
-class JsonLinesWriter:
-    """Writes one object a line."""
-
-    defused = 0
-
-    def __init__(self, file: IO[bytes], columns: list[str], added: list[str]) -> None:
-        self._file, self._columns, self._added = file, columns, added
-
-    def write(self, cells: list[Any], added: Iterable[Any] = ()) -> None:
-        """Write one row; the list of columns may have grown."""
-        record = dict(zip(self._columns, cells, strict=False))
-        record |= zip(self._added, added, strict=False)
-        self._file.write(to_json(record).encode() + b"\n")
-
-
-def plain(cell: Any) -> str:
-    """Return a cell that is no string as text: JSON for lists and the like."""
-    if isinstance(cell, float):
-        return repr(cell)
-    return to_json(cell) if isinstance(cell, dict | list | tuple) else str(cell)
-
-
-def to_json(value: Any, **options: Any) -> str:
-    """Return JSON in ASCII; what JSON has no word for is written as text."""
-    text = json.dumps(_finite(value), default=str, allow_nan=False, **options)
-    return text.replace("\x7f", "\\u007f")  # the one control character that it leaves
-
-
-def _finite(value: Any) -> Any:
-    """Replace NaN and infinity, which JSON has no word for, by null."""
-    if isinstance(value, float):
-        return value if value - value == 0 else None
-    if isinstance(value, dict):
-        return {str(key): _finite(one) for key, one in value.items()}
-    return [_finite(one) for one in value] if isinstance(value, list | tuple) else value
-
-
-def make_writer(
-    file: IO[bytes], kind: str, columns: list[str], added: Iterable[str] = (), defuse: bool = True
-) -> SeparatedWriter | JsonLinesWriter:
-    """Return a writer of the given kind: csv, tsv or jsonl; ``added`` are columns at the end."""
-    if kind == "jsonl" and len(set(columns)) < len(columns):
-        twice = next(name for name in columns if columns.count(name) > 1)
-        raise InputError(
-            f"The table has the column {twice!r} twice, which JSON lines cannot hold; rename one, "
-            "or write CSV."
-        )
-    if kind == "jsonl":
-        return JsonLinesWriter(file, columns, list(added))
-    return SeparatedWriter(file, columns, list(added), "\t" if kind == "tsv" else ",", defuse)
-
-
-KINDS = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
-
-
-def output_kind(path: Path) -> str:
-    """Return the format that the name of an output asks for."""
-    plain_path = path.with_suffix("") if path.suffix.lower() == ".gz" else path
-    ending = plain_path.suffix.lower()
-    if ending in KINDS:
-        return KINDS[ending]
-    raise InputError(
-        f"--output {at(path)} ends in {ending!r}, which is not written; use .csv, .tsv or .jsonl "
-        "(each also .gz)."
-    )
+# ---- files
 
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Open a new file that takes the place of ``path`` when the block ends well."""
+    """Open a new file that takes the place of ``path`` when the block ends well.
+
+    A name that ends in .gz is compressed. A pipe or a device is written to directly.
+    """
     path = Path(os.path.abspath(path))
     if path.exists() and not stat.S_ISREG(path.stat().st_mode):
         if path.is_dir():
             raise IsADirectoryError(f"{path} is a folder; name a file.")
-        with open(path, "wb") as device:  # a pipe or /dev/stdout: there is nothing to replace
+        with open(path, "wb") as device:
             yield device
         return
     path = path.resolve()
-    _check_place(path)
-    with place_of(path) as new, open(new, "wb") as file, _packed(path, file) as packed:
+    check_place(path)
+    with place_of(path) as new, open(new, "wb") as file, _compressed(path, file) as packed:
         yield packed
 
 
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a text file that the user named; see `replacing`."""
+    with replacing(path) as file:
+        file.write(text.encode())
+
+
+def write_flushed(path: Path, data: bytes) -> None:
+    """Write a file of a new folder, and make sure that it is on the disk."""
+    path.write_bytes(data)
+    _flush(path)
+
+
 def write_whole(path: Path, data: bytes) -> None:
-    """Write a file of the program's own in one step; what goes wrong is an OSError."""
+    """Write one of the program's own files; a failure is an OSError."""
     with place_of(path) as new:
         new.write_bytes(data)
 
@@ -165,7 +68,7 @@ def write_whole(path: Path, data: bytes) -> None:
 def place_of(path: Path) -> Iterator[Path]:
     """Name an empty file that takes the place of ``path`` when the block ends well.
 
-    It has the same ending, for libraries that look at it.
+    It has the same ending, because some libraries choose the format by it.
     """
     remove_stale(path)
     prefix = f"{_temporary_prefix(path)}{_host()}-{os.getpid()}-"
@@ -173,8 +76,7 @@ def place_of(path: Path) -> Iterator[Path]:
     os.close(descriptor)
     try:
         yield Path(name)
-        with open(name, "r+b") as file:
-            os.fsync(file.fileno())
+        _flush(name)
         os.chmod(name, _mode(path))
         os.replace(name, path)
     finally:
@@ -226,7 +128,8 @@ def _is_running(process: int) -> bool:
     return True
 
 
-def _check_place(path: Path) -> None:
+def check_place(path: Path) -> None:
+    """Raise an InputError unless a file can be made at ``path``."""
     if not path.parent.is_dir():
         raise InputError(f"The folder {at(path.parent)} does not exist; create it first.")
     if not os.access(path.parent, os.W_OK):
@@ -234,7 +137,7 @@ def _check_place(path: Path) -> None:
 
 
 @contextmanager
-def _packed(path: Path, file: IO[bytes]) -> Iterator[IO[bytes]]:
+def _compressed(path: Path, file: IO[bytes]) -> Iterator[IO[bytes]]:
     if path.suffix.lower() != ".gz":
         yield file
         return
@@ -244,14 +147,112 @@ def _packed(path: Path, file: IO[bytes]) -> Iterator[IO[bytes]]:
 
 def _mode(path: Path) -> int:
     """Return the permissions of the old file, or those of any new one."""
-    if path.exists():
-        return stat.S_IMODE(path.stat().st_mode)
+    return stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o666 & ~_umask()
+
+
+def _umask() -> int:
     mask = os.umask(0o022)
     os.umask(mask)
-    return 0o666 & ~mask
+    return mask
 
 
-def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a text file in one step."""
-    with replacing(path) as file:
-        file.write(text.encode())
+def _flush(path: str | Path) -> None:
+    """Make sure that a file, or the list of files in a folder, is on the disk."""
+    if os.name == "posix" or os.path.isfile(path):  # elsewhere folders cannot be opened
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+# ---- folders
+
+
+@contextmanager
+def replacing_folder(path: Path, *, keep_others: bool = False) -> Iterator[Path]:
+    """Make an empty folder that takes the place of ``path`` when the block ends well.
+
+    At any time ``path`` is the old folder or the new one. With ``keep_others``, files of the old
+    folder whose names the new one does not have move to the new one; otherwise they are removed.
+    """
+    path = Path(os.path.abspath(path))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = Path(tempfile.mkdtemp(prefix=_saving(path), dir=path.parent))
+    names: Collection[str] | None = None
+    try:
+        yield new
+        names = set(os.listdir(new)) if keep_others else None
+        new.chmod(0o777 & ~_umask())
+        _flush(new)
+        _exchange(new, path, names)
+        _flush(path.parent)
+    finally:
+        _discard(new, names)
+    _remove_stale(path, names)
+
+
+def find_folder(path: Path) -> Path:
+    """Return ``path``, or the old folder if the exchange with a new one was killed half-way."""
+    return _previous(path) if not path.exists() and _previous(path).is_dir() else path
+
+
+def _exchange(new: Path, path: Path, names: Collection[str] | None) -> None:
+    if not path.exists():
+        os.rename(new, path)
+        return
+    old = new
+    if not _swap(new, path):
+        old = _previous(path)
+        _discard(old, names)
+        os.rename(path, old)  # `find_folder` looks there, should we be killed here
+        try:
+            os.rename(new, path)
+        except OSError:
+            os.rename(old, path)
+            raise
+    if names is not None:
+        for other in old.iterdir():
+            if other.name not in names:
+                os.rename(other, path / other.name)
+    _discard(old, names)
+
+
+def _swap(one: Path, other: Path) -> bool:
+    """Exchange two folders by one system call; tell whether the system has one."""
+    calls = {"linux": "renameat2", "darwin": "renameatx_np"}
+    here = {"linux": -100, "darwin": -2}.get(sys.platform)  # AT_FDCWD
+    try:
+        call = getattr(ctypes.CDLL(None, use_errno=True), calls[sys.platform])
+    except (AttributeError, KeyError, OSError, TypeError):
+        return False
+    return bool(call(here, os.fsencode(one), here, os.fsencode(other), ctypes.c_uint(2)) == 0)
+
+
+def _saving(path: Path) -> str:
+    return f".{path.name}.saving-"
+
+
+def _previous(path: Path) -> Path:
+    return path.with_name(f".{path.name}.previous")
+
+
+def _discard(folder: Path, names: Collection[str] | None) -> None:
+    """Remove a folder; given ``names``, remove only these and leave the folder if others remain."""
+    if names is None:
+        shutil.rmtree(folder, ignore_errors=True)
+        return
+    with suppress(OSError):
+        for name in names:
+            (folder / name).unlink(missing_ok=True)
+        folder.rmdir()
+
+
+def _remove_stale(path: Path, names: Collection[str] | None) -> None:
+    for left in path.parent.glob(f"{_saving(path)}*"):
+        try:
+            old = time.time() - left.lstat().st_mtime > STALE
+        except OSError:  # another process has removed it
+            continue
+        if old:
+            _discard(left, names)

@@ -30,6 +30,17 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
+def shortened(text: str, longest: int) -> str:
+    """Return text that has at most ``longest`` characters; "…" stands for the rest.
+
+    Examples
+    --------
+    >>> shortened("abcdef", 4)
+    'abc…'
+    """
+    return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
+
+
 def suggestion(name: str, known: list[str]) -> str:
     """Return a sentence that suggests the known name closest to ``name``, or lists all of them.
 

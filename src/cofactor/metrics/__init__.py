@@ -1,7 +1,11 @@
-"""Measures of topics: do they find known groups, do their words belong together, do they differ?"""
+"""Measures of topics.
+
+`clustering` compares topics with known groups; `topics` measures coherence and diversity of their
+words; `matching` pairs the topics of two models.
+"""
 
 from cofactor.metrics.clustering import ClusteringScore, clustering_score
-from cofactor.metrics.matching import accuracy_difference, match_topics
+from cofactor.metrics.matching import accuracy_difference, match_topics, topic_similarity
 from cofactor.metrics.topics import npmi_coherence, top_words, topic_diversity
 
 __all__ = [
@@ -12,4 +16,5 @@ __all__ = [
     "npmi_coherence",
     "top_words",
     "topic_diversity",
+    "topic_similarity",
 ]

@@ -1,4 +1,4 @@
-"""The paper's clustering score P: how much of a known group does each topic gather?"""
+"""The paper's clustering score P: the largest share of a known group in each topic."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class ClusteringScore:
     Parameters
     ----------
     scores : array (n_topics,)
-        P of each topic: the largest share of a group that the topic gathers, from 0 to 1.
+        P of each topic: the largest share of a group that belongs to the topic, from 0 to 1.
     groups : array (n_topics,)
-        The group that this share is of.
+        The group with this share.
     """
 
     scores: FloatArray
@@ -37,10 +37,9 @@ def clustering_score(
 ) -> ClusteringScore:
     """Compare topics with known groups of samples by the paper's score P.
 
-    With Ŝ the share of each sample that goes to each topic and M the members of each group, topic ℓ
-    is compared with the group I that maximises |Ŝ_ℓ ⊙ M_I| / |M_I|, and this maximum is P(ℓ). The
-    topics do not compete: several may name the same group, and a topic that takes every sample
-    scores one.
+    Let Ŝ be the share of each sample that goes to each topic, and M the members of each group. P(ℓ)
+    of topic ℓ is the maximum of |Ŝ_ℓ ⊙ M_I| / |M_I| over the groups I. Topics do not compete:
+    several may have the same group, and a topic that takes every sample scores one.
 
     Parameters
     ----------

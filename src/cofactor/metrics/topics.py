@@ -1,4 +1,4 @@
-"""The words of topics: whether they belong together, and whether topics differ.
+"""Measures of the words of topics: coherence and diversity.
 
 Words are given by their columns in a documents × words matrix.
 """
@@ -25,7 +25,7 @@ def top_words(components: ArrayLike, n_words: int = 10) -> list[IntArray]:
     components : array-like of shape (n_topics, n_words_in_all)
         Nonnegative weights of the words in each topic.
     n_words : int, default=10
-        Words per topic; a topic with fewer words of positive weight gives those.
+        Maximum number of words per topic; words without weight are not listed.
 
     Returns
     -------
@@ -41,7 +41,7 @@ def top_words(components: ArrayLike, n_words: int = 10) -> list[IntArray]:
 
 
 def top_places(weights: FloatArray, n: int) -> IntArray:
-    """Return the places of the n largest positive entries, largest first."""
+    """Return the indices of the n largest positive entries, largest first."""
     order = np.argsort(-weights, kind="stable")[:n]
     return np.asarray(order[weights[order] > 0])
 
@@ -50,14 +50,14 @@ def npmi_coherence(topics: Topics, counts: Any) -> FloatArray:
     """Return the mean normalised pointwise mutual information of each topic's pairs of words.
 
     Two words score log(p_ij / (p_i p_j)) / −log p_ij, where p are shares of documents: 1 if they
-    only occur together, 0 if they know nothing of each other, −1 if they never meet (Bouma 2009).
+    only occur together, 0 if they are independent, −1 if they never occur together (Bouma 2009).
 
     Parameters
     ----------
     topics : sequence of sequences of int
         The columns of each topic's words.
     counts : array or sparse matrix of shape (n_documents, n_words)
-        A word occurs in a document where this is positive.
+        A positive entry means that the word occurs in the document.
 
     Returns
     -------
@@ -113,7 +113,7 @@ def _check_columns(topics: Sequence[IntArray], width: int) -> None:
 
 
 def _together(occurs: Any) -> FloatArray:
-    """Return in how many documents each pair of words occurs; the diagonal counts each word."""
+    """Return the number of documents with each pair of words; the diagonal counts single words."""
     seen = sp.csc_array(occurs > 0, dtype=np.float64)
     return np.asarray((seen.T @ seen).toarray())
 

@@ -1,4 +1,4 @@
-"""Batches of rows: checked one by one and put together to blocks."""
+"""Batches of rows: checked one by one and joined into blocks."""
 
 from __future__ import annotations
 
@@ -9,8 +9,12 @@ import numpy as np
 from scipy import sparse as sp
 
 from cofactor.engine.observations.storages import canonical
+from cofactor.outofcore.facts import kind_of
+from cofactor.targets.missing import is_missing
 
 Batch = tuple[sp.csr_array, Any]
+"""Rows and their targets (None without)."""
+INFINITE = (float("inf"), float("-inf"))
 
 
 def check_batch(batch: Any) -> Batch:
@@ -40,10 +44,10 @@ def check_batch(batch: Any) -> Batch:
 def check_targets(y: Any) -> Any:
     """Return y as it can be stored: numbers, or one label a row."""
     if y.dtype.kind in "biuf":
-        return y
+        return _finite(y)
     if y.ndim > 1:
         try:
-            return y.astype(np.float64)  # None becomes NaN
+            return _finite(y.astype(np.float64))  # None becomes NaN
         except (TypeError, ValueError):
             raise TypeError(
                 f"y has shape {y.shape} and entries that are not numbers; several targets a row "
@@ -51,22 +55,24 @@ def check_targets(y: Any) -> Any:
             ) from None
     odd = next((v for v in y.tolist() if not _storable(v)), None)
     if odd is not None:
-        raise TypeError(f"y has the label {odd!r}; labels must be text, numbers or booleans.")
+        raise TypeError(
+            f"y has the label {odd!r}; labels must be text, finite numbers or booleans."
+        )
     return y.astype(object)
 
 
+def _finite(y: Any) -> Any:
+    if y.dtype.kind == "f" and np.isinf(y).any():
+        raise ValueError("y has an infinite value; make it finite, or NaN where unknown.")
+    return y
+
+
 def _storable(label: Any) -> bool:
-    missing = label is None or type(label).__name__ in ("NAType", "NaTType")
-    return missing or isinstance(label, (str, int, float, bool))
-
-
-def _kind(y: Any) -> str:
-    return "numbers" if y.dtype.kind in "biuf" else "labels"
+    return is_missing(label) or (isinstance(label, str | int | float) and label not in INFINITE)
 
 
 def joined(batches: Iterable[Batch], rows: int | None, cells: int) -> Iterator[Batch]:
-    """Put batches together, or take them apart, to blocks of ``rows`` rows or about ``cells``
-    stored cells."""
+    """Join or split batches into blocks of ``rows`` rows, or of about ``cells`` stored cells."""
     waiting: list[Batch] = []
     first: Batch | None = None
     for batch in batches:
@@ -125,10 +131,10 @@ def check_like(first: Batch, other: Batch) -> None:
         )
     if (first[1] is None) != (other[1] is None):
         raise ValueError("Some batches have y and some have not; pass y with all or with none.")
-    if first[1] is not None and _kind(first[1]) != _kind(other[1]):
+    if first[1] is not None and kind_of(first[1]) != kind_of(other[1]):
         raise ValueError(
-            f"A batch has y of {_kind(other[1])}, but the first one had {_kind(first[1])}; convert "
-            "y to one dtype: objects with None, or integers with -1, where unknown."
+            f"A batch has y of {kind_of(other[1])}, but the first one had {kind_of(first[1])}; "
+            "convert y to one dtype: objects with None, or integers with -1, where unknown."
         )
     if first[1] is not None and first[1].shape[1:] != other[1].shape[1:]:
         raise ValueError(

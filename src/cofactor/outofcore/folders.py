@@ -1,192 +1,197 @@
-"""Folders of blocks: written in one step, checked when opened, mapped when read."""
+"""Folders of blocks: checked when opened, checked again when a block is first read, then mapped."""
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
-from errno import ENOSPC
+import stat
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import sparse as sp
 
-from cofactor._types import BoolArray
+from cofactor.io.atomic import find_folder
+from cofactor.io.json_text import from_json_file
+from cofactor.io.manifests import check_contents, check_file_facts, check_signature
+from cofactor.io.npy import LARGEST_HEADER, as_array, read_header
+from cofactor.io.untrusted import failing_as, open_plain, read_file, require, sha256
+from cofactor.outofcore import checks
+from cofactor.outofcore.checks import ARRAYS
 from cofactor.outofcore.errors import RowBlocksError
+from cofactor.outofcore.facts import BlockFacts
 
-SCHEMA = 1
+SCHEMA = 2
+"""Schema 1 had no digests; its folders can still be read."""
+NO_DIGEST = ""
+"""Stands for the digest of a file of schema 1, whose contents are checked all the same."""
 MANIFEST = "blocks.json"
 NOTES = "notes.json"
-"""What the writer of the blocks wants to remember of them."""
-ARRAYS = ("values", "indices", "start", "across-values", "across-indices", "across-start")
+"""What the writer of the blocks keeps with them, if anything."""
+LARGEST_JSON = 2**27
+"""Largest size of the manifest and of the notes, in bytes."""
 
-
-MOST_FIRSTS = 1000
-"""Distinct values of a target, beyond which they are numbers and not classes."""
-
-
-def known_rows(y: Any) -> BoolArray:
-    """Tell which rows of y have a known cell: not NaN, None, "" or, in integers, −1."""
-    y = np.asarray(y)
-    if y.dtype.kind == "f":
-        known = ~np.isnan(y)
-    elif y.dtype.kind in "iu":
-        known = y != -1
-    elif y.dtype.kind == "b":
-        known = np.ones(y.shape, dtype=bool)
-    else:
-        known = np.array([_is_known(v) for v in y.ravel().tolist()], dtype=bool).reshape(y.shape)
-    return np.asarray(known if known.ndim == 1 else known.any(axis=1), dtype=bool)
-
-
-def _is_known(value: Any) -> bool:
-    if value is None or isinstance(value, str):
-        return bool(value)
-    try:
-        return bool(value == value)
-    except (TypeError, ValueError):  # pandas.NA does not know
-        return False
-
-
-@dataclass(frozen=True)
-class BlockFacts:
-    """What is known of a block without reading it."""
-
-    rows: int
-    cells: int
-    dtype: str
-    largest: float
-    targets: str | None = None
-    """``labels`` (codes of the manifest's list), ``numbers``, or None."""
-    labelled: int = 0
-    firsts: tuple[int, ...] = ()
-    """Rows that show a class, or the lowest value of a target so far, for the first time."""
-    sizes: tuple[tuple[str, int], ...] = ()
-    """Bytes of each file."""
-
-    @classmethod
-    def of(cls, X: sp.csr_array, y: Any, seen: dict[Any, None]) -> BlockFacts:
-        largest = float(X.data.max()) if X.nnz else 0.0
-        return cls(X.shape[0], X.nnz, str(X.dtype), largest).with_targets(y, seen)
-
-    def with_targets(self, y: Any, seen: dict[Any, None]) -> BlockFacts:
-        """Return the facts with those of y; ``seen`` are the labels of earlier blocks."""
-        if y is None:
-            return self
-        known, kind = known_rows(y), "numbers" if y.dtype.kind in "biuf" else "labels"
-        return replace(
-            self, targets=kind, labelled=int(known.sum()), firsts=_firsts(y, known, seen)
-        )
-
-
-def _firsts(y: Any, known: BoolArray, seen: dict[Any, None]) -> tuple[int, ...]:
-    """Return the rows of the lowest and highest known values, and those of values that earlier
-    blocks did not have, unless there are too many for classes."""
-    return tuple(sorted({*extreme_rows(y, known), *new_values(y, known, seen)}))
-
-
-def extreme_rows(y: Any, known: BoolArray) -> list[int]:
-    """Return the rows of the lowest and highest known numbers of each column."""
-    if y.dtype.kind not in "biuf" or not known.any():
-        return []
-    values = np.where(known.reshape(-1, *[1] * (y.ndim - 1)), y.astype(float), np.nan)
-    values = values.reshape(len(y), -1)
-    low = np.where(np.isnan(values), np.inf, values).argmin(axis=0)
-    high = np.where(np.isnan(values), -np.inf, values).argmax(axis=0)
-    return [*low.tolist(), *high.tolist()]
-
-
-def new_values(y: Any, known: BoolArray, seen: dict[Any, None]) -> Iterator[int]:
-    """Return the rows of values that are not among those seen, and add them."""
-    if y.ndim > 1:
-        return
-    most = MOST_FIRSTS if y.dtype.kind in "iuf" else len(y) + len(seen)
-    for row in np.flatnonzero(known).tolist():
-        value = y[row].item() if hasattr(y[row], "item") else y[row]
-        if value not in seen and len(seen) < most:
-            seen[value] = None
-            yield row
+Identity = tuple[int, int, int, int]
+"""Device, number, size and time of change of a file."""
 
 
 @dataclass(frozen=True)
 class Folder:
-    """A checked folder of blocks."""
+    """A folder of blocks whose manifest and files have been checked.
+
+    A block is checked in full when it is first read in a process, and again if its files change.
+    """
 
     path: Path
     width: int
     facts: tuple[BlockFacts, ...]
     labels: tuple[Any, ...]
+    notes_facts: dict[str, Any] | None = None
+    """Size and digest of the notes."""
+    _checked: dict[tuple[int, str], Identity] = field(
+        default_factory=dict, compare=False, repr=False
+    )
 
-    def _file(self, i: int, name: str) -> Path:
-        return self.path / f"{i:05d}" / f"{name}.npy"
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_checked": {}}  # another process checks for itself
 
-    def _map(self, i: int, name: str) -> Any:
-        path = self._file(i, name)
-        try:
-            return np.load(path, mmap_mode="c", allow_pickle=False).view(np.ndarray)
-        except (OSError, ValueError) as error:
-            raise RowBlocksError(f"{os.fspath(path)!r} cannot be read: {error}") from None
+    def file(self, i: int, name: str) -> Path:
+        """Return the path of a file of block i."""
+        return self.path / _file_name(i, name)
 
     def arrays(self, i: int) -> dict[str, Any]:
-        """Return the arrays of a block, mapped."""
-        return {name: self._map(i, name) for name in ARRAYS}
+        """Return the arrays of block i, mapped."""
+        with _reading(self.path):
+            mapped = {name: _map(self.file(i, name), _file_name(i, name)) for name in ARRAYS}
+            arrays = {name: self._array(i, name, data) for name, (data, _) in mapped.items()}
+            if self._changed(i, {name: identity for name, (_, identity) in mapped.items()}):
+                self._check_digests(i, {name: data for name, (data, _) in mapped.items()})
+                checks.check_block(arrays, self.facts[i], self.width, f"{i:05d}")
+                self._checked.update({(i, name): one for name, (_, one) in mapped.items()})
+            return arrays
 
     def targets(self, i: int) -> Any:
-        """Return the targets of a block in the form they were written in."""
+        """Return the targets of block i in the form in which they were written."""
         if self.facts[i].targets is None:
             return None
-        y = np.array(self._map(i, "y"))
-        if self.facts[i].targets == "numbers":
-            return y
+        with _reading(self.path):
+            name = _file_name(i, "y")
+            data, identity = _map(self.file(i, "y"), name)
+            y = np.array(self._array(i, "y", data))
+            if self._changed(i, {"y": identity}):
+                self._check_digests(i, {"y": data})
+                self._checked[i, "y"] = identity
+            if self.facts[i].targets == "numbers":
+                checks.check_numbers(y, name)
+                return y
+            checks.check_codes(y, len(self.labels), name)
         return np.array([*self.labels, None], dtype=object)[y]  # −1, the last, is unlabelled
+
+    def notes(self) -> Any:
+        """Return what the writer kept with the blocks; None if nothing."""
+        if self.notes_facts is None:
+            return None
+        with _reading(self.path):
+            data = read_file(self.path / NOTES, LARGEST_JSON)
+            if self.notes_facts["sha256"] != NO_DIGEST:
+                check_contents(NOTES, data, self.notes_facts)
+            return from_json_file(data, NOTES)
+
+    def _array(self, i: int, name: str, data: Any) -> Any:
+        header = read_header(bytes(data[:LARGEST_HEADER]), _file_name(i, name))
+        checks.check_header(header, _file_name(i, name), name, self.facts[i], self.width)
+        return as_array(data, _file_name(i, name))
+
+    def _changed(self, i: int, files: dict[str, Identity]) -> bool:
+        return any(self._checked.get((i, name)) != identity for name, identity in files.items())
+
+    def _check_digests(self, i: int, files: dict[str, Any]) -> None:
+        for name, data in files.items():
+            wanted = self.facts[i].files[name]["sha256"]
+            good = wanted == NO_DIGEST or sha256(data) == wanted
+            require(good, f"{_file_name(i, name)} has other contents than when it was written")
+
+
+def _file_name(i: int, name: str) -> str:
+    return f"{i:05d}/{name}.npy"
+
+
+def _reading(path: Path) -> Any:
+    where = f"{os.fspath(path)!r} cannot be read: "
+    return failing_as(RowBlocksError, where, "; copy the folder again or write it anew")
+
+
+def _map(path: Path, name: str) -> tuple[Any, Identity]:
+    """Map a file, so that changes stay in memory; return its bytes and its identity."""
+    with open(open_plain(path, name), "rb") as file:
+        found = os.fstat(file.fileno())
+        require(found.st_size > 0, f"{name} is empty")
+        data = np.memmap(file, np.uint8, mode="c").view(np.ndarray)
+    return data, (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
 
 
 def read_folder(path: Path) -> Folder:
-    """Read the manifest and check that every file has its size."""
-    try:
-        found = json.loads((path / MANIFEST).read_text())
-    except FileNotFoundError:
-        raise RowBlocksError(
-            f"{os.fspath(path)!r} is no folder of row blocks: it has no {MANIFEST}; write one "
-            "with RowBlocks.write."
-        ) from None
-    except (OSError, ValueError) as error:
-        raise RowBlocksError(f"{os.fspath(path / MANIFEST)!r} cannot be read: {error}") from None
-    try:
-        if found["schema"] != SCHEMA:
+    """Open a folder: check its manifest, and the type, size and header of every file."""
+    path = find_folder(path)
+    with _reading(path):
+        if not os.path.lexists(path / MANIFEST):
             raise RowBlocksError(
-                f"{os.fspath(path)!r} has schema {found['schema']!r}, this version reads {SCHEMA}; "
-                "write the folder anew."
+                f"{os.fspath(path)!r} is not a folder of row blocks: it has no {MANIFEST}; write "
+                "one with RowBlocks.write."
             )
-        facts = tuple(
-            BlockFacts(**{**fact, "firsts": tuple(fact["firsts"]),
-                          "sizes": tuple((name, int(size)) for name, size in fact["sizes"])})
-            for fact in found["blocks"]
-        )  # fmt: skip
-        folder = Folder(path, int(found["width"]), facts, tuple(found["labels"]))
-    except (KeyError, TypeError, ValueError) as error:
-        if isinstance(error, RowBlocksError):
-            raise
-        raise RowBlocksError(f"{os.fspath(path / MANIFEST)!r} is damaged: {error!r}") from None
-    for i, fact in enumerate(facts):
-        for name, size in fact.sizes:
-            _check_size(folder._file(i, name), size)
+        folder = _from_manifest(
+            path, from_json_file(read_file(path / MANIFEST, LARGEST_JSON), MANIFEST)
+        )
+        for i in range(len(folder.facts)):
+            _check_files(folder, i)
     return folder
 
 
-def read_notes(path: Path) -> Any:
-    """Return what was noted with the blocks; None if nothing was."""
-    try:
-        return json.loads((path / NOTES).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError) as error:
-        raise RowBlocksError(f"{os.fspath(path / NOTES)!r} cannot be read: {error}") from None
+def _from_manifest(path: Path, found: Any) -> Folder:
+    require(isinstance(found, dict), f"{MANIFEST} is not an object")
+    schema = found.get("schema")
+    if type(schema) is not int or not 1 <= schema <= SCHEMA:
+        raise RowBlocksError(
+            f"{os.fspath(path)!r} has schema {schema!r}, but this version reads 1 to {SCHEMA}; "
+            "write the folder anew, or upgrade cofactor."
+        )
+    if schema > 1:
+        check_signature(found, MANIFEST)
+    width, blocks, labels = found.get("width"), found.get("blocks"), found.get("labels")
+    checks.check_width(width)
+    checks.check_labels(labels)
+    require(isinstance(blocks, list) and len(blocks) > 0, f"{MANIFEST} lists no blocks")
+    blocks = blocks if schema > 1 else [_upgraded(block) for block in blocks]
+    for i, block in enumerate(blocks):
+        checks.check_facts(block, i, width)
+        checks.check_alike(blocks[0], block)
+    notes = found.get("notes")
+    if schema == 1:
+        notes = {"bytes": 0, "sha256": NO_DIGEST} if os.path.lexists(path / NOTES) else None
+    elif notes is not None:
+        check_file_facts(notes, f"{MANIFEST}: notes")
+    return Folder(path, width, tuple(BlockFacts(**block) for block in blocks), tuple(labels), notes)
+
+
+def _upgraded(block: Any) -> Any:
+    """Return the facts about a block of schema 1 as those of schema 2, without digests."""
+    require(isinstance(block, dict), f"{MANIFEST}: a block is not an object")
+    files = {name: {"bytes": size, "sha256": NO_DIGEST} for name, size in block.get("sizes", [])}
+    kept = {name: value for name, value in block.items() if name in checks.FACTS}
+    return {**kept, "files": files}
+
+
+def _check_files(folder: Folder, i: int) -> None:
+    path = folder.path / f"{i:05d}"
+    require(os.path.lexists(path), f"{path.name} is missing")
+    require(stat.S_ISDIR(os.lstat(path).st_mode), f"{path.name} is not a folder")
+    for name, facts in folder.facts[i].files.items():
+        with open(open_plain(folder.file(i, name), _file_name(i, name)), "rb") as file:
+            size, start = os.fstat(file.fileno()).st_size, file.read(LARGEST_HEADER)
+        where = _file_name(i, name)
+        require(size == facts["bytes"], f"{where} has {size} bytes in place of {facts['bytes']}")
+        header = read_header(start, where)
+        checks.check_header(header, where, name, folder.facts[i], folder.width)
+        require(size == header.size, f"{where} has {size} bytes in place of {header.size}")
 
 
 def check_own(path: Path) -> None:
@@ -195,108 +200,6 @@ def check_own(path: Path) -> None:
     own = {MANIFEST, NOTES, *(f"{i:05d}" for i in range(len(found.facts)))}
     if other := sorted(set(os.listdir(path)) - own):
         raise RowBlocksError(
-            f"{os.fspath(path)!r} holds {other[0]!r}, which is no part of the blocks and would be "
-            "lost; move it, or write to another folder."
+            f"{os.fspath(path)!r} holds {other[0]!r}, which does not belong to the blocks and "
+            "would be lost; move it, or write to another folder."
         )
-
-
-def _check_size(path: Path, size: int) -> None:
-    try:
-        actual = path.stat().st_size
-    except OSError:
-        raise RowBlocksError(
-            f"{os.fspath(path)!r} is missing; copy the folder again or write it anew."
-        ) from None
-    if actual != size:
-        raise RowBlocksError(
-            f"{os.fspath(path)!r} has {actual} bytes, but {size} were written; copy the folder "
-            "again or write it anew."
-        )
-
-
-class _Writer:
-    def __init__(self, path: Path) -> None:
-        self.path, self.facts = path, list[BlockFacts]()
-        self.labels: dict[Any, None] = {}
-        self.width = 0
-
-    def add(self, X: sp.csr_array, y: Any) -> None:
-        """Write one block, by rows and by columns."""
-        facts = BlockFacts.of(X, y, self.labels)
-        folder, turned = self.path / f"{len(self.facts):05d}", X.tocsc()
-        folder.mkdir()
-        arrays = {
-            "values": X.data, "indices": X.indices.astype(np.int32),
-            "start": X.indptr.astype(np.int64), "across-values": turned.data,
-            "across-indices": turned.indices.astype(np.int32),
-            "across-start": turned.indptr.astype(np.int64),
-        }  # fmt: skip
-        if y is not None:
-            arrays["y"] = y if facts.targets == "numbers" else self._codes(y)
-        for name, array in arrays.items():
-            np.save(folder / f"{name}.npy", array, allow_pickle=False)
-        sizes = tuple((name, (folder / f"{name}.npy").stat().st_size) for name in arrays)
-        self.facts.append(BlockFacts(**{**asdict(facts), "sizes": sizes}))
-        self.width = X.shape[1]
-
-    def _codes(self, y: Any) -> Any:
-        place = {label: code for code, label in enumerate(self.labels)}
-        known = known_rows(y)
-        return np.array(
-            [place[v] if k else -1 for v, k in zip(y.tolist(), known.tolist(), strict=True)],
-            dtype=np.int32,
-        )
-
-    def note(self, notes: Any) -> None:
-        """Keep what JSON can hold beside the blocks."""
-        text = json.dumps(notes, ensure_ascii=False, allow_nan=False, indent=1)
-        (self.path / NOTES).write_text(text, encoding="utf-8")
-
-    def finish(self) -> None:
-        if not self.facts:
-            raise ValueError("batches has no row; pass at least one.")
-        manifest = {
-            "schema": SCHEMA, "width": self.width, "labels": list(self.labels)
-            if self.facts[0].targets == "labels" else [],
-            "blocks": [asdict(fact) for fact in self.facts],
-        }  # fmt: skip
-        (self.path / MANIFEST).write_text(json.dumps(manifest, indent=1, ensure_ascii=False))
-
-
-@contextmanager
-def writing_folder(path: Path, overwrite: bool) -> Iterator[_Writer]:
-    """Write beside the folder and put it in its place when all is there."""
-    if path.exists() and not overwrite:
-        raise FileExistsError(f"{os.fspath(path)!r} exists; choose another, or overwrite=True.")
-    if path.exists() and any(path.iterdir()):
-        check_own(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
-    part = beside / "new"
-    part.mkdir()  # inside, for a temporary folder is private
-    try:
-        writer = _Writer(part)
-        yield writer
-        writer.finish()
-        _exchange(part, path, beside / "old")
-    except OSError as error:
-        # numpy has no number for a disk that is full, only "n requested and m written".
-        if error.errno == ENOSPC or (error.errno is None and "written" in str(error)):
-            raise OSError(
-                ENOSPC, f"no space left while writing {os.fspath(path)!r}; nothing was kept"
-            ) from None
-        raise
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
-
-
-def _exchange(new: Path, path: Path, old: Path) -> None:
-    """Put a folder in the place of another one, which goes aside; or leave that where it is."""
-    if path.exists():
-        path.rename(old)
-    try:
-        new.rename(path)
-    except OSError:
-        if old.exists():
-            old.rename(path)
-        raise

@@ -17,7 +17,16 @@ from cofactor.engine.observations import Layout, Observations
 from cofactor.engine.observations.base import both_ways, compressed_layout
 from cofactor.outofcore.batches import check_batch, check_targets, joined
 from cofactor.outofcore.errors import RowBlocksError
-from cofactor.outofcore.folders import BlockFacts, Folder, read_folder, read_notes, writing_folder
+from cofactor.outofcore.facts import BlockFacts
+from cofactor.outofcore.folders import Folder, read_folder
+from cofactor.outofcore.sampling import (
+    Known,
+    choices,
+    joined_sample,
+    sample_block,
+    shown_values,
+)
+from cofactor.outofcore.writer import writing_folder
 
 BLOCK_CELLS = 1 << 21
 """Stored cells of a block, unless the user says otherwise: about 50 MB, both ways."""
@@ -115,8 +124,7 @@ class RowBlocks:
             raise ValueError(f"rows={rows!r} must be a positive number of rows.")
         matrix, targets = check_batch(X if y is None else (X, y))
         held = list(joined([(matrix, targets)], rows, BLOCK_CELLS))
-        seen: dict[Any, None] = {}
-        facts = [BlockFacts.of(part, some, seen) for part, some in held]
+        facts = [BlockFacts.of(part, some) for part, some in held]
         return cls(facts, int(matrix.shape[1]), None, held)
 
     def with_targets(self, y: Any) -> RowBlocks:
@@ -127,9 +135,8 @@ class RowBlocks:
                 f"y has {len(y)} rows, but X has {self.shape[0]}; pass one target row for each "
                 "row of X, unlabelled ones marked as such."
             )
-        seen: dict[Any, None] = {}
         parts = [y[low:high] for low, high in zip(self.bounds[:-1], self.bounds[1:], strict=True)]
-        facts = [f.with_targets(part, seen) for f, part in zip(self.facts, parts, strict=True)]
+        facts = [f.with_targets(part) for f, part in zip(self.facts, parts, strict=True)]
         return replace(self, facts=facts, other_targets=parts)
 
     def only(self, numbers: Collection[int]) -> RowBlocks:
@@ -168,32 +175,58 @@ class RowBlocks:
     @property
     def notes(self) -> Any:
         """What was kept with the blocks when they were written; None if nothing was."""
-        return None if self.folder is None else read_notes(self.folder.path)
+        return None if self.folder is None else self.folder.notes()
 
     @property
     def has_targets(self) -> bool:
         return self.facts[0].targets is not None
 
     def block(self, i: int) -> Block:
-        """Return block i; one on disk is mapped, not read."""
-        y = None if self.other_targets is None else self.other_targets[i]
+        """Return block i; one on disk is mapped, not read, once it has been checked."""
         if self.folder is None:
-            X, own = self.held[i]
+            X = self.held[i][0]
             if i not in self._turned:
                 self._turned[i] = compressed_layout(X.tocsc())
-            return Block(
-                _both_ways(X.shape, compressed_layout(X), self._turned[i]), own if y is None else y
-            )
-        arrays, shape = self.folder.arrays(i), (self.facts[i].rows, self.width)
-        observations = _both_ways(shape, _layout(arrays, ""), _layout(arrays, "across-"))
-        return Block(observations, self.folder.targets(i) if y is None else y)
+            observations = _both_ways(X.shape, compressed_layout(X), self._turned[i])
+        else:
+            arrays, shape = self.folder.arrays(i), (self.facts[i].rows, self.width)
+            observations = _both_ways(shape, _layout(arrays, ""), _layout(arrays, "across-"))
+        return Block(observations, self.targets(i))
 
-    def sample(self, cells: int) -> tuple[Any, Any, FloatArray | None]:
-        """Return rows of about so many stored cells in memory, their targets, and how many rows of
-        the data each stands for (None: all rows are there)."""
-        from cofactor.outofcore.sampling import sample_rows
+    def targets(self, i: int) -> Any:
+        """Return the targets of block i; None without targets."""
+        if self.other_targets is not None:
+            return self.other_targets[i]
+        return self.held[i][1] if self.folder is None else self.folder.targets(i)
 
-        return sample_rows(self, cells)
+    def sample(self, cells: int, known: Known | None = None) -> tuple[Any, Any, FloatArray | None]:
+        """Return some of the rows in memory.
+
+        Parameters
+        ----------
+        cells : int
+            Number of stored cells that the rows should have, more or less.
+        known : callable, optional
+            From y to a mask of the samples with a known target: the rule of the estimator. Without
+            one, targets do not matter to the choice.
+
+        Returns
+        -------
+        tuple
+            Rows, targets, and the number of rows of the data that each stands for (None if all
+            rows are there).
+        """
+        share, numbers = self.share(cells), range(self.n_blocks)
+        shown = [shown_values(self.targets(i) if share < 1.0 else None) for i in numbers]
+        parts = []
+        for i, choice in zip(numbers, choices(shown, share, known), strict=True):
+            X, y = self.block(i)
+            parts.append(sample_block(as_csr(X), y, choice))
+        return joined_sample(parts, share)
+
+    def share(self, cells: int) -> float:
+        """Return the share of the rows that has about ``cells`` stored cells."""
+        return min(1.0, cells / max(self.nnz, 1))
 
     def __repr__(self) -> str:
         n, m = self.shape

@@ -1,64 +1,105 @@
-"""Some rows of the data in memory, for what needs them at once: starts and heads."""
+"""A sample of the rows in memory: starts and heads need all their rows at once."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse as sp
 
-from cofactor._types import FloatArray, IntArray
-from cofactor.outofcore.folders import known_rows
-from cofactor.outofcore.rowblocks import RowBlocks, as_csr
+from cofactor._types import BoolArray, FloatArray, IntArray
+from cofactor.targets.missing import missing_entries
 
 Sample = tuple[Any, Any, FloatArray]
 """Rows, targets and weights."""
+Known = Callable[[Any], BoolArray]
+"""The estimator's rule: from y to which samples have a known target."""
+MOST_FIRSTS = 1000
+"""Number of distinct values beyond which a target holds numbers and not classes."""
 
 
-def sample_rows(blocks: RowBlocks, cells: int) -> tuple[Any, Any, FloatArray | None]:
-    """Return rows, targets and weights.
+class ShownValues(NamedTuple):
+    """The distinct values of a block's targets, each with the first row that has it."""
 
-    Every block gives the same share of its rows, evenly spaced; labelled ones make up to half of
-    it, because labels are dear. Weights make up for the choice, so that sums over the sample
-    estimate sums over the data. Rows that show a class for the first time are always there.
+    rows: list[int]
+    values: list[Any]
+    dtype: np.dtype[Any]
+
+
+class Choice(NamedTuple):
+    """How to choose rows of a block, given what is known about all blocks."""
+
+    share: float
+    known: Known | None
+    """None: the estimator has no targets."""
+    firsts: IntArray
+    """Rows that show a value which no earlier block has."""
+    values: Any
+    """Values of all blocks: whether −1 means unknown may depend on the others."""
+
+
+def shown_values(y: Any) -> ShownValues:
+    """Return the values of one column of targets in the order of their first rows."""
+    if y is None or y.ndim > 1:
+        return ShownValues([], [], np.dtype(object))
+    rows = np.flatnonzero(~missing_entries(y))
+    if y.dtype.kind == "O":
+        first: dict[Any, int] = {}
+        for row, value in zip(rows.tolist(), y[rows].tolist(), strict=True):
+            first.setdefault(value, row)
+        return ShownValues(list(first.values()), list(first), y.dtype)
+    where = np.sort(rows[np.unique(y[rows], return_index=True)[1]])
+    return ShownValues(where.tolist(), y[where].tolist(), y.dtype)
+
+
+def choices(shown: Sequence[ShownValues], share: float, known: Known | None) -> list[Choice]:
+    """Return how to choose rows of each block."""
+    seen: dict[Any, None] = {}
+    firsts = []
+    for rows, values, dtype in shown:
+        new = [row for row, value in zip(rows, values, strict=True) if value not in seen]
+        if dtype.kind in "iuf":
+            new = new[: max(MOST_FIRSTS - len(seen), 0)]
+        taken = {*new}
+        seen.update((v, None) for row, v in zip(rows, values, strict=True) if row in taken)
+        firsts.append(np.array(new, dtype=np.int64))
+    common = np.result_type(*(dtype for _, _, dtype in shown))
+    every = np.empty(len(seen), dtype=common)
+    every[:] = list(seen)
+    return [Choice(share, known, rows, every) for rows in firsts]
+
+
+def sample_block(X: Any, y: Any, choice: Choice) -> Sample:
+    """Return the sample of one block.
+
+    It has the share of rows asked for, evenly spaced; labelled ones make up to half of it, because
+    labels are rare. Weights make up for the choice, so that sums over the sample estimate sums over
+    the block. Rows that show a class for the first time are always there, and so are the lowest and
+    the highest known number.
     """
-    share = share_of(blocks, cells)
-    parts = []
-    for i, fact in enumerate(blocks.facts):
-        X, y = blocks.block(i)
-        parts.append(sample_block(as_csr(X), y, fact.firsts, share))
-    return joined_sample(parts, share)
-
-
-def share_of(blocks: RowBlocks, cells: int) -> float:
-    """Return the share of the rows that has about so many stored cells."""
-    return min(1.0, cells / max(blocks.nnz, 1))
-
-
-def sample_block(X: Any, y: Any, firsts: Sequence[int], share: float) -> Sample:
-    """Return the sample of one block, which knows nothing of the others."""
-    chosen, weight = _choose(y, X.shape[0], share, np.asarray(firsts, dtype=np.int64))
-    targets = None if y is None else np.asarray(y)[chosen]
-    return X if share == 1.0 else X[chosen], targets, weight
+    if choice.share == 1.0:
+        return X, y, np.ones(X.shape[0])
+    chosen, weight = _choose(y, X.shape[0], choice)
+    return X[chosen], None if y is None else np.asarray(y)[chosen], weight
 
 
 def joined_sample(parts: Sequence[Sample], share: float) -> tuple[Any, Any, FloatArray | None]:
-    """Put the samples of blocks together."""
+    """Put the samples of blocks together; the weights are None if all rows are there."""
     rows, targets, weights = zip(*parts, strict=True)
     X = sp.csr_array(sp.vstack(rows, format="csr"))
     y = None if targets[0] is None else np.concatenate(targets)
     return X, y, None if share == 1.0 else np.concatenate(weights)
 
 
-def _choose(y: Any, n: int, share: float, firsts: IntArray) -> tuple[IntArray, FloatArray]:
-    everything = np.arange(n)
-    if share == 1.0:
-        return everything, np.ones(n)
-    known = np.zeros(n, dtype=bool) if y is None else known_rows(y)
-    room = max(1, round(share * n))
+def _choose(y: Any, n: int, choice: Choice) -> tuple[IntArray, FloatArray]:
+    known = np.zeros(n, dtype=bool)
+    if y is not None and choice.known is not None:
+        known = _known_rows(y, choice.known, choice.values)
+    room = max(1, round(choice.share * n))
     labelled = _spaced(np.flatnonzero(known), room // 2 if not known.all() else room)
-    labelled = np.union1d(labelled, firsts)
+    firsts = choice.firsts[known[choice.firsts]]
+    labelled = np.union1d(labelled, np.concatenate([firsts, _extreme_rows(y, known)]))
     others = _spaced(np.flatnonzero(~known), max(room - len(labelled), 1))
     chosen = np.union1d(labelled, others).astype(np.int64)
     weight = np.ones(n)
@@ -67,6 +108,23 @@ def _choose(y: Any, n: int, share: float, firsts: IntArray) -> tuple[IntArray, F
         if len(taken):
             weight[taken] = group.sum() / len(taken)
     return chosen, weight[chosen]
+
+
+def _known_rows(y: Any, known: Known, values: Any) -> BoolArray:
+    """Apply the rule to a block as if it held the values of all blocks."""
+    if y.ndim > 1:
+        return known(y if y.shape[1] > 1 else y[:, 0])
+    return known(np.concatenate([y.astype(values.dtype), values]))[: len(y)]
+
+
+def _extreme_rows(y: Any, known: BoolArray) -> IntArray:
+    """Return the rows of the lowest and highest known numbers of each column."""
+    if y is None or y.dtype.kind not in "biuf" or not known.any():
+        return np.empty(0, dtype=np.int64)
+    values = np.where(known[:, None], y.reshape(len(y), -1).astype(float), np.nan)
+    low = np.where(np.isnan(values), np.inf, values).argmin(axis=0)
+    high = np.where(np.isnan(values), -np.inf, values).argmax(axis=0)
+    return np.concatenate([low, high])
 
 
 def _spaced(rows: IntArray, count: int) -> IntArray:

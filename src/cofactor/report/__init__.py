@@ -1,17 +1,22 @@
-"""Reports: a fitted topic model, shown on one page that needs nothing else.
+"""Reports on a topic model: one HTML file that works offline.
 
-`prepare` turns a model and documents into plain tables, `figures` draws them, `html` puts them on
-a page. Names are loaded when first used; the extra ``cofactor[report]`` is needed to write.
+`preparation` turns a model and documents into plain tables, `figures` draws charts of them, `html`
+renders the page and `write` writes the file, which needs the extra ``cofactor[report]``. Names are
+imported when first used.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cofactor.report.preparation.prepare import prepare
+    from cofactor.report.write import render_report, write_report
 
 _HOMES = {"write_report": "write", "render_report": "write", "prepare": "preparation.prepare"}
 
-__all__ = list(_HOMES)
+__all__ = ["prepare", "render_report", "write_report"]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,6 +1,7 @@
-"""Charts: tables drawn with altair, without their data, which the page holds once.
+"""Charts of the report, drawn with altair.
 
-Colours and names of topics are set on the page, where the reader chooses the theme and renames.
+Charts hold no data; the page has each table once. The script of the page sets the colours and the
+names of topics, because the reader can change the theme and the names.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from cofactor.report.preparation.prepare import Prepared
 
 Spec = dict[str, Any]
 WIDTH: Any = "container"
-ROOM, NUMBERED = 100, 15  # letters beside each other, classes whose cells have numbers
+ROOM, NUMBERED = 100, 15  # letters on one line, most classes for numbers in the cells
 
 
 def draw(prepared: Prepared) -> dict[str, Spec]:
@@ -35,7 +36,7 @@ def _chart(table: str, height: int, **meta: Any) -> alt.Chart:
 
 
 def heatmap(prepared: Prepared) -> alt.Chart:
-    """Draw topics × classes: the part of each class in what a topic says."""
+    """Draw topics × classes: the share of each class in a topic's label weights."""
     rows = len(prepared.classes)
     return _chart("heatmap", 60 + 24 * rows, cells=True).mark_rect(cornerRadius=2).encode(
         alt.X("name:N", sort=alt.SortField("topic"), title=None)
@@ -51,15 +52,15 @@ def heatmap(prepared: Prepared) -> alt.Chart:
 
 
 def _maps(prepared: Prepared) -> dict[str, Any]:
-    """Draw the map once for each thing that colours it."""
+    """Draw the map once for each way to colour it."""
     colours = {"topic": _nominal("name")}
     if any(row["class"] for row in prepared.points) and prepared.kind == "classes":
         colours["class"] = _nominal("class")
     if prepared.kind == "classes":
         colours["prediction"] = _nominal("prediction")
     if any(row["confidence"] is not None for row in prepared.points):
-        sure = alt.Color("confidence:Q").scale(domain=[0, 1])
-        colours["confidence"] = sure.legend(format="%", title="confidence", orient="bottom")
+        confidence = alt.Color("confidence:Q").scale(domain=[0, 1])
+        colours["confidence"] = confidence.legend(format="%", title="confidence", orient="bottom")
     return {f"map_{name}": _map(name, colour, prepared.number) for name, colour in colours.items()}
 
 
@@ -100,7 +101,7 @@ def _dots(colour: alt.Color, number: str) -> alt.Chart:
 
 
 def confusion(classes: list[str]) -> Any:
-    """Draw true classes × predictions, with numbers where there is room for them."""
+    """Draw true classes × predictions, with numbers if there are not too many classes."""
     angle = 0 if sum(map(len, classes)) <= ROOM else -40
     base = alt.Chart(alt.NamedData("confusion"))
     cells = base.mark_rect(cornerRadius=2).encode(
@@ -127,7 +128,7 @@ def confusion(classes: list[str]) -> Any:
 
 
 def calibration() -> alt.LayerChart:
-    """Draw accuracy against confidence, with the line where they agree."""
+    """Draw accuracy against confidence, and the line where they are equal."""
     base = alt.Chart(alt.NamedData("calibration"))
     unit = alt.Scale(domain=[0, 1])
     line = alt.Chart(alt.Data(values=[{"a": 0, "b": 0}, {"a": 1, "b": 1}]))

@@ -1,8 +1,8 @@
-"""From tables and charts to one page that asks nothing of the network.
+"""Renders tables and charts as one page that makes no network request.
 
-The page's own policy forbids every request, every script but ours (by digest) and evaluation of
-strings; charts are run by Vega's interpreter, which needs none. Texts become markup nowhere:
-the template escapes them, and scripts set them as text.
+The page's Content-Security-Policy forbids all requests, all scripts except ours (by digest) and the
+evaluation of strings; Vega's interpreter runs the charts without evaluation. Texts never become
+markup: the template escapes them, and the script sets them as text.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def render(prepared: Prepared) -> str:
 
 
 def page_state(prepared: Prepared) -> dict[str, Any]:
-    """Return what the page's script works with."""
+    """Return the data of the page's script."""
     scores = prepared.evaluation or {}
     tables = {name: getattr(prepared, name) for name in TABLES}
     tables |= {n: scores[n] for n in ("confusion", "calibration", "pairs") if n in scores}
@@ -57,7 +57,7 @@ def page_state(prepared: Prepared) -> dict[str, Any]:
 
 
 def safe_json(value: Any) -> str:
-    """Return JSON that no HTML parser takes for markup.
+    """Return JSON that is safe inside a script element of HTML.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def safe_json(value: Any) -> str:
 
 
 def policy(scripts: list[str], style: str) -> str:
-    """Return a Content-Security-Policy that lets these scripts and this style run, no other."""
+    """Return a Content-Security-Policy that allows only these scripts and this style."""
     allowed = " ".join(map(_digest, scripts))
     return (
         f"default-src 'none'; script-src {allowed}; style-src {_digest(style)}; "

@@ -1,8 +1,14 @@
-"""Starts.  Random numbers are drawn per feature, target and topic, never per sample.
+"""Factors to start a fit from.
 
-So integer sample weights equal repeated rows, permuted rows permute, and blocks of rows agree with
-one array.  Samples start constant (or from class responsibilities) and take a step that sees the
-data only.  No start has exact zeros, which multiplicative updates could not leave.
+random.py     random topics and targets (``plain_start``)
+svd.py        topics from singular vectors (NNDSVD)
+classwise.py  topics from labelled and guessed samples of each class (``class_start``)
+shared.py     functions that all starts use
+
+Random numbers are drawn per feature, target and topic, never per sample.  So integer sample weights
+equal repeated rows, permuted rows permute, and blocks of rows agree with one array.  Samples start
+constant, or from class responsibilities, and take a step on the data alone.  No start has exact
+zeros, because multiplicative updates could not leave them.
 """
 
 from cofactor.guesses.naive_bayes import (

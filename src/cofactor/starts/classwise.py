@@ -1,4 +1,4 @@
-"""The class-wise start: topics are divided among the classes, and each class among its topics."""
+"""The class-wise start: each class gets some topics, and its samples are divided among them."""
 
 from __future__ import annotations
 
@@ -13,20 +13,17 @@ from cofactor.engine.objective import Objective
 from cofactor.engine.observations import Observations
 from cofactor.engine.threads import Threads
 from cofactor.guesses.naive_bayes import Guess, normalised
-from cofactor.guesses.weighted_data import Data, divided, mean_length, row_norms, weighed
-from cofactor.starts.shared import (
-    finish,
-    positive,
-    positive_rows,
-)
+from cofactor.guesses.weighted_data import WeightedData, divided, mean_length, row_norms, weigh
+from cofactor.starts.shared import finish, positive, positive_rows
 
-STEPS = 8
+SPLIT_STEPS = 8
+"""Maximum number of steps that divide a class among its topics."""
 TOLD_APART = 0.02
-"""Evidence, in logarithms for a sample of mean length, that any two topics of a class keep between
-them.  Where features differ little, as in most dense data, samples are never sure of a topic, and
-each step brings the topics closer to their mean; or two of them meet in one cluster."""
+"""Minimum difference between any two topics of a class: the root mean square of the difference of
+their log-likelihoods, for a sample of mean length.  Steps bring the topics of a class closer to
+each other where features differ little, as in most dense data."""
 SAME = 1e-9
-"""1 − cosine of samples that do not differ."""
+"""Samples with a smaller value of 1 − cosine count as equal."""
 
 
 def class_start(
@@ -37,11 +34,11 @@ def class_start(
     random: np.random.RandomState,
     threads: Threads,
 ) -> Factors:
-    """Divide the topics among the classes and each class among its topics.
+    """Divide the topics among the classes, and each class's samples among its topics.
 
-    ``targets`` are the guessed ones in the units of the objective.
+    ``targets`` are the guessed targets in the units of the objective.
     """
-    data = weighed(objective.terms[0].observations, objective.sample_weight, threads)
+    data = weigh(objective.terms[0].observations, objective.sample_weight, threads)
     X, norms = _normal_size(data)
     owners = _owners(guess.shares.T @ data.counts, rank)
     R, A = _split(X, norms, guess, owners, random)
@@ -52,15 +49,17 @@ def class_start(
     return finish(objective, S, A * mass, positive(owned + 0.05 * owned.mean(axis=0)).T, threads)
 
 
-def _normal_size(data: Data) -> tuple[Data, FloatArray]:
-    """Return the data scaled to rows of mean length one, and the rows' lengths."""
+def _normal_size(data: WeightedData) -> tuple[WeightedData, FloatArray]:
+    """Return the data scaled to rows of mean length one, and the lengths of the scaled rows."""
     scaled = replace(data, observations=divided(data.observations, mean_length(data)))
     return scaled, row_norms(scaled.observations)
 
 
 def _owners(size: FloatArray, rank: int) -> list[IntArray]:
-    """Return for each topic the classes that own it: at least one each, spare topics to the
-    largest classes."""
+    """Return the classes that own each topic.
+
+    Every class owns at least one; the largest classes get the spare topics.
+    """
     n_classes = len(size)
     order = np.argsort(-size, kind="stable")
     if rank >= n_classes:
@@ -68,17 +67,23 @@ def _owners(size: FloatArray, rank: int) -> list[IntArray]:
         number[order[: rank % n_classes]] += 1
         return [np.array([c]) for c in range(n_classes) for _ in range(number[c])]
     groups: list[list[int]] = [[int(c)] for c in order[:rank]]
-    for c in order[rank:]:  # more classes than topics: the smallest groups take the rest in
+    for c in order[
+        rank:
+    ]:  # more classes than topics: the smallest groups take the remaining classes
         min(groups, key=lambda group: sum(size[group])).append(int(c))
     return [np.array(sorted(group)) for group in groups]
 
 
 def _split(
-    X: Data, norms: FloatArray, guess: Guess, owners: list[IntArray], random: np.random.RandomState
+    X: WeightedData,
+    norms: FloatArray,
+    guess: Guess,
+    owners: list[IntArray],
+    random: np.random.RandomState,
 ) -> tuple[FloatArray, FloatArray]:
     """Divide each class among its topics; return responsibilities (n × r) and topics (m × r).
 
-    Steps end before they make topics the same: updates could not tell them apart again.
+    Steps end before they make two topics equal, because updates would keep them equal.
     """
     n, m = X.observations.shape
     R, A = np.zeros((n, len(owners))), np.zeros((m, len(owners)))
@@ -89,7 +94,7 @@ def _split(
         noise = random.standard_normal((m, len(topics)))
         centres = _spread_seeds(X, norms, share, mean, noise)
         weight, evidence = share * X.counts, X.times(np.log(centres))
-        for _ in range(STEPS if len(topics) > 1 else 0):
+        for _ in range(SPLIT_STEPS if len(topics) > 1 else 0):
             within = softmax(evidence, axis=1) * weight[:, None]
             new = 0.5 * normalised(X.transposed_times(within)) + 0.5 * mean[:, None]
             renewed = X.times(np.log(new))
@@ -101,7 +106,7 @@ def _split(
 
 
 def _least_difference(evidence: FloatArray, weight: FloatArray) -> float:
-    """Return by how much the evidence for two topics differs, for the two that differ least."""
+    """Return the difference in evidence between the two topics that differ least."""
     weighted = evidence.T * (weight / max(float(weight.sum()), 1e-300))
     products = weighted @ evidence
     squares = np.diag(products)
@@ -110,12 +115,12 @@ def _least_difference(evidence: FloatArray, weight: FloatArray) -> float:
 
 
 def _spread_seeds(
-    X: Data, norms: FloatArray, share: FloatArray, mean: FloatArray, noise: FloatArray
+    X: WeightedData, norms: FloatArray, share: FloatArray, mean: FloatArray, noise: FloatArray
 ) -> FloatArray:
-    """Choose samples far apart (k-means++ on the sphere) and return each mixed with the class mean.
+    """Choose samples far apart (k-means++ on the sphere); return each mixed with the class mean.
 
-    The draw is made with noise of the features, not of the samples: a sample's luck is a
-    projection of itself.  When there are no more samples that differ, the noise disturbs the mean.
+    Random numbers belong to features, not to samples: the draw uses each sample's projection on
+    them.  When no more samples differ, the other topics are the mean, disturbed by the noise.
     """
     eligible = (share > 0.5) & (norms > 0) & (X.counts > 0)
     centres = np.tile(mean[:, None], (1, noise.shape[1]))
@@ -141,5 +146,5 @@ def _spread_seeds(
 def _row(observations: Observations, i: int) -> FloatArray:
     part = observations.select(np.array([i]))
     out = np.zeros(observations.shape[1])
-    out[part.layout.columns()] = part.layout.values
+    out[part.layout.column_numbers()] = part.layout.values
     return out

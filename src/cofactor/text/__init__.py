@@ -1,12 +1,24 @@
 """Text: documents in, topics and predictions out.
 
-Names are loaded when first used: the docstring corpus is of use without scikit-learn.
+`model` holds `TopicModel`, one class with short methods. The work is done by `fitting` (documents
+in memory), `streams` (batches), `blocks` (documents on disk) and the functions in `describe`.
+`seeds` holds seed words, `vectorizer` turns documents into a matrix. Names are imported when first
+used.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cofactor.text.describe.explain import Explanation
+    from cofactor.text.describe.table import Table
+    from cofactor.text.documents import read_documents
+    from cofactor.text.model import TopicModel
+    from cofactor.text.vectorizer.words import WordVectorizer
+
+__all__ = ["Explanation", "Table", "TopicModel", "WordVectorizer", "read_documents"]
 
 _HOMES = {
     "TopicModel": "model",
@@ -15,8 +27,6 @@ _HOMES = {
     "Table": "describe.table",
     "read_documents": "documents",
 }
-
-__all__ = list(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

@@ -1,6 +1,7 @@
-"""Documents beyond memory: a folder of blocks with its words, and topic models of it.
+"""Documents on disk: writes them as a folder of blocks, and fits topic models to such a folder.
 
-The notes of such a folder hold the vectorizer, so that a model of the blocks can read documents.
+Blocks hold rows of the documents' matrix, so a corpus may be larger than memory. The notes of the
+folder hold the vectorizer, so that a model of the blocks can read new documents.
 """
 
 from __future__ import annotations
@@ -18,41 +19,29 @@ from cofactor.outofcore import RowBlocks, RowBlocksError
 from cofactor.outofcore.rowblocks import as_csr
 from cofactor.text.describe import predictions
 from cofactor.text.describe.summaries import describe
-from cofactor.text.fitting import draw_seed, fit_estimator, publish
+from cofactor.text.fitting import Fit, draw_seed, fit_estimator, fit_here, publish
 from cofactor.text.interrupts import finish
 from cofactor.text.vectorizer.words import WordVectorizer
 
 DESCRIBED = 10_000
-"""Documents that a model of blocks keeps representations of, for shares, coherence and reports."""
+"""Maximum number of documents whose representations a model of blocks keeps. Shares, coherence and
+reports describe these documents."""
 
 
 def described_rows(documents: int) -> IntArray:
-    """Return which of so many documents a model describes: all, or some evenly spaced ones."""
+    """Return the rows that a model of blocks describes: all, or `DESCRIBED` evenly spaced ones."""
     return np.linspace(0, documents - 1, min(documents, DESCRIBED)).round().astype(np.int64)
 
 
 @dataclass(frozen=True)
 class WordBlocks:
-    """Blocks, the vectorizer that made them, and what else was noted.
-
-    Parameters
-    ----------
-    rows : RowBlocks
-    vectorizer : WordVectorizer
-        Fitted.
-    targets : list of str
-        Names of the columns of targets; none for one class a document.
-    fingerprint : str
-        Digest of the documents to describe, and their labels.
-    facts : dict
-        Anything else in JSON.
-    """
+    """Blocks of documents, with the vectorizer that made them and the notes of their folder."""
 
     rows: RowBlocks
-    vectorizer: WordVectorizer
-    targets: list[str]
-    fingerprint: str
-    facts: dict[str, Any]
+    vectorizer: WordVectorizer  # fitted
+    targets: list[str]  # names of the columns of the targets; empty for one class a document
+    fingerprint: str  # digest of the described documents and their labels
+    facts: dict[str, Any]  # further notes, as JSON
 
 
 def write_word_blocks(
@@ -64,13 +53,14 @@ def write_word_blocks(
     Parameters
     ----------
     folder : path
-        A new folder; it appears when all is written, or not at all.
+        A new folder. It appears only when all is written.
     vectorizer : WordVectorizer
         Fitted.
     batches : iterable of (list of str, targets)
-        Documents and their targets, None where there are none.
+        Documents and their targets; None for documents without targets.
     notes : callable
-        Returns ``targets``, ``fingerprint`` and ``facts`` of `WordBlocks` after the last batch.
+        Called after the last batch; returns ``targets``, ``fingerprint`` and ``facts`` of
+        `WordBlocks`.
     overwrite : bool, default=False
         Replace an older folder of blocks.
     """
@@ -114,31 +104,29 @@ def _vectorizer(parameters: dict[str, Any], words: list[str], idf: list[float]) 
     pair = tuple(parameters["ngram_range"])  # JSON has lists only
     vectorizer = WordVectorizer(**{**parameters, "ngram_range": pair})
     vectorizer._validate_params()
-    worth = np.array(idf, dtype=np.float64)
+    weights = np.array(idf, dtype=np.float64)
     good = all(isinstance(word, str) for word in words) and len(set(words)) == len(words)
-    if not good or worth.shape != (len(words),) or not (np.isfinite(worth) & (worth > 0)).all():
-        raise ValueError("words and their worth do not match")
-    vectorizer.words_, vectorizer.idf_ = np.array(words, dtype=object), worth
+    positive = bool((np.isfinite(weights) & (weights > 0)).all())
+    if not good or weights.shape != (len(words),) or not positive:
+        raise ValueError("the words do not match their weights")
+    vectorizer.words_, vectorizer.idf_ = np.array(words, dtype=object), weights
     return vectorizer
 
 
-def fit_blocks(model: Any, blocks: WordBlocks) -> Any:
-    """Fit a topic model over blocks; it describes up to `DESCRIBED` of their documents.
+def fit_blocks(model: Any, blocks: WordBlocks, *, fit: Fit = fit_here) -> None:
+    """Fit a topic model to blocks; it describes up to `DESCRIBED` of their documents.
 
     Parameters
     ----------
     model : TopicModel
-        With a task, since targets are in the blocks; its vectorizer is not used.
+        A model with a task, since the targets are in the blocks. Its vectorizer is not used.
     blocks : WordBlocks
-
-    Returns
-    -------
-    TopicModel
-        The model.
+    fit : callable
+        Fits the estimator, here or on a cluster; see `cofactor.text.fitting.Fit`.
     """
     words, seed = blocks.vectorizer.get_feature_names_out(), draw_seed(model.random_state)
     started = time.perf_counter()
-    estimator, seeded = fit_estimator(model, words, blocks.rows, None, seed=seed)
+    estimator, seeded = fit_estimator(model, words, blocks.rows, None, seed=seed, fit=fit)
     fitted = time.perf_counter()
     places = described_rows(blocks.rows.shape[0])
     described = finish(lambda: describe(estimator, take_rows(blocks.rows, places), words, seeded))
@@ -149,21 +137,20 @@ def fit_blocks(model: Any, blocks: WordBlocks) -> Any:
         vectorizer_=blocks.vectorizer, estimator_=estimator, seed_=seed,
         fingerprint_=blocks.fingerprint, target_names_=names,
     )  # fmt: skip
-    return model
 
 
 def _name_targets(estimator: Any, names: list[str]) -> list[Any]:
-    """Give columns of targets their names, which blocks do not have."""
+    """Give the columns of targets their names, which the blocks do not hold."""
     if not names or not predictions.has_head(estimator):
         return predictions.target_names(estimator, None)
     if hasattr(estimator, "classes_"):
         estimator.classes_ = np.asarray(names)
-        estimator._coding = replace(estimator._coding, classes=estimator.classes_)
+        estimator._coding = replace(estimator.coding, classes=estimator.classes_)
     return list(names)
 
 
 def take_rows(rows: RowBlocks, places: IntArray) -> sp.csr_array:
-    """Return some rows of blocks, in order, as a matrix in memory."""
+    """Return the rows of blocks at sorted ``places`` as a matrix in memory."""
     parts = []
     for i, (low, high) in enumerate(zip(rows.bounds[:-1], rows.bounds[1:], strict=True)):
         inside = places[(places >= low) & (places < high)] - low

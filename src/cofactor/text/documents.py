@@ -1,4 +1,4 @@
-"""Documents, whatever they come in."""
+"""Reads documents in any form: as a list, as a matrix, as a digest."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
+from scipy import sparse as sp
 
 from cofactor.targets.missing import is_missing
 from cofactor.targets.sets import holds_sets, is_unknown
@@ -33,7 +34,7 @@ def read_documents(documents: Any) -> list[str]:
 
 
 def each_document(documents: Any) -> Iterator[str]:
-    """Return documents one by one, as ``read_documents`` reads them."""
+    """Yield documents one by one, as ``read_documents`` reads them."""
     if isinstance(documents, str | bytes):
         raise TypeError(
             f"documents is one {type(documents).__name__}, which would be read letter by letter; "
@@ -49,7 +50,7 @@ def each_document(documents: Any) -> Iterator[str]:
 
 
 def _single_column(documents: Any) -> Any:
-    """Return the one column of a table or of a 2-D array; anything else as it is."""
+    """Return the only column of a table or of a 2-D array, and anything else unchanged."""
     shape: tuple[int, ...] = getattr(documents, "shape", (0,))
     if len(shape) < 2:
         return documents
@@ -75,8 +76,13 @@ def _read(place: int, document: Any) -> str:
     )
 
 
+def document_matrix(vectorizer: Any, documents: Any) -> sp.csr_array:
+    """Return the matrix of documents in the words of a fitted vectorizer."""
+    return sp.csr_array(vectorizer.transform(read_documents(documents)))
+
+
 def fingerprint(documents: list[str], y: Any = None) -> str:
-    """Return a digest of documents and labels, to recognise them by."""
+    """Return a digest of documents and labels; equal digests mean equal data."""
     digest = hashlib.sha256()
     for part in (documents, [] if y is None else _cells(y)):
         digest.update(b"%d\n" % len(part))

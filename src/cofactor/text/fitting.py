@@ -1,28 +1,27 @@
-"""The estimator inside a topic model: chosen by the task, pulled by the seeds."""
+"""Fits a topic model: reads documents, chooses the estimator by the task, lets seeds pull it."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable
 from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse as sp
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from cofactor.engine.factors import Factors
-from cofactor.engine.objective import Objective, Term
-from cofactor.engine.observations import observe
-from cofactor.engine.threads import Threads
 from cofactor.estimators import NMF
 from cofactor.estimators.base import Factorization
 from cofactor.estimators.blocks import SAMPLE_CELLS
 from cofactor.estimators.validation import as_divergence
 from cofactor.outofcore import RowBlocks
-from cofactor.text.describe.predictions import ESTIMATORS, infer_task
+from cofactor.targets.sets import read_targets
+from cofactor.text.describe.predictions import ESTIMATORS, infer_task, target_names
+from cofactor.text.describe.summaries import describe
+from cofactor.text.documents import fingerprint, read_documents
+from cofactor.text.interrupts import finish
 from cofactor.text.seeds import (
     Mass,
     Seeds,
@@ -32,36 +31,54 @@ from cofactor.text.seeds import (
     seeded_start,
     weigh,
 )
+from cofactor.text.vectorizer.words import WordVectorizer
+
+Fit = Callable[..., Any]
+"""A function ``fit(estimator, X, y, **weights)`` that returns the fitted estimator."""
 
 
-def _fit_here(estimator, X, y, **weights):
+def fit_here(estimator: Any, X: Any, y: Any, **weights: Any) -> Any:
+    """Fit an estimator in this process."""
     return estimator.fit(X, y, **weights)
 
 
-_FIT: ContextVar[Callable[..., Any]] = ContextVar("fit", default=_fit_here)
+def fit_documents(
+    model: Any, documents: Any, y: Any = None, *, fit: Fit = fit_here, **weights: Any
+) -> None:
+    """Fit a topic model to documents in memory.
+
+    ``TopicModel.fit`` calls this function. Call it yourself to fit the estimator elsewhere: the
+    command line passes a ``fit`` that works on a cluster.
+
+    Parameters
+    ----------
+    model : TopicModel
+        The model; its callbacks are handed to the estimator.
+    documents, y, **weights
+        As in ``TopicModel.fit``.
+    fit : callable
+        Fits the estimator, see `Fit`.
+    """
+    started = time.perf_counter()
+    texts = read_documents(documents)
+    digest, y = fingerprint(texts, y), read_targets(y)
+    vectorizer = new_vectorizer(model)
+    X = sp.csr_array(vectorizer.fit_transform(texts))
+    words, seed = vectorizer.get_feature_names_out(), draw_seed(model.random_state)
+    vectorised = time.perf_counter()
+    estimator, seeded = fit_estimator(model, words, X, y, seed=seed, fit=fit, **weights)
+    fitted = time.perf_counter()
+    described = finish(lambda: describe(estimator, X, words, seeded))
+    publish(
+        model, described, {"vectorise": started, "fit": vectorised, "describe": fitted},
+        vectorizer_=vectorizer, estimator_=estimator, seed_=seed, fingerprint_=digest,
+        target_names_=target_names(estimator, y),
+    )  # fmt: skip
 
 
-@contextmanager
-def fitted_by(fit: Callable[..., Any]) -> Iterator[None]:
-    """Let ``fit(estimator, X, y)`` fit the estimators of topic models, elsewhere for instance."""
-    before = _FIT.set(fit)
-    try:
-        yield
-    finally:
-        _FIT.reset(before)
-
-
-_WATCHING: ContextVar[tuple[Any, ...]] = ContextVar("watching", default=())
-
-
-@contextmanager
-def watched_by(*callbacks: Any) -> Iterator[None]:
-    """Let callbacks watch the fits of the estimators of topic models."""
-    before = _WATCHING.set(callbacks)
-    try:
-        yield
-    finally:
-        _WATCHING.reset(before)
+def new_vectorizer(model: Any) -> Any:
+    """Return an unfitted vectorizer as the model asks for."""
+    return WordVectorizer() if model.vectorizer is None else clone(model.vectorizer)
 
 
 def draw_seed(random_state: Any) -> int:
@@ -71,56 +88,62 @@ def draw_seed(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
-class Assembled(NamedTuple):
-    """An estimator that is ready to fit, and the topics that seeds pull."""
+def fit_estimator(
+    model: Any, words: np.ndarray, X: Any, y: Any, *, seed: int, fit: Fit = fit_here, **weights: Any
+) -> tuple[Factorization, dict[int, str]]:
+    """Fit the estimator that ``model`` asks for; return it and the names of seeded topics.
+
+    The model's callbacks watch the fit; the fitted estimator has none.
+    """
+    weights = {name: weight for name, weight in weights.items() if weight is not None}
+    plan = plan_fit(model, words, X, y, seed=seed, **weights)
+    plan.estimator.set_callbacks(*model.callbacks)
+    fitted = fit(plan.estimator, X, plan.y, **weights).set_callbacks()
+    return drop_seeds(model, fitted), plan.seeds.names_of(plan.topics)
+
+
+class FitPlan(NamedTuple):
+    """An unfitted estimator, its targets, the seeds and the topic that each seed pulls."""
 
     estimator: Any
     y: Any
     seeds: Seeds
     topics: list[int]
 
-    @property
-    def names(self) -> dict[int, str]:
-        """Names of the seeded topics."""
-        return dict(zip(self.topics, self.seeds.names, strict=True))
 
+def plan_fit(
+    model: Any, words: np.ndarray, X: Any, y: Any, *, seed: int, **weights: Any
+) -> FitPlan:
+    """Choose the estimator and let the seeds pull it.
 
-def fit_estimator(
-    model, words, X, y, *, seed, callbacks=(), **weights
-) -> tuple[Factorization, dict[int, str]]:
-    """Fit the estimator that ``model`` asks for; return it and the names of seeded topics."""
-    weights = {name: weight for name, weight in weights.items() if weight is not None}
-    ready = assemble(model, words, X, y, seed=seed, **weights)
-    if watching := (*callbacks, *_WATCHING.get()):
-        ready.estimator.set_callbacks(*watching)
-    fitted = _FIT.get()(ready.estimator, X, ready.y, **weights)
-    return restored(model, fitted.set_callbacks() if watching else fitted), ready.names
-
-
-def assemble(model, words, X, y, *, seed, **weights) -> Assembled:
-    """Choose the estimator and let the seeds pull it; X may be RowBlocks with targets of its own,
-    if the model has a task."""
+    X may be RowBlocks that hold the targets, if the model has a task.
+    """
     task = infer_task(y) if model.task == "auto" else model.task
     y = None if task == "topics" else y
     if task == "topics" and "target_weights" in weights:
         raise ValueError("target_weights needs y; pass labels or leave the weights out.")
     seeds = read_seeds(model.seeds, words, model.n_components)
-    estimator = _estimator(model, task, seed)
-    topics = _seed(model, estimator, seeds, X, y, weights) if seeds else []
-    return Assembled(estimator, y, seeds, topics)
+    estimator = _new_estimator(model, task, seed)
+    topics = _pull(model, estimator, seeds, X, y, weights) if seeds else []
+    return FitPlan(estimator, y, seeds, topics)
 
 
-def restored(model, estimator):
-    """Drop the seeds' prior and start, arrays as large as the topics that can be made anew."""
+def drop_seeds(model: Any, estimator: Any) -> Any:
+    """Restore the estimator's priors and start.
+
+    The seeds' arrays are as large as the topics and can be computed again.
+    """
     return estimator.set_params(priors=model.priors, init=model.init)
 
 
 def publish(
-    model, described: dict[str, Any], begun: dict[str, float], *, seeding=None, **learned: Any
-) -> None:
-    """Give a model all that was learned at once: a fit that is given up leaves it as it was.
+    model: Any, described: dict[str, Any], begun: dict[str, float], *, seeding: Any = None,
+    **learned: Any,
+) -> None:  # fmt: skip
+    """Set all fitted attributes of a model at once: a fit that fails leaves the model as it was.
 
-    ``begun`` says when each step began; the last one ends now. ``seeding`` is that of a stream.
+    ``begun`` holds the time at which each step began; the last step ends now. ``seeding`` is the
+    state of the seeds of a stream.
     """
     ends = [*list(begun.values())[1:], time.perf_counter()]
     pairs = zip(begun.items(), ends, strict=True)
@@ -132,16 +155,17 @@ def publish(
     )
 
 
-def _estimator(model, task: str, seed: int):
-    kind = ESTIMATORS[task]
-    given = {n: v for n, v in model.get_params(deep=False).items() if n in kind._get_param_names()}
+def _new_estimator(model: Any, task: str, seed: int) -> Any:
+    estimator = ESTIMATORS[task](random_state=seed)
+    names = estimator.get_params(deep=False).keys() - {"random_state"}
+    given = {n: v for n, v in model.get_params(deep=False).items() if n in names}
     if given.get("target_loss", ...) is None:
         del given["target_loss"]
-    return kind(**{**given, "random_state": seed})
+    return estimator.set_params(**given)
 
 
-def _seed(model, estimator, seeds: Seeds, X, y, weights) -> list[int]:
-    """Give the estimator the seeds' prior and, where no labels start it, their start."""
+def _pull(model: Any, estimator: Any, seeds: Seeds, X: Any, y: Any, weights: Any) -> list[int]:
+    """Give the estimator the seeds' prior and, if no labels start it, their start."""
     loss = as_divergence("data_loss", model.data_loss)
     some, _, counts = X.sample(SAMPLE_CELLS) if isinstance(X, RowBlocks) else (X, None, None)
     if isinstance(estimator, NMF) and isinstance(model.init, str):
@@ -153,22 +177,9 @@ def _seed(model, estimator, seeds: Seeds, X, y, weights) -> list[int]:
     return topics
 
 
-def with_seeds(model, seeds: Seeds, topics: list[int], mass: Mass) -> dict[str, Any]:
-    """Return the model's priors and that of the seeds."""
+def with_seeds(model: Any, seeds: Seeds, topics: list[int], mass: Mass) -> dict[str, Any]:
+    """Return the model's priors together with the seeds' prior."""
     prior = seed_prior(seeds, topics, model.seed_strength, mass, model.n_components)
     given = (model.priors or {}).get("features", [])
     together = [*(given if isinstance(given, list | tuple) else [given]), prior]
     return {**(model.priors or {}), "features": together}
-
-
-def explained_share(estimator, X, sample_weight=None) -> float:
-    """Return the share of the samples' divergence from their mean that the topics explain."""
-    weights = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
-    data, loss = observe(X), as_divergence("data_loss", estimator.data_loss)
-    objective = Objective((Term("data", "features", data, loss),), sample_weight=weights)
-    A = np.ascontiguousarray(estimator.components_.T)
-    mean = data.column_means(weights)[:, None]
-    with Threads(estimator.n_jobs) as threads:
-        cost = objective.value(Factors(estimator.transform(X), A), threads).total
-        even = objective.value(Factors(np.ones((X.shape[0], 1)), mean), threads).total
-    return 1.0 - cost / even if even > 0 else 0.0

@@ -1,7 +1,7 @@
 """Ctrl-C around a fit.
 
-During its iterations an estimator keeps what they reached and warns. Around them two more things
-can be wanted, and this module has both.
+During the iterations of a fit, Ctrl-C makes the estimator stop, keep its factors and warn. This
+module changes that where an unfinished fit has no use, and protects the steps after a fit.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Result = TypeVar("Result")
 
 @contextmanager
 def ending_at_interrupts() -> Iterator[None]:
-    """Let Ctrl-C end a block in which fits are but steps, and half a fit is of no use."""
+    """Make Ctrl-C raise KeyboardInterrupt during fits too: an unfinished fit has no use here."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", FitInterruptedWarning)
         try:
@@ -28,17 +28,17 @@ def ending_at_interrupts() -> Iterator[None]:
 
 
 def finish(step: Callable[[], Result]) -> Result:
-    """Do the short rest of a long fit: the first Ctrl-C warns, and the rest is done again.
+    """Run the last, short step of a long fit; if Ctrl-C interrupts it, warn and run it again.
 
     Parameters
     ----------
     step : callable
-        It may be interrupted anywhere and must change nothing.
+        A function without side effects, since it may be interrupted anywhere.
 
     Returns
     -------
     object
-        What ``step`` returns.
+        The result of ``step``.
     """
     try:
         return step()

@@ -1,60 +1,60 @@
-"""Topics and predictions from documents."""
+"""`TopicModel`: topics and predictions from documents."""
 
 from __future__ import annotations
 
-import time
+import os
+from collections.abc import Iterable, Mapping
 from numbers import Real
-from typing import ClassVar
+from pathlib import Path
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy import sparse as sp
-from sklearn.base import BaseEstimator, TransformerMixin, _fit_context, clone
+from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.callback import CallbackSupportMixin
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
-from cofactor.estimators.base import LOSS
-from cofactor.estimators.supervised import Supervised
+from cofactor.estimators import NMF, SSNMFClassifier
 from cofactor.targets.sets import read_targets
-from cofactor.text.describe import predictions
-from cofactor.text.describe.summaries import describe
-from cofactor.text.describing import Descriptions
-from cofactor.text.documents import fingerprint, read_documents
-from cofactor.text.fitting import draw_seed, fit_estimator, publish
-from cofactor.text.interrupts import finish
-from cofactor.text.keeping import Keeping
-from cofactor.text.predicting import Predicting
-from cofactor.text.streams import Streaming
-from cofactor.text.vectorizer.words import WordVectorizer
+from cofactor.text.describe import predictions, summaries
+from cofactor.text.describe.explain import Explanation, explain_row, unknown_words
+from cofactor.text.describe.table import Table
+from cofactor.text.documents import document_matrix
+from cofactor.text.fitting import fit_documents
+from cofactor.text.streams import fit_batch
+
+_CONSTRAINTS = SSNMFClassifier._parameter_constraints
 
 
-class TopicModel(Predicting, Descriptions, Keeping, Streaming, TransformerMixin, BaseEstimator):
+class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     """Documents in, topics and predictions out.
 
     Documents are a list, generator, array, Series or single-column table of strings; None and NaN
-    are empty documents. Labels are optional, and may be partly known: see
-    :class:`SSNMFClassifier` and :class:`SSNMFRegressor`, one of which does the work.
+    are empty documents. Labels are optional and may be partly known. The work is done by an
+    :class:`NMF`, :class:`SSNMFClassifier` or :class:`SSNMFRegressor`.
 
     Parameters
     ----------
     n_components : int, default=10
         Number of topics.
     task : {"auto", "topics", "classes", "numbers"}, default="auto"
-        What y holds. "auto": nothing if it is None, numbers if it is one column with fractions,
-        classes otherwise (so say "numbers" for whole ones). "topics" ignores y.
+        What y holds. "auto" takes None for "topics", one column with fractions for "numbers" and
+        anything else for "classes"; pass "numbers" if the numbers are whole. "topics" ignores y.
     vectorizer : object, optional
-        Turns documents into a nonnegative matrix; it needs ``fit_transform``, ``transform`` and
-        ``get_feature_names_out``, such as scikit-learn's. By default :class:`WordVectorizer`.
+        Turns documents into a nonnegative matrix. It needs ``fit_transform``, ``transform`` and
+        ``get_feature_names_out``, as scikit-learn's have. By default :class:`WordVectorizer`.
     seeds : dict of str to list of str, optional
         Words that pull a topic, by the topic's name: ``{"billing": ["invoice", "refund"]}``.
-        The pull is part of the objective, so it lasts throughout the fit. A seed with the name of
-        a class pulls one of its topics.
+        The pull is part of the objective, so it lasts throughout the fit. A seed that has the name
+        of a class pulls one of the topics of that class.
     seed_strength : float, default=1.0
         Pull of a seed word relative to its occurrences in the documents.
     data_loss, supervision, solver, init, max_iter, tol, priors, head, n_jobs
         As in :class:`SSNMFClassifier`.
     target_loss : as in :class:`SSNMFClassifier`, optional
-        None is the estimator's own: "kullback-leibler" for classes, "frobenius" for numbers.
+        None is the estimator's default: "kullback-leibler" for classes, "frobenius" for numbers.
     random_state : int, RandomState or None, default=None
-        Seed of the start; ``seed_`` is the number used.
+        Seed of the start; ``seed_`` is the number that was used.
 
     Attributes
     ----------
@@ -63,19 +63,20 @@ class TopicModel(Predicting, Descriptions, Keeping, Streaming, TransformerMixin,
     vectorizer_ : object
         The fitted vectorizer.
     document_topics_ : ndarray of shape (n_documents, n_components)
-        The training documents, or those of the last batch, as ``transform`` sees them.
+        Representations of the training documents, or of the last batch, as ``transform`` returns
+        them.
     topic_names_ : list of str
-        Names of seeds, or the three first words; yours to change.
+        Names of seeds, or the first three words. You may change them.
     target_names_ : list
         Classes, or names of numeric targets.
     coherence_ : ndarray of shape (n_components,)
-        Mean NPMI of each topic's first ten words in these documents.
+        Mean NPMI of each topic's first ten words in the training documents.
     seed_ : int
         Seed of the start.
     timings_ : dict of float
-        Seconds that the steps of the fit took.
+        Seconds that each step of the fit took.
     fingerprint_ : str
-        Digest of these documents and their labels.
+        Digest of the training documents and their labels.
 
     Examples
     --------
@@ -97,35 +98,45 @@ class TopicModel(Predicting, Descriptions, Keeping, Streaming, TransformerMixin,
     sport puck goal goalie
     """
 
-    _parameter_constraints: ClassVar[dict] = {
-        **Supervised._parameter_constraints,
-        "target_loss": [*LOSS, None],
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **_CONSTRAINTS,
+        "target_loss": [*_CONSTRAINTS["target_loss"], None],
         "task": [StrOptions({"auto", *predictions.ESTIMATORS})],
         "vectorizer": [HasMethods(["fit_transform", "transform", "get_feature_names_out"]), None],
         "seeds": "no_validation",
         "seed_strength": [Interval(Real, 0, None, closed="neither")],
     }
 
+    estimator_: Any
+    vectorizer_: Any
+    document_topics_: np.ndarray
+    topic_names_: list[str]
+    target_names_: list[Any]
+    coherence_: np.ndarray
+    seed_: int
+    timings_: dict[str, float]
+    fingerprint_: str
+
     def __init__(
         self,
-        n_components=10,
+        n_components: int = 10,
         *,
-        task="auto",
-        vectorizer=None,
-        seeds=None,
-        seed_strength=1.0,
-        data_loss="kullback-leibler",
-        target_loss=None,
-        supervision="auto",
-        solver="auto",
-        init="auto",
-        max_iter=200,
-        tol=1e-4,
-        priors=None,
-        head="refit",
-        n_jobs=None,
-        random_state=None,
-    ):
+        task: str = "auto",
+        vectorizer: Any = None,
+        seeds: Mapping[str, Iterable[str]] | None = None,
+        seed_strength: float = 1.0,
+        data_loss: Any = "kullback-leibler",
+        target_loss: Any = None,
+        supervision: float | str = "auto",
+        solver: str = "auto",
+        init: Any = "auto",
+        max_iter: int = 200,
+        tol: float = 1e-4,
+        priors: Mapping[str, Any] | None = None,
+        head: str = "refit",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
         self.n_components = n_components
         self.task = task
         self.vectorizer = vectorizer
@@ -143,10 +154,13 @@ class TopicModel(Predicting, Descriptions, Keeping, Streaming, TransformerMixin,
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    # ---- fitting
+    # ---- learning
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None, *, sample_weight=None, target_weights=None):
+    def fit(
+        self, X: Iterable[Any], y: Any = None, *, sample_weight: Any = None,
+        target_weights: Any = None,
+    ) -> Self:  # fmt: skip
         """Learn topics from documents, and from labels if there are any.
 
         Parameters
@@ -154,8 +168,8 @@ class TopicModel(Predicting, Descriptions, Keeping, Streaming, TransformerMixin,
         X : iterable of str
             Documents.
         y : array-like, optional
-            Labels in any form that the estimators take, unknown ones marked as they say; or, for
-            several labels a document, a set or list of them each, None where unknown.
+            Labels in any form that the estimators take, with unknown ones marked as they describe.
+            For several labels a document, pass a set or list for each, None where unknown.
         sample_weight : array-like of shape (n_documents,), optional
             How often each document counts.
         target_weights : array-like, optional
@@ -165,37 +179,248 @@ class TopicModel(Predicting, Descriptions, Keeping, Streaming, TransformerMixin,
         -------
         self
         """
-        started = time.perf_counter()
-        texts = read_documents(X)
-        digest, y = fingerprint(texts, y), read_targets(y)
-        vectorizer = WordVectorizer() if self.vectorizer is None else clone(self.vectorizer)
-        counts = sp.csr_array(vectorizer.fit_transform(texts))
-        words, seed = vectorizer.get_feature_names_out(), draw_seed(self.random_state)
-        vectorised = time.perf_counter()
-        estimator, seeded = fit_estimator(
-            self, words, counts, y, seed=seed,
-            sample_weight=sample_weight, target_weights=target_weights,
-        )  # fmt: skip
-        fitted = time.perf_counter()
-        described = finish(lambda: describe(estimator, counts, words, seeded))
-        publish(
-            self, described, {"vectorise": started, "fit": vectorised, "describe": fitted},
-            vectorizer_=vectorizer, estimator_=estimator, seed_=seed, fingerprint_=digest,
-            target_names_=predictions.target_names(estimator, y),
-        )  # fmt: skip
+        fit_documents(self, X, y, sample_weight=sample_weight, target_weights=target_weights)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, documents: Iterable[Any], y: Any = None, *, classes: Any = None) -> Self:
+        """Learn from one batch of a stream of documents.
+
+        The first batch settles the words and their weights, the task and the start of the topics.
+        It should be large and, for a target, must have labels. To settle the words and their
+        weights before, pass ``vectorizer=WordVectorizer(vocabulary=...)``. Later batches refine the
+        topics with a share that decays. After ``fit``, or on a loaded model, a stream starts from
+        the words and topics of the model; the documents they were learned from have no further
+        weight.
+
+        ``documents()``, ``document_topics_``, shares, ``coherence_`` and ``fingerprint_`` describe
+        the last batch. A batch that fails leaves the model as it was.
+
+        Parameters
+        ----------
+        documents : iterable of str
+            Documents.
+        y : array-like, optional
+            Their labels, as in ``fit``. None is a batch without labels.
+        classes : array-like, optional
+            All classes of the stream, if the first batch does not show each of them; ignored
+            after the first call.
+
+        Returns
+        -------
+        self
+        """
+        fit_batch(self, documents, y, classes)
         return self
 
     @property
+    def callbacks(self) -> tuple[Any, ...]:
+        """Callbacks that watch the fits of the estimator, as ``set_callbacks`` was given them."""
+        return tuple(getattr(self, "_skl_callbacks", ()))
+
+    @property
     def classes_(self) -> np.ndarray:
-        """Classes, as scikit-learn's tools look for them."""
+        """Classes, under the name that scikit-learn's tools look for."""
         return self.estimator_.classes_
 
     @property
     def n_iter_(self) -> int:
-        """Iterations made."""
+        """Number of iterations."""
         return self.estimator_.n_iter_
 
-    def __sklearn_tags__(self):
+    # ---- new documents
+
+    def transform(self, X: Iterable[Any]) -> np.ndarray:
+        """Represent documents in terms of the topics.
+
+        Parameters
+        ----------
+        X : iterable of str
+            Documents.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_components)
+        """
+        matrix = self._matrix(X)
+        return self.estimator_.transform(matrix)
+
+    def predict(self, X: Iterable[Any]) -> np.ndarray:
+        """Predict the class, the labels or the numbers of documents.
+
+        Parameters
+        ----------
+        X : iterable of str
+            Documents.
+
+        Returns
+        -------
+        ndarray
+        """
+        check_is_fitted(self, "estimator_")
+        return predictions.predictor(self.estimator_, "predict")(self._matrix(X))
+
+    def predict_proba(self, X: Iterable[Any]) -> np.ndarray:
+        """Return the probability of each class.
+
+        Parameters
+        ----------
+        X : iterable of str
+            Documents.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_classes)
+        """
+        check_is_fitted(self, "estimator_")
+        return predictions.predictor(self.estimator_, "predict_proba")(self._matrix(X))
+
+    def score(self, X: Iterable[Any], y: Any = None, sample_weight: Any = None) -> float:
+        """Return the accuracy for classes, or R² for numbers, over the known labels.
+
+        Without a target, return the share of the documents' divergence from their mean that the
+        topics explain.
+
+        Parameters
+        ----------
+        X : iterable of str
+            Documents.
+        y : array-like, optional
+            Their labels.
+        sample_weight : array-like of shape (n_documents,), optional
+            How often each document counts.
+
+        Returns
+        -------
+        float
+        """
+        matrix = self._matrix(X)
+        if isinstance(self.estimator_, NMF):
+            return predictions.explained_share(self.estimator_, matrix, sample_weight)
+        if y is None:
+            raise ValueError("y is None, but this model predicts; pass the documents' labels.")
+        y = read_targets(y, getattr(self.estimator_, "classes_", None))
+        return self.estimator_.score(matrix, y, sample_weight=sample_weight)
+
+    def _matrix(self, X: Iterable[Any]) -> Any:
+        check_is_fitted(self, "estimator_")
+        return document_matrix(self.vectorizer_, X)
+
+    # ---- descriptions
+
+    def topics(self, n_words: int = 10) -> Table[summaries.Topic]:
+        """Describe the topics.
+
+        Parameters
+        ----------
+        n_words : int, default=10
+            Words of each topic.
+
+        Returns
+        -------
+        Table
+            topic, name, words, weights, share of the corpus, label (the class it speaks for most)
+            and its weight, coherence.
+        """
+        check_is_fitted(self, "estimator_")
+        return summaries.topic_table(self, n_words)
+
+    def documents(self, X: Iterable[Any] | None = None) -> Table[summaries.Document]:
+        """Describe documents: main topic and its share, prediction and confidence.
+
+        Parameters
+        ----------
+        X : iterable of str, optional
+            Documents; by default those that the model was fitted on.
+
+        Returns
+        -------
+        Table
+        """
+        check_is_fitted(self, "estimator_")
+        S = self.document_topics_ if X is None else self.transform(X)
+        return summaries.document_table(self, S)
+
+    def classes(self, n_words: int = 10) -> Table[summaries.TopicClass]:
+        """Describe the classes: keywords, and each topic's part in them.
+
+        Parameters
+        ----------
+        n_words : int, default=10
+            Keywords of each class.
+
+        Returns
+        -------
+        Table
+            Empty without a target.
+        """
+        check_is_fitted(self, "estimator_")
+        return summaries.class_table(self, n_words)
+
+    def explain(self, text: str) -> Explanation:
+        """Show which words of a text speak for which topic and which class.
+
+        Parameters
+        ----------
+        text : str
+
+        Returns
+        -------
+        Explanation
+            Its parts add up to the representation and to the score of the prediction.
+        """
+        if not isinstance(text, str):
+            raise TypeError(f"text is of type {type(text).__name__}; pass one string.")
+        return explain_row(self, self._matrix([text]), unknown_words(self, text))
+
+    # ---- files: the modules that write them are layers above this one, so they are reached
+    # through the public names of the package
+
+    def save(self, path: str | os.PathLike[str], *, notes: dict[str, Any] | None = None) -> None:
+        """Write the model to a folder that :func:`cofactor.load_model` reads.
+
+        Parameters
+        ----------
+        path : str or path
+            The folder. An older model there is replaced in one step.
+        notes : dict, optional
+            JSON to keep with the model; see :func:`cofactor.save`.
+        """
+        import cofactor
+
+        cofactor.save(self, path, notes=notes)
+
+    def report(
+        self, path: str | os.PathLike[str], documents: Iterable[Any] | None = None, y: Any = None,
+        *, truth: Any = None, text: bool = True, **options: Any,
+    ) -> Path:  # fmt: skip
+        """Write a report: one HTML file that works offline. It needs ``cofactor[report]``.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+        documents : iterable of str, optional
+            Documents to show and to test with, such as those of the fit. The model keeps none.
+        y : array-like, optional
+            Their labels, as for ``fit``.
+        truth : array-like, optional
+            Labels that the fit did not see, to test with.
+        text : bool, default=True
+            False leaves out the text of the documents.
+        **options
+            ``title``, ``source`` and ``rows``, see :func:`cofactor.write_report`.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
+        import cofactor
+
+        return cofactor.write_report(self, path, documents, y, truth=truth, text=text, **options)
+
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.estimator_type = "regressor" if self.task == "numbers" else "classifier"
         tags.input_tags.string, tags.input_tags.two_d_array = True, False

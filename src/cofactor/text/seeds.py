@@ -1,8 +1,8 @@
 """Seed words: a prior on the features that pulls topics throughout the fit.
 
-A seeded topic k adds Σ_j [rate·a_jk − c_jk log a_jk] to the objective, c_jk > 0 for its seed words
-j. They are pseudo-counts: ``strength`` times the word's mass in the corpus. The rate settles the
-topic's scale, which the data leave open, at the mass of a mean document.
+A seeded topic k adds Σ_j [rate·a_jk − c_jk log a_jk] to the objective, with c_jk > 0 for its seed
+words j. The c_jk are pseudo-counts: ``strength`` times the word's mass in the corpus. The data do
+not determine the topic's scale; the rate sets it to the mass of a mean document.
 """
 
 from __future__ import annotations
@@ -30,17 +30,21 @@ from cofactor.text.vectorizer.analyzer import tidy
 
 @dataclass(frozen=True)
 class Seeds:
-    """Names of topics and the columns of their words."""
+    """Names of seeds and the columns of their words."""
 
     names: list[str]
     columns: list[list[int]]
+
+    def names_of(self, topics: list[int]) -> dict[int, str]:
+        """Return the names of the topics that the seeds pull; ``topics`` has one for each seed."""
+        return dict(zip(topics, self.names, strict=True))
 
     def __len__(self) -> int:
         return len(self.names)
 
 
 def read_seeds(seeds: Any, words: np.ndarray, n_components: int) -> Seeds:
-    """Look seed words up among the words of the model."""
+    """Find the columns of seed words among the words of the model."""
     if seeds is None:
         return Seeds([], [])
     if not isinstance(seeds, Mapping):
@@ -71,26 +75,26 @@ def _columns(name: Any, given: Any, places: dict[str, int]) -> list[int]:
 
 
 class Mass(NamedTuple):
-    """What documents weigh: each word in all of them, everything, and how many there are."""
+    """Mass of documents: of each word, of all words, and the number of documents."""
 
     words: np.ndarray
     total: float
     documents: float
 
     def plus(self, other: Mass) -> Mass:
-        """Return the mass of both."""
+        """Return the mass of both collections."""
         words, total, documents = other
         return Mass(self.words + words, self.total + total, self.documents + documents)
 
 
 def weigh(X: Any, loss: Divergence, counts: Any = None) -> Mass:
-    """Return the mass of documents, in the units of the loss; each may count several times."""
+    """Return the mass of documents in the units of the loss; ``counts`` repeats documents."""
     one = np.ones(X.shape[0]) if counts is None else np.asarray(counts, dtype=float)
     powers = X**loss.degree if loss.degree else X.astype(bool).astype(float)
     return Mass(powers.T @ one, float((X.T @ one).sum()), float(one.sum()))
 
 
-def seed_prior(seeds: Seeds, topics, strength: float, mass: Mass, rank: int) -> Gamma:
+def seed_prior(seeds: Seeds, topics: list[int], strength: float, mass: Mass, rank: int) -> Gamma:
     """Return the prior that pulls ``topics`` towards their seeds."""
     pull = np.zeros((len(mass.words), rank))
     for topic, columns in zip(topics, seeds.columns, strict=True):
@@ -100,10 +104,10 @@ def seed_prior(seeds: Seeds, topics, strength: float, mass: Mass, rank: int) -> 
     return Gamma(1.0 + pull, rate)
 
 
-def seeded_start(seeds: Seeds, X, loss: Divergence, estimator) -> Factors:
-    """Return a plain start whose first topics are the documents that have the seed words.
+def seeded_start(seeds: Seeds, X: Any, loss: Divergence, estimator: Any) -> Factors:
+    """Return a plain start whose first topics are means of the documents with the seed words.
 
-    A random topic may be far from any seed, and a pull alone would not bring it there.
+    A random topic may be so far from a seed that the pull alone would not move it there.
     """
     data, rank = observe(X), estimator.n_components
     random = np.random.RandomState(estimator.random_state)
@@ -119,8 +123,8 @@ def seeded_start(seeds: Seeds, X, loss: Divergence, estimator) -> Factors:
     return Factors(np.maximum(S, 1e-3 * S.mean()), A)
 
 
-def choose_topics(seeds: Seeds, estimator, X, y, **weights) -> list[int]:
-    """Return the topic of each seed: those that lean most towards them after one iteration."""
+def choose_topics(seeds: Seeds, estimator: Any, X: Any, y: Any, **weights: Any) -> list[int]:
+    """Return the topic that leans most towards each seed after one iteration."""
     with ending_at_interrupts(), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         estimator.set_params(max_iter=1)
@@ -128,8 +132,8 @@ def choose_topics(seeds: Seeds, estimator, X, y, **weights) -> list[int]:
     return leaning_topics(seeds, estimator)
 
 
-def leaning_topics(seeds: Seeds, estimator) -> list[int]:
-    """Return the topic of each seed: those of a fitted estimator that lean most towards them."""
+def leaning_topics(seeds: Seeds, estimator: Any) -> list[int]:
+    """Return the topic of a fitted estimator that leans most towards each seed."""
     A = estimator.components_ / np.maximum(estimator.components_.sum(axis=1), 1e-300)[:, None]
     A = A / np.maximum(A.mean(axis=0), 1e-300)
     leaning = np.array([A[:, columns].mean(axis=1) for columns in seeds.columns])
@@ -138,8 +142,8 @@ def leaning_topics(seeds: Seeds, estimator) -> list[int]:
     return [int(topic) for topic in linear_sum_assignment(-leaning)[1]]
 
 
-def _namesakes(names: list[str], estimator) -> np.ndarray:
-    """Return each topic's part in the class that has the seed's name; 0 where none has."""
+def _namesakes(names: list[str], estimator: Any) -> np.ndarray:
+    """Return each topic's part in the class that has the seed's name; 0 without such a class."""
     classes = [str(c) for c in getattr(estimator, "classes_", ())]
     part = np.zeros((len(names), len(estimator.components_)))
     for i, name in enumerate(names):

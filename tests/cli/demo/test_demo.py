@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
+from cofactor import TopicModel
 from cofactor._version import __version__
 from cofactor.cli import main
 from cofactor.cli.demo import _show
@@ -50,6 +52,17 @@ def test_the_report_has_the_accuracy_of_the_table(result):
     assert f"{100 * result['accuracy']['cofactor']:.1f} %" in page.replace("\u202f", " ")
 
 
+def test_every_accuracy_is_that_of_the_report(result):
+    page = Path(result["report"]).read_text()
+    row = r"<td>([^<]+)</td>\s*<td class=\"number\">([\d.]+) %</td>"
+    reported = {name: float(score) for name, score in re.findall(row, page)}
+    names = {"this model": "cofactor", "majority": "largest class",
+             "NMF + head (λ = 0)": "cofactor, topics without labels"}  # fmt: skip
+    printed = {name: round(100 * score, 1) for name, score in result["accuracy"].items()}
+    assert len(reported) == 5
+    assert {names.get(name, name): score for name, score in reported.items()} == printed
+
+
 def test_one_document_in_ten_is_labelled(result):
     assert result["labelled"] + result["unlabelled"] == result["documents"] > 2000
     assert result["labelled"] / result["documents"] == pytest.approx(0.1, abs=0.01)
@@ -69,6 +82,7 @@ def test_predictions_are_good(result):
     assert result["accuracy"]["largest class"] < 0.25
 
 
+@pytest.mark.slow
 def test_unlabelled_documents_help_where_labels_are_few():
     run = CliRunner().invoke(main, ["demo", "--json", "--labels", "0.02"], catch_exceptions=False)
     accuracy = json.loads(run.stdout)["accuracy"]
@@ -132,15 +146,27 @@ def test_the_seed_chooses_the_labelled_documents():
 
 
 def test_topics_are_described_by_weight_link_and_mass():
-    model = SimpleNamespace(
+    model = TopicModel(2)
+    model.estimator_ = SimpleNamespace(
         components_=np.array([[1.0, 3.0, 0.0], [0.0, 0.0, 2.0]]),
         target_components_=np.array([[3.0, 1.0], [0.0, 0.0]]),
-        representation_=np.array([[0.0, 1.0], [1.0, 2.0], [0.0, 0.0], [0.0, 5.0]]),
-        classes_=np.array(["x", "y"], dtype=object),
+        coding=SimpleNamespace(kind="multiclass"),
     )
-    dead_link, linked = describe_topics(model, np.array(["one", "two", "three"]))
-    assert linked == Topic(["two", "one", "three"], "x", 0.75, 0.125)
-    assert (dead_link.label_share, dead_link.corpus_share) == (0.0, 0.625)
+    model.vectorizer_ = SimpleNamespace(get_feature_names_out=lambda: ["one", "two", "three"])
+    model.document_topics_ = np.array([[0.0, 1.0], [1.0, 2.0], [0.0, 0.0], [0.0, 5.0]])
+    model.topic_names_, model.coherence_ = ["a", "b"], np.zeros(2)
+    model.target_names_ = ["x", "y"]
+    dead_link, linked = describe_topics(model)
+    assert linked == Topic(["two", "one"], "x", 0.75, pytest.approx(0.5 / 3))
+    assert (dead_link.label_share, dead_link.corpus_share) == (0.0, pytest.approx(2.5 / 3))
+
+
+def test_topics_are_those_of_the_command_topics():
+    texts = ["moon rocket orbit", "puck goal", "rocket moon", "goal hockey"] * 3
+    model = TopicModel(2, random_state=0).fit(texts, ["a", "b", "", ""] * 3)
+    rows = sorted(model.topics(8), key=lambda row: -row.share)
+    shown = [(t.words, t.label, t.label_share, t.corpus_share) for t in describe_topics(model)]
+    assert shown == [(list(r.words), r.label, r.label_weight, r.share) for r in rows]
 
 
 def a_result(**changes):
@@ -153,6 +179,7 @@ def a_result(**changes):
         "words": 1000,
         "topics": [topic, topic],
         "accuracy": {"cofactor": 0.9, "naive Bayes": 0.8},
+        "how": "Tested on 2,700 documents.",
         "seed": 0,
         "iterations": 12,
         "stop_reason": "[Converged] at last.",
@@ -185,6 +212,14 @@ def test_the_page_counts_iterations_where_no_reason_is_given():
     assert "12 iterations" in shown(a_result(stop_reason=None), 80)
 
 
-def test_the_page_says_when_nothing_is_left_to_test():
-    page = shown(a_result(accuracy={}), 80)
-    assert "Every document is labelled" in page
+def test_the_page_says_how_it_was_tested():
+    assert "Tested on 2,700 documents." in shown(a_result(), 80)
+    assert "too few labels to test" in shown(a_result(accuracy={}, how=""), 80)
+
+
+def test_without_hidden_labels_some_are_hidden_for_the_test():
+    run = CliRunner().invoke(main, ["demo", "--json", "--labels", "1"], catch_exceptions=False)
+    result = json.loads(run.stdout)
+    assert result["unlabelled"] == 0
+    assert "one quarter of the" in result["how"]
+    assert result["accuracy"]["cofactor"] > 0.9

@@ -14,6 +14,7 @@ from cofactor.divergences import DIVERGENCES
 from cofactor.engine.factors import Factors
 from cofactor.engine.objective import Objective, Term
 from cofactor.engine.observations import dense, masked, observe, sparse
+from cofactor.engine.observations.base import both_ways
 from cofactor.engine.solvers import CoordinateDescent, MultiplicativeUpdates
 from strategies import (
     DESCENT_PAIRS,
@@ -42,7 +43,7 @@ def unfolded(observations):
     """Values and weights of all cells; weight 0 where nothing is observed."""
     layout, shape = observations.layout, observations.shape
     values, listed = np.zeros(shape), np.zeros(shape, bool)
-    where = layout.rows(), layout.columns()
+    where = layout.row_numbers(), layout.column_numbers()
     values[where], listed[where] = layout.values, True
     weights = np.ones(shape) if observations.zeros else listed.astype(float)
     if observations.weights is not None:
@@ -58,7 +59,7 @@ def assert_holds(observations, values, weights):
     np.testing.assert_array_equal(found * (weights > 0), values * (weights > 0))
     total = observations.cell_weights()
     layout = observations.layout
-    expected = weights[layout.rows(), layout.columns()]
+    expected = weights[layout.row_numbers(), layout.column_numbers()]
     np.testing.assert_allclose(np.ones(len(expected)) if total is None else total, expected)
 
 
@@ -72,7 +73,7 @@ def assert_summarised(observations, X, W, counts):
         assert observations.largest(factor) == np.max(X[total > 0], initial=0.0)
     folded = np.zeros(X.shape)
     layout = observations.folded().layout
-    folded[layout.rows(), layout.columns()] = layout.values
+    folded[layout.row_numbers(), layout.column_numbers()] = layout.values
     np.testing.assert_allclose(folded, X * W, rtol=1e-14)
 
 
@@ -100,7 +101,9 @@ def test_operations_are_those_of_arrays(seed, storage, weighted, n, m, data):
     assert_holds(both, X, W * more[:, None] * columns)
     extra = given.engine.cell_weights(more)
     layout = given.engine.layout
-    np.testing.assert_allclose(extra, (W * more[:, None])[layout.rows(), layout.columns()])
+    np.testing.assert_allclose(
+        extra, (W * more[:, None])[layout.row_numbers(), layout.column_numbers()]
+    )
 
 
 def untidy(rng, X):
@@ -367,3 +370,15 @@ def test_drawn_problems_have_missing_cells_that_do_not_matter(loss):
         results.append(replace(problem, data=data).run(MultiplicativeUpdates(), 5).factors)
     assert_close(results[1], results[0], rtol=0)
     assert_close(results[2], results[0], rtol=0)
+
+
+def test_a_known_transpose_is_kept_by_shifts_only():
+    X = np.random.default_rng(5).random((4, 3))
+    columns = dense(X.T)
+    rows = both_ways(dense(X), columns)
+    assert rows.transposed is columns
+    shifted = rows.shifted(3)
+    assert np.array_equal(shifted.transposed.layout.values, columns.layout.values / 8)
+    weighted = rows.weighted(rows=np.arange(4.0))
+    assert weighted.transposed is not columns
+    assert np.array_equal(weighted.transposed.column_weights, np.arange(4.0))

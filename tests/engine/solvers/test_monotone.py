@@ -1,12 +1,20 @@
 """The objective never rises, in the oracle's own arithmetic: thousands of drawn problems."""
 
+import inspect
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cofactor.engine.solvers import CoordinateDescent, MultiplicativeUpdates
-from strategies import DESCENT_PAIRS, PAIRS, SERIAL, STORAGES, Factors, problems, short
+from cofactor.engine.solvers import (
+    BlockDescent,
+    CoordinateDescent,
+    MultiplicativeUpdates,
+    PaperUpdates,
+)
+from strategies import DESCENT_PAIRS, PAIRS, SERIAL, STORAGES, Factors, draw, problems, short
 
 N_EXAMPLES = 55  # times 13 pairs of losses and solvers, times 3 storages: 2145 problems
 N_STEPS = 5
@@ -118,3 +126,31 @@ def test_factors_stay_finite_with_dead_topics_and_empty_rows(losses):
                 assert_no_rise(values)
 
     check()
+
+
+SOLVERS = [CoordinateDescent, BlockDescent, MultiplicativeUpdates, PaperUpdates]
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_every_solver_improves_a_factor_the_same_way(solver):
+    """``improve(problem, V, threads, *, costs)`` returns the factor that a step would return."""
+    assert inspect.signature(solver.improve) == inspect.signature(BlockDescent.improve)
+    problem = draw(4, ("kullback-leibler", "kullback-leibler"), "sparse", shape=(12, 9, 3, 3))
+    objective, start = replace(problem.objective, free=("samples",)), problem.start
+    rows = objective.problem("samples", start, SERIAL)
+    V = solver().improve(rows, start.padded("samples"), SERIAL)[0]
+    swept = objective.sweep(start, solver().improve, SERIAL)
+    assert np.array_equal(V.array, swept.factors.samples)
+    assert swept.value.total == pytest.approx(problem.value(swept.factors).total, rel=1e-10)
+
+
+@pytest.mark.parametrize("losses", DESCENT_PAIRS, ids=short)
+def test_noted_costs_are_those_of_the_entries(losses):
+    problem = draw(5, losses, "masked", shape=(12, 9, 3, 3), target_storage="masked", counts=True)
+    objective, start = problem.objective, problem.start
+    rows = objective.problem("samples", start, SERIAL)
+    V, _ = CoordinateDescent().improve(rows, start.padded("samples"), SERIAL, costs=True)
+    factors = start.with_padded("samples", V)
+    assert sorted(rows.costs) == [0, 1]
+    noted, anew = objective.value(factors, SERIAL, rows), objective.value(factors, SERIAL)
+    assert noted.terms == pytest.approx(anew.terms, rel=1e-10)

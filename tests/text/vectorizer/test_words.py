@@ -116,7 +116,7 @@ def test_the_analyzer_can_be_sent_to_another_process():
 
 
 def test_stop_words_that_are_no_words():
-    with pytest.warns(UserWarning, match=r"stop_words .* \['roll'\] of them are not left out"):
+    with pytest.warns(UserWarning, match=r"stop_words .* add \['roll'\] to leave out"):
         assert words("Rock and roll", stop_words=["rock", "rock-roll"]) == ["and", "roll"]
 
 

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from typing import Any
 
 from cofactor.cli._shared.command import BadInput, needing_extra
 
 
 @contextmanager
-def fitting_on(cluster: str | None) -> Iterator[None]:
-    """Fit the estimators of topic models on a cluster, if one is named."""
+def fit_function(cluster: str | None) -> Iterator[Callable[..., Any]]:
+    """Yield the function that fits estimators: on the cluster if one is named, else here."""
     if cluster is None:
-        yield
+        from cofactor.text.fitting import fit_here
+
+        yield fit_here
         return
     with needing_extra():
         from cofactor.distributed import ClusterError
         from cofactor.distributed.connection import connected, fit_matrix
-    from cofactor.text.fitting import fitted_by
 
     try:
-        with connected(cluster) as client, fitted_by(partial(fit_matrix, client)):
-            yield
+        with connected(cluster) as client:
+            yield partial(fit_matrix, client)
     except ClusterError as error:
         raise BadInput(f"--cluster {cluster}: {error}") from error

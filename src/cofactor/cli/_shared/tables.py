@@ -35,9 +35,11 @@ class Reading:
     truth: Any = None
     places = ("path",)  # the facts that are paths
 
-    def fit(self, model: Any) -> None:
-        """Fit a model to the documents."""
-        model.fit(self.documents.texts, self.y)
+    def fit(self, model: Any, **how: Any) -> None:
+        """Fit a model to the documents; ``how`` goes to `cofactor.text.fitting.fit_documents`."""
+        from cofactor.text.fitting import fit_documents
+
+        fit_documents(model, self.documents.texts, self.y, **how)
 
     @property
     def classes(self) -> list[Any]:

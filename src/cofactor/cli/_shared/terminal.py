@@ -11,8 +11,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from cofactor.io.atomic import to_json
-from cofactor.io.errors import printable
+from cofactor.io.errors import printable, shortened
+from cofactor.io.json_text import to_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -112,7 +112,7 @@ def make_table(*columns: str, numbers: tuple[str, ...] = ()) -> Table:
 def shown(value: Any, longest: int = 40) -> str:
     """Return a cell for the terminal: one line of limited length without control characters."""
     text = "" if value is None else printable(str(value))
-    return text if len(text) <= longest else text[: longest - 1] + "…"
+    return shortened(text, longest)
 
 
 def percent(value: float | None) -> str:

@@ -1,4 +1,4 @@
-"""`cofactor demo`: topics and predictions from texts that are already on this machine."""
+"""`cofactor demo`: topics and predictions from texts that every installation has."""
 
 from __future__ import annotations
 
@@ -15,6 +15,10 @@ from rich.table import Table
 from cofactor.cli._shared.command import OUTPUT, Command, json_option, needing_extra
 from cofactor.cli._shared.terminal import announce, open_console
 from cofactor.cli.demo.demonstration import Demonstration, Topic, demonstrate
+
+LEGEND = """\
+Corpus: the topic's share of all texts. Class: the class it speaks for most.
+Link: that class's share of the topic's label weights."""
 
 
 def _check_share(context: click.Context, parameter: click.Parameter, value: float) -> float:
@@ -40,9 +44,9 @@ def _check_share(context: click.Context, parameter: click.Parameter, value: floa
     type=click.IntRange(0, 2**32 - 1),
     default=0,
     metavar="INTEGER",
-    help="Chooses the labelled documents and starts the fit.",
+    help="Random seed: chooses the labelled documents and the start of the fit.",
 )
-@click.option("--report", type=OUTPUT, metavar="FILE", help="Write a report, too.")
+@click.option("--report", type=OUTPUT, metavar="FILE", help="Also write a report.")
 @click.option("--open", "open_it", is_flag=True, help="Write a report and open it in the browser.")
 @json_option
 def demo(
@@ -51,10 +55,12 @@ def demo(
     """Find topics in docstrings and predict the subpackage of each.
 
     The texts are the docstrings of the installed numpy, scipy and scikit-learn, so nothing is
-    downloaded. Only some carry a label, their subpackage; the others test the predictions.
+    downloaded. Only some show their label, the subpackage; the others test the predictions.
     """
     if sys.flags.optimize > 1:
-        raise click.ClickException("Python runs with -OO and dropped the docstrings; run without.")
+        raise click.ClickException(
+            "Python runs with -OO, which drops docstrings; run it without -OO."
+        )
     report = report or (Path("demo", "report.html") if open_it else None)
     with needing_extra():
         result = demonstrate(topics, labels, seed, announce, report)
@@ -70,13 +76,13 @@ def _show(result: Demonstration, console: Console) -> None:
     console.print(_introduction(result))
     console.print("\nTopics, the largest first", style="bold")
     console.print(_topic_table(result.topics, console.width))
-    console.print(_legend(), style="dim")
+    console.print(LEGEND, style="dim")
     if result.accuracy:
-        console.print(f"\nRight guesses among the other {result.unlabelled:,}", style="bold")
+        console.print("\nAccuracy on labels that the methods have not seen", style="bold")
         console.print(_accuracy_table(result.accuracy))
-        console.print("The others learn from the same labels, tuned to these texts.", style="dim")
+        console.print(result.how, style="dim")
     else:
-        console.print("\nEvery document is labelled: none is left to test predictions on.")
+        console.print("\nThere are too few labels to test the predictions.")
     console.print(_closing(result))
 
 
@@ -105,13 +111,6 @@ def _topic_table(topics: list[Topic], width: int) -> Table:
             textwrap.shorten(" ".join(topic.words), room, placeholder=""),
         )
     return table
-
-
-def _legend() -> str:
-    return (
-        "Corpus: the topic's share of all texts. Class: the label it speaks for most.\n"
-        "Link: that class's share of the topic's weight on labels."
-    )
 
 
 def _accuracy_table(accuracy: dict[str, float]) -> Table:

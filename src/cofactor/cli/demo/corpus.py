@@ -1,10 +1,10 @@
 """A real corpus that every installation has: the docstrings of numpy, scipy and scikit-learn.
 
-One document is the docstring of one public function, class or method; its label is the subpackage
-that offers it. Guessing a subpackage should take reading, so what names it outright is removed:
-dotted paths of the three packages and their names (``scipy.stats.norm``, ``np.array``, "SciPy"),
-example code, which imports them, and paragraphs that a subpackage stamps on all its docstrings.
-Plain words stay, also where they name a subpackage: "signal" is a fair hint, ``scipy.signal`` not.
+One document is the docstring of one public function, class or method. Its label is the subpackage
+that defines it. To make the task fair, text that names the subpackage is removed: dotted paths and
+names of the three packages (``scipy.stats.norm``, ``np.array``, "SciPy"), example code, and
+paragraphs that a subpackage repeats in all its docstrings. Plain words stay: "signal" is a fair
+hint, ``scipy.signal`` is not.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-# Listed, not discovered: a walk over all submodules would import deprecated shims and test helpers.
-# Left out are namespaces with few documents, without a subject of their own (`sklearn.utils`) or
-# with the subject of another one (`scipy.cluster`).
+# A fixed list, because a walk over all submodules would import deprecated modules and test helpers.
+# It leaves out namespaces with few documents, without a subject (`sklearn.utils`) or with the same
+# subject as another one (`scipy.cluster`).
 SUBPACKAGES = {
     "numpy.ma": ("numpy.ma",),
     "numpy.polynomial": tuple(
@@ -46,13 +46,13 @@ SUBPACKAGES = {
     "sklearn.model_selection": ("sklearn.model_selection",),
     "sklearn.preprocessing": ("sklearn.preprocessing",),
 }
-"""Each class of the corpus, and the public modules whose documents it holds."""
+"""The classes of the corpus, and the public modules of each."""
 
 BACKGROUND = {"": ("numpy",)}
-"""No class: here only so that what the classes take over from it is not mistaken for their own."""
+"""Not a class: documents that a class shares with these modules are left out."""
 
 SHORTEST_DOCUMENT = 20
-"""In words: what is shorter says nothing about its subject."""
+"""Minimum number of words; shorter documents do not show their subject."""
 
 MOST_REPEATS = 10
 """A paragraph found in more documents than this is boilerplate."""
@@ -71,7 +71,7 @@ _NOISE = [
 
 
 class Document(NamedTuple):
-    """One docstring: where it was found, its class and its text."""
+    """One docstring: its qualified name, its class and its text."""
 
     name: str
     label: str
@@ -80,19 +80,9 @@ class Document(NamedTuple):
 
 @dataclass(frozen=True)
 class Corpus:
-    """Documents with their labels, in a fixed order.
+    """Documents with their labels, in a fixed order."""
 
-    Attributes
-    ----------
-    names : list of str
-        Where each document was found, e.g. ``"scipy.stats.norm"``.
-    texts : list of str
-        The documents.
-    labels : list of str
-        The class of each document.
-    """
-
-    names: list[str]
+    names: list[str]  # qualified names, e.g. "scipy.stats.norm"
     texts: list[str]
     labels: list[str]
 
@@ -106,11 +96,11 @@ def docstring_corpus() -> Corpus:
     Returns
     -------
     Corpus
-        Sorted by qualified name. A text that occurs twice in one class is there once; one that
-        occurs in several, or in `numpy` itself, belongs to none of them and is left out.
+        Sorted by qualified name. A text that occurs several times in one class is kept once. A
+        text that occurs in several classes, or in `numpy` itself, is left out.
     """
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # touching a deprecated name is no news to the caller
+        warnings.simplefilter("ignore")  # of deprecated names
         found = sorted(_docstrings())
     kept = _unambiguous(_without_boilerplate(found))
     return Corpus(
@@ -130,7 +120,7 @@ def _docstrings() -> Iterator[Document]:
 
 
 def _public_callables(module_name: str) -> Iterator[tuple[str, Any]]:
-    """Yield what a module offers, and the methods of its classes, under their public names."""
+    """Yield the public functions, classes and methods of a module with their names."""
     module = _import(module_name)
     for name in getattr(module, "__all__", ()):
         thing = _attribute(module, name)
@@ -142,7 +132,7 @@ def _public_callables(module_name: str) -> Iterator[tuple[str, Any]]:
 
 
 def _import(name: str) -> Any:
-    """Import a module, or return None: an optional one may fail in whatever way it likes."""
+    """Import a module; return None if that fails, since an optional module may raise any error."""
     try:
         return importlib.import_module(name)
     except Exception:
@@ -150,7 +140,7 @@ def _import(name: str) -> Any:
 
 
 def _attribute(owner: Any, name: str) -> Any:
-    """Get an attribute, or None: experimental and removed names raise all kinds of errors."""
+    """Return an attribute or None, since experimental and removed names may raise any error."""
     try:
         return getattr(owner, name)
     except Exception:
@@ -158,7 +148,7 @@ def _attribute(owner: Any, name: str) -> Any:
 
 
 def _public_methods(cls: type) -> set[str]:
-    """Name the methods that the class's own subpackage defines, not those of `str` or `ndarray`."""
+    """Return the methods that the class's subpackage defines, not those of `str` or `ndarray`."""
     home = _subpackage(cls)
     return {
         name
@@ -180,7 +170,7 @@ def _without_noise(text: str) -> str:
 
 
 def _without_boilerplate(documents: Iterable[Document]) -> list[Document]:
-    """Drop the paragraphs that many documents repeat word for word."""
+    """Remove paragraphs that many documents repeat."""
     split = [(document, re.split(r"\n\s*\n", document.text)) for document in documents]
     repeats = Counter(part for parts in {tuple(parts) for _, parts in split} for part in set(parts))
     return [

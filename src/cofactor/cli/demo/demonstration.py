@@ -1,6 +1,6 @@
-"""What `cofactor demo` does before it shows anything: read, hide labels, fit, compare.
+"""The work behind `cofactor demo`: read the corpus, hide labels, fit, evaluate, write the report.
 
-The command imports this module at the top, so numerical libraries are imported in the functions.
+The functions import numerical libraries, so that `cofactor --help` does not.
 """
 
 from __future__ import annotations
@@ -8,25 +8,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cofactor._version import __version__
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from scipy.sparse import csr_matrix
 
     from cofactor import TopicModel
     from cofactor.cli.demo.corpus import Corpus
+    from cofactor.report.preparation.prepare import Prepared
 
 Announce = Callable[[str], AbstractContextManager[object]]
 
 WORDS_PER_TOPIC = 8
 
-# Words of the notation, not of the subject. Those in more than a fifth of the documents ("array",
-# "parameters", "returns") go by frequency; these are the less frequent rest.
+# Words of the notation, not of the subject. Notation in more than a fifth of the documents
+# ("array", "parameters", "returns") is excluded by its frequency; these words are less frequent.
 NOTATION = """
     arg args arrays bool boolean casting class details dict dtype dtypes example examples float
     floats func guide instance int integer ints keyword kwargs list method methods ndarrays note
@@ -36,7 +33,7 @@ NOTATION = """
 
 @dataclass(frozen=True)
 class Topic:
-    """One row of the table: a topic, the class it speaks for, and how much it matters."""
+    """One row of the table: a topic, the class it speaks for most, and its size."""
 
     words: list[str]
     label: str
@@ -46,7 +43,7 @@ class Topic:
 
 @dataclass(frozen=True)
 class Demonstration:
-    """Everything the demo reports, in plain Python values."""
+    """The results of the demo, as plain Python values."""
 
     documents: int
     classes: list[str]
@@ -55,6 +52,7 @@ class Demonstration:
     words: int
     topics: list[Topic]
     accuracy: dict[str, float]
+    how: str  # how the accuracy was tested
     seed: int
     iterations: int
     stop_reason: str | None
@@ -65,7 +63,7 @@ class Demonstration:
 def demonstrate(
     n_topics: int, share: float, seed: int, announce: Announce, report: Path | None = None
 ) -> Demonstration:
-    """Fit topics to a corpus with few labels and test them on the documents without.
+    """Fit topics to a corpus with few labels, and test predictions on the other documents.
 
     Parameters
     ----------
@@ -74,7 +72,7 @@ def demonstrate(
     share : float
         Share of the documents whose label is known, above 0 and at most 1.
     seed : int
-        Chooses the labelled documents and starts the fit.
+        Random seed for the labelled documents and the start of the fit.
     announce : callable
         Returns a context manager that shows the given sentence while its block runs.
     report : path, optional
@@ -83,39 +81,37 @@ def demonstrate(
     Returns
     -------
     Demonstration
-        Topics, accuracies and the circumstances of the fit.
+        Topics, accuracies and facts about the fit.
     """
     with announce("Reading the docstrings of numpy, scipy and scikit-learn"):
+        from cofactor.report.write import check_extra, write_page
+
+        if report is not None:
+            check_extra()
         corpus, labels = _read()
     known = choose_labelled(labels, share, seed)
     with announce("Fitting the topics (the first run also compiles)"):
-        topic_model = _fit(corpus, labels, known, n_topics, seed)
-    model, vectorizer = topic_model.estimator_, topic_model.vectorizer_
-    vocabulary = vectorizer.get_feature_names_out()
-    with announce("Comparing with classifiers trained on the same labels"):
-        accuracy = _accuracies(model, vectorizer.transform(corpus.texts), labels, known)
+        model = _fit(corpus, labels, known, n_topics, seed)
+    with announce("Comparing with methods that learn from the same labels"):
+        prepared = _prepare(model, corpus, labels, known)
     if report is not None:
         with announce("Writing the report"):
-            _write_report(topic_model, report, corpus, labels, known)
+            write_page(prepared, report)
     return Demonstration(
         documents=len(corpus),
         classes=sorted(set(corpus.labels)),
         labelled=int(known.sum()),
         unlabelled=int((~known).sum()),
-        words=len(vocabulary),
-        topics=describe_topics(model, vocabulary),
-        accuracy=accuracy,
+        words=len(model.vectorizer_.get_feature_names_out()),
+        topics=describe_topics(model),
+        accuracy=accuracies(prepared),
+        how=prepared.evaluation["how"] if prepared.evaluation else "",
         seed=seed,
         iterations=int(model.n_iter_),
-        stop_reason=getattr(model, "stop_reason_", None),
-        versions=_versions(),
+        stop_reason=model.estimator_.stop_reason_,
+        versions=prepared.reproduction["versions"],
         report=None if report is None else str(report),
     )
-
-
-def _versions() -> dict[str, str]:
-    others = {name: version(name) for name in ("numpy", "scipy", "scikit-learn")}
-    return {"cofactor": __version__, **others}
 
 
 def _read() -> tuple[Corpus, NDArray[Any]]:
@@ -128,7 +124,7 @@ def _read() -> tuple[Corpus, NDArray[Any]]:
 
 
 def choose_labelled(labels: NDArray[Any], share: float, seed: int) -> NDArray[Any]:
-    """Mark the given share of every class as labelled, but at least two documents of each."""
+    """Mark a share of every class as labelled, at least two documents of each."""
     import numpy as np
 
     random = np.random.default_rng(seed)
@@ -167,66 +163,34 @@ def _fit(
     return model.fit(corpus.texts, _hidden(labels, known))
 
 
-def _write_report(
-    model: TopicModel, path: Path, corpus: Corpus, labels: NDArray[Any], known: NDArray[Any]
-) -> None:
-    from cofactor.report import write_report
+def describe_topics(model: TopicModel) -> list[Topic]:
+    """Return the topics of the model, the largest first."""
+    rows = sorted(model.topics(WORDS_PER_TOPIC), key=lambda row: -row.share)
+    return [
+        Topic(list(row.words), str(row.label), row.label_weight or 0.0, row.share) for row in rows
+    ]
 
-    write_report(
-        model, path, corpus.texts, _hidden(labels, known), truth=labels,
+
+def _prepare(
+    model: TopicModel, corpus: Corpus, labels: NDArray[Any], known: NDArray[Any]
+) -> Prepared:
+    """Return the content of the report: the demo prints scores from it, with or without a file."""
+    from cofactor.report import prepare
+
+    return prepare(
+        model, corpus.texts, _hidden(labels, known), labels,
         title="Topics of numpy, scipy and scikit-learn", source="docstrings as installed",
     )  # fmt: skip
 
 
-def describe_topics(model: Any, vocabulary: NDArray[Any]) -> list[Topic]:
-    """Name each topic's words and class, and sort the topics by their share of the corpus."""
-    import numpy as np
+def accuracies(prepared: Prepared) -> dict[str, float]:
+    """Return the accuracy of each method in the report, under the names that the demo prints."""
+    from cofactor.report.preparation.evaluation import MODEL, PLAIN
 
-    best = np.argsort(-model.components_, axis=1, kind="stable")[:, :WORDS_PER_TOPIC]
-    links = _shares(model.target_components_)
-    mass = _shares(model.representation_ * model.components_.sum(axis=1)).mean(axis=0)
-    return [
-        Topic(
-            words=vocabulary[best[topic]].tolist(),
-            label=str(model.classes_[links[topic].argmax()]),
-            label_share=float(links[topic].max()),
-            corpus_share=float(mass[topic]),
-        )
-        for topic in np.argsort(-mass, kind="stable")
-    ]
-
-
-def _shares(rows: NDArray[Any]) -> NDArray[Any]:
-    """Scale every row to sum to one; a row of zeros stays."""
-    import numpy as np
-
-    totals = rows.sum(axis=1, keepdims=True)
-    return np.divide(rows, totals, out=np.zeros_like(rows, dtype=float), where=totals > 0)
-
-
-def _accuracies(
-    model: Any, X: csr_matrix, labels: NDArray[Any], known: NDArray[Any]
-) -> dict[str, float]:
-    """Measure each classifier on the unlabelled documents; nothing if there are none.
-
-    The baselines run with the settings that were best for them on these very documents: left at
-    the defaults they reach 36 % and 54 % with one label in ten, which would flatter us.
-    """
-    import numpy as np
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.naive_bayes import MultinomialNB
-
-    if known.all():
-        return {}
-    baselines = {
-        "naive Bayes": MultinomialNB(alpha=0.03, fit_prior=False),
-        "logistic regression": LogisticRegression(C=100, fit_intercept=False, solver="newton-cg"),
+    methods = prepared.evaluation["methods"] if prepared.evaluation else []
+    names = {
+        MODEL: "cofactor",
+        PLAIN: "cofactor, topics without labels",
+        "majority": "largest class",
     }
-    fitted = {name: each.fit(X[known], labels[known]) for name, each in baselines.items()}
-    hidden = labels[~known]
-    accuracy = {
-        name: float((each.predict(X[~known]) == hidden).mean())
-        for name, each in {"cofactor": model, **fitted}.items()
-    }
-    _, sizes = np.unique(hidden, return_counts=True)
-    return {**accuracy, "largest class": float(sizes.max() / len(hidden))}
+    return {names.get(row["method"], row["method"]): row["score"] for row in methods}

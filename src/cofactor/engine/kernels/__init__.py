@@ -1,22 +1,20 @@
-"""The inner loops: bare arrays in, bare arrays out, no policy.
+"""The inner loops: they take arrays and return arrays, and decide nothing else.
 
-Every kernel works on a block of rows of one factor V and solves, or takes a step on, the same row
-problem
+Every kernel works on a slice of rows of one factor V and takes a step on the same row problem
 
     min_{v ≥ 0}  (up − down)·v + ½ Σ_t s_t v'G_t v + Σ_t s_t ups_t·v
                  + Σ_e [ −log_e·log p_e + ½ square_e·p_e² + inverse_e/p_e + concave_e·log p_e ]
                  − barrier·log v                              with p_e = EPSILON + F[index_e]·v,
 
-whose coefficients ``Entries`` and ``Forms`` hold (`problems` puts them together).  Arithmetic is
-float64 throughout; V and the entries' coefficients may be float32.  Rows are independent, so
-results do not depend on the blocks.
+whose coefficients are in ``Entries`` and ``Forms`` (``subproblem.problem`` puts them together).
+Arithmetic is float64 throughout; V and the entries' coefficients may be float32.  Rows are
+independent, so results do not depend on the slices.
 """
 
-from cofactor.engine.kernels.dense import dense_products, dense_surrogate
 from cofactor.engine.kernels.descent import descend_slices
 from cofactor.engine.kernels.multiplication import (
-    Parts,
     Slopes,
+    Surrogate,
     multiply_by_parts,
     multiply_slices,
     surrogate_slices,
@@ -39,12 +37,10 @@ __all__ = [
     "EPSILON",
     "Entries",
     "Forms",
-    "Parts",
     "Slopes",
+    "Surrogate",
     "cross_rows",
     "curved_value",
-    "dense_products",
-    "dense_surrogate",
     "descend_quadratic",
     "descend_slices",
     "gram_rows",

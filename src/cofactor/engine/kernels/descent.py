@@ -1,4 +1,4 @@
-"""Safe coordinate descent on rows with logarithms."""
+"""Safe coordinate descent on rows with entries."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from cofactor.engine.kernels.rows import (
 from cofactor.engine.kernels.vectors import axpy, bare, dots, gather, inlined, kernel
 
 CANCELLED = 1e-3  # a fitted value that falls below this share of itself is computed anew
-REMNANT = 1e-12  # topics with less than this share in their row are taken for zero
+REMNANT = 1e-12  # entries with less than this share in their row count as zero
 FLAT = 1e-10  # gradients below this share of their parts are zero to rounding
 TINY = 1e-100
-ROOM = 1 << 22  # doubles of gathered columns at most: long rows are swept in groups of topics
+ROOM = 1 << 22  # maximum number of gathered doubles: long rows are swept in groups of topics
 
 
 class Row(NamedTuple):
-    """Scratch space for the row at hand."""
+    """Scratch space for one row."""
 
     v: Any
     x: Any
@@ -41,10 +41,10 @@ class Row(NamedTuple):
     pull: Any
     push: Any
     part: Any
-    """What each topic has to do with the row: its entry times the sizes of its slopes."""
+    """The share of each topic in the row: its entry times the size of its gradient's parts."""
     active: Any
     places: Any
-    """Where the gathered column of each active topic stands."""
+    """Number of each active topic's gathered column in ``columns``."""
     groups: Any
     columns: Any
 
@@ -86,8 +86,8 @@ def _largest(v):
 def _unbalanced(v, largest, g, size, tolerance):
     """Whether a coordinate is away from its optimum by more than the tolerance.
 
-    It is not if the gradient vanishes, or if v is rightly at zero; what is next to zero counts in
-    proportion.
+    It is at its optimum if the gradient vanishes, or if v is zero and the gradient is not negative.
+    A small v counts in proportion to the largest entry of the row.
     """
     if size <= 0.0 or (v <= 0.0 and g >= 0.0):
         return False
@@ -170,21 +170,21 @@ def _gradient(row, F, indices, stride, barrier, square, bends, tolerance):
             size += barrier[k] / v[k]
         unbalanced += _unbalanced(v[k], largest, g, size, tolerance)
         row.part[k] = v[k] * size
-        pull[k] = g - FLAT * size  # what vanishes to rounding counts as downhill
+        pull[k] = g - FLAT * size  # a gradient that is zero up to rounding error counts as downhill
     return unbalanced
 
 
 @bare
-def _activate(v, part, gradient, everything, active):
+def _activate(v, part, gradient, all_topics, active):
     """List the topics to sweep, and count them.
 
-    The others are at zero, or at a remnant of rounding that is taken for zero: a topic must not
-    be swept or passed over by the luck of its last bit.
+    The others are set to zero; they are zero already, or a remnant of rounding error.  Whether a
+    topic is swept must not depend on rounding error.
     """
     largest = _largest(part)
     count = 0
     for k in range(active.size):
-        if everything or gradient[k] < 0.0 or part[k] > REMNANT * largest:
+        if all_topics or gradient[k] < 0.0 or part[k] > REMNANT * largest:
             active[count] = k
             count += 1
         else:
@@ -248,9 +248,9 @@ def _scratch(r, wide, room):
 
 @inlined
 def _descend_row(
-    row, V, i, entries, F, forms, rounds, sweeps, tolerance, square, bends, everything
+    row, V, i, entries, F, forms, rounds, sweeps, tolerance, square, bends, all_topics
 ):
-    """Descend on row i; return whether it came to the tolerance."""
+    """Descend on row i; return whether it reached the tolerance."""
     barrier = forms.barrier[pick(forms.barrier, i)]
     for k in range(V.shape[1]):
         row.v[k] = max(V[i, k], EPSILON) if barrier[k] > 0.0 else V[i, k]
@@ -264,7 +264,7 @@ def _descend_row(
         if _gradient(row, F, indices, stride, barrier, square, bends, tolerance) == 0:
             finished = True
             break
-        n_active = _activate(row.v, row.part, row.pull, everything, row.active)
+        n_active = _activate(row.v, row.part, row.pull, all_topics, row.active)
         for e in range(stride):
             row.q[e] = 1.0 / row.p[e]
         done, limit = 0, max(1, ROOM // max(4 * stride, 1))
@@ -281,16 +281,16 @@ def _descend_row(
 
 @kernel
 def descend_slices(
-    V, entries, F, forms, rounds, sweeps, tolerance, everything, weights, split, bounds, costs
+    V, entries, F, forms, rounds, sweeps, tolerance, all_topics, weights, split, bounds, costs
 ):
     """Coordinate descent on each row: ``rounds`` times find the active topics and sweep them.
 
-    ``everything`` sweeps all topics, as the quadratic kernel does: right where no row, here or
-    elsewhere, has a logarithm.  A row stops at the round whose imbalance is at most ``tolerance``.
-    Returns how many rows did not get there.
+    ``all_topics`` sweeps all topics, as the quadratic kernel does; the caller sets it where no row
+    of any slice has a logarithm.  A row is finished at the round that finds all its topics within
+    ``tolerance`` of their optimum.  Return the number of rows that are not finished.
 
-    The weighted costs of each block's entries after that are written to ``costs``, if it has room:
-    entries of columns before ``split`` belong to the first term, the others to the second.
+    ``costs``, if it has columns, gets the weighted costs of each slice's entries afterwards.
+    Entries of columns before ``split`` belong to the first term, the others to the second.
     """
     row = _scratch(V.shape[1], F.shape[1], longest_row(entries))
     square, bends = entries.square.size > 0, bool(np.any(forms.grams))
@@ -299,7 +299,7 @@ def descend_slices(
     for t in range(bounds.size - 1):
         for i in range(bounds[t] - bounds[0], bounds[t + 1] - bounds[0]):
             unfinished -= _descend_row(
-                row, V, i, entries, F, forms, rounds, sweeps, tolerance, square, bends, everything
+                row, V, i, entries, F, forms, rounds, sweeps, tolerance, square, bends, all_topics
             )
             if costs.size > 0:
                 weight = weights[i] if weights.size > 0 else 1.0

@@ -31,7 +31,7 @@ from cofactor.engine.kernels.vectors import add_rows, axpy, inlined, kernel, put
 
 
 class Scratch(NamedTuple):
-    """Room for the entries of the row at hand: coefficients, fitted values and their ratios."""
+    """Scratch space for the entries of one row: coefficients, fitted values and ratios."""
 
     x: Any
     b: Any
@@ -40,9 +40,9 @@ class Scratch(NamedTuple):
 
 
 class Slopes(NamedTuple):
-    """Linear entries of a block of rows: Σ_e weight·values_e·F[index_e] is a row's downward slope.
+    """Downward slopes of some rows, cell by cell: a row has Σ_e weight·values_e·F[index_e].
 
-    No rows: no slopes.
+    Without rows there are no slopes.
     """
 
     values: Any
@@ -52,24 +52,25 @@ class Slopes(NamedTuple):
     F: Any
     weight: Any
 
-    def some(self, low: int, high: int) -> Slopes:
-        """Return those of some rows."""
-        start, first = self.start[low : high + 1], self.first[low:high]
-        return Slopes(self.values, self.indices, start, first, self.F, self.weight)
+    def rows(self, low: int, high: int) -> Slopes:
+        """Return the slopes of some rows."""
+        return self._replace(start=self.start[low : high + 1], first=self.first[low:high])
 
 
-class Parts(NamedTuple):
-    """The entries' numbers of the surrogate for each row, divided by v; no rows: none of them."""
+class Surrogate(NamedTuple):
+    """Coefficients of the surrogate of some rows' entries, divided by v.
+
+    ``push`` is the entries' part of q.  Coefficients that do not occur have no rows.
+    """
 
     c: Any
     push: Any
     e: Any
     u: Any
 
-    def some(self, low: int, high: int) -> Parts:
-        """Return those of some rows."""
-        c, push, e, u = self
-        return Parts(c[low:high], push[low:high], e[low:high], u[low:high])
+    def rows(self, low: int, high: int) -> Surrogate:
+        """Return the coefficients of some rows."""
+        return Surrogate(*(coefficients[low:high] for coefficients in self))
 
 
 @kernel
@@ -79,8 +80,7 @@ def _scratch(room):
 
 @inlined
 def _surrogate_parts(row, tile, j, entries, i, F, epsilon):
-    """Write the c, q (of the entries), e and u of row i, the numbers of the surrogate divided by
-    v, to row j of a tile."""
+    """Write the coefficients of row i's surrogate, divided by v, to row j of a tile."""
     s, first, wide = entries.start[i], entries.first[i], tile.wide
     w = entries.start[i + 1] - s
     indices, p, ratio = entries.indices[first : first + w], row.p, row.ratio
@@ -105,8 +105,10 @@ def _surrogate_parts(row, tile, j, entries, i, F, epsilon):
 
 @inlined
 def _sum_slopes(tile, low, count, slopes):
-    """Write the rows' downward slopes, which two terms' entries sum up to, apart from the upward
-    ones as the paper's ratio needs them; without entries they are zero all the time."""
+    """Write the sums of two terms' downward slopes.
+
+    They are kept apart from the upward ones, because the paper's ratio needs both.
+    """
     one, two = slopes
     for j in range(count if one.first.size > 0 else 0):
         out = part(tile.down, j, tile.wide)
@@ -121,8 +123,8 @@ def _sum_slopes(tile, low, count, slopes):
 
 @inlined
 def _round(tile, row, low, count, entries, F, forms, kind, tolerance, epsilon, ridge):
-    """Update the rows of a tile once; return whether that hardly moved them."""
-    for j in range(count if kind.listed or kind.barred else 0):
+    """Update the rows of a tile once; return whether they moved by at most the tolerance."""
+    for j in range(count if kind.listed or kind.has_barrier else 0):
         tiles.begin(tile, j, kind)
         if kind.listed:
             _surrogate_parts(row, tile, j, entries, low + j, F, epsilon)
@@ -135,41 +137,45 @@ def _multiply_some(
     tile, V, new, low, count, row, entries, F, forms, slopes, kind, rounds, tolerance, epsilon,
     ridge,
 ):  # fmt: skip
-    """Update some rows, once or often; return whether they stopped by themselves."""
+    """Update some rows in up to ``rounds`` rounds; return whether they reached the tolerance."""
     some = laid_over(tile, V, new, low, count)
     tiles.load(some, low, count, forms, kind)
     _sum_slopes(some, low, count, slopes)
     done = False
     for _ in range(rounds):
-        if kind.barred:
+        if kind.has_barrier:
             lift(some, low, count, forms)
             some = renewed(some)
         done = _round(some, row, low, count, entries, F, forms, kind, tolerance, epsilon, ridge)
         some = renewed(some)
         if done:
             break
-    if kind.barred:
+    if kind.has_barrier:
         lift(some, low, count, forms)
     return done
 
 
 @kernel
-def multiply_slices(V, new, entries, F, forms, slopes, barred, rounds, tolerance, epsilon, ridge):
+def multiply_slices(
+    V, new, entries, F, forms, slopes, has_barrier, rounds, tolerance, epsilon, ridge
+):
     """Multiplicative updates of each row of V, which is padded like F: new entry = old entry · t.
 
-    ridge = 0: t minimises the majoriser, which never raises the objective.  ridge > 0: the paper's
+    ridge = 0: t minimises the surrogate, which never raises the objective.  ridge > 0: the paper's
     ratio t = (v + c)/(q + u + ridge), literally, with e beside c for the divergence that the paper
-    does not have.  ``epsilon`` is added to fitted values.  ``slopes`` are the downward ones, of two
-    terms, of which the second may be absent, or both; those of ``forms`` play no part.
-    ``barred`` says whether any row, here or elsewhere, has a barrier.  A row stops at the update
-    that moves it by at most ``tolerance`` of its length.  Returns how many rows did not get there.
+    does not have.  ``epsilon`` is added to fitted values.
+
+    ``slopes`` are the downward slopes of two terms, either of which may be absent; ``forms.down``
+    is not used.  ``has_barrier`` says whether any row of any slice has a barrier.  A row is
+    finished at the update that moves it by at most ``tolerance`` of its sum.  Return the number of
+    rows that are not finished.
     """
     unfinished = V.shape[0]
     # Rows that stop by themselves or have a quadratic form of their own are taken one by one.
     together = rounds == 1 and tolerance == 0.0 and forms.scales.shape[0] <= 1
     tile = tile_of(ROWS if together else 1, forms.ups.shape[1], F.shape[1])
     row = _scratch(longest_row(entries))
-    kind = kind_of(entries.log.size, entries.square.size, entries.inverse.size, forms, barred)
+    kind = kind_of(entries.log.size, entries.square.size, entries.inverse.size, forms, has_barrier)
     old, better = V.reshape(V.size), new.reshape(new.size)
     for low in range(0, V.shape[0], tile.rows):
         count = min(tile.rows, V.shape[0] - low)
@@ -183,7 +189,7 @@ def multiply_slices(V, new, entries, F, forms, slopes, barred, rounds, tolerance
 
 @inlined
 def _noted_cost(row, entries, i, epsilon):
-    """Return the cost of row i's entries, whose fitted values (with ``epsilon``) are at hand."""
+    """Return the cost of row i's entries from the fitted values (with ``epsilon``) in ``row.p``."""
     s = entries.start[i]
     w = entries.start[i + 1] - s
     x, b, p = row.x, row.b, row.p
@@ -199,25 +205,27 @@ def _noted_cost(row, entries, i, epsilon):
 
 
 @inlined
-def _surrogate_row(tile, V, i, row, entries, F, epsilon, parts):
+def _surrogate_row(tile, V, i, row, entries, F, epsilon, surrogate):
     one = laid_over(tile, V, V, i, 1)
     _surrogate_parts(row, one, 0, entries, i, F, epsilon)
-    keep(one.c, parts.c, i)
-    keep(one.push, parts.push, i)
-    keep(one.e, parts.e, i)
-    keep(one.u, parts.u, i)
+    keep(one.c, surrogate.c, i)
+    keep(one.push, surrogate.push, i)
+    keep(one.e, surrogate.e, i)
+    keep(one.u, surrogate.u, i)
 
 
 @kernel
-def surrogate_slices(V, entries, F, epsilon, bounds, parts, costs):
-    """Write the entries' numbers of the surrogate for each row, and the costs of each block, if
-    there is room for them."""
+def surrogate_slices(V, entries, F, epsilon, bounds, surrogate, costs):
+    """Write the coefficients of the surrogate of each row's entries to ``surrogate``.
+
+    ``costs``, if it has room, gets the costs of each slice's entries.
+    """
     row, tile = _scratch(longest_row(entries)), tile_of(1, 0, F.shape[1])
     rows = V.reshape(V.size)
     for t in range(bounds.size - 1):
         total = 0.0
         for i in range(bounds[t] - bounds[0], bounds[t + 1] - bounds[0]):
-            _surrogate_row(tile, rows, i, row, entries, F, epsilon, parts)
+            _surrogate_row(tile, rows, i, row, entries, F, epsilon, surrogate)
             if costs.size > 0:
                 total += _noted_cost(row, entries, i, epsilon)
         if costs.size > 0:
@@ -225,32 +233,32 @@ def surrogate_slices(V, entries, F, epsilon, bounds, parts, costs):
 
 
 @inlined
-def _multiply_known(tile, V, new, low, count, parts, forms, kind, ridge):
+def _multiply_known(tile, V, new, low, count, surrogate, forms, kind, ridge):
     some, wide = laid_over(tile, V, new, low, count), tile.wide
     tiles.load(some, low, count, forms, kind)
     for j in range(count):
         take(part(some.down, j, wide), forms.down, pick(forms.down, low + j))
-    if kind.barred:
+    if kind.has_barrier:
         lift(some, low, count, forms)
         some = renewed(some)
-    for j in range(count if kind.listed or kind.barred else 0):
+    for j in range(count if kind.listed or kind.has_barrier else 0):
         tiles.begin(some, j, kind)
-        take(part(some.c, j, wide), parts.c, low + j)
-        take(part(some.push, j, wide), parts.push, low + j)
-        take(part(some.e, j, wide), parts.e, low + j)
-        take(part(some.u, j, wide), parts.u, low + j)
+        take(part(some.c, j, wide), surrogate.c, low + j)
+        take(part(some.push, j, wide), surrogate.push, low + j)
+        take(part(some.e, j, wide), surrogate.e, low + j)
+        take(part(some.u, j, wide), surrogate.u, low + j)
         tiles.complete(some, j, low + j, forms, kind)
     tiles.update(some, count, kind, 0.0, ridge)
-    if kind.barred:
+    if kind.has_barrier:
         lift(renewed(some), low, count, forms)
 
 
 @kernel
-def multiply_by_parts(V, new, parts, forms, barred, ridge):
-    """Update each row of V, which is padded, once, by numbers of the surrogate that are known."""
+def multiply_by_parts(V, new, surrogate, forms, has_barrier, ridge):
+    """Update each row of V, which is padded, once, from known coefficients of the surrogate."""
     tile = tile_of(ROWS if forms.scales.shape[0] <= 1 else 1, forms.ups.shape[1], V.shape[1])
-    kind = kind_of(parts.c.size, parts.push.size, parts.e.size, forms, barred)
+    kind = kind_of(surrogate.c.size, surrogate.push.size, surrogate.e.size, forms, has_barrier)
     old, better = V.reshape(V.size), new.reshape(new.size)
     for low in range(0, V.shape[0], tile.rows):
         count = min(tile.rows, V.shape[0] - low)
-        _multiply_known(tile, old, better, low, count, parts, forms, kind, ridge)
+        _multiply_known(tile, old, better, low, count, surrogate, forms, kind, ridge)

@@ -1,4 +1,4 @@
-"""Coordinate descent on rows that are quadratic, in transposed batches."""
+"""Coordinate descent on quadratic rows, in transposed batches."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from cofactor.engine.kernels.rows import pick, row_gram, row_linear
 from cofactor.engine.kernels.vectors import bare, inlined, kernel
 
-BATCH = 64  # rows side by side
+BATCH = 64  # rows of a batch
 
 
 @bare
@@ -52,7 +52,7 @@ def _slopes(forms, gram, k, Vt, Ct, scale, part, g):
     """Write minus the gradient of topic k for each row of the batch."""
     for j in range(BATCH):
         g[j] = Ct[k, j]
-    if forms.ups.shape[0] == 1:  # all rows share it; the size of the block must not matter
+    if forms.ups.shape[0] == 1:  # all rows share it; the number of rows in a slice must not matter
         _subtract_product(gram[k], Vt, g)
         return
     for t in range(scale.shape[0]):
@@ -64,11 +64,10 @@ def _slopes(forms, gram, k, Vt, Ct, scale, part, g):
 
 @inlined
 def _step(v, g, c, inverse, live, top, tolerance, off):
-    """Move one topic of every live row to its minimum; ``off`` rises above 0 where it was not
-    there already.
+    """Move one topic of every live row to its minimum; raise ``off`` above 0 if it was not there.
 
-    It was if the slope g vanishes beside its parts, c and c − g; what is next to zero counts in
-    proportion (as in the descent on curved rows).
+    It was there if the slope g is at most ``tolerance`` of its parts, c and c − g.  A small v
+    counts in proportion to the largest entry of the row, as in the descent on rows with entries.
     """
     for j in range(BATCH):
         old = v[j]
@@ -90,7 +89,7 @@ def _largest(Vt, top):
 
 @inlined
 def _freeze(live, off):
-    """Let go of the rows at their minimum; return how many are left."""
+    """Freeze the rows at their minimum; return the number of the others."""
     left = 0.0
     for j in range(BATCH):
         live[j] = live[j] if off[j] > 0.0 else 0.0
@@ -100,10 +99,10 @@ def _freeze(live, off):
 
 @kernel
 def descend_quadratic(V, forms, sweeps, tolerance):
-    """Coordinate descent (HALS) on rows without curved entries.  Loops run over the batch's rows.
+    """Coordinate descent (HALS) on rows without entries.  Inner loops run over the batch's rows.
 
     A row is frozen after a sweep that found every topic within ``tolerance`` of its minimum.
-    Returns how many rows did not get there.
+    Return the number of rows that are not frozen.
     """
     n, r = V.shape
     Vt, Ct, inverse = np.zeros((r, BATCH)), np.zeros((r, BATCH)), np.zeros((r, BATCH))

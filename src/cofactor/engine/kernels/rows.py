@@ -1,4 +1,4 @@
-"""Rows as the kernels see them: coefficients, fitted values, linear and quadratic forms."""
+"""The coefficients of rows, ``Entries`` and ``Forms``, and how kernels read a row of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ WIDTH = 16  # scratch rows are padded to whole unrolled vectors
 
 
 class Entries(NamedTuple):
-    """Curved entries of a block of rows; coefficient arrays that play no part have length 0."""
+    """The entries of some rows, with one coefficient array for each kind of cost.
+
+    Kinds that do not occur have arrays of length 0.
+    """
 
     log: Any
     square: Any
@@ -27,25 +30,47 @@ class Entries(NamedTuple):
     start: Any
     """``start[i] : start[i + 1]`` are the coefficients of row i."""
     first: Any
-    """``first[i] + (0, 1, ...)`` are the positions of row i in ``indices`` (dense rows share one
-    run)."""
+    """Position of row i's first index in ``indices``; dense rows share their indices."""
+
+    def rows(self, low: int, high: int) -> Entries:
+        """Return the entries of some rows."""
+        return self._replace(start=self.start[low : high + 1], first=self.first[low:high])
 
 
 class Forms(NamedTuple):
-    """Linear, quadratic and barrier parts; a leading dimension of 1 means shared by all rows."""
+    """The linear, quadratic and barrier parts of some rows.
+
+    An array with a first dimension of 1 is shared by all rows.
+    """
 
     down: Any
+    """Downward slopes of each row; ``up``: upward slopes.  Absent ones have no rows."""
     up: Any
     ups: Any
+    """Upward slopes that rows share: those of form t count ``scales[i, t]`` times in row i."""
     grams: Any
-    """The first form is that of all rows; each of the others has a scale for every row."""
+    """Quadratic forms, with the same scales.  The scale of the first form is 1 in every row."""
     scales: Any
     barrier: Any
+    """Coefficients of −log v."""
+
+    def rows(self, low: int, high: int) -> Forms:
+        """Return the forms of some rows."""
+        return self._replace(
+            down=_own_rows(self.down, low, high),
+            up=_own_rows(self.up, low, high),
+            scales=_own_rows(self.scales, low, high),
+            barrier=_own_rows(self.barrier, low, high),
+        )
+
+
+def _own_rows(array: Any, low: int, high: int) -> Any:
+    return array[low:high] if len(array) > 1 else array
 
 
 @inlined
 def pick(array, i):
-    """Return the row of ``array`` that is row i's, which may be everyone's."""
+    """Return which row of ``array`` belongs to row i; all rows may share one."""
     return i if array.shape[0] > 1 else 0
 
 
@@ -113,8 +138,10 @@ def load_coefficients(entries, s, w, x, b, p):
 
 @inlined
 def load_row(entries, i, F, v, epsilon, x, b, p):
-    """Read the coefficients of row i and its fitted values; return the padded length, and where
-    its indices begin and end."""
+    """Read the coefficients of row i and compute its fitted values p.
+
+    Return the padded length, and where the row's indices begin and end.
+    """
     s, first = entries.start[i], entries.first[i]
     w = entries.start[i + 1] - s
     stride = padded_length(w)
@@ -127,7 +154,7 @@ def load_row(entries, i, F, v, epsilon, x, b, p):
 
 @bare
 def longest_row(entries):
-    """Return the padded length of the longest row of a block."""
+    """Return the padded length of the longest row."""
     longest = 0
     for i in range(entries.start.size - 1):
         longest = max(longest, entries.start[i + 1] - entries.start[i])
@@ -139,7 +166,7 @@ def _weighted_log(x, p, count):
     """Σ x·log p for positive normal p, to full precision, in a form that vectorises.
 
     log p = exponent·log 2 + 2·atanh(s), s = (m − 1)/(m + 1), with the mantissa m in [1/√2, √2];
-    the polynomial in s² is the one of least error there (below 2⁻⁵⁸), as the C library has it.
+    the polynomial in s² has the least error there (below 2⁻⁵⁸); the C library uses the same.
     """
     total = 0.0
     for e in range(count):
@@ -158,7 +185,7 @@ def _weighted_log(x, p, count):
 
 @inlined
 def row_cost(entries, x, b, p, low, high):
-    """Return Σ [−log·log p + ½ square·p²] over some of a row's entries."""
+    """Return Σ [−log·log p + ½ square·p²] over a row's entries from ``low`` to ``high``."""
     total = 0.0
     if entries.log.size > 0:
         total -= _weighted_log(x[low:high], p[low:high], high - low)
@@ -170,8 +197,10 @@ def row_cost(entries, x, b, p, low, high):
 
 @inlined
 def add_costs(entries, i, x, b, p, weight, split, out):
-    """Add the costs of row i, whose fitted values are p, to those of its two terms: entries of
-    columns before ``split`` belong to the first."""
+    """Add the costs of row i, whose fitted values are p, to ``out``.
+
+    Entries of columns before ``split`` belong to the first term, ``out[0]``, others to ``out[1]``.
+    """
     first, w = entries.first[i], entries.start[i + 1] - entries.start[i]
     middle = w
     while middle > 0 and entries.indices[first + middle - 1] >= split:
@@ -184,7 +213,7 @@ def add_costs(entries, i, x, b, p, weight, split, out):
 
 @kernel
 def place_values(values, start, place, out):
-    """Copy each row's values to where ``place`` says."""
+    """Copy each row's values to ``out``, from position ``place[i]`` on."""
     for i in range(place.size):
         s, at = start[i], place[i]
         for e in range(start[i + 1] - s):
@@ -193,7 +222,7 @@ def place_values(values, start, place, out):
 
 @kernel
 def place_indices(indices, start, first, offset, place, out):
-    """Copy each row's indices plus ``offset`` to where ``place`` says."""
+    """Copy each row's indices plus ``offset`` to ``out``, from position ``place[i]`` on."""
     for i in range(place.size):
         f, at = first[i], place[i]
         for e in range(start[i + 1] - start[i]):

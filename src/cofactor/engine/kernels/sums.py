@@ -1,4 +1,4 @@
-"""Sums over rows: values of the objective, products and Gram matrices."""
+"""Sums over rows: values of the objective, matrix products and Gram matrices."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cofactor.engine.kernels.vectors import inlined, kernel, outer, put_rows
 
 @kernel
 def widen(F, out):
-    """Copy F to the first columns of ``out``; zeros follow."""
+    """Copy F to the first columns of ``out``, and zeros to the others."""
     r = F.shape[1]
     for i in range(F.shape[0]):
         for k in range(r):
@@ -21,7 +21,7 @@ def widen(F, out):
 
 @kernel
 def gram_slices(F, weights, bounds, out):
-    """out[t] = F' diag(weights) F of block t of a padded factor."""
+    """out[t] = F' diag(weights) F over slice t of a padded factor."""
     for t in range(out.shape[0]):
         low, high = bounds[t], bounds[t + 1]
         gram_rows(F[low:high], weights[low:high], out[t])
@@ -29,7 +29,7 @@ def gram_slices(F, weights, bounds, out):
 
 @kernel
 def sum_slices(V, weights, bounds, out):
-    """out[t] = weights @ V of block t."""
+    """out[t] = weights @ V over slice t."""
     for t in range(out.shape[0]):
         low, high = bounds[t], bounds[t + 1]
         sum_rows(V[low:high], weights[low:high], out[t])
@@ -37,7 +37,7 @@ def sum_slices(V, weights, bounds, out):
 
 @kernel
 def inner_slices(V, other, weights, bounds, out):
-    """out[t] = Σ weights · V · other over block t."""
+    """out[t] = Σ weights · V · other over slice t."""
     for t in range(out.size):
         total = 0.0
         for i in range(bounds[t], bounds[t + 1]):
@@ -50,20 +50,24 @@ def inner_slices(V, other, weights, bounds, out):
 
 @kernel
 def value_slices(V, entries, F, weights, bounds, out):
-    """out[t] = the value of block t; ``entries`` are those of all rows."""
+    """out[t] = the cost of the entries of slice t; ``entries`` are those of all rows."""
     for t in range(out.size):
         low, high = bounds[t], bounds[t + 1]
         part = Entries(
-            entries.log, entries.square, entries.inverse, entries.concave,
-            entries.indices, entries.start[low : high + 1], entries.first[low:high],
-        )  # fmt: skip
+            entries.log,
+            entries.square,
+            entries.inverse,
+            entries.concave,
+            entries.indices,
+            entries.start[low : high + 1],
+            entries.first[low:high],
+        )
         out[t] = curved_value(V[low:high], part, F, weights[low:high])
 
 
 @kernel
 def curved_value(V, entries, F, weights):
-    """Return Σ_i weight_i Σ_e [−log·log p + ½ square·p² + inverse/p + concave·log p] over a
-    block."""
+    """Return Σ_i weight_i Σ_e [−log·log p + ½ square·p² + inverse/p + concave·log p]."""
     room = longest_row(entries)
     v, x, b, p = np.zeros(F.shape[1]), np.empty(room), np.empty(room), np.empty(room)
     total = 0.0
@@ -100,7 +104,7 @@ def cross_rows(values, indices, start, first, F, out):
 
 @kernel
 def gram_rows(F, weights, out):
-    """out = F' diag(weights) F of a block of a padded factor (no weights: ones)."""
+    """out = F' diag(weights) F of a padded factor; no weights stand for ones."""
     wide, left = np.empty((F.shape[1], F.shape[1])), F
     if weights.size > 0:
         left = np.empty(F.shape)
@@ -115,7 +119,7 @@ def gram_rows(F, weights, out):
 
 @kernel
 def sum_rows(V, weights, out):
-    """out = weights @ V of a block (no weights: ones)."""
+    """out = weights @ V; no weights stand for ones."""
     out[:] = 0.0
     for i in range(V.shape[0]):
         w = weights[i] if weights.size > 0 else 1.0

@@ -1,7 +1,7 @@
-"""Some rows at a time: where their majoriser is smallest.
+"""The minimum of the surrogate, for a tile of rows at a time.
 
-A row of topics is a handful of numbers.  Loops over one row alone spend more time on their
-beginning and end than on these, so what is done entry by entry is done for a tile of rows at once.
+A row holds only a handful of numbers, and a loop over one row would spend most of its time on its
+beginning and end.  So loops over topics run over the rows of a tile at once.
 """
 
 from __future__ import annotations
@@ -18,13 +18,15 @@ ROWS = 16
 
 
 class Tile(NamedTuple):
-    """The rows at hand and scratch space for them, one after the other; c, push, e and u are the
-    surrogate's, divided by v."""
+    """Some rows and scratch space for them, one row after the other.
+
+    c, push, e and u are coefficients of the surrogate, divided by v.
+    """
 
     v: Any
-    """The rows, where they are: a copy would cost as much as an update."""
+    """The old rows, a view: a copy would cost as much as an update."""
     new: Any
-    """Where they go."""
+    """The new rows, a view."""
     t: Any
     c: Any
     push: Any
@@ -34,37 +36,37 @@ class Tile(NamedTuple):
     up: Any
     down: Any
     gram: Any
-    """The quadratic form, as wide as rows of v; that of all rows, unless the tile is one row."""
+    """The quadratic form, padded like the rows; all rows of a tile share it."""
     rows: Any
-    """How many rows it has room for."""
+    """Maximum number of rows."""
     wide: Any
-    """From one row to the next."""
+    """Padded length of a row."""
 
 
 class Kind(NamedTuple):
-    """What a problem is made of."""
+    """The parts that occur in a row problem; they decide which loops are needed."""
 
     bends: Any
     """Whether it has a quadratic form."""
-    barred: Any
+    has_barrier: Any
     curved: Any
-    """Whether anything but logarithms and slopes plays a part."""
+    """Whether any part is neither a logarithm nor a slope."""
     logarithmic: Any
-    """Whether anything but squares and slopes plays a part."""
+    """Whether any part is neither a square nor a slope."""
     listed: Any
-    """Whether it has entries of its own."""
+    """Whether there are entries."""
     shared: Any
     """Whether all rows have the same upward slopes."""
 
 
 @kernel
-def kind_of(logs, squares, inverses, forms, barred):
+def kind_of(logs, squares, inverses, forms, has_barrier):
     bends = bool(np.any(forms.grams))
     return Kind(
         bends,
-        barred,
+        has_barrier,
         bends or squares > 0 or inverses > 0,
-        barred or logs > 0 or inverses > 0,
+        has_barrier or logs > 0 or inverses > 0,
         logs + squares + inverses > 0,
         max(forms.scales.shape[0], forms.up.shape[0]) <= 1,
     )
@@ -72,7 +74,7 @@ def kind_of(logs, squares, inverses, forms, barred):
 
 @kernel
 def tile_of(rows, r, wide):
-    """Return a tile that is not laid over any rows yet."""
+    """Return a tile without rows."""
     size = rows * wide
     room = np.zeros(8 * size + LINE)
     at = -(room.ctypes.data // room.itemsize) % LINE
@@ -85,10 +87,10 @@ def tile_of(rows, r, wide):
     )  # fmt: skip
 
 
-# Written out in the caller, because compiled functions return no views.
+# Inlined by numba itself: functions compiled without reference counts cannot return views.
 @njit(inline="always")
 def laid_over(tile, V, new, low, count):
-    """Return the tile laid over rows of V and new, whose entries lie one after the other."""
+    """Return the tile with rows of V and new, which are flat arrays of padded rows."""
     some = slice(low * tile.wide, (low + count) * tile.wide)
     return _with_rows(tile, V[some], new[some])
 
@@ -127,21 +129,21 @@ def write(values, out, i):
 
 @inlined
 def take(out, values, i):
-    """Read row i of what may be absent."""
+    """Read row i of an array that may be absent."""
     if values.shape[0] > 0:
         read(out, values, i)
 
 
 @inlined
 def keep(values, out, i):
-    """Write row i where there is room for it."""
+    """Write row i of an array that may be absent."""
     if out.shape[0] > 0:
         write(values, out, i)
 
 
 @inlined
 def load(tile, low, count, forms, kind):
-    """Read the upward slopes and the quadratic form, unless they are those of the tile before."""
+    """Read the upward slopes and the quadratic form, unless the tile before had the same."""
     for j in range(count if low == 0 or not kind.shared else 0):
         _load_up(part(tile.up, j, tile.wide), low + j, forms)
     if kind.bends and (low == 0 or forms.scales.shape[0] > 1):
@@ -162,7 +164,7 @@ def _load_up(up, i, forms):
 
 @inlined
 def lift(tile, low, count, forms):
-    """Keep entries with a logarithmic prior away from zero."""
+    """Raise entries with a barrier to at least EPSILON."""
     for j in range(count):
         barrier = forms.barrier[pick(forms.barrier, low + j)]
         v, new = part(tile.v, j, tile.wide), part(tile.new, j, tile.wide)
@@ -172,15 +174,15 @@ def lift(tile, low, count, forms):
 
 @inlined
 def begin(tile, j, kind):
-    """Prepare row j for its entries' numbers."""
-    if kind.barred:
+    """Prepare row j for the coefficients of its entries."""
+    if kind.has_barrier:
         part(tile.c, j, tile.wide)[:] = 0.0
 
 
 @inlined
 def complete(tile, j, i, forms, kind):
-    """Add the barrier to the numbers of row j."""
-    if kind.barred:
+    """Add the barrier to the coefficients of row j."""
+    if kind.has_barrier:
         v, c = part(tile.v, j, tile.wide), part(tile.c, j, tile.wide)
         barrier = forms.barrier[pick(forms.barrier, i)]
         for k in range(barrier.size):
@@ -189,8 +191,10 @@ def complete(tile, j, i, forms, kind):
 
 @inlined
 def update(tile, count, kind, tolerance, ridge):
-    """Update ``count`` rows whose entries' numbers are known; return whether that hardly moved
-    them."""
+    """Update ``count`` rows whose coefficients are known.
+
+    Return whether they moved by at most the tolerance.
+    """
     size = count * tile.wide
     if kind.bends:
         products(tile.v, count, tile.gram, tile.bent)
@@ -203,8 +207,8 @@ def update(tile, count, kind, tolerance, ridge):
 
 @inlined
 def _paper_ratios(tile, size, kind, ridge):
-    """Write the paper's ratio of each topic, literally; a problem of squares alone has less."""
-    if not (kind.listed or kind.barred):
+    """Write the paper's ratio of each topic, literally; squares alone need a shorter one."""
+    if not (kind.listed or kind.has_barrier):
         for k in range(size):
             tile.t[k] = tile.down[k] / (tile.bent[k] + tile.up[k] + ridge)
         return
@@ -215,7 +219,7 @@ def _paper_ratios(tile, size, kind, ridge):
 
 @inlined
 def _surrogate_ratios(tile, size, kind):
-    """Write where the majoriser of each topic is smallest; one kind of loss has a closed form."""
+    """Write the minimiser of each topic's surrogate; a single kind of loss has a closed form."""
     up, down, c, e, u, t = tile.up, tile.down, tile.c, tile.e, tile.u, tile.t
     bent, push = tile.bent, tile.push
     if not kind.curved:
@@ -234,7 +238,7 @@ def _surrogate_ratios(tile, size, kind):
 
 @inlined
 def _surrogate_root(q, slope, c, e):
-    """The positive root of q·t³ + slope·t² − c·t − e = 0: where the majoriser is smallest."""
+    """Return the minimiser of the surrogate, the positive root of q·t³ + slope·t² − c·t − e = 0."""
     if e <= 0.0:
         return positive_root(q, slope, c) if q > 0.0 or slope > 0.0 else 1.0
     if q <= 0.0:  # slope·t² − c·t − e = 0, slope > 0
@@ -255,7 +259,7 @@ def _surrogate_root(q, slope, c, e):
 
 @inlined
 def _apply_ratios(v, t, new, size, tolerance):
-    """Multiply rows by their ratios; return whether that hardly moved them, if anyone asks."""
+    """Multiply rows by their ratios; return whether they moved by at most the tolerance."""
     if tolerance == 0.0:
         for k in range(size):
             new[k] = v[k] * t[k]

@@ -1,8 +1,8 @@
-"""One matrix, however it is stored: which cells were observed, with what value and what weight.
+"""One matrix, however it is stored: observed cells with values and weights.
 
-All storages speak through ``Observations``: cells are *listed* row by row in a ``Layout``; cells
-not listed are either observed zeros (dense, sparse) or missing (masked).  Weights stay structured:
-per row, per column, and per listed cell only where they must.
+All storages become ``Observations``.  Cells are *listed* row by row in a ``Layout``; cells that are
+not listed are either observed zeros (dense, sparse) or missing (masked).  Weights are kept for rows
+and columns, and for single cells only where necessary.
 """
 
 from cofactor.engine.observations.base import Layout, Observations

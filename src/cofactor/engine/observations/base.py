@@ -1,10 +1,9 @@
-"""What every storage has in common."""
+"""One matrix as a list of cells with values and weights, the same for every storage."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import InitVar, dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,26 +13,33 @@ from cofactor._types import FloatArray, IntArray
 
 
 class Layout(NamedTuple):
-    """Listed cells, row by row: the arrays of a CSR matrix, except that rows may share their
-    indices."""
+    """Listed cells, row by row: the arrays of a CSR matrix, except that rows may share indices.
+
+    Row i has the values from ``start[i]`` to ``start[i + 1]``; the columns of these cells begin at
+    ``indices[first[i]]``.
+    """
 
     values: FloatArray
     indices: IntArray
     start: IntArray
     first: IntArray
 
-    def rows(self) -> IntArray:
+    def rows(self, low: int, high: int) -> Layout:
+        """Return the cells of some rows; ``values`` and ``indices`` stay whole."""
+        return self._replace(start=self.start[low : high + 1], first=self.first[low:high])
+
+    def row_numbers(self) -> IntArray:
         """Return the row of each listed cell."""
         return np.repeat(np.arange(len(self.first)), np.diff(self.start))
 
-    def columns(self) -> IntArray:
+    def column_numbers(self) -> IntArray:
         """Return the column of each listed cell."""
         if self.is_shared:
             return np.tile(self.indices, len(self.first))
         return self.indices
 
     def transposed(self, n_columns: int, values: FloatArray) -> Layout:
-        """List the cells column by column, with ``values`` in place of the layout's own."""
+        """List the cells column by column, with ``values`` in the place of the layout's own."""
         n_rows = len(self.first)
         if self.is_shared:
             return full_layout(values.reshape(n_rows, n_columns).T)
@@ -45,7 +51,7 @@ class Layout(NamedTuple):
         if self.values.all():
             return self
         kept = np.flatnonzero(self.values)
-        row = self.rows()[kept]
+        row = self.row_numbers()[kept]
         start = np.searchsorted(row, np.arange(len(self.first) + 1)).astype(np.int64)
         indices = self.indices[self.first[row] + kept - self.start[row]]
         return Layout(self.values[kept], indices, start, start[:-1])
@@ -90,6 +96,8 @@ class Observations:
         Weight of each listed cell, for matrices without observed zeros; None means 1.
     row_weights, column_weights : array or None
         A cell's weight is the product of its own, its row's and its column's.
+    known_transpose : Observations or None
+        The transpose, if already known; it is not computed then.
     """
 
     shape: tuple[int, int]
@@ -98,6 +106,11 @@ class Observations:
     weights: FloatArray | None = None
     row_weights: FloatArray | None = None
     column_weights: FloatArray | None = None
+    known_transpose: InitVar[Observations | None] = None
+    _transposed: Observations | None = field(init=False, repr=False)
+
+    def __post_init__(self, known_transpose: Observations | None) -> None:
+        object.__setattr__(self, "_transposed", known_transpose)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -107,9 +120,15 @@ class Observations:
     def n_listed(self) -> int:
         return len(self.layout.values)
 
-    @cached_property
+    @property
     def transposed(self) -> Observations:
-        """The same matrix with rows and columns exchanged."""
+        """The same matrix with rows and columns exchanged; computed once."""
+        if self._transposed is None:
+            object.__setattr__(self, "_transposed", self._transpose())
+        assert self._transposed is not None
+        return self._transposed
+
+    def _transpose(self) -> Observations:
         weights = self.weights
         return Observations(
             (self.shape[1], self.shape[0]),
@@ -121,15 +140,15 @@ class Observations:
         )
 
     def cell_weights(self, extra_rows: FloatArray | None = None) -> FloatArray | None:
-        """Return the whole weight of each listed cell, or None where all are 1.
+        """Return the total weight of each listed cell, or None where all are 1.
 
         ``extra_rows`` is a further weight for each row.
         """
         total = self.weights
         for vector, index in (
-            (self.row_weights, self.layout.rows),
-            (self.column_weights, self.layout.columns),
-            (extra_rows, self.layout.rows),
+            (self.row_weights, self.layout.row_numbers),
+            (self.column_weights, self.layout.column_numbers),
+            (extra_rows, self.layout.row_numbers),
         ):
             if vector is not None:
                 part = vector[index()]
@@ -137,8 +156,8 @@ class Observations:
         return total
 
     def column_means(self, counts: FloatArray | None = None) -> FloatArray:
-        """Return the weighted mean of each column's observed cells; ``counts`` weigh the rows."""
-        columns, m = self.layout.columns(), self.shape[1]
+        """Return the weighted mean of each column's observed cells; ``counts`` are row weights."""
+        columns, m = self.layout.column_numbers(), self.shape[1]
         weights = self.cell_weights(counts)
         weights = np.ones(len(columns)) if weights is None else weights
         total = np.bincount(columns, weights * self.layout.values, minlength=m)
@@ -156,7 +175,7 @@ class Observations:
         return float(np.max(values, initial=0.0))
 
     def folded(self) -> Observations:
-        """Return the values times their weights, as if these were the data."""
+        """Return observations whose values are the weighted values, without weights."""
         weights = self.cell_weights()
         if weights is None:
             return self
@@ -166,18 +185,16 @@ class Observations:
 
     def scaled_rows(self, exponents: IntArray) -> Observations:
         """Return the observations with row i divided by 2**exponents[i]."""
-        values = np.ldexp(self.layout.values, -exponents[self.layout.rows()])
+        values = np.ldexp(self.layout.values, -exponents[self.layout.row_numbers()])
         return replace(self, layout=self.layout._replace(values=values))
 
     def shifted(self, exponent: int) -> Observations:
-        """Return the observations divided by 2**exponent, which is exact."""
+        """Return the observations divided by 2**exponent; this is exact."""
         if exponent == 0:
             return self
         values = np.ldexp(self.layout.values, -exponent)
-        new = replace(self, layout=self.layout._replace(values=values))
-        if "transposed" in self.__dict__:
-            new.__dict__["transposed"] = self.transposed.shifted(exponent)
-        return new
+        known = None if self._transposed is None else self._transposed.shifted(exponent)
+        return replace(self, layout=self.layout._replace(values=values), known_transpose=known)
 
     def weighted(
         self, rows: FloatArray | None = None, columns: FloatArray | None = None
@@ -212,13 +229,12 @@ class Observations:
 
 
 def both_ways(rows: Observations, columns: Observations) -> Observations:
-    """Return a matrix whose transpose is known, and need not be computed."""
-    rows.__dict__["transposed"] = columns
-    return rows
+    """Return the matrix ``rows`` together with its transpose ``columns``, which is known."""
+    return replace(rows, known_transpose=columns)
 
 
 def stack(parts: Sequence[Observations]) -> Observations:
-    """Put the rows of several matrices of one width below each other."""
+    """Put the rows of several matrices of the same width below each other."""
     if len(parts) == 1:
         return parts[0]
     n, m = sum(part.shape[0] for part in parts), parts[0].shape[1]
@@ -228,7 +244,7 @@ def stack(parts: Sequence[Observations]) -> Observations:
     else:
         lengths = np.concatenate([np.diff(part.layout.start) for part in parts])
         start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        indices = np.concatenate([part.layout.columns() for part in parts])
+        indices = np.concatenate([part.layout.column_numbers() for part in parts])
         layout = Layout(values, indices.astype(np.int32, copy=False), start, start[:-1])
     zeros = all(part.zeros for part in parts)
     weights = None

@@ -1,4 +1,4 @@
-"""From arrays to ``Observations``: dense, sparse, masked, and the rule that picks one of them."""
+"""Dense, sparse and masked arrays as ``Observations``, and ``observe``, which picks the storage."""
 
 from __future__ import annotations
 
@@ -10,21 +10,20 @@ from cofactor.engine.observations.base import Observations, compressed_layout, f
 
 
 def dense(X: FloatArray) -> Observations:
-    """Every cell of an array is observed."""
+    """Observe every cell of an array."""
     return Observations((X.shape[0], X.shape[1]), full_layout(X), zeros=True)
 
 
 def sparse(X: sp.csr_array) -> Observations:
-    """Stored cells are listed; all others are observed zeros."""
+    """List the stored cells; all others are observed zeros."""
     X = canonical(X)
     return Observations((X.shape[0], X.shape[1]), compressed_layout(X), zeros=True)
 
 
 def masked(X: sp.csr_array, weights: FloatArray | None = None) -> Observations:
-    """Only stored cells are observed (an explicit zero is an observed zero); NaN and weight 0 are
-    missing.
+    """Observe only the stored cells, explicit zeros included; NaN and weight 0 are missing.
 
-    ``weights`` belong to the stored cells of X, in their order.
+    ``weights`` are those of the stored cells of X, in their order.
     """
     keep = ~np.isnan(X.data)
     if weights is not None:
@@ -40,8 +39,10 @@ def masked(X: sp.csr_array, weights: FloatArray | None = None) -> Observations:
 
 
 def canonical(X: sp.csr_array) -> sp.csr_array:
-    """Return X with sorted indices, no duplicates and no stored zeros; the caller's matrix stays
-    as it is."""
+    """Return X with sorted indices, without duplicates and stored zeros.
+
+    The caller's matrix is not changed.
+    """
     X = sp.csr_array(X)
     if not X.has_canonical_format:
         X = X.copy()
@@ -73,7 +74,7 @@ def _cells_of(X: FloatArray | sp.csr_array, weights: FloatArray | sp.csr_array) 
 
 
 def _lookup(X: sp.csr_array, rows: IntArray, columns: IntArray) -> FloatArray:
-    """Return X at the given cells; both lists of cells are sorted by row, then column."""
+    """Return X at the given cells; these and X's own are sorted by row, then column."""
     width = X.shape[1]
     stored = np.repeat(np.arange(X.shape[0], dtype=np.int64), np.diff(X.indptr)) * width + X.indices
     asked = rows.astype(np.int64) * width + columns
@@ -90,10 +91,10 @@ def observe(
     row_weights: FloatArray | None = None,
     column_weights: FloatArray | None = None,
 ) -> Observations:
-    """Choose the storage of X.
+    """Choose the storage of X.  NaN is missing.
 
-    NaN is missing.  ``weights`` is a matrix of X's shape (a sparse one observes only its stored
-    cells), or a column or row of weights, shape (n, 1) or (1, m), which stays structured.
+    ``weights`` is a matrix of X's shape, or a column (n, 1) or a row (1, m) of weights.  With a
+    sparse matrix of weights, only its stored cells are observed.
     """
     if weights is not None and not sp.issparse(weights) and 1 in weights.shape != X.shape:
         if weights.shape[0] == X.shape[0]:
@@ -109,20 +110,15 @@ def _store(X: FloatArray | sp.csr_array, weights: FloatArray | sp.csr_array | No
         return _cells_of(X, weights)
     if sp.issparse(X):
         if np.isnan(X.data).any():
-            return _without_missing(canonical(X))
+            raise _stored_nan(canonical(X))
         return sparse(X)
     return masked(_all_cells(X)) if np.isnan(X).any() else dense(X)
 
 
-def _without_missing(X: sp.csr_array) -> Observations:
-    """Sparse with stored NaN: zeros stay observed, so every observed cell has to be listed.
-
-    That would be n·m cells; refused in favour of the two forms that stay small.
-    """
-    raise ValueError(
+def _stored_nan(X: sp.csr_array) -> ValueError:
+    # Zeros are observed, so every cell but the missing ones would have to be listed.
+    return ValueError(
         f"X is sparse and has {int(np.isnan(X.data).sum())} stored NaN among observed zeros, "
-        "which would need an "
-        f"array of {X.shape[0]}×{X.shape[1]} cells; pass data_weights as a sparse matrix that "
-        "stores the "
-        "observed cells, or a dense X."
+        f"which would need an array of {X.shape[0]}×{X.shape[1]} cells; pass data_weights as a "
+        "sparse matrix that stores the observed cells, or a dense X."
     )

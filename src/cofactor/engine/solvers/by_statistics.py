@@ -1,46 +1,75 @@
-"""Iterations in which the samples work on their own, and the other factors follow statistics."""
+"""Iterations in which the other factors are updated from statistics of the samples."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from cofactor.engine.factors import Factors, PaddedFactor
 from cofactor.engine.kernels import EPSILON
-from cofactor.engine.objective import Advance, Goal
+from cofactor.engine.objective import AdvanceResult, ObjectiveLike
 from cofactor.engine.solvers.base import State
-from cofactor.engine.subproblem.problem import Better, ColumnProblem, RowProblem
+from cofactor.engine.subproblem.problem import Improved, RowProblem
+from cofactor.engine.subproblem.statistics import ColumnProblem
 from cofactor.engine.threads import Threads
 
 
 class ByStatistics:
-    """Features and targets are updated from statistics that the samples left behind; then the
-    samples are updated and leave new ones, which also give the value.
+    """Solvers that update features and targets from the statistics of the iteration before.
 
-    Statistics add over blocks of samples, so an ``objective`` may be one matrix or many blocks.
+    Then they update the samples and take new statistics, which also give the objective.
+    Statistics add over blocks of samples, so an objective may be one matrix or many blocks.
     """
 
     epsilon: float = EPSILON
 
-    def start(self, objective: Goal, factors: Factors, threads: Threads) -> State:
-        return self._state(
-            objective, objective.advance(factors, None, threads, self.epsilon), threads
-        )
+    def start(self, objective: ObjectiveLike, factors: Factors, threads: Threads) -> State:
+        result = objective.advance(factors, None, threads, self.epsilon)
+        return self._state(objective, result, threads)
 
-    def step(self, objective: Goal, state: State, threads: Threads) -> State:
+    def step(self, objective: ObjectiveLike, state: State, threads: Threads) -> State:
         factors = state.factors
         for name, statistics in state.memory.items():
             problem = objective.column_problem(name, statistics)
-            factors = factors.with_padded(name, self.renew(problem, factors.padded(name), threads))
-        return self._state(
-            objective, objective.advance(factors, self.improve, threads, self.epsilon), threads
-        )
+            V = self.improve_columns(problem, factors.padded(name), threads)
+            factors = factors.with_padded(name, V)
+        result = objective.advance(factors, self.improve, threads, self.epsilon)
+        return self._state(objective, result, threads)
 
-    def _state(self, objective: Goal, advance: Advance, threads: Threads) -> State:
-        value = objective.value_of(advance, threads)
-        return State(advance.factors, value, memory=advance.statistics)
+    def _state(self, objective: ObjectiveLike, result: AdvanceResult, threads: Threads) -> State:
+        value = objective.value_of(result, threads)
+        return State(result.factors, value, memory=result.statistics)
 
-    def improve(self, problem: RowProblem, S: PaddedFactor, threads: Threads) -> Better:
-        """Improve the samples."""
+    def improve(
+        self, problem: RowProblem, V: PaddedFactor, threads: Threads, *, costs: bool = False
+    ) -> Improved:
+        """Return a better V for a row problem (see ``objective.Improve``)."""
         raise NotImplementedError
 
-    def renew(self, problem: ColumnProblem, V: PaddedFactor, threads: Threads) -> PaddedFactor:
-        """Improve the features or the targets."""
+    def improve_columns(
+        self, problem: ColumnProblem, V: PaddedFactor, threads: Threads
+    ) -> PaddedFactor:
+        """Return better features or targets."""
         raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class BlockDescent(ByStatistics):
+    """Coordinate descent for samples in blocks.
+
+    The samples take safe coordinate steps.  The other factors also take them if their problem is
+    quadratic, because statistics describe it completely.  Otherwise they make a multiplicative
+    update, because coordinate steps would need every entry again and again.  None of these steps
+    raises the objective; there is no extrapolation.
+    """
+
+    rounds: int = 1
+
+    def improve(
+        self, problem: RowProblem, V: PaddedFactor, threads: Threads, *, costs: bool = False
+    ) -> Improved:
+        return problem.descend(V, threads, rounds=self.rounds, costs=costs)
+
+    def improve_columns(
+        self, problem: ColumnProblem, V: PaddedFactor, threads: Threads
+    ) -> PaddedFactor:
+        return problem.descend(V, threads) if problem.quadratic else problem.multiply(V, threads)

@@ -1,5 +1,4 @@
-"""Coordinate descent by rows, with extrapolation between iterations and a guard on the
-objective."""
+"""Coordinate descent by rows, with extrapolation between iterations."""
 
 from __future__ import annotations
 
@@ -7,21 +6,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cofactor._types import FactorName, FloatArray
+from cofactor._types import FloatArray
 from cofactor.engine.factors import Factors, PaddedFactor
-from cofactor.engine.objective import Objective, Value
-from cofactor.engine.solvers.base import State, update_each
-from cofactor.engine.subproblem.problem import Better, RowProblem
+from cofactor.engine.objective import Objective
+from cofactor.engine.solvers.base import State
+from cofactor.engine.subproblem.problem import Improved, RowProblem
 from cofactor.engine.threads import Threads
 
 ROUNDING = 1e-13
-"""A decrease by less than this share of the objective may be none; the factors, whose scale is
-free, must not follow such luck."""
+"""A decrease by less than this share of the objective may be rounding error, which must not decide
+whether an extrapolation is kept."""
 
 
 @dataclass(frozen=True)
 class Momentum:
-    """How far to extrapolate, how far at most, and from where."""
+    """The length of the next extrapolation, its maximum, and the factors to extrapolate from."""
 
     previous: Factors
     length: float = 0.5
@@ -32,18 +31,18 @@ class Momentum:
 class CoordinateDescent:
     """Safe coordinate steps on every row of every free factor.
 
-    An iteration sweeps from factors extrapolated along their last move.  If that did not lower the
-    objective, it is undone and a plain sweep, which cannot raise it, is made instead; so the
+    An iteration sweeps from factors extrapolated along their last move.  If that does not lower
+    the objective, the iteration makes a plain sweep instead, which cannot raise it.  So the
     recorded objective never rises.
 
     Parameters
     ----------
     sweeps : int or None
-        Sweeps over a row's topics; None takes two where logarithms are involved and one elsewhere.
+        Sweeps over a row's topics; None means two where a logarithm takes part, else one.
     rounds : int
-        How often the active topics of a row are found anew.
+        Maximum number of times that the active topics of a row are found and swept.
     tolerance : float
-        Rows this close to optimal are left alone.
+        A row this close to its optimum is finished.
     """
 
     sweeps: int | None = None
@@ -54,11 +53,11 @@ class CoordinateDescent:
         return State(factors, objective.value(factors, threads), memory=Momentum(factors))
 
     def step(self, objective: Objective, state: State, threads: Threads) -> State:
-        if len(objective.free) == 1:  # rows are convex and do not know each other: just descend
-            return State(*self._sweep(objective, state.factors, threads))
+        if len(objective.free) == 1:  # rows are convex and independent: no need to extrapolate
+            return State(*objective.sweep(state.factors, self.improve, threads))
         momentum: Momentum = state.memory
         start = _extrapolate(state.factors, momentum.previous, momentum.length)
-        factors, value, optimal = self._sweep(objective, start, threads)
+        factors, value, optimal = objective.sweep(start, self.improve, threads)
         if value.total < state.value.total - ROUNDING * abs(state.value.total):
             grown = Momentum(
                 state.factors,
@@ -72,29 +71,28 @@ class CoordinateDescent:
     def _plain(
         self, objective: Objective, state: State, threads: Threads, memory: Momentum
     ) -> State:
-        factors, value, optimal = self._sweep(objective, state.factors, threads)
-        if not value.total <= state.value.total:  # rounding: what was reached is as good as it gets
+        factors, value, optimal = objective.sweep(state.factors, self.improve, threads)
+        if not value.total <= state.value.total:  # rounding error: keep the factors before
             return State(state.factors, state.value, optimal, memory)
         return State(factors, value, optimal, memory)
 
-    def _sweep(
-        self, objective: Objective, factors: Factors, threads: Threads
-    ) -> tuple[Factors, Value, bool]:
-        def update(_: FactorName, problem: RowProblem, V: PaddedFactor, costs: bool) -> Better:
-            return problem.descend(
-                V, threads, rounds=self.rounds, sweeps=self._sweeps(problem),
-                tolerance=self.tolerance, costs=costs,
-            )  # fmt: skip
-
-        return update_each(objective, factors, threads, update)
-
-    def _sweeps(self, problem: RowProblem) -> int:
-        if self.sweeps is not None:
-            return self.sweeps
-        return 2 if problem.logarithmic else 1
+    def improve(
+        self, problem: RowProblem, V: PaddedFactor, threads: Threads, *, costs: bool = False
+    ) -> Improved:
+        """Return a better V for a row problem (see ``objective.Improve``)."""
+        return problem.descend(
+            V,
+            threads,
+            rounds=self.rounds,
+            sweeps=self.sweeps,
+            tolerance=self.tolerance,
+            costs=costs,
+        )
 
 
 def _extrapolate(factors: Factors, previous: Factors, length: float) -> Factors:
+    """Return factors + length·(factors − previous), clipped at zero."""
+
     def move(V: FloatArray, old: FloatArray) -> FloatArray:
         new = V - old
         new *= V.dtype.type(length)

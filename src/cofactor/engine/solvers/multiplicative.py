@@ -5,26 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from cofactor._types import FactorName
+from cofactor.divergences import Divergence
 from cofactor.engine.factors import Factors, PaddedFactor
 from cofactor.engine.kernels import EPSILON
-from cofactor.engine.objective import Goal
-from cofactor.engine.solvers.base import State, update_each
+from cofactor.engine.objective import ObjectiveLike
+from cofactor.engine.solvers.base import State
 from cofactor.engine.solvers.by_statistics import ByStatistics
-from cofactor.engine.subproblem.problem import Better, ColumnProblem, RowProblem
+from cofactor.engine.subproblem.problem import Improved, RowProblem
+from cofactor.engine.subproblem.statistics import ColumnProblem
 from cofactor.engine.threads import Threads
 
 
 @dataclass(frozen=True)
 class MultiplicativeUpdates(ByStatistics):
-    """Minimise the separable majoriser of each factor in turn; the objective never rises.
+    """Minimise the surrogate of each factor in turn; the objective never rises.
 
     Parameters
     ----------
     rounds : int
-        Updates of a factor before the next one's turn; more than one is of use for inference.
+        Updates of a factor before the next factor's turn; inference uses more than one.
     tolerance : float
-        A row whose update moved it by no more than this share of its largest entry is left alone.
+        A row is finished when an update moves it by at most this share of its sum.
     """
 
     rounds: int = 1
@@ -41,28 +42,34 @@ class MultiplicativeUpdates(ByStatistics):
         return super().start(objective, factors, threads)
 
     def step(self, objective: Any, state: State, threads: Threads) -> State:
-        if not self._row_by_row(objective):
-            return super().step(objective, state, threads)
+        if self._row_by_row(objective):
+            return State(*objective.sweep(state.factors, self.improve, threads))
+        return super().step(objective, state, threads)
 
-        def update(_: FactorName, problem: RowProblem, V: PaddedFactor, costs: bool) -> Better:
-            return self.improve(problem, V, threads)
-
-        return State(*update_each(objective, state.factors, threads, update))
-
-    def _row_by_row(self, objective: Goal) -> bool:
-        """Whether statistics cannot do: they know no rounds, and every factor must be free."""
+    def _row_by_row(self, objective: ObjectiveLike) -> bool:
+        """Whether statistics do not suffice: with several rounds, or with fixed factors."""
         return self.rounds > 1 or not objective.all_free
 
-    def improve(self, problem: RowProblem, S: PaddedFactor, threads: Threads) -> Better:
+    def improve(
+        self, problem: RowProblem, V: PaddedFactor, threads: Threads, *, costs: bool = False
+    ) -> Improved:
+        """Return a better V for a row problem; ``costs`` has no effect."""
         return problem.multiply(
-            S, threads, rounds=self.rounds, tolerance=self.tolerance, epsilon=self.epsilon,
-            ridge=self._ridge(problem),
-        )  # fmt: skip
+            V,
+            threads,
+            rounds=self.rounds,
+            tolerance=self.tolerance,
+            epsilon=self.epsilon,
+            ridge=self._ridge(problem.plan.losses),
+        )
 
-    def renew(self, problem: ColumnProblem, V: PaddedFactor, threads: Threads) -> PaddedFactor:
-        return problem.multiply(V, threads, ridge=self._ridge(problem))
+    def improve_columns(
+        self, problem: ColumnProblem, V: PaddedFactor, threads: Threads
+    ) -> PaddedFactor:
+        return problem.multiply(V, threads, ridge=self._ridge(problem.losses))
 
-    def _ridge(self, problem: RowProblem | ColumnProblem) -> float:
+    def _ridge(self, losses: list[tuple[Divergence, float]]) -> float:
+        """Return the ridge of the paper's ratios; 0 asks for the monotone update."""
         return 0.0
 
 
@@ -70,14 +77,14 @@ class MultiplicativeUpdates(ByStatistics):
 class PaperUpdates(MultiplicativeUpdates):
     """The paper's Algorithms 1 to 3 (and Lee et al. for two Frobenius terms), epsilon included.
 
-    The paper cancels factors that all parts of a ratio share (the 2 of a Frobenius term, the λ of
-    a lone target term) before epsilon is added to the divisor; ``_ridge`` puts them back.
+    The paper adds epsilon to a divisor after it has cancelled the factors that all parts of the
+    ratio share: the 2 of Frobenius terms, the λ of a single target term.  Our ratios keep these
+    factors, so ``_ridge`` multiplies epsilon by them.
     """
 
     epsilon: float = 1e-10
 
-    def _ridge(self, problem: RowProblem | ColumnProblem) -> float:
-        losses = problem.losses
+    def _ridge(self, losses: list[tuple[Divergence, float]]) -> float:
         unit = 2.0 if all(divergence.square for divergence, _ in losses) else 1.0
         if len(losses) == 1:
             unit *= losses[0][1]

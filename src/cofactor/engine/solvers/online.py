@@ -1,4 +1,4 @@
-"""Batches that come one after the other: statistics are averaged over time."""
+"""Iterations on batches that come one after the other; statistics are averaged over time."""
 
 from __future__ import annotations
 
@@ -7,44 +7,47 @@ from dataclasses import dataclass, field
 
 from cofactor._types import FactorName
 from cofactor.engine.factors import Factors
-from cofactor.engine.objective import Advance, Objective
+from cofactor.engine.objective import AdvanceResult, Objective
 from cofactor.engine.solvers.base import State
 from cofactor.engine.solvers.by_statistics import ByStatistics
 from cofactor.engine.subproblem.statistics import Statistics
 from cofactor.engine.threads import Threads
 
 DECAY = 0.7
-"""Batch t has the share t^−DECAY in the statistics: they forget, but less and less."""
+"""Batch t has the share t^−DECAY in the statistics, so each batch is forgotten more slowly."""
 
 
 @dataclass(frozen=True)
 class Past:
-    """What earlier batches left: statistics per sample, and how many samples there were."""
+    """The statistics of earlier batches, per sample, and the number of their samples."""
 
     statistics: Mapping[FactorName, Statistics] = field(default_factory=dict)
     samples: float = 0.0
 
 
 def absorb(
-    past: Past, objective: Objective, factors: Factors, solver: ByStatistics, threads: Threads,
+    past: Past,
+    objective: Objective,
+    factors: Factors,
+    solver: ByStatistics,
+    threads: Threads,
     size: float,
-) -> tuple[State, Past]:  # fmt: skip
-    """Make one iteration on a batch of ``size`` samples, with the statistics of the past mixed in.
+) -> tuple[State, Past]:
+    """Make one iteration on a batch of ``size`` samples, from its statistics mixed with the past.
 
-    Without a past it is an iteration of the solver.
+    For the first batch it is a plain iteration of the solver.
     """
-    advance = objective.advance(factors, None, threads, solver.epsilon)
+    batch = objective.advance(factors, None, threads, solver.epsilon)
     total = past.samples + size
     share = (size / total) ** DECAY
     mean, memory = {}, {}
-    for name, statistics in advance.statistics.items():
+    for name, statistics in batch.statistics.items():
         V = factors.get(name)
-        if not past.statistics:
-            mean[name], memory[name] = statistics.apart_from(V).times(1.0 / size), statistics
-            continue
-        new = statistics.apart_from(V).times(1.0 / size)
-        mean[name] = past.statistics[name].mixed(new, share)
-        memory[name] = mean[name].times(total).seen_from(V)
-    value = objective.value_of(Advance(factors, advance.statistics, advance.prior), threads)
+        mean[name] = statistics.detached_from(V).times(1.0 / size)
+        memory[name] = statistics
+        if past.statistics:
+            mean[name] = past.statistics[name].mixed(mean[name], share)
+            memory[name] = mean[name].times(total).attached_to(V)
+    value = objective.value_of(AdvanceResult(factors, batch.statistics, batch.prior), threads)
     state = solver.step(objective, State(factors, value, memory=memory), threads)
     return state, Past(mean, total)

@@ -1,10 +1,10 @@
-"""Cells with a curved cost, as entries for the kernels, block by block."""
+"""Cells as kernel entries: those whose cost is not just linear, or quadratic for all rows alike."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -16,33 +16,29 @@ from cofactor.engine.observations import Layout, Observations
 from cofactor.engine.observations.base import full_layout
 from cofactor.engine.threads import balanced_slices, even_slices
 
-MAX_EXPANDED = 1 << 18  # cells of an expanded block of sparse rows
+MAX_EXPANDED = 1 << 18
+"""Maximum number of cells in an expanded slice of sparse rows."""
 
 
-class Curved:
-    """Entries with a curved cost, handed out block by block."""
+class LazyEntries(Protocol):
+    """Entries that are listed slice by slice, because all of them would take too much memory."""
 
-    at_once = True
-    """Whether a block may be as large as all rows."""
-
-    def __init__(self, entries: Entries) -> None:
-        self.entries = entries
-
-    @cached_property
+    @property
     def bounds(self) -> IntArray:
-        return balanced_slices(self.entries.start)
+        """The slices; each must be asked for as a whole."""
+        ...
 
-    def block(self, low: int, high: int) -> Entries:
-        log, square, inverse, concave, indices, start, first = self.entries
-        some = start[low : high + 1], first[low:high]
-        return Entries(log, square, inverse, concave, indices, *some)
+    def rows(self, low: int, high: int) -> Entries:
+        """List the entries of some rows."""
+        ...
 
 
-class Expanded(Curved):
-    """Sparse rows whose zeros have a curved cost: every cell is listed, but only a block at a
-    time."""
+AnyEntries: TypeAlias = Entries | LazyEntries
+"""``Entries`` hold all rows in memory, and may be cut anywhere."""
 
-    at_once = False
+
+class ExpandedEntries:
+    """Entries of sparse rows whose zeros have a cost of their own: every cell is an entry."""
 
     def __init__(self, observations: Observations, divergence: Divergence, weight: float) -> None:
         self.observations, self.divergence, self.weight = observations, divergence, weight
@@ -52,37 +48,43 @@ class Expanded(Curved):
         n, m = self.observations.shape
         return even_slices(n, max(16, -(-n * m // MAX_EXPANDED)))
 
-    def block(self, low: int, high: int) -> Entries:
+    def rows(self, low: int, high: int) -> Entries:
         part = self.observations.select(np.arange(low, high))
         array = np.zeros(part.shape, dtype=part.dtype)
-        array[part.layout.rows(), part.layout.columns()] = part.layout.values
+        array[part.layout.row_numbers(), part.layout.column_numbers()] = part.layout.values
         full = Observations(
             part.shape, full_layout(array), True, None, part.row_weights, part.column_weights
         )
-        return curved_entries(full, self.divergence, self.weight)
+        return list_entries(full, self.divergence, self.weight)
 
 
-class Stacked(Curved):
-    """The entries of two terms side by side: columns of the second follow those of the first."""
+class StackedEntries:
+    """Entries of several terms side by side, at least one of which is lazy.
 
-    at_once = False
+    ``offsets`` are added to the terms' column numbers.
+    """
 
-    def __init__(self, parts: Sequence[Curved], offsets: Sequence[int]) -> None:
+    def __init__(self, parts: Sequence[AnyEntries], offsets: Sequence[int]) -> None:
         self.parts, self.offsets = parts, offsets
 
     @cached_property
     def bounds(self) -> IntArray:
-        return max((part.bounds for part in self.parts), key=len)
+        return max((entry_slices(part) for part in self.parts), key=len)
 
-    def block(self, low: int, high: int) -> Entries:
-        return stack_entries([part.block(low, high) for part in self.parts], self.offsets)
+    def rows(self, low: int, high: int) -> Entries:
+        return stack_entries([part.rows(low, high) for part in self.parts], self.offsets)
 
 
-def no_entries(n: int, dtype: np.dtype[Any]) -> Curved:
+def entry_slices(entries: AnyEntries) -> IntArray:
+    """Return the bounds of slices of rows with about the same number of entries."""
+    return balanced_slices(entries.start) if isinstance(entries, Entries) else entries.bounds
+
+
+def no_entries(n: int, dtype: np.dtype[Any]) -> Entries:
     """Return the entries of n rows that have none."""
     none = np.empty(0, dtype=dtype)
     starts = np.zeros(n + 1, dtype=np.int64)
-    return Curved(Entries(none, none, none, none, np.empty(0, np.int32), starts, starts[:-1]))
+    return Entries(none, none, none, none, np.empty(0, np.int32), starts, starts[:-1])
 
 
 def scale(values: FloatArray, factor: float) -> FloatArray:
@@ -92,7 +94,7 @@ def scale(values: FloatArray, factor: float) -> FloatArray:
 def listed(
     observations: Observations, divergence: Divergence
 ) -> tuple[FloatArray, FloatArray | None]:
-    """Return weight·value and weight of the listed cells (None: ones)."""
+    """Return weight·value and weight of the listed cells; None stands for weights of 1."""
     values = observations.layout.values
     if divergence.positive:
         values = np.maximum(values, np.asarray(FLOOR, dtype=values.dtype))
@@ -102,10 +104,14 @@ def listed(
     return (values * weights).astype(values.dtype), weights.astype(values.dtype)
 
 
-def curved_entries(
+def list_entries(
     observations: Observations, divergence: Divergence, weight: float = 1.0
 ) -> Entries:
-    """Return the entries of the listed cells; without observed zeros squares are entries too."""
+    """Return the listed cells as entries, their coefficients times ``weight``.
+
+    Squares are entries only where cells that are not listed are missing; observed zeros make them
+    a quadratic form.
+    """
     layout = observations.layout
     products, weights = listed(observations, divergence)
     none = np.empty(0, dtype=layout.values.dtype)
@@ -131,7 +137,7 @@ def curved_entries(
 
 
 def _without_zeros(entries: Entries) -> Entries:
-    """Drop entries of a logarithm alone that are zero, and cost nothing."""
+    """Drop the zeros among entries that have only a logarithm; they cost nothing."""
     kept = Layout(entries.log, entries.indices, entries.start, entries.first).nonzero()
     return entries._replace(
         log=kept.values, indices=kept.indices, start=kept.start, first=kept.first

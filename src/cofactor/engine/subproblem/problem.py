@@ -1,274 +1,391 @@
-"""Row problems: all terms and priors that touch one factor, put together for the kernels."""
+"""The row problem of one factor, the other factors fixed, and its updates.
+
+``Plan`` holds the parts that stay constant during a fit; ``RowProblem`` adds the other factors.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache, cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from cofactor._types import FloatArray
+from cofactor._types import FloatArray, IntArray
 from cofactor.divergences import Divergence
 from cofactor.engine import kernels
-from cofactor.engine.factors import PaddedFactor
-from cofactor.engine.kernels import EPSILON, Forms, Parts, Slopes
-from cofactor.engine.kernels.vectors import aligned
-from cofactor.engine.subproblem.dense import is_whole, whole_slopes, whole_surrogate
-from cofactor.engine.subproblem.forms import merge, some_rows, sum_rows
-from cofactor.engine.subproblem.plan import Plan
-from cofactor.engine.subproblem.statistics import Statistics
-from cofactor.engine.subproblem.terms import BoundTerm
+from cofactor.engine.factors import PaddedFactor, aligned
+from cofactor.engine.kernels import EPSILON, Entries, Forms, Slopes, Surrogate
+from cofactor.engine.subproblem.entries import (
+    AnyEntries,
+    StackedEntries,
+    entry_slices,
+    no_entries,
+    stack_entries,
+)
+from cofactor.engine.subproblem.surrogate import (
+    multiply_by_surrogate,
+    no_surrogate,
+    surrogate_of,
+)
+from cofactor.engine.subproblem.terms import BoundTerm, TermForm, TermSide
 from cofactor.engine.threads import Threads, even_slices
 from cofactor.priors import Penalty
 
-Better = tuple[PaddedFactor, int]
-"""An improved factor, and how many of its rows are not at their best."""
+
+class Improved(NamedTuple):
+    """The result of an update."""
+
+    factor: PaddedFactor
+    unfinished: int
+    """Number of rows that did not reach the tolerance."""
+
+
+class Plan:
+    """The parts of a factor's row problem that stay constant during a fit; computed once.
+
+    Parameters
+    ----------
+    sides : sequence of TermSide
+        The terms that touch the factor.
+    weights : sequence of float
+        Weight of each term.
+    penalty : Penalty or None
+        The factor's prior.
+    short_lived : bool
+        Whether the plan serves one iteration only (see ``Objective``).
+    """
+
+    def __init__(
+        self,
+        sides: Sequence[TermSide],
+        weights: Sequence[float],
+        penalty: Penalty | None,
+        short_lived: bool = False,
+    ) -> None:
+        self.sides, self.weights, self.penalty = sides, weights, penalty
+        self._short_lived = short_lived
+        self.has_barrier = penalty is not None and penalty.has_barrier
+
+    @cached_property
+    def entry_terms(self) -> list[int]:
+        """Numbers of the terms that have entries."""
+        return [t for t, side in enumerate(self.sides) if side.entries is not None]
+
+    @cached_property
+    def losses(self) -> list[tuple[Divergence, float]]:
+        """The terms' divergences and weights."""
+        return [(s.divergence, w) for s, w in zip(self.sides, self.weights, strict=True)]
+
+    @cached_property
+    def quadratic(self) -> bool:
+        """Whether every row is a quadratic problem."""
+        return not self.entry_terms and not self.has_barrier
+
+    @cached_property
+    def logarithmic(self) -> bool:
+        """Whether a logarithm takes part, of a term or of the prior."""
+        return self.has_barrier or any(d.log and weight > 0 for d, weight in self.losses)
+
+    @cached_property
+    def term_by_term(self) -> bool:
+        """Whether a single update treats the terms one by one.
+
+        Concatenating their entries pays off only if it is done once a fit.
+        """
+        entries = [side.entries for side in self.sides if side.entries is not None]
+        once = not self._short_lived and all(isinstance(each, Entries) for each in entries)
+        return len(entries) > 1 and not once
+
+    @cached_property
+    def entries(self) -> AnyEntries:
+        """The weighted entries of all terms, side by side."""
+        used = [(self.sides[t], self.weights[t]) for t in self.entry_terms]
+        each = [side.entries if w == 1.0 else side.weighted_entries(w) for side, w in used]
+        found = [entries for entries in each if entries is not None]
+        if not found:
+            observations = self.sides[0].observations
+            return no_entries(observations.shape[0], observations.dtype)
+        if len(found) == 1:
+            return found[0]
+        widths = [side.observations.shape[1] for side, _ in used[:-1]]
+        offsets = np.cumsum([0, *widths]).tolist()
+        whole = [entries for entries in found if isinstance(entries, Entries)]
+        if len(whole) == len(found):
+            return stack_entries(whole, offsets)
+        return StackedEntries(found, offsets)
+
+    @cached_property
+    def bounds(self) -> IntArray:
+        """Slices of rows of about the same work."""
+        n = self.sides[0].observations.shape[0]
+        return even_slices(n) if self.quadratic else entry_slices(self.entries)
 
 
 class RowProblem:
-    """Everything that touches one factor, ready for the kernels: what is given, and the terms
-    together with the other factors."""
+    """Everything that one factor is updated from.
 
-    def __init__(self, given: Plan, parts: Sequence[BoundTerm], shape: tuple[int, int]) -> None:
-        self.plan, self.parts, self.shape = given, parts, shape
+    Parameters
+    ----------
+    plan : Plan
+    terms : sequence of BoundTerm
+        The plan's terms, bound to the other factors.
+    shape : tuple of int
+        Rows and topics of the factor.
+
+    Attributes
+    ----------
+    costs : dict
+        Costs of the terms' entries after a descent, by term number, where they are known.
+    """
+
+    def __init__(self, plan: Plan, terms: Sequence[BoundTerm], shape: tuple[int, int]) -> None:
+        self.plan, self.terms, self.shape = plan, terms, shape
         self.costs: dict[int, float] = {}
-        """Curved costs of the parts after a descent, where they are known."""
-
-    @property
-    def losses(self) -> list[tuple[Divergence, float]]:
-        """The terms' divergences and weights."""
-        return self.plan.losses
-
-    @property
-    def logarithmic(self) -> bool:
-        return self.plan.logarithmic
 
     @cached_property
     def F(self) -> FloatArray:
-        """The rows that the entries point to; if there are none, any that are as wide."""
-        return _joined([self.parts[t].F for t in self.plan.curving or [0]])
+        """The padded rows that the entries' indices refer to."""
+        rows = [self.terms[t].F for t in self.plan.entry_terms or [0]]
+        if len(rows) == 1:
+            return rows[0]
+        return np.concatenate(rows, out=aligned(sum(map(len, rows)), rows[0].shape[1]))
 
-    def _forms(self, *, sloped: bool = True) -> Forms:
-        given = self.plan
-        return merge(self.parts, given.weights, given.penalty, self.shape, sloped=sloped)
+    def _forms(self, *, down: bool = True) -> Forms:
+        plan = self.plan
+        return merge_forms(self.terms, plan.weights, plan.penalty, self.shape, down=down)
+
+    # ---- coordinate descent
 
     def descend(
-        self, V: PaddedFactor, threads: Threads, *, rounds: int, sweeps: int, tolerance: float,
+        self,
+        V: PaddedFactor,
+        threads: Threads,
+        *,
+        rounds: int = 1,
+        sweeps: int | None = None,
+        tolerance: float = 0.0,
         costs: bool = False,
-    ) -> Better:  # fmt: skip
-        """Run coordinate descent; return the factor, and how many rows did not reach the
-        tolerance.
+    ) -> Improved:
+        """Run coordinate descent from V.
 
-        With ``costs``, note those of the curved entries, whose fitted values are at hand.
+        In each of ``rounds`` a row's active topics are found and swept ``sweeps`` times; None means
+        twice where a logarithm takes part, else once.  ``costs=True`` notes the costs of the
+        entries at the new factor, which the kernel can compute from its fitted values.
         """
+        if sweeps is None:
+            sweeps = 2 if self.plan.logarithmic else 1
         new = np.array(V.array)
         if self.plan.quadratic:
             forms = self._forms()
-            unfinished = sum(threads.across(self.plan.bounds, lambda low, high: int(
-                kernels.descend_quadratic(
-                    new[low:high], some_rows(forms, low, high), rounds * sweeps, tolerance
-                ))))  # fmt: skip
+            unfinished = descend_quadratic(new, forms, rounds * sweeps, tolerance, threads)
         else:
-            unfinished = self._descend_curved(new, (rounds, sweeps, tolerance), threads, costs)
-        return PaddedFactor(new), unfinished
+            unfinished = self._descend_entries(new, threads, (rounds, sweeps, tolerance), costs)
+        return Improved(PaddedFactor(new), unfinished)
 
-    def multiply(
-        self, V: PaddedFactor, threads: Threads, *, rounds: int, tolerance: float, epsilon: float,
-        ridge: float,
-    ) -> Better:  # fmt: skip
-        """Run multiplicative updates; return the factor, and how many rows did not reach the
-        tolerance."""
-        if rounds == 1 and tolerance == 0.0 and self._apart:
-            return self._multiply_apart(V, threads, epsilon, ridge), self.shape[0]
-        old, new, slopes = V.wide, V.room(), self._slopes(V.array.dtype)
-        given, forms, F = self.plan, self._forms(sloped=False), self.F
-        curved = given.curved
-
-        def block(low: int, high: int) -> int:
-            return int(
-                kernels.multiply_slices(
-                    old[low:high], new[low:high], curved.block(low, high), F,
-                    some_rows(forms, low, high), tuple([s.some(low, high) for s in slopes]),
-                    given.barred, rounds, tolerance, epsilon, ridge,
-                )
-            )  # fmt: skip
-
-        over = threads.across if curved.at_once else threads.over
-        unfinished = sum(over(given.bounds, block))
-        return PaddedFactor.in_room(new, V.array), unfinished
-
-    @property
-    def _apart(self) -> bool:
-        """Whether an update is faster with the terms one by one: they are whole matrices, or their
-        entries would have to be put side by side for this update alone."""
-        return self.plan.scattered or all(map(is_whole, self.parts))
-
-    def _multiply_apart(
-        self, V: PaddedFactor, threads: Threads, epsilon: float, ridge: float
-    ) -> PaddedFactor:
-        """Make one update from what each term has to say."""
-        penalty, weights = self.plan.penalty, self.plan.weights
-        if penalty is not None and penalty.barred:  # the numbers are those of rows that are > 0
-            barrier = np.asarray(penalty.barrier)
-            V = PaddedFactor(
-                np.where(barrier > 0, np.maximum(V.array, V.array.dtype.type(EPSILON)), V.array)
-            )
-        each = [_surrogate(part, V, threads, epsilon, costs=False)[0] for part in self.parts]
-        sums = [
-            sum_rows([a if len(a) else None for a in numbers], weights)
-            for numbers in zip(*each, strict=True)
-        ]
-        down = sum_rows([_down(part, threads) for part in self.parts], weights)
-        none, forms = no_parts(self.shape[1]), self._forms(sloped=False)
-        forms = forms if down is None else forms._replace(down=down)
-        parts = Parts(*(a if a is not None else b for a, b in zip(sums, none, strict=True)))
-        return update_by_parts(V, parts, forms, self.plan.barred, threads, ridge)
-
-    def _slopes(self, dtype: np.dtype[Any]) -> tuple[Slopes, Slopes]:
-        found = [part.slopes(w) for part, w in zip(self.parts, self.plan.weights, strict=True)]
-        first, second = [*filter(None, found), *([no_slopes(dtype)] * 2)][:2]
-        return first, second
-
-    def _descend_curved(
-        self, V: FloatArray, settings: tuple[float, ...], threads: Threads, costs: bool
+    def _descend_entries(
+        self, V: FloatArray, threads: Threads, settings: tuple[int, int, float], costs: bool
     ) -> int:
-        given, forms, F = self.plan, self._forms(), self.F
-        curved, bounds, counts = given.curved, given.bounds, given.sides[0].counts
+        """Descend on V in place; return the number of unfinished rows."""
+        plan, forms, F = self.plan, self._forms(), self.F
+        entries, bounds, counts = plan.entries, plan.bounds, plan.sides[0].counts
         weights = np.empty(0) if counts is None else counts
-        split = len(self.parts[given.curving[0]].other.array) if given.curving else 0
-        logs = any(given.sides[t].divergence.log for t in given.curving)
-        everything = not (logs or given.barred)
+        split = len(self.terms[plan.entry_terms[0]].other.array) if plan.entry_terms else 0
+        logs = any(plan.sides[t].divergence.log for t in plan.entry_terms)
+        all_topics = not (logs or plan.has_barrier)
         noted = np.zeros((len(bounds) - 1, 2 * costs))
 
-        def block(start: int, stop: int) -> int:
+        def work(start: int, stop: int) -> int:
             low, high = bounds[start], bounds[stop]
-            return int(
-                kernels.descend_slices(
-                    V[low:high], curved.block(low, high), F,
-                    some_rows(forms, low, high),
-                    *settings, everything, weights[low:high], split,
-                    bounds[start : stop + 1], noted[start:stop],
-                )
-            )  # fmt: skip
+            unfinished = kernels.descend_slices(
+                V[low:high],
+                entries.rows(low, high),
+                F,
+                forms.rows(low, high),
+                *settings,
+                all_topics,
+                weights[low:high],
+                split,
+                bounds[start : stop + 1],
+                noted[start:stop],
+            )
+            return int(unfinished)
 
-        over = threads.across if curved.at_once else threads.over
-        unfinished = sum(over(range(len(bounds)), block))
-        if costs and V.dtype == np.float64:  # others are rounded afterwards
+        joined = isinstance(entries, Entries)
+        unfinished = sum(threads.over(range(len(bounds)), work, join=joined))
+        if costs and V.dtype == np.float64:  # the costs are those of rows before rounding
             self._note(noted.sum(axis=0))
         return unfinished
 
     def _note(self, costs: FloatArray) -> None:
-        """Remember the curved costs of the terms, without their weights."""
+        """Remember the costs of the terms' entries, without the terms' weights."""
         weights = self.plan.weights
-        for t, cost in zip(self.plan.curving, costs.tolist(), strict=False):
+        for t, cost in zip(self.plan.entry_terms, costs.tolist(), strict=False):
             if weights[t] > 0:
                 self.costs[t] = cost / weights[t]
 
+    # ---- multiplicative updates
 
-def statistics_of(part: BoundTerm, V: PaddedFactor, threads: Threads, epsilon: float) -> Statistics:
-    """Return what a term says of one factor, which is V."""
-    # These first: they read the other factor in order, and leave it in the cache.
-    ups, gram = part.ups, part.gram
-    numbers, cost = _surrogate(part, V, threads, epsilon, costs=True)
-    return Statistics(
-        part.row_scale, _down(part, threads), part.up, ups, gram, numbers, cost, part.side.constant
-    )
-
-
-def _surrogate(
-    part: BoundTerm, V: PaddedFactor, threads: Threads, epsilon: float, *, costs: bool
-) -> tuple[Parts, float]:
-    """Return a term's numbers of the surrogate at V, and the cost of its entries if asked for."""
-    shape = V.array.shape
-    curved, d, none = part.side.curved, part.side.divergence, no_parts(shape[1])
-    if curved is None:
-        return none, 0.0
-    if is_whole(part):
-        c, cost = whole_surrogate(part, V.wide, threads, epsilon, costs=costs)
-        return none._replace(c=c), cost
-    squares = d.square and not part.side.observations.zeros
-    used = zip((d.log, squares, d.inverse, d.concave), none, strict=True)
-    parts = Parts(*(np.empty(shape) if use else empty for use, empty in used))
-    wide, bounds, noted = V.wide, curved.bounds, np.zeros(len(curved.bounds) - 1)
-
-    def block(start: int, stop: int) -> None:
-        low, high = bounds[start], bounds[stop]
-        kernels.surrogate_slices(
-            wide[low:high], curved.block(low, high), part.F, epsilon, bounds[start : stop + 1],
-            parts.some(low, high), noted[start : stop if costs else start],
-        )  # fmt: skip
-
-    over = threads.across if curved.at_once else threads.over
-    over(range(len(bounds)), block)
-    return parts, float(noted.sum())
-
-
-def _down(part: BoundTerm, threads: Threads) -> FloatArray | None:
-    """Return a term's downward slopes."""
-    return whole_slopes(part, threads) if is_whole(part) else part.down
-
-
-class ColumnProblem:
-    """The row problem of the features or the targets, known by its statistics alone."""
-
-    def __init__(
+    def multiply(
         self,
-        statistics: Statistics,
-        divergence: Divergence,
-        weight: float,
-        penalty: Penalty | None,
-    ) -> None:
-        self.statistics, self.weight, self.penalty = statistics, weight, penalty
-        self.losses = [(divergence, weight)]
-        self._barred = penalty is not None and penalty.barred
+        V: PaddedFactor,
+        threads: Threads,
+        *,
+        rounds: int,
+        tolerance: float,
+        epsilon: float,
+        ridge: float,
+    ) -> Improved:
+        """Run at most ``rounds`` multiplicative updates from V.
 
-    @property
-    def quadratic(self) -> bool:
-        return not self._barred and not any(len(part) for part in self.statistics.parts)
+        ``epsilon`` is added to fitted values; ``ridge`` > 0 asks for the paper's ratios and is
+        added to their divisors.
+        """
+        plan = self.plan
+        if rounds == 1 and tolerance == 0.0 and plan.term_by_term:
+            new_factor = self._multiply_term_by_term(V, threads, epsilon, ridge)
+            return Improved(new_factor, self.shape[0])
+        old, new, slopes = V.wide, V.empty_rows(), self._slopes(V.array.dtype)
+        entries, forms, F = plan.entries, self._forms(down=False), self.F
 
-    def _forms(self, V: PaddedFactor) -> Forms:
-        n, r = V.array.shape
-        return merge([self.statistics], [self.weight], self.penalty, (n, r))
+        def work(low: int, high: int) -> int:
+            unfinished = kernels.multiply_slices(
+                old[low:high],
+                new[low:high],
+                entries.rows(low, high),
+                F,
+                forms.rows(low, high),
+                (slopes[0].rows(low, high), slopes[1].rows(low, high)),
+                plan.has_barrier,
+                rounds,
+                tolerance,
+                epsilon,
+                ridge,
+            )
+            return int(unfinished)
 
-    def descend(self, V: PaddedFactor, threads: Threads) -> PaddedFactor:
-        """Sweep the topics once; for quadratic problems."""
-        forms, new = self._forms(V), np.array(V.array)
-        threads.across(even_slices(len(new)), lambda low, high: kernels.descend_quadratic(
-            new[low:high], some_rows(forms, low, high), 1, 0.0))  # fmt: skip
-        return PaddedFactor(new)
+        unfinished = sum(threads.over(plan.bounds, work, join=isinstance(entries, Entries)))
+        return Improved(PaddedFactor.from_padded(new, V.array), unfinished)
 
-    def multiply(self, V: PaddedFactor, threads: Threads, *, ridge: float = 0.0) -> PaddedFactor:
-        """Make one multiplicative update."""
-        parts = self.statistics.weighted(self.weight)
-        return update_by_parts(V, parts, self._forms(V), self._barred, threads, ridge)
+    def _slopes(self, dtype: np.dtype[Any]) -> tuple[Slopes, Slopes]:
+        """Return the downward slopes of at most two terms."""
+        found = [term.slopes(w) for term, w in zip(self.terms, self.plan.weights, strict=True)]
+        first, second = [*filter(None, found), *([no_slopes(dtype)] * 2)][:2]
+        return first, second
+
+    def _multiply_term_by_term(
+        self, V: PaddedFactor, threads: Threads, epsilon: float, ridge: float
+    ) -> PaddedFactor:
+        """Make one update from the sum of the terms' surrogates."""
+        penalty, weights = self.plan.penalty, self.plan.weights
+        if penalty is not None and penalty.has_barrier:  # surrogates need rows that are > 0
+            barrier = np.asarray(penalty.barrier)
+            V = PaddedFactor(
+                np.where(barrier > 0, np.maximum(V.array, V.array.dtype.type(EPSILON)), V.array)
+            )
+        each = [surrogate_of(term, V, threads, epsilon, costs=False)[0] for term in self.terms]
+        sums = [
+            weighted_sum([a if len(a) else None for a in coefficients], weights)
+            for coefficients in zip(*each, strict=True)
+        ]
+        down = weighted_sum([term.down for term in self.terms], weights)
+        none, forms = no_surrogate(self.shape[1]), self._forms(down=False)
+        forms = forms if down is None else forms._replace(down=down)
+        total = Surrogate(*(a if a is not None else b for a, b in zip(sums, none, strict=True)))
+        return multiply_by_surrogate(V, total, forms, self.plan.has_barrier, threads, ridge)
 
 
-def update_by_parts(
-    V: PaddedFactor, parts: Parts, forms: Forms, barred: bool, threads: Threads, ridge: float
-) -> PaddedFactor:
-    """Make one multiplicative update, by numbers of the surrogate that are known."""
-    old, new = V.wide, V.room()
-    threads.across(even_slices(len(new)), lambda low, high: kernels.multiply_by_parts(
-        old[low:high], new[low:high], parts.some(low, high),
-        some_rows(forms, low, high), barred, ridge))  # fmt: skip
-    return PaddedFactor.in_room(new, V.array)
+def descend_quadratic(
+    V: FloatArray, forms: Forms, sweeps: int, tolerance: float, threads: Threads
+) -> int:
+    """Descend on the rows of V in place; return the number of unfinished rows."""
 
+    def work(low: int, high: int) -> int:
+        some = V[low:high], forms.rows(low, high)
+        return int(kernels.descend_quadratic(*some, sweeps, tolerance))
 
-def _joined(factors: Sequence[FloatArray]) -> FloatArray:
-    """Return padded factors one below the other."""
-    if len(factors) == 1:
-        return factors[0]
-    return np.concatenate(factors, out=aligned(sum(map(len, factors)), factors[0].shape[1]))
-
-
-@cache
-def no_parts(r: int) -> Parts:
-    none = np.empty((0, r))
-    return Parts(none, none, none, none)
+    return sum(threads.over(even_slices(len(V)), work, join=True))
 
 
 @cache
 def no_slopes(dtype: np.dtype[Any]) -> Slopes:
+    """Return the slopes of no cells."""
     none = np.empty(0, np.int64)
     return Slopes(np.empty(0, dtype), np.empty(0, np.int32), none, none, aligned(0, 4), 0.0)
+
+
+# ---- linear and quadratic parts of all terms and the prior, put together for the kernels
+
+
+def merge_forms(
+    parts: Sequence[TermForm],
+    weights: Sequence[float],
+    penalty: Penalty | None,
+    shape: tuple[int, int],
+    *,
+    down: bool = True,
+) -> Forms:
+    """Add up the forms of the terms and the prior.
+
+    ``down=False`` leaves the downward slopes out; a kernel then sums them up itself.
+    """
+    n, r = shape
+    shared = [t for t, part in enumerate(parts) if part.row_scale is None]
+    shared_weights = [weights[t] for t in shared]
+    slopes = weighted_sum([part.down for part in parts], weights) if down else None
+    up = weighted_sum([part.up for part in parts], weights)
+    ups = weighted_sum([parts[t].ups for t in shared], shared_weights)
+    gram = weighted_sum([parts[t].gram for t in shared], shared_weights)
+    none = _no_forms(r)
+    forms = none._replace(
+        down=none.down if slopes is None else slopes,
+        up=none.up if up is None else up,
+        ups=none.ups if ups is None else ups[None],
+        grams=none.grams if gram is None else gram[None],
+    )
+    if len(shared) < len(parts):
+        scaled = [(parts[t], weights[t]) for t in range(len(parts)) if t not in shared]
+        forms = _with_scaled(forms, scaled, n)
+    return forms if penalty is None else _with_prior(forms, penalty, n)
+
+
+def weighted_sum(parts: Sequence[FloatArray | None], weights: Sequence[float]) -> FloatArray | None:
+    """Return the weighted sum of the arrays; None is zero."""
+    total: FloatArray | None = None
+    for part, weight in zip(parts, weights, strict=True):
+        if part is not None:
+            weighted = part if weight == 1.0 else part * weight
+            total = weighted if total is None else total + weighted
+    return total
+
+
+def _with_scaled(forms: Forms, scaled: Sequence[tuple[TermForm, float]], n: int) -> Forms:
+    """Append the forms that have a scale for each row."""
+    none = _no_forms(forms.ups.shape[1])
+    ups, grams, scales = [forms.ups[0]], [forms.grams[0]], np.ones((n, 1 + len(scaled)))
+    for t, (part, weight) in enumerate(scaled, 1):
+        ups.append(none.ups[0] if part.ups is None else part.ups)
+        grams.append(none.grams[0] if part.gram is None else part.gram)
+        scales[:, t] = weight * np.asarray(part.row_scale)
+    return forms._replace(ups=np.array(ups), grams=np.array(grams), scales=scales)
+
+
+def _with_prior(forms: Forms, penalty: Penalty, n: int) -> Forms:
+    up, ups, grams = forms.up, forms.ups.copy(), forms.grams.copy()
+    r = ups.shape[1]
+    if np.ndim(penalty.up) > 0:
+        up = np.asarray(penalty.up) + up if len(up) else np.asarray(penalty.up)
+    else:
+        ups[0] += penalty.up
+    grams[0] += np.eye(r) * penalty.square
+    rows = n if np.ndim(penalty.barrier) else 1
+    barrier = np.array(np.broadcast_to(penalty.barrier, (rows, r)), dtype=np.float64)
+    return forms._replace(up=up, ups=ups, grams=grams, barrier=barrier)
+
+
+@cache
+def _no_forms(r: int) -> Forms:
+    """Return the forms of no term, for r topics; they must not be changed."""
+    none = np.empty((0, r))
+    one, zeros = np.ones((1, 1)), np.zeros((1, r))
+    return Forms(none, none, zeros, np.zeros((1, r, r)), one, zeros)

@@ -1,7 +1,7 @@
-"""Statistics: what a term says of the features or the targets, summed over samples.
+"""Statistics: a term as a function of the features or the targets, summed over samples.
 
-They are all that an update of these factors needs, and they add over blocks of samples; so blocks
-may be in memory, on disk or on other machines.
+An update of these factors needs nothing else (``ColumnProblem``).  Statistics add over blocks of
+samples, so blocks may be in memory, on disk or on other machines.
 """
 
 from __future__ import annotations
@@ -13,23 +13,29 @@ from typing import Any
 import numpy as np
 
 from cofactor._types import FloatArray
+from cofactor.divergences import Divergence
 from cofactor.engine.factors import PaddedFactor
-from cofactor.engine.kernels import Parts
-from cofactor.engine.subproblem.terms import linear_value
+from cofactor.engine.kernels import Forms, Surrogate
+from cofactor.engine.subproblem.problem import descend_quadratic, merge_forms
+from cofactor.engine.subproblem.surrogate import multiply_by_surrogate, surrogate_of
+from cofactor.engine.subproblem.terms import BoundTerm, form_value
 from cofactor.engine.threads import Threads
+from cofactor.priors import Penalty
 
 
 @dataclass(frozen=True, eq=False)
 class Statistics:
-    """Linear and quadratic parts of a term, its surrogate's numbers, and the cost of its entries
-    at the present factor."""
+    """A term's form, the surrogate of its entries, and their cost, at one value of a factor.
+
+    The first five fields are those of ``TermForm``; None is zero.
+    """
 
     row_scale: FloatArray | None
     down: FloatArray | None
     up: FloatArray | None
     ups: FloatArray | None
     gram: FloatArray | None
-    parts: Parts
+    surrogate: Surrogate
     cost: float
     constant: float
 
@@ -38,58 +44,109 @@ class Statistics:
         return self._combine(other, lambda a, b: a + b)
 
     def mixed(self, other: Statistics, share: float) -> Statistics:
-        """Return these statistics with ``share`` of them replaced by others."""
+        """Return (1 − share) of these statistics plus ``share`` of the others."""
         return self._combine(other, lambda a, b: (1.0 - share) * a + share * b)
 
     def _combine(self, other: Statistics, combine: Callable[[Any, Any], Any]) -> Statistics:
         def each(a: FloatArray | None, b: FloatArray | None) -> FloatArray | None:
             if a is None and b is None:
-                return None  # what is absent is zero: another block may have missing cells
+                return None  # only one of two blocks may have missing cells
             return np.asarray(combine(0.0 if a is None else a, 0.0 if b is None else b))
 
-        def part(a: FloatArray, b: FloatArray) -> FloatArray:
+        def coefficient(a: FloatArray, b: FloatArray) -> FloatArray:
             if not len(a) and not len(b):
                 return a
             return np.asarray(combine(a if len(a) else 0.0, b if len(b) else 0.0))
 
+        pairs = zip(self.surrogate, other.surrogate, strict=True)
         return replace(
             self,
             down=each(self.down, other.down),
             up=each(self.up, other.up),
             ups=each(self.ups, other.ups),
             gram=each(self.gram, other.gram),
-            parts=Parts(*(part(a, b) for a, b in zip(self.parts, other.parts, strict=True))),
+            surrogate=Surrogate(*(coefficient(a, b) for a, b in pairs)),
             cost=combine(self.cost, other.cost),
             constant=combine(self.constant, other.constant),
         )
 
     def times(self, factor: float) -> Statistics:
-        """Return the statistics of so many times the samples."""
+        """Return the statistics of ``factor`` times the samples."""
         return self._combine(self, lambda a, _: factor * a)
 
-    def apart_from(self, V: FloatArray) -> Statistics:
-        """Return the statistics with a surrogate that no longer refers to V, the factor it was
-        taken at: its numbers are then those of v², log v and 1/v, and can be averaged over time."""
-        c, push, e, u = self.parts
-        away = np.divide(1.0, V, out=np.zeros(V.shape), where=V > 0)
-        return replace(self, parts=Parts(_by(c, V), _by(push, away), _by(e, V * V), u))
+    def detached_from(self, V: FloatArray) -> Statistics:
+        """Return the statistics with coefficients of log v, v² and 1/v instead of those of t = v/V.
 
-    def seen_from(self, V: FloatArray) -> Statistics:
-        """Undo ``apart_from`` for another factor."""
-        c, push, e, u = self.parts
+        V is the factor at which the surrogate was taken.  Detached coefficients can be averaged
+        over time.
+        """
+        c, push, e, u = self.surrogate
         away = np.divide(1.0, V, out=np.zeros(V.shape), where=V > 0)
-        return replace(self, parts=Parts(_by(c, away), _by(push, V), _by(e, away * away), u))
+        return replace(self, surrogate=Surrogate(_by(c, V), _by(push, away), _by(e, V * V), u))
 
-    def weighted(self, weight: float) -> Parts:
-        """Return the surrogate's numbers times a term's weight."""
+    def attached_to(self, V: FloatArray) -> Statistics:
+        """Undo ``detached_from``, at another factor."""
+        c, push, e, u = self.surrogate
+        away = np.divide(1.0, V, out=np.zeros(V.shape), where=V > 0)
+        return replace(
+            self, surrogate=Surrogate(_by(c, away), _by(push, V), _by(e, away * away), u)
+        )
+
+    def weighted_surrogate(self, weight: float) -> Surrogate:
+        """Return the coefficients of the surrogate times a term's weight."""
         if weight == 1.0:
-            return self.parts
-        return Parts(*(np.asarray(part * weight) for part in self.parts))
+            return self.surrogate
+        return Surrogate(*(np.asarray(part * weight) for part in self.surrogate))
 
-    def value(self, rows_of: PaddedFactor, threads: Threads) -> float:
-        """Return the term's divergence at the factor that the statistics were taken at."""
-        return max(self.constant + self.cost + linear_value(self, rows_of, threads), 0.0)
+    def value(self, V: PaddedFactor, threads: Threads) -> float:
+        """Return the term's divergence; V is the factor at which the statistics were taken."""
+        return max(self.constant + self.cost + form_value(self, V, threads, self.row_scale), 0.0)
 
 
-def _by(part: FloatArray, V: FloatArray) -> FloatArray:
-    return np.asarray(part * V) if len(part) else part
+def _by(coefficient: FloatArray, V: FloatArray) -> FloatArray:
+    return np.asarray(coefficient * V) if len(coefficient) else coefficient
+
+
+def statistics_of(term: BoundTerm, V: PaddedFactor, threads: Threads, epsilon: float) -> Statistics:
+    """Return the statistics of a term at V."""
+    # These two come first: they read the other factor in order, and leave it in the cache.
+    ups, gram = term.ups, term.gram
+    surrogate, cost = surrogate_of(term, V, threads, epsilon, costs=True)
+    return Statistics(
+        term.row_scale, term.down, term.up, ups, gram, surrogate, cost, term.side.constant
+    )
+
+
+class ColumnProblem:
+    """The row problem of the features or the targets, known by its statistics alone."""
+
+    def __init__(
+        self,
+        statistics: Statistics,
+        divergence: Divergence,
+        weight: float,
+        penalty: Penalty | None,
+    ) -> None:
+        self.statistics, self.weight, self.penalty = statistics, weight, penalty
+        self.losses = [(divergence, weight)]
+        self._has_barrier = penalty is not None and penalty.has_barrier
+
+    @property
+    def quadratic(self) -> bool:
+        """Whether every row is a quadratic problem."""
+        return not self._has_barrier and not any(map(len, self.statistics.surrogate))
+
+    def _forms(self, V: PaddedFactor) -> Forms:
+        n, r = V.array.shape
+        return merge_forms([self.statistics], [self.weight], self.penalty, (n, r))
+
+    def descend(self, V: PaddedFactor, threads: Threads) -> PaddedFactor:
+        """Sweep the topics once by coordinate descent; for quadratic problems."""
+        new = np.array(V.array)
+        descend_quadratic(new, self._forms(V), 1, 0.0, threads)
+        return PaddedFactor(new)
+
+    def multiply(self, V: PaddedFactor, threads: Threads, *, ridge: float = 0.0) -> PaddedFactor:
+        """Make one multiplicative update."""
+        surrogate, forms = self.statistics.weighted_surrogate(self.weight), self._forms(V)
+        return multiply_by_surrogate(V, surrogate, forms, self._has_barrier, threads, ridge)

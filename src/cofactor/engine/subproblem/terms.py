@@ -1,7 +1,7 @@
-"""One term seen from one of its two factors.
+"""One term as a function of one of its two factors, the other one fixed.
 
 ``TermSide`` holds what stays constant during a fit: the coefficients of the listed cells.
-``BoundTerm`` adds what depends on the other factor: linear and quadratic parts.
+``BoundTerm`` adds the other factor, and with it linear and quadratic parts.
 """
 
 from __future__ import annotations
@@ -15,18 +15,25 @@ from cofactor._types import FloatArray, IntArray
 from cofactor.divergences import FLOOR, Divergence
 from cofactor.engine import kernels
 from cofactor.engine.factors import PaddedFactor, cross
-from cofactor.engine.kernels import Slopes
+from cofactor.engine.kernels import Entries, Slopes
 from cofactor.engine.observations import Layout, Observations
 from cofactor.engine.observations.base import times
-from cofactor.engine.subproblem.entries import Curved, Expanded, curved_entries, listed, scale
+from cofactor.engine.subproblem.entries import (
+    AnyEntries,
+    ExpandedEntries,
+    entry_slices,
+    list_entries,
+    listed,
+    scale,
+)
 from cofactor.engine.threads import Threads, balanced_slices
 
-FEWEST_NONZEROS = 0.1
-"""With a smaller share of them, a list without the zeros is faster than the whole matrix."""
 
+class TermForm(Protocol):
+    """The linear and quadratic parts of a term as a function of one factor V; None is zero.
 
-class Linear(Protocol):
-    """The linear and quadratic parts of a term, seen from one factor."""
+    Row i of V costs (up_i − down_i)·v + row_scale_i·(ups·v + ½ v'gram v).
+    """
 
     @property
     def row_scale(self) -> FloatArray | None: ...
@@ -40,24 +47,31 @@ class Linear(Protocol):
     def gram(self) -> FloatArray | None: ...
 
 
-def linear_value(
-    part: Linear, rows_of: PaddedFactor, threads: Threads, counts: FloatArray | None = None
+def form_value(
+    form: TermForm,
+    V: PaddedFactor,
+    threads: Threads,
+    row_scale: FloatArray | None,
+    counts: FloatArray | None = None,
 ) -> float:
-    """Return the value of a term's linear and quadratic parts."""
-    rows, total = times(part.row_scale, counts), 0.0
-    gram, ups = part.gram, part.ups
+    """Return the value of a term's linear and quadratic parts.
+
+    ``counts`` are the weights of the rows in the value, and ``row_scale`` is the form's own row
+    scale times these.
+    """
+    total, gram, ups = 0.0, form.gram, form.ups
     if gram is not None:
-        total += 0.5 * float((rows_of.gram(rows, threads) * gram).sum())
+        total += 0.5 * float((V.gram(row_scale, threads) * gram).sum())
     if ups is not None:
-        total += float(rows_of.sums(rows, threads) @ ups)
-    for slopes, sign in ((part.up, 1.0), (part.down, -1.0)):
+        total += float(V.sums(row_scale, threads) @ ups)
+    for slopes, sign in ((form.up, 1.0), (form.down, -1.0)):
         if slopes is not None:
-            total += sign * rows_of.inner(slopes, counts, threads)
+            total += sign * V.inner(slopes, counts, threads)
     return total
 
 
 class BoundTerm:
-    """A side together with the other factor; its parts are computed when asked for."""
+    """A ``TermSide`` together with the other factor.  Its form is computed when asked for."""
 
     def __init__(self, side: TermSide, other: PaddedFactor, threads: Threads) -> None:
         self.side, self.other, self.threads = side, other, threads
@@ -66,6 +80,7 @@ class BoundTerm:
 
     @property
     def F(self) -> FloatArray:
+        """The other factor's padded rows."""
         return self.other.wide
 
     @property
@@ -78,64 +93,74 @@ class BoundTerm:
 
     @property
     def ups(self) -> FloatArray | None:
-        d, seen = self.side.divergence, self.side.observations
-        if not (d.up and seen.zeros):
+        d, observations = self.side.divergence, self.side.observations
+        if not (d.up and observations.zeros):
             return None
-        return self.other.sums(seen.column_weights, self.threads) * d.up
+        return self.other.sums(observations.column_weights, self.threads) * d.up
 
     @property
     def gram(self) -> FloatArray | None:
-        d, seen = self.side.divergence, self.side.observations
-        if not (d.square and seen.zeros):
+        d, observations = self.side.divergence, self.side.observations
+        if not (d.square and observations.zeros):
             return None
-        return self.other.gram(seen.column_weights, self.threads) * d.square
+        return self.other.gram(observations.column_weights, self.threads) * d.square
 
     def _cross(self, which: int) -> FloatArray | None:
-        """Return the sums of downward or upward slopes, computed once."""
+        """Return the rows' downward (0) or upward (1) slopes, computed once."""
         slopes, known = self.side.slopes[which], self._crossed
         if slopes is not None and known[which] is None:
             width = self.other.array.shape[1]
-            known[which] = cross(slopes, self.F, width, self.threads, self.side.bounds)
+            known[which] = cross(slopes, self.F, width, self.threads, self.side.cell_bounds)
         return known[which]
 
     def slopes(self, weight: float) -> Slopes | None:
-        """Return the downward slopes as entries, for a kernel to sum up."""
+        """Return the cells' downward slopes times ``weight``, for a kernel to sum up."""
         down, _ = self.side.slopes
         return None if down is None else Slopes(*down, self.F, weight)
 
-    def value(self, rows_of: PaddedFactor, threads: Threads, cost: float | None = None) -> float:
-        """Return the term's divergence; ``cost``, if known, is that of its curved entries."""
+    def value(self, V: PaddedFactor, threads: Threads, cost: float | None = None) -> float:
+        """Return the term's divergence; ``cost`` is that of its entries, if already known."""
         side = self.side
-        total = side.constant + linear_value(self, rows_of, threads, side.counts)
+        total = side.constant + form_value(self, V, threads, side.counted_scale, side.counts)
         if cost is not None:
             total += cost
-        elif side.curved is not None:
-            total += self._curved(side.curved, rows_of.wide, threads)
+        elif side.entries is not None:
+            total += self._entry_cost(side.entries, V.wide, threads)
         return max(total, 0.0)
 
-    def _curved(self, curved: Curved, V: FloatArray, threads: Threads) -> float:
-        w = np.empty(0) if self.side.counts is None else self.side.counts
-
-        if curved.at_once:
-            entries = curved.entries
+    def _entry_cost(self, entries: AnyEntries, V: FloatArray, threads: Threads) -> float:
+        side, F = self.side, self.F
+        w = np.empty(0) if side.counts is None else side.counts
+        if isinstance(entries, Entries):
+            whole = entries
             return float(
                 threads.total(
-                    curved.bounds,
+                    side.entry_bounds,
                     (),
-                    lambda bounds, out: kernels.value_slices(V, entries, self.F, w, bounds, out),
+                    lambda bounds, out: kernels.value_slices(V, whole, F, w, bounds, out),
                 )
             )
 
-        def block(low: int, high: int) -> float:
-            part = curved.block(low, high)
-            return float(kernels.curved_value(V[low:high], part, self.F, w[low:high]))
+        def work(low: int, high: int) -> float:
+            some = entries.rows(low, high)
+            return float(kernels.curved_value(V[low:high], some, F, w[low:high]))
 
-        return sum(threads.over(curved.bounds, block))
+        return sum(threads.over(side.entry_bounds, work))
 
 
 class TermSide:
-    """One term seen from the factor that its rows belong to; ``counts`` says how often each row
-    counts in its value."""
+    """A term as a function of the factor that its rows belong to.
+
+    Parameters
+    ----------
+    observations : Observations
+        The matrix, transposed if the factor belongs to its columns.
+    divergence : Divergence
+    counts : array or None
+        Sample weights of the rows, which count in the term's value.
+    constant : float or None
+        The part of the value that does not depend on the factors, if already known.
+    """
 
     def __init__(
         self,
@@ -147,25 +172,40 @@ class TermSide:
         self.observations, self.divergence, self.counts = observations, divergence, counts
         self._constant = constant
         self.row_scale = observations.row_weights if observations.zeros else None
-        self._everywhere = observations.zeros and (divergence.inverse or divergence.concave)
+        self.counted_scale = times(self.row_scale, counts)
+        self._zeros_are_entries = observations.zeros and (divergence.inverse or divergence.concave)
         self._is_full = len(observations.layout.values) == np.prod(observations.shape)
 
     @cached_property
-    def curved(self) -> Curved | None:
-        return self.weighted_curved(1.0)
+    def entries(self) -> AnyEntries | None:
+        return self.weighted_entries(1.0)
 
-    def weighted_curved(self, weight: float) -> Curved | None:
-        """Return the curved entries times ``weight``, or None where there are none."""
+    def weighted_entries(self, weight: float) -> AnyEntries | None:
+        """Return the entries times ``weight``, or None where there are none."""
         d = self.divergence
-        if self._everywhere and not self._is_full:
-            return Expanded(self.observations, d, weight)
+        if self._zeros_are_entries and not self._is_full:
+            return ExpandedEntries(self.observations, d, weight)
         if d.log or d.inverse or d.concave or (d.square and not self.observations.zeros):
-            return Curved(curved_entries(self.observations, d, weight))
+            return list_entries(self.observations, d, weight)
         return None
 
     @cached_property
+    def entry_bounds(self) -> IntArray:
+        """Slices of rows with about the same number of entries."""
+        assert self.entries is not None
+        return entry_slices(self.entries)
+
+    @cached_property
+    def cell_bounds(self) -> IntArray:
+        """Slices of rows with about the same number of listed cells."""
+        return balanced_slices(self.observations.layout.start)
+
+    @cached_property
     def slopes(self) -> tuple[Layout | None, Layout | None]:
-        """Per-cell slopes (down, up); observed zeros make the upward one structured."""
+        """Slopes of the listed cells, down and up.
+
+        Where zeros are observed, all cells have the same upward slope, and it is not listed.
+        """
         d, up = self.divergence, None
         if not (d.down or (d.up and not self.observations.zeros)):
             return None, None
@@ -173,10 +213,10 @@ class TermSide:
         if d.up and not self.observations.zeros:
             up = scale(np.ones_like(products) if weights is None else weights, d.up)
         down = scale(products, d.down) if d.down else None
-        return self._sloping(down), self._sloping(up)
+        return self._list_slopes(down), self._list_slopes(up)
 
-    def _sloping(self, values: FloatArray | None) -> Layout | None:
-        """List slopes; a dense matrix that is mostly zeros goes without them."""
+    def _list_slopes(self, values: FloatArray | None) -> Layout | None:
+        """List slopes; zeros are left out of a dense matrix that has mostly zeros."""
         if values is None:
             return None
         cells = self.observations.layout._replace(values=values)
@@ -184,26 +224,8 @@ class TermSide:
         return cells.nonzero() if few else cells
 
     @cached_property
-    def matrix(self) -> FloatArray | None:
-        """The whole matrix, if the term is nothing else: dense, not mostly zeros, without weights,
-        in one of the two plain losses."""
-        seen, d = self.observations, self.divergence
-        weighted = any(w is not None for w in (seen.weights, seen.row_weights, seen.column_weights))
-        if not (seen.zeros and self._is_full and seen.dtype == np.float64) or weighted:
-            return None
-        if d.inverse or d.concave or bool(d.log) == bool(d.square):
-            return None
-        values = seen.layout.values
-        few = np.count_nonzero(values) < FEWEST_NONZEROS * values.size
-        return None if few else values.reshape(seen.shape)
-
-    @cached_property
-    def bounds(self) -> IntArray:
-        return balanced_slices(self.observations.layout.start)
-
-    @cached_property
     def constant(self) -> float:
-        """Σ weight·(the part of the divergence that no factor changes)."""
+        """Σ weight·(the part of the divergence that does not depend on the factors)."""
         if self._constant is not None:
             return self._constant
         obs, d = self.observations, self.divergence
@@ -213,7 +235,7 @@ class TermSide:
         weights = obs.cell_weights(self.counts)
         parts = d.constant(values)
         total = float(np.sum(parts if weights is None else parts * weights))
-        if self._everywhere and not self._is_full:
+        if self._zeros_are_entries and not self._is_full:
             n, m = obs.shape
             rows = times(obs.row_weights, self.counts)
             cells = float(n if rows is None else rows.sum()) * float(

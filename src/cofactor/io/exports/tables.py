@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from cofactor.io.atomic import make_writer, replacing
+from cofactor.io.atomic import replacing
 from cofactor.io.tables.labels import one_cell
+from cofactor.io.tables.writers import make_writer
 
 
 def write_tables(model: Any, folder: Path, n_words: int = 50) -> list[str]:

@@ -6,13 +6,13 @@ topicwizard's own files are pickles, so we do not write those.
 from __future__ import annotations
 
 import io
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from cofactor.io.atomic import replacing, write_text
+from cofactor.io.json_text import to_json
 from cofactor.io.tables.labels import one_cell
 
 SCRIPT = '''\
@@ -73,7 +73,7 @@ def write_wizard(model: Any, folder: Path, documents: list[str]) -> list[str]:
     kept = [documents[place] for place in filled]
     with replacing(folder / "arrays.npz") as file:
         file.write(_arrays(X[filled], S[filled], model.estimator_.components_))
-    write_text(folder / "topics.json", json.dumps(_facts(model, kept)) + "\n")
+    write_text(folder / "topics.json", to_json(_facts(model, kept)) + "\n")
     write_text(folder / "show.py", SCRIPT)
     return ["arrays.npz", "topics.json", "show.py"]
 

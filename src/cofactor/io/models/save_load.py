@@ -10,6 +10,10 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from cofactor.io import npy
+from cofactor.io.errors import shortened
+from cofactor.io.json_text import from_json_file, to_json_file
+from cofactor.io.manifests import check_contents
 from cofactor.io.models import arrays, folders
 from cofactor.io.models.card import card
 from cofactor.io.models.codec import Parts
@@ -17,14 +21,12 @@ from cofactor.io.models.errors import ModelFormatError, require
 from cofactor.io.models.manifest import (
     FILES,
     LARGEST_MANIFEST,
-    check_file,
     check_shapes,
-    from_json,
     make_manifest,
     read_manifest,
-    to_json,
 )
 from cofactor.io.models.types import CODEC, MODELS
+from cofactor.io.untrusted import DamagedFileError, read_file
 from cofactor.text import TopicModel
 
 
@@ -61,13 +63,13 @@ def save(model: Any, path: str | os.PathLike[str], *, notes: dict[str, Any] | No
     config = CODEC.encode(model, parts, "model")
     packed = {name: arrays.portable(array) for name, array in parts.arrays.items()}
     files = {
-        "config.json": to_json(config),
-        "vocabulary.json": to_json(parts.documents["vocabulary"]),
-        "classes.json": to_json(parts.documents["classes"]),
-        "factors.npz": arrays.pack(packed),
+        "config.json": to_json_file(config),
+        "vocabulary.json": to_json_file(parts.documents["vocabulary"]),
+        "classes.json": to_json_file(parts.documents["classes"]),
+        "factors.npz": npy.pack(packed),
     }
     facts = {**_facts(model), "notes": notes or {}}
-    manifest = to_json(make_manifest(facts, files, packed))
+    manifest = to_json_file(make_manifest(facts, files, packed))
     readme = card(model, facts).encode()
     folders.write_folder(Path(path), {**files, "manifest.json": manifest, "README.md": readme})
 
@@ -80,7 +82,9 @@ def _facts(model: Any) -> dict[str, Any]:
     targets = model.target_names_ if text else getattr(model, "classes_", [])
     return {
         "model": type(model).__name__,
-        "settings": {name: _short(v) for name, v in model.get_params(deep=False).items()},
+        "settings": {
+            name: shortened(repr(v), 200) for name, v in model.get_params(deep=False).items()
+        },
         "seed": int(seed) if isinstance(seed, Integral) else None,
         "data": {
             "samples": len(estimator.representation_),
@@ -95,11 +99,6 @@ def _facts(model: Any) -> dict[str, Any]:
         },
         "timings": dict(model.timings_) if text else {},
     }
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 200 else text[:199] + "…"
 
 
 def load_model(path: str | os.PathLike[str]) -> Any:
@@ -148,7 +147,8 @@ def _reading(given: Path, read: Callable[[Path], Any]) -> Any:
         except Exception as error:
             if _identity(given) != before:
                 continue  # replaced by another while it was read
-            what = str(error) if isinstance(error, ModelFormatError) else f"it is broken: {error!r}"
+            known = isinstance(error, ModelFormatError | DamagedFileError)
+            what = str(error) if known else f"it is broken: {error!r}"
             raise ModelFormatError(f"{given}: {what}.") from error
     raise ModelFormatError(f"{given}: it is replaced faster than it can be read.")
 
@@ -162,22 +162,21 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def _read_manifest(folder: Path) -> Any:
-    return read_manifest(folders.read_file(folder, "manifest.json", LARGEST_MANIFEST))
+    return read_manifest(read_file(folder / folders.MARK, LARGEST_MANIFEST))
 
 
 def _load(folder: Path) -> Any:
     manifest = _read_manifest(folder)
-    sizes = {name: manifest["files"][name]["bytes"] for name in FILES}
-    documents = {}
+    files, documents = manifest["files"], {}
     for name in FILES[:3]:
-        data = folders.read_file(folder, name, sizes[name])
-        check_file(manifest, name, data)
-        documents[name.removesuffix(".json")] = from_json(data, name)
+        data = read_file(folder / name, files[name]["bytes"])
+        check_contents(name, data, files[name])
+        documents[name.removesuffix(".json")] = from_json_file(data, name)
     check_shapes(
         manifest, _length(documents["vocabulary"]), _length(_classes(documents["classes"]))
     )
-    packed = folders.read_file(folder, "factors.npz", sizes["factors.npz"])
-    check_file(manifest, "factors.npz", packed)
+    packed = read_file(folder / "factors.npz", files["factors.npz"]["bytes"])
+    check_contents("factors.npz", packed, files["factors.npz"])
     config = documents.pop("config")
     parts = Parts(arrays.unpack(packed, manifest["arrays"]), documents)
     model = CODEC.decode(config, parts, "model")

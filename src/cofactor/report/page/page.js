@@ -22,7 +22,7 @@
     return [...first, ...second];
   };
   const colour = (place) => palette()[place % palette().length];
-  const ink = (ground) => { // what can be read on it
+  const ink = (ground) => { // a readable text colour on this background
     const [r, g, b] = [1, 3, 5].map((at) => parseInt(ground.slice(at, at + 2), 16));
     return 0.299 * r + 0.587 * g + 0.114 * b > 150 ? "#14181d" : "#ffffff";
   };
@@ -94,7 +94,7 @@
     if (x.field === "name") Object.assign(x.axis, { labelAngle: 0, labelOverlap: true, labelExpr: "split(datum.label, ' ')[0]" });
   }
 
-  // One chart after the other; a chart that waits already need not wait twice.
+  // Charts are drawn one after the other; each waits in the queue at most once.
   const waiting = new Set();
   let queue = Promise.resolve();
 
@@ -119,7 +119,7 @@
     if (place.dataset.chart === "map") watch(result.view);
   }
 
-  // A chart is drawn when it comes near the window: the page opens at once, however long it is.
+  // A chart is drawn when it comes near the window, so that a long page opens at once.
   const near = new IntersectionObserver((entries) => {
     for (const entry of entries) {
       if (entry.isIntersecting && !shown.has(entry.target)) draw(entry.target);
@@ -196,7 +196,7 @@
     const rows = state.tables.points.filter(inside);
     byId("clear").hidden = !ranges;
     const first = rows.length > LONGEST ? `, the first ${LONGEST} below` : "";
-    byId("chosen").textContent = `${rows.length.toLocaleString("en")} documents ${ranges ? "chosen" : "on the map"}${first}`;
+    byId("chosen").textContent = `${rows.length.toLocaleString("en")} documents ${ranges ? "selected" : "on the map"}${first}`;
     byId("documents").tBodies[0].replaceChildren(...rows.slice(0, LONGEST).map(line));
   }
 
@@ -276,7 +276,7 @@
   });
   all(".chart").forEach((place) => near.observe(place));
 
-  // The rest is drawn when there is time, so that printing finds every chart; on paper it is light.
+  // The other charts are drawn when the browser is idle, so that all can be printed; paper is light.
   const later = window.requestIdleCallback || ((task) => setTimeout(task, 200));
   async function rest() {
     const next = all(".chart").find((place) => !shown.has(place) && place.dataset.chart);

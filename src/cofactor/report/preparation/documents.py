@@ -1,4 +1,4 @@
-"""Tables of documents: the map, the uncertain and the mistaken ones."""
+"""Tables of documents: the map, uncertain predictions and mistakes."""
 
 from __future__ import annotations
 
@@ -6,30 +6,31 @@ from typing import Any
 
 import numpy as np
 
+from cofactor.io.errors import shortened
 from cofactor.report.preparation.evaluation import MODEL, Evaluation
 from cofactor.report.preparation.layout import anchors, choose_points, place
 from cofactor.report.preparation.material import Material, is_known
-from cofactor.text.describe import predictions
+from cofactor.text.describe.explain import explain_row
+from cofactor.text.describe.predictions import read_predictions
 
 LISTED, LONGEST, WORDS = 6, 280, 6  # documents of a list, characters, words of an explanation
-LEAST = 0.005  # contribution of a word worth showing
+LEAST = 0.005  # smallest contribution of a word that is shown
 
 
 def excerpt(material: Material, d: int, text: bool) -> str:
-    """Return the beginning of a document on one line; nothing if texts are left out."""
+    """Return the beginning of a document on one line; "" if texts are left out."""
     if not text or material.texts is None:
         return ""
-    line = " ".join(material.texts[d][: 4 * LONGEST].split())
-    return line if len(line) <= LONGEST else line[: LONGEST - 1].rstrip() + "…"
+    return shortened(" ".join(material.texts[d][: 4 * LONGEST].split()), LONGEST)
 
 
 def map_points(material: Material, text: bool) -> tuple[list[dict[str, Any]], str]:
-    """Return the documents on the map, and what its caption says."""
+    """Return the documents on the map, and its caption."""
     S, seed, estimator = material.S, material.model.seed_, material.model.estimator_
     chosen = choose_points(len(S), seed)
     shares = material.shares[chosen]
     spots = place(shares, estimator.components_, seed).round(4).tolist()
-    said, sure = predictions.read_scores(estimator, S[chosen], material.model.target_names_)
+    predicted, sure = read_predictions(estimator, S[chosen], material.model.target_names_)
     labels = [_label(material, d) for d in chosen]
     best = np.where(shares.any(axis=1), shares.argmax(axis=1), -1).tolist()
     rows = [
@@ -38,13 +39,13 @@ def map_points(material: Material, text: bool) -> tuple[list[dict[str, Any]], st
          "confidence": rounded(c) if k >= 0 else None,
          "text": excerpt(material, d, text)}
         for d, (x, y), k, p, label, guess, c in zip(
-            chosen, spots, best, shares.max(axis=1), labels, said, sure, strict=True)
+            chosen, spots, best, shares.max(axis=1), labels, predicted, sure, strict=True)
     ]  # fmt: skip
     return rows, _note(len(S), len(chosen), material)
 
 
 def map_anchors(material: Material) -> list[dict[str, Any]]:
-    """Return where the numbers of the topics stand on the map."""
+    """Return the positions of the topics' numbers on the map."""
     spots = 1.24 * anchors(material.model.estimator_.components_)
     return [
         {"topic": k, "number": str(k), "x": float(x), "y": float(y)}
@@ -53,21 +54,21 @@ def map_anchors(material: Material) -> list[dict[str, Any]]:
 
 
 def _note(n: int, shown: int, material: Material) -> str:
-    which = "documents of the fit" if material.trained else "documents given"
+    which = "documents of the fit" if material.from_fit else "documents given"
     part = f"A random sample of {shown:,} of the" if shown < n else "All"
-    said = f"{part} {n:,} {which}."
+    caption = f"{part} {n:,} {which}."
     if material.rows is None:
-        return said
-    return f"{said} Rows are those of the table, as cofactor check counts them."
+        return caption
+    return f"{caption} Rows are those of the table, counted as cofactor check does."
 
 
 def rounded(value: float | None) -> float | None:
-    """Return a number short enough for a page."""
+    """Return a number with three digits after the point."""
     return None if value is None else round(float(value), 3)
 
 
 def show(value: Any) -> str:
-    """Return a prediction as people read it."""
+    """Return a prediction as text."""
     if value is None:
         return ""
     if isinstance(value, tuple):
@@ -87,7 +88,7 @@ def _label(material: Material, d: int) -> str:
 
 
 def uncertain(material: Material, text: bool) -> list[dict[str, Any]]:
-    """Return the documents without a label whose two best classes are closest."""
+    """Return the documents without a label whose two best classes are almost equally probable."""
     P = material.probabilities
     if P is None or P.shape[1] < 2 or material.texts is None:
         return []
@@ -98,7 +99,7 @@ def uncertain(material: Material, text: bool) -> list[dict[str, Any]]:
 
 
 def mistaken(material: Material, found: Evaluation | None, text: bool) -> list[dict[str, Any]]:
-    """Return the tested documents whose prediction is wrong, the surest first."""
+    """Return the tested documents whose prediction is wrong, most confident first."""
     if found is None or found.probabilities is None:
         return []
     P = found.probabilities
@@ -112,7 +113,7 @@ def mistaken(material: Material, found: Evaluation | None, text: bool) -> list[d
 
 
 def _described(material, judge, d: int, p: np.ndarray, text: bool, rival=None) -> dict[str, Any]:
-    """Describe one document: two classes, and the words that speak for each."""
+    """Describe one document: its two classes, and the words that speak for each."""
     first, second = np.argsort(-p, kind="stable")[:2]
     rival = second if rival is None else rival
     names = [material.classes[c] for c in (first, rival)]
@@ -129,7 +130,7 @@ def _described(material, judge, d: int, p: np.ndarray, text: bool, rival=None) -
 
 def _words(material: Material, judge: Any, d: int, names: list[str]) -> list[list[dict[str, Any]]]:
     """Return the words that contribute most to each of two classes."""
-    told = judge._explained(material.X[[d]], [])
+    told = explain_row(judge, material.X[[d]])
     places = {str(name): c for c, name in enumerate(told.classes)}
     sides = []
     for name in names:

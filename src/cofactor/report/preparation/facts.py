@@ -1,18 +1,19 @@
-"""Facts about a model: the summary on top, and how to make it again at the end."""
+"""Facts about a model: the summary at the top of a report, and how to reproduce the model."""
 
 from __future__ import annotations
 
 import inspect
 from typing import Any
 
-from cofactor.io.models.manifest import versions
+from cofactor._versions import versions
+from cofactor.io.errors import shortened
 from cofactor.report.preparation.evaluation import MODEL, Evaluation
 from cofactor.report.preparation.material import Material, is_known
-from cofactor.report.preparation.scores import METRICS, shown
+from cofactor.report.preparation.scores import METRICS, format_score
 
 
 def summary(material: Material, found: Evaluation | None) -> list[dict[str, Any]]:
-    """Return the figures at the top: a name, a value and a remark each."""
+    """Return the numbers at the top, each with a name and a remark."""
     estimator = material.model.estimator_
     rows = [
         _figure("documents", f"{len(material.S):,}", _documents_remark(material)),
@@ -23,7 +24,7 @@ def summary(material: Material, found: Evaluation | None) -> list[dict[str, Any]
         name = "classes" if material.kind == "classes" else "labels"
         rows.append(_figure(name, str(len(material.classes)), _label_remark(material)))
     if found is not None:
-        score = shown(found.kind, found.scores()[MODEL])
+        score = format_score(found.kind, found.scores()[MODEL])
         rows.append(_figure(METRICS[found.kind][0], score, _rival(found)))
     return rows
 
@@ -35,13 +36,13 @@ def _figure(name: str, value: str, remark: str) -> dict[str, Any]:
 def _rival(found: Evaluation) -> str:
     others = {name: s for name, s in found.scores().items() if name != MODEL}
     name = max(others, key=lambda name: others[name])
-    return f"{name}: {shown(found.kind, others[name])}"
+    return f"{name}: {format_score(found.kind, others[name])}"
 
 
 def _documents_remark(material: Material) -> str:
     if material.texts is None:
         return "of the fit; texts not given"
-    return "those of the fit" if material.trained else "given for this report"
+    return "the documents of the fit" if material.from_fit else "given for this report"
 
 
 def _label_remark(material: Material) -> str:
@@ -68,21 +69,16 @@ def reproduction(material: Material) -> dict[str, Any]:
 
 
 def call(model: Any) -> str:
-    """Return the call that fits such a model."""
+    """Return the Python call that fits such a model."""
     default = {
         name: parameter.default
         for name, parameter in inspect.signature(type(model).__init__).parameters.items()
     }
     changed = [
-        f"{name}={_short(value)}"
+        f"{name}={shortened(repr(value), 300)}"
         for name, value in model.get_params(deep=False).items()
         if name not in ("random_state", "n_components") and value is not default[name]
         and repr(value) != repr(default[name])
     ]  # fmt: skip
     settings = ", ".join([str(model.n_components), *changed, f"random_state={model.seed_}"])
     return f"TopicModel({settings}).fit(documents, labels)"
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 300 else text[:299] + "…"

@@ -1,34 +1,28 @@
-"""Documents on a plane: neighbours have alike topics."""
+"""Places documents on a map: documents with similar topics are neighbours."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from cofactor.text.describe.summaries import profiles
+from cofactor.metrics.matching import topic_similarity
 
 MOST = 3000  # points on the map
-POWER = 1.25  # shares are sharpened, so that mixtures do not all meet in the middle
+POWER = 1.25  # of the shares, so that mixtures do not all lie in the middle
 
 
 def choose_points(n: int, seed: int, most: int = MOST) -> np.ndarray:
-    """Return the places of the documents on the map: all, or a random sample in order."""
+    """Return the indices of the documents on the map: all, or a sorted random sample."""
     if n <= most:
         return np.arange(n)
     return np.sort(np.random.default_rng(seed).choice(n, most, replace=False))
 
 
-def likeness(some: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Return how alike topics are: the Bhattacharyya coefficient, from 0 to 1."""
-    # A small product: starting the threads of BLAS would take longer.
-    return np.einsum("kj,lj->kl", np.sqrt(profiles(some)), np.sqrt(profiles(others)))
-
-
 def circle_order(components: np.ndarray) -> list[int]:
-    """Order topics around a circle so that alike ones are neighbours.
+    """Order topics around a circle so that similar ones are neighbours.
 
-    The shortest tour from nearest to nearest, improved by turning stretches around.
+    A tour that goes on to the nearest topic, then improved by reversing parts of it (2-opt).
     """
-    far = 1.0 - likeness(components, components)
+    far = 1.0 - topic_similarity(components, components)
     tour, left = [0], set(range(1, len(far)))
     while left:
         tour.append(min(left, key=lambda k: (far[tour[-1], k], k)))
@@ -51,7 +45,7 @@ def _shorten(tour: list[int], far: np.ndarray, rounds: int = 20) -> list[int]:
 
 
 def anchors(components: np.ndarray) -> np.ndarray:
-    """Return the places of the topics on the unit circle."""
+    """Return the positions of the topics on the unit circle."""
     order = circle_order(components)
     angle = np.empty(len(order))
     angle[order] = np.pi / 2 - 2 * np.pi * np.arange(len(order)) / len(order)
@@ -59,7 +53,7 @@ def anchors(components: np.ndarray) -> np.ndarray:
 
 
 def place(shares: np.ndarray, components: np.ndarray, seed: int) -> np.ndarray:
-    """Place documents between the topics they are made of.
+    """Place documents between their topics.
 
     Parameters
     ----------
@@ -68,7 +62,7 @@ def place(shares: np.ndarray, components: np.ndarray, seed: int) -> np.ndarray:
     components : array (r, m)
         The topics.
     seed : int
-        Of the scatter that keeps documents with the same topics apart.
+        Seed of the scatter that separates documents with the same topics.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What a report is made of: the model, the documents given, and what is known of them."""
+"""The material of a report: a model, documents, and their labels."""
 
 from __future__ import annotations
 
@@ -13,36 +13,37 @@ from cofactor.targets.missing import labelled_mask, read_numbers
 from cofactor.targets.reading import is_matrix, readable, tall
 from cofactor.targets.sets import holds_sets, is_unknown
 from cofactor.text import read_documents
-from cofactor.text.describe import predictions, summaries
-from cofactor.text.documents import fingerprint
+from cofactor.text.describe import summaries
+from cofactor.text.describe.predictions import predict_rows, predicted_kind
+from cofactor.text.documents import document_matrix, fingerprint
 
 
 @dataclass(frozen=True, eq=False)
 class Material:
     """A model and documents, read and compared.
 
-    ``labels`` and ``truth`` are places among the classes, −1 where unknown; for numbers and for
-    sets of labels (0 and 1) they have a column for each target, NaN where unknown.
+    ``labels`` and ``truth`` hold indices of classes, −1 where unknown. For numbers and for sets of
+    labels (0 and 1) they have a column for each target, NaN where unknown.
     """
 
     model: Any
     texts: list[str] | None
     X: Any  # the documents' matrix; None without documents
     S: np.ndarray  # representations of the documents, or of those of the fit
-    trained: bool  # whether the documents are those of the fit
+    from_fit: bool  # whether the documents are those of the fit
     labels: np.ndarray
     truth: np.ndarray
     digest: str | None = None  # of documents and labels
-    strangers: list[str] = field(default_factory=list)  # labels that are no class of the model
-    rows: Sequence[int] | None = None  # of the table that the documents are from
+    unknown_labels: list[str] = field(default_factory=list)  # labels that the model lacks
+    rows: Sequence[int] | None = None  # the documents' rows in their table
 
     def number(self, d: int) -> int:
-        """Return what a reader finds a document by: its row in the table, or its place."""
+        """Return the number of a document on the page: its row in the table, or its index."""
         return int(d if self.rows is None else self.rows[d])
 
     @cached_property
-    def worded(self) -> np.ndarray:
-        """Tell which documents have a word that the model knows."""
+    def has_words(self) -> np.ndarray:
+        """Mark the documents that have a word of the model."""
         return np.diff(self.X.indptr) > 0
 
     @cached_property
@@ -52,19 +53,19 @@ class Material:
 
     @cached_property
     def probabilities(self) -> np.ndarray | None:
-        """Probabilities of the classes; None if the model predicts none."""
-        return probabilities(self.model.estimator_, self.S) if self.kind == "classes" else None
+        """Probabilities of the classes; None if the model predicts anything else."""
+        return predict_rows(self.model.estimator_, self.S)[0] if self.kind == "classes" else None
 
     @cached_property
     def known(self) -> np.ndarray:
-        """Which labels are known to the fit or to whoever tests it, the fit's first."""
+        """All known labels: those of the fit and, for its other documents, the truth."""
         known = is_known(self.labels)
         return np.where(known if self.labels.ndim == 1 else known[:, None], self.labels, self.truth)
 
     @property
     def kind(self) -> str:
         """What the model predicts: "topics" (nothing), "classes", "numbers" or "sets"."""
-        return kind_of(self.model.estimator_)
+        return predicted_kind(self.model.estimator_)
 
     @property
     def classes(self) -> list[str]:
@@ -72,29 +73,15 @@ class Material:
         return [str(name) for name in self.model.target_names_] if self.kind != "topics" else []
 
 
-def kind_of(estimator: Any) -> str:
-    """Return what an estimator predicts."""
-    if not predictions.has_head(estimator):
-        return "topics"
-    if predictions.is_numeric(estimator):
-        return "numbers"
-    return "sets" if estimator._coding.kind == "multilabel" else "classes"
-
-
-def probabilities(estimator: Any, S: np.ndarray) -> np.ndarray:
-    """Return the probabilities of the classes for representations."""
-    return np.asarray(estimator._probabilities(S @ estimator.target_components_))
-
-
 def is_known(labels: np.ndarray) -> np.ndarray:
-    """Tell which documents have a known label."""
+    """Mark the documents that have a known label."""
     return labels >= 0 if labels.ndim == 1 else ~np.isnan(labels).all(axis=1)
 
 
 def read_material(
     model: Any, documents: Any, labels: Any, truth: Any, rows: Iterable[int] | None = None
 ) -> Material:
-    """Read documents and labels, and tell whether they are those of the fit."""
+    """Read documents and labels, and find out whether they are those of the fit."""
     rows = None if rows is None else [int(row) for row in rows]
     if documents is None:
         if labels is not None or truth is not None or rows is not None:
@@ -106,19 +93,19 @@ def read_material(
         raise ValueError("documents is empty; pass at least one, or None for a report without.")
     if rows is not None and len(rows) != len(texts):
         raise ValueError(f"rows has {len(rows)} entries, but there are {len(texts)} documents.")
-    X, digest = model._matrix(texts), fingerprint(texts, labels)
-    S, seen = _representations(model, X, same=digest == model.fingerprint_)
-    strangers: list[str] = []
-    known, hidden = (_read_labels(model, y, len(texts), strangers) for y in (labels, truth))
-    unseen = list(dict.fromkeys(strangers))
-    return Material(model, texts, X, S, seen, known, hidden, digest, unseen, rows)
+    X, digest = document_matrix(model.vectorizer_, texts), fingerprint(texts, labels)
+    S, from_fit = _representations(model, X, same=digest == model.fingerprint_)
+    strange: list[str] = []
+    known, hidden = (_read_labels(model, y, len(texts), strange) for y in (labels, truth))
+    strange = list(dict.fromkeys(strange))
+    return Material(model, texts, X, S, from_fit, known, hidden, digest, strange, rows)
 
 
 def _representations(model: Any, X: Any, same: bool) -> tuple[np.ndarray, bool]:
     """Return the representations of documents and whether they are those of the fit.
 
-    ``same`` tells that documents and labels are; documents of the fit with other labels, or with
-    none, are recognised by their representations.
+    ``same``: documents and labels have the digest of the fit. Documents of the fit with other
+    labels, or with none, are recognised by their representations.
     """
     fitted = model.document_topics_
     if same:
@@ -128,13 +115,13 @@ def _representations(model: Any, X: Any, same: bool) -> tuple[np.ndarray, bool]:
 
 
 def _unknown(model: Any, n: int) -> np.ndarray:
-    if kind_of(model.estimator_) in ("topics", "classes"):
+    if predicted_kind(model.estimator_) in ("topics", "classes"):
         return np.full(n, -1)
     return np.full((n, len(model.target_names_)), np.nan)
 
 
-def _read_labels(model: Any, y: Any, n: int, strangers: list[str]) -> np.ndarray:
-    kind, unknown = kind_of(model.estimator_), _unknown(model, n)
+def _read_labels(model: Any, y: Any, n: int, strange: list[str]) -> np.ndarray:
+    kind, unknown = predicted_kind(model.estimator_), _unknown(model, n)
     if y is None or kind == "topics":
         return unknown
     sets = holds_sets(y)
@@ -142,30 +129,30 @@ def _read_labels(model: Any, y: Any, n: int, strangers: list[str]) -> np.ndarray
     if len(y) != n if sets else y.shape[0] != n:
         raise ValueError(f"labels has {np.shape(y)[0]} entries, but there are {n} documents.")
     if sets or (kind == "sets" and not is_matrix(y)):
-        return _read_sets(model, y if sets else np.asarray(y, dtype=object), unknown, strangers)
+        return _read_sets(model, y if sets else np.asarray(y, dtype=object), unknown, strange)
     if is_matrix(y) or kind == "numbers":
         return _hard(y, unknown) if kind == "classes" else _read_matrix(y, unknown)
-    return _read_classes(model, y, unknown, strangers)
+    return _read_classes(model, y, unknown, strange)
 
 
-def _read_classes(model: Any, y: Any, unknown: np.ndarray, strangers: list[str]) -> np.ndarray:
+def _read_classes(model: Any, y: Any, unknown: np.ndarray, strange: list[str]) -> np.ndarray:
     classes = model.estimator_.classes_
     mask, values = labelled_mask(y, classes=classes), np.asarray(y, dtype=object).ravel()
     places = _places(classes)
     for d in np.flatnonzero(mask):
         unknown[d] = places.get(values[d], places.get(str(values[d]), -1))
         if unknown[d] < 0:
-            strangers.append(str(values[d]))
+            strange.append(str(values[d]))
     return unknown
 
 
 def _places(classes: np.ndarray) -> dict[Any, int]:
-    """Return the places of the classes, by themselves and by their names."""
+    """Return the index of each class, by the class itself and by its name."""
     places: dict[Any, int] = {str(c): k for k, c in enumerate(classes.tolist())}
     return places | {c: k for k, c in enumerate(classes.tolist())}
 
 
-def _read_sets(model: Any, y: Any, unknown: np.ndarray, strangers: list[str]) -> np.ndarray:
+def _read_sets(model: Any, y: Any, unknown: np.ndarray, strange: list[str]) -> np.ndarray:
     """Read sets of labels, or one label each."""
     if unknown.ndim == 1:
         raise ValueError("labels are sets, but the model predicts one class; pass one label each.")
@@ -177,7 +164,7 @@ def _read_sets(model: Any, y: Any, unknown: np.ndarray, strangers: list[str]) ->
         for label in [labels] if isinstance(labels, str) else labels:
             place = places.get(label, places.get(str(label)))
             if place is None:
-                strangers.append(str(label))
+                strange.append(str(label))
             else:
                 row[place] = 1.0
     return unknown

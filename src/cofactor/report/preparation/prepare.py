@@ -1,4 +1,4 @@
-"""From a model and documents to plain tables: everything that the page shows, as JSON would."""
+"""Turns a model and documents into plain tables: all content of the page, as JSON values."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from cofactor.report.preparation import documents as of_documents
 from cofactor.report.preparation import topics as of_topics
@@ -18,29 +19,30 @@ from cofactor.report.preparation.scores import (
     calibration,
     class_scores,
     confusion,
+    format_score,
     interval,
     number_tables,
     set_tables,
-    shown,
 )
+from cofactor.text import TopicModel
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """What the page shows; lists of dicts are tables."""
+    """The content of the page; lists of dicts are tables."""
 
     title: str
     source: str
     kind: str  # "topics", "classes", "numbers" or "sets"
     text: bool
-    number: str  # what the number of a document is: a "row", or that of the "document"
+    number: str  # the word before the number of a document: "row" or "document"
     classes: list[str]
     summary: list[dict[str, Any]]
     notices: list[dict[str, str]]
     topics: list[dict[str, Any]]
     heatmap: list[dict[str, Any]]
     points: list[dict[str, Any]]
-    anchors: list[dict[str, Any]]  # places of the topics on the map
+    anchors: list[dict[str, Any]]  # positions of the topics on the map
     map_note: str
     evaluation: dict[str, Any] | None
     uncertain: list[dict[str, Any]]
@@ -51,9 +53,13 @@ class Prepared:
 
 
 def prepare(
-    model, documents=None, labels=None, truth=None, *, text=True, title=None, source=None, rows=None
-) -> Prepared:
-    """Make the tables of a report; parameters are those of `write_report`."""
+    model: Any, documents: Any = None, labels: Any = None, truth: Any = None, *, text: bool = True,
+    title: str | None = None, source: str | None = None, rows: Any = None,
+) -> Prepared:  # fmt: skip
+    """Return the content of a report; parameters are those of `write_report`."""
+    if not isinstance(model, TopicModel):
+        raise TypeError(f"model is a {type(model).__name__}; a report needs a TopicModel.")
+    check_is_fitted(model, "estimator_")
     material = read_material(model, documents, labels, truth, rows)
     found = evaluate(material)
     points, note = of_documents.map_points(material, text)
@@ -81,18 +87,18 @@ def prepare(
 
 
 def evaluation_tables(material: Material, found: Evaluation | None) -> dict[str, Any] | None:
-    """Return the scores of the methods, and more on those of the model."""
+    """Return the scores of all methods, and details on those of the model."""
     if found is None:
         return None
     tables = {"how": found.how, "fair": found.fair, **_methods(found)}
-    return {**tables, **_MORE[found.kind](found, material.classes)}
+    return {**tables, **_DETAILS[found.kind](found, material.classes)}
 
 
 def _methods(found: Evaluation) -> dict[str, Any]:
-    """Return the methods, best first, with as many scores as any of them has."""
+    """Return the methods, best first; a column of scores that none of them has is left out."""
     names, kind = METRICS[found.kind], found.kind
     rows = [
-        {"method": name, "score": scores[0] or 0.0, "shown": shown(kind, scores[0]),
+        {"method": name, "score": scores[0] or 0.0, "shown": format_score(kind, scores[0]),
          "more": scores[1:], "own": name == MODEL,
          **interval(scores[0] or 0.0, len(found.tested), kind)}
         for name, scores in found.all_scores().items()
@@ -100,12 +106,12 @@ def _methods(found: Evaluation) -> dict[str, Any]:
     rows.sort(key=lambda row: -row["score"])
     told = [c for c in range(len(names) - 1) if any(row["more"][c] is not None for row in rows)]
     for row in rows:
-        row["more"] = [_plain(kind, row["more"][c]) for c in told]
+        row["more"] = [_format_more(kind, row["more"][c]) for c in told]
     return {"metric": names[0], "more": [names[c + 1] for c in told], "methods": rows}
 
 
-def _plain(kind: str, score: float | None) -> str:
-    return shown(kind, score) if kind == "sets" or score is None else f"{score:.3g}"
+def _format_more(kind: str, score: float | None) -> str:
+    return format_score(kind, score) if kind == "sets" or score is None else f"{score:.3g}"
 
 
 def _of_classes(found: Evaluation, classes: list[str]) -> dict[str, Any]:
@@ -121,8 +127,8 @@ def _of_classes(found: Evaluation, classes: list[str]) -> dict[str, Any]:
 
 
 def _of_sets(found: Evaluation, classes: list[str]) -> dict[str, Any]:
-    """Return the scores of each label; its average precision by every method."""
-    tables = {name: set_tables(found.truth, said) for name, said in found.predictions.items()}
+    """Return the model's scores of each label, and its average precision by every method."""
+    tables = {name: set_tables(found.truth, each) for name, each in found.predictions.items()}
     rows = [
         {"class": label, **tables[MODEL][c],
          "by_method": [table[c]["average_precision"] for table in tables.values()]}
@@ -132,8 +138,8 @@ def _of_sets(found: Evaluation, classes: list[str]) -> dict[str, Any]:
 
 
 def _of_numbers(found: Evaluation, classes: list[str]) -> dict[str, Any]:
-    """Return the scores of each target by every method; of a single one also the pairs."""
-    tables = {name: number_tables(found.truth, said) for name, said in found.predictions.items()}
+    """Return the scores of each target by every method; for a single target also the pairs."""
+    tables = {name: number_tables(found.truth, each) for name, each in found.predictions.items()}
     rows = [
         {"class": name, "documents": tables[MODEL][c]["documents"],
          "by_method": [table[c] for table in tables.values()]}
@@ -147,7 +153,7 @@ def _of_numbers(found: Evaluation, classes: list[str]) -> dict[str, Any]:
     return scores
 
 
-_MORE = {"classes": _of_classes, "sets": _of_sets, "numbers": _of_numbers}
+_DETAILS = {"classes": _of_classes, "sets": _of_sets, "numbers": _of_numbers}
 MOST_PAIRS = 2000
 
 
@@ -182,7 +188,7 @@ def changes(material: Material, found: Evaluation | None) -> dict[str, Any] | No
         "metric": METRICS[found.kind][0],
         "with_labels": scores[MODEL],
         "without": scores[PLAIN],
-        "shown": [shown(found.kind, scores[name]) for name in (PLAIN, MODEL)],
+        "shown": [format_score(found.kind, scores[name]) for name in (PLAIN, MODEL)],
         "iterations": found.plain.n_iter_,
         "topics": of_topics.match(material.model, found.plain.components_),
     }

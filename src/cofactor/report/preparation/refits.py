@@ -1,4 +1,4 @@
-"""The model's estimator fitted again, with some of the labels, or with λ = 0."""
+"""Fits the model's estimator again, with some of the labels or with λ = 0."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import copy
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from contextvars import copy_context
 from functools import partial
 from threading import Event
 from typing import Any, NamedTuple
@@ -14,56 +13,52 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from cofactor.callbacks import EndAt
+from cofactor.callbacks import StopOnEvent
 from cofactor.engine.factors import Factors
 from cofactor.engine.threads import Threads, count_threads
 from cofactor.report.preparation.material import Material
+from cofactor.text.describe.summaries import model_words
 from cofactor.text.fitting import fit_estimator
 from cofactor.text.interrupts import ending_at_interrupts
 
-LARGE, ENOUGH = 5000, 15  # documents from which fits take long: then so many iterations
-TOGETHER = 2**24  # entries of the fits that run side by side: beyond, memory is what counts
+LARGE, ENOUGH = 5000, 15  # with more documents than LARGE, fits get at most ENOUGH iterations
+TOGETHER = 2**24  # maximum number of stored entries of the fits that run at the same time
 
 
 class Request(NamedTuple):
-    """One fit."""
+    """One fit to do."""
 
-    train: np.ndarray  # places of the labels to be seen
-    changes: dict[str, Any]  # of the model's settings
+    train: np.ndarray  # indices of the documents whose labels it sees
+    changes: dict[str, Any]  # settings that differ from the model's
 
 
 def refit(
     material: Material, requests: Sequence[Request], beside: Sequence[Callable[[], Any]] = ()
 ) -> tuple[list[Any], list[Any]]:
-    """Fit the model's estimator again on all documents and some of their labels, once a request;
-    return the estimators, and what came out of the tasks to do beside.
+    """Fit the model's estimator again on all documents and some of their labels, once a request.
 
-    Fits are independent, so they run side by side on the model's threads and share them; how many
-    there are does not change a bit. Ctrl-C ends those under way at their next iteration,
-    and the tasks beside when the one under way is done.
+    Return the estimators and the results of the tasks ``beside``. Fits and tasks run at the same
+    time and share the model's threads; the results do not depend on the number of threads. Ctrl-C
+    ends each fit at its next iteration, and the tasks after the one that is running.
     """
-    threads, end = count_threads(material.model.n_jobs), _End()
+    threads, end = count_threads(material.model.n_jobs), _SharedEnd()
     room = max(1, TOGETHER // max(1, material.X.nnz))
     aside = max(1, min(threads, room, len(requests)))
-
-    def fitting(request: Request) -> Callable[[], Any]:
-        return partial(_fit, material, request, threads // aside, end.event)
+    fits = [partial(_fit, material, each, threads // aside, end.event) for each in requests]
+    tasks: list[Callable[[], Any]] = [*fits, *beside]
 
     def run(place: int, _: int) -> Any:
-        context, task = ready[place]
         with end.of_all():
-            return context.run(task)
+            return tasks[place]()
 
-    with ending_at_interrupts(), warnings.catch_warnings(), Threads(aside) as pool:
+    with ending_at_interrupts(), warnings.catch_warnings(), Threads(aside) as pool, end.of_all():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        ready = [(copy_context(), task) for task in [*map(fitting, requests), *beside]]
-        with end.of_all():
-            done = pool.over(range(len(ready) + 1), run)
-            return done[: len(requests)], done[len(requests) :]
+        done = pool.over(range(len(tasks) + 1), run)
+        return done[: len(requests)], done[len(requests) :]
 
 
-class _End:
-    """What ends one fit, or the wait for it, ends them all, and is what the caller hears of."""
+class _SharedEnd:
+    """The first exception in any fit stops all others and is raised to the caller."""
 
     def __init__(self) -> None:
         self.event = Event()
@@ -83,16 +78,14 @@ def _fit(material: Material, request: Request, n_jobs: int, ended: Event) -> Any
     model = copy.copy(material.model)
     task = "numbers" if material.kind == "numbers" else "classes"
     settings = {"task": task, "n_jobs": n_jobs, "max_iter": patience(material), **request.changes}
-    model.__dict__.update(settings)
-    words, y = model.vectorizer_.get_feature_names_out(), _some(material, request.train)
-    estimator, _ = fit_estimator(
-        model, words, material.X, y, seed=model.seed_, callbacks=[EndAt(ended)]
-    )
+    model.set_params(**settings).set_callbacks(StopOnEvent(ended))
+    y = _training_labels(material, request.train)
+    estimator, _ = fit_estimator(model, model_words(model), material.X, y, seed=model.seed_)
     return estimator.set_params(n_jobs=material.model.n_jobs)
 
 
-def _some(material: Material, train: np.ndarray) -> np.ndarray:
-    """Return the labels as ``fit`` takes them, unknown but for ``train``."""
+def _training_labels(material: Material, train: np.ndarray) -> np.ndarray:
+    """Return the labels as ``fit`` takes them, all unknown except those of ``train``."""
     if material.kind == "classes":
         some = np.full(len(material.labels), None, dtype=object)
         some[train] = material.model.estimator_.classes_[material.labels[train]]
@@ -103,7 +96,7 @@ def _some(material: Material, train: np.ndarray) -> np.ndarray:
 
 
 def without_labels(material: Material, train: np.ndarray) -> Request:
-    """Ask for λ = 0: no labels in the start."""
+    """Request a fit with λ = 0 whose start does not depend on labels."""
     model = material.model
     changes: dict[str, Any] = {"supervision": 0.0}
     if isinstance(model.init, str):
@@ -112,13 +105,15 @@ def without_labels(material: Material, train: np.ndarray) -> Request:
 
 
 def patience(material: Material) -> int:
-    """Return the iterations of a fit at most: many documents, less patience.  The first ones
-    decide what a model predicts; the rest polishes its topics."""
+    """Return the maximum number of iterations of a fit; fewer for many documents.
+
+    The first iterations decide what a model predicts; the others refine its topics.
+    """
     most = int(material.model.max_iter)
     return min(most, ENOUGH) if len(material.S) > LARGE else most
 
 
 def with_topics_of(fitted: Any, train: np.ndarray) -> Request:
-    """Ask for another head on topics of λ = 0, which do not depend on labels."""
+    """Request another head on the topics of λ = 0, which do not depend on labels."""
     start = Factors(fitted.representation_, np.ascontiguousarray(fitted.components_.T))
     return Request(train, {"supervision": 0.0, "init": start, "max_iter": 1})

@@ -1,4 +1,4 @@
-"""Scores of predictions."""
+"""Scores of predictions: accuracy, F1, R², calibration and intervals."""
 
 from __future__ import annotations
 
@@ -12,39 +12,35 @@ METRICS = {
     "sets": ["micro F1", "macro F1", "mean average precision"],
     "numbers": ["R²", "mean error"],
 }
-"""Scores of a method by what is predicted, the one to rank by first."""
+"""Names of the scores by what is predicted; methods are ranked by the first."""
 
 
-def shown(kind: str, score: float | None) -> str:
-    """Return the first score of a kind as people read it."""
+def format_score(kind: str, score: float | None) -> str:
+    """Return a score of the first kind in `METRICS` as text."""
     if score is None:
         return ""
     return f"{100 * score:.1f} %" if kind == "classes" else f"{score:.3f}".replace("-", "−")
 
 
-def method_scores(kind: str, truth: np.ndarray, said: np.ndarray) -> list[float | None]:
-    """Return the scores that `METRICS` lists; None where one cannot be told.
+def method_scores(kind: str, truth: np.ndarray, predicted: np.ndarray) -> list[float | None]:
+    """Return the scores that `METRICS` lists; None for a score that is not defined.
 
     Parameters
     ----------
     kind : str
         What is predicted.
     truth : array
-        Places of classes; or a matrix of 0 and 1, or of numbers, NaN where unknown.
-    said : array
-        The same as predicted; of sets, the probabilities.
-
-    Returns
-    -------
-    list
+        Indices of classes; or a matrix of 0 and 1, or of numbers, NaN where unknown.
+    predicted : array
+        The predictions in the same form; for sets, the probabilities.
     """
     if kind == "classes":
-        return [float(np.mean(truth == said))]
+        return [float(np.mean(truth == predicted))]
     if kind == "sets":
-        tables = set_tables(truth, said)
+        tables = set_tables(truth, predicted)
         precisions = [row["average_precision"] for row in tables]
-        return [_f1(truth, said), _mean([row["f1"] for row in tables]), _mean(precisions)]
-    rows = number_tables(truth, said)
+        return [_f1(truth, predicted), _mean([row["f1"] for row in tables]), _mean(precisions)]
+    rows = number_tables(truth, predicted)
     error = rows[0]["mean_error"] if len(rows) == 1 else None
     return [_mean([row["r2"] for row in rows]), error]
 
@@ -54,45 +50,45 @@ def _mean(values: list[float | None]) -> float | None:
     return float(np.mean(found)) if found else None
 
 
-def _counts(truth: np.ndarray, said: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return for each label how often it was rightly said, true, and said."""
-    known, yes = ~np.isnan(truth), said >= 0.5
+def _counts(truth: np.ndarray, predicted: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return for each label the number of hits, of true and of predicted occurrences."""
+    known, yes = ~np.isnan(truth), predicted >= 0.5
     return (known & yes & (truth == 1)).sum(0), (truth == 1).sum(0), (known & yes).sum(0)
 
 
-def _f1(truth: np.ndarray, said: np.ndarray) -> float:
-    hits, true, yes = (int(count.sum()) for count in _counts(truth, said))
+def _f1(truth: np.ndarray, predicted: np.ndarray) -> float:
+    hits, true, yes = (int(count.sum()) for count in _counts(truth, predicted))
     return 2 * hits / (true + yes) if true + yes else 0.0
 
 
-def set_tables(truth: np.ndarray, said: np.ndarray) -> list[dict[str, Any]]:
+def set_tables(truth: np.ndarray, predicted: np.ndarray) -> list[dict[str, Any]]:
     """Return the scores of each label on the documents where it is known."""
-    hits, true, yes = _counts(truth, said)
+    hits, true, yes = _counts(truth, predicted)
     precision, recall, f1 = _ratio(hits, yes), _ratio(hits, true), _ratio(2 * hits, yes + true)
     return [
         {"documents": int(true[c]), "precision": float(precision[c]), "recall": float(recall[c]),
-         "f1": float(f1[c]), "average_precision": _average_precision(truth[:, c], said[:, c])}
+         "f1": float(f1[c]), "average_precision": _average_precision(truth[:, c], predicted[:, c])}
         for c in range(truth.shape[1])
     ]  # fmt: skip
 
 
-def _average_precision(truth: np.ndarray, said: np.ndarray) -> float | None:
+def _average_precision(truth: np.ndarray, predicted: np.ndarray) -> float | None:
     from sklearn.metrics import average_precision_score  # slow to import, for sets only
 
     known = ~np.isnan(truth)
     if not (truth == 1).any():
         return None
-    return float(average_precision_score(truth[known] == 1, said[known]))
+    return float(average_precision_score(truth[known] == 1, predicted[known]))
 
 
-def number_tables(truth: np.ndarray, said: np.ndarray) -> list[dict[str, Any]]:
+def number_tables(truth: np.ndarray, predicted: np.ndarray) -> list[dict[str, Any]]:
     """Return R² and mean absolute error of each target where it is known."""
-    return [_numbers(truth[:, c], said[:, c]) for c in range(truth.shape[1])]
+    return [_numbers(truth[:, c], predicted[:, c]) for c in range(truth.shape[1])]
 
 
-def _numbers(truth: np.ndarray, said: np.ndarray) -> dict[str, Any]:
+def _numbers(truth: np.ndarray, predicted: np.ndarray) -> dict[str, Any]:
     known = ~np.isnan(truth)
-    t, p = truth[known], said[known]
+    t, p = truth[known], predicted[known]
     spread = float(np.sum((t - t.mean()) ** 2)) if len(t) else 0.0
     r2 = float(1.0 - np.sum((t - p) ** 2) / spread) if spread > 0 else None
     error = float(np.mean(np.abs(t - p))) if len(t) else None
@@ -106,13 +102,13 @@ def confusion(truth: np.ndarray, predicted: np.ndarray, k: int) -> np.ndarray:
 
 def class_scores(matrix: np.ndarray, classes: list[str]) -> list[dict[str, Any]]:
     """Return precision, recall and F1 of each class that was tested or predicted."""
-    hits, tested, said = np.diag(matrix), matrix.sum(axis=1), matrix.sum(axis=0)
-    precision, recall = _ratio(hits, said), _ratio(hits, tested)
-    f1 = _ratio(2 * hits, said + tested)
+    hits, tested, predicted = np.diag(matrix), matrix.sum(axis=1), matrix.sum(axis=0)
+    precision, recall = _ratio(hits, predicted), _ratio(hits, tested)
+    f1 = _ratio(2 * hits, predicted + tested)
     return [
         {"class": name, "documents": int(tested[c]), "precision": float(precision[c]),
          "recall": float(recall[c]), "f1": float(f1[c])}
-        for c, name in enumerate(classes) if tested[c] or said[c]
+        for c, name in enumerate(classes) if tested[c] or predicted[c]
     ]  # fmt: skip
 
 
@@ -121,7 +117,7 @@ def _ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
 
 
 def calibration(truth: np.ndarray, P: np.ndarray) -> tuple[list[dict[str, Any]], float]:
-    """Compare confidence with accuracy, in ten bins, and return their mean difference too."""
+    """Compare confidence with accuracy in ten bins; return the bins and the mean difference."""
     confidence, right = P.max(axis=1), P.argmax(axis=1) == truth
     place = np.minimum((confidence * BINS).astype(int), BINS - 1)
     count = np.bincount(place, minlength=BINS)
@@ -136,7 +132,7 @@ def calibration(truth: np.ndarray, P: np.ndarray) -> tuple[list[dict[str, Any]],
 
 
 def interval(score: float, n: int, kind: str) -> dict[str, Any]:
-    """Return the 95 % Wilson interval of an accuracy; nothing for other scores."""
+    """Return the 95 % Wilson interval of an accuracy; None for other scores."""
     if kind != "classes":
         return {"low": None, "high": None}
     z = 1.96

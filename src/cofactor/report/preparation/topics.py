@@ -1,28 +1,27 @@
-"""Tables of topics: words by relevance, typical documents, classes, what labels changed."""
+"""Tables of topics: words by relevance, typical documents, classes, changes by labels."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
+from cofactor.metrics.matching import match_topics, word_changes
 from cofactor.metrics.topics import top_places
 from cofactor.report.preparation.documents import excerpt
-from cofactor.report.preparation.layout import likeness
 from cofactor.report.preparation.material import Material
 from cofactor.text.describe import summaries
 
-SHOWN, TYPICAL = 10, 3  # words of a card at a time, documents
+SHOWN, TYPICAL = 10, 3  # words and documents of a card
 STEPS = np.linspace(0.0, 1.0, 11)  # of the relevance slider
 
 
 def topic_cards(material: Material, text: bool) -> list[dict[str, Any]]:
-    """Describe the topics, each with the words that any place of the slider shows."""
+    """Describe the topics, each with all words that some position of the slider shows."""
     model = material.model
     A = model.estimator_.components_
     shares = summaries.corpus_shares(material.S, A)
-    words = relevant_words(np.asarray(model._words()), A, shares)
+    words = relevant_words(summaries.model_words(model), A, shares)
     typical = typical_documents(material, text)
     return [
         {
@@ -36,7 +35,7 @@ def topic_cards(material: Material, text: bool) -> list[dict[str, Any]]:
 
 
 def finite(value: Any) -> float | None:
-    """Return a number for JSON: None if it is none."""
+    """Return a number for JSON; None if it is not finite."""
     return float(value) if value is not None and np.isfinite(value) else None
 
 
@@ -49,9 +48,9 @@ def relevance(P: np.ndarray, corpus: np.ndarray, weight: float) -> np.ndarray:
 
 
 def relevant_words(words: np.ndarray, components: np.ndarray, shares) -> list[list[dict]]:
-    """Return for each topic the words that are among the first at some place of the slider."""
+    """Return for each topic the words that are among the first at some position of the slider."""
     P = summaries.profiles(components)
-    # Words that a topic hardly has say nothing, however exclusive they are.
+    # Words with next to no weight in a topic are noise, however exclusive they are.
     least = 1e-3 * P.max(axis=1, keepdims=True)
     P = np.where(least <= P, P, 0.0)
     corpus = np.maximum(shares, 1e-12) @ summaries.profiles(components)
@@ -91,9 +90,9 @@ def typical_documents(material: Material, text: bool) -> list[list[dict[str, Any
 
 
 def heatmap(material: Material) -> list[dict[str, Any]]:
-    """Return topic × class, each topic's column divided by its sum: the paper's figure.
+    """Return topic × class, each topic's column divided by its sum, as in the paper's figure.
 
-    B is weighted by the topics' mass, so that their scales, which the data leave open, cancel.
+    B is weighted by the topics' mass, so that the arbitrary scales of the topics cancel.
     """
     model = material.model.estimator_
     if material.kind not in ("classes", "sets"):
@@ -107,20 +106,14 @@ def heatmap(material: Material) -> list[dict[str, Any]]:
 
 
 def match(model: Any, others: np.ndarray) -> list[dict[str, Any]]:
-    """Pair topics with others (Hungarian method) and list the words that came and went."""
-    words = np.asarray(model._words())
-    ours = model.estimator_.components_
-    alike = likeness(ours, others)
-    pairs = zip(*linear_sum_assignment(-alike), strict=True)
-    return [_pair(words, ours[k], others[j], int(k), alike[k, j]) for k, j in pairs]
+    """Pair the model's topics with other topics, and list the words kept, gained and lost."""
+    words, ours = summaries.model_words(model), model.estimator_.components_
 
+    def first_words(topic: np.ndarray) -> list[str]:
+        return list(map(str, words[top_places(topic, SHOWN)]))
 
-def _pair(words, ours, theirs, k: int, alike: float) -> dict[str, Any]:
-    now, before = (list(map(str, words[top_places(p, SHOWN)])) for p in (ours, theirs))
-    return {
-        "topic": k,
-        "similarity": float(alike),
-        "kept": [w for w in now if w in before],
-        "gained": [w for w in now if w not in before],
-        "lost": [w for w in before if w not in now],
-    }
+    return [
+        {"topic": k, "similarity": similarity,
+         **word_changes(first_words(others[j]), first_words(ours[k]))}
+        for k, j, similarity in match_topics(ours, words, others, words)
+    ]  # fmt: skip

@@ -1,1 +1,6 @@
-"""What a fitted topic model says: topics, documents, classes, explanations, comparisons."""
+"""Descriptions of a fitted topic model, as functions of it and as small tables.
+
+`summaries` holds tables of topics, documents and classes; `predictions` the task of a model and how
+scores become predictions; `explain` the part of each word in a prediction; `compare` two models
+side by side; `table` the class of all these tables.
+"""

@@ -1,4 +1,4 @@
-"""Two models side by side, and one model against its own repetition."""
+"""Comparison of two models, and of a model with its own refit."""
 
 from __future__ import annotations
 
@@ -9,26 +9,27 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from cofactor.metrics.matching import Difference, accuracy_difference, match_topics
-from cofactor.text.describe.predictions import has_head, is_numeric
+from cofactor.metrics.matching import Difference, accuracy_difference, match_topics, word_changes
+from cofactor.text.describe.predictions import has_head, predicted_kind
+from cofactor.text.describe.summaries import model_words
 from cofactor.text.describe.table import Table
 from cofactor.text.interrupts import ending_at_interrupts
 
 
 @dataclass(frozen=True)
 class TopicPair:
-    """A topic of one model and its counterpart in another; None where there is none."""
+    """A topic of one model and its counterpart in another; None for a topic without one."""
 
     first: int | None
     second: int | None
     similarity: float | None  # cosine
-    kept: tuple[str, ...]  # words that both have among their first
-    out: tuple[str, ...]  # words that only the first has
-    into: tuple[str, ...]  # words that only the second has
+    kept: tuple[str, ...]  # words among the first of both
+    gained: tuple[str, ...]  # words among the first of the second only
+    lost: tuple[str, ...]  # words among the first of the first only
 
 
 def compare_topics(first: Any, second: Any, n_words: int = 10) -> Table[TopicPair]:
-    """Match the topics of two models and tell how their words differ.
+    """Match the topics of two models and show how their words differ.
 
     Parameters
     ----------
@@ -42,44 +43,39 @@ def compare_topics(first: Any, second: Any, n_words: int = 10) -> Table[TopicPai
     Table
         Most similar pairs first, then topics without a counterpart.
     """
-    words = [[row.words for row in model.topics(n_words)] for model in (first, second)]
-    pairs = match_topics(
-        first.estimator_.components_, first.vectorizer_.get_feature_names_out(),
-        second.estimator_.components_, second.vectorizer_.get_feature_names_out(),
+    before, after = (model.topics(n_words).column("words") for model in (first, second))
+    found = match_topics(
+        first.estimator_.components_, model_words(first),
+        second.estimator_.components_, model_words(second),
     )  # fmt: skip
-    pairs.sort(key=lambda pair: -pair[2])
-    rows = [_pair(words, *pair) for pair in pairs]
-    left = set(range(len(words[0]))) - {one for one, _, _ in pairs}
-    new = set(range(len(words[1]))) - {other for _, other, _ in pairs}
-    rows += [TopicPair(one, None, None, (), words[0][one], ()) for one in sorted(left)]
-    rows += [TopicPair(None, other, None, (), (), words[1][other]) for other in sorted(new)]
+    found.sort(key=lambda pair: -pair[2])
+    left = sorted(set(range(len(before))) - {one for one, _, _ in found})
+    new = sorted(set(range(len(after))) - {two for _, two, _ in found})
+    pairs: list[tuple[int | None, int | None, float | None]] = [
+        *found, *((one, None, None) for one in left), *((None, two, None) for two in new),
+    ]  # fmt: skip
+    rows = [
+        TopicPair(
+            one, two, similarity,
+            **word_changes(() if one is None else before[one], () if two is None else after[two]),
+        )
+        for one, two, similarity in pairs
+    ]  # fmt: skip
     return Table(rows, TopicPair)
 
 
-def _pair(words: list, one: int, other: int, similarity: float) -> TopicPair:
-    before, after = words[0][one], words[1][other]
-    return TopicPair(
-        one, other, similarity,
-        tuple(word for word in before if word in after),
-        tuple(word for word in before if word not in after),
-        tuple(word for word in after if word not in before),
-    )  # fmt: skip
-
-
-def compare_accuracy(first: Any, second: Any, documents: list[str], labels: list[Any]):
+def compare_accuracy(
+    first: Any, second: Any, documents: list[str], labels: list[Any]
+) -> Difference:
     """Compare the predictions of two models on labelled documents.
 
     Parameters
     ----------
     first, second : TopicModel
-        Models that predict classes, or sets of labels, which count if they are right as a whole.
+        Models that predict classes or sets of labels. A set counts as right if all of it is.
     documents : list of str
     labels : list of str or of tuple
-        Known classes or sets of labels; documents with "" or None are left out.
-
-    Returns
-    -------
-    Difference
+        Known classes or sets of labels; documents with "" or None are ignored.
     """
     pairs = zip(documents, labels, strict=True)
     known = [(text, label) for text, label in pairs if label not in ("", None)]
@@ -90,10 +86,10 @@ def compare_accuracy(first: Any, second: Any, documents: list[str], labels: list
 
 
 def _right(model: Any, texts: list[str], classes: list[Any]) -> list[bool]:
-    if not has_head(model.estimator_) or is_numeric(model.estimator_):
+    if predicted_kind(model.estimator_) not in ("classes", "sets"):
         raise ValueError("Accuracy needs models that predict classes; one of these does not.")
-    said = model.documents(texts).column("prediction")
-    return [_names(one) == _names(label) for one, label in zip(said, classes, strict=True)]
+    predicted = model.documents(texts).column("prediction")
+    return [_names(one) == _names(label) for one, label in zip(predicted, classes, strict=True)]
 
 
 def _names(labels: Any) -> set[str]:
@@ -103,13 +99,13 @@ def _names(labels: Any) -> set[str]:
 
 @dataclass(frozen=True)
 class Refit:
-    """How a model compares with its own repetition."""
+    """Comparison of a model with its own refit."""
 
     same_data: bool  # documents and labels are those of the first fit
-    identical: bool  # topics equal to the bit
-    equal: bool  # topics equal to within ``tolerance``, and so are predictions
-    topic_difference: float | None  # largest, relative to the largest weight; None: other words
-    same_predictions: float | None  # share of the training documents
+    identical: bool  # topics are bit-identical
+    equal: bool  # topics agree to within ``tolerance``, and all predictions are the same
+    topic_difference: float | None  # largest, relative to the largest weight; None: words differ
+    same_predictions: float | None  # share of the training documents with the same prediction
     tolerance: float
 
 
@@ -121,13 +117,9 @@ def refit(model: Any, fit: Callable[[Any], Any], tolerance: float = 1e-6) -> Ref
     model : TopicModel
         A fitted model.
     fit : callable
-        Fits an unfitted copy to what the model was fitted on.
+        Fits an unfitted copy to the data of the first fit.
     tolerance : float
-        Other processors and versions may round differently by this much.
-
-    Returns
-    -------
-    Refit
+        Largest difference that counts as rounding by another processor or version.
     """
     with ending_at_interrupts():
         again = clone(model).set_params(random_state=model.seed_)
@@ -140,10 +132,9 @@ def refit(model: Any, fit: Callable[[Any], Any], tolerance: float = 1e-6) -> Ref
 
 
 def _gap(model: Any, again: Any) -> float | None:
-    """Return the largest difference of topics; None if words or numbers of topics differ."""
+    """Return the largest difference of topics; None if the words or the shapes differ."""
     one, other = model.estimator_.components_, again.estimator_.components_
-    names = model.vectorizer_.get_feature_names_out(), again.vectorizer_.get_feature_names_out()
-    if one.shape != other.shape or list(names[0]) != list(names[1]):
+    if one.shape != other.shape or list(model_words(model)) != list(model_words(again)):
         return None
     if np.array_equal(one, other):
         return 0.0
@@ -157,6 +148,3 @@ def _agreement(model: Any, again: Any) -> float | None:
     if not one or not has_head(model.estimator_):
         return None
     return float(np.mean([a == b for a, b in zip(one, other, strict=True)]))
-
-
-__all__ = ["Difference", "Refit", "TopicPair", "compare_accuracy", "compare_topics", "refit"]

@@ -1,4 +1,4 @@
-"""Which words speak for which topic and class; parts add up to the prediction.
+"""Explanations: the part of each word in the topics and the prediction of a document.
 
 At the best representation s of a document x, with p = As, what pulls each s_k > 0 up balances what
 pushes it down:
@@ -7,27 +7,31 @@ pushes it down:
 
 the numerator of the multiplicative rule, for any divergence; so s_k = Σ_j s_k · pull_jk / push_k:
 each word has its part. For Kullback–Leibler that is x_j times topic k's share in p_j, per unit of
-the topic. We divide by Σ_j pull_jk in place of push_k, so that the parts add up whatever the last
-digit of s.
+the topic. We divide by Σ_j pull_jk instead of push_k, so that the parts add up to s exactly, even
+if s is not fully converged.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from cofactor.divergences import Divergence
+from cofactor.estimators.validation import as_divergence
+from cofactor.text.describe.predictions import has_head, read_predictions, score_scale
+from cofactor.text.describe.summaries import model_words
 from cofactor.text.describe.table import Table
 
 
 @dataclass(frozen=True)
 class WordPart:
-    """What one word of a document does."""
+    """The part of one word of a document."""
 
     word: str
-    weight: float  # in the document, tf-idf
+    weight: float  # tf-idf in the document
     topic: str  # the topic it speaks for most
     topic_part: float  # its part in that topic's strength in the document
     speaks_for: Any  # the class it speaks for most
@@ -36,11 +40,11 @@ class WordPart:
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """A prediction taken apart.
+    """The parts of words in a prediction.
 
-    ``topic_parts`` sum over words to ``topics``; ``class_parts`` sum over words, plus ``base``, to
-    ``scores``. For classes the scores are probabilities, for numbers the predictions; of
-    multi-label targets they are the fitted values, which ``predict_proba`` clips to 0 … 1.
+    Over the words, ``topic_parts`` add up to ``topics``, and ``class_parts`` plus ``base`` to
+    ``scores``. The scores of classes are probabilities, those of numbers the predictions. The
+    scores of multi-label targets are fitted values, which ``predict_proba`` clips to 0 … 1.
 
     Parameters
     ----------
@@ -57,11 +61,11 @@ class Explanation:
     classes : list
         Classes, or names of numeric targets; empty without a target.
     scores : array (n_classes,)
-        What the prediction is read from.
+        The scores that the prediction is read from.
     class_parts : array (n_words, n_classes)
         Each word's contribution to the scores.
     base : array (n_classes,)
-        What no word contributes: the offset of numeric targets, equal shares for an empty document.
+        The part of no word: the offset of numeric targets, equal shares for an empty document.
     prediction : object
         As ``predict`` gives it; None without a target.
     unknown : list of str
@@ -82,26 +86,26 @@ class Explanation:
 
     @property
     def predicted(self) -> int | None:
-        """Place of the class with the highest score; None without a target."""
+        """Index of the class with the highest score; None without a target."""
         return int(np.argmax(self.scores)) if len(self.classes) else None
 
     @property
     def table(self) -> Table[WordPart]:
         """The words, those that speak most for the prediction (or the main topic) first."""
-        aim = self._aim()
-        return Table([self._row(j, aim) for j in np.argsort(-aim, kind="stable")], WordPart)
+        parts = self._main_parts()
+        return Table([self._row(j, parts) for j in np.argsort(-parts, kind="stable")], WordPart)
 
-    def _aim(self) -> np.ndarray:
+    def _main_parts(self) -> np.ndarray:
         if self.predicted is not None:
             return self.class_parts[:, self.predicted]
         return self.topic_parts[:, int(np.argmax(self.topics))]
 
-    def _row(self, j: int, aim: np.ndarray) -> WordPart:
+    def _row(self, j: int, parts: np.ndarray) -> WordPart:
         topic = int(np.argmax(self.topic_parts[j]))
         best = self.classes[int(np.argmax(self.class_parts[j]))] if self.classes else None
         return WordPart(
             self.words[j], float(self.weights[j]), self.topic_names[topic],
-            float(self.topic_parts[j, topic]), best, float(aim[j]),
+            float(self.topic_parts[j, topic]), best, float(parts[j]),
         )  # fmt: skip
 
     def __repr__(self) -> str:
@@ -110,6 +114,51 @@ class Explanation:
             head = f"{self.prediction} (score {self.scores[self.predicted]:.3g})\n"
         unknown = f"\nnot known: {' '.join(self.unknown)}" if self.unknown else ""
         return f"{head}{self.table!r}{unknown}"
+
+
+def explain_row(model: Any, X: Any, unknown: Sequence[str] = ()) -> Explanation:
+    """Explain the prediction of a topic model for one document.
+
+    Parameters
+    ----------
+    model : TopicModel
+        A fitted model.
+    X : sparse array (1, n_words)
+        The document's row of the matrix.
+    unknown : sequence of str
+        Words of the document that the model does not know.
+    """
+    estimator, x = model.estimator_, X.toarray()[0]
+    s, here = estimator.transform(X)[0].astype(float), np.flatnonzero(x)
+    loss = as_divergence("data_loss", model.data_loss)
+    parts = topic_parts(x[here], estimator.components_.T[here].astype(float), s, loss)
+    return Explanation(
+        list(model_words(model)[here]), x[here], list(model.topic_names_), s, parts,
+        list(model.target_names_) if has_head(estimator) else [],
+        *_class_parts(estimator, s, parts),
+        read_predictions(estimator, s[None], model.target_names_)[0][0],
+        list(unknown),
+    )  # fmt: skip
+
+
+def _class_parts(
+    estimator: Any, s: np.ndarray, parts: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the scores, each word's part in them, and the part of no word."""
+    if not has_head(estimator):
+        return np.zeros(0), np.zeros((len(parts), 0)), np.zeros(0)
+    B = estimator.target_components_.astype(float)
+    scale, base = score_scale(estimator, s @ B)
+    wordless = np.where(parts.any(axis=0), 0.0, s)
+    return scale * (s @ B) + base, scale * (parts @ B), base + scale * (wordless @ B)
+
+
+def unknown_words(model: Any, text: str) -> list[str]:
+    """Return the words of a text that the model does not know."""
+    if not hasattr(model.vectorizer_, "build_analyzer"):
+        return []
+    found, known = model.vectorizer_.build_analyzer()(text), set(model_words(model))
+    return list(dict.fromkeys(word for word in found if word not in known))
 
 
 def topic_parts(x: np.ndarray, A: np.ndarray, s: np.ndarray, loss: Divergence) -> np.ndarray:
@@ -124,12 +173,12 @@ def topic_parts(x: np.ndarray, A: np.ndarray, s: np.ndarray, loss: Divergence) -
     s : array (n_topics,)
         The representation.
     loss : Divergence
-        That of the data.
+        Loss of the data.
 
     Returns
     -------
     ndarray of shape (n_words, n_topics)
-        Columns sum to s, except for a topic that no word of the document belongs to: 0.
+        Columns sum to s. The column of a topic without a word of the document is 0.
     """
     p = A @ s
     with np.errstate(divide="ignore", invalid="ignore"):

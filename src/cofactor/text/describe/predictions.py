@@ -1,12 +1,18 @@
-"""From a target in any form to an estimator, and from its scores to what people read."""
+"""Predictions of the estimator inside a topic model: its task, its scores, and how to read them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from cofactor.engine.factors import Factors
+from cofactor.engine.objective import Objective, Term
+from cofactor.engine.observations import observe
+from cofactor.engine.threads import Threads
 from cofactor.estimators import NMF, SSNMFClassifier, SSNMFRegressor
+from cofactor.estimators.validation import as_divergence
 from cofactor.targets.missing import is_missing
 from cofactor.targets.reading import is_matrix, readable
 
@@ -14,7 +20,7 @@ ESTIMATORS = {"topics": NMF, "classes": SSNMFClassifier, "numbers": SSNMFRegress
 
 
 def infer_task(y: Any) -> str:
-    """Tell what y asks for.
+    """Return the task that suits y.
 
     Examples
     --------
@@ -51,42 +57,75 @@ def _plain(value: Any) -> Any:
 
 
 def has_head(estimator: Any) -> bool:
-    """Whether the estimator can predict."""
+    """Return whether the estimator can predict."""
     return hasattr(estimator, "target_components_")
 
 
-def is_numeric(estimator: Any) -> bool:
-    """Whether it predicts numbers."""
-    return isinstance(estimator, SSNMFRegressor)
-
-
-def read_scores(estimator: Any, S: np.ndarray, names: list) -> tuple[list, list]:
-    """Return the prediction and the confidence for each row of S; None where there is none."""
+def predicted_kind(estimator: Any) -> str:
+    """Return what the estimator predicts: "topics" (nothing), "classes", "sets" or "numbers"."""
     if not has_head(estimator):
-        return [None] * len(S), [None] * len(S)
+        return "topics"
+    if isinstance(estimator, SSNMFRegressor):
+        return "numbers"
+    return "sets" if estimator.coding.kind == "multilabel" else "classes"
+
+
+def predictor(estimator: Any, method: str) -> Callable[[Any], np.ndarray]:
+    """Return a method of the estimator that predicts; refuse if the labels do not allow it."""
+    if hasattr(estimator, method):
+        return getattr(estimator, method)
+    numeric = isinstance(estimator, SSNMFRegressor)
+    had, needed = ("numbers", "classes") if numeric else ("no labels", "labels")
+    raise ValueError(
+        f"{method} needs {needed}, but the model was fitted with {had}; pass {needed} as y of "
+        "fit, or use transform."
+    )
+
+
+def predict_rows(estimator: Any, S: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
+    """Return the probabilities of classes or labels, None for numbers, and the predictions for
+    representations, as ``predict`` returns them."""
     scores = S @ estimator.target_components_
-    if is_numeric(estimator):
-        return _rows(estimator._coding.decode(scores)), [None] * len(S)
-    P = estimator._probabilities(scores)
-    decided = estimator._coding.decode(P)
-    if estimator._coding.kind != "multilabel":
-        return decided.tolist(), P.max(axis=1).tolist()
-    labels = [tuple(n for n, yes in zip(names, row, strict=True) if yes) for row in decided]
+    if isinstance(estimator, SSNMFRegressor):
+        return None, estimator.coding.decode(scores)
+    P = np.asarray(estimator.probabilities(scores))
+    return P, estimator.coding.decode(P)
+
+
+def read_predictions(estimator: Any, S: np.ndarray, names: list[Any]) -> tuple[list, list]:
+    """Return the prediction and the confidence for each row of S; None where there is none."""
+    none, kind = [None] * len(S), predicted_kind(estimator)
+    if kind == "topics":
+        return none, none
+    P, predicted = predict_rows(estimator, S)
+    if P is None:
+        return [tuple(row) if predicted.ndim > 1 else row for row in predicted.tolist()], none
+    if kind == "classes":
+        return predicted.tolist(), P.max(axis=1).tolist()
+    labels = [tuple(n for n, yes in zip(names, row, strict=True) if yes) for row in predicted]
     return labels, np.maximum(P, 1 - P).min(axis=1).tolist()
 
 
-def _rows(values: np.ndarray) -> list:
-    return values.tolist() if values.ndim == 1 else [tuple(row) for row in values.tolist()]
-
-
 def score_scale(estimator: Any, scores: np.ndarray) -> tuple[float, np.ndarray]:
-    """Return factor and base with which fitted targets of one sample become what is predicted:
-    probabilities or numbers."""
-    if is_numeric(estimator):
-        return 1.0, np.asarray(estimator._coding.offset, dtype=float)
-    if estimator._coding.kind == "multilabel":
-        return 1.0, np.zeros(len(scores))
+    """Return the factor and the base that turn the fitted targets of one document into
+    probabilities or numbers: factor × scores + base."""
+    kind, zeros = predicted_kind(estimator), np.zeros(len(scores))
+    if kind == "numbers":
+        return 1.0, np.asarray(estimator.coding.offset, dtype=float)
+    if kind == "sets":
+        return 1.0, zeros
     total = scores.sum()
-    if total > 0:
-        return 1.0 / total, np.zeros(len(scores))
-    return 1.0, np.full(len(scores), 1.0 / len(scores))
+    return (1.0 / total, zeros) if total > 0 else (1.0, zeros + 1.0 / len(scores))
+
+
+def explained_share(estimator: Any, X: Any, sample_weight: Any = None) -> float:
+    """Return the share of the documents' divergence from their mean that the topics explain."""
+    weights = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    data, loss = observe(X), as_divergence("data_loss", estimator.data_loss)
+    objective = Objective((Term("data", "features", data, loss),), sample_weight=weights)
+    A = np.ascontiguousarray(estimator.components_.T)
+    mean = data.column_means(weights)[:, None]
+    with Threads(estimator.n_jobs) as threads:
+        cost = objective.value(Factors(estimator.transform(X), A), threads).total
+        even = objective.value(Factors(np.ones((X.shape[0], 1)), mean), threads).total
+    return 1.0 - cost / even if even > 0 else 0.0

@@ -1,4 +1,4 @@
-"""What a fitted model says of topics, documents and classes, as tables."""
+"""Summaries of a fitted topic model: its topics, documents and classes as tables."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import numpy as np
 
 from cofactor.metrics import npmi_coherence, top_words
 from cofactor.metrics.topics import top_places
+from cofactor.text.describe.predictions import has_head, predicted_kind, read_predictions
+from cofactor.text.describe.table import Table
 
 COHERENCE_WORDS = 10
 
@@ -21,9 +23,9 @@ class Topic:
     name: str
     words: tuple[str, ...]  # most probable first
     weights: tuple[float, ...]  # their shares in the topic
-    share: float  # of the corpus, each document counting alike
+    share: float  # of the corpus; every document counts alike
     label: Any  # the class that the topic speaks for most; None without a target
-    label_weight: float | None  # its part of what the topic says on classes; for numbers, its value
+    label_weight: float | None  # that class's share of the topic's label weights; numbers: value
     coherence: float  # mean NPMI of the words in the training documents
 
 
@@ -33,7 +35,7 @@ class Document:
 
     document: int
     topic: int  # the strongest; −1 for a document without known words
-    name: str
+    name: str  # of that topic
     share: float  # of that topic in the document
     prediction: Any
     confidence: float | None  # probability of the prediction; None for numbers
@@ -41,15 +43,15 @@ class Document:
 
 @dataclass(frozen=True)
 class TopicClass:
-    """One class, or numeric target."""
+    """One class, or one numeric target."""
 
     label: Any
-    keywords: tuple[str, ...]  # words that it has more of than the corpus
-    topics: tuple[float, ...]  # parts of the topics in its scores over the corpus; sum to one
+    keywords: tuple[str, ...]  # words that are more frequent in it than in the corpus
+    topics: tuple[float, ...]  # each topic's part of its scores over the corpus; sum to one
 
 
 def describe(estimator: Any, X: Any, words: Any, seeded: dict[int, str]) -> dict[str, Any]:
-    """Return what a topic model keeps of its training documents X, by attribute."""
+    """Return the attributes of a topic model that describe its training documents X."""
     names = topic_names(estimator.components_, np.asarray(words, dtype=object), seeded)
     return {
         "document_topics_": estimator.transform(X),
@@ -67,7 +69,7 @@ def topic_names(components: np.ndarray, words: np.ndarray, seeded: dict[int, str
 
 
 def coherence(components: np.ndarray, X: Any) -> np.ndarray:
-    """Return how well the first words of each topic go together in documents X."""
+    """Return how well the first words of each topic go together in the documents X."""
     return npmi_coherence(top_words(components, COHERENCE_WORDS), X)
 
 
@@ -84,14 +86,14 @@ def proportions(S: np.ndarray, components: np.ndarray) -> np.ndarray:
 
 
 def corpus_shares(S: np.ndarray, components: np.ndarray) -> np.ndarray:
-    """Return the mean share of each topic over the documents that have any."""
+    """Return each topic's share of the corpus: its mean over the documents that have any topic."""
     shares = proportions(S, components)
     filled = shares[shares.sum(axis=1) > 0]
     return filled.mean(axis=0) if len(filled) else np.zeros(len(components))
 
 
 def topic_labels(components: np.ndarray, head: np.ndarray) -> np.ndarray:
-    """Return what a document that is all topic k and of mass one scores for each class (r × k)."""
+    """Return the scores of each class for a document of mass one that is all one topic (r × k)."""
     return head / np.maximum(components.sum(axis=1), 1e-300)[:, None]
 
 
@@ -103,10 +105,10 @@ def class_topics(S: np.ndarray, head: np.ndarray) -> np.ndarray:
 
 
 def keyword_scores(parts: np.ndarray, shares: np.ndarray, words: np.ndarray) -> np.ndarray:
-    """Return how much more of each word a class has than the corpus (k × m).
+    """Return how much more frequent each word is in a class than in the corpus (k × m).
 
-    ``words`` are the topics as distributions. The score is a word's term in the Kullback–Leibler
-    divergence of class and corpus.
+    ``words`` are the topics as distributions. The score of a word is its term in the
+    Kullback–Leibler divergence of class and corpus.
     """
     of_class, of_corpus = parts @ words, shares @ words
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -114,25 +116,61 @@ def keyword_scores(parts: np.ndarray, shares: np.ndarray, words: np.ndarray) -> 
     return np.where((of_class > 0) & (of_corpus > 0), scores, 0.0)
 
 
-def topic_rows(words, components, S, names, coherence, labels, label_weights, n) -> list[Topic]:
-    """Return the topics as rows."""
-    P, shares = profiles(components), corpus_shares(S, components)
-    tops = [top_places(profile, n) for profile in P]
-    return [
+def model_words(model: Any) -> np.ndarray:
+    """Return the words of a fitted topic model, in the order of its columns."""
+    return np.asarray(model.vectorizer_.get_feature_names_out(), dtype=object)
+
+
+def topic_classes(model: Any) -> tuple[list[Any], list[float | None]]:
+    """Return the class that each topic speaks for most, and its share of the topic's label
+    weights; for numbers, the value. Without a target all are None."""
+    estimator = model.estimator_
+    if not has_head(estimator):
+        return [None] * len(estimator.components_), [None] * len(estimator.components_)
+    B = topic_labels(estimator.components_, estimator.target_components_)
+    weights = B.max(axis=1)
+    if predicted_kind(estimator) != "numbers":
+        weights = weights / np.maximum(B.sum(axis=1), 1e-300)
+    return [model.target_names_[c] for c in B.argmax(axis=1)], weights.tolist()
+
+
+def topic_table(model: Any, n_words: int) -> Table[Topic]:
+    """Return the topics of a fitted model, each with its first words."""
+    A, words = model.estimator_.components_, model_words(model)
+    P, shares = profiles(A), corpus_shares(model.document_topics_, A)
+    tops = [top_places(profile, n_words) for profile in P]
+    columns = zip(model.topic_names_, tops, shares.tolist(), *topic_classes(model),
+                  model.coherence_.tolist(), strict=True)  # fmt: skip
+    rows = [
         Topic(k, name, tuple(map(str, words[top])), tuple(P[k, top].tolist()), *rest)
-        for k, (name, top, *rest) in enumerate(
-            zip(
-                names, tops, shares.tolist(), labels, label_weights, coherence.tolist(), strict=True
-            )
-        )
+        for k, (name, top, *rest) in enumerate(columns)
     ]
+    return Table(rows, Topic)
 
 
-def document_rows(S, components, names, predictions, confidences) -> list[Document]:
-    """Return documents as rows."""
-    shares = proportions(S, components)
-    best = np.where(shares.sum(axis=1) > 0, shares.argmax(axis=1), -1)
-    return [
-        Document(d, int(k), names[k] if k >= 0 else "", float(shares[d, max(k, 0)]), *said)
-        for d, (k, *said) in enumerate(zip(best, predictions, confidences, strict=True))
+def document_table(model: Any, S: np.ndarray) -> Table[Document]:
+    """Return documents by their representations S: main topic, prediction and confidence."""
+    estimator, names = model.estimator_, model.topic_names_
+    shares = proportions(S, estimator.components_)
+    best = np.where(shares.sum(axis=1) > 0, shares.argmax(axis=1), -1).tolist()
+    predicted = read_predictions(estimator, S, model.target_names_)
+    rows = [
+        Document(d, k, names[k] if k >= 0 else "", float(shares[d, max(k, 0)]), *rest)
+        for d, (k, *rest) in enumerate(zip(best, *predicted, strict=True))
     ]
+    return Table(rows, Document)
+
+
+def class_table(model: Any, n_words: int) -> Table[TopicClass]:
+    """Return the classes of a fitted model with keywords and topics; no rows without a target."""
+    estimator, words = model.estimator_, model_words(model)
+    if not has_head(estimator):
+        return Table([], TopicClass)
+    parts = class_topics(model.document_topics_, estimator.target_components_)
+    shares = corpus_shares(model.document_topics_, estimator.components_)
+    scores = keyword_scores(parts, shares, profiles(estimator.components_))
+    rows = [
+        TopicClass(name, tuple(words[top_places(score, n_words)]), tuple(part.tolist()))
+        for name, part, score in zip(model.target_names_, parts, scores, strict=True)
+    ]
+    return Table(rows, TopicClass)

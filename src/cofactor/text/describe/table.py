@@ -1,4 +1,4 @@
-"""A small table: rows that are dataclasses, shown as text or HTML, handed on as dict or pandas."""
+"""A small table of dataclass rows that prints as text or HTML and converts to dict or pandas."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from typing import Any, Generic, TypeVar, overload
 
+from cofactor.io.errors import shortened
+
 Row = TypeVar("Row")
-WIDEST, LONGEST = 60, 50  # characters of a cell, rows shown
+WIDEST, LONGEST = 60, 50  # characters of a cell, printed rows
 
 
 class Table(Sequence[Row], Generic[Row]):
@@ -124,4 +126,4 @@ def _cell(value: Any) -> str:
         text = " ".join(_cell(part) for part in value)
     else:
         text = " ".join(str(value).split())
-    return text if len(text) <= WIDEST else text[: WIDEST - 1] + "…"
+    return shortened(text, WIDEST)

@@ -1,4 +1,4 @@
-"""From a text to its words."""
+"""Splits a text into words."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 import string
 import unicodedata
 import warnings
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import chain
 
@@ -20,9 +20,9 @@ WORD = rf"(?<![\w{_MARKS}])[^\W\d_][\w{_MARKS}]++(?:'[\w{_MARKS}]++)*+"
 """A word starts with a letter and has two characters or more; apostrophes inside belong to it."""
 
 BREAKS = {ord(sign): " " for sign in set(string.punctuation) - {"'", "_"}}
-"""Signs that no word has, as spaces."""
+"""Replaces ASCII signs that no word contains by spaces."""
 
-LONG, MANY = 50, 2**18  # characters and number of the pieces whose words are remembered
+LONG, MANY = 50, 2**18  # longest token in the cache, in characters; most tokens in the cache
 
 Analyzer = Callable[[str], list[str]]
 
@@ -32,7 +32,7 @@ def tidy(text: str) -> str:
     return unicodedata.normalize("NFC", text).lower().replace("’", "'")
 
 
-def make_analyzer(stop_words: Collection[str], ngram_range: tuple[int, int]) -> Analyzer:
+def make_analyzer(stop_words: Iterable[str], ngram_range: tuple[int, int]) -> Analyzer:
     """Return a function from a text to its words, without stop words, and their n-grams.
 
     Examples
@@ -43,37 +43,36 @@ def make_analyzer(stop_words: Collection[str], ngram_range: tuple[int, int]) -> 
     shortest, longest = ngram_range
     if not 1 <= shortest <= longest:
         raise ValueError(
-            f"ngram_range={ngram_range!r} must be two numbers, 1 or more, the smaller one first."
+            f"ngram_range={ngram_range!r} must be two numbers of at least 1, the smaller one first."
         )
-    pieces = _Pieces({tidy(word) for word in stop_words})
-    return partial(_analyze, pieces, shortest, longest)
+    cache = _TokenCache({tidy(word) for word in stop_words})
+    return partial(_analyze, cache, shortest, longest)
 
 
-def _analyze(known: _Pieces, shortest: int, longest: int, text: str) -> list[str]:
+def _analyze(cache: _TokenCache, shortest: int, longest: int, text: str) -> list[str]:
     text = tidy(text)
-    pieces = (text.translate(BREAKS) if text.isascii() else text).split()
-    words = list(chain.from_iterable(map(known.__getitem__, pieces)))
+    tokens = (text.translate(BREAKS) if text.isascii() else text).split()
+    words = list(chain.from_iterable(map(cache.__getitem__, tokens)))
     return words if longest == 1 else _ngrams(words, shortest, longest)
 
 
-class _Pieces(dict[str, tuple[str, ...]]):
-    """The words of pieces without spaces. Texts repeat themselves, so what a piece holds is looked
-    for once; no word reaches over a space."""
+class _TokenCache(dict[str, tuple[str, ...]]):
+    """Caches the words of each whitespace-separated token, since tokens repeat."""
 
     def __init__(self, stop_words: set[str]) -> None:
         self._find, self._stop = re.compile(WORD).findall, stop_words
         parts = {part for word in stop_words for part in self._find(word)} - stop_words
         if parts:
             warnings.warn(
-                f"stop_words has entries that are no words, so that {sorted(parts)} of them are "
-                "not left out; list these.",
+                f"stop_words has entries that are not single words; add {sorted(parts)} to leave "
+                "out their parts too.",
                 stacklevel=4,
             )
 
-    def __missing__(self, piece: str) -> tuple[str, ...]:
-        words = tuple(word for word in self._find(piece) if word not in self._stop)
-        if len(piece) <= LONG and len(self) < MANY:
-            self[piece] = words
+    def __missing__(self, token: str) -> tuple[str, ...]:
+        words = tuple(word for word in self._find(token) if word not in self._stop)
+        if len(token) <= LONG and len(self) < MANY:
+            self[token] = words
         return words
 
 

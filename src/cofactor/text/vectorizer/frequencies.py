@@ -1,4 +1,4 @@
-"""How often words occur, counted in one pass over documents, and which of them to keep."""
+"""Counts words in one pass over documents, and chooses which words to keep."""
 
 from __future__ import annotations
 
@@ -15,25 +15,24 @@ from cofactor._types import IntArray
 
 
 class Frequencies(NamedTuple):
-    """Words in alphabetical order, in how many documents each is, and how often."""
+    """Words in alphabetical order with their frequencies."""
 
     words: np.ndarray
-    present: np.ndarray
-    often: np.ndarray
-    documents: int
+    documents_with: np.ndarray  # number of documents that have each word
+    occurrences: np.ndarray  # number of times that each word occurs
+    documents: int  # number of all documents
 
     @classmethod
     def of(cls, words: Sequence[str], counts: sp.csc_array, order: IntArray) -> Frequencies:
-        """Read them off columns of counts, in the ``order`` that the alphabet asks for."""
-        names = np.array(words, dtype=object)
-        present, often = np.diff(counts.indptr), np.asarray(counts.sum(axis=0))
-        return cls(names[order], present[order], often[order], counts.shape[0])
+        """Return the frequencies from a matrix of counts; ``order`` sorts its columns."""
+        names, total = np.array(words, dtype=object), np.asarray(counts.sum(axis=0))
+        return cls(names[order], np.diff(counts.indptr)[order], total[order], counts.shape[0])
 
 
 def tally(
     documents: Iterable[str], analyze: Callable[[str], Iterable[str]], known: Iterable[str] = ()
 ) -> tuple[list[str], sp.csc_array]:
-    """Count the words of each document; return the words, those known first, and the counts.
+    """Count the words of each document; return the words, the known ones first, and the counts.
 
     Examples
     --------
@@ -47,7 +46,7 @@ def tally(
     for text in documents:
         found.extend(map(places.__getitem__, analyze(text)))
         ends.append(len(found))
-    small = sp.get_index_dtype(maxval=len(found))  # 32 bits as long as they can count the words
+    small = sp.get_index_dtype(maxval=len(found))  # 32 bits if they suffice
     parts = np.ones(len(found), dtype=small), np.array(found, small), np.array(ends, small)
     counts = sp.csr_array(parts, shape=(len(ends) - 1, len(places))).tocsc()
     counts.sum_duplicates()
@@ -59,11 +58,11 @@ def count(
     analyze: Callable[[str], Iterable[str]],
     given: Sequence[str] | None = None,
 ) -> Frequencies:
-    """Count the words of documents, or the given ones only; no document is kept.
+    """Count all words of documents, or only the given ones, without keeping any document.
 
     Examples
     --------
-    >>> count(["b a b", "b"], str.split)._asdict()["often"]
+    >>> count(["b a b", "b"], str.split)._asdict()["occurrences"]
     array([1, 3])
     """
     present: Counter[str] = Counter()
@@ -82,24 +81,24 @@ def count(
 
 
 def choose(found: Frequencies, *, min_df: Any, max_df: Any, most: int | None) -> IntArray:
-    """Return the places of the words in enough but not too many documents; at most so many, the
-    most frequent ones.
+    """Return the indices of the words to keep.
 
-    Limits are numbers of documents, or, if they are no integers, shares.
+    A word must be in at least ``min_df`` and at most ``max_df`` documents. Limits are numbers of
+    documents or, if they are not integers, shares. Of these words, the ``most`` frequent are kept.
     """
     low, high = (
         limit if isinstance(limit, Integral) else limit * found.documents
         for limit in (min_df, max_df)
     )
-    kept = np.flatnonzero((found.present >= low) & (found.present <= high))
+    kept = np.flatnonzero((found.documents_with >= low) & (found.documents_with <= high))
     if not len(kept):
         many = len(found.words)
-        why = f"{many} are in too few or too many of them" if many else "they have none that counts"
+        why = f"{many} are in too few or too many of them" if many else "they have no words"
         raise ValueError(
             f"No words are left of the {found.documents} documents ({why}); lower min_df, raise "
             "max_df, or pass stop_words=None."
         )
     if most is not None and len(kept) > most:
-        order = np.argsort(-found.often[kept], kind="stable")  # the same on every machine
+        order = np.argsort(-found.occurrences[kept], kind="stable")  # the same on every machine
         kept = np.sort(kept[order[:most]])
     return kept

@@ -1,4 +1,4 @@
-"""Words that carry grammar and not content, by language."""
+"""Stop words by language: words of grammar, not of content."""
 
 _ENGLISH = """
 a an the
@@ -22,8 +22,8 @@ not only too very just also even still again ever never here there now once
 """
 
 ENGLISH = frozenset(_ENGLISH.split())
-"""Articles, pronouns, auxiliaries, prepositions, conjunctions and a few adverbs; no word that could
-be a subject of a text. "ve" and "ll" are what is left of "I've" and "I'll": one-letter words do not
-count."""
+"""Articles, pronouns, auxiliaries, prepositions, conjunctions and a few adverbs, but no word that
+could be the subject of a text. "ve" and "ll" are the rest of "I've" and "I'll", because words have
+at least two letters."""
 
 LANGUAGES = {"english": ENGLISH}

@@ -1,10 +1,10 @@
-"""From documents to a matrix: which words count, and how much."""
+"""`WordVectorizer`: from documents to a matrix of weighted words."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse as sp
@@ -18,37 +18,37 @@ from cofactor.text.vectorizer.analyzer import Analyzer, make_analyzer, tidy
 from cofactor.text.vectorizer.frequencies import Frequencies, choose, count, tally
 from cofactor.text.vectorizer.stopwords import LANGUAGES
 
-SMALL, LARGE = 50, 1000  # documents: where rare and common words start to be left out
+SMALL, LARGE = 50, 1000  # numbers of documents at which the automatic limits change
 
 
 class WordVectorizer(TransformerMixin, BaseEstimator):
-    """Documents to tf-idf rows of length one, with defaults for real text.
+    """Turns documents into tf-idf rows of length one, with defaults for real text.
 
-    Words are runs of letters, digits and marks of any script that start with a letter and have at
-    least two characters, in lower case; so numbers are left out and "mp3" and "don't" are words.
-    Texts in scripts without spaces need a vectorizer of their own.
+    A word is a run of letters, digits and marks of any script, in lower case. It starts with a
+    letter and has at least two characters: "mp3" and "don't" are words, numbers are not. Texts in
+    scripts without spaces need another vectorizer.
 
     Parameters
     ----------
     stop_words : {"english"}, iterable of str or None, default="english"
-        Words to leave out. "english" are grammatical words only, see
-        ``cofactor.text.vectorizer.stopwords.ENGLISH``; they seldom matter in other languages, for
-        which you can pass a list of your own. None leaves out nothing.
+        Words to leave out. "english" stands for grammatical words, see
+        ``cofactor.text.vectorizer.stopwords.ENGLISH``. For other languages, pass a list. None
+        leaves out nothing.
     min_df : int, float or "auto", default="auto"
-        Leave out words in fewer documents than this (a float is a share). "auto" is 1 below 50
-        documents, 2 below 1,000 and 5 from there on.
+        Leave out words in fewer documents than this; a float is a share. "auto" is 1 below 50
+        documents, 2 below 1,000 documents and 5 otherwise.
     max_df : int, float or "auto", default="auto"
-        Leave out words in more documents than this. "auto" is half of the documents, and no limit
-        below 50 of them.
+        Leave out words in more documents than this. "auto" is half of the documents; below 50
+        documents there is no limit.
     max_features : int or None, default=20000
-        Keep the most frequent words only; of equally frequent ones the first in the alphabet.
+        Maximum number of words: the most frequent, and among equals the first in the alphabet.
     ngram_range : tuple of int, default=(1, 1)
-        (1, 2) takes pairs of neighbouring words too.
+        Lengths of word sequences; (1, 2) adds pairs of neighbouring words.
     sublinear_tf : bool, default=True
-        Count a word that occurs n times 1 + log n times.
+        Give a word that occurs n times the weight 1 + log n.
     vocabulary : iterable of str, or dict of str to float, optional
-        The words to use, so that none is chosen: ``min_df``, ``max_df`` and ``max_features`` then
-        have no effect. What they are worth is still learned, unless a dict says it, such as
+        The words to use; ``min_df``, ``max_df`` and ``max_features`` then have no effect. Their
+        weights are learned, unless a dict holds them, such as
         ``dict(zip(other.words_, other.idf_))``.
 
     Attributes
@@ -56,7 +56,7 @@ class WordVectorizer(TransformerMixin, BaseEstimator):
     words_ : ndarray of str
         The words, in alphabetical order.
     idf_ : ndarray
-        What an occurrence of each word is worth.
+        Weight of an occurrence of each word: its inverse document frequency.
 
     Examples
     --------
@@ -66,7 +66,7 @@ class WordVectorizer(TransformerMixin, BaseEstimator):
     ['cafés', 'moon', 'naïve']
     """
 
-    _parameter_constraints: ClassVar[dict] = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         "stop_words": [StrOptions(set(LANGUAGES)), Iterable, None],
         "min_df": [
             StrOptions({"auto"}),
@@ -87,14 +87,14 @@ class WordVectorizer(TransformerMixin, BaseEstimator):
     def __init__(
         self,
         *,
-        stop_words="english",
-        min_df="auto",
-        max_df="auto",
-        max_features=20000,
-        ngram_range=(1, 1),
-        sublinear_tf=True,
-        vocabulary=None,
-    ):
+        stop_words: str | Iterable[str] | None = "english",
+        min_df: float | str = "auto",
+        max_df: float | str = "auto",
+        max_features: int | None = 20000,
+        ngram_range: tuple[int, int] = (1, 1),
+        sublinear_tf: bool = True,
+        vocabulary: Iterable[str] | Mapping[str, float] | None = None,
+    ) -> None:
         self.stop_words = stop_words
         self.min_df = min_df
         self.max_df = max_df
@@ -104,9 +104,8 @@ class WordVectorizer(TransformerMixin, BaseEstimator):
         self.vocabulary = vocabulary
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, documents, y=None):
-        """Choose the words, in one pass that keeps words only: documents may be more than memory
-        holds.
+    def fit(self, documents: Iterable[Any], y: Any = None) -> Self:
+        """Choose the words in one pass over the documents, which may exceed memory.
 
         Parameters
         ----------
@@ -122,7 +121,7 @@ class WordVectorizer(TransformerMixin, BaseEstimator):
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit_transform(self, documents, y=None):
+    def fit_transform(self, documents: Iterable[Any], y: Any = None) -> sp.csr_array:
         """Choose the words and return the documents' matrix.
 
         Parameters
@@ -141,17 +140,17 @@ class WordVectorizer(TransformerMixin, BaseEstimator):
         return self._weigh(counts[:, order[self._learn(found)]])
 
     def _learn(self, found: Frequencies) -> np.ndarray:
-        """Keep the words to use and what they are worth; return their places among all."""
+        """Set the words and their weights; return the indices of the words among all."""
         if not found.documents:
             raise ValueError("documents is empty; pass at least one document.")
         chosen: np.ndarray = np.arange(len(found.words))
         if self.vocabulary is None:
             chosen = choose(found, **self._limits(found.documents), most=self.max_features)
         self.words_ = found.words[chosen]
-        self.idf_ = np.log((1 + found.documents) / (1 + found.present[chosen])) + 1.0
+        self.idf_ = np.log((1 + found.documents) / (1 + found.documents_with[chosen])) + 1.0
         if isinstance(self.vocabulary, Mapping):
-            worth = {tidy(word): float(value) for word, value in self.vocabulary.items()}
-            self.idf_ = np.array([worth[word] for word in self.words_])
+            weights = {tidy(word): float(weight) for word, weight in self.vocabulary.items()}
+            self.idf_ = np.array([weights[word] for word in self.words_])
         return chosen
 
     def _given(self) -> list[str] | None:
@@ -163,13 +162,13 @@ class WordVectorizer(TransformerMixin, BaseEstimator):
         if not words:
             raise ValueError("vocabulary is empty; pass some words, or None to choose them.")
         if isinstance(self.vocabulary, Mapping):
-            for word, worth in self.vocabulary.items():
-                if not (isinstance(worth, Real) and 0 < float(worth) < np.inf):
-                    raise ValueError(f"vocabulary[{word!r}]={worth!r} must be a positive number.")
+            for word, weight in self.vocabulary.items():
+                if not (isinstance(weight, Real) and 0 < float(weight) < np.inf):
+                    raise ValueError(f"vocabulary[{word!r}]={weight!r} must be a positive number.")
         return words
 
-    def transform(self, documents):
-        """Return the matrix of new documents; words that ``fit`` did not choose do not count.
+    def transform(self, documents: Iterable[Any]) -> sp.csr_array:
+        """Return the matrix of new documents; words that ``fit`` did not choose are ignored.
 
         Parameters
         ----------
@@ -184,12 +183,12 @@ class WordVectorizer(TransformerMixin, BaseEstimator):
         return self._weigh(counts[:, : len(self.words_)])
 
     def build_analyzer(self) -> Analyzer:
-        """Return a function from a text to its words."""
+        """Return the function that splits a text into its words."""
         words = self.stop_words
         words = LANGUAGES[words] if isinstance(words, str) else words
         return make_analyzer(() if words is None else words, self.ngram_range)
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the words.
 
         Parameters
@@ -207,15 +206,15 @@ class WordVectorizer(TransformerMixin, BaseEstimator):
             "max_df": common if self.max_df == "auto" else self.max_df,
         }
 
-    def _weigh(self, counts) -> sp.csr_array:
+    def _weigh(self, counts: Any) -> sp.csr_array:
         X = sp.csr_array(counts, dtype=np.float64)
-        X.sort_indices()  # so that sums over a row do not depend on how it was counted
+        X.sort_indices()  # so that sums over a row do not depend on the order of counting
         if self.sublinear_tf:
             X.data = 1.0 + np.log(X.data)
         X.data *= self.idf_[X.indices]
         return sp.csr_array(normalize(X, copy=False))
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.string, tags.input_tags.two_d_array = True, False
         return tags

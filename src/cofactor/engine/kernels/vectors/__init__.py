@@ -1,16 +1,14 @@
 """Hand-vectorised loops over the rows of a factor.
 
-Everything else in the library is plain numba.  These loops walk short rows (one topic weight after
-the other) through an index, a pattern that LLVM leaves scalar; written with explicit 4-wide
-vectors they run three to five times faster, which is worth more than a third of a whole fit.  They
-know nothing but float64 arrays whose row length is a multiple of ``LANES`` (see ``padded``), and
-int32 indices.
+All other kernels are plain numba.  These loops read short rows through an index, a pattern that
+LLVM does not vectorise.  With explicit 4-wide vectors they run three to five times faster, which
+saves more than a third of a whole fit.  They take float64 arrays whose row length is a multiple of
+``LANES`` (see ``factors.padded_width``), and int32 indices.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cofactor.engine.kernels.vectors.compiling import bare, inlined, kernel
 from cofactor.engine.kernels.vectors.emitter import LANES
@@ -27,7 +25,6 @@ __all__ = [
     "LANES",
     "LINE",
     "add_rows",
-    "aligned",
     "axpy",
     "bare",
     "dots",
@@ -35,31 +32,12 @@ __all__ = [
     "inlined",
     "kernel",
     "outer",
-    "padded",
     "products",
     "put_rows",
     "ratios",
 ]
 
 LINE = 8  # doubles in a cache line
-
-
-def padded(width: int) -> int:
-    """Return the row length that holds ``width`` topics in whole vectors."""
-    return -(-width // LANES) * LANES
-
-
-@kernel
-def _address(room):
-    """Return where an array begins, ten times as fast as numpy does."""
-    return room.ctypes.data
-
-
-def aligned(n: int, width: int) -> NDArray[np.float64]:
-    """Return room that starts at a cache line: a vector across two lines costs two loads."""
-    room = np.empty(n * width + LINE)
-    skip = -(_address(room) // room.itemsize) % LINE
-    return room[skip : skip + n * width].reshape(n, width)
 
 
 _dots1, _dots2, _dots4, _dots8 = (dots_of(width) for width in (1, 2, 4, 8))

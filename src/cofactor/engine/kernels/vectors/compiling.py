@@ -1,12 +1,14 @@
-"""How kernels are compiled and cached."""
+"""Compiling the kernels, and caching their machine code on disk."""
 
 from __future__ import annotations
 
 import hashlib
+import warnings
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numba
 from numba import njit
 from numba.core.caching import FunctionCache
 from numba.core.runtime import nrt
@@ -15,8 +17,10 @@ FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
 
 
 class _MachineCode(FunctionCache):
-    """Machine code on disk. To load it takes no compiler, which numba would make ready first: half
-    a second in every process."""
+    """A cache that loads machine code without initialising numba's compiler.
+
+    That would take 0.5 s per process.
+    """
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
@@ -28,8 +32,18 @@ class _MachineCode(FunctionCache):
 
 
 @cache
+def _warn_once(reason: str) -> None:
+    warnings.warn(
+        f"cofactor cannot keep its compiled kernels on disk ({reason}), so every process compiles "
+        "them again, which takes about a minute; set NUMBA_CACHE_DIR to a folder that can be "
+        "written to.",
+        stacklevel=2,
+    )
+
+
+@cache
 def _fingerprint() -> str:
-    """Return a digest of all kernels' sources."""
+    """Return a digest of the sources of all kernels."""
     packages = Path(__file__).parent, Path(__file__).parent.parent
     sources = [path for package in packages for path in sorted(package.glob("*.py"))]
     return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
@@ -38,9 +52,9 @@ def _fingerprint() -> str:
 def compiled(**options: Any) -> Any:
     """Compile without the interpreter lock, keeping NaN and infinity meaningful.
 
-    Machine code is cached on disk where any place for it can be written to.  numba looks only at
-    the file of the function itself to see whether its code is up to date; ours depends on the
-    other kernels too.
+    Machine code is cached on disk, or a warning says why it is not.  numba itself checks only the
+    file of a function for changes; our cache checks all kernels, because they are compiled into
+    each other.
     """
     options = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH, **options}
 
@@ -49,8 +63,9 @@ def compiled(**options: Any) -> Any:
         try:
             code = _MachineCode(function)
             code._cache_file._source_stamp = _fingerprint()
-        except (RuntimeError, AttributeError, TypeError, OSError):
-            return dispatcher  # no place for a cache, or another numba
+        except (RuntimeError, AttributeError, TypeError, OSError) as error:
+            _warn_once(f"{type(error).__name__} with numba {numba.__version__}")
+            return dispatcher  # no folder for a cache, or an unknown version of numba
         dispatcher._cache = code
         return dispatcher
 
@@ -59,7 +74,7 @@ def compiled(**options: Any) -> Any:
 
 kernel = compiled()
 bare = compiled(_nrt=False)
-"""Compile without reference counts, which cost as much as a short row: for functions that neither
-create nor return arrays.  Views that they take for themselves are fine."""
+"""Compile without reference counts, which cost as much as a short row.  The function must neither
+create nor return arrays; it may take views."""
 inlined = compiled(_nrt=False, forceinline=True)
-"""The same, compiled into the caller: passing many arrays costs as much, too."""
+"""Do the same, and inline the function into its callers, because passing many arrays costs time."""

@@ -1,4 +1,4 @@
-"""The instructions that the loops are made of."""
+"""Helpers that emit LLVM instructions for the vectorised loops."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FLAGS = ("contract", "reassoc", "nsz")
 
 
 class Emitter:
-    """The few instructions that the loops below are made of."""
+    """Emits the instructions of one intrinsic; arguments are numbered from 0."""
 
     def __init__(self, context: Any, builder: Any, signature: Any, arguments: Any) -> None:
         self.context, self.builder = context, builder
@@ -103,8 +103,7 @@ class Emitter:
         return self.add(start, self.add(*halves))
 
     def by_fours(self, count: Any, body: Callable[[Any, int], None]) -> None:
-        """Emit ``body(first, 4)`` for whole groups of entries and ``body(entry, 1)`` for the
-        rest."""
+        """Emit ``body(first, 4)`` for groups of four entries, ``body(entry, 1)`` for the rest."""
         groups = self.builder.lshr(count, self.integer(2))
         whole = self.builder.shl(groups, self.integer(2))
         with cgutils.for_range(self.builder, groups) as loop:
@@ -118,7 +117,7 @@ class Emitter:
         return [self.row(matrix, self.index(indices, place), column) for place in places]
 
     def zeros(self, width: int) -> list[Any]:
-        """Return the places of ``width`` vectors of zeros."""
+        """Return the addresses of ``width`` vectors of zeros."""
         zero = ir.Constant(_VECTOR, [0.0] * LANES)
         places = [cgutils.alloca_once_value(self.builder, zero) for _ in range(width)]
         for place in places:  # alloca_once initialises once per call of the caller, not per loop
@@ -126,21 +125,21 @@ class Emitter:
         return places
 
     def read(self, width: int, address: Any) -> list[Any]:
-        """Return the places of a copy of the ``width`` vectors that stand at an address."""
+        """Copy the ``width`` vectors at an address; return the addresses of the copies."""
         places = self.zeros(width)
         for t, place in enumerate(places):
             self.builder.store(self.load(address, LANES * t), place)
         return places
 
     def accumulate(self, factor: Any, base: Any, places: list[Any]) -> None:
-        """Add factor · row to what stands at the places."""
+        """Add factor · row to the vectors at the given places."""
         wide = self.broadcast(factor)
         for t, place in enumerate(places):
             product = self.multiply(wide, self.load(base, LANES * t))
             self.builder.store(self.add(self.builder.load(place), product), place)
 
     def write(self, places: list[Any], address: Any) -> None:
-        """Store what stands at the places, one vector after the other."""
+        """Store the vectors at the given places, one after the other."""
         for t, place in enumerate(places):
             target = self.builder.gep(address, [self.integer(LANES * t)])
             self.store(self.builder.load(place), target)

@@ -1,4 +1,4 @@
-"""The loops, for rows of a given number of vectors."""
+"""The vectorised loops; each function returns one for rows of ``width`` vectors."""
 
 from __future__ import annotations
 
@@ -38,15 +38,25 @@ def dots_of(width: int) -> Any:
 
 
 def summing_of(width: int, *, adding: bool) -> Any:
-    """``out[k : k + width·LANES] = weight · Σ_e x[e] · F[indices[e], k : ...]``, where e runs over
-    ``count`` entries that begin at ``s`` in x and at ``first`` in the indices; ``adding`` adds that
-    to what is there."""
+    """``out[k : k + width·LANES] = weight · Σ_e x[e] · F[indices[e], k : ...]``.
+
+    The ``count`` entries begin at ``s`` in x and at ``first`` in the indices.  With ``adding`` the
+    sum is added to out.
+    """
 
     @intrinsic
     def summing(
-        _: Any, weight: Any, x: Any, s: Any, indices: Any, first: Any, count: Any, F: Any, k: Any,
+        _: Any,
+        weight: Any,
+        x: Any,
+        s: Any,
+        indices: Any,
+        first: Any,
+        count: Any,
+        F: Any,
+        k: Any,
         out: Any,
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         signature = types.void(
             types.float64, x, types.intp, indices, types.intp, types.intp, F, types.intp, out
         )
@@ -106,8 +116,10 @@ def ratios_of(width: int) -> Any:
 
 
 def outer_of(width: int) -> Any:
-    """``out[k + t, c : c + width·LANES] = Σ_i L[i, k + t] · F[i, c : ...]`` for t = 0..3: enough
-    sums that none waits for its own last addition."""
+    """``out[k + t, c : c + width·LANES] = Σ_i L[i, k + t] · F[i, c : ...]`` for t = 0..3.
+
+    With four sums at once, no addition has to wait for the one before.
+    """
 
     @intrinsic
     def outer(_: Any, L: Any, F: Any, k: Any, c: Any, out: Any) -> Any:
@@ -134,8 +146,10 @@ def outer_of(width: int) -> Any:
 
 
 def products_of(width: int, count: int) -> Any:
-    """``out[i, c : c + width·LANES] = Σ_k V[i, k] · F[k, c : ...]`` for ``count`` rows, which begin
-    at ``at`` in V and out and are as wide as those of F."""
+    """``out[i, c : c + width·LANES] = Σ_k V[i, k] · F[k, c : ...]`` for ``count`` rows.
+
+    They begin at ``at`` in V and out, and are as wide as the rows of F.
+    """
 
     @intrinsic
     def products(_: Any, V: Any, at: Any, F: Any, c: Any, out: Any) -> Any:
@@ -166,8 +180,7 @@ def products_of(width: int, count: int) -> Any:
 def transpose(
     _: Any, F: Any, a: Any, b: Any, c: Any, d: Any, k: Any, out: Any, at: Any, stride: Any
 ) -> Any:
-    """``out[at + t·stride : + 4] = F[(a, b, c, d), k + t]`` for t = 0..3: a 4x4 register
-    transpose."""
+    """``out[at + t·stride : + 4] = F[(a, b, c, d), k + t]`` for t = 0..3, by a 4×4 transpose."""
     signature = types.void(F, *[types.intp] * 5, out, types.intp, types.intp)
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

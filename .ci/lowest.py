@@ -1,0 +1,13 @@
+"""Print a pip constraint for the lowest version of each dependency that pyproject.toml declares."""
+
+import re
+import tomllib
+from itertools import chain
+from pathlib import Path
+
+PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+EXTRAS = PROJECT["optional-dependencies"].values()
+
+for requirement in chain(PROJECT["dependencies"], *EXTRAS):
+    if found := re.fullmatch(r"([\w-]+)>=([\w.]+)", requirement):
+        print("{}=={}".format(*found.groups()))

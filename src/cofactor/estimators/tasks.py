@@ -1,0 +1,150 @@
+"""What the targets are: classes or numbers.
+
+A task reads y, groups the labelled samples for the class-wise start, and says how the head compares
+samples. The estimators share everything else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+from scipy.sparse import issparse
+
+from cofactor._types import BoolArray, FloatArray
+from cofactor.guesses.naive_bayes import Classes, Guess
+from cofactor.targets import (
+    ClassCoding,
+    Targets,
+    ValueCoding,
+    encode_classes,
+    encode_values,
+    known_values,
+    labelled_mask,
+)
+
+N_BINS = 10
+"""Numbers are grouped into at most this many quantile bins."""
+
+
+@dataclass(frozen=True)
+class Classification:
+    """y holds classes, several labels a sample, or soft labels."""
+
+    def known(self, y: Any) -> BoolArray:
+        """Tell which samples are labelled."""
+        return labelled_mask(y)
+
+    def encode(
+        self, y: Any, n_samples: int, counts: FloatArray | None, weights: Any, dtype: DTypeLike
+    ) -> tuple[Targets, ClassCoding]:
+        """Turn the y of a fit into targets, and say how y was read."""
+        return encode_classes(y, n_samples=n_samples, target_weights=weights, dtype=dtype)
+
+    def encode_again(self, y: Any, n_samples: int, coding: Any) -> Targets:
+        """Turn further y into targets, read as before."""
+        return encode_classes(y, n_samples=n_samples, coding=coding)[0]
+
+    def encode_first_batch(
+        self, y: Any, n_samples: int, counts: FloatArray | None, classes: Any, dtype: DTypeLike
+    ) -> tuple[Targets, ClassCoding]:
+        """Turn the y of a stream's first batch into targets; ``classes`` may name all classes."""
+        coding = None
+        if classes is not None and np.ndim(y) != 2:
+            _, coding = encode_classes(np.asarray(classes), n_samples=len(classes))
+        return encode_classes(y, n_samples=n_samples, dtype=dtype, coding=coding)
+
+    def groups(
+        self, targets: Targets, counts: FloatArray | None, n_components: int
+    ) -> Classes | None:
+        """Return the labelled samples in groups, or None where there are none."""
+        Y = targets.values
+        cells = np.asarray(Y.toarray() if issparse(Y) else Y, dtype=np.float64)
+        mass = cells.sum(axis=1)
+        labelled = targets.labelled & (mass > 0)
+        if not labelled.any():
+            return None
+        shares = cells / np.where(mass > 0, mass, 1.0)[:, None]
+        return Classes(shares, labelled, np.eye(Y.shape[1]))
+
+    def further_groups(
+        self, targets: Targets, counts: FloatArray | None, guess: Guess | None
+    ) -> Classes | None:
+        """Return the groups of a stream's later batch."""
+        return self.groups(targets, counts, 0)
+
+    def equal_mass(self, coding: Any) -> bool:
+        """Tell whether the head is estimated on samples of equal mass.
+
+        Exclusive classes are predicted from shares, so long samples must not outvote short ones.
+        """
+        return bool(coding.kind != "multilabel")
+
+
+@dataclass(frozen=True)
+class Regression:
+    """y holds numbers."""
+
+    def known(self, y: Any) -> BoolArray:
+        return known_values(y)
+
+    def encode(
+        self, y: Any, n_samples: int, counts: FloatArray | None, weights: Any, dtype: DTypeLike
+    ) -> tuple[Targets, ValueCoding]:
+        return encode_values(
+            y, n_samples=n_samples, sample_weight=counts, target_weights=weights, dtype=dtype
+        )
+
+    def encode_again(self, y: Any, n_samples: int, coding: Any) -> Targets:
+        return encode_values(y, n_samples=n_samples, coding=coding)[0]
+
+    def encode_first_batch(
+        self, y: Any, n_samples: int, counts: FloatArray | None, classes: Any, dtype: DTypeLike
+    ) -> tuple[Targets, ValueCoding]:
+        return self.encode(y, n_samples, counts, None, dtype)
+
+    def groups(
+        self, targets: Targets, counts: FloatArray | None, n_components: int
+    ) -> Classes | None:
+        """Group a single column of numbers into quantile bins."""
+        used = _used(targets, counts)
+        if targets.n_targets != 1 or not used.any():
+            return None
+        y = np.asarray(targets.values, dtype=np.float64)[:, 0]
+        weights = np.ones(len(y)) if counts is None else counts
+        levels = np.linspace(0, 1, min(N_BINS, n_components) + 1)[1:-1]
+        edges = np.unique(
+            np.quantile(y[used], levels, weights=weights[used], method="inverted_cdf")
+        )
+        bins = np.searchsorted(edges, y, side="left")
+        present, bins = np.unique(bins, return_inverse=True)
+        shares = np.eye(len(present))[bins]
+        mass = (shares[used] * weights[used, None]).sum(axis=0)
+        total = (shares[used] * (weights * y)[used, None]).sum(axis=0)
+        keep = mass > 0
+        return Classes(shares[:, keep], used, (total[keep] / mass[keep])[:, None])
+
+    def further_groups(
+        self, targets: Targets, counts: FloatArray | None, guess: Guess | None
+    ) -> Classes | None:
+        """Group numbers into the nearest bins of the first batch."""
+        used = _used(targets, counts)
+        if guess is None or not used.any():
+            return None
+        y, P = np.asarray(targets.values, dtype=np.float64), guess.prototypes
+        nearest = np.abs(y - P[:, 0]).argmin(axis=1)
+        return Classes(np.eye(len(P))[nearest], used, P)
+
+    def equal_mass(self, coding: Any) -> bool:
+        """Numbers grow with the samples' mass."""
+        return False
+
+
+def _used(targets: Targets, counts: FloatArray | None) -> BoolArray:
+    return targets.labelled if counts is None else targets.labelled & (counts > 0)
+
+
+Task = Classification | Regression
+Coding = ClassCoding | ValueCoding

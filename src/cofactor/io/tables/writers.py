@@ -1,0 +1,113 @@
+"""Write tables: CSV and TSV that no spreadsheet runs, and JSON lines."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import IO, Any
+
+from cofactor.io.errors import InputError, at
+from cofactor.io.json_text import to_json
+
+FORMULA = re.compile(r"[\t\r]|\s*[=+\-@＝＋－＠]")
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?%?")
+
+
+def is_formula(cell: str) -> bool:
+    """Tell whether a spreadsheet may take a cell for a formula; plain numbers are not formulas.
+
+    Examples
+    --------
+    >>> [is_formula(cell) for cell in ("=1+1", "-2+3", "-2.5", "moon")]
+    [True, True, False, False]
+    """
+    return bool(FORMULA.match(cell)) and not NUMBER.fullmatch(cell)
+
+
+class SeparatedWriter:
+    """Writes CSV or TSV; cells that a spreadsheet would run get an apostrophe in front."""
+
+    def __init__(
+        self, file: IO[bytes], columns: list[str], added: list[str], separator: str, defuse: bool
+    ) -> None:
+        self._file, self._line = file, io.StringIO(newline="")
+        # csv puts cells with a line end in quotes only if it is among those of the table.
+        self._csv = csv.writer(self._line, delimiter=separator, lineterminator="\r\n")
+        self._columns, self._defuse = len(columns), defuse
+        self.defused = 0
+        self.write(columns, added)
+
+    def write(self, cells: list[Any], added: Iterable[Any] = ()) -> None:
+        """Write one row."""
+        if len(cells) > self._columns:
+            raise InputError(
+                f"A row has {len(cells)} columns, but {self._columns} were known when writing "
+                "began; write JSON lines instead: -o out.jsonl."
+            )
+        self._csv.writerow([self._cell(cell) for cell in (*cells, *added)])
+        line = self._line.getvalue().removesuffix("\r\n")
+        self._file.write(line.encode("utf-8", "replace") + b"\n")
+        self._line.seek(0)
+        self._line.truncate()
+
+    def _cell(self, cell: Any) -> str:
+        text = "" if cell is None else cell if isinstance(cell, str) else plain(cell)
+        if not (self._defuse and is_formula(text)):
+            return text
+        self.defused += 1
+        return "'" + text
+
+
+class JsonLinesWriter:
+    """Writes one JSON object per line."""
+
+    defused = 0
+
+    def __init__(self, file: IO[bytes], columns: list[str], added: list[str]) -> None:
+        self._file, self._columns, self._added = file, columns, added
+
+    def write(self, cells: list[Any], added: Iterable[Any] = ()) -> None:
+        """Write one row; ``columns`` may have grown since the first one."""
+        record = dict(zip(self._columns, cells, strict=False))
+        record |= zip(self._added, added, strict=False)
+        self._file.write(to_json(record).encode() + b"\n")
+
+
+def plain(cell: Any) -> str:
+    """Return a cell that is not a string as text; lists and dicts become JSON."""
+    if isinstance(cell, float):
+        return repr(cell)
+    return to_json(cell) if isinstance(cell, dict | list | tuple) else str(cell)
+
+
+def make_writer(
+    file: IO[bytes], kind: str, columns: list[str], added: Iterable[str] = (), defuse: bool = True
+) -> SeparatedWriter | JsonLinesWriter:
+    """Return a writer of the kind csv, tsv or jsonl; ``added`` names columns at the end."""
+    if kind == "jsonl" and len(set(columns)) < len(columns):
+        twice = next(name for name in columns if columns.count(name) > 1)
+        raise InputError(
+            f"The table has the column {twice!r} twice, which JSON lines cannot hold; rename one, "
+            "or write CSV."
+        )
+    if kind == "jsonl":
+        return JsonLinesWriter(file, columns, list(added))
+    return SeparatedWriter(file, columns, list(added), "\t" if kind == "tsv" else ",", defuse)
+
+
+KINDS = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+
+
+def output_kind(path: Path) -> str:
+    """Return the format that the ending of an output's name stands for."""
+    plain_path = path.with_suffix("") if path.suffix.lower() == ".gz" else path
+    ending = plain_path.suffix.lower()
+    if ending in KINDS:
+        return KINDS[ending]
+    raise InputError(
+        f"--output {at(path)} ends in {ending!r}, which is not written; use .csv, .tsv or .jsonl "
+        "(each also .gz)."
+    )

@@ -1,0 +1,107 @@
+"""check, fit and topics: the numbers they give."""
+
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+from cofactor import load_model
+from cofactor.io.models import read_facts
+from commands import WORDS, answer, cofactor, make_rows, read_table, write_table
+
+
+def test_check_counts_and_leads_to_fit(home):
+    found = answer("check", home / "posts.csv", "--text", "body", "--label", "team")
+    assert found["rows"] == 90
+    assert found["labelled"] == sum(bool(row[2]) for row in make_rows())
+    assert found["classes"] == {"space": 16, "food": 16, "sport": 16}
+    assert found["encoding"] == "ascii"
+    assert found["columns"] == ["id", "body", "team"]
+    assert found["next"].startswith("cofactor fit ")
+    assert found["next"].endswith("--text body --label team -k 10 -o model")
+
+
+def test_fit_equals_python(home, model):
+    from cofactor import TopicModel
+    from cofactor.text import WordVectorizer
+
+    loaded, rows = load_model(model), make_rows()
+    ours = TopicModel(6, task="classes", vectorizer=WordVectorizer(), random_state=0)
+    ours.fit([row[1] for row in rows], [row[2] for row in rows])
+    assert np.array_equal(loaded.estimator_.components_, ours.estimator_.components_)
+    assert loaded.fingerprint_ == ours.fingerprint_
+
+
+def test_the_manifest_remembers_the_table(model):
+    noted = read_facts(model)["notes"]
+    assert noted["input"]["path"] == "../posts.csv"
+    assert (noted["input"]["text"], noted["input"]["label"]) == ("body", "team")
+    assert (noted["input"]["rows"], noted["input"]["labelled"]) == (90, 48)
+    assert len(noted["input"]["sha256"]) == 64
+    assert noted["command"][0] == "cofactor"
+
+
+def test_fit_tells_what_it_did(home, tmp_path):
+    found = answer("fit", home / "posts.csv", "--text", "body", "-k", 2, "-o", tmp_path / "m",
+                   "--seed", 3, "--iterations", 5)  # fmt: skip
+    assert (found["topics"], found["classes"], found["seed"]) == (2, [], 3)
+    assert found["input"]["task"] == "topics"
+    assert found["iterations"] <= 5
+    assert load_model(tmp_path / "m").n_components == 2
+
+
+def test_options_reach_the_model(home, tmp_path):
+    stop = tmp_path / "stop.txt"
+    stop.write_text("goal\npuck\n")
+    cofactor("fit", home / "posts.csv", "--text", "body", "--label", "team", "-k", 4,
+             "-o", tmp_path / "m", "--seed-words", "kitchen=oven,Butter", "--supervision", 2.5,
+             "--stop-words", stop, "--jobs", 1)  # fmt: skip
+    found = load_model(tmp_path / "m")
+    assert found.seeds == {"kitchen": ["oven", "Butter"]}
+    assert found.supervision == 2.5
+    assert not {"goal", "puck"} & set(found.vectorizer_.words_)
+    assert "kitchen" in found.topic_names_
+
+
+def test_unlabelled_values_are_no_class(home, tmp_path):
+    rows = [[i, body, team or "NA"] for i, body, team in make_rows()]
+    path = write_table(tmp_path / "a.csv", rows)
+    found = answer("fit", path, "--text", "body", "--label", "team", "--unlabelled", "NA",
+                   "-o", tmp_path / "m", "-k", 3)  # fmt: skip
+    assert found["classes"] == ["food", "space", "sport"]
+    assert answer("verify", tmp_path / "m")["identical"]
+
+
+def test_numbers_are_predicted_where_labels_are_fractions(tmp_path):
+    rows = [[i, body, f"{3.5 if 'orbit' in body else 0.5}"] for i, body, _ in make_rows()]
+    path = write_table(tmp_path / "a.csv", rows)
+    cofactor("fit", path, "--text", "body", "--label", "team", "-o", tmp_path / "m", "-k", 3)
+    cofactor("predict", tmp_path / "m", path, "-o", tmp_path / "out.csv")
+    _, out = read_table(tmp_path / "out.csv")
+    assert all(row[4] == "" and float(row[3]) == pytest.approx(2, abs=3) for row in out)
+    assert "team" in cofactor("topics", tmp_path / "m").stdout
+    assert answer("verify", tmp_path / "m")["identical"]
+
+
+def test_topics_are_sorted_and_speak_for_their_classes(model):
+    found = answer("topics", model, "--words", 4)
+    shares = [row["share"] for row in found["topics"]]
+    assert shares == sorted(shares, reverse=True)
+    assert sum(shares) == pytest.approx(1)
+    for row in found["topics"]:
+        assert len(row["words"]) == 4
+        assert sum(word in WORDS[row["label"]] for word in row["words"]) >= 2
+    assert [row["label"] for row in found["classes"]] == ["food", "space", "sport"]
+
+
+def test_fit_tells_its_iterations(home, tmp_path, monkeypatch):
+    told = []
+
+    @contextmanager
+    def announce(sentence):
+        yield told.append
+
+    monkeypatch.setattr("cofactor.cli.fit.announce", announce)
+    cofactor("fit", home / "posts.csv", "--text", "body", "-k", 2, "-o", tmp_path / "m")
+    n = load_model(tmp_path / "m").n_iter_
+    assert told == [f"iteration {i}" for i in range(1, n + 1)]

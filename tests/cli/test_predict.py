@@ -1,0 +1,95 @@
+"""predict and explain: the numbers they give."""
+
+import gzip
+import json
+
+import numpy as np
+import pytest
+
+from cofactor import load_model
+from cofactor.io.models import read_facts
+from commands import WORDS, answer, cofactor, read_table, write_table
+
+
+def test_predict_adds_three_columns(home, model, tmp_path):
+    cofactor("predict", model, home / "new.csv", "-o", tmp_path / "out.csv")
+    header, rows = read_table(tmp_path / "out.csv")
+    _, new = read_table(home / "new.csv")
+    assert header == ["id", "body", "prediction", "confidence", "topic"]
+    assert [row[:2] for row in rows] == new
+    said = load_model(model).documents([row[1] for row in new])
+    assert [row[2] for row in rows] == said.column("prediction")
+    assert [float(row[3]) for row in rows] == pytest.approx(said.column("confidence"), rel=1e-4)
+    assert max(len(row[3]) for row in rows) <= len("0.12345")
+    assert [row[4] for row in rows] == said.column("name")
+    right = [row[2] == list(WORDS)[i % 3] for i, row in enumerate(rows)]
+    assert np.mean(right) > 0.9
+
+
+def test_predictions_come_with_a_manifest(home, model, tmp_path):
+    cofactor("predict", model, home / "new.csv", "-o", tmp_path / "out.csv")
+    made = json.loads((tmp_path / "out.csv.manifest.json").read_text())
+    assert made["model"]["digest"] == read_facts(model)["digest"]
+    assert made["rows"] == 30
+    assert made["input"]["text"] == "body"
+
+
+@pytest.mark.parametrize("name", ["out.tsv", "out.jsonl", "out.csv.gz", "out.jsonl.gz"])
+def test_predict_writes_the_format_that_the_name_asks_for(home, model, tmp_path, name):
+    cofactor("predict", model, home / "new.csv", "-o", tmp_path / name)
+    data = (tmp_path / name).read_bytes()
+    text = (gzip.decompress(data) if name.endswith("gz") else data).decode()
+    first = text.splitlines()[1]
+    if "jsonl" in name:
+        assert list(json.loads(first)) == ["id", "body", "prediction", "confidence", "topic"]
+    else:
+        assert len(first.split("\t" if "tsv" in name else ",")) >= 5
+
+
+def test_predict_without_output_prints_the_table_alone(home, model):
+    done = cofactor("predict", model, home / "new.csv")
+    assert done.stdout.splitlines()[0] == "id,body,prediction,confidence,topic"
+    assert len(done.stdout.splitlines()) == 31
+    lines = cofactor("predict", model, home / "new.csv", "--json").stdout.splitlines()
+    assert [json.loads(line)["id"] for line in lines] == [str(i) for i in range(30)]
+
+
+def test_predict_keeps_columns_that_have_its_names(home, model, tmp_path):
+    path = write_table(tmp_path / "a.csv", [["orbit", "mine"]], ("body", "prediction"))
+    done = cofactor("predict", model, path, "-o", tmp_path / "out.csv")
+    header, rows = read_table(tmp_path / "out.csv")
+    assert header == ["body", "prediction", "prediction_2", "confidence", "topic"]
+    assert rows[0][1:3] == ["mine", "space"]
+    assert "prediction_2" in done.stderr
+
+
+def test_batches_do_not_change_predictions(home, model, tmp_path, monkeypatch):
+    cofactor("predict", model, home / "new.csv", "-o", tmp_path / "whole.csv")
+    import cofactor.cli.predict as module
+
+    monkeypatch.setattr(module, "BATCH", 7)
+    cofactor("predict", model, home / "new.csv", "-o", tmp_path / "parts.csv")
+    assert (tmp_path / "whole.csv").read_bytes() == (tmp_path / "parts.csv").read_bytes()
+
+
+def test_predict_reads_folders(model, tmp_path):
+    (tmp_path / "in" / "x").mkdir(parents=True)
+    (tmp_path / "in" / "x" / "one.txt").write_text("rocket moon")
+    cofactor("predict", model, tmp_path / "in", "-o", tmp_path / "out.csv")
+    header, rows = read_table(tmp_path / "out.csv")
+    assert header == ["file", "text", "label", "prediction", "confidence", "topic"]
+    assert rows[0][:4] == ["x/one.txt", "rocket moon", "x", "space"]
+
+
+def test_explanations_add_up(model):
+    found = answer("explain", model, "rocket to the goal with butter qqqq")
+    for c, (score, base) in enumerate(zip(found["scores"], found["base"], strict=True)):
+        total = base["value"] + sum(word["classes"][c] for word in found["words"])
+        assert total == pytest.approx(score["value"], abs=1e-9)
+    assert found["unknown"] == ["qqqq"]
+    best = max(found["scores"], key=lambda score: score["value"])
+    assert found["prediction"] == best["class"]
+    assert found["confidence"] == pytest.approx(best["value"])
+    assert cofactor("explain", model, "-", input="rocket moon").stdout.startswith(
+        "Prediction: space"
+    )

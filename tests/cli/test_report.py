@@ -1,0 +1,78 @@
+"""report: what it is asked to show."""
+
+import pytest
+
+from commands import WORDS, answer, cofactor, make_rows, write_table
+
+
+@pytest.fixture
+def written(monkeypatch):
+    """What the report was asked to show; nothing is drawn."""
+    import sys
+    from types import SimpleNamespace
+
+    seen = {}
+
+    def write_report(model, path, **given):
+        seen.update(given, topics=len(model.topic_names_))
+        path.write_text("<html>")
+
+    stand_in = SimpleNamespace(write_report=write_report)
+    monkeypatch.setitem(sys.modules, "cofactor.report", stand_in)
+    return seen
+
+
+def test_report_shows_the_documents_of_the_fit(model, tmp_path, written):
+    found = answer("report", model, "-o", tmp_path / "r.html", "--no-text")
+    assert found["bytes"] == 6
+    assert written["documents"] == [row[1] for row in make_rows()]
+    assert written["labels"] == [row[2] for row in make_rows()]
+    assert written["rows"] == list(range(2, 92))  # the header is row 1, as for check
+    assert (written["text"], written["source"], written["topics"]) == (False, "posts.csv", 6)
+
+
+def test_report_without_the_table_has_no_documents(tmp_path, written):
+    path = write_table(tmp_path / "a.csv", make_rows(30))
+    cofactor("fit", path, "--text", "body", "-o", tmp_path / "m", "-k", 2)
+    path.unlink()
+    done = cofactor("report", tmp_path / "m", "-o", tmp_path / "r.html")
+    assert "--data" in done.stderr
+    assert written["documents"] is written["labels"] is None
+
+
+def test_report_tests_with_labels_that_the_fit_has_not_seen(tmp_path, written):
+    names = list(WORDS)
+    rows = [[*row, names[i % 3]] for i, row in enumerate(make_rows())]
+    path = write_table(tmp_path / "a.csv", rows, ("id", "body", "team", "truth"))
+    cofactor("fit", path, "--text", "body", "--label", "team", "-o", tmp_path / "m", "-k", 3)
+    cofactor("report", tmp_path / "m", "-o", tmp_path / "r.html", "--truth", "truth")
+    assert written["labels"] == [row[2] for row in rows]
+    assert written["truth"] == [row[3] for row in rows]
+    done = cofactor("report", tmp_path / "m", "--truth", "team", code=2)
+    assert "is what the model was fitted on" in " ".join(done.stderr.split())
+    done = cofactor("report", tmp_path / "m", "--truth", "turth", code=2)
+    assert "--truth 'turth' is not a column" in done.stderr
+    assert "Did you mean 'truth'?" in done.stderr
+    done = cofactor("report", tmp_path / "m", "--truth", "truth", "--truth", "id", code=2)
+    assert "--truth names 2 columns" in done.stderr
+
+
+@pytest.mark.parametrize("columns", [("id", "body", "team"), ("id", "body", "answer")])
+def test_report_tests_on_another_table(home, model, tmp_path, written, columns):
+    rows = [[i, body, list(WORDS)[int(i) % 3]] for i, body, _ in make_rows(30, seed=2)]
+    path = write_table(tmp_path / "a.csv", rows, columns)
+    cofactor("report", model, "--data", path, "--truth", columns[2], "-o", tmp_path / "r.html")
+    assert written["truth"] == [row[2] for row in rows]
+    assert written["labels"] is None
+    assert written["documents"] == [row[1] for row in rows]
+
+
+def test_truth_needs_predictions_and_documents(home, tmp_path):
+    path = write_table(tmp_path / "a.csv", make_rows(30))
+    cofactor("fit", path, "--text", "body", "-o", tmp_path / "m", "-k", 2)
+    done = cofactor("report", tmp_path / "m", "--truth", "team", code=2)
+    assert "fitted without labels" in done.stderr
+    cofactor("fit", path, "--text", "body", "--label", "team", "-o", tmp_path / "m", "-k", 2)
+    path.unlink()
+    done = cofactor("report", tmp_path / "m", "--truth", "other", code=2)
+    assert "name it with --data" in done.stderr

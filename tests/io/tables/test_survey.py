@@ -1,0 +1,37 @@
+"""What a survey of a table counts, and the advice it gives."""
+
+import pytest
+
+from cofactor.io.tables.survey import advise, survey
+
+
+def the_survey(tmp_path, text, label="team", unlabelled=()):
+    from cofactor.io.tables import open_source
+
+    (tmp_path / "a.csv").write_text(text)
+    return survey(open_source(tmp_path / "a.csv"), "body", label, unlabelled)
+
+
+def test_a_survey_counts(tmp_path):
+    found = the_survey(tmp_path, "body,team\na,x\n  ,x\na ,y\nb,\na,x\n,\n")
+    assert (found.rows, found.labelled, dict(found.classes)) == (6, 4, {"x": 3, "y": 1})
+    assert (found.empty, found.empty_rows) == (2, [3, 7])
+    assert (found.duplicates, found.duplicate_rows) == (2, [4, 6])
+    assert (found.conflicts, found.conflict_rows) == (1, [4])
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        ("x,x,x", "All labels are the same"),
+        ("x,y,NA", "--unlabelled 'NA'"),
+        ("Sport,sport,x", "'Sport', 'sport' differ only in case"),
+        ("1.5,2,3", "The labels are numbers"),
+        (",,", "No document is labelled"),
+        ("x,x,y", "Fewer than 5 labels of 'x', 'y'"),
+    ],
+)
+def test_a_survey_advises(tmp_path, labels, said):
+    rows = "".join(f"text{i},{label}\n" for i, label in enumerate(labels.split(",")))
+    found = the_survey(tmp_path, "body,team\n" + rows)
+    assert said in " ".join(advise(found, "team"))

@@ -1,0 +1,61 @@
+"""Model folders that tests spoil, and checks of what comes back."""
+
+import json
+
+import numpy as np
+import pytest
+
+from cofactor import ModelFormatError, load_model
+from cofactor.io import manifests
+from cofactor.io.json_text import to_json_file
+
+TEXTS = [
+    "the goalie saved the puck", "a late goal won the hockey game", "puck and goal",
+    "the orbit of the moon", "a rocket to the moon", "rocket fuel and orbit",
+]  # fmt: skip
+LABELS = ["sport", "", "", "space", "", ""]
+
+
+def same(one, other):
+    """Whether two topic models are equal in all that they know and say."""
+    texts = [*TEXTS, "", "puck moon"]
+    return (
+        one.topics() == other.topics()
+        and one.documents() == other.documents()
+        and one.classes() == other.classes()
+        and np.array_equal(one.predict_proba(texts), other.predict_proba(texts))
+        and np.array_equal(one.estimator_.representation_, other.estimator_.representation_)
+        and repr(one) == repr(other)
+    )
+
+
+def resign(folder, change):
+    """Change the manifest and make it look untouched."""
+    path = folder / "manifest.json"
+    content = json.loads(path.read_bytes())
+    change(content)
+    path.write_bytes(to_json_file(manifests.signed(content)))
+
+
+def rewrite(folder, name, change):
+    """Change a JSON file and make the manifest agree."""
+    content = json.loads((folder / name).read_bytes())
+    change(content)
+    replace(folder, name, to_json_file(content))
+
+
+def replace(folder, name, data):
+    (folder / name).write_bytes(data)
+
+    def declare(content):
+        content["files"][name] = manifests.file_facts(data)
+
+    resign(folder, declare)
+
+
+def refuse(folder, match):
+    with pytest.raises(ModelFormatError, match=match) as caught:
+        load_model(folder)
+    message = str(caught.value)
+    assert message.endswith(".")
+    assert str(folder) in message

@@ -1,0 +1,85 @@
+"""The documents of a report: the map, and those to review."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cofactor import TopicModel
+from cofactor.report.preparation import layout
+from cofactor.report.preparation.prepare import prepare
+
+
+def test_pure_documents_lie_at_their_topics(model):
+    A = model.estimator_.components_
+    spots = layout.place(np.eye(4), A, seed=0)
+    np.testing.assert_allclose(spots, layout.anchors(A), atol=0.4)
+    np.testing.assert_allclose(np.hypot(*layout.anchors(A).T), 1.0)
+
+
+def test_alike_topics_are_neighbours():
+    A = np.eye(6) + 0.9 * np.roll(np.eye(6), 1, axis=1)
+    A = A[[0, 3, 1, 4, 2, 5]]
+    order = [[0, 3, 1, 4, 2, 5][k] for k in layout.circle_order(A)]
+    steps = np.diff([*order, order[0]]) % 6
+    assert set(steps) in ({1}, {5})
+
+
+def test_map_is_a_sample_of_many_documents():
+    chosen = layout.choose_points(10_000, 0, 500)
+    assert len(np.unique(chosen)) == 500
+    assert (np.diff(chosen) > 0).all()
+    assert len(layout.choose_points(80, 0, 500)) == 80
+
+
+def test_points(held, model, corpus):
+    table = model.documents()
+    assert len(held.points) == 120
+    assert "All 120 documents of the fit" in held.map_note
+    for row, document in zip(held.points, table, strict=True):
+        assert row["topic"] == document.topic
+        assert row["prediction"] == document.prediction
+        assert row["confidence"] == pytest.approx(document.confidence, abs=1e-3)
+        assert row["class"] == corpus[1][row["document"]]
+
+
+def test_documents_are_called_by_their_rows(held, model, corpus, some):
+    rows = list(range(102, 342, 2))
+    numbered = prepare(model, corpus[0], some, corpus[1], rows=rows)
+    assert (held.number, numbered.number) == ("document", "row")
+    assert "Rows are those of the table" in numbered.map_note
+    assert "Rows" not in held.map_note
+    pairs = [
+        (held.points, numbered.points), (held.uncertain, numbered.uncertain),
+        (held.mistaken, numbered.mistaken),
+        *((a["typical"], b["typical"]) for a, b in zip(held.topics, numbered.topics, strict=True)),
+    ]  # fmt: skip
+    for before, after in pairs:
+        assert [row["document"] for row in after] == [rows[row["document"]] for row in before]
+    shuffled = pd.Series(rows, index=range(len(rows))[::-1])  # places count, not its index
+    assert prepare(model, corpus[0], some, corpus[1], rows=shuffled).points == numbered.points
+    with pytest.raises(ValueError, match="rows has 3 entries, but there are 120 documents"):
+        prepare(model, corpus[0], some, rows=[1, 2, 3])
+
+
+def test_explanations_are_those_of_the_model(held, model, corpus):
+    assert held.uncertain
+    for row in held.uncertain:
+        told = model.explain(corpus[0][row["document"]])
+        first = row["sides"][0]
+        place = told.classes.index(first["class"])
+        assert first["probability"] == pytest.approx(told.scores[place])
+        for word in first["words"]:
+            part = told.class_parts[told.words.index(word["word"]), place]
+            assert word["part"] == pytest.approx(part, abs=1e-3)
+
+
+def test_mistaken_are_wrong(corpus, some):
+    wrong = some.copy()
+    wrong[:9] = ["faith", "space", "sport"] * 3
+    model = TopicModel(3, random_state=0).fit(corpus[0], wrong)
+    prepared = prepare(model, corpus[0], wrong)
+    assert prepared.mistaken
+    for row in prepared.mistaken:
+        assert row["truth"] == wrong[row["document"]]
+        assert row["sides"][0]["class"] != row["truth"]
+        assert row["sides"][1]["class"] == row["truth"]

@@ -1,0 +1,99 @@
+"""Explanations add up to the prediction."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cofactor import NMF, TopicModel
+from cofactor.divergences import DIVERGENCES
+from cofactor.text.describe.explain import topic_parts
+from subjects import LABELS, NOISE, SOME, SUBJECTS, TEXTS, UNSEEN
+
+DIVERGENT = [(loss, target) for loss in DIVERGENCES for target in ("kullback-leibler", "frobenius")]
+
+
+@pytest.mark.parametrize(("loss", "target"), DIVERGENT)
+def test_explanations_add_up_for_every_loss(loss, target):
+    model = TopicModel(
+        4, data_loss=loss, target_loss=target, random_state=0, max_iter=15, tol=1e-2
+    ).fit(TEXTS, SOME)
+    for text in UNSEEN:
+        check_sums(model, text, model.predict_proba([text])[0])
+
+
+def check_sums(model, text, scores):
+    found = model.explain(text)
+    np.testing.assert_allclose(found.class_parts.sum(axis=0) + found.base, scores, atol=1e-9)
+    np.testing.assert_allclose(found.scores, scores, atol=1e-9)
+    np.testing.assert_allclose(found.topics, model.transform([text])[0], atol=1e-12)
+    if found.words:
+        np.testing.assert_allclose(found.topic_parts.sum(axis=0), found.topics, atol=1e-9)
+    assert (found.topic_parts >= 0).all()
+    assert (found.class_parts >= 0).all()
+    return found
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.sampled_from(" ".join([*SUBJECTS.values(), NOISE]).split()), max_size=30))
+def test_explanations_add_up_for_any_text(model, words):
+    text = " ".join(words)
+    found = check_sums(model, text, model.predict_proba([text])[0])
+    assert set(found.words) == set(words)
+    assert found.prediction == model.predict([text])[0]
+
+
+def test_explanations_of_numbers_and_several_labels(model):
+    y = np.where(LABELS == "space", 3.5, np.where(LABELS == "sport", -1.25, 0.5))
+    numbers = TopicModel(3, random_state=0).fit(TEXTS, y)
+    several = TopicModel(3, random_state=0).fit(
+        TEXTS, pd.DataFrame({n: (n == LABELS).astype(int) for n in SUBJECTS})
+    )
+    for text in UNSEEN:
+        found = numbers.explain(text)
+        total = found.class_parts.sum(axis=0) + found.base
+        np.testing.assert_allclose(total, numbers.predict([text]), atol=1e-9)
+        found = several.explain(text)
+        total = found.class_parts.sum(axis=0) + found.base
+        np.testing.assert_allclose(found.scores, total, atol=1e-9)
+        np.testing.assert_allclose(
+            np.clip(total, 1e-12, 1 - 1e-12), several.predict_proba([text])[0]
+        )
+
+
+def test_the_words_that_speak(model):
+    found = model.explain("Rocket, moon and hockey people: quux 7")
+    assert [row.word for row in found.table[:2]] == ["moon", "rocket"] or [
+        row.word for row in found.table[:2]
+    ] == ["rocket", "moon"]
+    by_word = {row.word: row for row in found.table}
+    assert by_word["hockey"].speaks_for == "sport"
+    assert by_word["moon"].speaks_for == found.prediction == "space"
+    assert found.unknown == ["quux"]
+    assert "space (score 0." in repr(found)
+    assert found.table.column("contribution") == sorted(
+        found.table.column("contribution"), reverse=True
+    )
+
+
+def test_explanations_without_a_target(plain):
+    found = plain.explain("moon rocket")
+    assert found.prediction is None
+    assert found.classes == []
+    np.testing.assert_allclose(found.topic_parts.sum(axis=0), found.topics, atol=1e-12)
+    assert {row.word for row in found.table} == {"moon", "rocket"}
+    assert repr(plain.explain("")) == "word  weight  topic  topic_part  speaks_for  contribution"
+
+
+def test_parts_are_the_shares_of_the_optimum():
+    """For Kullback–Leibler, part_jk = x_j · (a_jk s_k / p_j) / Σ_j a_jk."""
+    random = np.random.default_rng(0)
+    A, x = random.random((6, 3)), random.poisson(3.0, 6) + 1.0
+    model = NMF(3, random_state=0).fit(random.random((9, 6)))
+    model.components_ = A.T.copy()
+    s = model.transform(x[None])[0]
+    p = A @ s
+    expected = x[:, None] * A * s / p[:, None] / A.sum(axis=0)
+    parts = topic_parts(x, A, s, DIVERGENCES["kullback-leibler"])
+    np.testing.assert_allclose(parts, expected, rtol=1e-4, atol=1e-6)
