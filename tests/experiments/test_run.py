@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from cofactor.experiments.tables import Table, as_cell, best, mean_and_sd
+from cofactor.experiments.tables import ResultTable, as_cell, best, mean_and_sd
 from cofactor.experiments.words import STOP_WORDS_FILE, find_stop_words, read_stop_words
 
 
@@ -57,7 +57,7 @@ def test_without_plotting_libraries_tables_are_written_and_a_sentence_says_so(
 
 
 def test_table_forms():
-    table = Table("t", "Title", ["a|b", "x"], [["p|q", 0.123456], ["r", None]], digits=2,
+    table = ResultTable("t", "Title", ["a|b", "x"], [["p|q", 0.123456], ["r", None]], digits=2,
                   bold=frozenset({(0, 1)}), note="Note.")  # fmt: skip
     assert table.markdown() == (
         "**Title**\n\n| a\\|b | x |\n| --- | ---: |\n| p\\|q | **0.12** |\n| r |  |\n\nNote.\n"
@@ -68,7 +68,7 @@ def test_table_forms():
         {"a|b": "r", "x": None},
     ]
     with pytest.raises(ValueError, match="not all different"):
-        Table("t", "", ["a", "a"], [])
+        ResultTable("t", "", ["a", "a"], [])
 
 
 def test_small_helpers():

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from cofactor.experiments.options import BadInput, Options
-from cofactor.experiments.tables import Table
+from cofactor.experiments.tables import ResultTable
 from cofactor.experiments.trials import Function, Result, Settings, Trials, versions
 from cofactor.io.atomic import write_whole
 
@@ -35,7 +35,7 @@ class Run:
     ) -> None:
         self.name, self.options, self.console = name, options, console
         self.folder = options.out / name
-        self.headlines: list[Table] = []
+        self.headlines: list[ResultTable] = []
         self._report: list[str] = []
         self._files: list[str] = []
         self._notes: list[str] = []
@@ -94,7 +94,7 @@ class Run:
 
     # ---- writing
 
-    def table(self, table: Table, headline: bool = False) -> None:
+    def table(self, table: ResultTable, headline: bool = False) -> None:
         """Write a table in its three forms and put it into the report.
 
         A headline is also printed when the experiment is done.

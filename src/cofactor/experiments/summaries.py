@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cofactor.experiments.run import Run
-from cofactor.experiments.tables import Cell, Table, best, mean_and_sd
+from cofactor.experiments.tables import Cell, ResultTable, best, mean_and_sd
 from cofactor.experiments.trials import Function, Result
 
 
@@ -28,7 +28,7 @@ def compared(
     measures: Sequence[str],
     *,
     largest: bool,
-) -> Table:
+) -> ResultTable:
     """Return mean and standard deviation of each measure, the best of a measure in bold."""
     columns = ["model", *(text for m in measures for text in (m, f"{m} sd"))]
     rows = [[model, *_cells(results, measures)] for model, results in fits.items()]
@@ -38,7 +38,7 @@ def compared(
         for row in best([line[1 + 2 * i] for line in rows], largest)  # type: ignore[misc]
     )
     trials = max(len(results) for results in fits.values())
-    return Table(name, f"{title}: mean and sd of {trials} trials", columns, rows, bold=bold)
+    return ResultTable(name, f"{title}: mean and sd of {trials} trials", columns, rows, bold=bold)
 
 
 def _cells(results: Sequence[Result], measures: Sequence[str]) -> list[Cell]:

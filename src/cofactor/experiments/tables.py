@@ -14,8 +14,8 @@ Cell = str | int | float | None
 
 
 @dataclass(frozen=True)
-class Table:
-    """Rows of cells.
+class ResultTable:
+    """A published table of results: title, rows of cells and a note.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from cofactor.experiments import paper
 from cofactor.experiments.newsgroups.corpus import TRAIN, VALIDATION, Posts, balanced, split
 from cofactor.experiments.newsgroups.models import CLASSIFIERS, PROCEDURES
-from cofactor.experiments.tables import Cell, Table, mean_and_sd
+from cofactor.experiments.tables import Cell, ResultTable, mean_and_sd
 from cofactor.experiments.trials import Result, Settings
 
 SPLITS = 10
@@ -36,7 +36,7 @@ def trial(settings: Settings, source: Source) -> Result:
     }
 
 
-def table(results: Sequence[Result]) -> Table:
+def table(results: Sequence[Result]) -> ResultTable:
     """Return means over splits, and how often our defaults are ahead of the paper's procedure."""
     rows: list[list[Cell]] = []
     for model in paper.MODELS:
@@ -51,7 +51,7 @@ def table(results: Sequence[Result]) -> Table:
     for model in CLASSIFIERS:
         values = [100 * result[f"classifier: {model}"] for result in results]
         rows.append([model, *mean_and_sd(values), *[None] * 6])
-    return Table(
+    return ResultTable(
         "splits", f"Test accuracy in per cent over {len(results)} other draws and splits",
         ["model", "its procedure", "its sd", "our defaults", "our sd",
          "splits where ours is ahead", "ours, tuned", "tuned sd", "splits where tuned is ahead"],

@@ -10,14 +10,14 @@ import numpy as np
 from cofactor.experiments import paper
 from cofactor.experiments.newsgroups.choosing import Chosen, Grid
 from cofactor.experiments.newsgroups.corpus import CLASSES, Corpus
-from cofactor.experiments.tables import Cell, Table, best, mean_and_sd
+from cofactor.experiments.tables import Cell, ResultTable, best, mean_and_sd
 from cofactor.experiments.trials import Result
 
 Fits = Mapping[str, Sequence[Result]]
 """The trials of each model."""
 
 
-def data(corpus: Corpus) -> Table:
+def data(corpus: Corpus) -> ResultTable:
     """Return the paper's classes with the posts that were drawn."""
     counts = Counter(corpus.groups.tolist())
     rows: list[list[Cell]] = []
@@ -25,7 +25,7 @@ def data(corpus: Corpus) -> Table:
         members = ", ".join(f"{group} {counts[group]}" for group in groups.values())
         rows.append([name, members, sum(counts[group] for group in groups.values())])
     split = f"{corpus.selection.X.shape[0]} train, {corpus.selection.X_test.shape[0]} validation"
-    return Table(
+    return ResultTable(
         "data", "20 Newsgroups and subgroups", ["class", "subgroups and posts", "posts"], rows,
         note=f"{split} and {corpus.final.X_test.shape[0]} test posts; "
         f"{len(corpus.final.words)} words.",
@@ -38,7 +38,7 @@ def spread(results: Sequence[Result], way: str | None = None) -> tuple[float, fl
     return mean_and_sd(values)
 
 
-def accuracy(literal: Fits, ours: Fits, tuned: Fits, others: Fits) -> Table:
+def accuracy(literal: Fits, ours: Fits, tuned: Fits, others: Fits) -> ResultTable:
     """Return test accuracies: the paper's, its procedure run again, our defaults, ours tuned."""
     columns = ["model", "paper", "paper sd", "its procedure", "its sd", "with exact inference",
                "exact sd", "our defaults", "our sd", "ours, tuned", "tuned sd"]  # fmt: skip
@@ -55,7 +55,7 @@ def accuracy(literal: Fits, ours: Fits, tuned: Fits, others: Fits) -> Table:
         for row in best([line[column] for line in rows], largest=True)  # type: ignore[misc]
     )
     trials = len(next(iter(literal.values())))
-    return Table(
+    return ResultTable(
         "accuracy", f"Test accuracy in per cent, mean and sd of {trials} trials",
         columns, rows, digits=2, bold=bold,
         note="Its procedure: the paper's updates, random start, joint head, 20 steps of inference "
@@ -67,27 +67,27 @@ def accuracy(literal: Fits, ours: Fits, tuned: Fits, others: Fits) -> Table:
     )  # fmt: skip
 
 
-def hyperparameters(chosen: Chosen, grid: Grid) -> Table:
+def hyperparameters(chosen: Chosen, grid: Grid) -> ResultTable:
     """Return the settings that were best on the validation posts."""
     rows: list[list[Cell]] = []
     for model, settings in chosen.items():
         printed = paper.CHOSEN.get(model, (None, None))
         cells = [None if value is None else f"{value:g}" for value in (*printed, *settings)]
         rows.append([model, *cells, 100 * grid[model, *settings]])
-    return Table(
+    return ResultTable(
         "hyperparameters", "Hyperparameters with the best validation accuracy",
         ["model", "paper tol", "paper λ", "our tol", "our λ", "validation accuracy %"], rows,
         digits=2, note="By the paper's procedure, on the paper's grids.",
     )  # fmt: skip
 
 
-def own_hyperparameters(chosen: Chosen, grid: Grid) -> Table:
+def own_hyperparameters(chosen: Chosen, grid: Grid) -> ResultTable:
     """Return what was best on the validation posts for our models."""
     rows: list[list[Cell]] = [
         [model, *(f"{value:.4g}" for value in settings), 100 * grid[model, *settings]]
         for model, settings in chosen.items()
     ]
-    return Table(
+    return ResultTable(
         "own_hyperparameters", "Hyperparameters of ours with the best validation accuracy",
         ["model", "λ / auto", "pseudo-count", "validation accuracy %"], rows, digits=2,
         note="λ as a share of what supervision='auto' finds; the prior on the samples is "
@@ -95,22 +95,22 @@ def own_hyperparameters(chosen: Chosen, grid: Grid) -> Table:
     )  # fmt: skip
 
 
-def grid(scores: Grid) -> Table:
+def grid(scores: Grid) -> ResultTable:
     """Return the validation accuracy at every point of the paper's grids."""
     return _grid("validation", "over the grids", ["tol", "λ"], scores)
 
 
-def own_grid(scores: Grid) -> Table:
+def own_grid(scores: Grid) -> ResultTable:
     """Return the validation accuracy at every point of ours."""
     return _grid("own_validation", "over our grid", ["λ / auto", "pseudo-count"], scores)
 
 
-def _grid(name: str, title: str, columns: list[str], scores: Grid) -> Table:
+def _grid(name: str, title: str, columns: list[str], scores: Grid) -> ResultTable:
     rows: list[list[Cell]] = [
         [model, *(None if v is None else f"{v:.4g}" for v in values), 100 * score]
         for (model, *values), score in scores.items()
     ]
-    return Table(
+    return ResultTable(
         name, f"Validation accuracy {title}, per cent, means over trials",
         ["model", *columns, "accuracy"], rows, digits=2,
     )  # fmt: skip
@@ -121,7 +121,7 @@ def _mean(results: Sequence[Result], name: str, part: str | None = None) -> floa
     return float(np.mean([np.mean([v for v in values if v is not None]) for values in lists]))
 
 
-def clustering(literal: Fits, ours: Fits, scaled: bool = False) -> Table:
+def clustering(literal: Fits, ours: Fits, scaled: bool = False) -> ResultTable:
     """Return the paper's score P averaged over topics and trials; ``scaled`` gives topics equal
     mass first."""
     kinds = ("hard_scaled", "soft_scaled") if scaled else ("hard", "soft")
@@ -136,18 +136,18 @@ def clustering(literal: Fits, ours: Fits, scaled: bool = False) -> Table:
                for kind in ("hard", "soft")]  # fmt: skip
     note = "Of all posts: training posts as the fit represents them, test posts inferred."
     if scaled:
-        return Table(
+        return ResultTable(
             "clustering_scaled", "The same with topics of equal mass", ["model", *columns], rows,
             note="The factors leave open how long a topic is and how heavy its weights are; P "
             "compares weights as they are. Here every topic has the same sum over words.",
         )  # fmt: skip
-    return Table(
+    return ResultTable(
         "clustering", "Clustering score P, averaged over topics and trials",
         ["model", "paper hard", "paper soft", *columns], rows, note=note,
     )  # fmt: skip
 
 
-def readability(literal: Fits, ours: Fits) -> Table:
+def readability(literal: Fits, ours: Fits) -> ResultTable:
     """Return coherence and diversity of the topics, which the paper does not have."""
     rows: list[list[Cell]] = []
     for model, results in literal.items():
@@ -157,7 +157,7 @@ def readability(literal: Fits, ours: Fits) -> Table:
                 _mean(fits, "coherence"), float(np.mean([fit["diversity"] for fit in fits]))
             ]  # fmt: skip
         rows.append(row)
-    return Table(
+    return ResultTable(
         "topics", "Coherence (NPMI) and diversity of the ten top words",
         ["model", "its procedure: coherence", "its procedure: diversity",
          "our defaults: coherence", "our defaults: diversity"],
@@ -173,7 +173,7 @@ def median(results: Sequence[Result]) -> Result:
     return results[order[(len(order) - 1) // 2]]
 
 
-def keywords(name: str, title: str, result: Result) -> Table:
+def keywords(name: str, title: str, result: Result) -> ResultTable:
     """Return words, class and groups of each topic of one decomposition."""
     rows: list[list[Cell]] = []
     for topic, words in enumerate(result["words"]):
@@ -183,7 +183,7 @@ def keywords(name: str, title: str, result: Result) -> Table:
         for kind in ("hard", "soft"):
             row += [result[kind]["groups"][topic], result[kind]["scores"][topic]]
         rows.append([*row, result["coherence"][topic]])
-    return Table(
+    return ResultTable(
         name, title,
         ["topic", "keywords", "class", "share", "hard", "P hard", "soft", "P soft", "coherence"],
         rows, digits=3,

@@ -11,7 +11,7 @@ import numpy as np
 from cofactor.experiments.paper import MODELS, RELATIVE_ERROR
 from cofactor.experiments.synthetic.data import experiments
 from cofactor.experiments.synthetic.fit import FLOORS
-from cofactor.experiments.tables import Cell, Table, best
+from cofactor.experiments.tables import Cell, ResultTable, best
 from cofactor.experiments.trials import Result
 
 Key = tuple[int, str]
@@ -27,7 +27,7 @@ def means(fits: Fits, value: Callable[[Result], float]) -> dict[Key, float]:
     return {key: float(np.mean([value(result) for result in fits[key]])) for key in fits}
 
 
-def relative_errors(fits: Fits) -> Table:
+def relative_errors(fits: Fits) -> ResultTable:
     """Return the paper's table with ours beside it."""
     mean = means(fits, lambda result: result["relative"])
     rows: list[list[Cell]] = []
@@ -39,7 +39,7 @@ def relative_errors(fits: Fits) -> Table:
     winners = {column: rows[row][0] for row, column in sorted(bold, reverse=True)}
     last: list[Cell] = ["lowest", *(winners[column] for column in sorted(winners))]
     starts = len(fits[1, "(F, F)"])
-    return Table(
+    return ResultTable(
         "relative_error", f"Relative error by experiment, mean of {starts} starts",
         ["model", *columns], [*rows, last], bold=bold,
         note="Objective F1 to F4 of the fitted factors against the noiseless products, divided by "
@@ -58,7 +58,7 @@ def _lowest(rows: Sequence[Sequence[Cell]], columns: Iterable[int]) -> set[tuple
     }
 
 
-def fit_quality(fits: Fits) -> Table:
+def fit_quality(fits: Fits) -> ResultTable:
     """Return what the fits reached on the data that they saw, and how they vary."""
     columns = ["experiment, model", "objective", "iterations", "minus log-likelihood per entry",
                "relative error", "its sd"]  # fmt: skip
@@ -70,13 +70,13 @@ def fit_quality(fits: Fits) -> Table:
         rows.append(
             [f"{NAMES[number]}, {model}", *row, float(np.mean(errors)), float(np.std(errors))]
         )
-    return Table(
+    return ResultTable(
         "fits", "The fits: means over starts", columns, rows, digits=5,
         note="Objective and likelihood are those of the noisy data.",
     )  # fmt: skip
 
 
-def against_updates(fits: Fits, updates: Fits, count: int | None) -> Table:
+def against_updates(fits: Fits, updates: Fits, count: int | None) -> ResultTable:
     """Return how the objectives of fits compare with those of many multiplicative updates."""
     rows: list[list[Cell]] = []
     for number, model in product(NAMES, MODELS):
@@ -87,7 +87,7 @@ def against_updates(fits: Fits, updates: Fits, count: int | None) -> Table:
             [f"{NAMES[number]}, {model}", float(ours.mean()), float(theirs.mean()),
              f"{np.sum(gaps <= 0)} of {len(gaps)}", f"{gaps.min():.1e}", f"{gaps.max():.1e}"]
         )  # fmt: skip
-    return Table(
+    return ResultTable(
         "updates", f"Objectives against those of {count} multiplicative updates, start by start",
         ["experiment, model", "objective", "after the updates", "starts where no higher",
          "lowest gap", "highest gap"], rows, digits=4,
@@ -99,7 +99,7 @@ def _mean(results: Sequence[Result], name: str) -> float:
     return float(np.mean([result[name] for result in results]))
 
 
-def zeros(fits: Fits) -> Table:
+def zeros(fits: Fits) -> ResultTable:
     """Return how much of the error comes from entries that are wrongly estimated as zero."""
     floors = [f"error, estimates ≥ {floor:g}" for floor in FLOORS]
     columns = ["experiment, model", *floors, "lost cells %", "their share of error %",
@@ -111,7 +111,7 @@ def zeros(fits: Fits) -> Table:
         lowest = _lowest(group, range(1, 1 + len(FLOORS)))
         bold |= {(len(rows) + row, column) for row, column in lowest}
         rows += group
-    return Table(
+    return ResultTable(
         "zeros", "What estimates of zero cost", columns, rows, bold=frozenset(bold),
         note="A cell is lost if its estimate is below 1e-6 and its true mean is not. Its cost "
         "under Kullback–Leibler is the mean times the logarithm of one over the estimate, so it "
@@ -136,7 +136,7 @@ MEASURES: dict[str, Callable[[Result], float]] = {
 }
 
 
-def wins(fits: Fits, rank: int) -> Table:
+def wins(fits: Fits, rank: int) -> ResultTable:
     """Return how often the model of maximum likelihood wins; one result per draw."""
     rows: list[list[Cell]] = []
     for number in NAMES:
@@ -145,7 +145,7 @@ def wins(fits: Fits, rank: int) -> Table:
         shown = [f"{won[expected]} ({_others(won, expected)})" for won in winners.values()]
         rows.append([NAMES[number], expected, *shown])
     draws = len(fits[1, "(F, F)"])
-    return Table(
+    return ResultTable(
         "wins", f"How often the model of maximum likelihood is best in {draws} independent draws",
         ["experiment", "maximum likelihood", *MEASURES], rows,
         note="In brackets the wins of the other models. One start per draw.",
