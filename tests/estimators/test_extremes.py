@@ -131,3 +131,13 @@ def test_data_that_have_no_finite_representation_are_refused():
     model = NMF(2, random_state=0).fit(X * 1e-300)
     with pytest.raises(ValueError, match="scale X like the training data"):
         model.transform(X * 1e100)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_result_that_is_not_finite_is_an_error(data):
+    X, y = data
+    prior = {"features": priors.Gamma(1e160, 1.0)}
+    model = SSNMFClassifier(3, data_loss="itakura-saito", random_state=0, priors=prior)
+    with pytest.raises(ValueError, match=FINITE):
+        model.fit(X, y)
+    assert not hasattr(model, "components_")

@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
-from cofactor.targets import encode_classes, labelled_mask
+from cofactor.targets import encode_classes, known_values, labelled_mask
 from encoded import NAN, check_invariants, dense, fingerprint
 
 # name: (y, labelled, classes); labelled samples are classes 0, 1, 0 of classes at places 0, 2, 3
@@ -221,3 +221,18 @@ def test_column_vector(column):
         targets, coding = encode_classes(column, n_samples=3)
     assert coding.classes.tolist() == [0, 2]
     assert_array_equal(coding.decode(dense(targets)), [2, 0, 2])
+
+
+@pytest.mark.parametrize(
+    ("y", "known"),
+    [
+        ([-1, 0, 3], [True, True, True]),
+        (np.array([-1, 2], dtype=np.int8), [True, True]),
+        ([-1.0, float("nan")], [True, False]),
+        ([None, -1, 2.5], [False, True, True]),
+        ([[-1.0, float("nan")], [float("nan")] * 2], [True, False]),
+    ],
+)
+def test_known_values_of_numbers(y, known):
+    """−1 is a number like any other."""
+    assert known_values(y).tolist() == known

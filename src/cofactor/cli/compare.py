@@ -49,20 +49,15 @@ def _accuracy(
     opening: dict[str, Any], label_separator: str | None,
 ) -> dict[str, Any]:  # fmt: skip
     from cofactor.text.describe.compare import compare_accuracy
+    from cofactor.text.documents import fingerprint
 
     reading = read_again(one, data, text, labels, opening, label_separator)
-    if one.model.fingerprint_ == _fingerprint(reading):
+    if one.model.fingerprint_ == fingerprint(reading.documents.texts, reading.y):
         note("Note: the first model was fitted on these documents, so its accuracy is too high.")
     with announce("Predicting with both"), refusals():
         texts, known = reading.documents.texts, reading.classes
         found = compare_accuracy(one.model, other.model, texts, known)
     return asdict(found)
-
-
-def _fingerprint(reading: Any) -> str:
-    from cofactor.text.documents import fingerprint
-
-    return fingerprint(reading.documents.texts, reading.y)
 
 
 def _show(pairs: Any, accuracy: dict[str, Any] | None) -> None:

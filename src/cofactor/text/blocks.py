@@ -35,26 +35,13 @@ def described_rows(documents: int) -> IntArray:
 
 @dataclass(frozen=True)
 class WordBlocks:
-    """Blocks of documents, with the vectorizer that made them and the notes of their folder.
-
-    Parameters
-    ----------
-    rows : RowBlocks
-    vectorizer : WordVectorizer
-        Fitted.
-    targets : list of str
-        Names of the columns of the targets; empty if each document has one class.
-    fingerprint : str
-        Digest of the described documents and their labels.
-    facts : dict
-        Further notes, as JSON.
-    """
+    """Blocks of documents, with the vectorizer that made them and the notes of their folder."""
 
     rows: RowBlocks
-    vectorizer: WordVectorizer
-    targets: list[str]
-    fingerprint: str
-    facts: dict[str, Any]
+    vectorizer: WordVectorizer  # fitted
+    targets: list[str]  # names of the columns of the targets; empty for one class a document
+    fingerprint: str  # digest of the described documents and their labels
+    facts: dict[str, Any]  # further notes, as JSON
 
 
 def write_word_blocks(
@@ -126,7 +113,7 @@ def _vectorizer(parameters: dict[str, Any], words: list[str], idf: list[float]) 
     return vectorizer
 
 
-def fit_blocks(model: Any, blocks: WordBlocks, *, fit: Fit = fit_here) -> Any:
+def fit_blocks(model: Any, blocks: WordBlocks, *, fit: Fit = fit_here) -> None:
     """Fit a topic model to blocks; it describes up to `DESCRIBED` of their documents.
 
     Parameters
@@ -136,11 +123,6 @@ def fit_blocks(model: Any, blocks: WordBlocks, *, fit: Fit = fit_here) -> Any:
     blocks : WordBlocks
     fit : callable
         Fits the estimator, here or on a cluster; see `cofactor.text.fitting.Fit`.
-
-    Returns
-    -------
-    TopicModel
-        The model.
     """
     words, seed = blocks.vectorizer.get_feature_names_out(), draw_seed(model.random_state)
     started = time.perf_counter()
@@ -155,7 +137,6 @@ def fit_blocks(model: Any, blocks: WordBlocks, *, fit: Fit = fit_here) -> Any:
         vectorizer_=blocks.vectorizer, estimator_=estimator, seed_=seed,
         fingerprint_=blocks.fingerprint, target_names_=names,
     )  # fmt: skip
-    return model
 
 
 def _name_targets(estimator: Any, names: list[str]) -> list[Any]:

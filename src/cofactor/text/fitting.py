@@ -156,11 +156,12 @@ def publish(
 
 
 def _new_estimator(model: Any, task: str, seed: int) -> Any:
-    kind = ESTIMATORS[task]
-    given = {n: v for n, v in model.get_params(deep=False).items() if n in kind._get_param_names()}
+    estimator = ESTIMATORS[task](random_state=seed)
+    names = estimator.get_params(deep=False).keys() - {"random_state"}
+    given = {n: v for n, v in model.get_params(deep=False).items() if n in names}
     if given.get("target_loss", ...) is None:
         del given["target_loss"]
-    return kind(**{**given, "random_state": seed})
+    return estimator.set_params(**given)
 
 
 def _pull(model: Any, estimator: Any, seeds: Seeds, X: Any, y: Any, weights: Any) -> list[int]:

@@ -16,6 +16,10 @@ from cofactor.cli._shared.command import OUTPUT, Command, json_option, needing_e
 from cofactor.cli._shared.terminal import announce, open_console
 from cofactor.cli.demo.demonstration import Demonstration, Topic, demonstrate
 
+LEGEND = """\
+Corpus: the topic's share of all texts. Class: the class it speaks for most.
+Link: that class's share of the topic's label weights."""
+
 
 def _check_share(context: click.Context, parameter: click.Parameter, value: float) -> float:
     if 0 < value <= 1:
@@ -72,7 +76,7 @@ def _show(result: Demonstration, console: Console) -> None:
     console.print(_introduction(result))
     console.print("\nTopics, the largest first", style="bold")
     console.print(_topic_table(result.topics, console.width))
-    console.print(_legend(), style="dim")
+    console.print(LEGEND, style="dim")
     if result.accuracy:
         console.print("\nAccuracy on labels that the methods have not seen", style="bold")
         console.print(_accuracy_table(result.accuracy))
@@ -107,13 +111,6 @@ def _topic_table(topics: list[Topic], width: int) -> Table:
             textwrap.shorten(" ".join(topic.words), room, placeholder=""),
         )
     return table
-
-
-def _legend() -> str:
-    return (
-        "Corpus: the topic's share of all texts. Class: the class it speaks for most.\n"
-        "Link: that class's share of the topic's label weights."
-    )
 
 
 def _accuracy_table(accuracy: dict[str, float]) -> Table:

@@ -80,19 +80,9 @@ class Document(NamedTuple):
 
 @dataclass(frozen=True)
 class Corpus:
-    """Documents with their labels, in a fixed order.
+    """Documents with their labels, in a fixed order."""
 
-    Attributes
-    ----------
-    names : list of str
-        Qualified name of each document, e.g. ``"scipy.stats.norm"``.
-    texts : list of str
-        The documents.
-    labels : list of str
-        The class of each document.
-    """
-
-    names: list[str]
+    names: list[str]  # qualified names, e.g. "scipy.stats.norm"
     texts: list[str]
     labels: list[str]
 

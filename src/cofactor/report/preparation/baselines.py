@@ -37,10 +37,6 @@ def baselines(kind: str, X: Any, y: np.ndarray, new: Any) -> Iterator[tuple[str,
         Labelled and new documents.
     y : array
         Labels of X.
-
-    Yields
-    ------
-    tuple of str and ndarray
     """
     yield trivial(kind, y, new.shape[0])
     if kind == "numbers":

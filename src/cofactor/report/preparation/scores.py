@@ -33,10 +33,6 @@ def method_scores(kind: str, truth: np.ndarray, predicted: np.ndarray) -> list[f
         Indices of classes; or a matrix of 0 and 1, or of numbers, NaN where unknown.
     predicted : array
         The predictions in the same form; for sets, the probabilities.
-
-    Returns
-    -------
-    list
     """
     if kind == "classes":
         return [float(np.mean(truth == predicted))]

@@ -76,10 +76,6 @@ def compare_accuracy(
     documents : list of str
     labels : list of str or of tuple
         Known classes or sets of labels; documents with "" or None are ignored.
-
-    Returns
-    -------
-    Difference
     """
     pairs = zip(documents, labels, strict=True)
     known = [(text, label) for text, label in pairs if label not in ("", None)]
@@ -124,10 +120,6 @@ def refit(model: Any, fit: Callable[[Any], Any], tolerance: float = 1e-6) -> Ref
         Fits an unfitted copy to the data of the first fit.
     tolerance : float
         Largest difference that counts as rounding by another processor or version.
-
-    Returns
-    -------
-    Refit
     """
     with ending_at_interrupts():
         again = clone(model).set_params(random_state=model.seed_)
