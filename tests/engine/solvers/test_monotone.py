@@ -1,6 +1,7 @@
 """The objective never rises, in the oracle's own arithmetic: thousands of drawn problems."""
 
 import inspect
+import os
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +17,8 @@ from cofactor.engine.solvers import (
 )
 from strategies import DESCENT_PAIRS, PAIRS, SERIAL, STORAGES, Factors, draw, problems, short
 
-N_EXAMPLES = 55  # times 13 pairs of losses and solvers, times 3 storages: 2145 problems
+# times 13 pairs of losses and solvers, times 3 storages: 2145 problems; `make quick` draws fewer
+N_EXAMPLES = int(os.environ.get("COFACTOR_EXAMPLES", 55))
 N_STEPS = 5
 COMBINATIONS = [
     pytest.param(solver, losses, storage, id=f"{name}-{short(losses)}-{storage}")
