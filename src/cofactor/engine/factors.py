@@ -7,6 +7,7 @@ are taken over fixed slices, so they are bit-identical for any number of threads
 from __future__ import annotations
 
 from collections.abc import Callable
+from ctypes import addressof, c_char
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -33,7 +34,7 @@ def aligned(n: int, width: int) -> FloatArray:
     A vector across two cache lines would cost two loads.
     """
     room = np.empty(n * width + LINE)
-    skip = -(room.ctypes.data // room.itemsize) % LINE
+    skip = -(addressof(c_char.from_buffer(room.data)) // room.itemsize) % LINE
     return room[skip : skip + n * width].reshape(n, width)
 
 

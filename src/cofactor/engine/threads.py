@@ -74,17 +74,16 @@ class Threads:
         ``join=True`` allows one call for several consecutive slices, where the result does not
         depend on them: each thread takes a few slices at once, and a single thread takes all.
         """
+        if join and self._pool is None:
+            return [run(int(bounds[0]), int(bounds[-1]))]
         if join:
-            bounds = self._joined(bounds)
+            slices = len(bounds) - 1
+            count = max(1, min(slices, SHARES * self.count))
+            bounds = [bounds[slices * i // count] for i in range(count + 1)]
         pairs = list(pairwise(map(int, bounds)))
         if self._pool is None:
             return [run(low, high) for low, high in pairs]
         return list(self._pool.map(lambda pair: run(*pair), pairs))
-
-    def _joined(self, bounds: IntArray | Sequence[int]) -> Sequence[int]:
-        slices = len(bounds) - 1
-        count = 1 if self._pool is None else max(1, min(slices, SHARES * self.count))
-        return [bounds[slices * i // count] for i in range(count + 1)]
 
     def total(
         self, bounds: IntArray, shape: tuple[int, ...], run: Callable[[IntArray, FloatArray], None]

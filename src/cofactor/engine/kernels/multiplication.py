@@ -54,7 +54,8 @@ class Slopes(NamedTuple):
 
     def rows(self, low: int, high: int) -> Slopes:
         """Return the slopes of some rows."""
-        return self._replace(start=self.start[low : high + 1], first=self.first[low:high])
+        some = self.start[low : high + 1], self.first[low:high]
+        return Slopes(self.values, self.indices, *some, self.F, self.weight)
 
 
 class Surrogate(NamedTuple):
@@ -70,7 +71,8 @@ class Surrogate(NamedTuple):
 
     def rows(self, low: int, high: int) -> Surrogate:
         """Return the coefficients of some rows."""
-        return Surrogate(*(coefficients[low:high] for coefficients in self))
+        c, push, e, u = self
+        return Surrogate(c[low:high], push[low:high], e[low:high], u[low:high])
 
 
 @kernel

@@ -34,7 +34,7 @@ class Entries(NamedTuple):
 
     def rows(self, low: int, high: int) -> Entries:
         """Return the entries of some rows."""
-        return self._replace(start=self.start[low : high + 1], first=self.first[low:high])
+        return Entries(*self[:5], self.start[low : high + 1], self.first[low:high])
 
 
 class Forms(NamedTuple):
@@ -56,11 +56,13 @@ class Forms(NamedTuple):
 
     def rows(self, low: int, high: int) -> Forms:
         """Return the forms of some rows."""
-        return self._replace(
-            down=_own_rows(self.down, low, high),
-            up=_own_rows(self.up, low, high),
-            scales=_own_rows(self.scales, low, high),
-            barrier=_own_rows(self.barrier, low, high),
+        return Forms(
+            _own_rows(self.down, low, high),
+            _own_rows(self.up, low, high),
+            self.ups,
+            self.grams,
+            _own_rows(self.scales, low, high),
+            _own_rows(self.barrier, low, high),
         )
 
 
