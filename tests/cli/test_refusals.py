@@ -321,12 +321,10 @@ def test_a_table_may_come_by_process_substitution(home):
     ],
 )
 def test_too_little_memory_is_said_in_one_sentence(home, tmp_path, monkeypatch, error, said):
-    from cofactor import TopicModel
-
-    def exhausted(self, documents, y=None):
+    def exhausted(*arguments, **options):
         raise error
 
-    monkeypatch.setattr(TopicModel, "fit", exhausted)
+    monkeypatch.setattr("cofactor.text.fitting.fit_documents", exhausted)
     done = cofactor("fit", home / "posts.csv", "--text", "body", "-o", tmp_path / "m", code=1)
     assert said in done.stderr
     assert os.listdir(tmp_path) == []

@@ -96,3 +96,14 @@ def test_without_nltk_a_sentence_says_which_words_were_used(tmp_path, monkeypatc
     assert stop.source == "scikit-learn"
     assert "the" in stop.words
     assert "--stopwords FILE" in stop.note
+
+
+def test_an_interrupted_run_says_how_to_continue(monkeypatch, reproduce, tmp_path):
+    from cofactor.experiments import synthetic
+
+    def interrupted(run, data):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(synthetic, "run", interrupted)
+    done = reproduce("synthetic", "--quick", "--out", tmp_path / "out", code=130)
+    assert "run the same command again to continue" in done.stderr

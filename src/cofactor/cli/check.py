@@ -15,7 +15,7 @@ from cofactor.io.tables.documents import label_columns, text_column
 from cofactor.io.tables.labels import as_noted
 from cofactor.io.tables.survey import as_facts, survey
 
-MOST = 20
+LISTED = 20
 """Number of classes that are listed."""
 
 
@@ -67,8 +67,8 @@ def _show(facts: dict[str, Any]) -> None:
     show(_summary(facts))
     if facts["classes"]:
         show("", _classes(facts["classes"]))
-        if len(facts["classes"]) > MOST:
-            show(f"... and {len(facts['classes']) - MOST:,} more; --json lists all.")
+        if len(facts["classes"]) > LISTED:
+            show(f"... and {len(facts['classes']) - LISTED:,} more; --json lists all.")
     if facts["advice"]:
         show("", _advice(facts["advice"]))
     click.echo(f"\nNext: {shown(facts['next'], 1000)}")
@@ -107,6 +107,6 @@ def _advice(sentences: list[str]) -> Any:
 
 def _classes(classes: dict[str, int]) -> Any:
     table = make_table("Documents", "Label", numbers=("Documents",))
-    for name, count in list(classes.items())[:MOST]:
+    for name, count in list(classes.items())[:LISTED]:
         table.add_row(f"{count:,}", shown(name, 60))
     return table

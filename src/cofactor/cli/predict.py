@@ -157,7 +157,8 @@ def _write(
 
 
 def _length(row: tuple[int, list[Any]]) -> int:
-    return sum(len(cell) for cell in row[1] if isinstance(cell, str))
+    """Return the characters of a row; every cell counts, since empty ones take memory too."""
+    return len(row[1]) + sum(len(cell) for cell in row[1] if isinstance(cell, str))
 
 
 def _short(confidence: float | None) -> float | None:

@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from cofactor.cli._shared.command import BadInput, Command, json_option
-from cofactor.cli._shared.terminal import emit, open_console
+from cofactor.cli._shared.command import INTERRUPTED, BadInput, Command, json_option
+from cofactor.cli._shared.terminal import emit, note, open_console
 from cofactor.experiments.options import EXPERIMENTS, SOLVERS, Options
 
 PATH = click.Path(path_type=Path)
@@ -75,7 +75,11 @@ def _refuse_unused(context: click.Context) -> None:
 def _run(names: list[str], options: Options, as_json: bool) -> None:
     from cofactor.experiments.reproduce import reproduce
 
-    runs = reproduce(names, options, open_console(stderr=True))
+    try:
+        runs = reproduce(names, options, open_console(stderr=True))
+    except KeyboardInterrupt:
+        note("Interrupted; run the same command again to continue.")
+        click.get_current_context().exit(INTERRUPTED)
     if as_json:
         emit([_summary(run) for run in runs])
         return

@@ -2,8 +2,8 @@
 
 Bundling takes seconds, so the script is cached in the user's cache folder. Every report contains
 it, so a cached script is used only if no other user can have written it: file and folder must
-belong to this user, and nobody else may have the right to write to them. Otherwise the script is
-bundled again. The digest in the file finds damage; it does not protect against an attacker.
+belong to this user and must not be writable by others. Otherwise the script is bundled again. The
+digest in the file detects damage; it does not protect against an attacker.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 `sources` opens a table of any format; `decoding`, `separated`, `jsonlines`, `parquet` and `trees`
 know one format each. `documents` and `labels` find texts and labels in the rows; `survey` counts
-them. `limits` bounds what a hostile file can use of the memory. Only the standard library is
-needed, and pyarrow for Parquet.
+them. `limits` bounds the memory that a hostile file can take. Only the standard library is needed,
+and pyarrow for Parquet.
 """
 
 from cofactor.io.errors import InputError
