@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse as sp
 
-from cofactor.experiments import BadInput
 from cofactor.experiments.newsgroups import corpus
 from cofactor.experiments.words import STOP_WORDS_FILE, find_stop_words
+from cofactor.io.errors import InputError
 
 TRAIN_SHARE = 0.8
 
@@ -54,7 +54,7 @@ def load(data_home: Path | None = None, stopwords: Path | None = None) -> Newsgr
     home = None if data_home is None else Path(data_home)
     try:
         posts, stop = corpus.fetch_posts(home), find_stop_words(stopwords, home)
-    except BadInput as error:
+    except InputError as error:
         raise SystemExit(str(error)) from None
     posts = corpus.balanced(posts, seed=0)
     n = len(posts.texts)

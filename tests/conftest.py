@@ -89,13 +89,13 @@ def newsgroups():
     home = os.environ.get("COFACTOR_DATA_HOME")
     if not home:
         pytest.skip("set COFACTOR_DATA_HOME to the folder of scikit-learn's 20 Newsgroups files")
-    from cofactor.experiments import BadInput
     from cofactor.experiments.newsgroups import corpus
     from cofactor.experiments.words import find_stop_words
+    from cofactor.io.errors import InputError
 
     try:
         posts = corpus.balanced(corpus.fetch_posts(Path(home)), seed=0)
-    except BadInput as error:
+    except InputError as error:
         pytest.skip(str(error))
     n = len(posts.texts)
     data = corpus.split(posts, int(0.8 * n), n, find_stop_words(None, Path(home)).words)

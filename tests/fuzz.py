@@ -10,8 +10,8 @@ limits on time and memory. These outcomes are good:
 - equal: the result is that of the valid folder
 - refused: the one error of that kind of folder
 - legitimate: the digests were made to agree (or the format has none), so that the contents are what
-  somebody could have written; then another finite result is right, and so is a ValueError by which
-  an estimator refuses the data
+  a user could have written; then another finite result is right, and so is a ValueError or a
+  TypeError by which an estimator refuses the data
 
 Everything else is a failure: a signal, a hang, another exception, or another result although the
 digests should have told. Ends with 1 if there is one, and prints the numbers to run it again.
@@ -535,11 +535,9 @@ class Case:
         except template.error as error:
             clear = "\n" not in str(error) and len(str(error)) < 2000
             return ("refused" if clear else "UNCLEAR"), f"{said}: {error}"
-        except ValueError as error:
-            if agrees:
+        except BaseException as error:
+            if agrees and _refused_by_estimator(error):
                 return "legitimate", f"{said}: {error}"
-            return "EXCEPTION", f"{said}: {traceback.format_exc()}"
-        except BaseException:
             return "EXCEPTION", f"{said}: {traceback.format_exc()}"
         if _same(result, expected):
             return "equal", said
@@ -548,6 +546,13 @@ class Case:
         if not all(np.isfinite(part).all() for part in result if isinstance(part, np.ndarray)):
             return "NOT FINITE", said
         return ("legitimate" if agrees else "OTHER RESULT"), said
+
+
+def _refused_by_estimator(error: BaseException) -> bool:
+    """Tell whether a check of an estimator's data raised an error, and not the reading of files."""
+    places = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
+    checks = ("cofactor/targets/", "cofactor/estimators/", "sklearn/utils/validation")
+    return isinstance(error, ValueError | TypeError) and any(c in places[-1] for c in checks)
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("cofactor.distributed", reason="needs cofactor[dask]")
+pytestmark = pytest.mark.slow
 FUZZ = Path(__file__).with_name("fuzz.py")
 
 

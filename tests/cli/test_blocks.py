@@ -26,7 +26,7 @@ def place(tmp_path_factory):
     folder = tmp_path_factory.mktemp("blocks")
     write_table(folder / "posts.csv", make_rows(240))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("cofactor.cli._shared.blockwise.BATCH", 50)
+        patch.setattr("cofactor.cli._shared.blocks.BATCH", 50)
         patch.setattr("cofactor.outofcore.rowblocks.BLOCK_CELLS", 600)
         cofactor("blocks", folder / "posts.csv", *READ, "-o", folder / "blocks")
     cofactor("fit", folder / "blocks", "-k", 6, "-o", folder / "model")
@@ -146,7 +146,7 @@ def test_a_large_table_is_described_by_some_of_its_rows(place, tmp_path, monkeyp
     assert len(model.estimator_.representation_) == 80
     if all(map(has, ("altair", "vl_convert", "jinja2"))):  # those rows are read for a report
         said = cofactor("report", tmp_path / "m", "-o", tmp_path / "r.html")
-        assert "not there any more" not in said.stderr
+        assert "exist any more" not in said.stderr
         assert "80 documents" in (tmp_path / "r.html").read_text().replace("\n", " ")
 
 
@@ -170,7 +170,7 @@ def test_seeds_and_tasks_over_blocks(place, tmp_path):
     assert model.target_names_ == []
     assert {"oven", "butter"} <= set(model.topics()[model.topic_names_.index("kitchen")].words[:4])
     done = cofactor("fit", place / "blocks", "-o", tmp_path / "n", "--task", "numbers", code=2)
-    assert "the blocks hold classes" in done.stderr
+    assert "the blocks, which hold classes" in done.stderr
 
 
 def several(tmp_path, columns, cells):
@@ -180,7 +180,7 @@ def several(tmp_path, columns, cells):
 
 @pytest.mark.parametrize("kind", ["sets", "columns", "numbers", "one number"])
 def test_other_labels(tmp_path, kind, monkeypatch):
-    monkeypatch.setattr("cofactor.cli._shared.blockwise.BATCH", 40)
+    monkeypatch.setattr("cofactor.cli._shared.blocks.BATCH", 40)
     known = {"sets": ("tags",), "columns": ("sky", "oven"), "numbers": ("u", "v"),
              "one number": ("u",)}[kind]  # fmt: skip
 
@@ -229,7 +229,7 @@ def test_wrong_columns_and_empty_vocabularies(place, tmp_path):
     done = cofactor(
         "blocks", place / "posts.csv", "--text", "body", "--label", "x", "-o", out, code=2
     )
-    assert "--label 'x' is no column" in done.stderr
+    assert "--label 'x' is not a column" in done.stderr
     bare = write_table(tmp_path / "bare.csv", [["1", "the of"], ["2", "12 and"]], ("id", "body"))
     done = cofactor("blocks", bare, "--text", "body", "-o", out, code=2)
     assert "No words are left of the 2 documents" in done.stderr
@@ -303,7 +303,7 @@ def test_a_table_that_changes_in_between(place, tmp_path, monkeypatch):
 def test_options_that_the_blocks_settled(place, tmp_path):
     for option in (("--text", "body"), ("--stop-words", "none"), ("--no-quotes",)):
         done = cofactor("fit", place / "blocks", *option, "-o", tmp_path / "m", code=2)
-        assert f"{option[0]} was settled when" in done.stderr
+        assert f"{option[0]} was decided when" in done.stderr
 
 
 def replace_notes(folder, notes):
@@ -342,4 +342,4 @@ def test_verify_says_that_blocks_are_gone(place, tmp_path):
     cofactor("blocks", place / "posts.csv", *READ, "-o", tmp_path / "b")
     cofactor("fit", tmp_path / "b", "-k", 3, "-o", tmp_path / "m", "--iterations", 3)
     (tmp_path / "b").rename(tmp_path / "elsewhere")
-    assert "not there any more" in cofactor("verify", tmp_path / "m", code=2).stderr
+    assert "do not exist any more" in cofactor("verify", tmp_path / "m", code=2).stderr

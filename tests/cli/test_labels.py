@@ -118,7 +118,7 @@ def test_refusals(home, tmp_path):
     assert "given twice" in done.stderr
     done = cofactor("fit", home / "posts.csv", "--text", "body", "--label", "tags", "--task",
                     "numbers", "-o", tmp_path / "m", code=2)  # fmt: skip
-    assert "row 2: the label 'space; out' is no number" in " ".join(done.stderr.split())
+    assert "row 2: the label 'space; out' is not a number" in " ".join(done.stderr.split())
 
 
 def test_nothing_is_predicted_where_no_word_is_known(sets, tmp_path):

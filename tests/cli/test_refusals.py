@@ -1,16 +1,20 @@
 """Bad input ends with 2 and one sentence on stderr; nothing is written."""
 
+import fcntl
+import json
 import os
 import signal
 import subprocess
 import sys
+import termios
 import time
+from array import array
 
 import pytest
 
 from cofactor.cli import COMMANDS, main
 from cofactor.io.tables.writers import is_formula
-from commands import cofactor, make_rows, process, read_table, write_table
+from commands import answer, cofactor, make_rows, process, read_table, write_table
 
 HOSTILE = [
     "<script>alert(1)</script>", "</title>", "javascript:alert(1)", "a\u2028b",
@@ -78,10 +82,16 @@ REFUSED = {
     "no such table": (["check", "{tmp}/no.csv"], "does not exist"),
     "no such column": (["check", "{posts}", "--text", "bodi"], "Did you mean 'body'?"),
     "no such label": (["fit", "{posts}", "--text", "body", "--label", "taem", "-o", "{tmp}/m"],
-                      "--label 'taem' is no column"),
+                      "--label 'taem' is not a column"),
     "no text column": (["fit", "{posts}", "-o", "{tmp}/m"], "--text is missing"),
     "no output": (["fit", "{posts}", "--text", "body"], "--output"),
     "no topics": (["fit", "{posts}", "--text", "body", "-k", "0", "-o", "{tmp}/m"], "0"),
+    "very many topics": (["fit", "{posts}", "--text", "body", "-k", "999999999999", "-o",
+                         "{tmp}/m"], "--topics 999,999,999,999 is more than 10,000"),
+    "pipe for stop words": (["fit", "{posts}", "--text", "body", "--stop-words", "{pipe}", "-o",
+                             "{tmp}/m"], "is not a plain file"),
+    "pipe for a table": (["predict", "{model}", "{pipe}", "-o", "{tmp}/o.csv"],
+                         "is not a plain file"),
     "output is a file": (["fit", "{posts}", "--text", "body", "-o", "{posts}"], "is a file"),
     "output is a folder": (["fit", "{posts}", "--text", "body", "-o", "{home}"], "other files"),
     "separator": (["check", "{posts}", "--separator", "ab"], "must be one character"),
@@ -96,7 +106,7 @@ REFUSED = {
     "task": (["fit", "{posts}", "--text", "body", "--task", "classes", "-o", "{tmp}/m"],
              "needs labels"),
     "numbers": (["fit", "{posts}", "--text", "body", "--label", "team", "--task", "numbers", "-o",
-                 "{tmp}/m"], "row 2: the label 'space' is no number"),
+                 "{tmp}/m"], "row 2: the label 'space' is not a number"),
     "words left": (["fit", "{posts}", "--text", "id", "-o", "{tmp}/m"], "No words are left"),
     "no model": (["topics", "{tmp}"], "it is not a model"),
     "no folder": (["topics", "{tmp}/no"], "does not exist"),
@@ -116,7 +126,9 @@ def test_bad_input_ends_with_two(home, tmp_path, case):
     arguments, said = REFUSED[case]
     write_table(tmp_path / "other.csv", [["a", "b"]], ("x", "y"))
     names = {"home": home, "posts": home / "posts.csv", "model": home / "model",
-             "tmp": tmp_path, "other": tmp_path / "other.csv"}  # fmt: skip
+             "tmp": tmp_path, "other": tmp_path / "other.csv", "pipe": home / "pipe"}  # fmt: skip
+    if not (home / "pipe").exists():
+        os.mkfifo(home / "pipe")
     done = cofactor(*(one.format(**names) for one in arguments), code=2)
     assert said in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
@@ -274,29 +286,143 @@ def test_a_closed_pipe_ends_quietly(home, model):
     assert b"Traceback" not in done.stderr
 
 
-def open_when_read(pipe):
-    """Open a pipe for writing once somebody reads from it."""
-    for _ in range(600):
-        try:
-            return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
-        except OSError:
-            time.sleep(0.1)
-    raise AssertionError("nobody reads")
+@pytest.mark.parametrize("table", ["-", "/dev/stdin", "/dev/fd/0"])
+def test_a_table_may_come_on_standard_input(home, table):
+    data = (home / "new.csv").read_bytes()
+    done = process("check", table, "--text", "body", "--json", input=data)
+    assert done.returncode == 0, done.stderr
+    expected = answer("check", home / "new.csv", "--text", "body")
+    found = json.loads(done.stdout)
+    assert (found["rows"], found["sha256"]) == (expected["rows"], expected["sha256"])
 
 
-def test_ctrl_c_while_reading_says_so_and_writes_nothing(model, tmp_path):
-    pipe = tmp_path / "pipe.csv"
-    os.mkfifo(pipe)
+def test_a_table_that_came_on_standard_input_is_not_read_again(home, tmp_path):
+    data = (home / "posts.csv").read_bytes()
+    options = ["--text", "body", "--label", "team", "-k", 3, "-o", tmp_path / "m"]
+    assert process("fit", "-", *options, input=data).returncode == 0
+    done = process("verify", tmp_path / "m", input=data)
+    assert done.returncode == 2
+    assert b"name it with --data" in done.stderr
+    cofactor("verify", tmp_path / "m", "--data", home / "posts.csv")
+
+
+def test_a_table_may_come_by_process_substitution(home):
+    command = f"{sys.executable} -m cofactor check <(cat {home / 'new.csv'}) --text body --json"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-m", "cofactor", "check", str(pipe)]
-    running = subprocess.Popen(command, stderr=subprocess.PIPE, env=environment)
-    end = open_when_read(pipe)
-    running.send_signal(signal.SIGINT)
-    _, said = running.communicate(timeout=60)
-    os.close(end)
-    assert running.returncode == 130
-    assert b"Interrupted" in said
-    assert b"Traceback" not in said
+    done = subprocess.run(["bash", "-c", command], capture_output=True, env=environment, check=True)
+    assert json.loads(done.stdout)["rows"] == 30
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (MemoryError(), "There is not enough memory; use fewer"),
+        (MemoryError("Unable to allocate 8 TiB"), "enough memory (Unable to allocate 8 TiB); use"),
+    ],
+)
+def test_too_little_memory_is_said_in_one_sentence(home, tmp_path, monkeypatch, error, said):
+    from cofactor import TopicModel
+
+    def exhausted(self, documents, y=None):
+        raise error
+
+    monkeypatch.setattr(TopicModel, "fit", exhausted)
+    done = cofactor("fit", home / "posts.csv", "--text", "body", "-o", tmp_path / "m", code=1)
+    assert said in done.stderr
+    assert os.listdir(tmp_path) == []
+
+
+def test_an_array_that_is_too_large_is_said_in_one_sentence(home, tmp_path):
+    code = (
+        "import resource, sys; from cofactor.cli import main\n"
+        "import cofactor.text, sklearn, pandas\n"
+        "size = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize() + 2**28\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (size, size))\n"
+        "main(sys.argv[1:], prog_name='cofactor')"
+    )
+    table = write_table(tmp_path / "t.csv", make_rows(3000))
+    arguments = ["fit", table, "--text", "body", "-k", "10000", "--jobs", "1", "-o", tmp_path / "m"]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True,
+        check=False, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )  # fmt: skip
+    assert done.returncode == 1, done.stderr
+    assert "Error: There is not enough memory" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert sorted(os.listdir(tmp_path)) == ["t.csv"]
+
+
+@pytest.fixture
+def start():
+    """A function that starts the command as a process whose standard input stays open."""
+    started = []
+
+    def begin(*arguments):
+        started.append(subprocess.Popen(
+            [sys.executable, "-m", "cofactor", *map(str, arguments)],
+            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        ))  # fmt: skip
+        return started[-1]
+
+    yield begin
+    for running in started:
+        running.kill()
+        running.communicate()
+
+
+def wait_until_read(running, rows=0):
+    """Write a header and rows; return when the process has read them and waits for more."""
+    running.stdin.write(b"id,body\n" + b"1,the rocket to the moon\n" * rows)
+    running.stdin.flush()
+    for _ in range(300):
+        left = array("i", [0])
+        fcntl.ioctl(running.stdin, termios.FIONREAD, left)
+        if not left[0]:
+            return
+        time.sleep(0.1)
+    raise AssertionError("the process does not read")
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("table", ["/dev/stdin", "-"])
+def test_signals_while_reading_say_so_and_write_nothing(start, number, code, table):
+    running = start("check", table)
+    wait_until_read(running)
+    running.send_signal(number)
+    _, said = running.communicate(timeout=30)
+    assert running.returncode == code
+    assert said.count(b"\n") == 1
+    assert b"; nothing was written." in said
+
+
+def predict_until_it_writes(start, model, output):
+    running = start("predict", model, "-", "--text", "body", "-o", output)
+    wait_until_read(running, rows=60_000)  # more than is read at once
+    for _ in range(100):
+        if os.listdir(output.parent):
+            break
+        time.sleep(0.1)
+    assert [name.startswith(".out.csv.") for name in os.listdir(output.parent)] == [True]
+    return running
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_while_predicting_leave_nothing_behind(start, model, tmp_path, number):
+    running = predict_until_it_writes(start, model, tmp_path / "out.csv")
+    running.send_signal(number)
+    running.communicate(timeout=30)
+    assert running.returncode == 128 + number
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_killed_predict_is_cleaned_up_by_the_next(start, home, model, tmp_path):
+    running = predict_until_it_writes(start, model, tmp_path / "out.csv")
+    running.kill()
+    running.communicate(timeout=30)
+    assert len(os.listdir(tmp_path)) == 1
+    cofactor("predict", model, home / "new.csv", "-o", tmp_path / "out.csv")
+    assert sorted(os.listdir(tmp_path)) == ["out.csv", "out.csv.manifest.json"]
 
 
 def test_ctrl_c_while_fitting_keeps_the_model(home, tmp_path, monkeypatch):

@@ -51,7 +51,7 @@ def test_report_tests_with_labels_that_the_fit_has_not_seen(tmp_path, written):
     done = cofactor("report", tmp_path / "m", "--truth", "team", code=2)
     assert "is what the model was fitted on" in " ".join(done.stderr.split())
     done = cofactor("report", tmp_path / "m", "--truth", "turth", code=2)
-    assert "--truth 'turth' is no column" in done.stderr
+    assert "--truth 'turth' is not a column" in done.stderr
     assert "Did you mean 'truth'?" in done.stderr
     done = cofactor("report", tmp_path / "m", "--truth", "truth", "--truth", "id", code=2)
     assert "--truth names 2 columns" in done.stderr
@@ -75,4 +75,4 @@ def test_truth_needs_predictions_and_documents(home, tmp_path):
     cofactor("fit", path, "--text", "body", "--label", "team", "-o", tmp_path / "m", "-k", 2)
     path.unlink()
     done = cofactor("report", tmp_path / "m", "--truth", "other", code=2)
-    assert "use --data" in done.stderr
+    assert "name it with --data" in done.stderr

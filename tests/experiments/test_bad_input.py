@@ -48,7 +48,7 @@ def test_out_with_other_files(reproduce, tmp_path):
     (tmp_path / "synthetic").mkdir()
     (tmp_path / "synthetic" / "thesis.tex").write_text("mine")
     message = refused(reproduce, "synthetic", "--quick", "--out", tmp_path)
-    assert "has files that are not of `cofactor reproduce`; choose another --out" in message
+    assert "has files that `cofactor reproduce` did not write; choose another --out" in message
 
 
 @pytest.mark.parametrize("experiment", ["newsgroups", "all"])
@@ -89,22 +89,23 @@ def test_wrong_stop_words(reproduce, tmp_path, content, words):
     message = refused(reproduce, *arguments)
     assert f"--stopwords {file}" in message
     assert words in message
-    assert "one English stop word a line" in message
+    assert "one English stop word on each line" in message
 
 
 @pytest.mark.parametrize(
     ("experiment", "lines", "words"),
     [
         ("reuters", [""], "is empty"),
-        ("reuters", ["{text: 1}"], "line 1, is not JSON"),
-        ("reuters", [json.dumps(STORY), "[]"], "line 2, has no text"),
-        ("reuters", [json.dumps({"text": "a"})], "line 1, has no labels"),
+        ("reuters", ["{text: 1}"], "line 1 is not JSON"),
+        ("reuters", [json.dumps(STORY), "[]"], "line 2 holds a list, not an object"),
+        ("reuters", [json.dumps(STORY), "{}"], "line 2 has no text"),
+        ("reuters", [json.dumps({"text": "a"})], "line 1 has no labels"),
         ("reuters", [json.dumps({**STORY, "labels": "grain"})], "has labels 'grain', which is not"),
         ("reuters", [json.dumps({**STORY, "unknown": [1]})], "has unknown [1], which is not"),
         ("reuters", [json.dumps({**STORY, "split": "dev"})], "neither 'train' nor 'test'"),
         ("reuters", [json.dumps({**STORY, "labels": None})] * 9, "documents with known targets"),
         ("reuters", [json.dumps(STORY)] * 9, "cannot be counted"),
-        ("ratings", [json.dumps({"text": "a"})], "line 1, has no rating"),
+        ("ratings", [json.dumps({"text": "a"})], "line 1 has no rating"),
         ("ratings", [json.dumps({**REVIEW, "rating": "4"})], "has rating '4', which is not a num"),
         ("ratings", [json.dumps({**REVIEW, "rating": True})], "has rating True"),
         ("ratings", ['{"text": "a", "rating": NaN}'], "has rating nan, which is not a number"),
@@ -123,4 +124,4 @@ def test_wrong_files(reproduce, stop_words, tmp_path, experiment, lines, words):
 def test_broken_gzip(reproduce, tmp_path):
     (tmp_path / "ratings.jsonl.gz").write_bytes(b"no gzip")
     message = refused(reproduce, "ratings", "--out", tmp_path / "o", "--data-home", tmp_path)
-    assert "cannot be read" in message
+    assert "is a damaged gzip file" in message

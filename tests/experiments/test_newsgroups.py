@@ -6,8 +6,8 @@ from scipy import sparse as sp
 
 from cofactor import SSNMFClassifier
 from cofactor.experiments import paper
-from cofactor.experiments.newsgroups import choosing, corpus, fit, models, splits, tables
-from cofactor.experiments.newsgroups.made import made_posts
+from cofactor.experiments.newsgroups import corpus, fit, hyperparameters, models, splits, tables
+from cofactor.experiments.newsgroups.made_up import made_posts
 
 WORDS = ("the", "a")
 
@@ -133,7 +133,7 @@ def test_a_share_of_one_and_no_prior_are_the_defaults(made):
 
 def test_the_best_point_of_each_model_is_chosen():
     grid = {("a", 1, 2): 0.5, ("a", 1, 3): 0.7, ("b", 0, 0): 0.1, ("a", 2, 2): 0.7}
-    assert choosing._best(grid) == {"a": (1, 3), "b": (0, 0)}
+    assert hyperparameters._best(grid) == {"a": (1, 3), "b": (0, 0)}
 
 
 def test_scaled_topics_are_compared_by_their_mass(made):

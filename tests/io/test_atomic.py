@@ -1,6 +1,9 @@
 """Files and folders appear whole or not at all."""
 
 import os
+import subprocess
+import sys
+import time
 
 import pytest
 
@@ -61,6 +64,45 @@ def current_umask():
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def left_behind(folder, process, name="out.csv", host=None, age=0.0):
+    """Write a temporary file as a killed process leaves it."""
+    from cofactor.io import atomic
+
+    path = folder / f".{name}.writing-{host or atomic._host()}-{process}-abcd1234.csv"
+    path.write_text("half")
+    os.utime(path, (time.time() - age,) * 2)
+    return path
+
+
+def test_temporary_files_of_dead_processes_are_removed(tmp_path):
+    done = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"],
+                          capture_output=True, check=True)  # fmt: skip
+    dead = int(done.stdout)
+    stale = [
+        left_behind(tmp_path, dead),
+        left_behind(tmp_path, os.getppid(), age=2 * 86400),
+        left_behind(tmp_path, dead, host="0" * 8, age=2 * 86400),
+    ]
+    kept = [
+        left_behind(tmp_path, os.getpid()),
+        left_behind(tmp_path, dead, host="1" * 8),
+        left_behind(tmp_path, dead, name="other.csv"),
+        tmp_path / ".out.csv.abcd1234.csv",
+        tmp_path / ".out.csv.writing-notes.csv",
+    ]
+    for path in kept[-2:]:
+        path.write_text("mine")
+        os.utime(path, (0, 0))
+    link = left_behind(tmp_path, dead + 1)
+    link.unlink()
+    link.symlink_to(kept[-1])
+    with replacing(tmp_path / "out.csv") as file:
+        file.write(b"whole")
+    assert not [path for path in stale if path.exists()]
+    assert all(path.exists() for path in [*kept, link])
+    assert (tmp_path / "out.csv").read_bytes() == b"whole"
 
 
 def test_a_place_in_no_folder_is_refused(tmp_path):

@@ -1,40 +1,50 @@
-"""The `cofactor` command: one file per subcommand.
+"""The `cofactor` command; each subcommand has its own file.
 
-``cofactor --help`` should answer at once, so subcommands are imported when they are called, and
-numerical libraries inside of them.
+Subcommands are imported when they are called, and they import numerical libraries when they need
+them. So ``cofactor --help`` answers at once.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Any
 
 import click
 
 from cofactor._version import __version__
+from cofactor.cli._shared.command import ending_at_signals
 from cofactor.io.errors import suggestion
 
 __all__ = ["main"]
 
 COMMANDS = {
-    "check": "Look at a table before fitting: rows, labels, empties, duplicates.",
-    "blocks": "Write a table that is larger than memory as blocks to fit.",
-    "fit": "Find topics in documents, guided by the labels there are.",
+    "check": "Check a table before fitting: labels, empty texts, duplicates.",
+    "blocks": "Convert a table larger than memory to blocks that can be fitted.",
+    "fit": "Find topics in documents, guided by the available labels.",
     "topics": "Show the topics of a model.",
     "predict": "Add prediction, confidence and topic to a table.",
     "explain": "Show which words of a text speak for which topic and class.",
     "report": "Write a report that opens in any browser.",
     "compare": "Match the topics of two models; compare their accuracy.",
-    "export": "Write a model as tables, or for other programs.",
-    "verify": "Fit a model again from its manifest and compare.",
+    "export": "Write a model as tables or for another program.",
+    "verify": "Fit a model again and check that the result is the same.",
     "demo": "Find topics in docstrings and predict the subpackage of each.",
-    "reproduce": "Run the paper's experiments again and compare.",
+    "reproduce": "Repeat the paper's experiments and compare the results.",
     "doctor": "Show versions, threads, kernels and optional packages.",
 }
-"""The subcommands and the first lines of their help, in the order of their use."""
+"""The subcommands and the first lines of their help, in the order in which they are used."""
 
 
 class Commands(click.Group):
     """A group whose commands are imported when they are called."""
+
+    def make_context(self, *arguments: Any, **settings: Any) -> click.Context:
+        with ending_at_signals():
+            return super().make_context(*arguments, **settings)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with ending_at_signals():
+            return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -49,7 +59,7 @@ class Commands(click.Group):
         name = str(args[0])
         if name not in COMMANDS and not name.startswith("-"):
             raise click.UsageError(
-                f"{name!r} is no command. {suggestion(name, list(COMMANDS))}", ctx
+                f"{name!r} is not a command. {suggestion(name, list(COMMANDS))}", ctx
             )
         return super().resolve_command(ctx, args)
 

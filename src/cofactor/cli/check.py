@@ -1,4 +1,4 @@
-"""`cofactor check`: look at a table before fitting."""
+"""`cofactor check`: counts what a table holds before a model is fitted."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from typing import Any
 import click
 
 from cofactor.cli._shared.command import TABLE, Command, json_option, table_options
+from cofactor.cli._shared.tables import open_table
 from cofactor.cli._shared.terminal import emit, make_table, percent, show, shown
-from cofactor.io.tables import open_source
 from cofactor.io.tables.documents import label_columns, text_column
-from cofactor.io.tables.labels import plain
+from cofactor.io.tables.labels import as_noted
 from cofactor.io.tables.survey import as_facts, survey
 
 MOST = 20
+"""Number of classes that are listed."""
 
 
 @click.command(cls=Command)
@@ -26,14 +27,14 @@ def check(
     table: Path, text: str | None, labels: tuple[str, ...], label_separator: str | None,
     unlabelled: tuple[str, ...], opening: dict[str, Any], as_json: bool,
 ) -> None:  # fmt: skip
-    """Look at a table before fitting: rows, labels, empties, duplicates.
+    """Check a table before fitting: labels, empty texts, duplicates.
 
-    TABLE is a CSV, TSV or JSON lines file (also .gz), a Parquet file, or a folder of text files
-    whose sub-folders are labels.
+    TABLE is a CSV, TSV or JSON lines file (also compressed, .gz), a Parquet file, or a folder of
+    text files whose sub-folders are the labels; - reads CSV from standard input.
     """
-    source = open_source(table, **opening)
+    source = open_table(table, **opening)
     text, labels = text_column(source, text), label_columns(source, labels)
-    label = plain(labels)
+    label = as_noted(labels)
     found = as_facts(survey(source, text, labels, unlabelled, label_separator), label)
     facts: dict[str, Any] = {**source.facts(), "text": text, "label": label, **found}
     facts["path"] = str(table)
@@ -49,7 +50,7 @@ def _next(
     facts: dict[str, Any], labels: tuple[str, ...], label_separator: str | None,
     unlabelled: tuple[str, ...], opening: dict[str, Any],
 ) -> str:  # fmt: skip
-    """Return the command to fit with."""
+    """Return the command that fits a model to the table."""
     parts = ["cofactor", "fit", facts["path"], "--text", facts["text"]]
     if facts["labelled"] and not facts["doubtful_labels"]:
         parts += [part for name in labels for part in ("--label", name)]

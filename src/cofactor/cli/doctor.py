@@ -1,4 +1,4 @@
-"""`cofactor doctor`: is everything there and well?"""
+"""`cofactor doctor`: shows what is installed and whether the kernels work."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_
 def doctor(as_json: bool) -> None:
     """Show versions, threads, kernels and optional packages.
 
-    Fits a tiny model twice to see that the kernels work and whether their machine code is kept.
-    Ends with 1 if they do not work.
+    Fits a tiny model twice to see whether the kernels work and whether their machine code is
+    cached. The exit code is 1 if they do not work.
     """
     facts: dict[str, Any] = {
         "cofactor": __version__,
@@ -64,10 +64,10 @@ def _version(name: str) -> str | None:
 
 
 def _kernels() -> dict[str, Any]:
-    """Fit twice; the first time loads or compiles."""
+    """Fit twice; the first fit also loads or compiles the kernels."""
     try:
         first, second = _timed(), _timed()
-    except Exception as error:  # whatever it is, the doctor should say so
+    except Exception as error:  # the doctor reports any error
         return {"error": f"{type(error).__name__}: {error}"}
     loaded, compiled, folder = _cached()
     return {
@@ -89,7 +89,7 @@ def _timed() -> float:
 
 
 def _cached() -> tuple[int, int, str | None]:
-    """Count the kernels that numba loaded and compiled, and say where it keeps them."""
+    """Return how many kernels numba loaded and compiled, and the folder that it caches them in."""
     loaded, compiled, folder = 0, 0, None
     modules = [m for name, m in sys.modules.items() if name.startswith("cofactor.engine.kernels")]
     kernels = {id(one): one for module in modules for one in vars(module).values()}
@@ -123,7 +123,7 @@ def _threads(settings: dict[str, str]) -> str:
 def _on_kernels(found: dict[str, Any]) -> list[tuple[str, str]]:
     if found["error"]:
         return [("kernels", f"do not work: {shown(found['error'], 400)}")]
-    kept = f"kept in {found['cache']}" if found["cache"] else "not kept: no folder can be written"
+    kept = f"cached in {found['cache']}" if found["cache"] else "not cached: no writable folder"
     loaded, compiled = found["loaded_from_cache"], found["compiled_now"]
     return [
         ("kernels", f"{loaded} loaded, {compiled} compiled; {kept}"),

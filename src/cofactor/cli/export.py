@@ -1,4 +1,4 @@
-"""`cofactor export`: a model for other programs."""
+"""`cofactor export`: writes a model as tables or for another program."""
 
 from __future__ import annotations
 
@@ -24,20 +24,22 @@ DEFAULTS = {"csv": "{}-tables", "anndata": "{}.h5ad", "topicwizard": "{}-topicwi
 @click.command(cls=Command)
 @click.argument("model", type=MODEL)
 @click.option("--to", "target", type=click.Choice(list(DEFAULTS)), default="csv",
-              help="What to write.")  # fmt: skip
+              help="Format to write.")  # fmt: skip
 @click.option("-o", "--output", type=OUTPUT, metavar="PATH",
-              help="A folder, or the .h5ad file.  [default: named after the model]")  # fmt: skip
-@click.option("--data", type=TABLE, help="The table.  [default: that of the fit, if it is there]")
+              help="Folder or .h5ad file to write.  [default: named after the model]")  # fmt: skip
+@click.option("--data", type=TABLE, help="Table of the documents.  [default: the one of the fit]")
 @options("text")
 @json_option
 def export(
     model: Path, target: str, output: Path | None, data: Path | None, text: str | None,
     opening: dict[str, Any], as_json: bool,
 ) -> None:  # fmt: skip
-    """Write a model as tables, or for other programs.
+    """Write a model as tables or for another program.
 
-    csv: a folder with topics, words, documents and classes. anndata: documents × words with
-    topics beside both. topicwizard: a folder with a script that opens it there.
+    \b
+    csv          a folder of tables: topics, words, documents and classes
+    anndata      a file with a matrix of documents × words, and the topics of both
+    topicwizard  a folder with a script that opens the model in topicwizard
     """
     opened = open_model(model)
     output = output or Path(DEFAULTS[target].format(model.resolve().name))
@@ -55,7 +57,7 @@ def export(
 
 
 def _documents(opened: Opened, data: Path | None, text: str | None, opening: dict[str, Any]) -> Any:
-    """Return the documents of the fit; None if they are not there."""
+    """Return the documents of the fit; None if their table does not exist."""
     path = find_data(opened, data)
     if path is None:
         return None
@@ -96,7 +98,7 @@ def _to_anndata(opened: Opened, output: Path, documents: Any) -> dict[str, Any]:
     from cofactor.io.exports.ann_data import write_anndata
 
     if documents is None:
-        note("The table of the fit is not there, so X stays empty; --data names it.")
+        note("The table of the fit does not exist, so X stays empty; name the table with --data.")
     facts = _facts(opened, [output])
     write_anndata(opened.model, output, documents, to_json(facts))
     return facts
@@ -106,7 +108,9 @@ def _to_topicwizard(opened: Opened, output: Path, documents: Any) -> dict[str, A
     from cofactor.io.exports.topicwizard import write_wizard
 
     if documents is None:
-        raise BadInput("topicwizard shows documents, but their table is not there; use --data.")
+        raise BadInput(
+            "--to topicwizard needs documents, but their table does not exist; name it with --data."
+        )
     _check_folder(output)
     facts = _with_manifest(opened, output, write_wizard(opened.model, output, documents))
     missing = "" if find_spec("topicwizard") else "pip install topic-wizard, then "

@@ -1,4 +1,4 @@
-"""`cofactor fit`: from a table to a model."""
+"""`cofactor fit`: fits a model to a table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from cofactor.cli._shared.blockwise import BlockReading, holds_blocks, open_blocks
+from cofactor.cli._shared.blocks import BlockReading, holds_blocks, open_blocks
 from cofactor.cli._shared.cluster import fit_function
 from cofactor.cli._shared.command import (
     INTERRUPTED,
@@ -24,11 +24,14 @@ from cofactor.cli._shared.command import (
     json_option,
     table_options,
 )
-from cofactor.cli._shared.imports import import_sklearn
 from cofactor.cli._shared.models import refusals, relative
-from cofactor.cli._shared.readings import Reading, read_table
+from cofactor.cli._shared.tables import Reading, read_table
 from cofactor.cli._shared.terminal import announce, emit, note
+from cofactor.io.tables.sources import check_plain_file
 from cofactor.io.tables.survey import too_many_classes
+
+MOST_TOPICS = 10_000
+"""Maximum number of topics; with 5,000 words, their weights alone take 400 MB."""
 
 SETTLED = ("text", "labels", "label_separator", "unlabelled", "stop_words", *OPENING)
 SEED = click.IntRange(0, 2**32 - 1)
@@ -39,60 +42,62 @@ SEED = click.IntRange(0, 2**32 - 1)
 @table_options("text", "labels", "label_separator", "unlabelled")
 @click.option("-k", "--topics", type=click.IntRange(1), default=10, help="Number of topics.")
 @click.option("-o", "--output", type=OUTPUT, required=True, metavar="FOLDER",
-              help="Where the model goes; a model that is there is replaced.")  # fmt: skip
+              help="Folder for the model; a model that is there is replaced.")  # fmt: skip
 @click.option("--task", type=click.Choice(["auto", "topics", "classes", "numbers"]),
-              default="auto", help="What the labels are.")  # fmt: skip
-@click.option("--seed", type=SEED, default=0, metavar="INTEGER", help="Starts the fit.")
+              default="auto", help="What to learn from the labels.")  # fmt: skip
+@click.option("--seed", type=SEED, default=0, metavar="INTEGER", help="Random seed.")
 @click.option("--seed-words", multiple=True, metavar="NAME=WORD,WORD",
-              help="Words that pull a topic: billing=invoice,refund; may be repeated.")  # fmt: skip
+              help="Words that draw a topic to a subject: billing=invoice,refund. May be "
+              "repeated.")  # fmt: skip
 @click.option("--stop-words", default="english", metavar="WHICH",
-              help="Words to leave out: english, none, or a file with one a line.")  # fmt: skip
+              help="Words to leave out: english, none, or a file of words.")  # fmt: skip
 @click.option("--supervision", type=click.FloatRange(0), metavar="NUMBER",
-              help="Weight of the labels against the texts.  [default: balanced]")  # fmt: skip
-@click.option("--iterations", type=click.IntRange(1), default=200, help="At most so many.")
-@click.option("--jobs", type=int, default=-1, help="Threads; -1 for all cores.")
+              help="Weight of the labels relative to the texts.  [default: balanced]")  # fmt: skip
+@click.option("--iterations", type=click.IntRange(1), default=200,
+              help="Maximum number of iterations.")  # fmt: skip
+@click.option("--jobs", type=int, default=-1, help="Number of threads; -1 for all cores.")
 @click.option("--cluster", metavar="ADDRESS", help="Fit on a Dask cluster: the address of its "
-              "scheduler, or local for a process on each core.")  # fmt: skip
+              "scheduler, or local for one process on each core.")  # fmt: skip
 @json_option
 def fit(
     table: Path, text: str | None, labels: tuple[str, ...], label_separator: str | None,
     unlabelled: tuple[str, ...], opening: dict[str, Any], output: Path, task: str, as_json: bool,
     cluster: str | None, **settings: Any,
 ) -> None:  # fmt: skip
-    """Find topics in documents, guided by the labels there are.
+    """Find topics in documents, guided by the available labels.
 
-    TABLE is what `cofactor check` reads, or a folder that `cofactor blocks` wrote, which is fitted
-    without being loaded. Documents without a label are used too: they shape the
-    topics, and the model can predict their labels. The same table, options and seed give the same
-    model.
+    TABLE is any file or folder that `cofactor check` reads, or a folder of blocks that `cofactor
+    blocks` wrote. Documents without a label are used too: they shape the topics, and the model can
+    predict their labels. The same table, options and seed give the same model.
 
-    Several labels a document: --label-separator divides cells, lists in JSON lines are read as
-    such, and --label may name several columns: of 0 and 1, each a label of its own; of numbers, to
-    predict them all; of anything else, whose labels go together.
+    A document may have several labels. --label-separator splits cells, lists in JSON lines hold
+    several labels, and --label may be repeated. If all those columns hold 0 and 1, each column is a
+    label; if they hold numbers, the model predicts each column; otherwise the labels of all columns
+    are combined.
 
-    Ctrl-C during the iterations ends them, and the model that they reached is kept; one that is in
-    FOLDER already stays, and the new one goes beside it.
+    Ctrl-C during the iterations stops them, and the model is saved as it is then. A model that is
+    already in FOLDER is not replaced; the unfinished one is saved beside it.
     """
     model = _model(task, **settings)
     _check_place(output)
     if holds_blocks(table):
         _refuse_options(table)
-        reading: Reading | BlockReading = open_blocks(table).of_task(task)
+        reading: Reading | BlockReading = open_blocks(table).for_task(task)
     else:
         with announce("Reading the documents"):
             reading = read_table(
                 table, text, labels, unlabelled=unlabelled, label_separator=label_separator,
                 task=task, **opening,
             )  # fmt: skip
-    note(_read(reading))
+    note(_summary(reading))
     _doubt(reading, task, settings["topics"])
     with fit_function(cluster) as how:
-        said, interrupted = _fit(model, reading, how, told=cluster is None)
+        messages, interrupted = _fit(model, reading, how, show_progress=cluster is None)
     if interrupted:
         output = _beside(output)
     places = {name: relative(reading.facts[name], output) for name in reading.places}
     reading.facts.update(places)
-    notes = {"input": reading.facts, "command": _command(), "warnings": said}
+    notes = {"input": reading.facts, "command": _command(), "warnings": messages}
     model.save(output, notes=notes)
     facts = _facts(model, reading, output)
     if as_json:
@@ -105,8 +110,8 @@ def fit(
 
 
 def _beside(output: Path) -> Path:
-    """Return where an unfinished model goes: it must not replace one that is there."""
-    named = output if output.name else output.absolute()  # the folder one is in
+    """Return a folder for an unfinished model, which must not replace another one."""
+    named = output if output.name else output.absolute()  # "." has no name
     others = (f"{named.name}-unfinished{number}" for number in chain([""], count(2)))
     places = chain([output], map(named.with_name, others))
     return next(place for place in places if not place.exists())
@@ -116,11 +121,15 @@ def _model(
     task: str, topics: int, seed: int, seed_words: tuple[str, ...], stop_words: str,
     supervision: float | None, iterations: int, jobs: int,
 ) -> Any:  # fmt: skip
-    """Make the model that the options ask for."""
+    """Return the model that the options ask for."""
     if jobs == 0:
         raise BadInput("--jobs 0 runs nothing; give a positive number, or -1 for all cores.")
+    if topics > MOST_TOPICS:
+        raise BadInput(
+            f"--topics {topics:,} is more than {MOST_TOPICS:,}, the maximum; give a smaller number "
+            "with -k. Two or three topics for each class are usual."
+        )
     seeds, stop = _seeds(seed_words), stop_words_of(stop_words)
-    import_sklearn()
     from cofactor.text import TopicModel, WordVectorizer
 
     return TopicModel(
@@ -131,27 +140,27 @@ def _model(
 
 
 def _fit(
-    model: Any, reading: Reading | BlockReading, how: Callable[..., Any], told: bool
+    model: Any, reading: Reading | BlockReading, how: Callable[..., Any], show_progress: bool
 ) -> tuple[list[str], bool]:
-    """Fit the model, pass warnings on and tell whether it was interrupted."""
+    """Fit the model and show warnings; return these and whether the fit was interrupted."""
     with (
         announce("Fitting the topics (the first run also compiles)") as progress,
-        warnings.catch_warnings(record=True) as said,
+        warnings.catch_warnings(record=True) as caught,
         refusals(),
     ):
         warnings.simplefilter("always")
-        if told:
-            model.set_callbacks(_teller(progress))
+        if show_progress:
+            model.set_callbacks(_reporter(progress))
         reading.fit(model.set_params(task=reading.facts["task"]), fit=how)
-    messages = list(dict.fromkeys(str(one.message) for one in said))
+    messages = list(dict.fromkeys(str(one.message) for one in caught))
     for message in messages:
         if message != model.estimator_.stop_reason_:
             note(f"Note: {message}")
-    return messages, any(one.category.__name__ == "FitInterruptedWarning" for one in said)
+    return messages, any(one.category.__name__ == "FitInterruptedWarning" for one in caught)
 
 
-def _teller(progress: Callable[[str], None]) -> Any:
-    """Return a callback that shows how many iterations are done."""
+def _reporter(progress: Callable[[str], None]) -> Any:
+    """Return a callback that shows the number of finished iterations."""
     from cofactor.callbacks import ReportIterations
 
     return ReportIterations(lambda done: progress(f"iteration {done}"))
@@ -171,62 +180,68 @@ def _seeds(given: tuple[str, ...]) -> dict[str, list[str]] | None:
 
 
 def stop_words_of(which: str) -> Any:
+    """Return the stop words that --stop-words names: "english", None, or those in a file."""
     if which in ("english", "none"):
         return None if which == "none" else which
+    check_plain_file(Path(which))
     try:
         return Path(which).read_text(encoding="utf-8-sig").split()
     except (OSError, ValueError) as error:
         raise BadInput(
-            f"--stop-words {which!r} is neither english, none nor a UTF-8 file that can be read "
-            f"({getattr(error, 'strerror', None) or error})."
+            f"--stop-words {which!r} is neither english nor none nor a UTF-8 file that can be read "
+            f"({getattr(error, 'strerror', None) or error}); name a file of words."
         ) from error
 
 
 def _doubt(reading: Reading | BlockReading, task: str, topics: int) -> None:
-    """Refuse labels that are none, unless asked for classes, and say what else looks odd."""
+    """Refuse labels that look like texts, unless --task asks for classes; warn of many topics."""
+    from cofactor.targets.missing import is_missing
+
     facts = reading.facts
     if isinstance(reading, Reading) and facts["task"] == "classes" and task == "auto":
-        known = [one for one in reading.classes if isinstance(one, str) and one]
+        known = [one for one in reading.classes if isinstance(one, str) and not is_missing(one)]
         if question := too_many_classes(len(set(known)), len(known)):
-            raise BadInput(f"{question} Name it with --label, or insist with --task classes.")
+            raise BadInput(
+                f"{question} Name the right column with --label, or insist with --task classes."
+            )
     if topics > facts["rows"]:
         note(f"Note: {topics:,} topics for {facts['rows']:,} documents will be much alike; give "
              "a smaller number with -k.")  # fmt: skip
 
 
 def _refuse_options(table: Path) -> None:
-    """Refuse options that were settled when the blocks were written."""
+    """Refuse options that were decided when the blocks were written."""
     context = click.get_current_context()
     for parameter in context.command.params:
         given = context.get_parameter_source(parameter.name or "")
         if parameter.name in SETTLED and given is not ParameterSource.DEFAULT:
             raise BadInput(
-                f"{parameter.opts[0]} was settled when {table} was written; leave it out, or write "
-                "the blocks anew with cofactor blocks."
+                f"{parameter.opts[0]} was decided when {table} was written; leave it out, or write "
+                "the blocks again with cofactor blocks."
             )
 
 
 def _check_place(output: Path) -> None:
-    """Refuse before the work what save would refuse after it."""
+    """Refuse an output folder that could not be saved to, before any work is done."""
     if output.is_file():
         raise BadInput(f"--output {output} is a file; name a folder for the model.")
     if output.is_dir() and any(output.iterdir()) and not (output / "manifest.json").exists():
         raise BadInput(
-            f"--output {output} is a folder with other files and no model; name another."
+            f"--output {output} is a folder with other files and no model; name another folder."
         )
 
 
-def _read(reading: Reading | BlockReading) -> str:
+def _summary(reading: Reading | BlockReading) -> str:
     facts = reading.facts
-    said = [facts["format"]] + ([facts["encoding"]] if facts["encoding"] else [])
+    how = [facts["format"]] + ([facts["encoding"]] if facts["encoding"] else [])
     labels = f"{facts['labelled']:,} labelled{_FORMS.get(facts['labels_are'], '')}"
     labels = labels if facts["label"] else "no label column"
-    return f"{facts['rows']:,} documents ({', '.join(said)}), {labels}."
+    return f"{facts['rows']:,} documents ({', '.join(how)}), {labels}."
 
 
 _FORMS = {
     "sets": " with any number of labels",
-    "columns": " with yes or no for each column",
+    "columns": " with yes or no in each column",
     "numbers": " with numbers",
 }
 

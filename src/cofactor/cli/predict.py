@@ -1,4 +1,4 @@
-"""`cofactor predict`: a table with predictions beside its columns."""
+"""`cofactor predict`: adds predictions to the rows of a table."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import count, islice
+from itertools import count
 from pathlib import Path
 from typing import IO, Any
 
@@ -16,28 +16,31 @@ import click
 from cofactor._version import __version__
 from cofactor.cli._shared.command import MODEL, OUTPUT, TABLE, Command, json_option, table_options
 from cofactor.cli._shared.models import Opened, answered, how_to_open, open_model
+from cofactor.cli._shared.tables import open_table
 from cofactor.cli._shared.terminal import announce, emit, note, rows_out
 from cofactor.io.atomic import replacing, write_text
 from cofactor.io.errors import at
 from cofactor.io.json_text import to_json
-from cofactor.io.tables import InputError, Source, open_source
+from cofactor.io.tables import InputError, Source
 from cofactor.io.tables.documents import as_text, text_column
 from cofactor.io.tables.labels import one_cell
+from cofactor.io.tables.limits import batches
 from cofactor.io.tables.writers import make_writer, output_kind
 
 BATCH = 4096
 REST = ("confidence", "topic")
-DIGITS = 5  # of a confidence
+DIGITS = 5  # significant digits of a confidence
 
 
 @click.command(cls=Command)
 @click.argument("model", type=MODEL)
 @click.argument("table", type=TABLE)
 @click.option("-o", "--output", type=OUTPUT, metavar="FILE",
-              help=".csv, .tsv or .jsonl, also .gz.  [default: CSV on stdout]")  # fmt: skip
+              help="File to write: .csv, .tsv or .jsonl, also compressed (.gz).  [default: CSV "
+              "on stdout]")  # fmt: skip
 @table_options("text")
 @click.option("--keep-formulas", is_flag=True,
-              help="Leave cells that a spreadsheet would run, like =1+1, as they are.")  # fmt: skip
+              help="Do not escape cells that a spreadsheet would run, like =1+1.")  # fmt: skip
 @json_option
 def predict(
     model: Path, table: Path, output: Path | None, text: str | None,
@@ -45,15 +48,16 @@ def predict(
 ) -> None:  # fmt: skip
     """Add prediction, confidence and topic to a table.
 
-    The column of the text is that of the fit unless --text names another. In CSV and TSV, cells
-    that a spreadsheet would take for a formula get an apostrophe in front. Beside the output goes
-    a manifest that says how it was made. With --json and no output, rows are printed as JSON lines.
+    The texts are in the same column as in the fit, unless --text names another. In CSV and TSV,
+    cells that a spreadsheet would take for a formula get an apostrophe in front. A manifest beside
+    the output says how it was made. With --json and without --output, rows are printed as JSON
+    lines.
     """
     kind = output_kind(output) if output else "jsonl" if as_json else "csv"
     if output and output.exists() and output.samefile(table):
         raise InputError(f"--output {at(output)} is the table itself; name another file.")
     opened = open_model(model)
-    source = open_source(table, **how_to_open(opened, table, opening))
+    source = open_table(table, **how_to_open(opened, table, opening))
     column = _text_column(source, text, opened)
     form = _Form.of(opened)
     added = [free_name(name, source.columns) for name in (*form.columns, *REST)]
@@ -66,13 +70,13 @@ def predict(
 
 
 def _text_column(source: Source, text: str | None, opened: Opened) -> str:
-    """Return the column named now, or then, if the table has it."""
+    """Return the text column: the one that --text names, or the one of the fit."""
     noted = opened.input.get("text")
     if text is None and isinstance(noted, str) and source.kind != "folder":
         if noted not in source.columns:
             raise InputError(
                 f"The model was fitted on the column {noted!r}, which {at(source.path)} does not "
-                f"have; name the column of the text with --text. There are "
+                f"have; name the text column with --text. There are "
                 f"{', '.join(map(repr, source.columns[:12]))}."
             )
         return noted
@@ -98,13 +102,13 @@ def _opened(output: Path | None) -> Iterator[IO[bytes]]:
 
 @dataclass(frozen=True)
 class _Form:
-    """How predictions are written: as the labels of the fit were.
+    """How predictions are written: in the form that the labels of the fit had.
 
-    Several columns of numbers, or of 0 and 1, get a column each; sets of labels are one cell, with
-    the separator of the fit, or a list in JSON lines.
+    If the labels were several columns of numbers, or of 0 and 1, each gets its own column. A set of
+    labels becomes one cell with the separator of the fit, or a list in JSON lines.
     """
 
-    names: tuple[str, ...] = ()  # of several columns; none for a single one
+    names: tuple[str, ...] = ()  # names of the columns, if there are several
     numeric: bool = False
     separator: str | None = None
 
@@ -121,7 +125,7 @@ class _Form:
         return [f"prediction_{name}" for name in self.names] or ["prediction"]
 
     def cells(self, prediction: Any, kind: str) -> list[Any]:
-        """Return what stands in the columns for a prediction."""
+        """Return the cells of a prediction, one for each column."""
         if self.names:
             return self._apart(prediction)
         if kind == "jsonl" and not self.separator:
@@ -138,21 +142,26 @@ def _write(
     file: IO[bytes], kind: str, opened: Opened, source: Source, column: str, form: _Form,
     added: list[str], defuse: bool,
 ) -> dict[str, int]:  # fmt: skip
-    """Predict batch by batch; return the numbers of rows, of those left blank, of defused cells."""
+    """Predict and write batch by batch; return how many rows, blank rows and escaped cells."""
     place, rows, blank = source.place(column, "--text"), 0, 0
     writer = make_writer(file, kind, source.columns, added, defuse)
-    while batch := list(islice(source.rows, BATCH)):
+    for batch in batches(source.rows, _length, BATCH):
         texts = [as_text(source, number, column, cells[place]) for number, cells in batch]
-        for (_, cells), said in zip(batch, opened.model.documents(texts), strict=True):
-            guess, sure = answered(said)
-            writer.write(cells, [*form.cells(guess, kind), _short(sure), said.name])
-            blank += said.topic < 0
+        for (_, cells), document in zip(batch, opened.model.documents(texts), strict=True):
+            prediction, confidence = answered(document)
+            added_cells = [*form.cells(prediction, kind), _short(confidence), document.name]
+            writer.write(cells, added_cells)
+            blank += document.topic < 0
         rows += len(batch)
     return {"rows": rows, "blank": blank, "defused": writer.defused}
 
 
+def _length(row: tuple[int, list[Any]]) -> int:
+    return sum(len(cell) for cell in row[1] if isinstance(cell, str))
+
+
 def _short(confidence: float | None) -> float | None:
-    """Return a confidence with digits that mean something."""
+    """Round a confidence to its significant digits."""
     return None if confidence is None else float(f"{confidence:.{DIGITS}g}")
 
 
@@ -177,13 +186,14 @@ def _tell(facts: dict[str, Any], form: _Form, output: Path | None, as_json: bool
     where = f" to {output}" if output else ""
     note(f"Wrote {facts['rows']:,} rows{where}; read as {facts['input']['encoding'] or 'data'}.")
     if facts["blank"]:
-        said = f"{facts['blank']:,} {'row has' if facts['blank'] == 1 else 'rows have'}"
-        note(f"{said} no word that the model knows, so nothing is predicted there.")
+        blank = f"{facts['blank']:,} {'row has' if facts['blank'] == 1 else 'rows have'}"
+        note(f"{blank} no word that the model knows, so nothing is predicted there.")
     if facts["defused"]:
         note(f"{facts['defused']:,} cells look like formulas and got an apostrophe in front.")
     plain = (*form.columns, *REST)
     renamed = [name for name, wish in zip(facts["added"], plain, strict=True) if name != wish]
     if renamed:
-        note(f"The table has such columns already; the new ones are {', '.join(renamed)}.")
+        note(f"The table already has columns of these names; the new ones are "
+             f"{', '.join(renamed)}.")  # fmt: skip
     if as_json and output:
         emit(facts)

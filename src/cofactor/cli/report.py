@@ -1,4 +1,4 @@
-"""`cofactor report`: one HTML file."""
+"""`cofactor report`: writes a report as one HTML file."""
 
 from __future__ import annotations
 
@@ -25,12 +25,13 @@ from cofactor.cli._shared.terminal import announce, emit, note
 @click.command(cls=Command)
 @click.argument("model", type=MODEL)
 @click.option("-o", "--output", type=OUTPUT, default=Path("report.html"), metavar="FILE",
-              help="The HTML file.")  # fmt: skip
-@click.option("--data", type=TABLE, help="The table.  [default: that of the fit, if it is there]")
+              help="HTML file to write.")  # fmt: skip
+@click.option("--data", type=TABLE, help="Table of the documents.  [default: the one of the fit]")
 @options("text", "labels", "label_separator")
 @click.option("--truth", multiple=True, metavar="COLUMN",
-              help="Column with labels that the fit has not seen, to test with.")  # fmt: skip
-@click.option("--no-text", is_flag=True, help="Leave the documents out.")
+              help="Column with labels that the fit has not seen, to test the model with. May be "
+              "repeated.")  # fmt: skip
+@click.option("--no-text", is_flag=True, help="Leave the texts of the documents out.")
 @json_option
 def report(
     model: Path, output: Path, data: Path | None, text: str | None, labels: tuple[str, ...],
@@ -39,8 +40,9 @@ def report(
 ) -> None:  # fmt: skip
     """Write a report that opens in any browser.
 
-    One file with everything in it; it loads nothing from the network. Scores come from fits that
-    do not see some of the labels or, with --truth, from labels that the model itself has not seen.
+    The report is one file and loads nothing from the network. Its scores come from further fits,
+    each of which leaves some labels out to test with, or, with --truth, from labels that the model
+    has not seen.
     """
     opened = open_model(model)
     if truth:
@@ -48,8 +50,8 @@ def report(
     path = find_data(opened, data)
     documents = known = hidden = rows = None
     if path is None:
-        note("The table of the fit is not there any more; --data names it. Without it, the "
-             "report shows no documents.")  # fmt: skip
+        note("The table of the fit does not exist any more, so the report shows no documents; "
+             "name the table with --data.")  # fmt: skip
     else:
         with announce("Reading the documents"):
             reading = read_again(opened, path, text, labels, opening, label_separator, truth)
@@ -73,7 +75,9 @@ def _check_truth(opened: Opened, truth: tuple[str, ...], data: Path | None) -> N
     if not targets:
         raise BadInput("--truth needs a model that predicts; this one was fitted without labels.")
     if find_data(opened, data) is None:
-        raise BadInput("--truth needs documents, but their table is not there; use --data.")
+        raise BadInput(
+            "--truth needs documents, but their table does not exist; name it with --data."
+        )
     apart = form == "columns" or (len(targets) > 1 and form == "numbers")
     if apart and len(truth) != len(targets):
         raise BadInput(

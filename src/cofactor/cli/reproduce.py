@@ -1,4 +1,4 @@
-"""`cofactor reproduce`: the paper's experiments, run again."""
+"""`cofactor reproduce`: repeats the paper's experiments."""
 
 from __future__ import annotations
 
@@ -8,115 +8,66 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 
-from cofactor.cli._shared.command import json_option
-from cofactor.cli._shared.terminal import emit
-from cofactor.experiments.options import EXPERIMENTS, SOLVERS, BadInput, Options
+from cofactor.cli._shared.command import BadInput, Command, json_option
+from cofactor.cli._shared.terminal import emit, open_console
+from cofactor.experiments.options import EXPERIMENTS, SOLVERS, Options
 
-CONTEXT = {"help_option_names": ["-h", "--help"], "show_default": True}
+PATH = click.Path(path_type=Path)
 SYNTHETIC_ONLY = ("draws", "solver", "iterations", "updates")
 
 
-@click.command(context_settings=CONTEXT)
+@click.command(cls=Command)
 @click.argument("experiment", type=click.Choice([*EXPERIMENTS, "all"]), default="all")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    required=True,
-    help="Folder for tables, figures, trials and manifest. Run again to go on where it was.",
-)
-@click.option(
-    "--trials",
-    type=click.IntRange(1),
-    help="Trials of each model.  [default: as many as the paper]",
-)
-@click.option(
-    "--data-home",
-    type=click.Path(path_type=Path),
-    envvar="COFACTOR_DATA_HOME",
-    help="Folder with the data.  [default: COFACTOR_DATA_HOME, else scikit-learn's]",
-)
-@click.option(
-    "--stopwords",
-    type=click.Path(path_type=Path),
-    help="File of English stop words, one a line.  [default: NLTK's]",
-)
-@click.option("--quick", is_flag=True, help="Small made-up data: does it all work?")
-@click.option(
-    "--seed",
-    type=click.IntRange(0, 2**32 - 1),
-    default=0,
-    metavar="INTEGER",
-    help="Decides what is drawn: data, splits and starts.",
-)
-@click.option(
-    "--jobs",
-    type=click.IntRange(1),
-    help="Processes side by side; results do not depend on it.  [default: the cores]",
-)
-@click.option(
-    "--draws", type=click.IntRange(1), default=1, help="synthetic: draws of factors and noise."
-)
-@click.option(
-    "--solver", type=click.Choice(SOLVERS), default="auto", help="synthetic: solver of all fits."
-)
-@click.option(
-    "--iterations",
-    type=click.IntRange(1),
-    help="synthetic: iterations of all fits.  [default: until they converge]",
-)
-@click.option(
-    "--updates",
-    type=click.IntRange(1),
-    help="synthetic: also make so many multiplicative updates from the same starts, and compare.",
-)
+@click.option("--out", type=PATH, required=True, help="Folder for tables, figures, trials and "
+              "manifest. A second run continues an unfinished one.")  # fmt: skip
+@click.option("--trials", type=click.IntRange(1),
+              help="Number of trials of each model.  [default: as in the paper]")  # fmt: skip
+@click.option("--data-home", type=PATH, envvar="COFACTOR_DATA_HOME", help="Folder that holds the "
+              "data.  [default: COFACTOR_DATA_HOME, else scikit-learn's]")  # fmt: skip
+@click.option("--stopwords", type=PATH, help="File of English stop words, one on each line.  "
+              "[default: NLTK's]")  # fmt: skip
+@click.option("--quick", is_flag=True, help="Use small made-up data, to see that everything works.")
+@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, metavar="INTEGER",
+              help="Random seed of data, splits and starts.")  # fmt: skip
+@click.option("--jobs", type=click.IntRange(1), help="Number of parallel processes; results do not "
+              "depend on it.  [default: number of cores]")  # fmt: skip
+@click.option("--draws", type=click.IntRange(1), default=1,
+              help="synthetic: number of draws of factors and noise.")  # fmt: skip
+@click.option("--solver", type=click.Choice(SOLVERS), default="auto",
+              help="synthetic: solver of all fits.")  # fmt: skip
+@click.option("--iterations", type=click.IntRange(1), help="synthetic: number of iterations of all "
+              "fits.  [default: until they converge]")  # fmt: skip
+@click.option("--updates", type=click.IntRange(1), help="synthetic: compare with this number of "
+              "multiplicative updates from the same starts.")  # fmt: skip
 @json_option
 @click.pass_context
 def reproduce(
-    context: click.Context,
-    experiment: str,
-    out: Path,
-    trials: int | None,
-    data_home: Path | None,
-    stopwords: Path | None,
-    quick: bool,
-    seed: int,
-    jobs: int | None,
-    draws: int,
-    solver: str,
-    iterations: int | None,
-    updates: int | None,
-    as_json: bool,
+    context: click.Context, /, experiment: str, jobs: int | None, as_json: bool, **settings: Any
 ) -> None:
-    """Run the paper's experiments again and compare.
+    """Repeat the paper's experiments and compare the results.
 
-    Writes tables (Markdown, CSV, JSON) with the paper's figures beside ours, figures, and a
-    manifest when all is done. What an interrupted run has finished is kept and used.
+    Writes tables (Markdown, CSV, JSON) with the paper's numbers beside ours, figures, and at the
+    end a manifest. A run that was interrupted continues with the trials that it has finished.
 
     \b
     synthetic   section 3.1: four noise models, four losses
     newsgroups  section 3.2 and appendix; needs 20news-bydate_py3.pkz
     reuters     multi-label news; needs reuters.jsonl in --data-home
     ratings     ratings from reviews; needs ratings.jsonl in --data-home
-    all         these four; the last two only if their data are there
+    all         all four; the last two only if their data exist
     """
     if experiment not in ("synthetic", "all"):
         _refuse_unused(context)
-    options = Options(
-        out=out, trials=trials, draws=draws, seed=seed, quick=quick, solver=solver,
-        iterations=iterations, updates=updates, data_home=data_home, stopwords=stopwords,
-        jobs=jobs or os.cpu_count() or 1,
-    )  # fmt: skip
     names = list(EXPERIMENTS) if experiment == "all" else [experiment]
-    _run(names, options, as_json)
+    _run(names, Options(jobs=jobs or os.cpu_count() or 1, **settings), as_json)
 
 
 def _refuse_unused(context: click.Context) -> None:
-    """Options that would have no effect are errors."""
+    """Refuse options that would have no effect."""
     for name in SYNTHETIC_ONLY:
         if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
-            raise click.UsageError(
+            raise BadInput(
                 f"--{name} is for the synthetic experiment; leave it out, or run synthetic or all."
             )
 
@@ -124,17 +75,13 @@ def _refuse_unused(context: click.Context) -> None:
 def _run(names: list[str], options: Options, as_json: bool) -> None:
     from cofactor.experiments.reproduce import reproduce
 
-    console = Console(stderr=True, highlight=False, markup=False, emoji=False)
-    try:
-        runs = reproduce(names, options, console)
-    except BadInput as error:
-        raise click.UsageError(str(error)) from None
+    runs = reproduce(names, options, open_console(stderr=True))
     if as_json:
         emit([_summary(run) for run in runs])
         return
     for run in runs:
         for table in run.headlines:
-            click.echo(f"{table.markdown()}")
+            click.echo(table.markdown())
         click.echo(f"{run.name}: all tables and figures are in {run.folder / 'report.md'}\n")
 
 

@@ -1,4 +1,4 @@
-"""`cofactor verify`: does the same table give the same model again?"""
+"""`cofactor verify`: checks that a fit gives the same model again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from cofactor.cli._shared.blockwise import find_blocks, holds_blocks, open_blocks
+from cofactor.cli._shared.blocks import find_blocks, holds_blocks, open_blocks
 from cofactor.cli._shared.command import MODEL, TABLE, BadInput, Command, json_option
 from cofactor.cli._shared.command import table_options as options
 from cofactor.cli._shared.models import Opened, find_data, open_model, read_again, refusals
@@ -18,21 +18,24 @@ from cofactor.cli._shared.terminal import announce, emit, note, show
 
 @click.command(cls=Command)
 @click.argument("model", type=MODEL)
-@click.option("--data", type=TABLE, help="The table.  [default: that of the fit, if it is there]")
+@click.option("--data", type=TABLE, help="Table of the documents.  [default: the one of the fit]")
 @options("text", "labels", "label_separator")
 @json_option
 def verify(
     model: Path, data: Path | None, text: str | None, labels: tuple[str, ...],
     label_separator: str | None, opening: dict[str, Any], as_json: bool,
 ) -> None:  # fmt: skip
-    """Fit a model again from its manifest and compare.
+    """Fit a model again and check that the result is the same.
 
-    Ends with 0 if topics and predictions come out the same, with 1 if they do not.
+    The fit uses the parameters in the model's manifest. The exit code is 0 if topics and
+    predictions are the same, and 1 if they are not.
     """
     opened = open_model(model)
     path = find_blocks(opened) or find_data(opened, data)
     if path is None:
-        raise BadInput("The table that the model was fitted on is not there; name it with --data.")
+        raise BadInput(
+            "The table that the model was fitted on does not exist; name it with --data."
+        )
     if holds_blocks(path):
         reading: Any = open_blocks(path)
     else:
@@ -68,11 +71,11 @@ def _sentences(facts: dict[str, Any]) -> list[str]:
     if not facts["same_data"]:
         data = "The documents or labels are not those of the fit."
     if facts["identical"]:
-        topics = "The topics are the same, to the bit."
+        topics = "The topics are bit-identical."
     elif gap is None:
         topics = "The words or topics differ."
     else:
         topics = f"The topics differ by up to {gap:.1e} of the largest weight."
-    said = [] if agree is None else [f"Predictions agree for {agree:.1%} of the documents."]
+    predictions = [] if agree is None else [f"Predictions agree for {agree:.1%} of the documents."]
     verdict = "Verified." if facts["equal"] and facts["same_data"] else "Not verified."
-    return [data, topics, *said, verdict]
+    return [data, topics, *predictions, verdict]

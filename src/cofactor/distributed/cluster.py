@@ -1,7 +1,7 @@
-"""Blocks on a cluster: one task for each worker and iteration, and what to do when one is lost.
+"""Blocks on a cluster: one task for each worker and iteration, and recovery when a worker is lost.
 
-The driver keeps the last checkpoint and the features and targets of the iterations since. That is
-enough to make the samples of any later iteration again, to the bit, on whatever workers there are.
+The driver keeps the last checkpoint, and the features and targets of the iterations since. From
+these, any set of workers can compute bit-identical samples of any later iteration.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ from cofactor.estimators.blocks import Recipe
 from cofactor.outofcore import RowBlocks
 
 TRIES = 5
-"""Losses in a row, without an iteration in between, that are put up with."""
+"""Number of losses without an iteration in between after which a fit gives up."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What the user and the data say of a fit on a cluster."""
+    """Settings of a fit on a cluster."""
 
     watched: Watched
     every: int
     folder: Callable[[Factors], Folder] | None
-    """From the start to its checkpoints."""
+    """From the start of a fit to its folder of checkpoints."""
     futures: Sequence[Any] = ()
-    """Rows and targets of each block, where no folder and not the driver has them."""
+    """Rows and targets of each block, if neither a folder nor the driver has them."""
     gather: bool = True
 
 
 @dataclass(eq=False)
 class RemoteSamples:
-    """Samples that stay where they are until somebody asks for an array."""
+    """Samples that stay on the workers until they are needed as an array."""
 
     cluster: Cluster
     version: int
@@ -61,7 +61,7 @@ class RemoteSamples:
 
 @dataclass(eq=False)
 class Remote(BlockwiseObjective):
-    """What a solver works on: the outline is here, the samples are elsewhere."""
+    """The objective for a solver: the outline is here, the samples are on the workers."""
 
     cluster: Cluster
 
@@ -94,13 +94,13 @@ class Cluster:
         self.hooks = [Checkpointing(self)]
         self.watched = self.settings.watched
 
-    # ---- what the estimator sees
+    # ---- the executor's interface
 
     def blocks(self, outline: Objective) -> Remote:
         return Remote(outline, self)
 
     def start(self, start: Factors) -> Factors:
-        """Begin, or go on from the last checkpoint."""
+        """Begin, or continue from the last checkpoint."""
         self._rank, self._dtype = start.rank, start.features.dtype
         self._folder = self.settings.folder(start) if self.settings.folder else None
         none = np.empty((0, start.rank), dtype=self._dtype)
@@ -130,7 +130,7 @@ class Cluster:
         return AdvanceResult(factors, total.statistics, total.prior)
 
     def gathered(self, version: int) -> FloatArray:
-        """Return the samples of all blocks (none, if the user wants none)."""
+        """Return the samples of all blocks; no rows if ``gather`` is False."""
         if not self.settings.gather:
             return np.empty((0, self._rank), dtype=self._dtype)
         out = np.empty((self.rows.shape[0], self._rank), dtype=self._dtype)
@@ -141,7 +141,7 @@ class Cluster:
         return out
 
     def checkpoint(self, factors: Factors, history: History) -> None:
-        """Make the samples of these factors what a loss goes back to; let late workers join."""
+        """Make these factors the state that a recovery starts from; let late workers join."""
         version = _version(factors)
         if self._folder is None:
             parts = self._surely(version, lambda: self._everywhere(worker.samples, version))
@@ -157,12 +157,12 @@ class Cluster:
             self._recover(version)
 
     def close(self) -> None:
-        """Let the workers forget the fit, as far as they can be reached."""
+        """Let the workers that can be reached forget the fit."""
         with suppress(Lost, ClusterError):
             here = [at for at in self._shares if at in self.watched.workers(patience=1.0)]
             self.watched.gather([self._submit(worker.end, at, self._fit) for at in here], here)
 
-    # ---- what happens on the workers
+    # ---- tasks on the workers
 
     def _step(self, version: int, step: Step) -> list[Any]:
         sent = self.watched.send(step, next(iter(self._shares)))
@@ -180,10 +180,10 @@ class Cluster:
             task, *arguments, workers=[address], allow_other_workers=False, pure=False, retries=0
         )
 
-    # ---- what happens when workers come and go
+    # ---- workers that come and go
 
     def _surely(self, version: int, ask: Callable[[], list[Any]]) -> list[Any]:
-        """Return what the workers answer; if some are lost, the others take over and are asked."""
+        """Return the answers of the workers; if some are lost, the others take over."""
         while True:
             try:
                 return ask()
@@ -192,7 +192,7 @@ class Cluster:
                 self._recover(version)
 
     def _recover(self, version: int) -> None:
-        """Give all blocks out anew, and make their samples again up to a version."""
+        """Distribute all blocks again, and compute their samples up to a version."""
         while True:
             try:
                 self._give_out()
@@ -257,12 +257,12 @@ def _version(factors: Factors) -> int:
 
 @dataclass
 class Checkpointing:
-    """A hook of the loop that makes checkpoints."""
+    """A hook of the loop that writes checkpoints."""
 
     cluster: Cluster
 
     def begin(self) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
     def end(self, factors: Factors, history: History) -> bool:
         if len(history.objective) % self.cluster.settings.every == 0:

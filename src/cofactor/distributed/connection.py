@@ -1,4 +1,4 @@
-"""From the name of a cluster to a client."""
+"""Connects to a Dask cluster by its name: the address of a scheduler, or "local"."""
 
 from __future__ import annotations
 
@@ -15,21 +15,20 @@ from cofactor.distributed.fitting import fit
 from cofactor.outofcore import RowBlocks
 
 BLOCKS = 16
-"""Blocks of a matrix; a constant, so that the number of workers does not change the result."""
+"""Number of blocks a matrix is cut into; constant, so the result does not depend on the workers."""
+
+LOOPBACK = "127.0.0.1"
+"""A local cluster listens on this interface only: anyone who reaches it could run code."""
 
 
 @contextmanager
 def connected(cluster: str) -> Iterator[Any]:
-    """Yield a client of the scheduler at an address, or of a process for each core: "local"."""
+    """Yield a client of the scheduler at the address ``cluster``.
+
+    "local" starts a scheduler and one worker process for each core of this machine.
+    """
     with ExitStack() as stack:
-        if cluster == "local":
-            workers = LocalCluster(
-                n_workers=min(os.cpu_count() or 1, BLOCKS), threads_per_worker=1, processes=True,
-                dashboard_address=":0", silence_logs=logging.CRITICAL,
-            )  # fmt: skip
-            where: Any = stack.enter_context(workers)
-        else:
-            where = cluster
+        where: Any = stack.enter_context(_start_workers()) if cluster == "local" else cluster
         try:
             client = Client(where, timeout=20, set_as_default=False)
         except (OSError, ValueError) as error:
@@ -40,8 +39,18 @@ def connected(cluster: str) -> Iterator[Any]:
         yield stack.enter_context(client)
 
 
+def _start_workers() -> LocalCluster:
+    """Start a scheduler and workers that other machines cannot reach, their web pages included."""
+    page = f"{LOOPBACK}:0"
+    return LocalCluster(
+        n_workers=min(os.cpu_count() or 1, BLOCKS), threads_per_worker=1, processes=True,
+        host=LOOPBACK, dashboard_address=page, worker_dashboard_address=page,
+        silence_logs=logging.CRITICAL,
+    )  # fmt: skip
+
+
 def fit_matrix(client: Any, estimator: Any, X: Any, y: Any) -> Any:
-    """Fit an estimator to a matrix of this process, or to blocks, on a cluster."""
+    """Fit an estimator on a cluster; ``X`` is a matrix in this process, or RowBlocks."""
     if isinstance(X, RowBlocks):
         return fit(client, X, y, estimator)
     rows = RowBlocks.split(X, y, rows=max(1, -(-X.shape[0] // BLOCKS)))

@@ -6,8 +6,8 @@ class ClusterError(RuntimeError):
 
 
 class OutOfMemory(MemoryError):
-    """A worker has no room for its blocks."""
+    """A worker does not have enough memory for its blocks."""
 
 
 class Lost(Exception):
-    """A worker, or what it held, is gone."""
+    """A worker, or the blocks and samples that it held, are gone."""

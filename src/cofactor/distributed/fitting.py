@@ -1,4 +1,4 @@
-"""``fit``: an estimator's own fit, with workers in place of this process."""
+"""``fit``: the estimator's own fit, with the workers of a cluster in place of this process."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from cofactor.engine.factors import Factors
 from cofactor.outofcore import RowBlocks
 
 NOT_THE_START = ("max_iter", "tol", "n_jobs", "random_state", "init")
-"""Parameters that a resumed fit may change, or that show in the start."""
+"""Parameters that a resumed fit may change, or that determine the start."""
 
 
 def fit(
@@ -49,18 +49,18 @@ def fit(
         Fitted and returned. Workers use as many threads as Dask gave them, whatever ``n_jobs``.
     checkpoint : path, optional
         A folder on storage that this process and all workers share. If it has a checkpoint of the
-        same fit, the fit goes on from there. Without one, this process keeps S of the last
+        same fit, the fit continues from there. Without a folder, this process keeps S of the last
         checkpoint in memory.
     checkpoint_every : int, default=5
-        Iterations between checkpoints. A lost worker costs at most so many; workers that came
-        later get their blocks then.
+        Number of iterations between checkpoints. The loss of a worker costs at most this number of
+        iterations. New workers get blocks at a checkpoint.
     gather_samples : bool, default=True
-        Bring S here as ``representation_``; otherwise that has no rows.
+        Whether to collect S as ``representation_``; otherwise that has no rows.
 
     Returns
     -------
     estimator
-        Just as fitted in memory with the same blocks, to the bit.
+        Bit-identical to the result of a fit in memory with the same blocks.
     """
     if not isinstance(checkpoint_every, Integral) or checkpoint_every < 1:
         raise ValueError(
@@ -69,7 +69,7 @@ def fit(
     folder = None if checkpoint is None else Path(checkpoint).absolute()
     resume = "call fit again"
     if folder is not None:
-        resume += f" with checkpoint={os.fspath(folder)!r} to go on from the last one"
+        resume += f" with checkpoint={os.fspath(folder)!r} to continue from the last one"
     watched = Watched(client, resume)
     rows = as_rows(watched, data, y)
     settings = Settings(
@@ -97,7 +97,7 @@ def _fit(estimator: Any, rows: RowBlocks, settings: Settings) -> Any:
 
 
 def _checkpoints(path: Path, estimator: Any, rows: RowBlocks, start: Factors) -> Folder:
-    """Return the checkpoints of a fit, known by its parameters, data and start."""
+    """Return the checkpoints of a fit, which is identified by its parameters, data and start."""
     parameters = estimator.get_params(deep=False)
     same = {name: v for name, v in sorted(parameters.items()) if name not in NOT_THE_START}
     facts = [replace(fact, files={}) for fact in rows.facts]

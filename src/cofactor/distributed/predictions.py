@@ -1,4 +1,4 @@
-"""Predictions over dask collections: block by block, where the blocks are."""
+"""Predictions for dask collections: block by block, on the workers that hold the blocks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def transform(estimator: Any, data: Any) -> Any:
     Returns
     -------
     dask array, or list of delayed values or futures
-        What ``estimator.transform`` returns for each block; nothing is computed yet.
+        The result of ``estimator.transform`` for each block; nothing is computed yet.
     """
     return _mapped(estimator, "transform", data)
 
@@ -71,7 +71,7 @@ def _apply(block: Any, model: Any, method: str) -> Any:
 
 
 def _light(estimator: Any) -> Any:
-    """Leave the training samples at home."""
+    """Return a copy without the training samples, which predictions do not need."""
     light = copy.copy(estimator)
     vars(light).pop("representation_", None)
     return light

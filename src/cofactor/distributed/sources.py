@@ -1,4 +1,4 @@
-"""What users pass as data, as blocks of rows on a cluster."""
+"""Turn the data that users pass into blocks of rows on a cluster."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _blocks(watched: Watched, data: Any) -> list[Any]:
         isinstance(block, Delayed | Future) for block in data
     ):
         raise TypeError(
-            f"data is a {type(data).__name__}, which is no blocks of rows; pass RowBlocks, a list "
+            f"data is a {type(data).__name__}, which is not blocks of rows; pass RowBlocks, a list "
             "of delayed values or futures, or a dask array."
         )
     if not data:
@@ -94,14 +94,14 @@ def _blocks(watched: Watched, data: Any) -> list[Any]:
 
 
 def _futures(watched: Watched, values: Sequence[Any]) -> list[Any]:
-    """Let the cluster compute what is only promised so far."""
+    """Let the cluster compute the values that are still delayed."""
     promised = [value for value in values if is_dask_collection(value)]
     computed = iter(watched.client.compute(promised) if promised else [])
     return [next(computed) if is_dask_collection(value) else value for value in values]
 
 
 def _target_parts(watched: Watched, y: Any, n_blocks: int) -> list[Any]:
-    """Return y of each block where it comes in parts, else Nones."""
+    """Return y of each block if it comes in parts, else a list of None."""
     if isinstance(y, da.Array):
         whole = y if y.ndim == 1 or y.numblocks[1] == 1 else y.rechunk({1: -1})
         y = whole.to_delayed().ravel().tolist()
@@ -121,7 +121,7 @@ def _in_parts(y: Any) -> bool:
 
 
 def _whole_targets(rows: RowBlocks, y: Any) -> Any:
-    """Return y of all rows, given it or its parts in memory."""
+    """Return y of all rows, given it as a whole or in parts."""
     if not _in_parts(y):
         return y
     sizes = [len(part) for part in y]

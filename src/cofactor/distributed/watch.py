@@ -1,4 +1,4 @@
-"""Waiting for a cluster without hanging: every wait watches who is there."""
+"""Wait for a cluster without hanging: every wait checks which workers are still there."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from distributed.scheduler import KilledWorker
 from cofactor.distributed.errors import ClusterError, Lost
 
 LOOK = 0.25
-"""Seconds between two looks at the workers."""
+"""Seconds between two checks of the workers."""
 PATIENCE = 45.0
-"""Seconds without a sign of life (of the scheduler, of any worker, of a task) to put up with."""
+"""Seconds to wait for a sign of life of the scheduler, of any worker or of a task."""
 GONE = (KilledWorker, CommClosedError, asyncio.CancelledError, concurrent.futures.CancelledError)
 
 
@@ -28,7 +28,7 @@ class Watched:
 
     client: Any  # distributed.Client, whose attributes are optional to a type checker
     resume: str = "call fit again"
-    """How the user goes on after the cluster is gone."""
+    """How the user continues after the cluster is gone; part of messages."""
 
     def workers(self, patience: float = PATIENCE) -> list[str]:
         """Return the addresses of the workers."""
@@ -61,7 +61,7 @@ class Watched:
         return found
 
     def send(self, value: Any, worker: str) -> Future:
-        """Put a value on a worker, from where others fetch it."""
+        """Send a value to a worker, from which other workers fetch it."""
         try:
             return self._wait(
                 lambda: self.client.scatter(
@@ -71,13 +71,13 @@ class Watched:
             )[0]
         except (OSError, TimeoutError) as error:
             raise Lost(str(error)) from error
-        except (ValueError, KeyError) as error:  # as the scheduler found out before or after asking
+        except (ValueError, KeyError) as error:  # depends on whether the scheduler knew already
             raise Lost(f"there is no worker {worker}") from error
 
     def gather(
         self, futures: Sequence[Future], workers: Collection[str] = (), pinned: bool = True
     ) -> list[Any]:
-        """Return the results of tasks on some workers, all of which must stay."""
+        """Return the results of tasks on some workers; the loss of one of these is an error."""
         stalled = _Stalled(self, futures) if pinned else None
 
         def ask() -> Any:
@@ -89,7 +89,7 @@ class Watched:
         return found
 
     def collect(self, futures: Sequence[Future]) -> list[Any]:
-        """Return the results of tasks that any worker may do, and do again."""
+        """Return the results of tasks that any worker may run, and run again."""
         try:
             return self.gather(futures, pinned=False)
         except Lost as lost:
@@ -99,7 +99,7 @@ class Watched:
 
     @staticmethod
     def _raise(futures: Sequence[Future]) -> None:
-        """Raise what went wrong in a task: an error of its own before the loss of a worker."""
+        """Raise the error of a task; its own error takes precedence over the loss of a worker."""
         errors = [f.exception(timeout=PATIENCE) for f in futures if f.status == "error"]
         for error in errors:
             if not isinstance(error, (Lost, *GONE)):
@@ -136,7 +136,7 @@ class Watched:
 
 
 class _Stalled:
-    """Notices tasks that nobody works on although their workers are there."""
+    """Notices tasks that no worker has begun although their workers are there."""
 
     def __init__(self, watched: Watched, futures: Sequence[Future]) -> None:
         self.watched, self.futures = watched, futures

@@ -1,8 +1,8 @@
-"""What runs on a worker: one task takes blocks over, one makes an iteration, two hand samples out.
+"""Tasks on a worker: one takes blocks over, one makes an iteration, two hand out samples.
 
-A worker keeps its blocks, what a second look at them would find again, and the samples of the last
-two iterations. Every attempt of a fit has a state of its own, so that a task of a failed attempt,
-should it still run, changes nothing that counts.
+A worker keeps its blocks, results that it would otherwise compute again in each iteration, and the
+samples of the last two iterations. Every attempt of a fit has a state of its own, so a task of a
+failed attempt that is still running cannot change the state of the next one.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from cofactor.estimators.blocks import LocalExecutor, Recipe
 from cofactor.outofcore import RowBlocks
 
 Attempt = tuple[str, int]
-"""A fit, and how often its blocks were given out."""
+"""A fit, and the number of times that its blocks were distributed."""
 Samples = Mapping[int, FloatArray]
 """Samples of some blocks."""
 
 
 class Origin(Protocol):
-    """Where the samples of a block come from."""
+    """The source of the samples of a block when a worker takes it over."""
 
     def samples(self, here: LocalExecutor, i: int) -> FloatArray: ...
 
     def only(self, numbers: Sequence[int]) -> Origin:
-        """Return what a worker with these blocks needs to know."""
+        """Return the part that a worker with these blocks needs."""
         ...
 
 
 @dataclass(frozen=True)
 class FromStart:
-    """Samples are made on the spot."""
+    """Samples are computed from the start of the fit."""
 
     start: Factors
 
@@ -54,7 +54,7 @@ class FromStart:
 
 @dataclass(frozen=True)
 class FromMemory:
-    """Samples were kept by the driver."""
+    """Samples come from the memory of the driver."""
 
     kept: Samples
 
@@ -67,7 +67,7 @@ class FromMemory:
 
 @dataclass(frozen=True)
 class Part:
-    """What one worker is given."""
+    """The blocks of one worker, and the source of their samples."""
 
     numbers: tuple[int, ...]
     rows: RowBlocks
@@ -78,7 +78,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Step:
-    """What all workers are given for one iteration."""
+    """The input of one iteration, the same for all workers."""
 
     features: FloatArray
     targets: FloatArray | None
@@ -88,12 +88,12 @@ class Step:
 
 @dataclass
 class State:
-    """What one worker holds of one attempt."""
+    """The state of one attempt on one worker."""
 
     part: Part
     here: LocalExecutor
     samples: dict[int, Samples] = field(default_factory=dict)
-    """By version: the number of iterations made."""
+    """Samples by version, which is the number of iterations made."""
 
     def at(self, version: int) -> Samples:
         if version not in self.samples:
@@ -110,7 +110,7 @@ def begin(attempt: Attempt, part: Part, recipe: Recipe, blocks: Sequence[Any]) -
     before = _forget(*attempt)
     with Threads(_threads()) as threads:
         here = LocalExecutor(rows, recipe, threads)
-        if before is not None:  # they depend on the blocks alone
+        if before is not None:  # these depend only on the blocks
             here = replace(here, shelf=before.here.shelf, constants=before.here.constants)
         samples = {}
         for i in part.numbers:
@@ -120,7 +120,7 @@ def begin(attempt: Attempt, part: Part, recipe: Recipe, blocks: Sequence[Any]) -
 
 
 def advance(attempt: Attempt, version: int, step: Step) -> dict[tuple[int, int], Sums]:
-    """Improve the samples of a version; return the sums that the blocks here add up to."""
+    """Improve the samples of a version; return the sums over the blocks of this worker."""
     state = _state(attempt)
     old, new, sums = state.at(version), {}, tree_of_sums()
     with Threads(_threads()) as threads:
@@ -137,7 +137,7 @@ def advance(attempt: Attempt, version: int, step: Step) -> dict[tuple[int, int],
 
 
 def samples(attempt: Attempt, version: int) -> dict[int, FloatArray]:
-    """Hand out the samples."""
+    """Return the samples of a version."""
     return dict(_state(attempt).at(version))
 
 
@@ -152,9 +152,9 @@ def end(fit: str) -> None:
 
 
 def bytes_needed(rows: RowBlocks, rank: int, i: int) -> int:
-    """Estimate the memory that work on block i takes, beside the samples of the others.
+    """Estimate the bytes that work on block i takes, without the samples of the other blocks.
 
-    Cells are stored by rows and by columns, and once more with what a divergence makes of them.
+    Cells are stored by rows and by columns, and a divergence may need another copy of each.
     """
     fact = rows.facts[i]
     cell = np.dtype(fact.dtype).itemsize + 4
@@ -162,7 +162,7 @@ def bytes_needed(rows: RowBlocks, rank: int, i: int) -> int:
 
 
 def check_room(part: Part) -> None:
-    """Refuse blocks that cannot fit, before the worker is killed for them."""
+    """Refuse blocks that do not fit in memory, before the worker is killed for them."""
     needs = {i: bytes_needed(part.rows, part.rank, i) for i in part.numbers}
     largest = max(needs, key=lambda i: needs[i])
     limit = get_worker().memory_manager.memory_limit
@@ -171,13 +171,13 @@ def check_room(part: Part) -> None:
 
 
 class room_for:
-    """Say which block there was no memory for."""
+    """Turn a MemoryError into one that names the block."""
 
     def __init__(self, part: Part, i: int) -> None:
         self.part, self.i = part, i
 
     def __enter__(self) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         if isinstance(error, MemoryError) and not isinstance(error, OutOfMemory):

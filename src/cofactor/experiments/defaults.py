@@ -1,4 +1,4 @@
-"""The library's estimators as they come, but for the losses."""
+"""The library's estimators with default parameters, except for the losses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Estimator = TypeVar("Estimator")
 
 
 def default_model(estimator: type[Estimator], settings: Settings, **changes: Any) -> Estimator:
-    """Return an estimator with the losses, rank and seed of a trial; the rest is its own."""
+    """Return an estimator with the losses, rank and seed of a trial, otherwise with defaults."""
     data_loss, target_loss = MODELS[settings["model"]]
     losses = {"data_loss": data_loss, "target_loss": target_loss}
     make: Any = estimator

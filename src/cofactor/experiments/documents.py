@@ -1,14 +1,12 @@
-"""Documents with targets, read from a file of JSON lines.
+"""Documents with targets, read from a JSON lines file.
 
 Each line is an object with ``text``, a target (``labels`` or ``rating``, see the experiments) and
-perhaps ``split``, which is "train" or "test". Without ``split`` one document in five, drawn by the
-seed, is to test on.
+optionally ``split``, which is "train" or "test". Without ``split``, one document in five is drawn
+at random for the test.
 """
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,9 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse as sp
 
-from cofactor.experiments.options import BadInput, MissingData, Options
+from cofactor._types import FloatArray
+from cofactor.experiments.options import MissingData, Options
 from cofactor.experiments.prepared import Prepared, stop_words
 from cofactor.experiments.words import digest, tf_idf
+from cofactor.io.errors import InputError, at
+from cofactor.io.tables.sources import open_records
 
 TEST_SHARE = 0.2
 Record = dict[str, Any]
@@ -28,15 +29,15 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True, eq=False)
 class Documents:
-    """Documents as tf-idf, with targets of which NaN are unknown.
+    """Documents as tf-idf, with their targets; unknown targets are NaN.
 
-    ``names`` are the columns of the targets.
+    ``names`` are the names of the target columns.
     """
 
     X: sp.csr_array
-    Y: NDArray[np.float64]
+    Y: FloatArray
     X_test: sp.csr_array
-    Y_test: NDArray[np.float64]
+    Y_test: FloatArray
     words: list[str]
     names: list[str]
     digest: str
@@ -44,29 +45,29 @@ class Documents:
 
 @dataclass(frozen=True)
 class Kind:
-    """The documents of one experiment.
+    """How the documents of one experiment are read.
 
     Parameters
     ----------
     file, shape : str
-        Their file, and what a good line of it looks like.
+        Name of the file, and an example of a line.
     wrong : callable
-        Returns what is wrong with a record, or nothing.
+        Returns what is wrong with a record, or "".
     targets : callable
         Returns the targets of records, NaN where unknown, and the names of their columns.
-    made : callable
-        Makes records up, by a seed.
+    made_up : callable
+        Returns made-up records; takes a seed.
     """
 
     file: str
     shape: str
     wrong: Callable[[Record], str]
-    targets: Callable[[Sequence[Record]], tuple[NDArray[np.float64], list[str]]]
-    made: Callable[[int], list[Record]]
+    targets: Callable[[Sequence[Record]], tuple[FloatArray, list[str]]]
+    made_up: Callable[[int], list[Record]]
 
 
 def _read(kind: Kind, data_home: Path | None) -> list[Record]:
-    """Read the kind's file (or that with .gz) of the data folder."""
+    """Read the file in the data folder, which may be compressed (.gz)."""
     name, shape = kind.file, kind.shape
     if data_home is None:
         raise MissingData(
@@ -78,52 +79,39 @@ def _read(kind: Kind, data_home: Path | None) -> list[Record]:
         raise MissingData(
             f"{name} (or {name}.gz) is not in {data_home}: put it there; each line is like {shape}"
         )
-    return [_record(path, i, line, kind) for i, line in enumerate(_lines(path), start=1)]
+    records = open_records(path, constant=float)  # so that a NaN is refused, not read as unknown
+    found = [_checked(path, number, record, kind) for number, record in records]
+    if not found:
+        raise InputError(f"{at(path)} is empty; each line must be like {shape}")
+    return found
 
 
-def _lines(path: Path) -> list[str]:
-    try:
-        raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-        lines = [line for line in raw.decode("utf-8").split("\n") if line.strip()]
-    except (OSError, EOFError, UnicodeDecodeError) as error:
-        raise BadInput(
-            f"{path} cannot be read ({error}); it must be JSON lines in UTF-8."
-        ) from None
-    if not lines:
-        raise BadInput(f"{path} is empty; it must have one JSON object a line.")
-    return lines
-
-
-def _record(path: Path, number: int, line: str, kind: Kind) -> Record:
-    try:
-        record = json.loads(line)
-    except ValueError as error:
-        raise BadInput(f"{path}, line {number}, is not JSON ({error}).") from None
-    if not isinstance(record, dict) or not isinstance(record.get("text"), str):
+def _checked(path: Path, number: int, record: Record, kind: Kind) -> Record:
+    if not isinstance(record.get("text"), str):
         wrong = "has no text"
     elif record.get("split") not in (None, "train", "test"):
         wrong = f"has split {record['split']!r}, which is neither 'train' nor 'test'"
     else:
         wrong = kind.wrong(record)
     if wrong:
-        raise BadInput(f"{path}, line {number}, {wrong}; a good line is like {kind.shape}")
-    return dict(record)
+        raise InputError(f"{at(path, line=number)} {wrong}; it must be like {kind.shape}")
+    return record
 
 
 def prepare(kind: Kind, options: Options) -> Prepared:
-    """Read (or, for a quick run, make up), split and vectorise documents."""
-    records = kind.made(options.seed) if options.quick else _read(kind, options.data_home)
+    """Read documents (or make them up, for a quick run), split them and count their words."""
+    records = kind.made_up(options.seed) if options.quick else _read(kind, options.data_home)
     stop, notes = stop_words(options)
     Y, names = kind.targets(records)
     test = _test_rows(records, options.seed) & ~np.isnan(Y).all(axis=1)
     train = np.array([record.get("split") != "test" for record in records]) & ~test
     texts = np.array([record["text"] for record in records], dtype=object)
     if not test.any() or np.isnan(Y[train]).all():
-        raise BadInput("There must be documents with known targets to learn from and to test on.")
+        raise InputError("There must be documents with known targets to learn from and to test on.")
     try:
         X, X_test, words = tf_idf(texts[train].tolist(), texts[test].tolist(), stop.words)
     except ValueError as error:
-        raise BadInput(f"The texts to learn from cannot be counted: {error}") from None
+        raise InputError(f"The texts to learn from cannot be counted: {error}") from None
     facts = {"documents": len(records), "targets": len(names), "stop_words": stop.source}
     sha256 = digest(texts, Y.ravel().tolist(), test.tolist(), stop.words)
     documents = Documents(X, Y[train], X_test, Y[test], words, names, sha256)

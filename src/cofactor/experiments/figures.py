@@ -1,4 +1,4 @@
-"""Figures for print: a table or arrays in, a picture out; nothing global is touched."""
+"""Figures for print, drawn from tables or arrays without global state."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DPI = 130
 
 
 def draw(run: Run, name: str, title: str, make: Callable[[], Figure]) -> None:
-    """Draw a figure into a run, or say what is missing for it."""
+    """Draw a figure for a run; note it if matplotlib is missing."""
     try:
         import matplotlib  # noqa: F401
     except ImportError:
@@ -35,7 +35,7 @@ def draw(run: Run, name: str, title: str, make: Callable[[], Figure]) -> None:
 def blank(
     width: float, height: float, columns: int = 1, rows: int = 1
 ) -> tuple[Figure, list[Axes]]:
-    """Return a figure and its axes, row by row, with nothing drawn."""
+    """Return an empty figure and its axes, row by row."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
@@ -49,7 +49,7 @@ def blank(
 
 
 def _rows(ax: Axes, names: Sequence[str], shown: bool = True) -> None:
-    """Name the rows, from the top, and draw a line between any two."""
+    """Name the rows from the top, and draw lines between them."""
     ax.set_yticks(range(len(names)), names if shown else [""] * len(names))
     ax.set_ylim(len(names) - 0.5, -0.5)
     for y in range(1, len(names)):
@@ -107,7 +107,7 @@ def heatmap(shares: ArrayLike, rows: Sequence[str], columns: Sequence[str], titl
 
 
 Series = Mapping[str, tuple[float, float | None]]
-"""A mean and, perhaps, a standard deviation for each name."""
+"""For each name a mean and a standard deviation, which may be None."""
 
 
 def intervals(series: Mapping[str, Series], names: Sequence[str], label: str) -> Figure:
@@ -140,7 +140,7 @@ def _places(shown: Sequence[str]) -> dict[str, float]:
 
 
 def curves(lines: Mapping[str, tuple[ArrayLike, ArrayLike]], x: str, y: str) -> Figure:
-    """Show curves from (0, 0) to (1, 1), the diagonal as what guessing gives."""
+    """Show curves from (0, 0) to (1, 1); the dashed diagonal is random guessing."""
     figure, (ax,) = blank(4.8, 4.4)
     ax.grid(axis="y", color="#e5e5e5", lw=0.7)
     ax.plot([0, 1], [0, 1], color="#bbbbbb", lw=1, ls="--")

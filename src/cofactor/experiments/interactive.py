@@ -1,4 +1,4 @@
-"""Interactive figures: self-contained pages that need no network."""
+"""Interactive figures: HTML pages that need no network."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ BLUES = ["#f7fbff", "#6baed6", "#08306b"]
 
 
 def topic_page(run: Run, name: str, title: str, results: Mapping[str, Result]) -> None:
-    """Write a page with a heatmap for each model; a topic shows its words when pointed at."""
+    """Write a page with a heatmap for each model; a cell under the mouse shows its words."""
     try:
         import altair
         import vl_convert  # noqa: F401

@@ -1,9 +1,11 @@
-"""What a user can ask of the experiments. Imports nothing heavy: the command line reads it."""
+"""The options of the experiments. Imports nothing heavy, since the command line reads them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+
+from cofactor.io.errors import InputError
 
 EXPERIMENTS = {
     "synthetic": "Section 3.1: four noise models, four losses.",
@@ -14,12 +16,8 @@ EXPERIMENTS = {
 SOLVERS = ("auto", "cd", "mu", "mu-paper")
 
 
-class BadInput(Exception):
-    """What the user gave cannot be used; the message says what to do about it."""
-
-
-class MissingData(BadInput):
-    """A file that an experiment needs is not there; the message says which, and where to put it."""
+class MissingData(InputError):
+    """A file that an experiment needs does not exist; the message says where to put it."""
 
 
 @dataclass(frozen=True)
@@ -31,25 +29,25 @@ class Options:
     out : Path
         Folder for the results; each experiment has its own folder in it.
     trials : int, optional
-        Trials of each model; by default as many as the paper made (or two, if quick).
+        Number of trials of each model; by default that of the paper, or two if quick.
     draws : int
-        Independent draws of factors and noise in the synthetic experiment.
+        Number of independent draws of factors and noise in the synthetic experiment.
     seed : int
-        Decides the data that are drawn, the split and every start.
+        Random seed of data, splits and starts.
     quick : bool
-        Small made-up data and few iterations, to see that everything works.
+        Whether to use small made-up data and few iterations, to see that everything works.
     solver : str
         Solver of the synthetic experiment.
     iterations : int, optional
-        Iterations of the synthetic fits; by default until they converge.
+        Number of iterations of the synthetic fits; by default until they converge.
     updates : int, optional
-        Multiplicative updates of further synthetic fits, whose objectives are compared.
+        Number of multiplicative updates of further synthetic fits to compare with.
     data_home : Path, optional
-        Folder with the data.
+        Folder that holds the data.
     stopwords : Path, optional
-        File of stop words, one a line.
+        File of stop words, one on each line.
     jobs : int
-        Processes that work side by side; the results do not depend on it.
+        Number of parallel processes; the results do not depend on it.
     """
 
     out: Path
@@ -65,5 +63,5 @@ class Options:
     jobs: int = 1
 
     def count(self, usual: int) -> int:
-        """Return the number of trials, given the paper's."""
+        """Return the number of trials; ``usual`` is that of the paper."""
         return self.trials or (min(usual, 2) if self.quick else usual)

@@ -1,4 +1,4 @@
-"""What the paper prints: its models, its figures and the settings it chose.
+"""The numbers of the paper: its models, its results and the settings that it chose.
 
 Haddock, Kassab, Li, Kryshchenko, Grotheer, Sizikova, Wang, Merkh, Madushani, Ahn, Needell and
 Leonard: Semi-supervised NMF Models for Topic Modeling in Learning Tasks.
@@ -66,4 +66,4 @@ NMF_TOLERANCES = (1e-5, 1e-4, 1e-3, 1e-2)
 TRIALS, SELECTION_TRIALS, SYNTHETIC_TRIALS = 11, 10, 5
 ITERATIONS, NMF_ITERATIONS, RANK = 50, 400, 13
 EPSILON = 1e-10
-"""What the authors' code adds to divisors, so that nothing is divided by zero."""
+"""The authors' code adds this to divisors to avoid division by zero."""

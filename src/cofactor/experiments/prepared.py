@@ -1,4 +1,4 @@
-"""What an experiment works on, and what there is to say about it."""
+"""The data of an experiment, with facts for the manifest and notes for the user."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cofactor.experiments.words import StopWords, find_stop_words
 
 @dataclass(frozen=True)
 class Prepared:
-    """Data, facts for the manifest, and remarks for the user."""
+    """The data of an experiment, facts for its manifest, and notes for the user."""
 
     value: Any = None
     facts: dict[str, Any] = field(default_factory=dict)
@@ -19,6 +19,6 @@ class Prepared:
 
 
 def stop_words(options: Options) -> tuple[StopWords, tuple[str, ...]]:
-    """Return the stop words that the options ask for, and what there is to say about them."""
+    """Return the stop words that the options ask for, and notes on them."""
     stop = find_stop_words(options.stopwords, options.data_home)
     return stop, (stop.note,) if stop.note else ()

@@ -1,7 +1,7 @@
 """Ratings from reviews: topics that predict numbers.
 
-The file is ``ratings.jsonl``, one review a line: ``text``; ``rating``, a number (null if it is not
-known); perhaps ``split``.
+The file ``ratings.jsonl`` has one review on each line: ``text``; ``rating``, a number (null if it
+is unknown); optionally ``split``.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.linear_model import RidgeCV
 from sklearn.metrics import mean_absolute_error, r2_score, root_mean_squared_error
 
 from cofactor import NMF, SSNMFRegressor
-from cofactor.experiments import documents, figures, made
+from cofactor._types import FloatArray
+from cofactor.experiments import documents, figures, made_up
 from cofactor.experiments.defaults import default_model
 from cofactor.experiments.documents import Documents, Kind, Record
 from cofactor.experiments.options import Options
@@ -26,7 +26,6 @@ from cofactor.experiments.summaries import compared, run_models
 from cofactor.experiments.tables import mean_and_sd
 from cofactor.experiments.trials import Result, Settings, seed_of
 
-Matrix = NDArray[np.float64]
 FILE = "ratings.jsonl"
 SHAPE = '{"text": "a fine film", "rating": 4.5, "split": "train"}'
 TRIALS, RANK = 5, 20
@@ -36,7 +35,7 @@ STRENGTHS = tuple(10.0**power for power in range(-3, 4))
 
 
 def prepare(options: Options) -> Prepared:
-    """Read (or, for a quick run, make up) the reviews."""
+    """Read the reviews, or make them up for a quick run."""
     return documents.prepare(Kind(FILE, SHAPE, _wrong, targets, made_reviews), options)
 
 
@@ -48,7 +47,7 @@ def _wrong(record: Record) -> str:
     return f"has rating {rating!r}, which is not a number" if rating != "" else "has no rating"
 
 
-def targets(records: Sequence[Record]) -> tuple[Matrix, list[str]]:
+def targets(records: Sequence[Record]) -> tuple[FloatArray, list[str]]:
     """Return the ratings as a column, NaN where unknown."""
     values = [math.nan if record["rating"] is None else record["rating"] for record in records]
     return np.array(values, dtype=float)[:, None], ["rating"]
@@ -62,7 +61,7 @@ def made_reviews(seed: int, count: int = 240) -> list[Record]:
     for i in range(count):
         mood = int(random.integers(len(moods)))
         rating = round(float(1 + mood + random.normal(0, 0.2)), 2)
-        text = made.document([moods[mood]], moods, random)
+        text = made_up.document([moods[mood]], moods, random)
         known = i % 4 == 0 or random.random() >= 0.1
         split = "test" if i % 4 == 0 else "train"
         records.append({"text": text, "rating": rating if known else None, "split": split})
@@ -97,27 +96,27 @@ def trial(settings: Settings, data: Documents) -> Result:
     }
 
 
-def _method(model: str) -> Callable[[Settings, Documents], Matrix]:
+def _method(model: str) -> Callable[[Settings, Documents], FloatArray]:
     return {WORDS: _by_words, TOPICS: _by_topics, MEAN: _by_mean}.get(model, _supervised)
 
 
-def _supervised(settings: Settings, data: Documents) -> Matrix:
+def _supervised(settings: Settings, data: Documents) -> FloatArray:
     model = default_model(SSNMFRegressor, settings)
     return np.asarray(model.fit(data.X, data.Y[:, 0]).predict(data.X_test))
 
 
-def _by_words(settings: Settings, data: Documents) -> Matrix:
+def _by_words(settings: Settings, data: Documents) -> FloatArray:
     known = ~np.isnan(data.Y[:, 0])
     ridge = RidgeCV(STRENGTHS).fit(data.X[known], data.Y[known, 0])
     return np.asarray(ridge.predict(data.X_test))
 
 
-def _by_topics(settings: Settings, data: Documents) -> Matrix:
+def _by_topics(settings: Settings, data: Documents) -> FloatArray:
     known = ~np.isnan(data.Y[:, 0])
     model = NMF(settings["rank"], random_state=seed_of(settings)).fit(data.X)
     ridge = RidgeCV(STRENGTHS).fit(model.transform(data.X[known]), data.Y[known, 0])
     return np.asarray(ridge.predict(model.transform(data.X_test)))
 
 
-def _by_mean(settings: Settings, data: Documents) -> Matrix:
+def _by_mean(settings: Settings, data: Documents) -> FloatArray:
     return np.full(len(data.Y_test), np.nanmean(data.Y))

@@ -1,4 +1,4 @@
-"""Run experiments one after the other."""
+"""Runs experiments one after another."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from cofactor.experiments.prepared import Prepared
 from cofactor.experiments.run import Run, check_out
 
 REQUIRED = ("synthetic", "newsgroups")
-"""The paper's own: if their data are missing that is an error, even if all are asked for."""
+"""The experiments of the paper; it is always an error if their data are missing."""
 
 
 def reproduce(names: Sequence[str], options: Options, console: Console) -> list[Run]:
-    """Run the named experiments and return what they wrote.
+    """Run experiments and return their runs.
 
-    Of several, those beyond the printed paper are left out if their data are missing.
+    If several are named, those that the paper does not have are left out if their data are missing.
 
     Parameters
     ----------
@@ -28,12 +28,12 @@ def reproduce(names: Sequence[str], options: Options, console: Console) -> list[
     options : Options
         Settings of all of them.
     console : Console
-        Where progress and remarks go.
+        Shows progress and notes.
     """
     check_out(options.out)
     modules = {name: import_module(f"cofactor.experiments.{name}") for name in names}
     prepared = {}
-    for name, module in modules.items():  # what is wrong with the input shows before the work
+    for name, module in modules.items():  # refuses bad input before any work is done
         try:
             prepared[name] = module.prepare(options)
         except MissingData as error:

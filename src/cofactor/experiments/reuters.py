@@ -1,8 +1,8 @@
-"""Multi-label news: several topics a story, some of them unknown.
+"""Multi-label news: a story has several topics, some of which are unknown.
 
-The file is ``reuters.jsonl``, one story a line: ``text``; ``labels``, a list of the topics that
-apply (null if nothing is known); perhaps ``unknown``, a list of topics of which it is not known
-whether they apply; perhaps ``split``.
+The file ``reuters.jsonl`` has one story on each line: ``text``; ``labels``, a list of the topics
+that apply (null if nothing is known); optionally ``unknown``, a list of topics that may or may not
+apply; optionally ``split``.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score, roc_auc_score, roc_curve
 
 from cofactor import NMF, SSNMFClassifier
-from cofactor.experiments import documents, figures, made
+from cofactor._types import FloatArray
+from cofactor.experiments import documents, figures, made_up
 from cofactor.experiments.defaults import default_model
 from cofactor.experiments.documents import Documents, Kind, Record
 from cofactor.experiments.options import Options
@@ -26,7 +26,6 @@ from cofactor.experiments.run import Run
 from cofactor.experiments.summaries import compared, run_models
 from cofactor.experiments.trials import Result, Settings, seed_of
 
-Matrix = NDArray[np.float64]
 FILE = "reuters.jsonl"
 SHAPE = '{"text": "wheat prices rose", "labels": ["grain", "wheat"], "split": "train"}'
 TRIALS, TOPICS_PER_LABEL, LARGEST_RANK, CURVE = 5, 2, 60, 60
@@ -34,7 +33,7 @@ WORDS, TOPICS = "logistic regression", "NMF + logistic regression"
 
 
 def prepare(options: Options) -> Prepared:
-    """Read (or, for a quick run, make up) the stories."""
+    """Read the stories, or make them up for a quick run."""
     return documents.prepare(Kind(FILE, SHAPE, _wrong, targets, made_stories), options)
 
 
@@ -48,8 +47,8 @@ def _wrong(record: Record) -> str:
     return "" if "labels" in record else "has no labels"
 
 
-def targets(records: Sequence[Record]) -> tuple[Matrix, list[str]]:
-    """Return 1 where a topic applies, 0 where not and NaN where that is not known."""
+def targets(records: Sequence[Record]) -> tuple[FloatArray, list[str]]:
+    """Return 1 where a topic applies, 0 where it does not, NaN where that is unknown."""
     names = sorted({label for record in records for label in record["labels"] or []})
     column = {name: j for j, name in enumerate(names)}
     Y = np.zeros((len(records), len(names)))
@@ -70,7 +69,7 @@ def made_stories(seed: int, count: int = 240) -> list[Record]:
         labels = random.choice(names, random.integers(1, 3), replace=False).tolist()
         unknown = [name for name in names if random.random() < 0.1]
         known = [name for name in labels if name not in unknown]
-        text = made.document(labels, names, random)
+        text = made_up.document(labels, names, random)
         split = "test" if i % 4 == 0 else "train"
         records.append({"text": text, "labels": known, "unknown": unknown, "split": split})
     return records
@@ -114,35 +113,35 @@ def trial(settings: Settings, data: Documents) -> Result:
 MEASURES = ("micro-F1", "macro-F1", "ROC AUC")
 
 
-def _methods(model: str) -> Callable[[Settings, Documents], Matrix]:
+def _methods(model: str) -> Callable[[Settings, Documents], FloatArray]:
     return {WORDS: _by_words, TOPICS: _by_topics}.get(model, _supervised)
 
 
-def _supervised(settings: Settings, data: Documents) -> Matrix:
+def _supervised(settings: Settings, data: Documents) -> FloatArray:
     model = default_model(SSNMFClassifier, settings)
     return np.asarray(model.fit(data.X, data.Y).predict_proba(data.X_test))
 
 
-def _by_words(settings: Settings, data: Documents) -> Matrix:
+def _by_words(settings: Settings, data: Documents) -> FloatArray:
     return _one_by_one(data.X, data.Y, data.X_test)
 
 
-def _by_topics(settings: Settings, data: Documents) -> Matrix:
+def _by_topics(settings: Settings, data: Documents) -> FloatArray:
     model = NMF(settings["rank"], random_state=seed_of(settings))
     S, S_test = model.fit_transform(data.X), model.transform(data.X_test)
     return _one_by_one(*(_shares(S), data.Y, _shares(S_test)))
 
 
-def _shares(S: Matrix) -> Matrix:
+def _shares(S: FloatArray) -> FloatArray:
     return S / np.maximum(S.sum(axis=1, keepdims=True), np.finfo(float).tiny)
 
 
-def _one_by_one(X: Any, Y: Matrix, X_test: Any) -> Matrix:
+def _one_by_one(X: Any, Y: FloatArray, X_test: Any) -> FloatArray:
     """Fit a classifier for each label on the stories where it is known."""
     return np.column_stack([_probability(X[k], y[k], X_test) for y in Y.T for k in [~np.isnan(y)]])
 
 
-def _probability(X: Any, y: Matrix, X_test: Any) -> Matrix:
-    if len(np.unique(y)) < 2:  # nothing to tell apart
+def _probability(X: Any, y: FloatArray, X_test: Any) -> FloatArray:
+    if len(np.unique(y)) < 2:  # a single class
         return np.full(X_test.shape[0], y[0] if len(y) else 0.0)
     return np.asarray(LogisticRegression(max_iter=1000).fit(X, y).predict_proba(X_test)[:, 1])

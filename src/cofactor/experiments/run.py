@@ -1,4 +1,4 @@
-"""One experiment's run: its folder, its trials, and what is written when."""
+"""A run of one experiment: its folder, its trials and the files that it writes."""
 
 from __future__ import annotations
 
@@ -15,20 +15,22 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from cofactor._versions import versions
-from cofactor.experiments.options import BadInput, Options
+from cofactor.experiments.options import Options
 from cofactor.experiments.tables import ResultTable
 from cofactor.experiments.trials import Function, Result, Settings, Trials
 from cofactor.io.atomic import write_whole
+from cofactor.io.errors import InputError
 
 MANIFEST = "manifest.json"
 TRIALS = "trials"
 
 
 class Run:
-    """Compute trials and write tables and figures into the folder of one experiment.
+    """Computes trials and writes tables and figures into the folder of one experiment.
 
-    The manifest is removed at the beginning and written at the end: a folder without one is not
-    finished. What an earlier run has written, and nothing else, is removed, too; its trials stay.
+    The manifest is removed at the beginning and written at the end, so a folder without one is not
+    finished. The tables and figures of an earlier run are removed too; other files and the trials
+    are not.
     """
 
     def __init__(
@@ -50,16 +52,16 @@ class Run:
             self.folder.mkdir(parents=True, exist_ok=True)
             foreign = any(self.folder.iterdir()) and not (self.folder / TRIALS).is_dir()
             if foreign:
-                raise BadInput(
-                    f"{self.folder} has files that are not of `cofactor reproduce`; "
+                raise InputError(
+                    f"{self.folder} has files that `cofactor reproduce` did not write; "
                     "choose another --out."
                 )
             (self.folder / TRIALS).mkdir(exist_ok=True)
             self._forget_earlier()
         except OSError as error:
-            raise BadInput(
+            raise InputError(
                 f"--out {self.options.out} cannot be written to ({error.strerror}); "
-                "choose a folder of yours."
+                "choose a folder that you can write to."
             ) from None
 
     def _forget_earlier(self) -> None:
@@ -79,7 +81,7 @@ class Run:
     def trials(
         self, label: str, function: Function, settings: Sequence[Settings], shared: Any = None
     ) -> list[Result]:
-        """Return the results of the trials, from the folder or computed now."""
+        """Return the results of trials; those in the folder are not computed again."""
         store = Trials(self.folder / TRIALS, self.options.jobs)
         with self._progress() as bar:
             task = bar.add_task(f"{self.name}: {label}", total=len(settings))
@@ -96,9 +98,9 @@ class Run:
     # ---- writing
 
     def table(self, table: ResultTable, headline: bool = False) -> None:
-        """Write a table in its three forms and put it into the report.
+        """Write a table in its three formats and put it into the report.
 
-        A headline is also printed when the experiment is done.
+        A headline is also printed at the end of the experiment.
         """
         for ending, text in (
             ("md", table.markdown()),
@@ -124,7 +126,7 @@ class Run:
         self._report.append(f"## {title}\n" + (f"\n{text}\n" if text else ""))
 
     def note(self, sentence: str) -> None:
-        """Say something on standard error, in the report and in the manifest."""
+        """Print a sentence on stderr, and put it into the report and the manifest."""
         if sentence not in self._notes:
             self._notes.append(sentence)
             self.console.print(sentence)
@@ -136,10 +138,10 @@ class Run:
         self._files.append(name)
 
     def finish(self) -> None:
-        """Write the report and, last of all, the manifest."""
+        """Write the report and at last the manifest."""
         warning = (
-            ["This was a quick run on small made-up data: the figures show that the machinery "
-             "works and cannot be compared with the paper's.\n"]
+            ["This was a quick run on small made-up data: it shows that everything works, but its "
+             "numbers cannot be compared with the paper's.\n"]
             if self.options.quick else []
         )  # fmt: skip
         notes = [f"- {note}\n" for note in self._notes]
@@ -174,6 +176,6 @@ def _machine() -> dict[str, Any]:
 
 
 def check_out(out: Path) -> None:
-    """Refuse an output folder that is none."""
+    """Refuse an output path that is not a folder."""
     if out.exists() and not out.is_dir():
-        raise BadInput(f"--out {out} is a file; choose a folder.")
+        raise InputError(f"--out {out} is a file; choose a folder.")

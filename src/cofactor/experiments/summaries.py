@@ -1,4 +1,4 @@
-"""Tables of methods against measures, for experiments that the paper does not print."""
+"""Tables of models and measures, for experiments that the paper does not have."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cofactor.experiments.run import Run
-from cofactor.experiments.tables import Cell, ResultTable, best, mean_and_sd
+from cofactor.experiments.tables import Cell, ResultTable, best_cells, mean_and_sd
 from cofactor.experiments.trials import Function, Result
 
 
 def run_models(
     run: Run, function: Function, counts: Mapping[str, int], rank: int, data: Any
 ) -> dict[str, list[Result]]:
-    """Run so many trials of each model and return their results by model."""
+    """Run the given number of trials of each model and return their results by model."""
     keys = [(model, number) for model, count in counts.items() for number in range(count)]
     base = {"rank": rank, "seed": run.options.seed}
     settings = [{**base, "model": model, "trial": number} for model, number in keys]
@@ -29,14 +29,10 @@ def compared(
     *,
     largest: bool,
 ) -> ResultTable:
-    """Return mean and standard deviation of each measure, the best of a measure in bold."""
+    """Return a table of mean and standard deviation of each measure; the best is in bold."""
     columns = ["model", *(text for m in measures for text in (m, f"{m} sd"))]
     rows = [[model, *_cells(results, measures)] for model, results in fits.items()]
-    bold = frozenset(
-        (row, 1 + 2 * i)
-        for i in range(len(measures))
-        for row in best([line[1 + 2 * i] for line in rows], largest)  # type: ignore[misc]
-    )
+    bold = best_cells(rows, range(1, 1 + 2 * len(measures), 2), largest)
     trials = max(len(results) for results in fits.values())
     return ResultTable(name, f"{title}: mean and sd of {trials} trials", columns, rows, bold=bold)
 

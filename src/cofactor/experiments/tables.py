@@ -1,11 +1,11 @@
-"""Tables: for reading (Markdown), for spreadsheets (CSV) and for programs (JSON)."""
+"""Tables as Markdown, CSV and JSON."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from statistics import mean, stdev
 from typing import Any
@@ -26,13 +26,13 @@ class ResultTable:
     columns : sequence of str
         Headings; the first column names the rows.
     rows : sequence of sequences
-        Text, numbers, or None where there is nothing to say.
+        Text, numbers, or None for an empty cell.
     digits : int
-        Digits after the point of fractions, in Markdown only.
+        Number of decimals of fractions, in Markdown only.
     bold : set of (row, column)
-        Cells to stress, in Markdown only.
+        Cells in bold, in Markdown only.
     note : str
-        Remark below the table.
+        Text below the table.
     """
 
     name: str
@@ -59,7 +59,7 @@ class ResultTable:
         return "\n".join([f"**{self.title}**", "", *lines, *note]) + "\n"
 
     def csv(self) -> str:
-        """Return headings and rows, numbers in full."""
+        """Return headings and rows, with all digits."""
         file = io.StringIO()
         writer = csv.writer(file, lineterminator="\n")
         writer.writerows([self.columns, *self.rows])
@@ -86,14 +86,25 @@ class ResultTable:
 
 
 def best(values: Sequence[float | None], largest: bool) -> set[int]:
-    """Return the places of the best value (all of them, if equals)."""
+    """Return the indices of the best value (all of them, if equal)."""
     known = [value for value in values if value is not None]
     top = (max if largest else min)(known, default=None)
     return {i for i, value in enumerate(values) if value is not None and value == top}
 
 
+def best_cells(
+    rows: Sequence[Sequence[Any]], columns: Iterable[int], largest: bool
+) -> frozenset[tuple[int, int]]:
+    """Return row and column of the best value (all of them, if equal) of each column."""
+    return frozenset(
+        (row, column)
+        for column in columns
+        for row in best([line[column] for line in rows], largest)
+    )
+
+
 def mean_and_sd(values: Sequence[float]) -> tuple[float, float | None]:
-    """Return the mean and, of more than one value, the standard deviation."""
+    """Return mean and standard deviation; one value has no standard deviation."""
     return mean(values), stdev(values) if len(values) > 1 else None
 
 

@@ -1,8 +1,8 @@
-"""Trials: computed once, side by side, and kept, so that an interrupted run goes on where it was.
+"""Trials: computed in parallel and stored, so that an interrupted run can continue.
 
 A trial is a function of its settings (plain JSON values) and of data that all trials share. Its
-result is JSON too and is written when it is there, under a name that depends on everything that the
-result depends on: function, settings, data, versions.
+result is JSON too. It is stored in a file whose name is a hash of everything that the result
+depends on: function, settings, data and versions.
 """
 
 from __future__ import annotations
@@ -34,7 +34,10 @@ Function = Callable[[Settings, Any], Result]
 
 @dataclass(frozen=True)
 class Outcome:
-    """Results in the order of their settings, and what it took to have them."""
+    """The results of trials, in the order of their settings.
+
+    ``found`` counts those that were already stored; ``seconds`` is the processor time of all.
+    """
 
     results: list[Result]
     found: int
@@ -47,9 +50,9 @@ class Trials:
     Parameters
     ----------
     folder : Path
-        Where results are kept; made if need be.
+        Folder for the results; created if it does not exist.
     jobs : int
-        Processes that work side by side; the results do not depend on it.
+        Number of parallel processes; the results do not depend on it.
     """
 
     def __init__(self, folder: Path, jobs: int = 1) -> None:
@@ -62,16 +65,16 @@ class Trials:
         shared: Any = None,
         advance: Callable[[], None] = lambda: None,
     ) -> Outcome:
-        """Return the result of every trial, computing those that are not there yet.
+        """Return the result of every trial; compute those that are not stored yet.
 
         Parameters
         ----------
         function : callable
-            Takes settings and ``shared`` and returns a result; a function of a module.
+            Takes settings and ``shared`` and returns a result; defined at the top of a module.
         settings : sequence of dict
             One for each trial.
         shared : object, optional
-            Data for all trials, with a ``digest`` that tells them from other data.
+            Data for all trials; its ``digest`` identifies them.
         advance : callable
             Called after each trial.
         """
@@ -104,7 +107,7 @@ class Trials:
         record = {"identity": identity, "result": result, "seconds": round(seconds, 3)}
         text = json.dumps(record, allow_nan=False)
         write_whole(self._path(identity), f"{text}\n".encode())
-        read: Result = json.loads(text)  # fresh and kept results are then alike to the last bit
+        read: Result = json.loads(text)  # makes fresh and stored results identical
         return read
 
     def _compute(
@@ -114,14 +117,14 @@ class Trials:
             for i, settings in missing.items():
                 yield i, *_timed(function, settings, shared)
         else:
-            yield from self._side_by_side(function, missing, shared)
+            yield from self._compute_in_parallel(function, missing, shared)
 
-    def _side_by_side(
+    def _compute_in_parallel(
         self, function: Function, missing: dict[int, Settings], shared: Any
     ) -> Iterator[tuple[int, Result, float]]:
         pool = ProcessPoolExecutor(
             min(self.jobs, len(missing)),
-            mp_context=multiprocessing.get_context("spawn"),  # forks do not get along with threads
+            mp_context=multiprocessing.get_context("spawn"),  # fork is not safe with threads
             initializer=_receive,
             initargs=(function, shared),
         )
@@ -146,8 +149,8 @@ def _identity(function: Function, settings: Settings, digest: str) -> Settings:
 
 
 def _timed(function: Function, settings: Settings, shared: Any) -> tuple[Result, float]:
-    """Call a trial on one thread of the linear algebra, which could round otherwise by machine."""
-    start = time.process_time()  # what others do on the machine does not count
+    """Call a trial with single-threaded linear algebra, which rounds alike on all machines."""
+    start = time.process_time()  # does not count other processes
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the paper's fits stop early
         result = function(settings, shared)
@@ -158,14 +161,14 @@ _work_on: tuple[Function, Any]
 
 
 def _receive(function: Function, shared: Any) -> None:
-    """Get what all trials of a process share."""
+    """Receive the function and the data that all trials of a process share."""
     global _work_on
     _work_on = function, shared
     threading.Thread(target=_leave_with_parent, daemon=True).start()
 
 
 def _leave_with_parent() -> None:
-    """End this process if the one that started it is killed; else it would wait for ever."""
+    """End this process when its parent is killed; otherwise it would wait for ever."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

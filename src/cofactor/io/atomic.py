@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import gzip
+import hashlib
 import os
+import platform
+import re
 import shutil
 import stat
 import sys
@@ -67,9 +70,9 @@ def place_of(path: Path) -> Iterator[Path]:
 
     It has the same ending, because some libraries choose the format by it.
     """
-    descriptor, name = tempfile.mkstemp(
-        prefix=f".{path.name[:100]}.", suffix=path.suffix[-20:], dir=path.parent
-    )
+    remove_stale(path)
+    prefix = f"{_temporary_prefix(path)}{_host()}-{os.getpid()}-"
+    descriptor, name = tempfile.mkstemp(prefix=prefix, suffix=path.suffix[-20:], dir=path.parent)
     os.close(descriptor)
     try:
         yield Path(name)
@@ -79,6 +82,50 @@ def place_of(path: Path) -> Iterator[Path]:
     finally:
         with suppress(FileNotFoundError):
             os.unlink(name)
+
+
+def remove_stale(path: Path) -> None:
+    """Remove temporary files that killed processes left when they wrote ``path``.
+
+    A file is removed only if its name has our form, it is a plain file of this user, and its
+    process is gone. Where that cannot be known (another machine, Windows, a process number that is
+    in use again), it must be older than a day.
+    """
+    begin, end = re.escape(_temporary_prefix(path)), re.escape(path.suffix[-20:])
+    form = re.compile(rf"{begin}([0-9a-f]{{8}})-(\d+)-\w{{8}}{end}")
+    for left in path.parent.glob(".*"):
+        if named := form.fullmatch(left.name):
+            with suppress(OSError):  # another process was faster
+                _remove_if_stale(left, named[1], int(named[2]))
+
+
+def _temporary_prefix(path: Path) -> str:
+    return f".{path.name[:100]}.writing-"
+
+
+def _host() -> str:
+    return hashlib.sha256(platform.node().encode()).hexdigest()[:8]
+
+
+def _remove_if_stale(left: Path, host: str, process: int) -> None:
+    found = left.lstat()
+    own = stat.S_ISREG(found.st_mode) and (os.name != "posix" or found.st_uid == os.getuid())
+    gone = host == _host() and not _is_running(process)
+    if own and (gone or time.time() - found.st_mtime > STALE):
+        left.unlink()
+
+
+def _is_running(process: int) -> bool:
+    """Tell whether a process of this machine exists; True if that cannot be known."""
+    if os.name != "posix":
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
 
 
 def check_place(path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The one error for files that cannot be read as they are."""
+"""The error for input that cannot be used, and helpers for its messages."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 
 
 class InputError(ValueError):
-    """Something in a file is wrong; the message says where and what to do."""
+    """Input cannot be used; the message says where the problem is and what to do."""
 
 
 def at(path: str | PathLike[str], row: int | None = None, line: int | None = None) -> str:
-    """Return where: the file, the row as a spreadsheet counts it, the line as an editor does."""
+    """Return a place: the file, the row as a spreadsheet counts it, the line as an editor does."""
     name = printable(fspath(path))
     if row is None:
         return f"{name}, line {line}" if line else name
@@ -42,7 +42,7 @@ def shortened(text: str, longest: int) -> str:
 
 
 def suggestion(name: str, known: list[str]) -> str:
-    """Return a sentence that names what is close to ``name``, or everything there is.
+    """Return a sentence that suggests the known name closest to ``name``, or lists all of them.
 
     Examples
     --------
@@ -58,13 +58,13 @@ def suggestion(name: str, known: list[str]) -> str:
 
 
 def similar_path(path: str | PathLike[str]) -> str:
-    """Return a sentence that names what is called much like a path that is not there, if any."""
+    """Return a sentence that suggests a path of a similar name, or "" if there is none."""
     wanted = Path(path)
     if wanted.exists():
         return ""
     try:
         close = _closest(wanted.name, sorted(one.name for one in wanted.parent.iterdir()))
-    except OSError:  # the folder is not there, either
+    except OSError:  # the folder does not exist either
         return ""
     return "" if close is None else f"Did you mean {printable(str(wanted.parent / close))!r}?"
 

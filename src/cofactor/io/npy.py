@@ -30,7 +30,7 @@ HEADER = re.compile(
 
 
 class Header(NamedTuple):
-    """What an .npy file says about its array."""
+    """Dtype, shape and order of the array in an .npy file, and where its values begin."""
 
     dtype: np.dtype[Any]
     shape: tuple[int, ...]

@@ -42,7 +42,7 @@ def check_batch(batch: Any) -> Batch:
 
 
 def check_targets(y: Any) -> Any:
-    """Return y as it can be stored: numbers, or one label a row."""
+    """Return y in a form that can be stored: numbers, or one label per row."""
     if y.dtype.kind in "biuf":
         return _finite(y)
     if y.ndim > 1:

@@ -1,4 +1,4 @@
-"""One error for folders of blocks that cannot be used."""
+"""The one error for folders of blocks that cannot be used."""
 
 
 class RowBlocksError(ValueError):

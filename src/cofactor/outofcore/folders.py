@@ -26,7 +26,7 @@ NO_DIGEST = ""
 """Stands for the digest of a file of schema 1, whose contents are checked all the same."""
 MANIFEST = "blocks.json"
 NOTES = "notes.json"
-"""What the writer of the blocks keeps with them, if anything."""
+"""Values that the writer of the blocks keeps with them; the file may be missing."""
 LARGEST_JSON = 2**27
 """Largest size of the manifest and of the notes, in bytes."""
 

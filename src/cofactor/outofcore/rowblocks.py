@@ -1,4 +1,4 @@
-"""``RowBlocks``: what the estimators see of data in blocks."""
+"""``RowBlocks``: data in blocks of rows, as the estimators take it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from cofactor.outofcore.sampling import (
 from cofactor.outofcore.writer import writing_folder
 
 BLOCK_CELLS = 1 << 21
-"""Stored cells of a block, unless the user says otherwise: about 50 MB, both ways."""
+"""Default number of stored cells of a block: about 50 MB, by rows and by columns."""
 
 __all__ = ["Block", "RowBlocks", "RowBlocksError"]
 
@@ -66,7 +66,7 @@ class RowBlocks:
     held: Sequence[tuple[Any, Any]] | Mapping[int, tuple[Any, Any]] = field(default=(), repr=False)
     other_targets: Any = field(default=None, repr=False)
     executor: Callable[..., Any] | None = field(default=None, repr=False)
-    """Who works on the blocks in a fit; None: the process that fits."""
+    """Makes the executor that works on the blocks in a fit; None: this process."""
     _turned: dict[int, Layout] = field(default_factory=dict, init=False, repr=False)
 
     # ---- making
@@ -86,17 +86,16 @@ class RowBlocks:
         Parameters
         ----------
         folder : path
-            A new folder; it appears when all is written, or not at all.
+            A new folder; it appears when everything is written, or not at all.
         batches : iterable
             Sparse or dense matrices of nonnegative numbers, or pairs (X, y) of such a matrix and
             its targets, all of the same width.
         rows : int, optional
-            Rows of a block; by default batches are put together to blocks of about two million
-            stored cells.
+            Number of rows of a block; by default blocks have about two million stored cells.
         overwrite : bool, default=False
             Replace an older folder of blocks.
         notes : callable, optional
-            Returns, after the last batch, what JSON can hold and is to be kept with the blocks.
+            Called after the last batch; returns a value in JSON to keep with the blocks.
 
         Returns
         -------
@@ -113,7 +112,11 @@ class RowBlocks:
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> RowBlocks:
-        """Open a folder of blocks; files are checked now and read when needed."""
+        """Open a folder of blocks.
+
+        Sizes and headers of all files are checked now, digests and contents of a block when it is
+        first read.
+        """
         found = read_folder(Path(folder))
         return cls(found.facts, found.width, found)
 
@@ -140,7 +143,7 @@ class RowBlocks:
         return replace(self, facts=facts, other_targets=parts)
 
     def only(self, numbers: Collection[int]) -> RowBlocks:
-        """Return the same blocks with the rows and targets of some of them, to be sent away."""
+        """Return the same blocks with the rows and targets of only some of them, to be sent."""
         held = {i: self.held[i] for i in numbers} if self.held else {}
         others = None if self.other_targets is None else {i: self.other_targets[i] for i in numbers}
         return RowBlocks(self.facts, self.width, self.folder, held, others)
@@ -157,7 +160,7 @@ class RowBlocks:
 
     @cached_property
     def bounds(self) -> IntArray:
-        """Where blocks begin and end."""
+        """Rows at which blocks begin, and the number of rows at the end."""
         return np.cumsum([0, *(fact.rows for fact in self.facts)]).astype(np.int64)
 
     @property
@@ -174,7 +177,7 @@ class RowBlocks:
 
     @property
     def notes(self) -> Any:
-        """What was kept with the blocks when they were written; None if nothing was."""
+        """Values that were kept with the blocks when they were written; None if there are none."""
         return None if self.folder is None else self.folder.notes()
 
     @property

@@ -1,4 +1,7 @@
-"""Rows in a file without a name, read and written block by block."""
+"""Rows in a file without a name, read and written block by block.
+
+It needs a POSIX system: files are read by ``os.preadv`` and written by ``os.pwrite``.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +20,8 @@ from cofactor.engine.observations.base import both_ways
 
 
 class ScratchFiles:
-    """Files without a name: one that is given back serves the next who asks for its size, because
-    writing over a file is faster than making one."""
+    """Files without a name. A file that is given back is used again for the same size, because
+    overwriting a file is faster than making one."""
 
     def __init__(self) -> None:
         self._free: dict[int, list[int]] = {}
@@ -29,7 +32,7 @@ class ScratchFiles:
         return Scratch(shape, dtype, self)
 
     def take(self, size: int) -> int:
-        """Return the number of a file of ``size`` bytes; what it holds means nothing."""
+        """Return the descriptor of a file of ``size`` bytes with arbitrary contents."""
         if self._free.get(size):
             return self._free[size].pop()
         with tempfile.TemporaryFile(prefix="cofactor-") as file:
@@ -37,11 +40,12 @@ class ScratchFiles:
             return os.dup(file.fileno())
 
     def give_back(self, size: int, file: int) -> None:
+        """Keep a file for later use."""
         self._free.setdefault(size, []).append(file)
 
 
 def _give_back(files: weakref.ref[ScratchFiles], size: int, file: int) -> None:
-    """Give a file back, or close it if nobody will ask for it."""
+    """Give a file back, or close it if its owner is gone."""
     if (owner := files()) is None:
         os.close(file)
     else:
@@ -54,10 +58,10 @@ def _close_all(free: dict[int, list[int]]) -> None:
 
 
 class Scratch:
-    """A matrix on disk that vanishes with the last use of it; slices of rows are copies.
+    """A matrix on disk that is removed with the last reference to it; slices of rows are copies.
 
-    Rows are read and written, not mapped, so that memory holds no more than the slice at hand.
-    ``np.asarray`` maps the whole.
+    Rows are read and written, not mapped, so that memory holds only the rows in use.
+    ``np.asarray`` maps the whole matrix.
     """
 
     def __init__(
@@ -89,12 +93,12 @@ class Scratch:
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         with os.fdopen(os.dup(self._file), "r+b") as file:
             whole = np.memmap(file, dtype=self.dtype, mode="r+", shape=self.shape)
-        whole.scratch = self  # type: ignore[attr-defined]  # so that nobody else gets the file while it is mapped
+        whole.scratch = self  # type: ignore[attr-defined]  # keeps the file while it is mapped
         return np.array(whole, dtype=dtype) if copy or dtype not in (None, self.dtype) else whole
 
 
 class Shelf:
-    """Small matrices in one file without a name, each under a number, by rows and by columns."""
+    """Small matrices in one file without a name, numbered, each by rows and by columns."""
 
     def __init__(self) -> None:
         with tempfile.TemporaryFile(prefix="cofactor-") as file:
@@ -104,7 +108,7 @@ class Shelf:
         self._found: dict[int, tuple[int, int, Observations]] = {}
 
     def put(self, number: int, observations: Observations) -> None:
-        """Keep a matrix; threads take turns."""
+        """Keep a matrix; safe to call from several threads."""
         with self._lock:
             self._put(number, observations)
 
@@ -124,7 +128,7 @@ class Shelf:
         self._found[number] = begin, self._end - begin, outline
 
     def get(self, number: int) -> Observations:
-        """Return a matrix that was kept."""
+        """Return the matrix of a number."""
         begin, size, outline = self._found[number]
         bytes_ = np.empty(size, np.uint8)
         _read(self._file, bytes_, begin)
@@ -138,11 +142,11 @@ class Shelf:
 
 
 ALIGNED = 64
-"""Arrays on a shelf begin at a multiple of so many bytes."""
+"""Arrays on a shelf begin at a multiple of this number of bytes."""
 
 
 class _Place(NamedTuple):
-    """Where an array is on the shelf: it stands in for the array in an outline."""
+    """The place of an array on a shelf; it stands for the array in an outline."""
 
     offset: int
     dtype: np.dtype[Any]
@@ -150,7 +154,7 @@ class _Place(NamedTuple):
 
 
 def _with_arrays(seen: Observations, change: Callable[[Any], Any]) -> Observations:
-    """Return observations whose arrays are changed one by one."""
+    """Return observations with each array replaced by ``change(array)``."""
     weights = (seen.weights, seen.row_weights, seen.column_weights)
     return Observations(
         seen.shape,
@@ -161,17 +165,17 @@ def _with_arrays(seen: Observations, change: Callable[[Any], Any]) -> Observatio
 
 
 def _read(file: int, out: NDArray[Any], offset: int) -> None:
-    """Fill an array from a place of a file."""
+    """Fill an array with the bytes of a file from ``offset`` on."""
     into, done = out.data.cast("B"), 0
     while done < len(into):
         count = os.preadv(file, [into[done:]], offset + done)
         if count == 0:
-            raise OSError("a scratch file ended early; is the disk full?")
+            raise OSError("A scratch file ended early; check that the disk is not full.")
         done += count
 
 
 def _write(file: int, array: NDArray[Any], offset: int) -> None:
-    """Write an array to a place of a file."""
+    """Write an array to a file from ``offset`` on."""
     view, done = array.data.cast("B"), 0
     while done < len(view):
         done += os.pwrite(file, view[done:], offset + done)

@@ -1,6 +1,9 @@
 """The script that draws charts: Vega, Vega-Lite and Vega-Embed, bundled by vl-convert.
 
-Bundling takes seconds, so the result is kept in the user's cache folder, with its digest.
+Bundling takes seconds, so the script is cached in the user's cache folder. Every report contains
+it, so a cached script is used only if no other user can have written it: file and folder must
+belong to this user, and nobody else may have the right to write to them. Otherwise the script is
+bundled again. The digest in the file finds damage; it does not protect against an attacker.
 """
 
 from __future__ import annotations
@@ -8,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import stat
 import sys
 from functools import cache
 from importlib.metadata import version
@@ -20,20 +24,20 @@ SNIPPET = "window.vegaEmbed = vegaEmbed;"
 
 @cache
 def library() -> str:
-    """Return the script, safe to stand in a page."""
-    kept = _kept()
-    if (found := _read(kept)) is not None:
-        return found
+    """Return the script, escaped so that it can stand in a page."""
+    path = _cache_path()
+    if (cached := _read(path)) is not None:
+        return cached
     import vl_convert
 
     bundle = vl_convert.javascript_bundle(SNIPPET).replace("\r", "\n")
     bundle = bundle.replace("</script", "<\\/script").replace("<!--", "\\x3c!--")
     with contextlib.suppress(OSError):
-        _keep(kept, bundle)
+        _write(path, bundle)
     return bundle
 
 
-def _kept() -> Path:
+def _cache_path() -> Path:
     if sys.platform == "win32":
         folder = os.environ.get("LOCALAPPDATA", "")
     else:
@@ -43,19 +47,47 @@ def _kept() -> Path:
 
 
 def _read(path: Path) -> str | None:
-    """Return a script that was kept whole; None otherwise."""
+    """Return the cached script; None if there is none, or it is damaged or not to be trusted."""
     try:
-        digest, _, text = path.read_bytes().partition(b"\n")
+        if not _is_private(path.parent.lstat()):
+            return None
+        with open(path, "rb", opener=_open_without_links) as file:
+            if not _is_private(os.fstat(file.fileno())):
+                return None
+            digest, _, text = file.read().partition(b"\n")
     except OSError:
         return None
-    whole = digest == _digest(text)
-    return text.decode() if whole else None
+    return text.decode() if digest == _digest(text) else None
 
 
-def _keep(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
+def _open_without_links(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+
+
+def _is_own(found: os.stat_result) -> bool:
+    """Tell whether a plain file or a folder belongs to this user.
+
+    Windows does not say; there the cache folder lies in the user's own profile.
+    """
+    plain = stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)
+    return plain and (os.name != "posix" or found.st_uid == os.getuid())
+
+
+def _is_private(found: os.stat_result) -> bool:
+    """Tell whether a plain file or a folder is this user's, and only this user can write to it."""
+    return _is_own(found) and (os.name != "posix" or not found.st_mode & 0o022)
+
+
+def _write(path: Path, text: str) -> None:
+    """Write the script to a folder that only this user can write to."""
+    folder = path.parent
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not _is_own(folder.lstat()):
+        return
+    folder.chmod(0o700)
     data = text.encode()
     write_whole(path, _digest(data) + b"\n" + data)
+    os.chmod(path, 0o600)
 
 
 def _digest(data: bytes) -> bytes:

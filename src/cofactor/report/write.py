@@ -81,7 +81,7 @@ def write_page(prepared: Prepared, path: str | os.PathLike[str]) -> Path:
 
 
 def _render(prepared: Prepared) -> str:
-    from cofactor.report.html import render  # the extra, which prepare imported beside its fits
+    from cofactor.report.html import render  # it needs the extra
 
     return render(prepared)
 

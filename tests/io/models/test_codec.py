@@ -11,7 +11,7 @@ from model_folders import refuse, replace, rewrite
         (lambda c: c.update(type="os.system"), "unknown type 'os.system'"),
         (lambda c: c.update(__class__="x"), "TopicModel has no '__class__'"),
         (lambda c: c["estimator_"].update(transform=1), "has no 'transform'"),
-        (lambda c: c.update(estimator_=None), "estimator_ is no estimator"),
+        (lambda c: c.update(estimator_=None), "estimator_ is not an estimator"),
         (lambda c: c.update(topic_names_=["a"]), "topic_names_"),
         (lambda c: c["parameters"]["items"].update(n_components=-1), "n_components"),
         (lambda c: c["parameters"]["items"].update(other=1), "no parameter"),

@@ -7,12 +7,12 @@ import pytest
 from cofactor.io.tables import InputError, open_source, read_documents
 from cofactor.io.tables.labels import (
     are_fractions,
-    as_labels,
+    as_label_columns,
+    join_columns,
     label_form,
     likely_separator,
     one_cell,
-    switch,
-    together,
+    read_switch,
 )
 from cofactor.io.tables.survey import advise, as_facts, survey
 
@@ -25,21 +25,26 @@ def table(tmp_path, text, name="a.csv"):
 def test_a_cell_is_split_tidied_and_freed_of_what_means_unlabelled(tmp_path):
     source = table(tmp_path, 'body,tags\na,x; y ;x\nb,\nc,NA\nd,"; ;NA;z"\n')
     found = read_documents(source, "body", "tags", ["NA"], ";")
-    assert found.said == [(("x", "y"),), ((),), ((),), (("z",),)]
-    assert [together(said) for said in found.said] == [("x", "y"), None, None, ("z",)]
+    assert found.label_cells == [(("x", "y"),), ((),), ((),), (("z",),)]
+    assert [join_columns(cells) for cells in found.label_cells] == [("x", "y"), None, None, ("z",)]
     assert found.labels == ["x", "", "", "z"]
 
 
 def test_labels_of_several_columns_go_together(tmp_path):
     source = table(tmp_path, "body,one,two\na,x,y\nb,,y\nc,x,x\nd,,\n")
     found = read_documents(source, "body", ["one", "two"])
-    assert [together(said) for said in found.said] == [("x", "y"), ("y",), ("x",), None]
+    assert [join_columns(cells) for cells in found.label_cells] == [
+        ("x", "y"),
+        ("y",),
+        ("x",),
+        None,
+    ]
 
 
 def test_lists_in_json_lines_are_several_labels(tmp_path):
     lines = '{"body": "a", "tags": ["x", "y"]}\n{"body": "b", "tags": []}\n{"body": "c"}\n'
     found = read_documents(table(tmp_path, lines, "a.jsonl"), "body", "tags")
-    assert found.said == [(("x", "y"),), ((),), ((),)]
+    assert found.label_cells == [(("x", "y"),), ((),), ((),)]
     with pytest.raises(InputError, match="row 1: 'tags' holds a dict"):
         read_documents(table(tmp_path, '{"body": "a", "tags": [{}]}\n', "b.jsonl"), "body", "tags")
 
@@ -72,8 +77,8 @@ def test_one_word_makes_a_column_no_numbers_whatever_the_order():
 
 
 def test_switches():
-    assert [switch(cell) for cell in (("1",), ("TRUE",), ("0",), ("false",))] == [1, 1, 0, 0]
-    assert switch(()) != switch(())
+    assert [read_switch(cell) for cell in (("1",), ("TRUE",), ("0",), ("false",))] == [1, 1, 0, 0]
+    assert read_switch(()) != read_switch(())
 
 
 @pytest.mark.parametrize(
@@ -94,7 +99,7 @@ def test_separators_are_suspected_where_parts_recur(labels, mark):
 
 def test_a_column_named_twice():
     with pytest.raises(InputError, match="--label 'a' is given twice"):
-        as_labels(("a", "a"))
+        as_label_columns(("a", "a"))
 
 
 def test_cells_of_predictions():
@@ -112,9 +117,7 @@ def test_a_survey_of_sets(tmp_path):
     assert found.conflicts == 1
     assert "several labels at once, 1.7 of them" in " ".join(advise(found, "tags"))
     plain = survey(table(tmp_path, text), "body", "tags")
-    assert "'x;y' hold several labels, say so: --label-separator ';'" in " ".join(
-        advise(plain, "tags")
-    )
+    assert "'x;y' hold several labels, add --label-separator ';'" in " ".join(advise(plain, "tags"))
 
 
 def test_a_survey_of_columns_and_of_numbers(tmp_path):

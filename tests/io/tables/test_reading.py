@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import os
+import socket
 import threading
 import tracemalloc
 
@@ -17,7 +18,7 @@ from cofactor.io.tables import InputError, open_source, read_documents
 from cofactor.io.tables import decoding as decoding_module
 from cofactor.io.tables.decoding import split_lines
 from cofactor.io.tables.documents import label_column, numbers, text_column
-from cofactor.io.tables.separated import LARGEST
+from cofactor.io.tables.limits import LONGEST_ROW
 
 ROWS = [
     ["1", 'Der Käufer sagt, "nein"', "Verkauf"],
@@ -101,6 +102,51 @@ def test_a_folder_is_a_table_whose_sub_folders_are_labels(tmp_path):
     assert (text_column(source, None), label_column(source, None)) == ("text", "label")
 
 
+def test_links_out_of_a_folder_are_skipped_and_counted(tmp_path):
+    inside, outside = tmp_path / "inside", tmp_path / "outside"
+    (inside / "a").mkdir(parents=True)
+    (outside / "sub").mkdir(parents=True)
+    (inside / "a" / "one.txt").write_text("eins")
+    (outside / "secret.txt").write_text("secret")
+    (outside / "sub" / "secret.txt").write_text("secret")
+    (inside / "a" / "link.txt").symlink_to(outside / "secret.txt")
+    (inside / "b").symlink_to(outside / "sub")
+    (inside / "c").symlink_to("../outside")
+    (inside / "again.txt").symlink_to("a/one.txt")
+    (inside / "a" / "loop").symlink_to("..")
+    (inside / "self").symlink_to("self")
+    source, rows = table(inside)
+    assert rows == [["again.txt", "eins", ""], ["a/one.txt", "eins", "a"]]
+    (note,) = source.notes
+    assert note.startswith(f"Skipped 3 links that lead out of {inside};")
+    (tmp_path / "link").symlink_to(inside)  # the folder itself may be a link
+    assert table(tmp_path / "link")[1] == rows
+
+
+def test_without_such_links_there_is_no_note(tmp_path):
+    (tmp_path / "one.txt").write_text("eins")
+    os.mkfifo(tmp_path / "pipe.txt")
+    source, rows = table(tmp_path)
+    assert (source.notes, rows) == ([], [["one.txt", "eins", ""]])
+
+
+@pytest.mark.parametrize("name", ["pipe.csv", "pipe.jsonl", "pipe.parquet", "link.csv"])
+def test_a_named_pipe_is_refused(tmp_path, name):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / name).symlink_to("pipe")
+    with pytest.raises(InputError, match=f"{name} is not a plain file; name a file, or pass"):
+        open_source(tmp_path / name)
+
+
+def test_devices_and_sockets_are_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # the name of a socket must be short
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("socket.csv")
+        for path in ("socket.csv", "/dev/zero", "/dev/null"):
+            with pytest.raises(InputError, match=f"{path} is not a plain file"):
+                open_source(path)
+
+
 ENCODINGS = {
     "ascii": "ascii",
     "utf-8": "utf-8",
@@ -147,10 +193,10 @@ def test_a_named_encoding_is_used(tmp_path):
 
 
 def test_only_line_feeds_end_lines():
-    assert list(split_lines(["a\u2028b\x85c\n", "d\x0c\x1ce", "\r\n", "f"])) == [
+    assert list(split_lines(["a\u2028b\x85c\n", "d\x0c\x1ce", "\r\n", "f"], "a.csv")) == [
         "a\u2028b\x85c\n", "d\x0c\x1ce\r\n", "f",
     ]  # fmt: skip
-    assert list(split_lines(["a\rb\rc"])) == ["a\r", "b\r", "c"]
+    assert list(split_lines(["a\rb\rc"], "a.csv")) == ["a\r", "b\r", "c"]
 
 
 def test_an_old_macintosh_file_is_read(tmp_path):
@@ -191,15 +237,15 @@ BAD = {
     "image.csv": (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "NUL byte"),
     "bytes.csv": (b"id,body\n1,\xff\x81\n", "line 2 has a byte 0x81 that is neither"),
     "mixed.csv": ("id,body\n1,ü\n".encode() + b"2,\xfc\n", "line 3 has a byte 0xFC .* not utf-8"),
-    "huge.csv": (b'body\n"' + b"a" * (LARGEST + 1), f"more than {LARGEST:,} characters"),
+    "huge.csv": (b'body\n"' + b"a" * (LONGEST_ROW + 1), f"more than {LONGEST_ROW:,} characters"),
     "a.csv.gz": (gzip.compress(b"body\n" + bytes(range(32, 127)) * 99)[:-30], "damaged gzip"),
     "no.csv.gz": (b"body\n", "damaged gzip"),
     "a.parquet": (b"PAR1 no", "cannot be read as Parquet"),
-    "a.json": (b"[]", "one object a line and call it .jsonl"),
+    "a.json": (b"[]", "one object on each line and name the file .jsonl"),
     "a.xlsx": (b"PK", "save the sheet as CSV UTF-8"),
     "a.docx": (b"PK", "use .csv, .tsv, .jsonl"),
     "a.parquet.gz": (b"", "unpack it first"),
-    "empty.jsonl": (b"\n\n", "is empty; it needs one JSON object a line"),
+    "empty.jsonl": (b"\n\n", "is empty; it needs one JSON object on each line"),
     "broken.jsonl": (b'{"a": 1}\n{"a": \n', "line 2 is not JSON"),
     "list.jsonl": (b"[1, 2]\n", "line 1 holds a list, not an object"),
     "deep.jsonl": (b'{"a":' * 10**5, "line 1 is not JSON"),
@@ -285,17 +331,17 @@ def test_numbers_are_read_or_refused_with_their_row(tmp_path):
     for bad in ("many", "inf"):
         path.write_text(f"t,y\na,1.5\nb,{bad}\n")
         found = read_documents(open_source(path), "t", "y")
-        with pytest.raises(InputError, match=f"row 3: the label '{bad}' is no number"):
+        with pytest.raises(InputError, match=f"row 3: the label '{bad}' is not a number"):
             numbers(open_source(path), found)
 
 
-def test_a_table_is_streamed(tmp_path):
+def test_a_table_is_streamed():
     """Memory does not grow with the file, and a pipe, which can be read only once, will do."""
-    path, row = tmp_path / "pipe.csv", b"1," + b"word " * 200 + b"\n"
-    os.mkfifo(path)
+    reader, writer_end = os.pipe()
+    path, row = f"/dev/fd/{reader}", b"1," + b"word " * 200 + b"\n"
 
     def write():
-        with open(path, "wb") as file:
+        with open(writer_end, "wb") as file:
             file.write(b"id,body\n")
             for _ in range(20):
                 file.write(row * 1000)
@@ -307,6 +353,7 @@ def test_a_table_is_streamed(tmp_path):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     writer.join()
+    os.close(reader)
     assert rows == 20_000
     assert peak < 10 * 2**20
 

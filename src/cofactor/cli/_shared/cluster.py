@@ -1,4 +1,4 @@
-"""`--cluster`: fits on the workers of a Dask cluster."""
+"""The option --cluster: fits on the workers of a Dask cluster."""
 
 from __future__ import annotations
 

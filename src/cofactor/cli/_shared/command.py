@@ -1,7 +1,9 @@
-"""What all commands share: how they end, and the options for tables."""
+"""The base of all commands: how they end, and the options that they share."""
 
 from __future__ import annotations
 
+import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
@@ -15,11 +17,11 @@ from cofactor.io.errors import printable, similar_path
 from cofactor.io.tables import InputError
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "show_default": True}
-INTERRUPTED = 130
+INTERRUPTED, TERMINATED = 130, 143  # 128 plus the number of the signal, as shells count
 
 
 class BadInput(click.ClickException):
-    """An error that the user can mend."""
+    """An error in the user's input; the message says how to correct it."""
 
     exit_code = 2
 
@@ -28,7 +30,7 @@ class BadInput(click.ClickException):
 
 
 class Command(click.Command):
-    """A command that ends with a sentence: 2 for bad input, 130 after Ctrl-C."""
+    """A command that ends with one sentence: code 2 for bad input, 1 if the system refuses."""
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
         settings.setdefault("context_settings", CONTEXT)
@@ -39,53 +41,91 @@ class Command(click.Command):
             return super().invoke(ctx)
         except InputError as error:
             raise BadInput(str(error)) from error
-        except KeyboardInterrupt:
-            note("Interrupted; nothing was written.")
-            ctx.exit(INTERRUPTED)
+        except MemoryError as error:
+            detail = f" ({error})" if str(error) else ""
+            raise click.ClickException(
+                f"There is not enough memory{printable(detail)}; use fewer topics or documents, or "
+                "write a large table as blocks with cofactor blocks."
+            ) from error
         except BrokenPipeError:  # click ends quietly
             raise
         except OSError as error:
             raise click.ClickException(printable(str(error))) from error
 
 
-class _Existing(click.Path):
-    """A path that must be there; one that is called much alike is suggested."""
+@contextmanager
+def ending_at_signals() -> Iterator[None]:
+    """End with code 130 after Ctrl-C and with 143 after SIGTERM, after everything is cleaned up."""
+    received: list[int] = []
+
+    def interrupt(number: int, frame: Any) -> None:
+        received.append(number)
+        raise KeyboardInterrupt
+
+    try:
+        with _handling_sigterm(interrupt):
+            yield
+    except KeyboardInterrupt:
+        note(f"{'Terminated' if received else 'Interrupted'}; nothing was written.")
+    except click.exceptions.Exit as error:
+        if error.exit_code != INTERRUPTED:  # which an interrupted fit uses to save its model first
+            raise
+    else:
+        return
+    raise click.exceptions.Exit(TERMINATED if received else INTERRUPTED)
+
+
+@contextmanager
+def _handling_sigterm(handler: Callable[[int, Any], None]) -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():  # only that one may set handlers
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+class _ExistingPath(click.Path):
+    """A path that must exist; "-" is standard input. Errors suggest a path of a similar name."""
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        value = "/dev/stdin" if value == "-" else value
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter as error:
-            said = f"{error.message} {similar_path(value)}".rstrip()
-            raise click.BadParameter(said, ctx, param) from None
+            message = f"{error.message} {similar_path(value)}".rstrip()
+            raise click.BadParameter(message, ctx, param) from None
 
 
-TABLE = _Existing(exists=True, path_type=Path)
+TABLE = _ExistingPath(exists=True, path_type=Path)
 MODEL = click.Path(path_type=Path)
 OUTPUT = click.Path(path_type=Path)
 
 _OPTIONS = {
-    "text": click.option("--text", metavar="COLUMN", help="Column of the documents."),
+    "text": click.option("--text", metavar="COLUMN", help="Column that holds the texts."),
     "labels": click.option(
         "--label", "labels", metavar="COLUMN", multiple=True,
-        help="Column of the labels; empty cells are not labelled. May be repeated.",
+        help="Column that holds the labels; an empty cell is not labelled. May be repeated.",
     ),
     "label_separator": click.option(
         "--label-separator", metavar="TEXT",
-        help="What separates several labels in one cell, like ';'.",
+        help="Separator of several labels in one cell, like ';'.",
     ),
     "unlabelled": click.option(
         "--unlabelled", metavar="VALUE", multiple=True,
-        help="Label that means not labelled, like NA; may be repeated.",
+        help="Label that means not labelled, like NA. May be repeated.",
     ),
     "encoding": click.option(
-        "--encoding", metavar="NAME", help="Encoding of the file.  [default: found out]"
+        "--encoding", metavar="NAME", help="Encoding of the file.  [default: detected]"
     ),
     "separator": click.option(
         "--separator", metavar="CHARACTER", callback=lambda *given: _one_character(*given),
-        help="What separates cells.  [default: found out]",
+        help="Separator of cells.  [default: detected]",
     ),
     "no_quotes": click.option(
-        "--no-quotes", is_flag=True, help="Quotes are part of the text, as in many TSV files."
+        "--no-quotes", is_flag=True, help="Read quotes as part of the text, as in many TSV files."
     ),
 }  # fmt: skip
 OPENING = ("encoding", "separator", "no_quotes")
@@ -99,7 +139,10 @@ def _one_character(context: click.Context, parameter: click.Parameter, value: st
 
 
 def table_options(*names: str) -> Callable[[Any], Any]:
-    """Add options for reading a table; those on how to open it arrive as one dict, ``opening``."""
+    """Add options for reading a table.
+
+    The options that say how to open it (`OPENING`) arrive as one dict, ``opening``.
+    """
 
     def decorate(function: Any) -> Any:
         @wraps(function)
@@ -120,12 +163,12 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print the re
 
 @contextmanager
 def needing_extra() -> Iterator[None]:
-    """Say which packages a report needs, if they are missing."""
+    """Turn a missing optional package into a sentence that says what to install."""
     try:
         yield
     except ImportError as error:
-        said = str(error)
-        if "pip install" not in said:
-            said = f"The report needs packages that are not installed ({said}): "
-            said += "pip install 'cofactor[report]'"
-        raise BadInput(f"{said.removesuffix('.')}.") from error
+        message = str(error)
+        if "pip install" not in message:
+            message = f"The report needs packages that are not installed ({message}): "
+            message += "pip install 'cofactor[report]'"
+        raise BadInput(f"{message.removesuffix('.')}.") from error

@@ -1,4 +1,4 @@
-"""Models as the commands see them: a folder, what it holds, and where its data came from."""
+"""Opens models for commands, and finds and reads the tables that they were fitted on."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cofactor.cli._shared.imports import import_sklearn
-from cofactor.cli._shared.readings import Reading, read_table
+from cofactor.cli._shared.tables import Reading, read_table
 from cofactor.io.errors import at, printable, similar_path
 from cofactor.io.tables import InputError
-from cofactor.io.tables.labels import as_labels, plain
+from cofactor.io.tables.labels import as_label_columns, as_noted
+from cofactor.io.tables.sources import DESCRIPTORS
 
 
 @dataclass
 class Opened:
-    """A model and its manifest."""
+    """A loaded model, its folder and its manifest."""
 
     path: Path
     model: Any
@@ -26,13 +26,13 @@ class Opened:
 
     @property
     def input(self) -> dict[str, Any]:
-        """What `cofactor fit` noted of the table; empty for other models."""
+        """The notes of `cofactor fit` on the table; empty if the model has none."""
         notes = self.facts.get("notes")
         found = notes.get("input") if isinstance(notes, dict) else None
         return found if isinstance(found, dict) else {}
 
     def origin(self) -> dict[str, Any]:
-        """Return what identifies the model, for manifests of what was made with it."""
+        """Return what identifies the model, for the manifests of its predictions and exports."""
         return {
             "path": str(self.path),
             "digest": self.facts["digest"],
@@ -42,7 +42,6 @@ class Opened:
 
 def open_model(path: Path) -> Opened:
     """Load the TopicModel in a folder."""
-    import_sklearn()
     from cofactor.io.models import ModelFormatError, load_model, read_facts
 
     try:
@@ -52,22 +51,23 @@ def open_model(path: Path) -> Opened:
         raise InputError(printable(f"{error} {similar_path(path)}".rstrip())) from error
     if facts["model"] != "TopicModel":
         raise InputError(
-            f"{at(path)} holds a {facts['model']}, which knows no words; this command needs a "
-            "TopicModel, as cofactor fit makes it."
+            f"{at(path)} holds a {facts['model']}, which has no words; this command needs a "
+            "TopicModel, as cofactor fit writes it."
         )
     return Opened(path, model, facts)
 
 
 def answered(document: Any) -> tuple[Any, float | None]:
-    """Return prediction and confidence of a document, if the model knows a word of it.
+    """Return prediction and confidence of a document.
 
-    Without one the model can only name what it would say of an empty page.
+    Both are None if the model knows no word of the document: it would predict the same for an
+    empty text.
     """
     return (document.prediction, document.confidence) if document.topic >= 0 else (None, None)
 
 
 def relative(path: str | os.PathLike[str], folder: Path) -> str:
-    """Return where a file is, seen from a folder, so that both may move together."""
+    """Return the path of a file relative to a folder, so that both can be moved together."""
     try:
         return Path(os.path.relpath(path, folder)).as_posix()
     except ValueError:  # another drive
@@ -75,18 +75,22 @@ def relative(path: str | os.PathLike[str], folder: Path) -> str:
 
 
 def find_data(opened: Opened, given: Path | None) -> Path | None:
-    """Return the table given, or the one that the model was fitted on if it is still there."""
+    """Return the table ``given``, or the one that the model was fitted on; None if it is gone."""
     if given is not None:
         return given
     noted = opened.input.get("path")
     if not isinstance(noted, str):
         return None
     path = Path(os.path.normpath(opened.path / noted))
-    return path if path.exists() else None
+    piped = os.path.abspath(path).startswith(DESCRIPTORS)  # what was read there is gone
+    return path if path.exists() and not piped else None
 
 
 def how_to_open(opened: Opened, path: Path, opening: dict[str, Any]) -> dict[str, Any]:
-    """Add what was noted on opening a table, if it is the one that the model was fitted on."""
+    """Return how to open a table.
+
+    For the table that the model was fitted on, the options of the fit are the defaults.
+    """
     noted = opened.input.get("opening") if _is_own(opened, path) else None
     return {**(noted or {}), **opening}
 
@@ -101,7 +105,7 @@ def read_again(
     opened: Opened, path: Path, text: str | None, labels: Sequence[str], opening: dict[str, Any],
     label_separator: str | None = None, truth: Sequence[str] = (),
 ) -> Reading:  # fmt: skip
-    """Read a table as the model's own was read, unless options say otherwise."""
+    """Read a table like the one that the model was fitted on, unless options say otherwise."""
     noted, opening = opened.input, how_to_open(opened, path, opening)
     return read_table(
         path, text or noted.get("text"), labels or _noted_labels(opened, path, truth),
@@ -114,7 +118,7 @@ def read_again(
 
 
 def _described(opened: Opened, path: Path) -> Collection[int] | None:
-    """Return the rows of its own table that a model over blocks describes; None for all rows."""
+    """Return the rows of its own table that a model of blocks describes; None for all rows."""
     rows = opened.input.get("rows")
     if not (opened.input.get("blocks") and isinstance(rows, int) and _is_own(opened, path)):
         return None
@@ -124,21 +128,21 @@ def _described(opened: Opened, path: Path) -> Collection[int] | None:
 
 
 def _noted_labels(opened: Opened, path: Path, truth: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns of the labels of the fit; a table to test with need not have them."""
-    names = as_labels(opened.input.get("label")).columns
+    """Return the label columns of the fit, which a table to test with may lack."""
+    names = as_label_columns(opened.input.get("label")).columns
     if not set(names) & set(truth):
         return names
     if _is_own(opened, path):
         raise InputError(
-            f"--truth {plain(truth)!r} is what the model was fitted on; leave --truth out, or name "
-            "a column with labels that the fit has not seen."
+            f"--truth {as_noted(truth)!r} is what the model was fitted on; leave --truth out, or "
+            "name a column with labels that the fit has not seen."
         )
     return ()
 
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """Turn what the library refuses into bad input."""
+    """Turn errors of the library about values and types into bad input."""
     try:
         yield
     except (ValueError, TypeError) as error:

@@ -1,4 +1,4 @@
-"""What the commands print: data on stdout, everything else on stderr."""
+"""Prints for commands: data on stdout, everything else on stderr."""
 
 from __future__ import annotations
 
@@ -20,20 +20,23 @@ if TYPE_CHECKING:
 
 
 def open_console(stderr: bool = False) -> Console:
-    """Open a console that takes text literally: words and class names are no markup."""
+    """Open a console that prints text literally, without markup or emoji codes."""
     import sys
 
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
-    if hasattr(stream, "reconfigure"):  # a terminal that cannot show a letter shows its number
+    if hasattr(stream, "reconfigure"):  # a terminal that cannot show a character shows its code
         stream.reconfigure(errors="backslashreplace")
     return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
 
 
 @contextmanager
 def announce(sentence: str) -> Iterator[Callable[[str], None]]:
-    """Show on stderr what is going on, then how long it took; yield what tells how far it is."""
+    """Show on stderr what is being done, and at the end how long it took.
+
+    Yields a function that shows the progress.
+    """
     console, sentence = open_console(stderr=True), printable(sentence)
     start = time.perf_counter()
     with console.status(f"{sentence} ...", spinner="line") as status:
@@ -42,7 +45,7 @@ def announce(sentence: str) -> Iterator[Callable[[str], None]]:
 
 
 def note(sentence: str) -> None:
-    """Say something on stderr; a terminal gets whole words on its lines."""
+    """Print a sentence on stderr; on a terminal it is wrapped between words."""
     import sys
 
     text = printable(sentence)
@@ -58,31 +61,31 @@ def emit(value: Any) -> None:
 
 
 class Escaped:
-    """A binary stream over a terminal: what would steer it is written as its number."""
+    """A binary stream that escapes control characters, for a terminal."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
 
     def write(self, data: bytes) -> int:
-        """Write whole lines of UTF-8."""
+        """Write complete lines of UTF-8."""
         lines = data.decode().split("\n")
         self._stream.write("\n".join(map(printable, lines)).encode())
         return len(data)
 
     def flush(self) -> None:
-        """Pass everything on."""
+        """Flush the terminal."""
         self._stream.flush()
 
 
 def rows_out() -> Any:
-    """Return where rows go that are printed: bytes as they are, unless a terminal shows them."""
+    """Return the stream for printed rows: stdout, with escaped control characters if a terminal."""
     import sys
 
     return Escaped(sys.stdout.buffer) if sys.stdout.isatty() else sys.stdout.buffer
 
 
 def show(*things: Any) -> None:
-    """Print text and tables on stdout; without spaces at line ends unless it is a terminal."""
+    """Print text and tables on stdout; if it is not a terminal, lines have no trailing spaces."""
     console = open_console()
     if console.is_terminal:
         for thing in things:
@@ -95,7 +98,7 @@ def show(*things: Any) -> None:
 
 
 def make_table(*columns: str, numbers: tuple[str, ...] = ()) -> Table:
-    """Return an empty table; ``numbers`` are the columns to align at the right."""
+    """Return an empty table; the columns in ``numbers`` are aligned to the right."""
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="dim")
@@ -107,11 +110,11 @@ def make_table(*columns: str, numbers: tuple[str, ...] = ()) -> Table:
 
 
 def shown(value: Any, longest: int = 40) -> str:
-    """Return a cell for the terminal: one line, no control characters, not too long."""
+    """Return a cell for the terminal: one line of limited length without control characters."""
     text = "" if value is None else printable(str(value))
     return shortened(text, longest)
 
 
 def percent(value: float | None) -> str:
-    """Return a share as people read it."""
+    """Return a share in per cent."""
     return "" if value is None else f"{value:.1%}"

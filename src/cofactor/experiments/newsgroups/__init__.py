@@ -7,11 +7,11 @@ import re
 import numpy as np
 
 from cofactor.experiments import figures, interactive, paper
-from cofactor.experiments.newsgroups import choosing, splits, tables
-from cofactor.experiments.newsgroups.choosing import Choices, literal, own, plain
+from cofactor.experiments.newsgroups import hyperparameters, splits, tables
 from cofactor.experiments.newsgroups.corpus import Corpus, balanced, build, fetch_posts
 from cofactor.experiments.newsgroups.fit import trial
-from cofactor.experiments.newsgroups.made import made_posts
+from cofactor.experiments.newsgroups.hyperparameters import Choices, literal, own, plain
+from cofactor.experiments.newsgroups.made_up import made_posts
 from cofactor.experiments.newsgroups.models import CLASSIFIERS
 from cofactor.experiments.options import Options
 from cofactor.experiments.prepared import Prepared, stop_words
@@ -20,7 +20,7 @@ from cofactor.experiments.trials import Result, Settings
 
 
 def prepare(options: Options) -> Prepared:
-    """Read (or, for a quick run, make up) the posts and split them."""
+    """Read the posts, or make them up for a quick run, and split them."""
     stop, notes = stop_words(options)
     posts = made_posts(options.seed) if options.quick else fetch_posts(options.data_home)
     corpus = build(balanced(posts, options.seed), stop.words)
@@ -30,9 +30,9 @@ def prepare(options: Options) -> Prepared:
 
 
 def run(run: Run, data: tuple[Corpus, splits.Source]) -> None:
-    """Choose hyperparameters, fit every model, compare and describe."""
+    """Choose hyperparameters, fit every model, and write the comparison."""
     corpus, source = data
-    choices = choosing.choose(run, corpus)
+    choices = hyperparameters.choose(run, corpus)
     again, ours, tuned, others = _fit_all(run, corpus, choices)
     elsewhere = run.trials("other splits", splits.trial, _splits(run.options, choices), source)
     run.section("Accuracy")
@@ -55,7 +55,7 @@ def run(run: Run, data: tuple[Corpus, splits.Source]) -> None:
 
 
 def _splits(options: Options, choices: Choices) -> list[Settings]:
-    """Return a trial for each other split: all models but those without labels, once."""
+    """Return one trial for each further split; it fits each model that uses labels once."""
     models = [
         *(literal(options, model, *choices.literal[model], 0) for model in paper.MODELS),
         *(plain(options, "defaults", model, 0) for model in paper.MODELS),
@@ -68,8 +68,7 @@ def _splits(options: Options, choices: Choices) -> list[Settings]:
 
 
 def _fit_all(run: Run, corpus: Corpus, choices: Choices) -> list[tables.Fits]:
-    """Return the trials of the paper's models, of our defaults, of ours tuned and of plain
-    classifiers."""
+    """Return the trials of the paper's models, our defaults, our tuned models and classifiers."""
     options, trials = run.options, range(run.options.count(paper.TRIALS))
     repeated = {model: trials if model == paper.SVM else range(1) for model in CLASSIFIERS}
     groups: list[dict[str, list[Settings]]] = [
@@ -103,7 +102,7 @@ def _draw_accuracy(
 
 
 def _show(run: Run, title: str, prefix: str, fits: tables.Fits) -> dict[str, Result]:
-    """Show the decompositions of median accuracy, keywords and heatmaps, and return them."""
+    """Write keywords and heatmap of each model's trial of median accuracy; return these trials."""
     medians = {model: tables.median(results) for model, results in fits.items()}
     run.section(f"Decompositions of median accuracy, {title}")
     for model, result in medians.items():

@@ -27,8 +27,8 @@ CLASSES = {
         "rec.autos": "autos", "rec.sport.baseball": "baseball", "rec.sport.hockey": "hockey",
     },
 }  # fmt: skip
-"""Classes, the newsgroups in each, and what the paper calls them."""
-TRAIN, VALIDATION = 0.6, 0.2  # and the rest to test on
+"""The newsgroups in each class, with the paper's names for them."""
+TRAIN, VALIDATION = 0.6, 0.2  # shares of the posts; the rest is for the test
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ class Split:
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """Everything the trials need.
+    """The data of all trials.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class Corpus:
     groups : array
         Newsgroup of each post, those of ``final.X`` first.
     digest : str
-        Tells these data from others.
+        Identifies the data.
     """
 
     selection: Split
@@ -77,7 +77,7 @@ class Corpus:
 
 
 def fetch_posts(data_home: Path | None) -> Posts:
-    """Read the posts of the five classes without headers, footers and quotes; no download."""
+    """Read the posts of the five classes without headers, footers and quotes, from files."""
     names = {group: name for groups in CLASSES.values() for group, name in groups.items()}
     classes = {group: label for label, groups in CLASSES.items() for group in groups}
     try:
@@ -117,7 +117,7 @@ def balanced(posts: Posts, seed: int) -> Posts:
 
 
 def split(posts: Posts, train: int, test: int, stop_words: Sequence[str]) -> Split:
-    """Learn the vocabulary on the first ``train`` posts; the posts up to ``test`` test."""
+    """Learn the vocabulary from the first ``train`` posts; test with those up to ``test``."""
     X, X_test, words = tf_idf(posts.texts[:train], posts.texts[train:test], stop_words)
     return Split(X, posts.labels[:train], X_test, posts.labels[train:test], words)
 

@@ -1,4 +1,4 @@
-"""One fit to the newsgroups and all that is reported of it."""
+"""One fit to the newsgroups, and the numbers that are reported of it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from cofactor._types import FloatArray
 from cofactor.experiments.newsgroups.corpus import Corpus
-from cofactor.experiments.newsgroups.models import PROCEDURES, Matrix, Topics
+from cofactor.experiments.newsgroups.models import PROCEDURES, Topics
 from cofactor.experiments.tables import as_cell
 from cofactor.experiments.trials import Result, Settings
 from cofactor.metrics import clustering_score, npmi_coherence, top_words, topic_diversity
@@ -37,7 +38,7 @@ def describe(topics: Topics, corpus: Corpus) -> dict[str, Any]:
     total = topics.head.sum(axis=1, keepdims=True)
     shares = np.divide(topics.head, total, out=np.zeros_like(topics.head), where=total > 0)
     top = top_words(topics.components, WORDS)
-    scaled = topics.documents * topics.components.sum(axis=1)  # as if topics had equal mass
+    scaled = topics.documents * topics.components.sum(axis=1)  # gives topics equal mass
     return {
         "words": [words[columns].tolist() for columns in top],
         "shares": shares.tolist(),
@@ -49,6 +50,6 @@ def describe(topics: Topics, corpus: Corpus) -> dict[str, Any]:
     }
 
 
-def _clusters(documents: Matrix, corpus: Corpus, assignment: str) -> dict[str, Any]:
+def _clusters(documents: FloatArray, corpus: Corpus, assignment: str) -> dict[str, Any]:
     score = clustering_score(documents, corpus.groups, assignment=assignment)
     return {"scores": score.scores.tolist(), "groups": score.groups.tolist()}

@@ -1,4 +1,4 @@
-"""The models of section 3.2: each takes settings and a split, and returns what came out."""
+"""The models of section 3.2: each takes settings and a split, and returns an `Outcome`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 from scipy import sparse as sp
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.naive_bayes import MultinomialNB
@@ -17,13 +16,13 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from cofactor import NMF, Factors, SSNMFClassifier
+from cofactor._types import FloatArray
 from cofactor.experiments.defaults import default_model
 from cofactor.experiments.newsgroups.corpus import Split
 from cofactor.experiments.paper import EPSILON, KL, MODELS, NAIVE_BAYES, NMF_SVM, SVM, F
 from cofactor.experiments.trials import Settings, seed_of
 from cofactor.priors import Gamma
 
-Matrix = NDArray[np.float64]
 STEPS = 20
 """Multiplicative steps that the authors' code takes to represent new documents."""
 
@@ -32,14 +31,14 @@ STEPS = 20
 class Topics:
     """Topics of a fitted model: words, classes, and documents (training, then test)."""
 
-    components: Matrix
-    head: Matrix
-    documents: Matrix
+    components: FloatArray
+    head: FloatArray
+    documents: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """Test accuracies by way of inference, the model's own first, and topics if it has any."""
+    """Test accuracies by method of inference, the model's own first, and its topics if any."""
 
     accuracy: dict[str, float]
     topics: Topics | None = None
@@ -63,7 +62,7 @@ def paper_procedure(settings: Settings, split: Split) -> Outcome:
         tol=settings["tol"],
     ).fit(split.X, split.y)
     outcome = _supervised(model, split)
-    if data_loss == F:  # the authors solve these by nonnegative least squares, too
+    if data_loss == F:  # here the authors use nonnegative least squares as well
         return outcome
     S = few_steps(split.X_test, model.components_.T, random)
     guessed = model.classes_[np.argmax(S @ model.target_components_, axis=1)]
@@ -71,7 +70,7 @@ def paper_procedure(settings: Settings, split: Split) -> Outcome:
     return Outcome(own | outcome.accuracy, outcome.topics, outcome.facts)
 
 
-def few_steps(X: sp.csr_array, A: Matrix, random: Generator) -> Matrix:
+def few_steps(X: sp.csr_array, A: FloatArray, random: Generator) -> FloatArray:
     """Represent documents by Kullback–Leibler steps from a random start, as the authors do."""
     S = random.random((X.shape[0], A.shape[1]))
     rows, columns = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr)), X.indices
@@ -83,12 +82,12 @@ def few_steps(X: sp.csr_array, A: Matrix, random: Generator) -> Matrix:
 
 
 def defaults(settings: Settings, split: Split) -> Outcome:
-    """Fit with everything as the library has it, but for the losses."""
+    """Fit with default parameters, except for the losses."""
     return _supervised(default_model(SSNMFClassifier, settings).fit(split.X, split.y), split)
 
 
 def tuned(settings: Settings, split: Split) -> Outcome:
-    """Fit ours with a λ and a prior on the samples that were chosen on the validation posts."""
+    """Fit our model with the λ and the prior on the samples chosen on the validation posts."""
     weight: float | str = "auto"
     if settings["share"] != 1.0:
         first = default_model(SSNMFClassifier, settings, head="joint", max_iter=1, tol=0)
@@ -130,7 +129,7 @@ def nmf_and_svm(settings: Settings, split: Split) -> Outcome:
 
 
 def _sgd(seed: int, with_mean: bool) -> Any:
-    """Return what the authors' scripts call SVM."""
+    """Return the classifier that the authors' scripts call SVM."""
     return make_pipeline(StandardScaler(with_mean=with_mean), SGDClassifier(random_state=seed))
 
 

@@ -1,4 +1,4 @@
-"""Other draws and splits of the posts: how much hangs on the one that the paper's table is of?"""
+"""Further draws and splits of the posts, to see how much the results depend on the split."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Source:
 
 
 def trial(settings: Settings, source: Source) -> Result:
-    """Draw and split the posts anew and fit every model once."""
+    """Draw and split the posts again and fit every model once."""
     posts = balanced(source.posts, settings["split"])
     count = len(posts.texts)
     data = split(posts, int((TRAIN + VALIDATION) * count), count, source.stop_words)

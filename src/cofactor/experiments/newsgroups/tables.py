@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from cofactor.experiments import paper
-from cofactor.experiments.newsgroups.choosing import Chosen, Grid
 from cofactor.experiments.newsgroups.corpus import CLASSES, Corpus
-from cofactor.experiments.tables import Cell, ResultTable, best, mean_and_sd
+from cofactor.experiments.newsgroups.hyperparameters import Chosen, Grid
+from cofactor.experiments.tables import Cell, ResultTable, best_cells, mean_and_sd
 from cofactor.experiments.trials import Result
 
 Fits = Mapping[str, Sequence[Result]]
@@ -33,7 +33,7 @@ def data(corpus: Corpus) -> ResultTable:
 
 
 def spread(results: Sequence[Result], way: str | None = None) -> tuple[float, float | None]:
-    """Return mean and standard deviation of the accuracy in per cent; of one trial no deviation."""
+    """Return mean and standard deviation of the accuracy in per cent."""
     values = [100 * (r["accuracies"][way] if way else r["accuracy"]) for r in results]
     return mean_and_sd(values)
 
@@ -49,11 +49,7 @@ def accuracy(literal: Fits, ours: Fits, tuned: Fits, others: Fits) -> ResultTabl
         exact = spread(results, "exact") if model in literal else (None, None)
         new = [spread(fits[model]) if model in fits else (None, None) for fits in (ours, tuned)]
         rows.append([model, *printed, *again, *exact, *new[0], *new[1]])
-    bold = frozenset(
-        (row, column)
-        for column in (1, 3, 5, 7, 9)
-        for row in best([line[column] for line in rows], largest=True)  # type: ignore[misc]
-    )
+    bold = best_cells(rows, (1, 3, 5, 7, 9), largest=True)
     trials = len(next(iter(literal.values())))
     return ResultTable(
         "accuracy", f"Test accuracy in per cent, mean and sd of {trials} trials",
@@ -82,7 +78,7 @@ def hyperparameters(chosen: Chosen, grid: Grid) -> ResultTable:
 
 
 def own_hyperparameters(chosen: Chosen, grid: Grid) -> ResultTable:
-    """Return what was best on the validation posts for our models."""
+    """Return the settings of our models that were best on the validation posts."""
     rows: list[list[Cell]] = [
         [model, *(f"{value:.4g}" for value in settings), 100 * grid[model, *settings]]
         for model, settings in chosen.items()
@@ -101,7 +97,7 @@ def grid(scores: Grid) -> ResultTable:
 
 
 def own_grid(scores: Grid) -> ResultTable:
-    """Return the validation accuracy at every point of ours."""
+    """Return the validation accuracy at every point of our grid."""
     return _grid("own_validation", "over our grid", ["λ / auto", "pseudo-count"], scores)
 
 
@@ -122,8 +118,10 @@ def _mean(results: Sequence[Result], name: str, part: str | None = None) -> floa
 
 
 def clustering(literal: Fits, ours: Fits, scaled: bool = False) -> ResultTable:
-    """Return the paper's score P averaged over topics and trials; ``scaled`` gives topics equal
-    mass first."""
+    """Return the paper's score P averaged over topics and trials.
+
+    If ``scaled``, topics are given equal mass first.
+    """
     kinds = ("hard_scaled", "soft_scaled") if scaled else ("hard", "soft")
     rows: list[list[Cell]] = []
     for model, results in literal.items():

@@ -14,11 +14,11 @@ from cofactor.experiments.synthetic.fit import trial
 from cofactor.experiments.trials import Result, Settings
 
 CONVERGED, ENOUGH = 1e-14, 5000
-"""Without --iterations a fit goes on until an iteration gains less than this share."""
+"""Tolerance and maximum number of iterations of fits without --iterations."""
 
 
 def prepare(options: Options) -> Prepared:
-    """Return the sizes; every trial draws its own data."""
+    """Return the sizes for the manifest; every trial draws its own data."""
     settings = _settings(options, 0, 0, 1, "(F, F)")
     return Prepared(None, {"size": settings["size"], "rank": settings["rank"]})
 

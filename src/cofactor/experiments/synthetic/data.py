@@ -8,16 +8,15 @@ from typing import Any
 
 import numpy as np
 from numpy.random import Generator, SeedSequence, default_rng
-from numpy.typing import NDArray
 from scipy.special import gammaln, xlogy
 
 from cofactor import Factors
+from cofactor._types import FloatArray
 from cofactor.experiments.paper import EPSILON, MODELS
 
-Matrix = NDArray[np.float64]
 DENSITY = 0.5
 
-# Each purpose has its own stream of random numbers, so that none depends on what came before.
+# Each purpose has its own stream of random numbers, so that none depends on the others.
 FACTORS, NOISE, START = range(3)
 
 
@@ -28,17 +27,17 @@ def stream(seed: int, *path: int) -> Generator:
 
 @dataclass(frozen=True)
 class Scatter:
-    """Noise around a mean: Gaussian with a variance, or Poisson if there is none."""
+    """Noise around a mean: Gaussian with a variance, or Poisson if ``variance`` is None."""
 
     variance: float | None = None
 
-    def draw(self, mean: Matrix, random: Generator) -> Matrix:
+    def draw(self, mean: FloatArray, random: Generator) -> FloatArray:
         """Return one observation of each entry; the authors take absolute values of Gaussians."""
         if self.variance is None:
             return random.poisson(mean).astype(np.float64)
         return np.abs(random.normal(mean, np.sqrt(self.variance)))
 
-    def surprise(self, x: Matrix, mean: Matrix) -> float:
+    def surprise(self, x: FloatArray, mean: FloatArray) -> float:
         """Return minus the log-likelihood; a Poisson mean is at least epsilon."""
         if self.variance is None:
             p = mean + EPSILON
@@ -49,8 +48,7 @@ class Scatter:
 
 @dataclass(frozen=True)
 class Experiment:
-    """How data and targets scatter, the model of maximum likelihood for it, and which of the
-    paper's experiments it is."""
+    """The noise of data and targets, its maximum-likelihood model, and the paper's number of it."""
 
     data: Scatter
     target: Scatter
@@ -59,12 +57,12 @@ class Experiment:
 
     @property
     def losses(self) -> tuple[str, str]:
-        """The losses of the objective that relative errors are measured by."""
+        """The losses that relative errors are measured with."""
         return MODELS[self.model]
 
 
 def experiments(rank: int) -> dict[int, Experiment]:
-    """Return the paper's four experiments, and the second and third as it must have run them.
+    """Return the paper's four experiments, and the second and third as they must have been run.
 
     The text gives Gaussian noise the variance 1/2r; the printed figures come out only if 1/2r is
     the standard deviation.
@@ -83,26 +81,28 @@ def experiments(rank: int) -> dict[int, Experiment]:
 
 @lru_cache(maxsize=8)
 def true_factors(size: int, rank: int, seed: int, draw: int) -> Factors:
-    """Draw the factors: topics uniform, the other two half zeros."""
+    """Draw the factors: topics are uniform; half of the other two factors is zero."""
     random = stream(seed, FACTORS, draw)
     topics = random.random((size, rank))
     samples, targets = (_sparse(size, rank, random) for _ in range(2))
     return Factors(samples, topics, targets)
 
 
-def _sparse(rows: int, columns: int, random: Generator) -> Matrix:
+def _sparse(rows: int, columns: int, random: Generator) -> FloatArray:
     cells = np.zeros(rows * columns)
     support = random.choice(cells.size, round(DENSITY * cells.size), replace=False)
     cells[support] = random.random(support.size)
     return cells.reshape(rows, columns)
 
 
-def products(factors: Any) -> tuple[Matrix, Matrix]:
-    """Return the data and the targets that factors stand for."""
+def products(factors: Any) -> tuple[FloatArray, FloatArray]:
+    """Return the data and the targets that factors reproduce."""
     return factors.samples @ factors.features.T, factors.samples @ factors.targets.T
 
 
-def observe(factors: Factors, experiment: int, seed: int, draw: int) -> tuple[Matrix, Matrix]:
+def observe(
+    factors: Factors, experiment: int, seed: int, draw: int
+) -> tuple[FloatArray, FloatArray]:
     """Draw data and targets around the products of the true factors."""
     scatter = experiments(factors.rank)[experiment]
     random = stream(seed, NOISE, draw, experiment)

@@ -1,4 +1,4 @@
-"""One fit to synthetic data and how far it is from the truth."""
+"""One fit to synthetic data, and its distance from the truth."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from cofactor import Factors, SSNMFRegressor
+from cofactor._types import FloatArray
 from cofactor.divergences import DIVERGENCES
 from cofactor.experiments.paper import EPSILON, MODELS
 from cofactor.experiments.synthetic.data import (
-    Matrix,
     experiments,
     observe,
     products,
@@ -20,9 +20,9 @@ from cofactor.experiments.synthetic.data import (
 from cofactor.experiments.trials import Result, Settings
 
 ZERO = 1e-6
-"""Entries below are taken for zero."""
+"""Entries below this count as zero."""
 FLOORS = (EPSILON, 1e-6, 1e-3)
-"""What estimates may be raised to before their error is taken."""
+"""Minimum values that estimates are raised to before their error is computed."""
 
 
 def trial(settings: Settings, shared: Any = None) -> Result:
@@ -58,7 +58,7 @@ def _model(settings: Settings, first: Factors) -> SSNMFRegressor:
 
 
 def errors(settings: Settings, truth: Factors, first: Factors, last: Factors) -> dict[str, Any]:
-    """Return the paper's relative error, and how much of it estimates of zero make."""
+    """Return the paper's relative error, and how much of it is due to estimates of zero."""
     losses = experiments(settings["rank"])[settings["experiment"]].losses
     means, fits, starts = products(truth), products(last), products(first)
     before = sum(cost(*each).sum() for each in zip(losses, means, starts, strict=True))
@@ -75,8 +75,8 @@ def errors(settings: Settings, truth: Factors, first: Factors, last: Factors) ->
     }
 
 
-def cost(loss: str, mean: Matrix, fit: Matrix, floor: float = EPSILON) -> Matrix:
-    """Return what it costs to take ``fit`` for the true mean, entry by entry."""
+def cost(loss: str, mean: FloatArray, fit: FloatArray, floor: float = EPSILON) -> FloatArray:
+    """Return the divergence of ``fit`` from the true mean, entry by entry."""
     return np.asarray(DIVERGENCES[loss].value(mean, np.maximum(fit, floor)))
 
 
@@ -85,7 +85,7 @@ def _floored(losses: tuple[str, str], means: Any, fits: Any, floor: float) -> fl
     return float(sum(cost(*each, floor).sum() for each in parts))
 
 
-def surprise(settings: Settings, X: Matrix, Y: Matrix, last: Factors) -> float:
+def surprise(settings: Settings, X: FloatArray, Y: FloatArray, last: Factors) -> float:
     """Return minus the log-likelihood of the observed data, per entry."""
     scatter = experiments(settings["rank"])[settings["experiment"]]
     data, target = products(last)

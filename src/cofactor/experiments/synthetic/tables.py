@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import product
 
 import numpy as np
@@ -11,14 +11,14 @@ import numpy as np
 from cofactor.experiments.paper import MODELS, RELATIVE_ERROR
 from cofactor.experiments.synthetic.data import experiments
 from cofactor.experiments.synthetic.fit import FLOORS
-from cofactor.experiments.tables import Cell, ResultTable, best
+from cofactor.experiments.tables import Cell, ResultTable, best_cells
 from cofactor.experiments.trials import Result
 
 Key = tuple[int, str]
 """An experiment and a model."""
 Fits = dict[Key, list[Result]]
 NAMES = {1: "1", 2: "2", 3: "3", 4: "4", 5: "2, sd 1/2r", 6: "3, sd 1/2r"}
-"""The experiments as the text has them, then two with 1/2r as standard deviation."""
+"""The experiments as the paper describes them, then two with 1/2r as standard deviation."""
 PAPER_NUMBER = {number: int(name[0]) for number, name in NAMES.items()}
 
 
@@ -28,14 +28,14 @@ def means(fits: Fits, value: Callable[[Result], float]) -> dict[Key, float]:
 
 
 def relative_errors(fits: Fits) -> ResultTable:
-    """Return the paper's table with ours beside it."""
+    """Return the paper's table with our values beside it."""
     mean = means(fits, lambda result: result["relative"])
     rows: list[list[Cell]] = []
     for model in MODELS:
         pairs = ((RELATIVE_ERROR[model][PAPER_NUMBER[n] - 1], mean[n, model]) for n in NAMES)
         rows.append([model, *(cell for pair in pairs for cell in pair)])
     columns = [f"{name}: {who}" for name in NAMES.values() for who in ("paper", "ours")]
-    bold = frozenset(_lowest(rows, range(1, 1 + len(columns))))
+    bold = best_cells(rows, range(1, 1 + len(columns)), largest=False)
     winners = {column: rows[row][0] for row, column in sorted(bold, reverse=True)}
     last: list[Cell] = ["lowest", *(winners[column] for column in sorted(winners))]
     starts = len(fits[1, "(F, F)"])
@@ -49,17 +49,8 @@ def relative_errors(fits: Fits) -> ResultTable:
     )  # fmt: skip
 
 
-def _lowest(rows: Sequence[Sequence[Cell]], columns: Iterable[int]) -> set[tuple[int, int]]:
-    """Return the places of the lowest value of each column."""
-    return {
-        (row, column)
-        for column in columns
-        for row in best([line[column] for line in rows], largest=False)  # type: ignore[misc]
-    }
-
-
 def fit_quality(fits: Fits) -> ResultTable:
-    """Return what the fits reached on the data that they saw, and how they vary."""
+    """Return objective, likelihood and error of the fits, and how much they vary."""
     columns = ["experiment, model", "objective", "iterations", "minus log-likelihood per entry",
                "relative error", "its sd"]  # fmt: skip
     rows: list[list[Cell]] = []
@@ -77,7 +68,7 @@ def fit_quality(fits: Fits) -> ResultTable:
 
 
 def against_updates(fits: Fits, updates: Fits, count: int | None) -> ResultTable:
-    """Return how the objectives of fits compare with those of many multiplicative updates."""
+    """Compare the objectives of fits with those after many multiplicative updates."""
     rows: list[list[Cell]] = []
     for number, model in product(NAMES, MODELS):
         pair = fits[number, model], updates[number, model]
@@ -100,7 +91,7 @@ def _mean(results: Sequence[Result], name: str) -> float:
 
 
 def zeros(fits: Fits) -> ResultTable:
-    """Return how much of the error comes from entries that are wrongly estimated as zero."""
+    """Return how much of the error is due to entries that are wrongly estimated as zero."""
     floors = [f"error, estimates ≥ {floor:g}" for floor in FLOORS]
     columns = ["experiment, model", *floors, "lost cells %", "their share of error %",
                "targets at zero %", "truly zero %"]  # fmt: skip
@@ -108,7 +99,7 @@ def zeros(fits: Fits) -> ResultTable:
     bold: set[tuple[int, int]] = set()
     for number in NAMES:
         group = [_zero_row(number, model, fits[number, model]) for model in MODELS]
-        lowest = _lowest(group, range(1, 1 + len(FLOORS)))
+        lowest = best_cells(group, range(1, 1 + len(FLOORS)), largest=False)
         bold |= {(len(rows) + row, column) for row, column in lowest}
         rows += group
     return ResultTable(
@@ -137,7 +128,7 @@ MEASURES: dict[str, Callable[[Result], float]] = {
 
 
 def wins(fits: Fits, rank: int) -> ResultTable:
-    """Return how often the model of maximum likelihood wins; one result per draw."""
+    """Return how often the maximum-likelihood model is best; each draw has one result."""
     rows: list[list[Cell]] = []
     for number in NAMES:
         expected = experiments(rank)[number].model

@@ -1,1 +1,1 @@
-"""Models for other programs: spreadsheets, AnnData, topicwizard."""
+"""Write models for other programs: spreadsheets, AnnData, topicwizard."""

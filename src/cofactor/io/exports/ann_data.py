@@ -1,4 +1,4 @@
-"""A model as an AnnData file (.h5ad), where anndata is installed."""
+"""Write a model as an AnnData file (.h5ad); needs the package anndata."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def write_anndata(model: Any, path: Path, documents: list[str] | None, facts: st
     model : TopicModel
         A fitted model.
     path : Path
-        The file; one that is there is replaced in one step.
+        The file; an older one is replaced in one step.
     documents : list of str or None
-        Those of the fit, to put their tf-idf weights into ``X``; None leaves it out.
+        The documents of the fit, whose tf-idf weights go into ``X``; None leaves ``X`` out.
     facts : str
-        How it was made, as JSON; kept in ``uns``.
+        How the model was made, as JSON; kept in ``uns``.
     """
     try:
         from anndata import AnnData
@@ -44,7 +44,7 @@ def write_anndata(model: Any, path: Path, documents: list[str] | None, facts: st
 
 
 def _observations(model: Any) -> Any:
-    """Return the documents as anndata wants them: names and plain columns."""
+    """Return the documents as anndata expects them: names and plain columns."""
     documents = model.documents()
     table = documents.to_pandas().drop(columns="document")
     table.index = table.index.astype(str)

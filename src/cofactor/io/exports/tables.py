@@ -1,4 +1,4 @@
-"""A model as CSV files: topics, words, documents, classes."""
+"""Write a model as CSV files: topics, words, documents, classes."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from cofactor.io.tables.writers import make_writer
 
 
 def write_tables(model: Any, folder: Path, n_words: int = 50) -> list[str]:
-    """Write what a fitted TopicModel says of itself; return the names of the files.
+    """Write the tables of a fitted TopicModel; return the names of the files.
 
     Parameters
     ----------
     model : TopicModel
     folder : Path
-        Where the files go; others in there stay.
+        The folder for the files; other files in it stay.
     n_words : int, default=50
-        Words of each topic in words.csv.
+        Number of words of each topic in words.csv.
 
     Returns
     -------
@@ -60,7 +60,7 @@ def _words(model: Any, n_words: int) -> Iterator[list[Any]]:
 
 
 def _documents(model: Any) -> Iterator[list[Any]]:
-    """Yield the training documents, without their text: a model does not keep it."""
+    """Yield the training documents without their text, which a model does not keep."""
     yield ["document", "topic", "name", "share", "prediction", "confidence",
            *_numbered(model.topic_names_)]  # fmt: skip
     for d, strengths in zip(model.documents(), model.document_topics_.tolist(), strict=True):

@@ -1,6 +1,6 @@
-"""A model for topicwizard: its data in JSON and npz, and a script that opens them.
+"""Write a model for topicwizard: its data as JSON and .npz, and a script that opens them.
 
-topicwizard's own files are pickles, so we do not write those.
+The files of topicwizard itself are pickles, which are not safe to open, so we do not write them.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ def write_wizard(model: Any, folder: Path, documents: list[str]) -> list[str]:
     model : TopicModel
         A fitted model.
     folder : Path
-        Where the files go.
+        The folder for the files.
     documents : list of str
-        Documents to show; topicwizard cannot do without. Those without a known word are left out.
+        Documents to show, which topicwizard needs. Documents without a known word are left out.
 
     Returns
     -------

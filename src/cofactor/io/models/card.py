@@ -1,4 +1,4 @@
-"""The model card: a folder's README, for people."""
+"""The model card: the README of a model's folder."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Any
 from cofactor.io.errors import printable
 from cofactor.text import TopicModel
 
-LONGEST = 500  # characters of a note
+LONGEST = 500
+"""Largest number of characters of a note."""
 
 
 def card(model: Any, facts: dict[str, Any]) -> str:
@@ -44,7 +45,7 @@ def _summary(facts: dict[str, Any]) -> list[tuple[str, Any]]:
 
 
 def _warnings(facts: dict[str, Any]) -> list[str]:
-    """Return what the fit warned of, if the notes have it."""
+    """Return the warnings of the fit, if the notes have them."""
     said = facts["notes"].get("warnings")
     if not isinstance(said, list) or not said:
         return []
@@ -52,7 +53,7 @@ def _warnings(facts: dict[str, Any]) -> list[str]:
 
 
 def _notes(facts: dict[str, Any]) -> list[str]:
-    """Return everything else that was noted, such as the table and the command."""
+    """Return the other notes, such as the table and the command."""
     rows = list(_flat({k: v for k, v in facts["notes"].items() if k != "warnings"}))
     return ["## Notes", _table(("", ""), rows)] if rows else []
 
@@ -82,7 +83,7 @@ def _table(head: tuple[str, ...], rows: list[tuple[Any, ...]]) -> str:
 
 
 def _plain(value: Any) -> str:
-    """Return text that Markdown and HTML leave as it is."""
+    """Return text in which Markdown and HTML find no markup."""
     text = " ".join(("" if value is None else str(value)).split())
     text = printable(text.encode("utf-8", "replace").decode())
     return text if text == "---" else re.sub(r"([\\`*_{}\[\]<>()#+!|~&])", r"\\\1", text)

@@ -1,7 +1,7 @@
-"""Values ↔ JSON.  Objects carry their type's name; arrays go to a file of their own.
+"""Values ↔ JSON. Objects carry the name of their type; arrays go to a file of their own.
 
-Only what `FORMS` (see `types`) lists becomes an object again, so reading runs no code of the
-folder's choosing.
+Only types that `CODEC` (see `types`) lists become objects again, so a folder cannot choose which
+code runs when it is read.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from cofactor.io.models.errors import ModelFormatError, require
 
 @dataclass(frozen=True)
 class Form:
-    """How objects of one type are taken apart and put together.
+    """How objects of one type are taken apart and put together again.
 
     Parameters
     ----------
@@ -28,9 +28,9 @@ class Form:
     take : callable
         From an object to a dict of its parts.
     make : callable
-        From such a dict to an object; may raise anything.
+        From such a dict to an object; may raise any exception.
     names : frozenset of str
-        The names that the dict may have.
+        The keys that the dict may have.
     """
 
     kind: type
@@ -41,7 +41,7 @@ class Form:
 
 @dataclass
 class Parts:
-    """What a model becomes: documents in JSON, and arrays."""
+    """The parts of a saved model: documents in JSON, and arrays."""
 
     arrays: dict[str, np.ndarray] = field(default_factory=dict)
     documents: dict[str, Any] = field(default_factory=dict)  # vocabulary, classes
@@ -49,7 +49,10 @@ class Parts:
 
 @dataclass
 class Codec:
-    """Encoder and decoder for a set of forms; ``elsewhere`` maps attributes to documents."""
+    """Encoder and decoder for a set of forms.
+
+    ``elsewhere`` names the attributes that go to a document of their own.
+    """
 
     forms: Mapping[str, Form]
     elsewhere: Mapping[str, str]
@@ -57,7 +60,7 @@ class Codec:
     # ---- writing
 
     def encode(self, value: Any, parts: Parts, where: str) -> Any:
-        """Return ``value`` as JSON; arrays and what belongs elsewhere is put into ``parts``."""
+        """Return ``value`` as JSON; put its arrays and documents into ``parts``."""
         if isinstance(value, np.generic):
             value = value.item()
         if value is None or isinstance(value, bool | str):
@@ -106,7 +109,7 @@ class Codec:
 
     def _encode_object(self, value: Any, parts: Parts, where: str) -> Any:
         if isinstance(value, np.random.RandomState):
-            return None  # its state is spent; fitted models know the seed they used
+            return None  # its state has changed; fitted models know the seed that they used
         name = next((n for n, form in self.forms.items() if type(value) is form.kind), None)
         if name is None:
             raise TypeError(
@@ -151,23 +154,23 @@ class Codec:
         except ModelFormatError as error:
             raise ModelFormatError(f"{where}: {error}") from None
         except Exception as error:
-            raise ModelFormatError(f"{where} is no usable {name}: {error}") from error
+            raise ModelFormatError(f"{where} is not a usable {name}: {error}") from error
 
     def _decode_sequence(self, value: Any, parts: Parts, where: str) -> Any:
-        require(isinstance(value["items"], list), f"{where}: items is no list")
+        require(isinstance(value["items"], list), f"{where}: items is not a list")
         items = self.decode(value["items"], parts, where)
         return tuple(items) if value["type"] == "tuple" else set(items)
 
     def _decode_mapping(self, value: Any, parts: Parts, where: str) -> Any:
-        require(isinstance(value["items"], dict), f"{where}: items is no object")
+        require(isinstance(value["items"], dict), f"{where}: items is not an object")
         return {k: self.decode(v, parts, f"{where}.{k}") for k, v in value["items"].items()}
 
     def _decode_float(self, value: Any, parts: Parts, where: str) -> float:
-        require(value["value"] in ("nan", "inf", "-inf"), f"{where}: value is no float")
+        require(value["value"] in ("nan", "inf", "-inf"), f"{where}: value is not a float")
         return float(value["value"])
 
     def _decode_dtype(self, value: Any, parts: Parts, where: str) -> type:
-        require(value["name"] in _DTYPES, f"{where}: {value['name']!r} is no dtype")
+        require(value["name"] in _DTYPES, f"{where}: {value['name']!r} is not a dtype")
         return _DTYPES[value["name"]]
 
     def _decode_array(self, value: Any, parts: Parts, where: str) -> np.ndarray:
@@ -178,7 +181,7 @@ class Codec:
     def _decode_labels(self, value: Any, parts: Parts, where: str) -> np.ndarray:
         items, name = value["items"], value["dtype"]
         require(name in _LABELS, f"{where}: labels have no dtype {name!r}")
-        require(isinstance(items, list), f"{where}: items is no list")
+        require(isinstance(items, list), f"{where}: items is not a list")
         items = self.decode(items, parts, where)
         good = all(isinstance(item, _LABELS[name]) for item in items)
         require(good, f"{where}: a label is not of dtype {name}")

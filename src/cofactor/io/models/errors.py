@@ -1,4 +1,4 @@
-"""The one error of reading."""
+"""The one error for folders that cannot be read as models."""
 
 from __future__ import annotations
 

@@ -28,13 +28,13 @@ SHAPES = {
     "coherence_": ("topics",),
     "idf_": ("features",),
 }
-"""Shapes of the arrays by the last part of their names."""
+"""Axes of an array, by the last part of its name."""
 
 
 def make_manifest(
     facts: dict[str, Any], files: dict[str, bytes], packed: dict[str, np.ndarray]
 ) -> dict[str, Any]:
-    """Return the manifest of files and arrays; ``facts`` are about the model."""
+    """Return the manifest of files and arrays, with ``facts`` about the model."""
     manifest = {
         "format": FORMAT,
         "schema": SCHEMA,
@@ -57,10 +57,10 @@ def _shape(packed: dict[str, np.ndarray]) -> dict[str, int]:
 
 
 def read_manifest(data: bytes) -> Any:
-    """Return a manifest after checking it on its own."""
+    """Return a manifest after checking everything that needs no other file."""
     manifest = from_json_file(data, MARK)
     good = isinstance(manifest, dict) and manifest.get("format") == FORMAT
-    require(good, "manifest.json is not that of a cofactor model")
+    require(good, "manifest.json does not belong to a cofactor model")
     schema = manifest.get("schema")
     require(type(schema) is int and schema >= 1, f"manifest.json has the schema {schema!r}")
     require(

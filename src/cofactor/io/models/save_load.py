@@ -1,4 +1,4 @@
-"""Saving and loading models."""
+"""Save and load models."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def save(model: Any, path: str | os.PathLike[str], *, notes: dict[str, Any] | No
     model : NMF, SSNMFClassifier, SSNMFRegressor or TopicModel
         A fitted model.
     path : str or path
-        The folder; a model that is there already is replaced.
+        The folder; an older model in it is replaced.
     notes : dict, optional
-        Anything in JSON that should be kept with the model, such as where its data came from;
-        `read_facts` returns it.
+        Values in JSON to keep with the model, such as the source of its data; `read_facts` returns
+        them.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def save(model: Any, path: str | os.PathLike[str], *, notes: dict[str, Any] | No
 
 
 def _facts(model: Any) -> dict[str, Any]:
-    """Return what is worth knowing of a model's making, as JSON."""
+    """Return how a model was made, as JSON."""
     text = isinstance(model, TopicModel)
     estimator = model.estimator_ if text else model
     seed = model.seed_ if text else model.random_state
@@ -112,7 +112,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     Returns
     -------
     NMF, SSNMFClassifier, SSNMFRegressor or TopicModel
-        It predicts as the one saved, to the bit.
+        Its predictions are bit-identical to those of the saved model.
 
     Raises
     ------
@@ -123,7 +123,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
 
 
 def read_facts(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return what a folder says of its model, without loading it.
+    """Return the facts that a folder holds about its model, without loading the model.
 
     Parameters
     ----------
@@ -139,14 +139,14 @@ def read_facts(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def _reading(given: Path, read: Callable[[Path], Any]) -> Any:
-    """Read a folder; whatever goes wrong is a ModelFormatError."""
+    """Read a folder; whatever goes wrong becomes a ModelFormatError."""
     for _ in range(10):
         before = _identity(given)
         try:
             return read(folders.find_folder(given))
         except Exception as error:
             if _identity(given) != before:
-                continue  # replaced by another while it was read
+                continue  # another process replaced it while it was read
             known = isinstance(error, ModelFormatError | DamagedFileError)
             what = str(error) if known else f"it is broken: {error!r}"
             raise ModelFormatError(f"{given}: {what}.") from error
@@ -180,9 +180,9 @@ def _load(folder: Path) -> Any:
     config = documents.pop("config")
     parts = Parts(arrays.unpack(packed, manifest["arrays"]), documents)
     model = CODEC.decode(config, parts, "model")
-    require(type(model) in MODELS, "config.json holds no model")
+    require(type(model) in MODELS, "config.json does not hold a model")
     left = [*parts.arrays, *(name for name, part in documents.items() if part is not None)]
-    require(not left, f"config.json has no use for {left[:1]}")
+    require(not left, f"config.json does not use {left[:1]}")
     check_is_fitted(model)
     return model
 
@@ -192,6 +192,6 @@ def _classes(document: Any) -> Any:
 
 
 def _length(document: Any) -> int | None:
-    """Return how many labels a document lists; None if it lists none."""
+    """Return the number of labels that a document lists; None if it lists none."""
     items = document.get("items") if isinstance(document, dict) else None
     return len(items) if isinstance(items, list) else None

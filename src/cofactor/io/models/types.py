@@ -107,7 +107,7 @@ def _tfidf(model: TfidfVectorizer, n_words: int) -> TfidfTransformer:
     return transformer.fit(csr_array((1, n_words)))
 
 
-# ---- what fitted attributes must be
+# ---- checks of fitted attributes
 
 
 def _check_factors(model: Any, parts: dict[str, Any]) -> None:
@@ -115,11 +115,11 @@ def _check_factors(model: Any, parts: dict[str, Any]) -> None:
     r, m, n = model.n_components, parts["n_features_in_"], len(parts["representation_"])
     _check_array(parts, "components_", (r, m))
     _check_array(parts, "representation_", (n, r))
-    require(type(parts["_units"]) is Units, "_units is no Units")
+    require(type(parts["_units"]) is Units, "_units is not a Units")
     for name, kind in (("n_iter_", int), ("stop_reason_", str), ("_has_head", bool)):
-        require(type(parts[name]) is kind, f"{name} is no {kind.__name__}")
-    require(isinstance(parts["_constant"], int | float), "_constant is no number")
-    require(isinstance(parts["history_"], dict), "history_ is no dict")
+        require(type(parts[name]) is kind, f"{name} is not of type {kind.__name__}")
+    require(isinstance(parts["_constant"], int | float), "_constant is not a number")
+    require(isinstance(parts["history_"], dict), "history_ is not a dict")
     head = "target_components_" in parts
     require(head == parts["_has_head"], "_has_head and target_components_ disagree")
     names = parts.get("feature_names_in_")
@@ -132,13 +132,15 @@ def _check_factors(model: Any, parts: dict[str, Any]) -> None:
 
 def _coded_width(model: Any, coding: Any) -> int:
     wanted = ClassCoding if isinstance(model, SSNMFClassifier) else ValueCoding
-    require(type(coding) is wanted, f"_coding is no {wanted.__name__}")
+    require(type(coding) is wanted, f"_coding is not a {wanted.__name__}")
     return len(coding.classes) if isinstance(coding, ClassCoding) else len(coding.offset)
 
 
 def _check_array(parts: dict[str, Any], name: str, shape: tuple[int, ...]) -> None:
     array = parts[name]
-    require(isinstance(array, np.ndarray) and array.dtype.kind == "f", f"{name} is no float array")
+    require(
+        isinstance(array, np.ndarray) and array.dtype.kind == "f", f"{name} is not a float array"
+    )
     require(array.shape == shape, f"{name} has shape {array.shape} in place of {shape}")
     good = np.isfinite(array) & (array >= 0)
     require(bool(good.all()), f"{name} has an entry that is not finite or negative")
@@ -147,8 +149,8 @@ def _check_array(parts: dict[str, Any], name: str, shape: tuple[int, ...]) -> No
 def _check_words(model: Any, parts: dict[str, Any]) -> None:
     _check_names(model, parts)
     words = parts["vocabulary_"] if "vocabulary_" in parts else parts["words_"]
-    require(isinstance(words, np.ndarray) and words.ndim == 1, "the words are no list")
-    require(all(isinstance(w, str) for w in words.tolist()), "a word is no string")
+    require(isinstance(words, np.ndarray) and words.ndim == 1, "the words are not a list")
+    require(all(isinstance(w, str) for w in words.tolist()), "a word is not a string")
     require(len(set(words.tolist())) == len(words), "a word occurs twice")
     if "idf_" in parts:
         _check_array(parts, "idf_", (len(words),))
@@ -157,8 +159,11 @@ def _check_words(model: Any, parts: dict[str, Any]) -> None:
 def _check_text(model: Any, parts: dict[str, Any]) -> None:
     _check_names(model, parts)
     estimator, vectorizer = parts["estimator_"], parts["vectorizer_"]
-    require(type(estimator) in MODELS[:3], "estimator_ is no estimator")
-    require(type(vectorizer) in FITTED and type(vectorizer) not in MODELS, "vectorizer_ is none")
+    require(type(estimator) in MODELS[:3], "estimator_ is not an estimator")
+    require(
+        type(vectorizer) in FITTED and type(vectorizer) not in MODELS,
+        "vectorizer_ is not a vectorizer",
+    )
     require(hasattr(estimator, "components_"), "estimator_ is not fitted")
     words = vectorizer.get_feature_names_out()
     r, m = estimator.components_.shape
@@ -174,7 +179,7 @@ def _check_text(model: Any, parts: dict[str, Any]) -> None:
         good and (head is None or len(parts["target_names_"]) == head.shape[1]), "target_names_"
     )
     require(type(parts["seed_"]) is int and isinstance(parts["timings_"], dict), "seed_, timings_")
-    require(isinstance(parts["fingerprint_"], str), "fingerprint_ is no string")
+    require(isinstance(parts["fingerprint_"], str), "fingerprint_ is not a string")
 
 
 _CHECKS: dict[type, Callable[[Any, dict[str, Any]], None]] = {
@@ -200,26 +205,26 @@ def _make_fields(kind: type, parts: dict[str, Any]) -> Any:
 def _check_units(units: Units) -> None:
     exponents = [getattr(units, field.name) for field in fields(units)]
     good = all(type(e) is int and abs(e) < 5000 for e in exponents)
-    require(good, "an exponent is no integer or too large")
+    require(good, "an exponent is not an integer, or too large")
 
 
 def _check_classes(coding: ClassCoding) -> None:
     require(coding.kind in ("multiclass", "multilabel", "soft"), f"its kind is {coding.kind!r}")
     good = isinstance(coding.classes, np.ndarray) and coding.classes.ndim == 1
-    require(good, "its classes are no list")
+    require(good, "its classes are not a list")
 
 
 def _check_values(coding: ValueCoding) -> None:
     offset = coding.offset
     good = isinstance(offset, np.ndarray) and offset.ndim == 1 and offset.dtype.kind == "f"
-    require(good and type(coding.one_dimensional) is bool, "its offset is no array")
+    require(good and type(coding.one_dimensional) is bool, "its offset is not an array")
     require(bool(np.isfinite(offset).all()), "its offset is not finite")
 
 
 def _check_divergence(loss: Divergence) -> None:
     require(isinstance(loss.name, str) and type(loss.degree) is int, "its name or degree is wrong")
     numbers = (loss.log, loss.up, loss.down, loss.square, loss.inverse, loss.concave)
-    require(all(isinstance(x, int | float) for x in numbers), "a coefficient is no number")
+    require(all(isinstance(x, int | float) for x in numbers), "a coefficient is not a number")
 
 
 _FIELD_CHECKS: dict[type, Callable[[Any], None]] = {

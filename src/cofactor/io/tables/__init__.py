@@ -1,6 +1,9 @@
-"""Tables of documents in files: read in one pass, whatever the format; written in one step.
+"""Tables of documents in files, read in one pass.
 
-Nothing here needs a numerical library.
+`sources` opens a table of any format; `decoding`, `separated`, `jsonlines`, `parquet` and `trees`
+know one format each. `documents` and `labels` find texts and labels in the rows; `survey` counts
+them. `limits` bounds what a hostile file can use of the memory. Only the standard library is
+needed, and pyarrow for Parquet.
 """
 
 from cofactor.io.errors import InputError

@@ -1,8 +1,8 @@
-"""From bytes to text, in one pass: the encoding is found on the way.
+"""Decodes bytes to lines of text in one pass and detects the encoding on the way.
 
-A byte order mark settles it. Without one, text is UTF-16 if every other byte is zero, else plain
-ASCII until the first other byte; if that begins a letter in UTF-8, so must be the rest, otherwise
-it is Windows-1252. So nothing is read twice and nothing decoded is taken back.
+A byte order mark decides. Without one, a text is UTF-16 if every other byte is zero. Otherwise it
+is ASCII up to the first byte that is not. If that byte begins a UTF-8 character, the whole file
+must be UTF-8; if not, the file is Windows-1252. Nothing is read or decoded twice.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from os import PathLike
 
 from cofactor.io.errors import InputError, at
+from cofactor.io.tables.limits import check_length
 
 CHUNK = 2**20
 _MARKS = {
@@ -30,14 +31,14 @@ class Decoder:
     Parameters
     ----------
     path : str or path
-        For messages.
+        The file, named in error messages.
     encoding : str, optional
-        The encoding, if it is known.
+        The encoding; detected by default.
 
     Attributes
     ----------
     encoding : str or None
-        What was found so far; None for plain ASCII.
+        The encoding detected so far; None for plain ASCII.
     """
 
     def __init__(self, path: str | PathLike[str], encoding: str | None = None) -> None:
@@ -49,7 +50,7 @@ class Decoder:
             self._settle(_known(encoding))
 
     def over(self, chunks: Iterable[bytes]) -> Iterator[str]:
-        """Decode chunks of bytes; a chunk of text may be empty."""
+        """Decode chunks of bytes; the text of a chunk may be empty."""
         for chunk in chunks:
             yield self._checked(chunk, final=False)
         yield self._checked(b"", final=True)
@@ -69,14 +70,14 @@ class Decoder:
         if "\0" in text:
             line = self._line + text[: text.index("\0")].count("\n")
             raise InputError(
-                f"{at(self.path, line=line)} holds a NUL byte, so this is no text file, or a "
-                "damaged one; export it again as UTF-8, or remove the byte."
+                f"{at(self.path, line=line)} holds a NUL byte, so it is damaged or not a text "
+                "file; export it again as UTF-8, or remove the byte."
             )
         self._line += text.count("\n")
         return text
 
     def _begin(self, data: bytes) -> bytes:
-        """Look for a mark; return the bytes behind it."""
+        """Look for a byte order mark; return the bytes after it."""
         self._begun = True
         for mark, encoding in _MARKS.items():
             if data.startswith(mark) and self.encoding in (None, encoding, encoding[:6]):
@@ -107,10 +108,11 @@ class Decoder:
     def _undecodable(self, data: bytes, error: UnicodeDecodeError) -> InputError:
         line = self._line + bytes(error.object[: error.start]).count(b"\n")
         byte = error.object[error.start]
-        what = "neither UTF-8 nor Windows-1252"
-        what = what if self.encoding == FALLBACK else f"not {self.encoding}"
+        valid = f"not {self.encoding}"
+        if self.encoding == FALLBACK:
+            valid = "neither UTF-8 nor Windows-1252"
         return InputError(
-            f"{at(self.path, line=line)} has a byte 0x{byte:02X} that is {what}; name the "
+            f"{at(self.path, line=line)} has a byte 0x{byte:02X} that is {valid}; name the "
             "file's encoding with --encoding, or save it as UTF-8."
         )
 
@@ -126,7 +128,7 @@ def _known(encoding: str) -> str:
 
 
 def _wide(sample: bytes) -> str | None:
-    """Tell UTF-16 without a mark by the zeros in every other byte."""
+    """Return the kind of UTF-16 if every other byte is zero; None if it is not UTF-16."""
     even, odd = sample[0::2].count(0), sample[1::2].count(0)
     half = len(sample) // 2
     if odd > 0.3 * half and even <= 0.05 * half:
@@ -136,17 +138,24 @@ def _wide(sample: bytes) -> str | None:
     return None
 
 
-def split_lines(texts: Iterable[str]) -> Iterator[str]:
-    """Cut text into lines with their ends; only LF ends one, or CR in files that have no LF."""
+def split_lines(texts: Iterable[str], path: str | PathLike[str]) -> Iterator[str]:
+    """Cut text into lines, each with its line end.
+
+    Only LF ends a line; in files whose beginning has CR but no LF, only CR does. A line that is too
+    long is refused before it is complete. ``path`` is named in that error.
+    """
     parts: list[str] = []
-    end = None
+    end, number, length = "", 1, 0
     for text in texts:
-        if end is None and text:
+        if not end and text:
             end = "\r" if "\r" in text and "\n" not in text else "\n"
-        first, *rest = text.split(end or "\n")
-        parts.append(first)
-        for piece in rest:
-            yield "".join(parts) + (end or "\n")
-            parts = [piece]
+        *whole, rest = text.split(end or "\n")
+        for piece in whole:
+            check_length(length + len(piece), path, line=number)
+            yield "".join([*parts, piece, end])
+            parts, length, number = [], 0, number + 1
+        parts.append(rest)
+        length += len(rest)
+        check_length(length, path, line=number)
     if last := "".join(parts):
         yield last

@@ -1,4 +1,4 @@
-"""Documents and their labels out of a table."""
+"""Reads documents and their labels from the rows of a table."""
 
 from __future__ import annotations
 
@@ -7,26 +7,36 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cofactor.io.errors import InputError, at, printable
-from cofactor.io.tables.labels import Labels, Said, as_labels
+from cofactor.io.tables.labels import LabelCells, LabelColumns, as_label_columns
 from cofactor.io.tables.sources import Source
 
 
 @dataclass
 class Documents:
-    """What a model is fitted on."""
+    """The documents of a table.
+
+    Parameters
+    ----------
+    texts : list of str
+    label_cells : list of LabelCells, optional
+        The labels of each document; None if there is no label column.
+    rows : list of int
+        The row of each document in the table.
+    """
 
     texts: list[str] = field(default_factory=list)
-    said: list[Said] | None = None  # their labels; None without columns of labels
+    label_cells: list[LabelCells] | None = None
     rows: list[int] = field(default_factory=list)
 
     @property
     def labels(self) -> list[str] | None:
-        """The first label of each, "" where it is not known."""
-        return None if self.said is None else [next(iter(one[0]), "") for one in self.said]
+        """The first label of each document, "" if it is unlabelled."""
+        cells = self.label_cells
+        return None if cells is None else [next(iter(one[0]), "") for one in cells]
 
 
 def text_column(source: Source, name: str | None) -> str:
-    """Return the column of the text, or say which there are."""
+    """Return the text column: ``name``, or the only column that it can be."""
     if name is not None:
         source.place(name, "--text")
         return name
@@ -42,12 +52,12 @@ def text_column(source: Source, name: str | None) -> str:
 
 
 def label_column(source: Source, name: str | None) -> str | None:
-    """Return the column of the labels; None if there is none."""
+    """Return the label column; None if there is none."""
     return next(iter(label_columns(source, () if name is None else (name,))), None)
 
 
 def label_columns(source: Source, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns of the labels."""
+    """Return the label columns: ``names``, or the sub-folders of a folder."""
     for name in names:
         source.place(name, "--label")
     return tuple(names) or (("label",) if source.kind == "folder" else ())
@@ -60,56 +70,58 @@ def read_documents(
     unlabelled: Iterable[str] = (),
     separator: str | None = None,
 ) -> Documents:
-    """Read all documents, and their labels if a column has any.
+    """Read all documents and their labels.
 
     Parameters
     ----------
     source : Source
     text : str
-        Name of the column.
+        Name of the text column.
     label : str, list of str or None
-        Names of columns.
+        Names of the label columns.
     unlabelled : iterable of str
-        Labels that mean "not labelled", besides empty ones.
+        Labels that mean "not labelled", besides empty cells.
     separator : str, optional
-        What separates several labels in one cell.
+        Separates several labels in one cell.
 
     Returns
     -------
     Documents
     """
-    labels = as_labels(label, unlabelled, separator)
-    found = Documents(said=[] if labels.columns else None)
-    for number, body, said in each_document(source, text, labels):
+    labels = as_label_columns(label, unlabelled, separator)
+    found = Documents(label_cells=[] if labels.columns else None)
+    for number, body, cells in each_document(source, text, labels):
         found.texts.append(body)
         found.rows.append(number)
-        if found.said is not None:
-            found.said.append(said)
+        if found.label_cells is not None:
+            found.label_cells.append(cells)
     if not found.texts:
         raise InputError(f"{at(source.path)} has a header but no rows; add documents below it.")
     return found
 
 
-def each_document(source: Source, text: str, labels: Labels) -> Iterator[tuple[int, str, Said]]:
+def each_document(
+    source: Source, text: str, labels: LabelColumns
+) -> Iterator[tuple[int, str, LabelCells]]:
     """Yield row number, text and labels of each document."""
     body = source.place(text, "--text")
     places = [source.place(name, "--label") for name in labels.columns]
     for number, cells in source.rows:
-        said = tuple(
+        label_cells = tuple(
             labels.read(_as_texts(source, number, name, cells[place]))
             for name, place in zip(labels.columns, places, strict=True)
         )
-        yield number, as_text(source, number, text, cells[body]), said
+        yield number, as_text(source, number, text, cells[body]), label_cells
 
 
 def _as_texts(source: Source, row: int, column: str, cell: Any) -> list[str]:
-    """Return a cell as texts: several if it is a list, as JSON lines and Parquet have them."""
+    """Return the texts in a cell; lists, as JSON lines and Parquet have them, hold several."""
     cells = cell if isinstance(cell, list | tuple) else [cell]
     return [as_text(source, row, column, one) for one in cells]
 
 
 def as_text(source: Source, row: int, column: str | None, cell: Any) -> str:
-    """Return a cell as text; missing ones are empty."""
+    """Return a cell as text; None and NaN become empty."""
     if isinstance(cell, str):
         return cell
     if cell is None or cell != cell:
@@ -118,12 +130,12 @@ def as_text(source: Source, row: int, column: str | None, cell: Any) -> str:
         return str(cell)
     raise InputError(
         f"{at(source.path, row)}: {column!r} holds a {type(cell).__name__}, but text is needed; "
-        "choose another column, or write it as one string."
+        "choose another column, or write the cell as one string."
     )
 
 
 class Column(list[float]):
-    """A list that knows the name of its column, as a Series does."""
+    """A list of numbers with the name of its column, like a pandas Series."""
 
     name: str | None = None
 
@@ -131,9 +143,9 @@ class Column(list[float]):
 def numbers(
     source: Source, documents: Documents, name: str | None = None, place: int = 0
 ) -> Column:
-    """Return the labels of a column as numbers, NaN where they are not known."""
-    pairs = zip(documents.rows, documents.said or [], strict=True)
-    column = Column(_number(source, row, said[place]) for row, said in pairs)
+    """Return the labels of the column at ``place`` as numbers, NaN where unlabelled."""
+    pairs = zip(documents.rows, documents.label_cells or [], strict=True)
+    column = Column(_number(source, row, cells[place]) for row, cells in pairs)
     column.name = name
     return column
 
@@ -146,7 +158,7 @@ def _number(source: Source, row: int, cell: tuple[str, ...]) -> float:
         value = float("inf")
     if value in (float("inf"), float("-inf")):
         raise InputError(
-            f"{at(source.path, row)}: the label '{printable(label)}' is no number; mend it, name "
-            "it with --unlabelled, or use --task classes."
+            f"{at(source.path, row)}: the label '{printable(label)}' is not a number; correct it, "
+            "name it with --unlabelled, or use --task classes."
         )
     return value

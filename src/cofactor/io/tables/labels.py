@@ -1,4 +1,11 @@
-"""Where a table has its labels, and what they are: classes, sets of labels, columns, numbers."""
+"""Labels in tables: which labels a cell holds, and what form the labels of a table have.
+
+Two questions are answered here. `LabelColumns.read` decides which labels a cell holds; a cell
+without text is unlabelled, and so is one that the user names with --unlabelled. `label_form`
+decides what the labels look like: classes, sets, columns of 0 and 1, or numbers. Whether a model
+follows that form or the user's --task is decided in `cofactor.cli._shared.targets`. Labels that are
+already in memory are read by `cofactor.targets`, which has its own rule for missing ones.
+"""
 
 from __future__ import annotations
 
@@ -11,24 +18,29 @@ from typing import Any
 from cofactor.io.errors import InputError
 
 SEPARATORS = (";", "|", "/", ",")
-"""What may separate several labels in one cell, likeliest first."""
+"""Characters that may separate several labels in one cell, the most likely one first."""
+
+MOST_DISTINCT = 100_000
+"""Number of distinct labels of a column after which `LabelCounts` no longer keeps numbers."""
 
 ON, OFF = {"1", "1.0", "true"}, {"0", "0.0", "false"}
-Said = tuple[tuple[str, ...], ...]  # for each column of labels those of one cell; () where unknown
+
+LabelCells = tuple[tuple[str, ...], ...]
+"""The labels of one document: for each label column those in its cell, () if it is unlabelled."""
 
 
 @dataclass(frozen=True)
-class Labels:
-    """Columns of labels, and how their cells are read.
+class LabelColumns:
+    """The label columns of a table, and how their cells are read.
 
     Parameters
     ----------
     columns : tuple of str
-        Names; none if there are no labels.
+        Names of the columns; empty if there are no labels.
     separator : str, optional
-        What separates several labels in one cell.
+        Separates several labels in one cell.
     unlabelled : frozenset of str
-        Labels that mean "not labelled", besides empty ones.
+        Labels that mean "not labelled", besides empty cells.
     """
 
     columns: tuple[str, ...] = ()
@@ -36,40 +48,92 @@ class Labels:
     unlabelled: frozenset[str] = frozenset()
 
     def read(self, texts: list[str]) -> tuple[str, ...]:
-        """Return the labels in a cell: one text, or several if it is a list."""
+        """Return the labels in a cell, which holds one text or, if it is a list, several."""
         if self.separator and len(texts) == 1 and texts[0].strip() not in self.unlabelled:
             texts = texts[0].split(self.separator)
         tidy = dict.fromkeys(text.strip() for text in texts)
         return tuple(text for text in tidy if text and text not in self.unlabelled)
 
 
-def as_labels(
+def as_label_columns(
     columns: str | Sequence[str] | None,
     unlabelled: Iterable[str] = (),
     separator: str | None = None,
-) -> Labels:
-    """Return `Labels` of one column, of several, or of none."""
+) -> LabelColumns:
+    """Return `LabelColumns` for one name, several names, or none."""
     names = (columns,) if isinstance(columns, str) else tuple(columns or ())
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise InputError(f"--label {twice!r} is given twice; name each column once.")
-    return Labels(names, separator or None, frozenset(one.strip() for one in unlabelled))
+    return LabelColumns(names, separator or None, frozenset(one.strip() for one in unlabelled))
+
+
+@dataclass
+class LabelCounts:
+    """Counts of the labels of documents, made in one pass.
+
+    Parameters
+    ----------
+    columns : list of Counter
+        For each label column, how many documents have each label.
+    several : bool
+        Whether a cell may hold several labels.
+    documents, labelled : int
+        Number of documents, and of those with a label.
+    """
+
+    columns: list[Counter[str]]
+    several: bool = False
+    documents: int = 0
+    labelled: int = 0
+
+    @classmethod
+    def begin(cls, columns: int, several: bool = False) -> LabelCounts:
+        """Return counts of no documents yet."""
+        return cls([Counter() for _ in range(columns)], several)
+
+    def add(self, cells: LabelCells) -> None:
+        """Count the labels of one document."""
+        self.documents += 1
+        self.labelled += any(cells)
+        for counts, labels in zip(self.columns, cells, strict=False):
+            self.several |= len(labels) > 1
+            # Further numbers say nothing new about the form, and there may be millions.
+            counts.update(labels if len(counts) < MOST_DISTINCT else filter(_is_word, labels))
+
+    @property
+    def labels(self) -> list[str]:
+        """All distinct labels, sorted."""
+        return sorted(set().union(*self.columns))
+
+    @property
+    def form(self) -> str:
+        """The form that the labels have; see `label_form`."""
+        return label_form(self.columns, self.several)
+
+
+def _is_word(label: str) -> bool:
+    try:
+        float(label)
+    except ValueError:
+        return True
+    return False
 
 
 def label_form(counts: Sequence[Counter[str]], sets: bool) -> str:
-    """Tell what labels are.
+    """Return the form that labels have.
 
     Parameters
     ----------
     counts : sequence of Counter
         The labels of each column.
     sets : bool
-        Whether a cell may hold several.
+        Whether a cell may hold several labels.
 
     Returns
     -------
     str
-        "none", "classes" (one of each document), "sets" (any number of them), "columns" (each
-        column says yes or no to its name) or "numbers".
+        "none", "classes" (a document has one label), "sets" (a document has any number of labels),
+        "columns" (each column says yes or no to its name) or "numbers".
 
     Examples
     --------
@@ -99,18 +163,18 @@ def are_fractions(labels: Iterable[str]) -> bool:
     return any(isfinite(value) and not value.is_integer() for value in values)
 
 
-def switch(cell: tuple[str, ...]) -> float:
-    """Return 1 or 0 for a cell that says yes or no; NaN where it says nothing."""
+def read_switch(cell: tuple[str, ...]) -> float:
+    """Return 1 for a cell that says yes, 0 for no, NaN if it is unlabelled."""
     return float("nan") if not cell else float(cell[0].casefold() in ON)
 
 
-def together(said: Said) -> tuple[str, ...] | None:
-    """Return the labels of all columns; None if there are none."""
-    return tuple(dict.fromkeys(label for cell in said for label in cell)) or None
+def join_columns(cells: LabelCells) -> tuple[str, ...] | None:
+    """Return the labels of a document in all columns; None if it is unlabelled."""
+    return tuple(dict.fromkeys(label for cell in cells for label in cell)) or None
 
 
 def likely_separator(labels: Counter[str]) -> str | None:
-    """Return what seems to separate several labels in one cell; None if nothing does.
+    """Return the character that seems to separate several labels in one cell, or None.
 
     Examples
     --------
@@ -126,12 +190,12 @@ def likely_separator(labels: Counter[str]) -> str | None:
 
 
 def one_cell(prediction: Any, separator: str | None = None) -> Any:
-    """Return several labels of one document as one cell; anything else as it is."""
+    """Join several predicted labels into one cell; return any other prediction unchanged."""
     if not isinstance(prediction, tuple):
         return prediction
     return (separator or "; ").join(map(str, prediction))
 
 
-def plain(columns: Sequence[str]) -> Any:
-    """Return names of columns as a manifest has them: none, one, or a list."""
+def as_noted(columns: Sequence[str]) -> Any:
+    """Return column names as a manifest notes them: None, one name, or a list."""
     return None if not columns else columns[0] if len(columns) == 1 else list(columns)

@@ -1,4 +1,4 @@
-"""CSV, TSV and their relatives."""
+"""CSV, TSV and other tables whose cells are separated by one character."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from os import PathLike
 from typing import Any
 
 from cofactor.io.errors import InputError, at
-
-LARGEST = 2**24
-"""Characters of the longest cell; more is most likely a quote that is never closed."""
+from cofactor.io.tables import limits
 
 SEPARATORS = ",;\t|"
 Row = tuple[int, list[Any]]
+_TOO_LONG = "row too long"
 _REMEDIES = {
-    "field larger": f"a cell has more than {LARGEST:,} characters; most likely its opening quote "
-    "is never closed",
+    _TOO_LONG: f"the row has more than {limits.LONGEST_ROW:,} characters; most likely a quote that "
+    "opens here is never closed: close it or double it, or, if quotes are part of the text, use "
+    "--no-quotes",
     "unexpected end": "a quote that opens here is never closed; close it, double it, or, if quotes "
     "are part of the text, use --no-quotes",
     "expected after": "a quote stands inside a quoted cell; double it, or, if quotes are part of "
@@ -34,18 +34,18 @@ def read_separated(
     separator: str | None = None,
     no_quotes: bool = False,
 ) -> tuple[list[str], Iterator[Row], str]:
-    """Return columns, rows and separator; rows are read when they are asked for."""
+    """Return columns, rows and separator; the rows are read lazily."""
     first = next((line for line in lines if line.strip()), None)
     if first is None:
         raise InputError(f"{at(path)} is empty; it needs a header line with the columns' names.")
-    said = re.fullmatch(r"sep=(.)\s*", first)
-    if said:  # Excel's own hint
-        separator, first = said[1], next(lines, "")
+    hint = re.fullmatch(r"sep=(.)\s*", first)
+    if hint:  # written by Excel
+        separator, first = hint[1], next(lines, "")
     separator = separator or _guess(first)
-    csv.field_size_limit(max(csv.field_size_limit(), LARGEST))
+    csv.field_size_limit(max(csv.field_size_limit(), limits.LONGEST_ROW))
     style: dict[str, Any] = {"quoting": csv.QUOTE_NONE} if no_quotes else {"strict": True}
-    reader = csv.reader(chain([first], lines), delimiter=separator, **style)
-    records = _records(path, reader)
+    counted = _CountedLines(chain([first], lines))
+    records = _records(path, csv.reader(counted, delimiter=separator, **style), counted)
     _, header = next(records, (0, []))
     if not any(name.strip() for name in header):
         raise InputError(f"{at(path)} has an empty header; name the columns in the first line.")
@@ -58,11 +58,30 @@ def _guess(header: str) -> str:
     return max(SEPARATORS, key=bare.count)
 
 
-def _records(path: str | PathLike[str], reader: Any) -> Iterator[tuple[int, list[str]]]:
-    """Yield each record with its number; the header is 1, blank lines do not count."""
+class _CountedLines:
+    """Passes lines on and refuses a row of too many characters, however many lines it has."""
+
+    def __init__(self, lines: Iterator[str]) -> None:
+        self._lines, self.row_length = lines, 0
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        line = next(self._lines)
+        self.row_length += len(line)
+        if self.row_length > limits.LONGEST_ROW:
+            raise csv.Error(_TOO_LONG)
+        return line
+
+
+def _records(
+    path: str | PathLike[str], reader: Any, lines: _CountedLines
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield each record with its number; the header is 1, and blank lines do not count."""
     number = 0
     while True:
-        begun = reader.line_num + 1
+        begun, lines.row_length = reader.line_num + 1, 0
         try:
             cells = next(reader)
         except StopIteration:
@@ -75,7 +94,7 @@ def _records(path: str | PathLike[str], reader: Any) -> Iterator[tuple[int, list
 
 
 def _explain(error: csv.Error) -> str:
-    return next((said for sign, said in _REMEDIES.items() if sign in str(error)), str(error))
+    return next((remedy for sign, remedy in _REMEDIES.items() if sign in str(error)), str(error))
 
 
 def _rows(

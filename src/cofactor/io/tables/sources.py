@@ -1,4 +1,4 @@
-"""One table of documents, whatever file or folder it is in."""
+"""Opens a table of documents in any supported format."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from typing import Any
 
 from cofactor.io.errors import InputError, at, suggestion
 from cofactor.io.tables.decoding import CHUNK, Decoder, split_lines
-from cofactor.io.tables.jsonlines import read_json_lines
+from cofactor.io.tables.jsonlines import Record, read_json_lines, read_records
+from cofactor.io.tables.limits import check_length
 from cofactor.io.tables.parquet import read_parquet
 from cofactor.io.tables.separated import read_separated
 from cofactor.io.tables.trees import read_tree
@@ -23,8 +24,11 @@ FORMATS = {
     ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".txt": "csv", "": "csv",
     ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", ".pq": "parquet",
 }  # fmt: skip
+DESCRIPTORS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
+"""Paths of files that are already open: standard input and the shell's process substitution."""
+
 _REMEDIES = {
-    ".json": "write one object a line and call it .jsonl",
+    ".json": "write one object on each line and name the file .jsonl",
     ".xlsx": "save the sheet as CSV UTF-8",
     ".xls": "save the sheet as CSV UTF-8",
     ".ods": "save the sheet as CSV UTF-8",
@@ -34,13 +38,25 @@ _REMEDIES = {
 
 @dataclass
 class Source:
-    """A table that is read once, row by row.
+    """An open table, whose rows can be read once.
 
     Attributes
     ----------
-    path, kind, columns : where it is, what it is, and its columns; those of JSON lines may grow
+    path : Path
+        The file or folder.
+    kind : str
+        The format: csv, tsv, jsonl, parquet or folder.
+    columns : list of str
+        Names of the columns; in JSON lines, columns that first occur later are appended.
     rows : iterator of (row number, cells)
-    encodings : found so far
+    separator : str, optional
+        The character between cells; None unless the format is csv or tsv.
+    encodings : set of str
+        Encodings detected so far.
+    digest : hash object, optional
+        SHA-256 of the bytes read so far.
+    notes : list of str
+        Sentences that the user should see.
     """
 
     path: Path
@@ -50,9 +66,10 @@ class Source:
     separator: str | None = None
     encodings: set[str] = field(default_factory=set)
     digest: Any = None
+    notes: list[str] = field(default_factory=list)
 
     def place(self, name: str, option: str) -> int:
-        """Return the place of a column; ``option`` is how the user named it."""
+        """Return the index of a column; errors name ``option``, which asked for it."""
         found = self.columns.count(name)
         if found == 1:
             return self.columns.index(name)
@@ -61,10 +78,10 @@ class Source:
                 f"{option} {name!r} names {found} columns of {at(self.path)}; rename all but one."
             )
         remedy = suggestion(name, self.columns)
-        raise InputError(f"{option} {name!r} is no column of {at(self.path)}. {remedy}")
+        raise InputError(f"{option} {name!r} is not a column of {at(self.path)}. {remedy}")
 
     def facts(self) -> dict[str, Any]:
-        """Return what was read, for a manifest; complete after the last row."""
+        """Return what was read, for a manifest; call it after the last row."""
         return {
             "path": os.path.abspath(self.path),
             "format": self.kind,
@@ -88,9 +105,9 @@ def open_source(
     path : str or path
         The file or folder.
     encoding : str, optional
-        Of text; found out by default.
+        Encoding of the text; detected by default.
     separator : str, optional
-        Of cells; found out by default.
+        Character between cells; detected by default.
     no_quotes : bool, default=False
         Whether quotes are part of the text.
 
@@ -101,12 +118,25 @@ def open_source(
     path = Path(path)
     if path.is_dir():
         return _open_tree(path, encoding)
+    check_plain_file(path)
     kind = _format(path)
     if kind == "parquet":
         columns, rows = read_parquet(path)
         return Source(path, kind, columns, _clean(rows))
     separator = separator or ("\t" if kind == "tsv" else None)
     return _open_lines(path, kind, encoding, separator, no_quotes)
+
+
+def check_plain_file(path: Path) -> None:
+    """Refuse a named pipe, a device or a socket, which could block for ever.
+
+    Descriptors of this process are accepted: standard input and the shell's process substitution.
+    """
+    if path.exists() and not path.is_file() and not str(path).startswith(DESCRIPTORS):
+        raise InputError(
+            f"{at(path)} is not a plain file; name a file, or pass the data on standard input and "
+            "name /dev/stdin."
+        )
 
 
 def _format(path: Path) -> str:
@@ -126,7 +156,7 @@ def _open_lines(
     path: Path, kind: str, encoding: str | None, separator: str | None, no_quotes: bool
 ) -> Source:
     decoder, digest = Decoder(path, encoding), hashlib.sha256()
-    lines = split_lines(decoder.over(_chunks(path, digest)))
+    lines = split_lines(decoder.over(_chunks(path, digest)), path)
     if kind == "jsonl":
         columns, rows = read_json_lines(path, lines)
         separator = None
@@ -134,39 +164,51 @@ def _open_lines(
         columns, rows, separator = read_separated(path, lines, separator, no_quotes)
     source = Source(path, kind, _without_surrogates(columns), rows, separator, digest=digest)
     if kind == "jsonl":
-        source.columns = columns  # the very list that grows
+        source.columns = columns  # the same list, because the reader appends to it
     source.rows = _clean(_noting(rows, decoder, source.encodings))
     return source
+
+
+def open_records(path: Path, **options: Any) -> Iterator[tuple[int, Record]]:
+    """Yield line number and object of each line of a JSON lines file, which may be compressed.
+
+    ``options`` are those of `read_records`.
+    """
+    check_plain_file(path)
+    lines = split_lines(Decoder(path).over(_chunks(path)), path)
+    return read_records(path, lines, **options)
 
 
 def _open_tree(path: Path, encoding: str | None) -> Source:
     if (path / "blocks.json").is_file():
         raise InputError(
-            f"{at(path)} holds blocks, not documents; only cofactor fit reads them, so name the "
-            "table that they were made of."
+            f"{at(path)} holds blocks, not documents; only cofactor fit reads blocks, so name the "
+            "table that they were made from."
         )
     encodings: set[str] = set()
 
     def read(file: Path) -> str:
-        decoder = Decoder(file, encoding)
-        text = "".join(decoder.over(_chunks(file)))
+        decoder, parts, length = Decoder(file, encoding), [], 0
+        for text in decoder.over(_chunks(file)):
+            parts.append(text)
+            check_length(length := length + len(text), file)
         encodings.add(decoder.encoding or "ascii")
-        return text
+        return "".join(parts)
 
-    columns, rows = read_tree(path, read)
-    return Source(path, "folder", columns, _clean(rows), encodings=encodings)
+    columns, rows, notes = read_tree(path, read)
+    return Source(path, "folder", columns, _clean(rows), encodings=encodings, notes=notes)
 
 
 def _noting(
     rows: Iterator[tuple[int, list[Any]]], decoder: Decoder, encodings: set[str]
 ) -> Iterator[tuple[int, list[Any]]]:
-    """Pass rows on and note the encoding at the end."""
+    """Pass rows on; note the encoding after the last one."""
     yield from rows
     encodings.add(decoder.encoding or "ascii")
 
 
 def _chunks(path: Path, digest: Any = None) -> Iterator[bytes]:
-    """Read a file once; gzip files are unpacked on the way."""
+    """Yield the bytes of a file; gzip files are unpacked."""
     with _reading(path), open(path, "rb") as raw:
         packed = path.suffix.lower() == ".gz"
         file: Any = gzip.GzipFile(fileobj=raw) if packed else raw
@@ -182,14 +224,14 @@ def _reading(path: Path) -> Iterator[None]:
         yield
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(
-            f"{at(path)} is a damaged gzip file ({error}); fetch or pack it again."
+            f"{at(path)} is a damaged gzip file ({error}); download or compress it again."
         ) from None
     except OSError as error:
         raise InputError(f"{at(path)} cannot be read: {error.strerror or error}.") from None
 
 
 def _clean(rows: Iterator[tuple[int, list[Any]]]) -> Iterator[tuple[int, list[Any]]]:
-    """Replace halves of surrogate pairs, which no file can hold."""
+    """Replace unpaired surrogates, which UTF-8 cannot encode."""
     for number, cells in rows:
         yield number, _without_surrogates(cells)
 

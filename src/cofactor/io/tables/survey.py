@@ -1,4 +1,4 @@
-"""What a table holds, before anything is fitted to it."""
+"""Counts what a table holds, and advises on it before a model is fitted."""
 
 from __future__ import annotations
 
@@ -12,23 +12,22 @@ from typing import Any
 
 from cofactor.io.errors import InputError, at, printable
 from cofactor.io.tables.documents import each_document
-from cofactor.io.tables.labels import ON, Labels, Said, as_labels, label_form, likely_separator
+from cofactor.io.tables.labels import (
+    ON,
+    LabelCells,
+    LabelColumns,
+    as_label_columns,
+    label_form,
+    likely_separator,
+)
 from cofactor.io.tables.sources import Source
 
 UNKNOWN = {
-    "na",
-    "n/a",
-    "nan",
-    "null",
-    "none",
-    "unknown",
-    "unlabelled",
-    "unlabeled",
-    "?",
-    "-",
-    "tbd",
-}
-FEW, MANY_CLASSES, LONG = 5, 50, 5000
+    "na", "n/a", "nan", "null", "none", "unknown", "unlabelled", "unlabeled", "?", "-", "tbd"
+}  # fmt: skip
+"""Labels that may mean "not labelled"; `advise` asks about them."""
+
+FEW, MANY_CLASSES = 5, 50
 LETTER = re.compile(r"[^\W\d_]")
 
 
@@ -38,9 +37,9 @@ class Survey:
 
     rows: int = 0
     labelled: int = 0
-    labels: Labels = field(default_factory=Labels)
-    columns: list[Counter[str]] = field(default_factory=list)  # labels of each column
-    several: int = 0  # documents with more than one label in a cell
+    labels: LabelColumns = field(default_factory=LabelColumns)
+    columns: list[Counter[str]] = field(default_factory=list)  # of each label column, its labels
+    several: int = 0  # number of documents with more than one label in a cell
     empty: int = 0
     empty_rows: list[int] = field(default_factory=list)
     duplicates: int = 0
@@ -49,16 +48,16 @@ class Survey:
     conflict_rows: list[int] = field(default_factory=list)
     characters: int = 0
     longest: int = 0
-    wordless: int = 0  # documents that are not empty, but have no word
+    wordless: int = 0  # number of documents that are not empty, but have no letter
 
     @property
     def form(self) -> str:
-        """What the labels are; see `label_form`."""
+        """The form that the labels have; see `label_form`."""
         return label_form(self.columns, bool(self.labels.separator) or self.several > 0)
 
     @property
     def classes(self) -> Counter[str]:
-        """Classes or labels, and how many documents have each; of 0/1 columns, the ones."""
+        """How many documents have each label; for columns of 0 and 1, how many ones each has."""
         if self.form != "columns":
             return sum(self.columns, Counter())
         named = zip(self.labels.columns, self.columns, strict=True)
@@ -66,7 +65,7 @@ class Survey:
 
     @property
     def distinct(self) -> int:
-        """Number of different documents that are not empty."""
+        """Number of distinct documents that are not empty."""
         return self.rows - self.empty - self.duplicates
 
 
@@ -77,41 +76,43 @@ def survey(
     unlabelled: Iterable[str] = (),
     separator: str | None = None,
 ) -> Survey:
-    """Read a table once and count; texts themselves are not kept."""
-    labels = as_labels(label, unlabelled, separator)
+    """Count the documents and labels of a table in one pass; texts are not kept."""
+    labels = as_label_columns(label, unlabelled, separator)
     found = Survey(labels=labels, columns=[Counter() for _ in labels.columns])
-    seen: dict[bytes, Said] = {}
-    for number, body, said in each_document(source, text, labels):
+    seen: dict[bytes, LabelCells] = {}
+    for number, body, cells in each_document(source, text, labels):
         found.rows += 1
         found.characters += len(body)
         found.longest = max(found.longest, len(body))
         found.wordless += bool(body.strip()) and not LETTER.search(body)
-        found.labelled += any(said)
-        found.several += any(len(cell) > 1 for cell in said)
-        for column, cell in zip(found.columns, said, strict=True):
+        found.labelled += any(cells)
+        found.several += any(len(cell) > 1 for cell in cells)
+        for column, cell in zip(found.columns, cells, strict=True):
             column.update(cell)
-        _compare(found, seen, number, " ".join(body.split()), said)
+        _compare(found, seen, number, " ".join(body.split()), cells)
     if not found.rows:
         raise InputError(f"{at(source.path)} has a header but no rows; add documents below it.")
     return found
 
 
-def _compare(found: Survey, seen: dict[bytes, Said], number: int, body: str, said: Said) -> None:
-    """Count a document that is empty or was there before."""
+def _compare(
+    found: Survey, seen: dict[bytes, LabelCells], number: int, body: str, cells: LabelCells
+) -> None:
+    """Count a document if it is empty or a duplicate; ``seen`` has the labels of each text."""
     if not body:
         found.empty += 1
         _keep(found.empty_rows, number)
         return
     key = hashlib.blake2b(body.encode(), digest_size=16).digest()
     if key not in seen:
-        seen[key] = said
+        seen[key] = cells
         return
     found.duplicates += 1
     _keep(found.duplicate_rows, number)
-    if any(said) and any(seen[key]) and said != seen[key]:
+    if any(cells) and any(seen[key]) and cells != seen[key]:
         found.conflicts += 1
         _keep(found.conflict_rows, number)
-    seen[key] = seen[key] if any(seen[key]) else said
+    seen[key] = seen[key] if any(seen[key]) else cells
 
 
 def _keep(rows: list[int], number: int) -> None:
@@ -120,7 +121,9 @@ def _keep(rows: list[int], number: int) -> None:
 
 
 def suggest_topics(classes: int, documents: int) -> int:
-    """Return a number of topics to start with: two or three for each class; numbers are none.
+    """Return a number of topics to start with: two or three for each class.
+
+    Without classes it depends on the number of documents.
 
     Examples
     --------
@@ -135,49 +138,49 @@ def suggest_topics(classes: int, documents: int) -> int:
 
 
 def advise(found: Survey, label: Any) -> list[str]:
-    """Return sentences on what stands out."""
-    said = [*_on_documents(found), *(_on_labels(found) if label is not None else [])]
+    """Return sentences about unusual documents and labels."""
+    advice = [*_on_documents(found), *(_on_labels(found) if label is not None else [])]
     if label is None:
-        said.append("No label column was named, so there would be topics but no predictions.")
-    return said
+        advice.append("No label column was named, so there would be topics but no predictions.")
+    return advice
 
 
 def _on_documents(found: Survey) -> list[str]:
-    said = []
+    advice = []
     if found.empty:
-        said.append(f"{_count(found.empty, 'document')} empty ({_rows(found.empty_rows)}): "
-                    "harmless, but nothing can be predicted for them.")  # fmt: skip
+        advice.append(f"{_count(found.empty, 'document')} empty ({_rows(found.empty_rows)}): "
+                    "they do no harm, but nothing can be predicted for them.")  # fmt: skip
     if found.duplicates:
-        said.append(
+        advice.append(
             f"{_count(found.duplicates, 'document')} repeated ({_rows(found.duplicate_rows)}): "
             "remove them unless they should count more than once."
         )
     if found.conflicts:
-        said.append(
+        advice.append(
             f"{_count(found.conflicts, 'repeated document')} labelled differently from the first "
             f"({_rows(found.conflict_rows)}): decide on one label."
         )
     if 2 * found.wordless > found.rows:
-        said.append(
+        advice.append(
             f"{_count(found.wordless, 'document')} without a word: is this the column of the texts?"
         )
     if found.distinct < 50:
-        said.append(f"Only {found.distinct} different documents: topics will be rough.")
-    return said
+        advice.append(f"Only {found.distinct} different documents: the topics will be rough.")
+    return advice
 
 
 def _on_labels(found: Survey) -> list[str]:
     if not found.labelled:
         return ["No document is labelled, so there would be topics but no predictions."]
     if found.form == "numbers":
-        return ["The labels are numbers: fit will predict numbers; --task classes would not."]
+        return ["The labels are numbers, so fit predicts numbers; --task classes predicts classes."]
     return [*_on_forms(found), *_on_classes(found), *_on_names(found)]
 
 
 def _on_forms(found: Survey) -> list[str]:
-    """Say how labels are read where it may surprise."""
+    """Say how labels are read, if that may surprise the user."""
     if found.form == "columns":
-        return ["The columns say yes (1) or no (0): each is a label of its own."]
+        return ["The columns say yes (1) or no (0): each column is a label of its own."]
     if found.form == "sets":
         mean = sum(found.classes.values()) / found.labelled
         return [f"Documents have several labels at once, {mean:.1f} of them on average."]
@@ -186,20 +189,20 @@ def _on_forms(found: Survey) -> list[str]:
         return []
     first = next(label for label in found.classes if mark in label.strip(mark))
     return [
-        f"If cells like {printable(first)!r} hold several labels, say so: "
+        f"If cells like {printable(first)!r} hold several labels, add "
         f"--label-separator {shlex.quote(mark)}."
     ]
 
 
 def _on_classes(found: Survey) -> list[str]:
-    said = []
+    advice = []
     if len(found.classes) == 1:
-        said.append("All labels are the same: label some documents of other classes.")
+        advice.append("All labels are the same: label some documents of other classes.")
     few = [name for name, count in found.classes.items() if count < FEW]
     if few and len(found.classes) <= MANY_CLASSES:
-        said.append(f"Fewer than {FEW} labels of {_names(few)}: a few more would help most there.")
+        advice.append(f"Fewer than {FEW} labels of {_names(few)}: a few more would help most.")
     doubt = _doubt(found)
-    return [*said, doubt] if doubt else said
+    return [*advice, doubt] if doubt else advice
 
 
 def _doubt(found: Survey) -> str | None:
@@ -207,24 +210,24 @@ def _doubt(found: Survey) -> str | None:
 
 
 def too_many_classes(classes: int, labelled: int) -> str | None:
-    """Return a question, if there are so many classes that another column must be meant."""
+    """Ask whether this is the label column, if there are suspiciously many classes."""
     if classes > MANY_CLASSES and 2 * classes > labelled:
         return f"{classes:,} classes for {labelled:,} labels: is this the column of the labels?"
     return None
 
 
 def _on_names(found: Survey) -> list[str]:
-    said = []
+    advice = []
     unknown = [name for name in found.classes if name.casefold() in UNKNOWN]
     if unknown:
         options = " ".join(f"--unlabelled {printable(name)!r}" for name in unknown)
-        said.append(f"If {_names(unknown)} means not labelled, say so: {options}.")
+        advice.append(f"If {_names(unknown)} means not labelled, add {options}.")
     folded: dict[str, list[str]] = {}
     for name in found.classes:
         folded.setdefault(" ".join(name.casefold().split()), []).append(name)
     alike = [names for names in folded.values() if len(names) > 1]
-    said += [f"{_names(names)} differ only in case or spaces: make them one." for names in alike]
-    return said
+    advice += [f"{_names(names)} differ only in case or spaces: make them one." for names in alike]
+    return advice
 
 
 def _count(number: int, noun: str) -> str:

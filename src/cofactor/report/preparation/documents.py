@@ -112,18 +112,20 @@ def mistaken(material: Material, found: Evaluation | None, text: bool) -> list[d
     ]  # fmt: skip
 
 
-def _described(material, judge, d: int, p: np.ndarray, text: bool, rival=None) -> dict[str, Any]:
+def _described(
+    material: Material, judge: Any, d: int, p: np.ndarray, text: bool, rival: int | None = None
+) -> dict[str, Any]:
     """Describe one document: its two classes, and the words that speak for each."""
     first, second = np.argsort(-p, kind="stable")[:2]
-    rival = second if rival is None else rival
-    names = [material.classes[c] for c in (first, rival)]
+    pair = (first, second if rival is None else rival)
+    names = [material.classes[c] for c in pair]
     words = _words(material, judge, d, names) if text and material.texts is not None else [[], []]
     return {
         "document": material.number(d),
         "text": excerpt(material, d, text),
         "sides": [
             {"class": name, "probability": float(p[c]), "words": side}
-            for name, c, side in zip(names, (first, rival), words, strict=True)
+            for name, c, side in zip(names, pair, words, strict=True)
         ],
     }
 

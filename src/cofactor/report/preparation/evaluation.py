@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import copy
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
+from cofactor.report.preparation.baselines import baselines, trivial
 from cofactor.report.preparation.material import Material, is_known
 from cofactor.report.preparation.refits import (
     LARGE,
@@ -74,9 +73,8 @@ def _held_out(material: Material, test: np.ndarray) -> Evaluation:
         f"Tested on {len(test):,} documents of the fit whose labels were held out; every method "
         f"was trained on the same {len(train):,} labels."
     )
-    baselines = partial(_baselines, material, train, test)
-    requests = [without_labels(material, train)]
-    [plain], [others, _] = refit(material, requests, [baselines, _import_charts])
+    beside = [partial(_baselines, material, train, test)]
+    [plain], [others] = refit(material, [without_labels(material, train)], beside)
     others |= _predict_plain(material, test, plain)
     return _of_model(material, test, f"{how}{_few_iterations(material)}", True, others, plain)
 
@@ -87,8 +85,6 @@ def _without_baselines(material: Material, test: np.ndarray) -> Evaluation:
         f"Tested on {len(test):,} {where}, assuming that the fit has not seen their labels. "
         "There are no baselines, because they need the documents and labels of the fit."
     )
-    from cofactor.report.preparation.baselines import trivial
-
     others = dict([trivial(material.kind, material.known[test], len(test))])
     return _of_model(material, test, how, False, others, None)
 
@@ -128,8 +124,8 @@ def _cross_validated(material: Material) -> Evaluation | None:
     trains = [np.flatnonzero(labelled & (fold != f)) for f in tested]
     requests = [*(Request(train, {}) for train in trains), without_labels(material, trains[0])]
     pairs = zip(trains, tests, strict=True)
-    tasks = [partial(_baselines, material, *pair) for pair in pairs]
-    [*fitted, plain], [*simple, _] = refit(material, requests, [*tasks, _import_charts])
+    beside = [partial(_baselines, material, *pair) for pair in pairs]
+    [*fitted, plain], simple = refit(material, requests, beside)
     others, _ = refit(material, [with_topics_of(plain, train) for train in trains[1:]])
     plains = [plain, *others]
     parts = [_fold(material, *each) for each in zip(tests, fitted, plains, simple, strict=True)]
@@ -191,16 +187,8 @@ def _fold(
 
 def _baselines(material: Material, train: np.ndarray, test: np.ndarray) -> Predictions:
     """Return the predictions of simple methods for the tested documents."""
-    from cofactor.report.preparation.baselines import baselines  # a slow import, beside the fits
-
     X, y = material.X, material.labels
     return dict(baselines(material.kind, X[train], y[train], X[test]))
-
-
-def _import_charts() -> None:
-    """Import the module that draws the charts, if it is installed: slow, so beside the fits."""
-    with suppress(ImportError):
-        import_module("cofactor.report.figures")
 
 
 def _predict_plain(material: Material, test: np.ndarray, plain: Any) -> Predictions:

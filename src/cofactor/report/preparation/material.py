@@ -92,7 +92,9 @@ def read_material(
     if not texts:
         raise ValueError("documents is empty; pass at least one, or None for a report without.")
     if rows is not None and len(rows) != len(texts):
-        raise ValueError(f"rows has {len(rows)} entries, but there are {len(texts)} documents.")
+        raise ValueError(
+            f"rows has {len(rows)} entries, but there are {len(texts)} documents; pass one each."
+        )
     X, digest = document_matrix(model.vectorizer_, texts), fingerprint(texts, labels)
     S, from_fit = _representations(model, X, same=digest == model.fingerprint_)
     strange: list[str] = []
@@ -127,7 +129,9 @@ def _read_labels(model: Any, y: Any, n: int, strange: list[str]) -> np.ndarray:
     sets = holds_sets(y)
     y = y if sets else readable(y, "labels")
     if len(y) != n if sets else y.shape[0] != n:
-        raise ValueError(f"labels has {np.shape(y)[0]} entries, but there are {n} documents.")
+        raise ValueError(
+            f"labels has {np.shape(y)[0]} entries, but there are {n} documents; pass one for each."
+        )
     if sets or (kind == "sets" and not is_matrix(y)):
         return _read_sets(model, y if sets else np.asarray(y, dtype=object), unknown, strange)
     if is_matrix(y) or kind == "numbers":
@@ -153,7 +157,7 @@ def _places(classes: np.ndarray) -> dict[Any, int]:
 
 
 def _read_sets(model: Any, y: Any, unknown: np.ndarray, strange: list[str]) -> np.ndarray:
-    """Read sets of labels, or one label each."""
+    """Read a set of labels, or a single label, for each document."""
     if unknown.ndim == 1:
         raise ValueError("labels are sets, but the model predicts one class; pass one label each.")
     places = _places(model.estimator_.classes_)
@@ -175,7 +179,8 @@ def _read_matrix(y: Any, unknown: np.ndarray) -> np.ndarray:
     values = tall(read_numbers(dense, "labels"))
     if values.shape != unknown.shape:
         raise ValueError(
-            f"labels has {values.shape[1]} columns, but the model has {unknown.shape[1]} targets."
+            f"labels has {values.shape[1]} columns, but the model has {unknown.shape[1]} targets; "
+            "pass one column for each target."
         )
     marked = dense.dtype.kind == "i" and np.isin(dense, (-1, 0, 1)).all() and values.shape[1] > 1
     return np.where(values == -1, np.nan, values) if marked else values

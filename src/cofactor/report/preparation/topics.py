@@ -47,7 +47,9 @@ def relevance(P: np.ndarray, corpus: np.ndarray, weight: float) -> np.ndarray:
     return np.where(P > 0, score, -np.inf)
 
 
-def relevant_words(words: np.ndarray, components: np.ndarray, shares) -> list[list[dict]]:
+def relevant_words(
+    words: np.ndarray, components: np.ndarray, shares: np.ndarray
+) -> list[list[dict]]:
     """Return for each topic the words that are among the first at some position of the slider."""
     P = summaries.profiles(components)
     # Words with next to no weight in a topic are noise, however exclusive they are.

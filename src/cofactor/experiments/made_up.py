@@ -11,7 +11,7 @@ COMMON = [f"the{letter}" for letter in "abcdefghijklmnopqrst"]
 
 
 def own_words(name: str, count: int = 12) -> list[str]:
-    """Return words that belong to one subject: its name and a letter."""
+    """Return the words of one subject: its name and a letter."""
     return [f"{name.lower()}{chr(ord('a') + i)}" for i in range(count)]
 
 
@@ -25,5 +25,5 @@ def document(
 
 
 def shuffled(documents: Sequence[str], random: Generator) -> list[int]:
-    """Return an order in which documents of a kind are not side by side."""
+    """Return a random order of documents."""
     return [int(i) for i in random.permutation(np.arange(len(documents)))]

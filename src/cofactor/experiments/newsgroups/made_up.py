@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from cofactor.experiments.made import document, shuffled
+from cofactor.experiments.made_up import document, shuffled
 from cofactor.experiments.newsgroups.corpus import CLASSES, Posts
 
 
 def made_posts(seed: int, per_group: int = 16) -> Posts:
-    """Return posts that use words of their group, of their class and common ones."""
+    """Return posts made of words of their group, words of their class and common words."""
     random = np.random.default_rng(seed)
     members = [(label, group) for label, groups in CLASSES.items() for group in groups.values()]
     kinds = [member for member in members for _ in range(per_group)]

@@ -1,5 +1,4 @@
-"""Hyperparameters, chosen on the validation posts: the paper's on its grids, ours on a small
-one."""
+"""Chooses hyperparameters on the validation posts: on the paper's grids, and on one of ours."""
 
 from __future__ import annotations
 
@@ -20,9 +19,9 @@ from cofactor.experiments.trials import Settings
 KL_NMF_SVM = "KL-NMF + SVM"
 UNSUPERVISED = (paper.NMF_SVM, KL_NMF_SVM)
 SHARES = (1 / 3, 1.0)
-"""Our λ, as a share of the one that "auto" finds."""
+"""Values of our λ, relative to the one that "auto" finds."""
 PSEUDO_COUNTS = (0.0, 0.05, 0.5)
-"""What our prior on the samples adds to each topic of each post."""
+"""Pseudo-counts that our prior on the samples adds to each topic of each post."""
 OWN_TRIALS = 3
 Point = tuple[str, Any, Any]
 """A model and two hyperparameters: the paper's tolerance and λ, or our share and pseudo-count."""
@@ -34,7 +33,7 @@ Grid = dict[Point, float]
 
 @dataclass(frozen=True)
 class Choices:
-    """What was chosen for the paper's procedure and for ours, and all that was tried."""
+    """The chosen hyperparameters of the paper's procedure and of ours, and the grids searched."""
 
     literal: Chosen
     ours: Chosen
@@ -61,13 +60,13 @@ def own(options: Options, model: str, share: float, pseudo_count: float, n: int)
 
 
 def plain(options: Options, procedure: str, model: str, n: int) -> Settings:
-    """Return trial n of something without hyperparameters."""
+    """Return trial n of a procedure without hyperparameters."""
     base = {"rank": paper.RANK, "seed": options.seed, "trial": n}
     return {**base, "procedure": procedure, "model": model}
 
 
 def choose(run: Run, corpus: Corpus) -> Choices:
-    """Return the best points of every model."""
+    """Return the best point of every model."""
     points: list[Point] = [*product(paper.MODELS, paper.TOLERANCES, paper.SUPERVISIONS)]
     points += [(m, tol, None) for m, tol in product(UNSUPERVISED, paper.NMF_TOLERANCES)]
     label = "choosing hyperparameters"
@@ -81,7 +80,7 @@ def _score(
     run: Run, corpus: Corpus, label: str, points: Sequence[Point],
     settings: Callable[..., Settings], most: int,
 ) -> Grid:  # fmt: skip
-    """Return the validation accuracy of each point, a mean over trials."""
+    """Return the mean validation accuracy of each point over trials."""
     most = 1 if run.options.quick else most
     numbers = range(min(run.options.count(paper.TRIALS), most))
     each = [settings(run.options, *point, n) for point in points for n in numbers]
