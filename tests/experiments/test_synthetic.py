@@ -69,6 +69,7 @@ def test_a_fit_that_knows_the_truth_has_no_error():
     assert fit.errors({**SETTINGS, "size": 20}, truth, first, truth)["relative"] < 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("model", paper.MODELS)
 def test_the_default_solver_is_at_least_as_good_as_many_multiplicative_updates(model, seed):

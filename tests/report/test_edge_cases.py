@@ -9,6 +9,8 @@ from scipy import sparse as sp
 from cofactor import TopicModel
 from cofactor.report import render_report
 
+pytestmark = pytest.mark.slow  # each writes whole reports
+
 
 @pytest.mark.parametrize(
     "read",

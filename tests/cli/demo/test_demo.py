@@ -19,6 +19,8 @@ from cofactor.cli import main
 from cofactor.cli.demo import _show
 from cofactor.cli.demo.demonstration import Demonstration, Topic, choose_labelled, describe_topics
 
+pytestmark = pytest.mark.slow  # the fixture runs the whole demo
+
 
 def run_python(*arguments):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
