@@ -141,3 +141,48 @@ def test_a_result_that_is_not_finite_is_an_error(data):
     with pytest.raises(ValueError, match=FINITE):
         model.fit(X, y)
     assert not hasattr(model, "components_")
+
+
+@pytest.mark.parametrize("weights", [(30, 1), (1, 12)])
+def test_a_missing_cell_does_not_change_other_rows_with_weights(weights):
+    random = np.random.default_rng(0)
+    X, W = random.gamma(1.0, 1.0, (30, 12)), random.uniform(0.5, 2.0, weights)
+    model = NMF(3, data_loss="frobenius", random_state=0, max_iter=30, tol=0.0).fit(X)
+    Y = X.copy()
+    Y[7, 3] = np.nan
+    others = np.arange(len(X)) != 7
+    found, plain = (model.transform(Z, data_weights=W) for Z in (Y, X))
+    np.testing.assert_array_equal(found[others], plain[others])
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("init", ["auto", "random"])
+def test_the_largest_numbers_give_a_finite_model_or_an_error(data, init):
+    X, y = data
+    largest = np.finfo(float).max
+    weights = {
+        "sample_weight": np.full(len(X), largest),
+        "target_weights": np.full(len(X), largest),
+    }
+    for name, weight in weights.items():
+        model = SSNMFClassifier(3, random_state=0, max_iter=5, init=init)
+        model.fit(X, y, **{name: weight})
+        assert np.isfinite(model.components_).all()
+    big = X[:, 0] * 1e307 / X[:, 0].max()
+    model = SSNMFRegressor(3, random_state=0, max_iter=5, init=init).fit(X, big)
+    assert np.isfinite(model.predict(X)).all()
+    whole = np.random.default_rng(0).random((8, 5)) * 1.79e308
+    with pytest.raises(ValueError, match=FINITE):
+        NMF(2, init="nndsvd", random_state=0).fit(whole)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_batch_that_is_not_finite_leaves_a_stream_as_it_was(data):
+    X, y = data
+    model = SSNMFClassifier(3, random_state=0).partial_fit(X, y)
+    before = model.components_.copy()
+    with pytest.raises(ValueError, match=FINITE):
+        model.partial_fit(X, y, sample_weight=np.full(len(X), 5e-324))
+    np.testing.assert_array_equal(model.components_, before)
+    assert model.n_samples_seen_ == len(X)
+    assert not hasattr(model.fit(X, y), "n_samples_seen_")

@@ -68,6 +68,12 @@ SOLVERS: dict[str, Solver] = {
     "mu-paper": PaperUpdates(),
 }
 BLOCK_SOLVERS: dict[str, Solver] = {**SOLVERS, "cd": BlockDescent()}
+FACTORS = ("components", "representation", "target_components")
+NOT_FINITE = (
+    "The fit gave numbers that are not finite, so there is no model; check X, y, priors, "
+    "supervision, data_weights, target_weights and sample_weight for extreme values, and scale "
+    "them."
+)
 LOSS = [StrOptions(set(DIVERGENCES)), Divergence, Noise]
 
 
@@ -135,7 +141,8 @@ class Factorization(
                 threads=threads,
                 history=work.history,
             )
-            _require_finite(fit)
+            if not fit.history.objective and not fit.interrupted:
+                raise ValueError(NOT_FINITE)
             self._keep(fit, _attributes(setup.conversion, coding, fit.factors, fit.history))
             self._keep_head(publish, fit)
             for hook in hooks:
@@ -167,7 +174,7 @@ class Factorization(
 
     def _keep(self, fit: Fit, attributes: dict[str, Any]) -> None:
         """Keep the joint fit, and say why it ended."""
-        for name in ("_stream", "target_components_", "supervision_"):
+        for name in ("_stream", "n_samples_seen_", "target_components_", "supervision_"):
             self.__dict__.pop(name, None)
         self.__dict__.update(attributes)
         self.stop_reason_ = str(fit.stop)
@@ -273,14 +280,17 @@ class Factorization(
             blocks = (as_csr(X.block(i).X) for i in range(X.n_blocks))
             return np.concatenate([self._represent(block) for block in blocks])
         X = validation.check_data(self, X, reset=False)
-        # Missing cells change how a row is solved, so rows that have some go apart.
-        complete = validation.complete_rows(X) if data_weights is None else None
+        W = validation.check_weights("data_weights", data_weights, X.shape)
+        # Missing cells change how a row is solved, so rows that have some go apart; with weights
+        # of single cells all rows are solved alike.
+        by_cell = W is not None and W.shape == X.shape
+        complete = None if by_cell else validation.complete_rows(X)
         if complete is None:
-            return self._solve(validation.observed_data(X, data_weights))
+            return self._solve(validation.observed_data(X, W))
         S = np.empty((X.shape[0], len(self.components_)), dtype=X.dtype)
         for rows in (complete, ~complete):
-            if rows.any():
-                S[rows] = self._solve(validation.observed_data(X[rows], None))
+            own = W if W is None or len(W) == 1 else W[rows]
+            S[rows] = self._solve(validation.observed_data(X[rows], own))
         return S
 
     def _solve(self, data: Observations) -> FloatArray:
@@ -523,6 +533,9 @@ def _attributes(
         attributes["_coding"] = coding
     if isinstance(coding, ClassCoding):
         attributes["classes_"] = coding.classes
+    factors_out = (attributes.get(f"{name}_") for name in FACTORS)
+    if not all(np.isfinite(V).all() for V in factors_out if V is not None):
+        raise ValueError(NOT_FINITE)
     return attributes
 
 
@@ -530,15 +543,3 @@ def _last_objective(conversion: Conversion, history: History) -> float:
     """Return the last objective in the user's units."""
     units, _, constant = conversion
     return units.history(history.objective[-1:], {}, constant)["objective"][0]
-
-
-def _require_finite(fit: Fit) -> None:
-    """Refuse a result that is not finite: it would be a model that cannot be used."""
-    factors = [V for V in fit.factors.each() if isinstance(V, np.ndarray)]
-    unfinished = not fit.history.objective and not fit.interrupted
-    if unfinished or not all(np.isfinite(V).all() for V in factors):
-        raise ValueError(
-            "The fit gave numbers that are not finite, so there is no model; check for extreme "
-            "values in priors, supervision, data_weights, target_weights or sample_weight, and "
-            "scale them down."
-        )

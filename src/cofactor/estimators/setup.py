@@ -146,7 +146,7 @@ def set_up(
     units, data = _data_units(settings, given, largest)
     units, counts = _count_units(units, given)
     groups = _start_groups(settings, given)
-    guess = None if groups is None else guess_classes(data, given.counts, groups, threads)
+    guess = None if groups is None else guess_classes(data, counts, groups, threads)
     targets = given.targets
     if guess is not None and targets is not None:
         targets = complete(targets, guess.targets, CONFIDENCE)
@@ -154,9 +154,9 @@ def set_up(
     penalties, constant = _priors(settings, units, terms)
     supervision = None
     if len(terms) > 1:
-        inside = _weight(settings, units, terms, counts, threads)
-        supervision = units.supervision_outside(inside)
-        terms = (terms[0], replace(terms[1], weight=clipped(inside)))
+        weight = clipped(_weight(settings, units, terms, counts, threads))
+        supervision = units.supervision_outside(weight)
+        terms = (terms[0], replace(terms[1], weight=weight))
     objective = Objective(terms, penalties, counts)
     start = _start(settings, objective, units, guess, threads)
     return Setup(objective, start, guess, targets, Conversion(units, supervision, constant))

@@ -14,6 +14,7 @@ from numpy.typing import DTypeLike
 from scipy.sparse import issparse
 
 from cofactor._types import BoolArray, FloatArray
+from cofactor.estimators.units import exponent_of, shift
 from cofactor.guesses.naive_bayes import Classes, Guess
 from cofactor.targets import (
     ClassCoding,
@@ -122,9 +123,10 @@ class Regression:
         present, bins = np.unique(bins, return_inverse=True)
         shares = np.eye(len(present))[bins]
         mass = (shares[used] * weights[used, None]).sum(axis=0)
-        total = (shares[used] * (weights * y)[used, None]).sum(axis=0)
+        e = exponent_of(float(y[used].max()), literal=False)  # so that sums do not overflow
+        total = (shares[used] * (weights * shift(y, -e))[used, None]).sum(axis=0)
         keep = mass > 0
-        return Classes(shares[:, keep], used, (total[keep] / mass[keep])[:, None])
+        return Classes(shares[:, keep], used, shift(total[keep] / mass[keep], e)[:, None])
 
     def further_groups(
         self, targets: Targets, counts: FloatArray | None, guess: Guess | None

@@ -113,7 +113,7 @@ def complete(
     L = targets.cell_weights if targets.cell_weights is not None else targets.row_weights
     L = np.ones(len(known)) if L is None else L
     mask = known if L.ndim == 1 else known[:, None]
-    usual = float(L[known].mean()) if known_weight is None else known_weight
+    usual = _mean(L[known]) if known_weight is None else known_weight
     weights = np.where(mask, L, confidence * usual)
     rows = np.where(known[:, None], 0.0, np.where(guesses < NEGLIGIBLE, 0.0, guesses))
     if issparse(targets.values):
@@ -127,3 +127,9 @@ def complete(
         weights if L.ndim == 2 else None,
         np.ones(len(known), dtype=bool),
     )
+
+
+def _mean(weights: Array) -> float:
+    """Return the mean; the sum of large weights must not overflow."""
+    e = int(np.frexp(weights.max(initial=0.0))[1])
+    return float(np.ldexp(np.ldexp(weights, -e).mean(), e))
