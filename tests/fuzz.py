@@ -56,8 +56,10 @@ from cofactor.callbacks import Checkpoint, CheckpointError
 from cofactor.io import manifests, npy
 from cofactor.outofcore import RowBlocksError
 
-TIME = 10.0
-"""Seconds that a case may take."""
+TIME = 10
+"""Seconds of processor time that a case may take."""
+PATIENCE = 60
+"""Seconds that a case may take in all, on a machine that does other work as well."""
 MEMORY = 4 * 2**30
 """Bytes of address space that a case may take beyond those of the process it is forked from."""
 GOOD = ("equal", "refused", "legitimate")
@@ -571,7 +573,7 @@ class Running:
     pid: int
     pipe: int
     home: Path
-    deadline: float = field(default_factory=lambda: time.monotonic() + TIME)
+    deadline: float = field(default_factory=lambda: time.monotonic() + PATIENCE)
     said: bytes = b""
 
 
@@ -587,6 +589,7 @@ def start(case: Case, valid: Path, expected: Any, scratch: Path) -> Running:
         os.setpgid(0, 0)
         used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, used + MEMORY))
+        resource.setrlimit(resource.RLIMIT_CPU, (TIME, TIME))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, 2)
@@ -616,8 +619,11 @@ def finish(running: Running) -> tuple[str, str] | None:
     if running.said:
         return tuple(json.loads(running.said))
     if late:
-        return "HANG", f"more than {TIME:.0f} seconds"
-    return "SIGNAL", str(status)
+        return "HANG", f"more than {PATIENCE} seconds"
+    ended_by = os.waitstatus_to_exitcode(status)
+    if -ended_by in (signal.SIGXCPU, signal.SIGKILL):
+        return "HANG", f"more than {TIME} seconds of processor time"
+    return "SIGNAL", str(-ended_by)
 
 
 def fuzz(

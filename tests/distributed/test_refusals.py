@@ -63,7 +63,7 @@ def test_memory_that_runs_out_is_one_sentence(new_cluster, blocks, estimator):
             raise MemoryError
 
         dask_worker.memory_manager.memory_limit = None
-        worker.Here.load = load
+        worker.LocalExecutor.load = load
 
     needs = r"block \d: its 20 rows need about [\d,]+ bytes"
     with new_cluster(1) as client:
