@@ -111,7 +111,9 @@ def begin(attempt: Attempt, part: Part, recipe: Recipe, blocks: Sequence[Any]) -
     with Threads(_threads()) as threads:
         here = LocalExecutor(rows, recipe, threads)
         if before is not None:  # these depend only on the blocks
-            here = replace(here, shelf=before.here.shelf, constants=before.here.constants)
+            here = replace(
+                here, targets_on_disk=before.here.targets_on_disk, constants=before.here.constants
+            )
         samples = {}
         for i in part.numbers:
             with room_for(part, i):

@@ -124,7 +124,7 @@ class Factorization(
                 setup = set_up(settings, given, threads)
                 work: Executor = WholeMatrix()
             else:
-                setup = set_up(settings, given._replace(scaled=False), threads, rows.largest)
+                setup = set_up(settings, given._replace(scale_counts=False), threads, rows.largest)
                 recipe = _recipe(setup, task, coding)
                 work = (rows.executor or LocalExecutor)(rows, recipe, threads)
             publish = partial(self._published, setup, coding, threads)
@@ -206,7 +206,7 @@ class Factorization(
                     settings, data, counts, targets, coding, threads
                 )
             else:
-                stream = old.copy()
+                stream = old.with_priors(settings.priors)
                 groups = None
                 if task is not None:
                     groups = task.further_groups(targets, counts, stream.recipe.guess)
@@ -236,7 +236,7 @@ class Factorization(
         threads: Threads,
     ) -> tuple[Stream, Objective, Any]:
         """Open a stream with its first batch; an earlier fit's topics go on."""
-        given, task = Input(data, counts, targets, scaled=False), self._task
+        given, task = Input(data, counts, targets, scale_counts=False), self._task
         groups = None
         if task is not None:
             groups = task.groups(targets, counts, settings.n_components)

@@ -92,7 +92,7 @@ class Recipe:
         Y = observe(targets.values, targets.cell_weights, row_weights=targets.row_weights)
         return self.assembled(data, Y.shifted(self.units.target))
 
-    def assembled(self, data: Observations, Y=None) -> Objective:
+    def assembled(self, data: Observations, Y: Observations | None = None) -> Objective:
         """Return the objective of matrices in our units."""
         terms = (
             replace(term, observations=matrix)
@@ -103,7 +103,7 @@ class Recipe:
 
 
 class Executor(Protocol):
-    """Whoever works on the samples: this process (one matrix or blocks), or workers (blocks)."""
+    """Works on the samples: in this process (one matrix or blocks) or on workers (blocks)."""
 
     hooks: Sequence[Hook]
     history: History | None
@@ -138,16 +138,16 @@ class LocalExecutor:
     threads: Threads
     hooks: Sequence[Hook] = ()
     history: History | None = None
-    kept: dict[int, Objective] = field(default_factory=dict)
+    objectives: dict[int, Objective] = field(default_factory=dict)
     """Objectives of the blocks loaded so far, if the rows are in memory."""
-    shelf: Shelf = field(default_factory=Shelf)
+    targets_on_disk: Shelf = field(default_factory=Shelf)
     """Targets of the blocks loaded so far, if the rows are on disk."""
     files: ScratchFiles = field(default_factory=ScratchFiles)
     """Files for representations that are not held in memory."""
     constants: dict[int, tuple[float, ...]] = field(default_factory=dict)
 
     @property
-    def _room(self) -> Callable[[Any, Any], Any]:
+    def _new_samples(self) -> Callable[[Any, Any], Any]:
         return np.empty if self.rows.folder is None else self.files.matrix
 
     def load(self, i: int) -> Objective:
@@ -155,18 +155,18 @@ class LocalExecutor:
 
         It is cached if the rows are in memory; for rows on disk only the targets are.
         """
-        if i in self.kept:
-            return self.kept[i]
+        if i in self.objectives:
+            return self.objectives[i]
         block = self.rows.block(i)
         if self.rows.folder is None:
             first = self._first(block)
-            return self.kept.setdefault(i, first.as_block(first.constants))
+            return self.objectives.setdefault(i, first.as_block(first.constants))
         if i not in self.constants:
             first = self._first(block)
             if self.recipe.encode is not None:
-                self.shelf.put(i, first.terms[1].observations)
+                self.targets_on_disk.put(i, first.terms[1].observations)
             self.constants[i] = first.constants
-        Y = self.shelf.get(i) if self.recipe.encode is not None else None
+        Y = self.targets_on_disk.get(i) if self.recipe.encode is not None else None
         return self.recipe.assembled(self._data(block), Y).as_block(self.constants[i])
 
     def _first(self, block: Block) -> Objective:
@@ -177,11 +177,11 @@ class LocalExecutor:
 
     def blocks(self, outline: Objective) -> Blocks:
         """Return what a solver works on."""
-        return Blocks(outline, self.rows.bounds, self.load, self._room)
+        return Blocks(outline, self.rows.bounds, self.load, self._new_samples)
 
     def start(self, start: Factors) -> Factors:
         """Return the start of all rows, given that of the sample."""
-        samples = self._room((self.rows.shape[0], start.rank), start.features.dtype)
+        samples = self._new_samples((self.rows.shape[0], start.rank), start.features.dtype)
         for i, (low, high) in enumerate(spans(self.rows.bounds)):
             samples[low:high] = self.settled(i, start)
         return Factors(samples, start.features, start.targets)

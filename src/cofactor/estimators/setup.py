@@ -110,7 +110,7 @@ class Conversion(NamedTuple):
     supervision: float | None
     """λ in the user's units; None without a target term."""
     constant: float
-    """What the priors' logarithms lose in our units."""
+    """Difference of the priors' logarithms between our units and the user's."""
 
 
 class Setup(NamedTuple):
@@ -132,8 +132,8 @@ class Input(NamedTuple):
     targets: Targets | None = None
     groups: Callable[[], Classes | None] = lambda: None
     """Returns the labelled samples in groups; called only if the start needs them."""
-    scaled: bool = True
-    """Whether sample weights may be scaled: further rows must have the same units."""
+    scale_counts: bool = True
+    """Whether sample weights may be scaled; not where further rows must have the same units."""
 
 
 def set_up(
@@ -180,7 +180,7 @@ def _count_units(units: Units, given: Input) -> tuple[Units, FloatArray | None]:
 
     Others stay as they are: the class-wise start counts them as repeated samples.
     """
-    if not given.scaled:
+    if not given.scale_counts:
         return units, given.counts
     counts, e = unit_weights(given.counts, literal=True)
     return replace(units, sample_weight=e), counts

@@ -65,7 +65,7 @@ class Stream:
         return replace(self, recipe=replace(self.recipe), history=history, window=[*self.window])
 
     def with_priors(self, priors: Any) -> Stream:
-        """Return a copy that goes on with other priors."""
+        """Return a copy that goes on with the priors, which may be other ones than before."""
         units, stream = self.recipe.units, self.copy()
         inside = {name: units.penalty(name, p) for name, p in as_penalties(priors).items()}
         stream.recipe.outline = replace(stream.recipe.outline, priors=inside)
@@ -143,7 +143,7 @@ class Stream:
             np.ones(k.data.shape[0]) if k.counts is None else k.counts for k in self.window
         ])  # fmt: skip
 
-    def _completed(self, batch: Batch, shares) -> Targets | None:
+    def _completed(self, batch: Batch, shares: FloatArray | None) -> Targets | None:
         return None if batch.targets is None else self.recipe.completed(batch.targets, shares)
 
     def settle(self, objective: Objective, solver: Any, threads: Threads) -> None:
@@ -163,7 +163,7 @@ class Stream:
             self.factors = state.factors.compact()  # as it is when it comes back from a pickle
         self.history.record(state.value)
 
-    def head(self, refit: Callable[..., Any], threads: Threads):
+    def head(self, refit: Callable[..., FloatArray], threads: Threads) -> FloatArray:
         """Return the target factor that ``refit`` estimates on the window."""
         shares = self._shares(threads) or [None] * len(self.window)
         completed = map(self._completed, self.window, shares)

@@ -13,7 +13,7 @@ from cofactor.engine.factors import Factors
 from cofactor.engine.observations import Observations
 from cofactor.priors import Penalty
 
-LARGEST = 100
+LARGEST_EXPONENT = 100
 """λ stays within 2**±100; beyond that, one of the two terms no longer matters."""
 
 
@@ -24,7 +24,7 @@ def exponent_of(largest: float, *, literal: bool) -> int:
     lies beyond 2**±100.
     """
     e = int(np.frexp(largest)[1]) if largest > 0 else 0
-    return 0 if literal and abs(e) < LARGEST else e
+    return 0 if literal and abs(e) < LARGEST_EXPONENT else e
 
 
 def shift(value: Any, e: Any) -> Any:
@@ -142,4 +142,6 @@ class Units:
 
 def clipped(weight: float) -> float:
     """Keep λ where arithmetic is safe; 0 stays 0."""
-    return float(np.clip(weight, 2.0**-LARGEST, 2.0**LARGEST)) if weight > 0 else 0.0
+    return (
+        float(np.clip(weight, 2.0**-LARGEST_EXPONENT, 2.0**LARGEST_EXPONENT)) if weight > 0 else 0.0
+    )

@@ -90,8 +90,6 @@ def _further_batch(model: Any, texts: list[str], y: Any, classes: Any) -> Batch:
     seeding = _seeding(model).plus(X, as_divergence("data_loss", model.data_loss))
     if seeding.seeds:
         priors = with_seeds(model, seeding.seeds, seeding.topics, seeding.mass)
-        if hasattr(estimator, "_stream"):
-            estimator._stream = estimator._stream.with_priors(priors)
         estimator.set_params(priors=priors)
     names = model.target_names_
     y = _further_targets(estimator, None if model.task == "topics" else y, len(texts), len(names))
