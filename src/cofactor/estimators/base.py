@@ -369,6 +369,35 @@ class Supervised(Factorization):
     }
     _task: ClassVar[Task]
 
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        data_loss: Any = "kullback-leibler",
+        target_loss: Any = "kullback-leibler",
+        supervision: float | str = "auto",
+        solver: str = "auto",
+        init: str | Factors = "auto",
+        max_iter: int = 200,
+        tol: float = 1e-4,
+        priors: dict[str, Any] | None = None,
+        head: str = "refit",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.data_loss = data_loss
+        self.target_loss = target_loss
+        self.supervision = supervision
+        self.solver = solver
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.priors = priors
+        self.head = head
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
     @validation.checks_parameters
     def fit(
         self,

@@ -10,7 +10,6 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_consistent_length
 
 from cofactor._types import FloatArray
-from cofactor.engine.factors import Factors
 from cofactor.estimators.base import Supervised
 from cofactor.estimators.tasks import Classification
 from cofactor.targets import labelled_mask
@@ -94,35 +93,6 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
     """
 
     _task = Classification()
-
-    def __init__(
-        self,
-        n_components: int = 10,
-        *,
-        data_loss: Any = "kullback-leibler",
-        target_loss: Any = "kullback-leibler",
-        supervision: float | str = "auto",
-        solver: str = "auto",
-        init: str | Factors = "auto",
-        max_iter: int = 200,
-        tol: float = 1e-4,
-        priors: dict[str, Any] | None = None,
-        head: str = "refit",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.data_loss = data_loss
-        self.target_loss = target_loss
-        self.supervision = supervision
-        self.solver = solver
-        self.init = init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.priors = priors
-        self.head = head
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     def predict_proba(self, X: Any, *, data_weights: Any = None) -> FloatArray:
         """Return the probability of each class, or of each label of a multi-label ``y``.

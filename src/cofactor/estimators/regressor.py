@@ -69,18 +69,20 @@ class SSNMFRegressor(RegressorMixin, Supervised):
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
-        self.n_components = n_components
-        self.data_loss = data_loss
-        self.target_loss = target_loss
-        self.supervision = supervision
-        self.solver = solver
-        self.init = init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.priors = priors
-        self.head = head
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+        super().__init__(
+            n_components,
+            data_loss=data_loss,
+            target_loss=target_loss,
+            supervision=supervision,
+            solver=solver,
+            init=init,
+            max_iter=max_iter,
+            tol=tol,
+            priors=priors,
+            head=head,
+            n_jobs=n_jobs,
+            random_state=random_state,
+        )
 
     def predict(self, X: Any, *, data_weights: Any = None) -> FloatArray:
         """Predict targets.
