@@ -296,3 +296,33 @@ def test_infinite_targets_are_not_written(tmp_path, bad):
     with pytest.raises(TypeError, match="finite numbers"):
         RowBlocks.write(tmp_path / "b", [(np.eye(2), np.array(["a", bad], dtype=object))])
     assert list(tmp_path.iterdir()) == []
+
+
+# ---------------------------------------------------------------- remedies
+
+
+@pytest.mark.parametrize("name", ["00001/values.npy", "blocks.json", "notes.json", "00002/y.npy"])
+def test_a_damaged_folder_can_be_written_anew(folder, name):
+    (folder / name).write_bytes((folder / name).read_bytes()[:-8])
+    with pytest.raises(RowBlocksError):
+        use(folder)
+    RowBlocks.write(folder, [np.eye(3)], overwrite=True)
+    assert use(folder) is None
+    assert RowBlocks.open(folder).shape == (3, 3)
+
+
+@pytest.mark.parametrize("name", ["mine.txt", "0000", "00001/mine.txt", "00001x"])
+def test_files_of_others_are_kept(folder, name):
+    (folder / name).write_text("precious")
+    with pytest.raises(RowBlocksError, match=name):
+        RowBlocks.write(folder, [np.eye(3)], overwrite=True)
+    assert (folder / name).read_text() == "precious"
+
+
+def test_a_lack_of_memory_is_not_damage(folder, monkeypatch):
+    def fail(*given):
+        raise MemoryError("Unable to allocate 3 GiB")
+
+    monkeypatch.setattr("cofactor.outofcore.checks.check_block", fail)
+    with pytest.raises(MemoryError, match="3 GiB"):
+        use(folder)

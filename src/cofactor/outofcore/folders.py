@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,6 +28,8 @@ NO_DIGEST = ""
 MANIFEST = "blocks.json"
 NOTES = "notes.json"
 """Values that the writer of the blocks keeps with them; the file may be missing."""
+OWN_NAME = re.compile(rf"{re.escape(MANIFEST)}|{re.escape(NOTES)}|[0-9]{{5,}}")
+"""Names in a folder of blocks: the manifest, the notes and the numbers of blocks."""
 LARGEST_JSON = 2**27
 """Largest size of the manifest and of the notes, in bytes."""
 
@@ -134,16 +137,20 @@ def read_folder(path: Path) -> Folder:
     path = find_folder(path)
     with _reading(path):
         if not os.path.lexists(path / MANIFEST):
-            raise RowBlocksError(
-                f"{os.fspath(path)!r} is not a folder of row blocks: it has no {MANIFEST}; write "
-                "one with RowBlocks.write."
-            )
+            raise _without_manifest(path)
         folder = _from_manifest(
             path, from_json_file(read_file(path / MANIFEST, LARGEST_JSON), MANIFEST)
         )
         for i in range(len(folder.facts)):
             _check_files(folder, i)
     return folder
+
+
+def _without_manifest(path: Path) -> RowBlocksError:
+    return RowBlocksError(
+        f"{os.fspath(path)!r} is not a folder of row blocks: it has no {MANIFEST}; write one with "
+        "RowBlocks.write."
+    )
 
 
 def _from_manifest(path: Path, found: Any) -> Folder:
@@ -195,11 +202,18 @@ def _check_files(folder: Folder, i: int) -> None:
 
 
 def check_own(path: Path) -> None:
-    """Refuse to replace a folder that is not blocks and nothing else."""
-    found = read_folder(path)
-    own = {MANIFEST, NOTES, *(f"{i:05d}" for i in range(len(found.facts)))}
-    if other := sorted(set(os.listdir(path)) - own):
+    """Refuse to replace a folder that is not blocks and nothing else.
+
+    Only names count, so that a damaged folder can be written anew.
+    """
+    if not os.path.lexists(path / MANIFEST):
+        raise _without_manifest(path)
+    own = {f"{name}.npy" for name in (*ARRAYS, "y")}
+    other = [name for name in os.listdir(path) if not OWN_NAME.fullmatch(name)]
+    for block in (one for one in path.iterdir() if one.is_dir()):
+        other += [f"{block.name}/{name}" for name in os.listdir(block) if name not in own]
+    if other:
         raise RowBlocksError(
-            f"{os.fspath(path)!r} holds {other[0]!r}, which does not belong to the blocks and "
+            f"{os.fspath(path)!r} holds {min(other)!r}, which does not belong to the blocks and "
             "would be lost; move it, or write to another folder."
         )
