@@ -180,10 +180,6 @@ class RowBlocks:
         """Values that were kept with the blocks when they were written; None if there are none."""
         return None if self.folder is None else self.folder.notes()
 
-    @property
-    def has_targets(self) -> bool:
-        return self.facts[0].targets is not None
-
     def block(self, i: int) -> Block:
         """Return block i; one on disk is mapped, not read, once it has been checked."""
         if self.folder is None:
