@@ -37,12 +37,14 @@ class ClusterRows(RowBlocks):
     watched: Any = field(default=None, repr=False)  # Watched, which follows fields with defaults
     futures: Sequence[Future] = field(default=(), repr=False)
 
-    def sample(self, cells: int, known: Known | None = None) -> tuple[Any, Any, Any]:
+    def sample(
+        self, cells: int, known: Known | None = None, *, numbers: bool = False
+    ) -> tuple[Any, Any, Any]:
         """Return the sample that ``RowBlocks`` would return, taken where the rows are."""
         share, others = self.share(cells), self.other_targets or [None] * self.n_blocks
         blocks = list(zip(self.futures, others, strict=True))
         shown = self._collect(_shown, blocks) if share < 1.0 else [NOTHING_SHOWN] * len(blocks)
-        chosen = choices(shown, share, known)
+        chosen = choices(shown, share, known, numbers)
         tasks = [(*block, choice) for block, choice in zip(blocks, chosen, strict=True)]
         return joined_sample(self._collect(_sample, tasks), share)
 

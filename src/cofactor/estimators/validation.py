@@ -67,7 +67,10 @@ def take_rows(X: Any, y: Any, sample_weight: Any, task: Any, **weights: Any) -> 
                 f"{name} cannot be used with RowBlocks; leave it out, or pass an array X."
             )
     rows = X if y is None else X.with_targets(y)
-    sample, targets, counts = rows.sample(SAMPLE_CELLS, None if task is None else task.known)
+    if task is None:
+        sample, targets, counts = rows.sample(SAMPLE_CELLS)
+    else:
+        sample, targets, counts = rows.sample(SAMPLE_CELLS, task.known, numbers=task.numbers)
     return rows, sample, targets, counts
 
 

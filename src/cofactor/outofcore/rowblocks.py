@@ -198,7 +198,9 @@ class RowBlocks:
             return self.other_targets[i]
         return self.held[i][1] if self.folder is None else self.folder.targets(i)
 
-    def sample(self, cells: int, known: Known | None = None) -> tuple[Any, Any, FloatArray | None]:
+    def sample(
+        self, cells: int, known: Known | None = None, *, numbers: bool = False
+    ) -> tuple[Any, Any, FloatArray | None]:
         """Return some of the rows in memory.
 
         Parameters
@@ -215,10 +217,12 @@ class RowBlocks:
             Rows, targets, and the number of rows of the data that each stands for (None if all
             rows are there).
         """
-        share, numbers = self.share(cells), range(self.n_blocks)
-        shown = [shown_values(self.targets(i) if share < 1.0 else None) for i in numbers]
+        share, every = self.share(cells), range(self.n_blocks)
+        shown = [shown_values(self.targets(i) if share < 1.0 else None) for i in every]
         parts = []
-        for i, choice in zip(numbers, choices(shown, share, known), strict=True):
+        numbers : bool, default=False
+            Whether targets are numbers. A sample shows every class, but not every number.
+        for i, choice in zip(every, choices(shown, share, known, numbers), strict=True):
             X, y = self.block(i)
             parts.append(sample_block(as_csr(X), y, choice))
         return joined_sample(parts, share)
