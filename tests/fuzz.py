@@ -55,6 +55,7 @@ from cofactor import (
 from cofactor.callbacks import Checkpoint, CheckpointError
 from cofactor.io import manifests, npy
 from cofactor.outofcore import RowBlocksError
+from cofactor.targets.sets import Named
 
 TIME = 10
 """Seconds of processor time that a case may take."""
@@ -134,6 +135,7 @@ def _row_blocks(name: str) -> Template:
     kind, y = {
         "labels": (SSNMFClassifier, np.array(["a", "b", None], dtype=object)[subject]),
         "numbers": (SSNMFRegressor, np.where(subject == 2, np.nan, subject * 1.5 - 1)),
+        "named": (SSNMFClassifier, Named((subject[:, None] == [0, 1]) * 1.0, ["a", "b"])),
         "plain": (NMF, None),
         "schema-1": (SSNMFClassifier, np.array(["a", "b", None], dtype=object)[subject]),
     }[name]
@@ -246,7 +248,7 @@ def _model(kind: type) -> Template:
 def templates(target: str) -> tuple[Template, ...]:
     """Return the valid folders of a target."""
     if target == "rowblocks":
-        return tuple(map(_row_blocks, ("labels", "numbers", "plain", "schema-1")))
+        return tuple(map(_row_blocks, ("labels", "numbers", "named", "plain", "schema-1")))
     if target == "checkpoints":
         return _archive_checkpoint(), _folder_checkpoint()
     return tuple(map(_model, (TopicModel, NMF, SSNMFClassifier, SSNMFRegressor)))

@@ -9,12 +9,13 @@ import os
 import numpy as np
 import pytest
 
-from cofactor import RowBlocks, load_model
+from cofactor import RowBlocks, TopicModel, load_model
 from cofactor.io import manifests
 from cofactor.io.models import read_facts
+from cofactor.outofcore import RowBlocksError
 from cofactor.targets import labelled_mask
 from cofactor.text import WordVectorizer
-from cofactor.text.blocks import open_word_blocks, take_rows
+from cofactor.text.blocks import fit_blocks, open_word_blocks, take_rows, write_word_blocks
 from commands import answer, cofactor, make_rows, process, read_table, write_table
 
 READ = ("--text", "body", "--label", "team")
@@ -219,6 +220,21 @@ def test_other_labels(tmp_path, kind, monkeypatch):
         assert np.mean([a == b for a, b in zip(*subjects, strict=True)]) > 0.95  # odd is a coin
 
 
+def test_names_of_labels_of_older_blocks_are_in_their_notes(tmp_path):
+    texts = ["puck goal", "moon orbit", "goal moon", "puck orbit"]
+    notes = {"targets": ["sport", "space"], "fingerprint": "", "facts": {}}
+    batch = texts, np.array([[1.0, 0], [0, 1], [1, 1], [1, 1]])
+    write_word_blocks(tmp_path / "b", WordVectorizer().fit(texts), [batch], lambda: notes)
+    assert RowBlocks.open(tmp_path / "b").target_names is None
+    blocks, model = open_word_blocks(tmp_path / "b"), TopicModel(2, task="classes", random_state=0)
+    fit_blocks(model, blocks)
+    assert model.target_names_ == model.classes_.tolist() == ["sport", "space"]
+    noted = json.loads((tmp_path / "b" / "notes.json").read_text())
+    replace_notes(tmp_path / "b", {**noted, "targets": ["sport", "space", "other"]})
+    with pytest.raises(RowBlocksError, match="names has 3 entries"):
+        open_word_blocks(tmp_path / "b")
+
+
 # ---- refusals
 
 
@@ -258,6 +274,9 @@ def test_folders_that_are_there(place, tmp_path):
     assert files_of(out) == before
     cofactor(*command, "--overwrite", "--stop-words", "none")
     assert open_word_blocks(out).vectorizer.stop_words is None
+    (out / "00000" / "values.npy").write_bytes(b"damaged")
+    cofactor(*command, "--overwrite")
+    assert open_word_blocks(out).rows.shape[0] == 240
     (out / "mine.txt").write_text("precious")
     assert "mine.txt" in cofactor(*command, "--overwrite", code=2).stderr
     other = tmp_path / "other"

@@ -111,6 +111,30 @@ def test_labels_that_are_words_and_numbers_to_predict(client, data, pieces, esti
          distributed.fit(client, X_only, None, estimator(NMF)))  # fmt: skip
 
 
+def test_names_of_target_columns(client, data, pieces, estimator, same):
+    import dask
+    import dask.array as da
+
+    from cofactor.targets.sets import Named
+
+    X, y = data
+    Y = Named((y[:, None] == [0, 1, 2]).astype(float), ["cat", "dog", "cow"])
+    blocks = RowBlocks.split(X, Y, rows=20)
+    X_only = [dask.delayed(pair[0]) for pair in pieces]
+    pairs = [dask.delayed(pair) for pair in blocks.held]
+    parts = [dask.delayed(Named(part, Y.columns)) for _, part in blocks.held]
+    expected = estimator().fit(blocks)
+    assert expected.classes_.tolist() == Y.columns
+    for given in ((blocks, None), (X_only, Y), (X_only, parts), (RowBlocks.split(X, rows=20), Y)):
+        fitted = distributed.fit(client, *given, estimator())
+        same(expected, fitted)
+        assert fitted.classes_.tolist() == Y.columns
+    unnamed = distributed.fit(client, pairs, None, estimator())
+    assert unnamed.classes_.tolist() == [0, 1, 2]
+    lazy = da.from_array(Y.values, chunks=(20, 3))
+    same(expected, distributed.fit(client, RowBlocks.split(X, rows=20), lazy, estimator()))
+
+
 def test_callbacks_see_the_samples_and_stopping_rules_hold(client, blocks, estimator, same):
     from cofactor.callbacks import EarlyStop
 

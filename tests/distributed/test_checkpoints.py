@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 
 import numpy as np
 import pytest
@@ -156,3 +157,9 @@ def test_a_file_that_is_cut_off_is_passed_over(folder):
     with open(folder.place(3).path / "block-00000.npy", "r+b") as file:
         file.truncate(50)
     assert folder.newest() is None
+
+
+@pytest.mark.parametrize("name", ["0000004", "000000000000000004"])
+def test_folders_of_other_names_are_no_checkpoints(folder, name):
+    shutil.copytree(folder.place(3).path, folder.path / name)
+    assert folder.newest().version == 3

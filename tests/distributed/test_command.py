@@ -32,6 +32,19 @@ def test_fit_on_a_cluster(client, tmp_path):
     assert there.predict(["rocket moon orbit"]) == here.predict(["rocket moon orbit"]) == ["space"]
 
 
+def test_names_of_labels_stay(client, tmp_path):
+    rows = [[i, body, f"{team};odd" if int(i) % 2 else team] for i, body, team in make_rows()]
+    table = write_table(tmp_path / "table.csv", rows)
+    answer(
+        "fit", table, "-o", tmp_path / "there", "--text", "body", "--label", "team",
+        "--label-separator", ";", "-k", 4, "--iterations", 6, "--cluster", client.scheduler.address,
+    )  # fmt: skip
+    there = load_model(tmp_path / "there")
+    teams = {part for row in rows for part in row[2].split(";") if part}
+    assert there.target_names_ == there.classes_.tolist() == sorted(teams)
+    assert there.classes_[there.predict_proba(["rocket moon orbit"]).argmax()] == "space"
+
+
 def test_no_such_cluster(tmp_path):
     table = write_table(tmp_path / "table.csv", make_rows())
     done = cofactor(

@@ -13,6 +13,7 @@ from scipy import sparse as sp
 from cofactor import NMF, RowBlocks
 from cofactor.io import manifests
 from cofactor.outofcore import RowBlocksError
+from cofactor.targets.sets import Named
 
 ARRAYS = ["values", "indices", "start", "across-values", "across-indices", "across-start", "y"]
 
@@ -296,3 +297,54 @@ def test_infinite_targets_are_not_written(tmp_path, bad):
     with pytest.raises(TypeError, match="finite numbers"):
         RowBlocks.write(tmp_path / "b", [(np.eye(2), np.array(["a", bad], dtype=object))])
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "names", [["a"], ["a", "b", "c"], [], "ab", [None, "b"], {"a": 1, "b": 2}, [["a"], ["b"]]]
+)
+def test_crafted_names_of_targets(folder, tmp_path, names):
+    pair = np.eye(4), Named(np.eye(4)[:, :2], ["sun", "moon"])
+    assert RowBlocks.write(tmp_path / "n", [pair]).target_names == ("sun", "moon")
+    resign(tmp_path / "n", lambda manifest: manifest.update(target_names=names))
+    refuse(tmp_path / "n", "target_names|names for")
+    resign(folder, lambda manifest: manifest.update(target_names=["cat", "dog"]))
+    refuse(folder, "target_names")
+
+
+def test_folders_without_names_of_targets_can_be_opened(tmp_path):
+    blocks = RowBlocks.write(tmp_path / "b", [(np.eye(4), np.eye(4)[:, :2])])
+    assert "target_names" not in json.loads((tmp_path / "b" / "blocks.json").read_text())
+    assert blocks.target_names is None
+    assert blocks.named(["a", "b"]).target_names == ("a", "b")
+    with pytest.raises(ValueError, match="names has 3 entries"):
+        blocks.named(["a", "b", "c"])
+
+
+# ---------------------------------------------------------------- remedies
+
+
+@pytest.mark.parametrize("name", ["00001/values.npy", "blocks.json", "notes.json", "00002/y.npy"])
+def test_a_damaged_folder_can_be_written_anew(folder, name):
+    (folder / name).write_bytes((folder / name).read_bytes()[:-8])
+    with pytest.raises(RowBlocksError):
+        use(folder)
+    RowBlocks.write(folder, [np.eye(3)], overwrite=True)
+    assert use(folder) is None
+    assert RowBlocks.open(folder).shape == (3, 3)
+
+
+@pytest.mark.parametrize("name", ["mine.txt", "0000", "00001/mine.txt", "00001x"])
+def test_files_of_others_are_kept(folder, name):
+    (folder / name).write_text("precious")
+    with pytest.raises(RowBlocksError, match=name):
+        RowBlocks.write(folder, [np.eye(3)], overwrite=True)
+    assert (folder / name).read_text() == "precious"
+
+
+def test_a_lack_of_memory_is_not_damage(folder, monkeypatch):
+    def fail(*given):
+        raise MemoryError("Unable to allocate 3 GiB")
+
+    monkeypatch.setattr("cofactor.outofcore.checks.check_block", fail)
+    with pytest.raises(MemoryError, match="3 GiB"):
+        use(folder)

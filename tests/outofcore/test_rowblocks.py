@@ -187,7 +187,9 @@ def test_many_distinct_numbers_do_not_fill_the_sample():
     rng = np.random.default_rng(0)
     X = sp.csr_array(sp.random(20_000, 12, 0.5, random_state=0))
     y = rng.integers(-50_000, 1_000_000, 20_000)
-    sample, some, _ = RowBlocks.split(X, y, rows=5000).sample(X.nnz // 100, known_values)
+    sample, some, _ = RowBlocks.split(X, y, rows=5000).sample(
+        X.nnz // 100, known_values, numbers=True
+    )
     assert sample.shape[0] < 1500
     assert y.min() in some
     assert y.max() in some

@@ -205,7 +205,9 @@ class Folder:
     def _versions(self) -> list[int]:
         """Return the finished checkpoints, oldest first."""
         found = [path.parent.name for path in self.path.glob(f"*/{MANIFEST}")]
-        return sorted(int(name) for name in found if re.fullmatch("[0-9]{6,18}", name))
+        return sorted(
+            int(name) for name in found if re.fullmatch("[0-9]{6}|[1-9][0-9]{6,17}", name)
+        )
 
     def newest(self) -> Saved | None:
         """Return the last whole checkpoint, or None."""

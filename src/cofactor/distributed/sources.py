@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any
 
 import dask.array as da
@@ -14,7 +15,7 @@ from distributed import Future
 
 from cofactor.distributed.watch import Watched
 from cofactor.outofcore import RowBlocks
-from cofactor.outofcore.batches import Batch, check_batch, check_like
+from cofactor.outofcore.batches import Batch, batch_names, check_batch, check_like, common_names
 from cofactor.outofcore.facts import BlockFacts
 from cofactor.outofcore.sampling import (
     Choice,
@@ -37,12 +38,14 @@ class ClusterRows(RowBlocks):
     watched: Any = field(default=None, repr=False)  # Watched, which follows fields with defaults
     futures: Sequence[Future] = field(default=(), repr=False)
 
-    def sample(self, cells: int, known: Known | None = None) -> tuple[Any, Any, Any]:
+    def sample(
+        self, cells: int, known: Known | None = None, *, numbers: bool = False
+    ) -> tuple[Any, Any, Any]:
         """Return the sample that ``RowBlocks`` would return, taken where the rows are."""
         share, others = self.share(cells), self.other_targets or [None] * self.n_blocks
         blocks = list(zip(self.futures, others, strict=True))
         shown = self._collect(_shown, blocks) if share < 1.0 else [NOTHING_SHOWN] * len(blocks)
-        chosen = choices(shown, share, known)
+        chosen = choices(shown, share, known, numbers)
         tasks = [(*block, choice) for block, choice in zip(blocks, chosen, strict=True)]
         return joined_sample(self._collect(_sample, tasks), share)
 
@@ -122,6 +125,8 @@ def _in_parts(y: Any) -> bool:
 
 def _whole_targets(rows: RowBlocks, y: Any) -> Any:
     """Return y of all rows, given it as a whole or in parts."""
+    if is_dask_collection(y):
+        return y.compute()
     if not _in_parts(y):
         return y
     sizes = [len(part) for part in y]
@@ -140,13 +145,20 @@ def _on_cluster(watched: Watched, blocks: Sequence[Any], targets: Sequence[Any])
         for i, (block, y) in enumerate(zip(blocks, targets, strict=True))
     ]
     tasks = [watched.client.submit(_facts, block, pure=False) for block in checked]
+    names = [
+        watched.client.submit(_names, block, y, pure=False)
+        for block, y in zip(blocks, targets, strict=True)
+    ]
     facts, outlines = zip(*watched.collect(tasks), strict=True)
     for i, outline in enumerate(outlines):
         try:
             check_like(outlines[0], outline)
         except ValueError as error:
             raise ValueError(f"Block {i}: {error}") from None
-    return ClusterRows(facts, int(outlines[0][0].shape[1]), watched=watched, futures=checked)
+    return ClusterRows(
+        facts, int(outlines[0][0].shape[1]), watched=watched, futures=checked,
+        target_names=reduce(common_names, watched.collect(names)),
+    )  # fmt: skip
 
 
 # ---- on the workers
@@ -159,6 +171,10 @@ def _checked(i: int, block: Any, y: Any) -> Batch:
         return check_batch(block if y is None else (block, y))
     except (TypeError, ValueError) as error:
         raise type(error)(f"Block {i}: {error}") from None
+
+
+def _names(block: Any, y: Any) -> tuple[Any, ...] | None:
+    return batch_names(block if y is None else (block, y))
 
 
 def _facts(block: Batch) -> tuple[BlockFacts, Batch]:

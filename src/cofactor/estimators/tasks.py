@@ -7,7 +7,7 @@ samples. The estimators share everything else.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -33,6 +33,8 @@ N_BINS = 10
 @dataclass(frozen=True)
 class Classification:
     """y holds classes, several labels a sample, or soft labels."""
+
+    numbers: ClassVar[bool] = False
 
     def known(self, y: Any) -> BoolArray:
         """Tell which samples are labelled."""
@@ -87,6 +89,8 @@ class Classification:
 @dataclass(frozen=True)
 class Regression:
     """y holds numbers."""
+
+    numbers: ClassVar[bool] = True
 
     def known(self, y: Any) -> BoolArray:
         return known_values(y)

@@ -20,6 +20,7 @@ from cofactor.estimators.blocks import SAMPLE_CELLS
 from cofactor.noise import Noise
 from cofactor.outofcore import RowBlocks
 from cofactor.priors import Penalty, Prior
+from cofactor.targets.sets import Named
 
 Shapes = Mapping[FactorName, tuple[int, int]]
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -67,7 +68,12 @@ def take_rows(X: Any, y: Any, sample_weight: Any, task: Any, **weights: Any) -> 
                 f"{name} cannot be used with RowBlocks; leave it out, or pass an array X."
             )
     rows = X if y is None else X.with_targets(y)
-    sample, targets, counts = rows.sample(SAMPLE_CELLS, None if task is None else task.known)
+    if task is None:
+        sample, targets, counts = rows.sample(SAMPLE_CELLS)
+    else:
+        sample, targets, counts = rows.sample(SAMPLE_CELLS, task.known, numbers=task.numbers)
+        if rows.target_names is not None:
+            targets = Named(targets, list(rows.target_names))
     return rows, sample, targets, counts
 
 

@@ -25,11 +25,12 @@ def require(condition: bool, message: str) -> None:
 def failing_as(kind: type[Exception], where: str, remedy: str = "") -> Iterator[None]:
     """Turn whatever goes wrong in a block into one kind of error.
 
-    Its message begins with ``where`` and ends with ``remedy``.
+    Its message begins with ``where`` and ends with ``remedy``. A MemoryError stays as it is,
+    because the file may be good.
     """
     try:
         yield
-    except kind:
+    except (kind, MemoryError):
         raise
     except DamagedFileError as error:
         raise kind(f"{where}{error}{remedy}.") from None

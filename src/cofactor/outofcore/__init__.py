@@ -1,8 +1,9 @@
 """Data beyond memory: rows in blocks, in memory or memory-mapped from a folder.
 
     folder/
-      blocks.json       schema, width, labels; rows, cells, dtype, largest value of each block;
-                        size and digest of each file
+      blocks.json       schema, width, labels, names of target columns (if they have names);
+                        rows, cells, dtype, largest value of each block; size and digest of each
+                        file
       notes.json        anything else that the writer keeps with the blocks
       00000/            values, indices, start (the block by rows), across-* (by columns), y
 

@@ -10,7 +10,8 @@ from scipy import sparse as sp
 
 from cofactor.engine.observations.storages import canonical
 from cofactor.outofcore.facts import kind_of
-from cofactor.targets.missing import is_missing
+from cofactor.targets.missing import is_missing, storable
+from cofactor.targets.reading import column_names
 
 Batch = tuple[sp.csr_array, Any]
 """Rows and their targets (None without)."""
@@ -19,7 +20,7 @@ INFINITE = (float("inf"), float("-inf"))
 
 def check_batch(batch: Any) -> Batch:
     """Return a batch as a nonnegative float matrix by rows and its targets."""
-    X, y = batch if isinstance(batch, tuple) and len(batch) == 2 else (batch, None)
+    X, y = _pair(batch)
     array = X if sp.issparse(X) else np.atleast_2d(np.asarray(X))
     if array.dtype.kind not in "biuf":
         raise TypeError(f"X has dtype {array.dtype}; pass batches of numbers.")
@@ -32,27 +33,41 @@ def check_batch(batch: Any) -> Batch:
         raise ValueError(f"X has the negative value {matrix.data.min():g}; make it nonnegative.")
     if y is None:
         return canonical(matrix), None
-    targets = np.asarray(y.toarray() if sp.issparse(y) else y)
+    targets = check_targets(y)
     if len(targets) != matrix.shape[0]:
         raise ValueError(
             f"y has {len(targets)} rows, but X has {matrix.shape[0]}; pass one target row for "
             "each row of X, unlabelled ones marked as such."
         )
-    return canonical(matrix), check_targets(targets)
+    return canonical(matrix), targets
+
+
+def _pair(batch: Any) -> tuple[Any, Any]:
+    return batch if isinstance(batch, tuple) and len(batch) == 2 else (batch, None)
+
+
+def batch_names(batch: Any) -> tuple[Any, ...] | None:
+    """Return the names of the target columns of a batch; None without names."""
+    return column_names(_pair(batch)[1])
+
+
+def common_names(
+    first: tuple[Any, ...] | None, other: tuple[Any, ...] | None
+) -> tuple[Any, ...] | None:
+    """Return the names of two batches' target columns; refuse two that differ."""
+    if first is not None and other is not None and first != other:
+        raise ValueError(
+            f"A batch has y with the columns {list(other)}, the first one had {list(first)}; all "
+            "need the same columns."
+        )
+    return other if first is None else first
 
 
 def check_targets(y: Any) -> Any:
     """Return y in a form that can be stored: numbers, or one label per row."""
+    y = storable(y)
     if y.dtype.kind in "biuf":
         return _finite(y)
-    if y.ndim > 1:
-        try:
-            return _finite(y.astype(np.float64))  # None becomes NaN
-        except (TypeError, ValueError):
-            raise TypeError(
-                f"y has shape {y.shape} and entries that are not numbers; several targets a row "
-                "must be numbers, NaN where unknown."
-            ) from None
     odd = next((v for v in y.tolist() if not _storable(v)), None)
     if odd is not None:
         raise TypeError(

@@ -37,6 +37,13 @@ def check_labels(labels: Any) -> None:
     require(len(set(labels)) == len(labels), "blocks.json: labels has an entry twice")
 
 
+def check_names(names: Any, targets: str | None) -> None:
+    """Check the list of names of the targets' columns."""
+    good = isinstance(names, list) and all(isinstance(v, str | int | float) for v in names)
+    require(good, "blocks.json: target_names is not a list of text and numbers")
+    require(targets == "numbers", "blocks.json: target_names names targets that are not there")
+
+
 def check_facts(facts: Any, i: int, width: int) -> None:
     """Check what the manifest says about a block."""
     where = f"blocks.json: block {i}"
@@ -81,6 +88,12 @@ def check_header(header: Header, name: str, array: str, facts: BlockFacts, width
     }[array]  # fmt: skip
     good = header.dtype == dtype and header.shape == shape
     require(good, f"{name} has dtype {header.dtype} and shape {header.shape}, not {dtype}, {shape}")
+
+
+def check_columns(header: Header, name: str, columns: int) -> None:
+    """Check that targets have a column for each name."""
+    good = header.shape[1:] == (columns,)
+    require(good, f"{name} has shape {header.shape}, but there are names for {columns} columns")
 
 
 def check_block(arrays: dict[str, Any], facts: BlockFacts, width: int, name: str) -> None:

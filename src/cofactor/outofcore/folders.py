@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +14,7 @@ import numpy as np
 from cofactor.io.atomic import find_folder
 from cofactor.io.json_text import from_json_file
 from cofactor.io.manifests import check_contents, check_file_facts, check_signature
-from cofactor.io.npy import LARGEST_HEADER, as_array, read_header
+from cofactor.io.npy import LARGEST_HEADER, Header, as_array, read_header
 from cofactor.io.untrusted import failing_as, open_plain, read_file, require, sha256
 from cofactor.outofcore import checks
 from cofactor.outofcore.checks import ARRAYS
@@ -27,6 +28,8 @@ NO_DIGEST = ""
 MANIFEST = "blocks.json"
 NOTES = "notes.json"
 """Values that the writer of the blocks keeps with them; the file may be missing."""
+OWN_NAME = re.compile(rf"{re.escape(MANIFEST)}|{re.escape(NOTES)}|[0-9]{{5,}}")
+"""Names in a folder of blocks: the manifest, the notes and the numbers of blocks."""
 LARGEST_JSON = 2**27
 """Largest size of the manifest and of the notes, in bytes."""
 
@@ -47,6 +50,8 @@ class Folder:
     labels: tuple[Any, ...]
     notes_facts: dict[str, Any] | None = None
     """Size and digest of the notes."""
+    target_names: tuple[Any, ...] | None = None
+    """Names of the columns of the targets; None without names."""
     _checked: dict[tuple[int, str], Identity] = field(
         default_factory=dict, compare=False, repr=False
     )
@@ -98,8 +103,14 @@ class Folder:
 
     def _array(self, i: int, name: str, data: Any) -> Any:
         header = read_header(bytes(data[:LARGEST_HEADER]), _file_name(i, name))
-        checks.check_header(header, _file_name(i, name), name, self.facts[i], self.width)
+        self.check_header(header, i, name)
         return as_array(data, _file_name(i, name))
+
+    def check_header(self, header: Header, i: int, name: str) -> None:
+        """Compare the header of a file of block i with the manifest."""
+        checks.check_header(header, _file_name(i, name), name, self.facts[i], self.width)
+        if name == "y" and self.target_names is not None:
+            checks.check_columns(header, _file_name(i, name), len(self.target_names))
 
     def _changed(self, i: int, files: dict[str, Identity]) -> bool:
         return any(self._checked.get((i, name)) != identity for name, identity in files.items())
@@ -134,16 +145,20 @@ def read_folder(path: Path) -> Folder:
     path = find_folder(path)
     with _reading(path):
         if not os.path.lexists(path / MANIFEST):
-            raise RowBlocksError(
-                f"{os.fspath(path)!r} is not a folder of row blocks: it has no {MANIFEST}; write "
-                "one with RowBlocks.write."
-            )
+            raise _without_manifest(path)
         folder = _from_manifest(
             path, from_json_file(read_file(path / MANIFEST, LARGEST_JSON), MANIFEST)
         )
         for i in range(len(folder.facts)):
             _check_files(folder, i)
     return folder
+
+
+def _without_manifest(path: Path) -> RowBlocksError:
+    return RowBlocksError(
+        f"{os.fspath(path)!r} is not a folder of row blocks: it has no {MANIFEST}; write one with "
+        "RowBlocks.write."
+    )
 
 
 def _from_manifest(path: Path, found: Any) -> Folder:
@@ -169,7 +184,12 @@ def _from_manifest(path: Path, found: Any) -> Folder:
         notes = {"bytes": 0, "sha256": NO_DIGEST} if os.path.lexists(path / NOTES) else None
     elif notes is not None:
         check_file_facts(notes, f"{MANIFEST}: notes")
-    return Folder(path, width, tuple(BlockFacts(**block) for block in blocks), tuple(labels), notes)
+    names = found.get("target_names")
+    if names is not None:
+        checks.check_names(names, blocks[0]["targets"])
+        names = tuple(names)
+    facts = tuple(BlockFacts(**block) for block in blocks)
+    return Folder(path, width, facts, tuple(labels), notes, names)
 
 
 def _upgraded(block: Any) -> Any:
@@ -190,16 +210,23 @@ def _check_files(folder: Folder, i: int) -> None:
         where = _file_name(i, name)
         require(size == facts["bytes"], f"{where} has {size} bytes in place of {facts['bytes']}")
         header = read_header(start, where)
-        checks.check_header(header, where, name, folder.facts[i], folder.width)
+        folder.check_header(header, i, name)
         require(size == header.size, f"{where} has {size} bytes in place of {header.size}")
 
 
 def check_own(path: Path) -> None:
-    """Refuse to replace a folder that is not blocks and nothing else."""
-    found = read_folder(path)
-    own = {MANIFEST, NOTES, *(f"{i:05d}" for i in range(len(found.facts)))}
-    if other := sorted(set(os.listdir(path)) - own):
+    """Refuse to replace a folder that is not blocks and nothing else.
+
+    Only names count, so that a damaged folder can be written anew.
+    """
+    if not os.path.lexists(path / MANIFEST):
+        raise _without_manifest(path)
+    own = {f"{name}.npy" for name in (*ARRAYS, "y")}
+    other = [name for name in os.listdir(path) if not OWN_NAME.fullmatch(name)]
+    for block in (one for one in path.iterdir() if one.is_dir()):
+        other += [f"{block.name}/{name}" for name in os.listdir(block) if name not in own]
+    if other:
         raise RowBlocksError(
-            f"{os.fspath(path)!r} holds {other[0]!r}, which does not belong to the blocks and "
+            f"{os.fspath(path)!r} holds {min(other)!r}, which does not belong to the blocks and "
             "would be lost; move it, or write to another folder."
         )

@@ -27,6 +27,7 @@ from cofactor.outofcore.sampling import (
     shown_values,
 )
 from cofactor.outofcore.writer import writing_folder
+from cofactor.targets.reading import column_names
 
 BLOCK_CELLS = 1 << 21
 """Default number of stored cells of a block: about 50 MB, by rows and by columns."""
@@ -67,6 +68,8 @@ class RowBlocks:
     other_targets: Any = field(default=None, repr=False)
     executor: Callable[..., Any] | None = field(default=None, repr=False)
     """Makes the executor that works on the blocks in a fit; None: this process."""
+    target_names: tuple[Any, ...] | None = field(default=None, repr=False)
+    """Names of the columns of the targets; None without names."""
     _turned: dict[int, Layout] = field(default_factory=dict, init=False, repr=False)
 
     # ---- making
@@ -104,7 +107,7 @@ class RowBlocks:
         if rows is not None and rows < 1:
             raise ValueError(f"rows={rows!r} must be a positive number of rows.")
         with writing_folder(Path(folder), overwrite) as writer:
-            for X, y in joined(map(check_batch, batches), rows, BLOCK_CELLS):
+            for X, y in joined(map(check_batch, writer.naming(batches)), rows, BLOCK_CELLS):
                 writer.add(X, y)
             if notes is not None:
                 writer.note(notes())
@@ -118,7 +121,7 @@ class RowBlocks:
         first read.
         """
         found = read_folder(Path(folder))
-        return cls(found.facts, found.width, found)
+        return cls(found.facts, found.width, found, target_names=found.target_names)
 
     @classmethod
     def split(cls, X: Any, y: Any = None, *, rows: int) -> RowBlocks:
@@ -128,11 +131,11 @@ class RowBlocks:
         matrix, targets = check_batch(X if y is None else (X, y))
         held = list(joined([(matrix, targets)], rows, BLOCK_CELLS))
         facts = [BlockFacts.of(part, some) for part, some in held]
-        return cls(facts, int(matrix.shape[1]), None, held)
+        return cls(facts, int(matrix.shape[1]), None, held, target_names=column_names(y))
 
     def with_targets(self, y: Any) -> RowBlocks:
         """Return the same rows with other targets, one for each row."""
-        y = check_targets(np.asarray(y.toarray() if sp.issparse(y) else y))
+        names, y = column_names(y), check_targets(y)
         if len(y) != self.shape[0]:
             raise ValueError(
                 f"y has {len(y)} rows, but X has {self.shape[0]}; pass one target row for each "
@@ -140,7 +143,14 @@ class RowBlocks:
             )
         parts = [y[low:high] for low, high in zip(self.bounds[:-1], self.bounds[1:], strict=True)]
         facts = [f.with_targets(part) for f, part in zip(self.facts, parts, strict=True)]
-        return replace(self, facts=facts, other_targets=parts)
+        return replace(self, facts=facts, other_targets=parts, target_names=names)
+
+    def named(self, names: Sequence[str]) -> RowBlocks:
+        """Return the same blocks with names for the columns of their targets."""
+        shape = np.shape(self.targets(0))
+        if shape[1:] != (len(names),):
+            raise ValueError(f"names has {len(names)} entries, but targets have shape {shape}.")
+        return replace(self, target_names=tuple(names))
 
     def only(self, numbers: Collection[int]) -> RowBlocks:
         """Return the same blocks with the rows and targets of only some of them, to be sent."""
@@ -180,10 +190,6 @@ class RowBlocks:
         """Values that were kept with the blocks when they were written; None if there are none."""
         return None if self.folder is None else self.folder.notes()
 
-    @property
-    def has_targets(self) -> bool:
-        return self.facts[0].targets is not None
-
     def block(self, i: int) -> Block:
         """Return block i; one on disk is mapped, not read, once it has been checked."""
         if self.folder is None:
@@ -202,7 +208,9 @@ class RowBlocks:
             return self.other_targets[i]
         return self.held[i][1] if self.folder is None else self.folder.targets(i)
 
-    def sample(self, cells: int, known: Known | None = None) -> tuple[Any, Any, FloatArray | None]:
+    def sample(
+        self, cells: int, known: Known | None = None, *, numbers: bool = False
+    ) -> tuple[Any, Any, FloatArray | None]:
         """Return some of the rows in memory.
 
         Parameters
@@ -212,6 +220,8 @@ class RowBlocks:
         known : callable, optional
             From y to a mask of the samples with a known target: the rule of the estimator. Without
             one, targets do not matter to the choice.
+        numbers : bool, default=False
+            Whether targets are numbers. A sample shows every class, but not every number.
 
         Returns
         -------
@@ -219,10 +229,10 @@ class RowBlocks:
             Rows, targets, and the number of rows of the data that each stands for (None if all
             rows are there).
         """
-        share, numbers = self.share(cells), range(self.n_blocks)
-        shown = [shown_values(self.targets(i) if share < 1.0 else None) for i in numbers]
+        share, every = self.share(cells), range(self.n_blocks)
+        shown = [shown_values(self.targets(i) if share < 1.0 else None) for i in every]
         parts = []
-        for i, choice in zip(numbers, choices(shown, share, known), strict=True):
+        for i, choice in zip(every, choices(shown, share, known, numbers), strict=True):
             X, y = self.block(i)
             parts.append(sample_block(as_csr(X), y, choice))
         return joined_sample(parts, share)

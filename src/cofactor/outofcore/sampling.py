@@ -16,11 +16,14 @@ Sample = tuple[Any, Any, FloatArray]
 Known = Callable[[Any], BoolArray]
 """The estimator's rule: from y to which samples have a known target."""
 MOST_FIRSTS = 1000
-"""Number of distinct values beyond which a target holds numbers and not classes."""
+"""Maximum number of distinct numbers that a sample shows for certain; classes have no maximum."""
 
 
 class ShownValues(NamedTuple):
-    """The distinct values of a block's targets, each with the first row that has it."""
+    """The distinct values of a block's targets, each with the first row that has it.
+
+    Of several targets a row, only the first row is shown that an indicator could not have.
+    """
 
     rows: list[int]
     values: list[Any]
@@ -41,8 +44,12 @@ class Choice(NamedTuple):
 
 def shown_values(y: Any) -> ShownValues:
     """Return the values of one column of targets in the order of their first rows."""
-    if y is None or y.ndim > 1:
+    if y is None:
         return ShownValues([], [], np.dtype(object))
+    if y.ndim > 1 and y.shape[1] > 1:
+        soft = np.flatnonzero(~(np.isin(y, (-1, 0, 1)) | np.isnan(y)).all(axis=1))[:1].tolist()
+        return ShownValues(soft, ["soft"] * len(soft), np.dtype(object))
+    y = y.reshape(-1)
     rows = np.flatnonzero(~missing_entries(y))
     if y.dtype.kind == "O":
         first: dict[Any, int] = {}
@@ -53,13 +60,15 @@ def shown_values(y: Any) -> ShownValues:
     return ShownValues(where.tolist(), y[where].tolist(), y.dtype)
 
 
-def choices(shown: Sequence[ShownValues], share: float, known: Known | None) -> list[Choice]:
-    """Return how to choose rows of each block."""
+def choices(
+    shown: Sequence[ShownValues], share: float, known: Known | None, numbers: bool
+) -> list[Choice]:
+    """Return how to choose rows of each block; ``numbers`` says that targets are not classes."""
     seen: dict[Any, None] = {}
     firsts = []
     for rows, values, dtype in shown:
         new = [row for row, value in zip(rows, values, strict=True) if value not in seen]
-        if dtype.kind in "iuf":
+        if dtype.kind in "iuf" and (numbers or _has_fractions(values)):
             new = new[: max(MOST_FIRSTS - len(seen), 0)]
         taken = {*new}
         seen.update((v, None) for row, v in zip(rows, values, strict=True) if row in taken)
@@ -70,13 +79,18 @@ def choices(shown: Sequence[ShownValues], share: float, known: Known | None) -> 
     return [Choice(share, known, rows, every) for rows in firsts]
 
 
+def _has_fractions(values: list[Any]) -> bool:
+    """Tell whether values cannot be classes; the classifier refuses them, so a few are enough."""
+    return any(isinstance(value, float) and not value.is_integer() for value in values)
+
+
 def sample_block(X: Any, y: Any, choice: Choice) -> Sample:
     """Return the sample of one block.
 
     It has the share of rows asked for, evenly spaced; labelled ones make up to half of it, because
     labels are rare. Weights make up for the choice, so that sums over the sample estimate sums over
     the block. Rows that show a class for the first time are always there, and so are the lowest and
-    the highest known number.
+    the highest known number, and the first row whose cells are not those of an indicator.
     """
     if choice.share == 1.0:
         return X, y, np.ones(X.shape[0])
@@ -112,9 +126,9 @@ def _choose(y: Any, n: int, choice: Choice) -> tuple[IntArray, FloatArray]:
 
 def _known_rows(y: Any, known: Known, values: Any) -> BoolArray:
     """Apply the rule to a block as if it held the values of all blocks."""
-    if y.ndim > 1:
-        return known(y if y.shape[1] > 1 else y[:, 0])
-    return known(np.concatenate([y.astype(values.dtype), values]))[: len(y)]
+    if y.ndim > 1 and y.shape[1] > 1:
+        return known(y)
+    return known(np.concatenate([y.reshape(-1).astype(values.dtype), values]))[: len(y)]
 
 
 def _extreme_rows(y: Any, known: BoolArray) -> IntArray:

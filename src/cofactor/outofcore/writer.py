@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from errno import ENOSPC
@@ -17,6 +17,7 @@ from scipy import sparse as sp
 from cofactor.io.atomic import replacing_folder
 from cofactor.io.json_text import to_json_file
 from cofactor.io.manifests import file_facts, signed
+from cofactor.outofcore.batches import batch_names, common_names
 from cofactor.outofcore.checks import ARRAYS
 from cofactor.outofcore.facts import BlockFacts
 from cofactor.outofcore.folders import LARGEST_JSON, MANIFEST, NOTES, SCHEMA, check_own
@@ -30,6 +31,13 @@ class FolderWriter:
         self.path, self.facts = path, list[BlockFacts]()
         self.labels: dict[Any, int] = {}
         self.width, self.notes = 0, None
+        self.target_names: tuple[Any, ...] | None = None
+
+    def naming(self, batches: Iterable[Any]) -> Iterator[Any]:
+        """Yield batches, and keep the names of their target columns."""
+        for batch in batches:
+            self.target_names = common_names(self.target_names, batch_names(batch))
+            yield batch
 
     def add(self, X: sp.csr_array, y: Any) -> None:
         """Write one block, by rows and by columns."""
@@ -66,6 +74,8 @@ class FolderWriter:
             "schema": SCHEMA, "width": self.width, "labels": list(self.labels),
             "notes": self.notes, "blocks": [asdict(fact) for fact in self.facts],
         }  # fmt: skip
+        if self.target_names is not None:
+            manifest["target_names"] = list(self.target_names)
         self._write_json(MANIFEST, signed(manifest))
 
     def _write_json(self, name: str, value: Any) -> Any:

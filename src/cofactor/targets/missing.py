@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -90,6 +91,64 @@ def _without_nulls(y: Any) -> tuple[Array, Mask]:
     return np.asarray(y[known]), known
 
 
+def storable(y: Any) -> Array:
+    """Return y as a numpy array that is read as y itself is, once row blocks have stored it.
+
+    Nulls become None, or NaN among floats and in matrices. An array with nulls does not tell that y
+    held integers; so −1 beside a null becomes unlabelled here, with a warning.
+    """
+    y = readable(y, "y")
+    y = y.toarray() if issparse(y) else y
+    if is_matrix(y):
+        return _storable_cells(np.asarray(y))
+    if len(y.shape) == 1:
+        return _storable_labels(y)
+    labels = _storable_labels(y[y.columns[0]] if hasattr(y, "columns") else y[:, 0])
+    return labels[:, None] if labels.dtype.kind in "biuf" else labels
+
+
+def _storable_labels(y: Any) -> Array:
+    labels, known = _without_nulls(y)
+    if known.all():
+        return labels
+    if labels.dtype.kind == "i":
+        labels, kept = known_labels(y, None)
+        _warn_of_marks(kept.sum() < known.sum())
+        known = kept
+    floats = labels.dtype.kind == "f"
+    stored: Array = np.full(known.size, np.nan if floats else None, labels.dtype if floats else "O")
+    stored[known] = labels
+    return stored
+
+
+def _storable_cells(y: Array) -> Array:
+    if y.dtype.kind in "biuf":
+        return y
+    try:
+        cells = _numbers(y, "y")
+    except ValueError:
+        raise TypeError(
+            f"y has shape {y.shape} and entries that are not numbers; several targets a row must "
+            "be numbers, NaN where unknown."
+        ) from None
+    known = ~np.isnan(cells)
+    if not np.isin(cells[known], (-1, 0, 1)).all():
+        return cells
+    if known.all():
+        return cells.astype(np.int64)
+    _warn_of_marks((cells == -1).any())
+    cells[cells == -1] = np.nan
+    return cells
+
+
+def _warn_of_marks(found: bool) -> None:
+    if found:
+        warnings.warn(
+            "y has -1 and nulls among integers; both are stored as unlabelled: convert y to float "
+            "if -1 is a number or a class.", stacklevel=6,
+        )  # fmt: skip
+
+
 def read_cells(y: Any) -> tuple[Any, Mask]:
     """Return the nonnegative cells of an indicator or of soft labels, and which are known.
 
@@ -127,13 +186,17 @@ def read_numbers(data: Any, name: str) -> NDArray[np.float64]:
     """Return a new array of finite numbers, NaN where unknown."""
     array: Array = np.asarray(data)
     if array.dtype.kind == "O":
-        cells = [_number(cell, name) for cell in array.ravel()]
-        array = np.array(cells, dtype=np.float64).reshape(array.shape)
+        array = _numbers(array, name)
     if array.dtype.kind not in "biuf":
         problem = "Complex data not supported" if array.dtype.kind == "c" else "Numbers expected"
         raise ValueError(f"{problem}: {name} has dtype {array.dtype}, convert it to float.")
     numbers: NDArray[np.float64] = cast(array, np.float64, name)
     return numbers
+
+
+def _numbers(array: Array, name: str) -> NDArray[np.float64]:
+    cells = [_number(cell, name) for cell in array.ravel()]
+    return np.array(cells, dtype=np.float64).reshape(array.shape)
 
 
 def _number(cell: Any, name: str) -> float:

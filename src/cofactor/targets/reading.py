@@ -62,6 +62,18 @@ def read_column(y: Any) -> Any:
     return y[y.columns[0]] if hasattr(y, "columns") else y[:, 0]
 
 
+def column_names(y: Any) -> tuple[Any, ...] | None:
+    """Return the names of the columns of a matrix, as JSON can hold them; None without names."""
+    if not hasattr(y, "columns") or not is_matrix(y):
+        return None
+    names = np.asarray(y.columns).tolist()
+    return tuple(name if _is_plain(name) else str(name) for name in names)
+
+
+def _is_plain(name: Any) -> bool:
+    return isinstance(name, str | int) or (isinstance(name, float) and np.isfinite(name))
+
+
 def is_matrix(y: Any, n_samples: int | None = None) -> bool:
     """Whether y has two columns or more; an error if its shape does not fit."""
     if len(y.shape) not in (1, 2) or 0 in y.shape[1:]:

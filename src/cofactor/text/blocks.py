@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,8 @@ from scipy import sparse as sp
 from cofactor._types import IntArray
 from cofactor.outofcore import RowBlocks, RowBlocksError
 from cofactor.outofcore.rowblocks import as_csr
-from cofactor.text.describe import predictions
+from cofactor.targets.sets import Named
+from cofactor.text.describe.predictions import target_names
 from cofactor.text.describe.summaries import describe
 from cofactor.text.fitting import Fit, draw_seed, fit_estimator, fit_here, publish
 from cofactor.text.interrupts import finish
@@ -93,6 +94,8 @@ def open_word_blocks(folder: Any) -> WordBlocks:
         if len(vectorizer.words_) != rows.width:
             raise ValueError(f"{len(vectorizer.words_)} words for {rows.width} columns")
         targets, digest = [str(name) for name in noted["targets"]], str(noted["fingerprint"])
+        if len(targets) > 1:  # the manifests of older folders do not have the names
+            rows = rows.named(targets)
         return WordBlocks(rows, vectorizer, targets, digest, dict(noted["facts"]))
     except (KeyError, TypeError, ValueError) as error:
         raise RowBlocksError(
@@ -131,22 +134,12 @@ def fit_blocks(model: Any, blocks: WordBlocks, *, fit: Fit = fit_here) -> None:
     places = described_rows(blocks.rows.shape[0])
     described = finish(lambda: describe(estimator, take_rows(blocks.rows, places), words, seeded))
     estimator.representation_ = np.array(estimator.representation_[places])
-    names = _name_targets(estimator, blocks.targets)
+    named = Named(np.empty((0, len(blocks.targets))), blocks.targets) if blocks.targets else None
     publish(
         model, described, {"fit": started, "describe": fitted},
         vectorizer_=blocks.vectorizer, estimator_=estimator, seed_=seed,
-        fingerprint_=blocks.fingerprint, target_names_=names,
+        fingerprint_=blocks.fingerprint, target_names_=target_names(estimator, named),
     )  # fmt: skip
-
-
-def _name_targets(estimator: Any, names: list[str]) -> list[Any]:
-    """Give the columns of targets their names, which the blocks do not hold."""
-    if not names or not predictions.has_head(estimator):
-        return predictions.target_names(estimator, None)
-    if hasattr(estimator, "classes_"):
-        estimator.classes_ = np.asarray(names)
-        estimator._coding = replace(estimator.coding, classes=estimator.classes_)
-    return list(names)
 
 
 def take_rows(rows: RowBlocks, places: IntArray) -> sp.csr_array:

@@ -63,6 +63,15 @@ def test_a_refit_from_the_folder_gives_the_same_bits(folder, model):
     assert np.array_equal(again.estimator_.components_, model.estimator_.components_)
 
 
+def test_a_lack_of_memory_is_not_damage(folder, monkeypatch):
+    def fail(*given):
+        raise MemoryError("Unable to allocate 3 GiB")
+
+    monkeypatch.setattr("cofactor.io.models.save_load.check_contents", fail)
+    with pytest.raises(MemoryError, match="3 GiB"):
+        load_model(folder)
+
+
 def test_notes_are_kept(model, folder):
     assert read_facts(folder)["notes"] == {}
     model.save(folder, notes={"text": "body", "labels": ["team", 3, None]})

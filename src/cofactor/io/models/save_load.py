@@ -139,11 +139,13 @@ def read_facts(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def _reading(given: Path, read: Callable[[Path], Any]) -> Any:
-    """Read a folder; whatever goes wrong becomes a ModelFormatError."""
+    """Read a folder; whatever goes wrong, except a lack of memory, becomes a ModelFormatError."""
     for _ in range(10):
         before = _identity(given)
         try:
             return read(folders.find_folder(given))
+        except MemoryError:
+            raise
         except Exception as error:
             if _identity(given) != before:
                 continue  # another process replaced it while it was read
