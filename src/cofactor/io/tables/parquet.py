@@ -37,7 +37,7 @@ def _rows(path: str | PathLike[str], file: Any, wrong: type[Exception]) -> Itera
     numbers = count(2)  # as a spreadsheet would show it, below a header
     try:
         for batch in file.iter_batches(BATCH):
-            lengths = sum(map(_characters, batch.columns), np.zeros(batch.num_rows, dtype=int))
+            lengths = sum(map(_characters, batch.columns), np.zeros(batch.num_rows, int))
             for step in batches(range(batch.num_rows), lengths.__getitem__, BATCH):
                 rows = list(zip(step, numbers, strict=False))  # takes no number too many
                 for i, number in rows:
@@ -60,11 +60,11 @@ def _characters(column: Any) -> np.ndarray:
     kind = column.type
     if pa.types.is_dictionary(kind):
         lengths = np.append(_characters(column.dictionary), 0)
-        return lengths[column.indices.cast("int64").fill_null(-1).to_numpy()]
+        return np.asarray(lengths[column.indices.cast("int64").fill_null(-1).to_numpy()])
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return pc.utf8_length(column).fill_null(0).to_numpy().astype(int)
+        return np.asarray(pc.utf8_length(column).fill_null(0), dtype=int)
     if pa.types.is_struct(kind):
-        return sum(map(_characters, column.flatten()), np.zeros(len(column), dtype=int))
+        return sum(map(_characters, column.flatten()), start=np.zeros(len(column), dtype=int))
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_map(kind):
         ends = np.append(0, np.cumsum(_characters(column.values) + 1))
         return np.diff(ends[column.offsets.to_numpy()])
