@@ -204,6 +204,15 @@ def test_no_report_package_says_what_to_install(model, tmp_path, monkeypatch):
     assert "pip install 'cofactor[report]'" in done.stderr
 
 
+def test_no_dask_says_what_to_install(home, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cofactor.distributed", None)
+    done = cofactor("fit", home / "posts.csv", "--text", "body", "-k", 2, "--cluster", "local",
+                    "-o", tmp_path / "m", code=2)  # fmt: skip
+    assert "--cluster needs a package that is not installed" in done.stderr
+    assert "pip install 'cofactor[dask]'." in done.stderr
+    assert "report" not in done.stderr
+
+
 def test_ctrl_c_while_predicting_leaves_nothing_behind(home, model, tmp_path, monkeypatch):
     from cofactor import TopicModel
 

@@ -176,13 +176,21 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print the re
 
 
 @contextmanager
-def needing_extra() -> Iterator[None]:
-    """Turn a missing optional package into a sentence that says what to install."""
+def needing_extra(what: str, extra: str) -> Iterator[None]:
+    """Turn a missing optional package into a sentence that says what to install.
+
+    Parameters
+    ----------
+    what : str
+        Subject of the sentence, such as "The report".
+    extra : str
+        Name of the extra of cofactor that holds the package.
+    """
     try:
         yield
     except ImportError as error:
         message = str(error)
         if "pip install" not in message:
-            message = f"The report needs packages that are not installed ({message}): "
-            message += "pip install 'cofactor[report]'"
+            message = f"{what} needs a package that is not installed ({message}): "
+            message += f"pip install 'cofactor[{extra}]'"
         raise BadInput(f"{message.removesuffix('.')}.") from error

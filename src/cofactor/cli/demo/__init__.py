@@ -62,7 +62,7 @@ def demo(
             "Python runs with -OO, which drops docstrings; run it without -OO."
         )
     report = report or (Path("demo", "report.html") if open_it else None)
-    with needing_extra():
+    with needing_extra("The demo", "report"):
         result = demonstrate(topics, labels, seed, announce, report)
     if as_json:
         click.echo(json.dumps(asdict(result), indent=2))
