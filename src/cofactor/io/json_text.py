@@ -9,7 +9,7 @@ from cofactor.io.untrusted import DamagedFileError, require
 
 
 def to_json(value: Any, **options: Any) -> str:
-    """Return JSON in ASCII for other programs.
+    """Return JSON for other programs, in ASCII unless the options say otherwise.
 
     NaN and infinity become null; objects that JSON does not know become text.
     """
