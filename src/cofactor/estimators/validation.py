@@ -20,6 +20,7 @@ from cofactor.estimators.blocks import SAMPLE_CELLS
 from cofactor.noise import Noise
 from cofactor.outofcore import RowBlocks
 from cofactor.priors import Penalty, Prior
+from cofactor.targets.reading import refuse_dask
 
 Shapes = Mapping[FactorName, tuple[int, int]]
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -42,16 +43,6 @@ def naming(name: str) -> Iterator[None]:
         # some messages print the data, which does not help
         reason = re.sub(r"\n(array=)?\[.*?(?=\n[A-Z]|$)", "", str(error), flags=re.DOTALL)
         raise type(error)(f"{name} cannot be used as it is: {reason}") from error
-
-
-def refuse_dask(name: str, value: Any) -> None:
-    """Refuse dask collections, which a plain fit would have to load whole."""
-    if hasattr(value, "__dask_graph__") or hasattr(value, "dask"):
-        raise TypeError(
-            f"{name} is a dask collection, which would have to be loaded whole; fit it where it "
-            "is with cofactor.distributed.fit(client, X, y, estimator) (predict and transform are "
-            f"there, too), or call {name}.compute() if it fits in memory."
-        )
 
 
 def take_rows(X: Any, y: Any, sample_weight: Any, task: Any, **weights: Any) -> tuple[Any, ...]:
