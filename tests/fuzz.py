@@ -175,7 +175,7 @@ def _archive_checkpoint() -> Template:
 
 
 def _folder_checkpoint() -> Template:
-    from cofactor.distributed.checkpoints import Folder
+    from cofactor.distributed.checkpoints import CheckpointFolder
     from cofactor.engine.fitting import History
 
     draw, rows = np.random.default_rng(0), (5, 3)
@@ -188,8 +188,8 @@ def _folder_checkpoint() -> Template:
         for version in (2, 4)
     }
 
-    def checkpoints(path: Path) -> Folder:
-        return Folder(path, "fingerprint", states[2][1], rows)
+    def checkpoints(path: Path) -> CheckpointFolder:
+        return CheckpointFolder(path, "fingerprint", states[2][1], rows)
 
     def make(path: Path) -> None:
         folder = checkpoints(path)
