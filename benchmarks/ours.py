@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 from scipy import sparse as sp
 
@@ -12,8 +15,24 @@ from cofactor.engine.fitting import Fit, minimise
 from cofactor.engine.objective import Objective, Term
 from cofactor.engine.observations import dense, sparse
 from cofactor.engine.solvers import CoordinateDescent, MultiplicativeUpdates, PaperUpdates, Solver
-from cofactor.engine.stopping import BelowTarget
+from cofactor.engine.stopping import Stop
 from cofactor.engine.threads import Threads
+
+
+@dataclass(frozen=True)
+class BelowTarget:
+    """Stop when the objective reaches ``target``; so solvers are compared at equal quality."""
+
+    target: float
+
+    def check(self, objectives: Sequence[float]) -> Stop | None:
+        if objectives[-1] <= self.target:
+            return Stop(
+                f"Reached the target objective {self.target:.6g} after {len(objectives)} "
+                "iterations.",
+                converged=True,
+            )
+        return None
 
 
 def start(X: sp.csr_matrix, rank: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -11,6 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import settings
+
+# How long an example takes depends on the machine and its load, which is not what tests are about.
+settings.register_profile("cofactor", deadline=None)
+settings.load_profile("cofactor")
 
 # A module, a fixture and a helper of commands.py: a test that names one of them starts a process.
 PROCESSES = frozenset({"subprocess", "run_script", "process"})

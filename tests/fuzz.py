@@ -55,7 +55,7 @@ from cofactor import (
 from cofactor.callbacks import Checkpoint, CheckpointError
 from cofactor.io import manifests, npy
 from cofactor.outofcore import RowBlocksError
-from cofactor.targets.sets import Named
+from cofactor.targets.sets import NamedMatrix
 
 TIME = 10
 """Seconds of processor time that a case may take."""
@@ -135,7 +135,7 @@ def _row_blocks(name: str) -> Template:
     kind, y = {
         "labels": (SSNMFClassifier, np.array(["a", "b", None], dtype=object)[subject]),
         "numbers": (SSNMFRegressor, np.where(subject == 2, np.nan, subject * 1.5 - 1)),
-        "named": (SSNMFClassifier, Named((subject[:, None] == [0, 1]) * 1.0, ["a", "b"])),
+        "named": (SSNMFClassifier, NamedMatrix((subject[:, None] == [0, 1]) * 1.0, ["a", "b"])),
         "plain": (NMF, None),
         "schema-1": (SSNMFClassifier, np.array(["a", "b", None], dtype=object)[subject]),
     }[name]
@@ -179,7 +179,7 @@ def _archive_checkpoint() -> Template:
 
 
 def _folder_checkpoint() -> Template:
-    from cofactor.distributed.checkpoints import Folder
+    from cofactor.distributed.checkpoints import CheckpointFolder
     from cofactor.engine.fitting import History
 
     draw, rows = np.random.default_rng(0), (5, 3)
@@ -192,8 +192,8 @@ def _folder_checkpoint() -> Template:
         for version in (2, 4)
     }
 
-    def checkpoints(path: Path) -> Folder:
-        return Folder(path, "fingerprint", states[2][1], rows)
+    def checkpoints(path: Path) -> CheckpointFolder:
+        return CheckpointFolder(path, "fingerprint", states[2][1], rows)
 
     def make(path: Path) -> None:
         folder = checkpoints(path)

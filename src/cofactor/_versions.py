@@ -11,13 +11,17 @@ from cofactor._version import __version__
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
 
 
+def version_of(name: str) -> str | None:
+    """Return the version of an installed package; None if it is not installed."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
 @cache
 def versions() -> dict[str, str]:
     """Return the versions of cofactor, Python and the numerical libraries."""
-    found = {"cofactor": __version__, "python": platform.python_version()}
-    for name in LIBRARIES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
+    found = {name: version_of(name) for name in LIBRARIES}
+    own = {"cofactor": __version__, "python": platform.python_version()}
+    return own | {name: one for name, one in found.items() if one is not None}

@@ -32,6 +32,16 @@ def test_fit_equals_python(home, model):
     assert loaded.fingerprint_ == ours.fingerprint_
 
 
+def test_a_model_that_cannot_be_saved_is_one_sentence(home, tmp_path, monkeypatch):
+    from cofactor.io.models import manifest
+
+    monkeypatch.setattr(manifest, "LARGEST_MANIFEST", 100)
+    done = cofactor("fit", home / "posts.csv", "--text", "body", "-k", 2, "-o", tmp_path / "m",
+                    code=2)  # fmt: skip
+    assert "Error: The model cannot be saved: manifest.json has" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_manifest_remembers_the_table(model):
     noted = read_facts(model)["notes"]
     assert noted["input"]["path"] == "../posts.csv"

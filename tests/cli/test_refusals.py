@@ -204,6 +204,15 @@ def test_no_report_package_says_what_to_install(model, tmp_path, monkeypatch):
     assert "pip install 'cofactor[report]'" in done.stderr
 
 
+def test_no_dask_says_what_to_install(home, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cofactor.distributed", None)
+    done = cofactor("fit", home / "posts.csv", "--text", "body", "-k", 2, "--cluster", "local",
+                    "-o", tmp_path / "m", code=2)  # fmt: skip
+    assert "--cluster needs a package that is not installed" in done.stderr
+    assert "pip install 'cofactor[dask]'." in done.stderr
+    assert "report" not in done.stderr
+
+
 def test_ctrl_c_while_predicting_leaves_nothing_behind(home, model, tmp_path, monkeypatch):
     from cofactor import TopicModel
 
@@ -212,8 +221,45 @@ def test_ctrl_c_while_predicting_leaves_nothing_behind(home, model, tmp_path, mo
 
     monkeypatch.setattr(TopicModel, "documents", interrupted)
     done = cofactor("predict", model, home / "new.csv", "-o", tmp_path / "out.csv", code=130)
-    assert "Interrupted; nothing was written." in done.stderr
+    assert "Interrupted; no file was changed." in done.stderr
     assert os.listdir(tmp_path) == []
+
+
+def test_ctrl_c_after_printed_rows_does_not_say_that_nothing_changed(home, model, monkeypatch):
+    from cofactor.cli import predict
+
+    def interrupted(file, *arguments):
+        file.write(b"id,body\n")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(predict, "_write", interrupted)
+    done = cofactor("predict", model, home / "new.csv", code=130)
+    assert done.stdout == "id,body\n"
+    assert done.stderr.endswith("Interrupted.\n")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_between_output_and_manifest_leaves_both(
+    home, model, tmp_path, monkeypatch, number
+):
+    real = os.replace
+
+    def replace(old, new):
+        real(old, new)
+        signal.raise_signal(number)
+
+    monkeypatch.setattr(os, "replace", replace)
+    done = cofactor("predict", model, home / "new.csv", "-o", tmp_path / "out.csv",
+                    code=128 + number)  # fmt: skip
+    assert done.stderr.splitlines()[-1] in ("Interrupted.", "Terminated.")
+    assert sorted(os.listdir(tmp_path)) == ["out.csv", "out.csv.manifest.json"]
+
+
+def test_a_manifest_that_cannot_be_written_leaves_the_old_output(home, model, tmp_path):
+    (tmp_path / "out.csv").write_text("old")
+    (tmp_path / "out.csv.manifest.json").mkdir()
+    cofactor("predict", model, home / "new.csv", "-o", tmp_path / "out.csv", code=1)
+    assert (tmp_path / "out.csv").read_text() == "old"
 
 
 @pytest.fixture(scope="module")
@@ -391,7 +437,7 @@ def test_signals_while_reading_say_so_and_write_nothing(start, number, code, tab
     _, said = running.communicate(timeout=30)
     assert running.returncode == code
     assert said.count(b"\n") == 1
-    assert b"; nothing was written." in said
+    assert b"; no file was changed." in said
 
 
 def predict_until_it_writes(start, model, output):

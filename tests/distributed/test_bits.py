@@ -115,14 +115,14 @@ def test_names_of_target_columns(client, data, pieces, estimator, same):
     import dask
     import dask.array as da
 
-    from cofactor.targets.sets import Named
+    from cofactor.targets.sets import NamedMatrix
 
     X, y = data
-    Y = Named((y[:, None] == [0, 1, 2]).astype(float), ["cat", "dog", "cow"])
+    Y = NamedMatrix((y[:, None] == [0, 1, 2]).astype(float), ["cat", "dog", "cow"])
     blocks = RowBlocks.split(X, Y, rows=20)
     X_only = [dask.delayed(pair[0]) for pair in pieces]
     pairs = [dask.delayed(pair) for pair in blocks.held]
-    parts = [dask.delayed(Named(part, Y.columns)) for _, part in blocks.held]
+    parts = [dask.delayed(NamedMatrix(part, Y.columns)) for _, part in blocks.held]
     expected = estimator().fit(blocks)
     assert expected.classes_.tolist() == Y.columns
     for given in ((blocks, None), (X_only, Y), (X_only, parts), (RowBlocks.split(X, rows=20), Y)):

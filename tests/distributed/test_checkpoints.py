@@ -26,10 +26,10 @@ def state():
 @pytest.fixture
 def folder(state, tmp_path):
     """A folder with one checkpoint after three iterations."""
-    from cofactor.distributed.checkpoints import Folder
+    from cofactor.distributed.checkpoints import CheckpointFolder
 
     samples, factors, history = state
-    folder = Folder(tmp_path / "c", "abc", factors, ROWS)
+    folder = CheckpointFolder(tmp_path / "c", "abc", factors, ROWS)
     place = folder.place(3)
     folder.commit(factors, history, {i: place.write(i, S) for i, S in enumerate(samples)})
     return folder

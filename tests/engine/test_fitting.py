@@ -18,7 +18,7 @@ from cofactor.engine.fitting import minimise
 from cofactor.engine.objective import Objective, Term, Value
 from cofactor.engine.observations import dense
 from cofactor.engine.solvers import CoordinateDescent, MultiplicativeUpdates, PaperUpdates, State
-from cofactor.engine.stopping import BelowTarget, RelativeDecrease
+from cofactor.engine.stopping import RelativeDecrease, Stop
 from cofactor.estimators.base import FitInterruptedWarning
 from strategies import DESCENT_PAIRS, SERIAL, assert_same_bits, draw, short
 
@@ -73,8 +73,15 @@ def test_running_out_of_iterations_worries_only_those_who_asked_for_convergence(
     assert str(fit.stop) == "Completed all 3 iterations (tol=0 disables early stopping)."
 
 
+class BelowFive:
+    """A rule that stops when the objective is below 5."""
+
+    def check(self, objectives):
+        return Stop("Reached the target.", converged=True) if objectives[-1] < 5 else None
+
+
 def test_the_first_rule_that_fires_stops():
-    fit = scripted(5.0, 4.0, 3.0, rules=[RelativeDecrease(1e-4), BelowTarget(4.0)])
+    fit = scripted(5.0, 4.0, 3.0, rules=[RelativeDecrease(1e-4), BelowFive()])
     assert fit.n_iter == 2
     assert fit.stop.converged
     assert "Reached the target" in str(fit.stop)

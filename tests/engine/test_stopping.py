@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from cofactor.engine.stopping import BelowTarget, RelativeDecrease
+from cofactor.engine.stopping import RelativeDecrease
 
 
 @pytest.mark.parametrize(
@@ -82,12 +82,3 @@ def test_a_rise_stops_the_papers_updates_without_convergence():
     assert stop.worrying
     assert "without convergence" in str(stop)
     assert "from 30.18 to 30.4" in str(stop)
-
-
-def test_below_target():
-    rule = BelowTarget(2.0)
-    assert rule.check([3.0, 2.5]) is None
-    assert rule.check([3.0, math.nan]) is None
-    stop = rule.check([3.0, 2.0])
-    assert stop.converged
-    assert str(stop) == "Reached the target objective 2 after 2 iterations."

@@ -60,6 +60,11 @@ def test_data(X, classes, kind, make, patterns):
     assert_says(lambda: fit(kind, bad, y), *patterns)
 
 
+def test_a_column_named_dask_is_no_dask():
+    X = pd.DataFrame({"dask": [1.0, 0.0, 2.0], "numba": [0.0, 1.0, 1.0]})
+    assert NMF(1, tol=0, max_iter=2).fit(X).components_.shape == (1, 2)
+
+
 @pytest.mark.parametrize("name", ["negative", "infinite", "words", "dask", "a row without data"])
 @pytest.mark.parametrize("kind", MODELS)
 def test_new_data(X, classes, kind, name):

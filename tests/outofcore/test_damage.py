@@ -13,7 +13,7 @@ from scipy import sparse as sp
 from cofactor import NMF, RowBlocks
 from cofactor.io import manifests
 from cofactor.outofcore import RowBlocksError
-from cofactor.targets.sets import Named
+from cofactor.targets.sets import NamedMatrix
 
 ARRAYS = ["values", "indices", "start", "across-values", "across-indices", "across-start", "y"]
 
@@ -303,7 +303,7 @@ def test_infinite_targets_are_not_written(tmp_path, bad):
     "names", [["a"], ["a", "b", "c"], [], "ab", [None, "b"], {"a": 1, "b": 2}, [["a"], ["b"]]]
 )
 def test_crafted_names_of_targets(folder, tmp_path, names):
-    pair = np.eye(4), Named(np.eye(4)[:, :2], ["sun", "moon"])
+    pair = np.eye(4), NamedMatrix(np.eye(4)[:, :2], ["sun", "moon"])
     assert RowBlocks.write(tmp_path / "n", [pair]).target_names == ("sun", "moon")
     resign(tmp_path / "n", lambda manifest: manifest.update(target_names=names))
     refuse(tmp_path / "n", "target_names|names for")

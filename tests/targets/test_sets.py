@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from cofactor import TopicModel, load_model
-from cofactor.targets.sets import Named, holds_sets, read_targets
+from cofactor.targets.sets import NamedMatrix, holds_sets, read_targets
 from cofactor.text.documents import fingerprint
 
 TEXTS = ["moon orbit rocket", "rocket orbit moon", "goal puck team", "puck goal team"] * 6
@@ -74,6 +74,6 @@ def test_the_fingerprint_of_sets_knows_no_order():
 
 
 def test_a_named_matrix_is_an_array():
-    named = Named(np.array([[1.0, np.nan]]), ["a", "b"])
+    named = NamedMatrix(np.array([[1.0, np.nan]]), ["a", "b"])
     assert np.asarray(named, dtype=object).dtype == object
     assert named.sets() == [None]

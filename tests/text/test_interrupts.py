@@ -82,7 +82,7 @@ def test_the_command_ends_cleanly_before_the_iterations(interrupt, tmp_path, cas
     interrupt(*place(case))
     done = cofactor("fit", path, "--text", "body", "--label", "team", "-k", 3, "-o", tmp_path / "m",
                     code=130)  # fmt: skip
-    assert done.stderr.endswith("Interrupted; nothing was written.\n")
+    assert done.stderr.endswith("Interrupted; no file was changed.\n")
     assert done.stdout == ""
     assert os.listdir(tmp_path) == ["a.csv"]
 
@@ -178,7 +178,7 @@ def test_commands_that_fit_again_end_at_once(interrupt, tmp_path, verb):
     output = ["-o", tmp_path / "r.html"] if verb == "report" else []
     done = cofactor(verb, tmp_path / "m", *output, code=130)
     assert len(calls) == 3
-    assert done.stderr.endswith("Interrupted; nothing was written.\n")
+    assert done.stderr.endswith("Interrupted; no file was changed.\n")
     assert (tmp_path / "r.html").read_text() == "old"
     assert sorted(os.listdir(tmp_path)) == ["a.csv", "m", "r.html"]
 

@@ -6,12 +6,12 @@ import os
 import platform
 import sys
 import time
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import click
 
 from cofactor._version import __version__
+from cofactor._versions import version_of
 from cofactor.cli._shared.command import Command, json_option
 from cofactor.cli._shared.terminal import announce, emit, make_table, show, shown
 
@@ -41,8 +41,8 @@ def doctor(as_json: bool) -> None:
         "cofactor": __version__,
         "python": platform.python_version(),
         "system": platform.platform(),
-        "packages": {name: _version(name) for name in CORE},
-        "extras": {what: {n: _version(n) for n in names} for what, names in EXTRAS.items()},
+        "packages": {name: version_of(name) for name in CORE},
+        "extras": {what: {n: version_of(n) for n in names} for what, names in EXTRAS.items()},
         "cores": os.cpu_count(),
         "threads": {name: os.environ[name] for name in THREADS if name in os.environ},
     }
@@ -54,13 +54,6 @@ def doctor(as_json: bool) -> None:
         show(_table(facts))
     if facts["kernels"]["error"]:
         click.get_current_context().exit(1)
-
-
-def _version(name: str) -> str | None:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
 
 
 def _kernels() -> dict[str, Any]:

@@ -98,7 +98,8 @@ def fit(
     places = {name: relative(reading.facts[name], output) for name in reading.places}
     reading.facts.update(places)
     notes = {"input": reading.facts, "command": _command(), "warnings": messages}
-    model.save(output, notes=notes)
+    with refusals():
+        model.save(output, notes=notes)
     facts = _facts(model, reading, output)
     if as_json:
         emit(facts)

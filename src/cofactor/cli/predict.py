@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import count
@@ -14,11 +14,19 @@ from typing import IO, Any
 import click
 
 from cofactor._version import __version__
-from cofactor.cli._shared.command import MODEL, OUTPUT, TABLE, Command, json_option, table_options
+from cofactor.cli._shared.command import (
+    MODEL,
+    OUTPUT,
+    TABLE,
+    Command,
+    delaying_signals,
+    json_option,
+    table_options,
+)
 from cofactor.cli._shared.models import Opened, answered, how_to_open, open_model
 from cofactor.cli._shared.tables import open_table
 from cofactor.cli._shared.terminal import announce, emit, note, rows_out
-from cofactor.io.atomic import replacing, write_text
+from cofactor.io.atomic import CHANGES, replacing
 from cofactor.io.errors import at
 from cofactor.io.json_text import to_json
 from cofactor.io.tables import InputError, Source
@@ -61,11 +69,13 @@ def predict(
     column = _text_column(source, text, opened)
     form = _Form.of(opened)
     added = [free_name(name, source.columns) for name in (*form.columns, *REST)]
-    with announce("Predicting"), _opened(output) as file:
+    with ExitStack() as after, announce("Predicting"), _opened(output) as file:
         counts = _write(file, kind, opened, source, column, form, added, not keep_formulas)
-    facts = _facts(opened, source, output, column, added, counts)
-    if output:
-        write_text(f"{output}.manifest.json", to_json(facts, indent=1) + "\n")
+        facts = _facts(opened, source, output, column, added, counts)
+        if output:  # the manifest takes its place directly after the output
+            after.enter_context(delaying_signals())
+            manifest = after.enter_context(replacing(f"{output}.manifest.json"))
+            manifest.write((to_json(facts, indent=1) + "\n").encode())
     _tell(facts, form, output, as_json)
 
 
@@ -95,6 +105,7 @@ def _opened(output: Path | None) -> Iterator[IO[bytes]]:
         with replacing(output) as file:
             yield file
     else:
+        CHANGES.count += 1  # stdout may be a file
         out = rows_out()
         yield out
         out.flush()

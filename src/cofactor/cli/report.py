@@ -57,7 +57,7 @@ def report(
             reading = read_again(opened, path, text, labels, opening, label_separator, truth)
         documents, known, hidden = reading.documents.texts, reading.y, reading.truth
         rows = reading.documents.rows
-    with announce("Writing the report"), needing_extra(), refusals():
+    with announce("Writing the report"), needing_extra("The report", "report"), refusals():
         write = import_module("cofactor.report").write_report
         write(
             opened.model, output, documents=documents, labels=known, truth=hidden, text=not no_text,

@@ -144,7 +144,7 @@ class Saved:
 
 
 @dataclass
-class Folder:
+class CheckpointFolder:
     """Keeps checkpoints in a folder.
 
     Parameters

@@ -16,7 +16,7 @@ import numpy as np
 
 from cofactor._types import FloatArray
 from cofactor.distributed import worker
-from cofactor.distributed.checkpoints import Folder
+from cofactor.distributed.checkpoints import CheckpointFolder
 from cofactor.distributed.errors import ClusterError, Lost
 from cofactor.distributed.watch import Watched
 from cofactor.distributed.worker import FromMemory, FromStart, Origin, Part, Step
@@ -38,7 +38,7 @@ class Settings:
 
     watched: Watched
     every: int
-    folder: Callable[[Factors], Folder] | None
+    folder: Callable[[Factors], CheckpointFolder] | None
     """From the start of a fit to its folder of checkpoints."""
     futures: Sequence[Any] = ()
     """Rows and targets of each block, if neither a folder nor the driver has them."""
@@ -88,7 +88,7 @@ class Cluster:
     _losses: int = 0
     _base: int = 0
     _origin: Origin = field(init=False)
-    _folder: Folder | None = None
+    _folder: CheckpointFolder | None = None
 
     def __post_init__(self) -> None:
         self.hooks = [Checkpointing(self)]

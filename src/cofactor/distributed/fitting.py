@@ -13,7 +13,7 @@ import joblib
 import numpy as np
 from distributed import Client
 
-from cofactor.distributed.checkpoints import Folder
+from cofactor.distributed.checkpoints import CheckpointFolder
 from cofactor.distributed.cluster import Cluster, Settings
 from cofactor.distributed.sources import as_rows
 from cofactor.distributed.watch import Watched
@@ -96,7 +96,7 @@ def _fit(estimator: Any, rows: RowBlocks, settings: Settings) -> Any:
             cluster.close()
 
 
-def _checkpoints(path: Path, estimator: Any, rows: RowBlocks, start: Factors) -> Folder:
+def _checkpoints(path: Path, estimator: Any, rows: RowBlocks, start: Factors) -> CheckpointFolder:
     """Return the checkpoints of a fit, which is identified by its parameters, data and start."""
     parameters = estimator.get_params(deep=False)
     same = {name: v for name, v in sorted(parameters.items()) if name not in NOT_THE_START}
@@ -104,4 +104,4 @@ def _checkpoints(path: Path, estimator: Any, rows: RowBlocks, start: Factors) ->
     outline = [asdict(fact) for fact in facts], rows.width, start.features, start.targets
     fingerprint = str(joblib.hash((type(estimator).__name__, same, outline)))
     shapes = start.replace("samples", np.empty((0, start.rank)))  # the other factors matter
-    return Folder(path, fingerprint, shapes, [fact.rows for fact in rows.facts])
+    return CheckpointFolder(path, fingerprint, shapes, [fact.rows for fact in rows.facts])

@@ -15,7 +15,13 @@ from distributed import Future
 
 from cofactor.distributed.watch import Watched
 from cofactor.outofcore import RowBlocks
-from cofactor.outofcore.batches import Batch, batch_names, check_batch, check_like, common_names
+from cofactor.outofcore.batches import (
+    RowsAndTargets,
+    batch_names,
+    check_batch,
+    check_like,
+    common_names,
+)
 from cofactor.outofcore.facts import BlockFacts
 from cofactor.outofcore.sampling import (
     Choice,
@@ -164,7 +170,7 @@ def _on_cluster(watched: Watched, blocks: Sequence[Any], targets: Sequence[Any])
 # ---- on the workers
 
 
-def _checked(i: int, block: Any, y: Any) -> Batch:
+def _checked(i: int, block: Any, y: Any) -> RowsAndTargets:
     if isinstance(block, tuple) and y is not None:
         raise ValueError(f"Block {i} has targets of its own; leave y out, or pass blocks of X.")
     try:
@@ -177,15 +183,15 @@ def _names(block: Any, y: Any) -> tuple[Any, ...] | None:
     return batch_names(block if y is None else (block, y))
 
 
-def _facts(block: Batch) -> tuple[BlockFacts, Batch]:
+def _facts(block: RowsAndTargets) -> tuple[BlockFacts, RowsAndTargets]:
     """Return the facts about a block, and a block like it without rows."""
     X, y = block
     return BlockFacts.of(X, y), (X[:0], None if y is None else y[:0])
 
 
-def _shown(block: Batch, y: Any) -> ShownValues:
+def _shown(block: RowsAndTargets, y: Any) -> ShownValues:
     return shown_values(block[1] if y is None else y)
 
 
-def _sample(block: Batch, y: Any, choice: Choice) -> Sample:
+def _sample(block: RowsAndTargets, y: Any, choice: Choice) -> Sample:
     return sample_block(block[0], block[1] if y is None else y, choice)

@@ -79,19 +79,3 @@ class RelativeDecrease:
             "solver='mu' or 'cd' never does.",
             worrying=True,
         )
-
-
-@dataclass(frozen=True)
-class BelowTarget:
-    """Stop when the objective reaches ``target``; benchmarks compare solvers at equal quality."""
-
-    target: float
-
-    def check(self, objectives: Sequence[float]) -> Stop | None:
-        if objectives[-1] <= self.target:
-            return Stop(
-                f"Reached the target objective {self.target:.6g} after {len(objectives)} "
-                "iterations.",
-                converged=True,
-            )
-        return None

@@ -20,7 +20,8 @@ from cofactor.estimators.blocks import SAMPLE_CELLS
 from cofactor.noise import Noise
 from cofactor.outofcore import RowBlocks
 from cofactor.priors import Penalty, Prior
-from cofactor.targets.sets import Named
+from cofactor.targets.reading import refuse_dask
+from cofactor.targets.sets import NamedMatrix
 
 Shapes = Mapping[FactorName, tuple[int, int]]
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -45,16 +46,6 @@ def naming(name: str) -> Iterator[None]:
         raise type(error)(f"{name} cannot be used as it is: {reason}") from error
 
 
-def refuse_dask(name: str, value: Any) -> None:
-    """Refuse dask collections, which a plain fit would have to load whole."""
-    if hasattr(value, "__dask_graph__") or hasattr(value, "dask"):
-        raise TypeError(
-            f"{name} is a dask collection, which would have to be loaded whole; fit it where it "
-            "is with cofactor.distributed.fit(client, X, y, estimator) (predict and transform are "
-            f"there, too), or call {name}.compute() if it fits in memory."
-        )
-
-
 def take_rows(X: Any, y: Any, sample_weight: Any, task: Any, **weights: Any) -> tuple[Any, ...]:
     """Return the row blocks (None if X is an array), and X, y and sample weights in memory.
 
@@ -73,7 +64,7 @@ def take_rows(X: Any, y: Any, sample_weight: Any, task: Any, **weights: Any) -> 
     else:
         sample, targets, counts = rows.sample(SAMPLE_CELLS, task.known, numbers=task.numbers)
         if rows.target_names is not None:
-            targets = Named(targets, list(rows.target_names))
+            targets = NamedMatrix(targets, list(rows.target_names))
     return rows, sample, targets, counts
 
 

@@ -20,6 +20,7 @@ from cofactor.experiments.tables import ResultTable
 from cofactor.experiments.trials import Function, Result, Settings, Trials
 from cofactor.io.atomic import write_whole
 from cofactor.io.errors import InputError
+from cofactor.io.json_text import to_json
 
 MANIFEST = "manifest.json"
 TRIALS = "trials"
@@ -147,7 +148,7 @@ class Run:
         notes = [f"- {note}\n" for note in self._notes]
         report = [f"# {self.name}\n", *warning, *notes, *self._report]
         self._write("report.md", "\n".join(report))
-        manifest = json.dumps(self._manifest(), indent=2)
+        manifest = to_json(self._manifest(), indent=2)
         write_whole(self.folder / MANIFEST, f"{manifest}\n".encode())
 
     def _manifest(self) -> dict[str, Any]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from statistics import mean, stdev
 from typing import Any
+
+from cofactor.io.json_text import to_json
 
 Cell = str | int | float | None
 
@@ -69,7 +70,7 @@ class ResultTable:
         """Return title, note and one object for each row."""
         rows = [dict(zip(self.columns, row, strict=True)) for row in self.rows]
         content = {"title": self.title, "note": self.note, "rows": rows}
-        return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        return to_json(content, indent=2, ensure_ascii=False) + "\n"
 
     def _numeric(self, column: int) -> bool:
         return any(isinstance(row[column], int | float) for row in self.rows)

@@ -26,6 +26,7 @@ from threadpoolctl import threadpool_limits
 
 from cofactor._versions import versions
 from cofactor.io.atomic import write_whole
+from cofactor.io.json_text import from_json_file, to_json_file
 
 Settings = dict[str, Any]
 Result = dict[str, Any]
@@ -97,7 +98,8 @@ class Trials:
 
     def _read(self, identity: Settings) -> Result | None:
         try:
-            record = json.loads(self._path(identity).read_text())
+            path = self._path(identity)
+            record = from_json_file(path.read_bytes(), path.name)
         except (OSError, ValueError):
             return None
         whole = isinstance(record, dict) and {"result", "seconds"} <= set(record)
@@ -105,9 +107,9 @@ class Trials:
 
     def _write(self, identity: Settings, result: Result, seconds: float) -> Result:
         record = {"identity": identity, "result": result, "seconds": round(seconds, 3)}
-        text = json.dumps(record, allow_nan=False)
-        write_whole(self._path(identity), f"{text}\n".encode())
-        read: Result = json.loads(text)  # makes fresh and stored results identical
+        path, data = self._path(identity), to_json_file(record)
+        write_whole(path, data)
+        read: Result = from_json_file(data, path.name)  # makes fresh and stored results identical
         return read
 
     def _compute(

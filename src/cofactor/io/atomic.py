@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -22,6 +23,19 @@ from cofactor.io.errors import InputError, at
 
 STALE = 24 * 3600.0
 """Age in seconds at which the remains of a killed write are removed."""
+
+
+@dataclass
+class Changes:
+    """Counts what this process has written, so that an interrupted command can say whether it has.
+
+    It counts each file, folder or device just before it changes.
+    """
+
+    count: int = 0
+
+
+CHANGES = Changes()
 
 
 # ---- files
@@ -37,6 +51,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     if path.exists() and not stat.S_ISREG(path.stat().st_mode):
         if path.is_dir():
             raise IsADirectoryError(f"{path} is a folder; name a file.")
+        CHANGES.count += 1
         with open(path, "wb") as device:
             yield device
         return
@@ -78,6 +93,7 @@ def place_of(path: Path) -> Iterator[Path]:
         yield Path(name)
         _flush(name)
         os.chmod(name, _mode(path))
+        CHANGES.count += 1
         os.replace(name, path)
     finally:
         with suppress(FileNotFoundError):
@@ -185,6 +201,7 @@ def replacing_folder(path: Path, *, keep_others: bool = False) -> Iterator[Path]
         names = set(os.listdir(new)) if keep_others else None
         new.chmod(0o777 & ~_umask())
         _flush(new)
+        CHANGES.count += 1
         _exchange(new, path, names)
         _flush(path.parent)
     finally:

@@ -9,7 +9,7 @@ from cofactor.io.untrusted import DamagedFileError, require
 
 
 def to_json(value: Any, **options: Any) -> str:
-    """Return JSON in ASCII for other programs.
+    """Return JSON for other programs, in ASCII unless the options say otherwise.
 
     NaN and infinity become null; objects that JSON does not know become text.
     """
@@ -28,13 +28,34 @@ def _finite(value: Any) -> Any:
 def to_json_file(value: Any) -> bytes:
     """Return the contents of one of our own files: JSON in UTF-8 that people can read.
 
-    A value that `from_json_file` would not return unchanged is an error.
+    NaN and infinity are errors, and so are objects that JSON does not know.
     """
     text = json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False)
     try:
         return text.encode() + b"\n"
     except UnicodeEncodeError:  # half a surrogate pair
         return json.dumps(value, indent=1, allow_nan=False).encode() + b"\n"
+
+
+def check_json(value: Any, name: str) -> None:
+    """Raise an error that names the first part of a value that JSON cannot hold.
+
+    JSON holds tuples as lists.
+    """
+    if isinstance(value, dict):
+        for key, one in value.items():
+            if not isinstance(key, str):
+                raise TypeError(f"{name} has the key {key!r}; keys in JSON are strings.")
+            check_json(one, f"{name}[{key!r}]")
+    elif isinstance(value, list | tuple):
+        for i, one in enumerate(value):
+            check_json(one, f"{name}[{i}]")
+    elif isinstance(value, float):
+        if value - value != 0:
+            raise ValueError(f"{name} is {value}, which JSON cannot hold; use None or a string.")
+    elif not (value is None or isinstance(value, str | int)):
+        kind = type(value).__name__
+        raise TypeError(f"{name} is of type {kind}, which JSON cannot hold; use a string.")
 
 
 def from_json_file(data: bytes, name: str) -> Any:

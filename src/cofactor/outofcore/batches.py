@@ -13,12 +13,12 @@ from cofactor.outofcore.facts import kind_of
 from cofactor.targets.missing import is_missing, storable
 from cofactor.targets.reading import column_names
 
-Batch = tuple[sp.csr_array, Any]
+RowsAndTargets = tuple[sp.csr_array, Any]
 """Rows and their targets (None without)."""
 INFINITE = (float("inf"), float("-inf"))
 
 
-def check_batch(batch: Any) -> Batch:
+def check_batch(batch: Any) -> RowsAndTargets:
     """Return a batch as a nonnegative float matrix by rows and its targets."""
     X, y = _pair(batch)
     array = X if sp.issparse(X) else np.atleast_2d(np.asarray(X))
@@ -86,10 +86,12 @@ def _storable(label: Any) -> bool:
     return is_missing(label) or (isinstance(label, str | int | float) and label not in INFINITE)
 
 
-def joined(batches: Iterable[Batch], rows: int | None, cells: int) -> Iterator[Batch]:
+def joined(
+    batches: Iterable[RowsAndTargets], rows: int | None, cells: int
+) -> Iterator[RowsAndTargets]:
     """Join or split batches into blocks of ``rows`` rows, or of about ``cells`` stored cells."""
-    waiting: list[Batch] = []
-    first: Batch | None = None
+    waiting: list[RowsAndTargets] = []
+    first: RowsAndTargets | None = None
     for batch in batches:
         if first is not None:
             check_like(first, batch)
@@ -105,7 +107,7 @@ def joined(batches: Iterable[Batch], rows: int | None, cells: int) -> Iterator[B
         yield _concatenated(waiting)
 
 
-def _is_full(waiting: list[Batch], rows: int | None, cells: int) -> bool:
+def _is_full(waiting: list[RowsAndTargets], rows: int | None, cells: int) -> bool:
     if rows is not None:
         return bool(sum(X.shape[0] for X, _ in waiting) >= rows)
     return bool(sum(X.nnz for X, _ in waiting) >= cells)
@@ -120,19 +122,19 @@ def _next_cut(X: sp.csr_array, low: int, rows: int | None, cells: int) -> int | 
     return max(low + 1, int(np.searchsorted(X.indptr, X.indptr[low] + cells)))
 
 
-def _part(batch: Batch, low: int, high: int) -> Batch:
+def _part(batch: RowsAndTargets, low: int, high: int) -> RowsAndTargets:
     X, y = batch
     return sp.csr_array(X[low:high]), None if y is None else y[low:high]
 
 
-def _concatenated(parts: list[Batch]) -> Batch:
+def _concatenated(parts: list[RowsAndTargets]) -> RowsAndTargets:
     if len(parts) == 1:
         return parts[0]
     X = sp.csr_array(sp.vstack([X for X, _ in parts], format="csr"))
     return X, None if parts[0][1] is None else np.concatenate([y for _, y in parts])
 
 
-def check_like(first: Batch, other: Batch) -> None:
+def check_like(first: RowsAndTargets, other: RowsAndTargets) -> None:
     """Refuse a batch that differs from the first in width, dtype or targets."""
     if first[0].shape[1] != other[0].shape[1]:
         raise ValueError(

@@ -38,7 +38,7 @@ Identity = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True)
-class Folder:
+class BlockFolder:
     """A folder of blocks whose manifest and files have been checked.
 
     A block is checked in full when it is first read in a process, and again if its files change.
@@ -140,7 +140,7 @@ def _map(path: Path, name: str) -> tuple[Any, Identity]:
     return data, (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
 
 
-def read_folder(path: Path) -> Folder:
+def read_folder(path: Path) -> BlockFolder:
     """Open a folder: check its manifest, and the type, size and header of every file."""
     path = find_folder(path)
     with _reading(path):
@@ -161,7 +161,7 @@ def _without_manifest(path: Path) -> RowBlocksError:
     )
 
 
-def _from_manifest(path: Path, found: Any) -> Folder:
+def _from_manifest(path: Path, found: Any) -> BlockFolder:
     require(isinstance(found, dict), f"{MANIFEST} is not an object")
     schema = found.get("schema")
     if type(schema) is not int or not 1 <= schema <= SCHEMA:
@@ -189,7 +189,7 @@ def _from_manifest(path: Path, found: Any) -> Folder:
         checks.check_names(names, blocks[0]["targets"])
         names = tuple(names)
     facts = tuple(BlockFacts(**block) for block in blocks)
-    return Folder(path, width, facts, tuple(labels), notes, names)
+    return BlockFolder(path, width, facts, tuple(labels), notes, names)
 
 
 def _upgraded(block: Any) -> Any:
@@ -200,7 +200,7 @@ def _upgraded(block: Any) -> Any:
     return {**kept, "files": files}
 
 
-def _check_files(folder: Folder, i: int) -> None:
+def _check_files(folder: BlockFolder, i: int) -> None:
     path = folder.path / f"{i:05d}"
     require(os.path.lexists(path), f"{path.name} is missing")
     require(stat.S_ISDIR(os.lstat(path).st_mode), f"{path.name} is not a folder")

@@ -18,7 +18,7 @@ from cofactor.engine.observations.base import both_ways, compressed_layout
 from cofactor.outofcore.batches import check_batch, check_targets, joined
 from cofactor.outofcore.errors import RowBlocksError
 from cofactor.outofcore.facts import BlockFacts
-from cofactor.outofcore.folders import Folder, read_folder
+from cofactor.outofcore.folders import BlockFolder, read_folder
 from cofactor.outofcore.sampling import (
     Known,
     choices,
@@ -63,7 +63,7 @@ class RowBlocks:
 
     facts: Sequence[BlockFacts]
     width: int
-    folder: Folder | None = None
+    folder: BlockFolder | None = None
     held: Sequence[tuple[Any, Any]] | Mapping[int, tuple[Any, Any]] = field(default=(), repr=False)
     other_targets: Any = field(default=None, repr=False)
     executor: Callable[..., Any] | None = field(default=None, repr=False)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
@@ -17,6 +16,7 @@ from typing import Any
 
 import jinja2
 
+from cofactor.io.json_text import to_json
 from cofactor.report.figures import draw
 from cofactor.report.preparation.prepare import Prepared
 from cofactor.report.vega_script import library
@@ -64,7 +64,7 @@ def safe_json(value: Any) -> str:
     >>> safe_json({"</script>": "a & b"})
     '{"\\\\u003c/script\\\\u003e":"a \\\\u0026 b"}'
     """
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    text = to_json(value, ensure_ascii=False, separators=(",", ":"))
     for sign in UNSAFE:
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return text

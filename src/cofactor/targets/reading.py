@@ -18,13 +18,23 @@ def readable(data: Any, name: str) -> Any:
     """Something with a shape: an ndarray, a sparse matrix, or an object of pandas or polars."""
     if data is None:
         raise ValueError(f"The fit requires {name} to be passed, but the target {name} is None.")
-    if hasattr(data, "__dask_graph__") or (hasattr(data, "dask") and not hasattr(data, "columns")):
-        raise TypeError(f"{name} is a dask collection: compute() it or use cofactor.distributed.")
+    refuse_dask(name, data)
     if isinstance(data, np.ma.MaskedArray):
         raise TypeError(f"{name} is a masked array: pass {name}.astype(object).filled(None).")
     if issparse(data) or (hasattr(data, "to_numpy") and hasattr(data, "shape")):
         return data
     return read_array(data, name)
+
+
+def refuse_dask(name: str, value: Any) -> None:
+    """Refuse dask collections, which a plain fit would have to load whole."""
+    column = hasattr(value, "columns")  # a frame may have a column of this name
+    if hasattr(value, "__dask_graph__") or (hasattr(value, "dask") and not column):
+        raise TypeError(
+            f"{name} is a dask collection, which would have to be loaded whole; fit it where it "
+            "is with cofactor.distributed.fit(client, X, y, estimator) (predict and transform are "
+            f"there, too), or call {name}.compute() if it fits in memory."
+        )
 
 
 def read_array(data: Any, name: str) -> Array:

@@ -12,7 +12,7 @@ from cofactor.targets.missing import is_missing
 
 
 @dataclass(frozen=True, eq=False)
-class Named:
+class NamedMatrix:
     """A matrix whose columns have names, as those of a DataFrame have."""
 
     values: np.ndarray
@@ -81,7 +81,7 @@ def read_targets(y: Any, classes: Iterable[Any] | None = None) -> Any:
     values = np.zeros((len(rows), len(names)))
     for row, labels in zip(values, rows, strict=True):
         row[... if labels is None else [place[one] for one in labels]] = _mark(labels)
-    return Named(values, names)
+    return NamedMatrix(values, names)
 
 
 def _mark(labels: Any) -> float:

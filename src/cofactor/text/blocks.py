@@ -17,7 +17,7 @@ from scipy import sparse as sp
 from cofactor._types import IntArray
 from cofactor.outofcore import RowBlocks, RowBlocksError
 from cofactor.outofcore.rowblocks import as_csr
-from cofactor.targets.sets import Named
+from cofactor.targets.sets import NamedMatrix
 from cofactor.text.describe.predictions import target_names
 from cofactor.text.describe.summaries import describe
 from cofactor.text.fitting import Fit, draw_seed, fit_estimator, fit_here, publish
@@ -134,7 +134,9 @@ def fit_blocks(model: Any, blocks: WordBlocks, *, fit: Fit = fit_here) -> None:
     places = described_rows(blocks.rows.shape[0])
     described = finish(lambda: describe(estimator, take_rows(blocks.rows, places), words, seeded))
     estimator.representation_ = np.array(estimator.representation_[places])
-    named = Named(np.empty((0, len(blocks.targets))), blocks.targets) if blocks.targets else None
+    named = (
+        NamedMatrix(np.empty((0, len(blocks.targets))), blocks.targets) if blocks.targets else None
+    )
     publish(
         model, described, {"fit": started, "describe": fitted},
         vectorizer_=blocks.vectorizer, estimator_=estimator, seed_=seed,

@@ -40,7 +40,7 @@ class Seeding:
         return replace(self, mass=self.mass.plus(weigh(X, loss)))
 
 
-class Batch(NamedTuple):
+class DocumentBatch(NamedTuple):
     """A batch as a matrix, and the estimator that is to learn from it."""
 
     vectorizer: Any
@@ -73,7 +73,7 @@ def fit_batch(model: Any, documents: Any, y: Any, classes: Any) -> None:
     )  # fmt: skip
 
 
-def _first_batch(model: Any, texts: list[str], y: Any, classes: Any) -> Batch:
+def _first_batch(model: Any, texts: list[str], y: Any, classes: Any) -> DocumentBatch:
     """Read the batch that settles the words, the task and the start."""
     vectorizer = new_vectorizer(model)
     X = sp.csr_array(vectorizer.fit_transform(texts))
@@ -81,10 +81,10 @@ def _first_batch(model: Any, texts: list[str], y: Any, classes: Any) -> Batch:
     plan = plan_fit(model, vectorizer.get_feature_names_out(), X, y, seed=seed)
     mass = weigh(X, as_divergence("data_loss", model.data_loss))
     seeding = Seeding(plan.seeds, plan.topics, mass)
-    return Batch(vectorizer, X, seeding, plan.estimator, plan.y, seed, None)
+    return DocumentBatch(vectorizer, X, seeding, plan.estimator, plan.y, seed, None)
 
 
-def _further_batch(model: Any, texts: list[str], y: Any, classes: Any) -> Batch:
+def _further_batch(model: Any, texts: list[str], y: Any, classes: Any) -> DocumentBatch:
     """Read a batch for a fitted model; the estimator is a copy."""
     X, estimator = sp.csr_array(model.vectorizer_.transform(texts)), copy(model.estimator_)
     seeding = _seeding(model).plus(X, as_divergence("data_loss", model.data_loss))
@@ -93,7 +93,7 @@ def _further_batch(model: Any, texts: list[str], y: Any, classes: Any) -> Batch:
         estimator.set_params(priors=priors)
     names = model.target_names_
     y = _further_targets(estimator, None if model.task == "topics" else y, len(texts), len(names))
-    return Batch(model.vectorizer_, X, seeding, estimator, y, model.seed_, names)
+    return DocumentBatch(model.vectorizer_, X, seeding, estimator, y, model.seed_, names)
 
 
 def _seeding(model: Any) -> Seeding:

@@ -1,10 +1,12 @@
 """`cofactor demo`: what it computes, what it prints where, and how it refuses."""
 
 import json
+import math
 import os
 import re
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -225,3 +227,13 @@ def test_without_hidden_labels_some_are_hidden_for_the_test():
     assert result["unlabelled"] == 0
     assert "one quarter of the" in result["how"]
     assert result["accuracy"]["cofactor"] > 0.9
+
+
+def test_json_has_null_in_place_of_nan(monkeypatch):
+    @dataclass
+    class Result:
+        accuracy: dict
+
+    monkeypatch.setattr("cofactor.cli.demo.demonstrate", lambda *_: Result({"a": math.nan}))
+    run = CliRunner().invoke(main, ["demo", "--json"], catch_exceptions=False)
+    assert json.loads(run.stdout, parse_constant=pytest.fail) == {"accuracy": {"a": None}}

@@ -84,6 +84,8 @@ def test_notes_are_kept(model, folder):
     assert same(load_model(folder), model)
     with pytest.raises(ModelFormatError, match="does not exist"):
         read_facts(folder / "nothing")
+    model.save(folder, notes={"labels": ("team", 1.5, True)})
+    assert read_facts(folder)["notes"] == {"labels": ["team", 1.5, True]}
 
 
 ESTIMATORS = {
@@ -201,6 +203,60 @@ def test_only_fitted_models_of_ours_can_be_saved(tmp_path, X):
     model = TopicModel(2, vectorizer=CountVectorizer(tokenizer=str.split, token_pattern=None))
     with pytest.raises(TypeError, match=r"tokenizer is <method 'split'.*cannot hold"):
         model.fit(TEXTS).save(tmp_path / "model")
+    assert list(tmp_path.iterdir()) == []
+
+
+def _change_components(model):
+    model.components_[0, 0] = np.nan
+
+
+def _change_target_components(model):
+    model.target_components_[1, 0] = -1.0
+
+
+def _change_offset(model):
+    model._coding.offset[0] = np.inf
+
+
+REFUSED = {
+    _change_components: "components_ has an entry that is not finite or negative",
+    _change_target_components: "target_components_ has an entry that is not finite or negative",
+    _change_offset: r"_coding: its offset is not finite",
+    lambda model: model.set_params(n_components=3): r"components_ has shape \(2, 7\)",
+    lambda model: model.set_params(max_iter=-3): "'max_iter' parameter",
+    lambda model: setattr(model, "history_", {**model.history_, "x": np.ones((1, 1, 1))}): (
+        r"arrays\['model.history_.x'\]: bad shape"
+    ),
+    lambda model: setattr(model, "feature_names_in_", np.array(["a"], dtype=object)): "7 features",
+}
+
+
+@pytest.mark.parametrize("change", REFUSED)
+def test_save_refuses_what_load_model_would_refuse(change, X, tmp_path):
+    model = SSNMFRegressor(2, random_state=0).fit(X, X[:, 0] - 3)
+    cofactor.save(model, tmp_path / "old")
+    change(model)
+    for name in ("new", "old"):
+        with pytest.raises(ValueError, match=f"The model cannot be saved: .*{REFUSED[change]}"):
+            cofactor.save(model, tmp_path / name)
+    assert os.listdir(tmp_path) == ["old"]
+    load_model(tmp_path / "old")
+
+
+@pytest.mark.parametrize(
+    ("notes", "match"),
+    [
+        ({1: "a", "1": "b"}, "notes has the key 1; keys in JSON are strings"),
+        ({"a": [{2: None}]}, r"notes\['a'\]\[0\] has the key 2;"),
+        ({"a": (0.0, float("nan"))}, r"notes\['a'\]\[1\] is nan, which JSON cannot hold"),
+        ({"a": {"b"}}, r"notes\['a'\] is of type set, which JSON cannot hold"),
+        (["a"], "notes is a list; pass a dict"),
+        ({"a": "x" * manifest.LARGEST_MANIFEST}, "cannot be saved: .*; shorten the notes"),
+    ],
+)
+def test_notes_that_cannot_be_read_again(notes, match, model, tmp_path):
+    with pytest.raises((TypeError, ValueError), match=match):
+        model.save(tmp_path / "model", notes=notes)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import tracemalloc
 
 import pytest
 
@@ -62,13 +63,60 @@ def test_a_document_that_is_too_long_is_refused(short, tmp_path):
         rows(tmp_path)
 
 
-def test_a_parquet_row_that_is_too_long_is_refused(short, tmp_path):
+CELLS = {
+    "strings": ["a", "b" * 1001],
+    "lists": [["a"], ["b" * 600, None, "b" * 600]],
+    "lists of numbers": [[1], [1] * 1001],
+    "lists of lists": [[], [["b" * 600], None, ["b" * 600]]],
+    "structs": [{"x": "a", "y": None}, {"x": "b" * 600, "y": "c" * 600}],
+    "bytes": [b"a", b"b" * 1001],
+}
+
+
+@pytest.fixture
+def written(tmp_path):
+    """A function that writes columns to a Parquet file and returns its path."""
     pyarrow = pytest.importorskip("pyarrow")
     from pyarrow import parquet
 
-    parquet.write_table(pyarrow.table({"body": ["a", "b" * 1001]}), tmp_path / "a.parquet")
-    with pytest.raises(InputError, match="row 3 has more than"):
-        rows(tmp_path / "a.parquet")
+    def write(**columns):
+        parquet.write_table(pyarrow.table(columns), tmp_path / "a.parquet")
+        return tmp_path / "a.parquet"
+
+    return write
+
+
+@pytest.mark.parametrize("case", CELLS)
+def test_a_parquet_row_that_is_too_long_is_refused(short, written, case):
+    path = written(body=[None, *CELLS[case]])
+    with pytest.raises(InputError, match="row 4 has more than"):
+        rows(path)
+
+
+def test_parquet_cells_are_measured_before_they_become_objects(written, monkeypatch):
+    import pyarrow
+
+    monkeypatch.setattr("cofactor.io.tables.limits.LONGEST_ROW", 2**20)
+    texts = [None, *["d" * 100_000] * 600]  # 60 MB as Python objects, but one entry in the file
+    path = written(body=pyarrow.array(texts).dictionary_encode())
+    tracemalloc.start()
+    try:
+        for i, (number, cells) in enumerate(open_source(path).rows):
+            assert (number, cells) == (i + 2, [texts[i]])
+        assert i == 600
+        assert tracemalloc.get_traced_memory()[1] < 10e6
+        path = written(body=pyarrow.array(["a", *["d" * 2**21] * 100]).dictionary_encode())
+        tracemalloc.reset_peak()
+        with pytest.raises(InputError, match="row 3 has more than"):
+            rows(path)
+        assert tracemalloc.get_traced_memory()[1] < 10e6
+    finally:
+        tracemalloc.stop()
+
+
+def test_parquet_cells_of_all_kinds_come_back(short, written):
+    columns = {name: cells[:1] for name, cells in CELLS.items()} | {"n": [None], "f": [0.5]}
+    assert rows(written(**columns)) == [[cells[0] for cells in columns.values()]]
 
 
 def test_json_lines_are_not_read_far_ahead(short, tmp_path):

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from cofactor.io.tables import InputError, open_source, read_documents
 from cofactor.io.tables import decoding as decoding_module
 from cofactor.io.tables.decoding import split_lines
-from cofactor.io.tables.documents import label_column, numbers, text_column
+from cofactor.io.tables.documents import label_columns, numbers, text_column
 from cofactor.io.tables.limits import LONGEST_ROW
 
 ROWS = [
@@ -99,7 +99,7 @@ def test_a_folder_is_a_table_whose_sub_folders_are_labels(tmp_path):
         ["a/deep/one", "eins", "a"],
         ["b/two.txt", "zwei", "b"],
     ]
-    assert (text_column(source, None), label_column(source, None)) == ("text", "label")
+    assert (text_column(source, None), label_columns(source, ())) == ("text", ("label",))
 
 
 def test_links_out_of_a_folder_are_skipped_and_counted(tmp_path):

@@ -70,7 +70,9 @@ def test_indicators_in_any_form_are_read_alike(corpus, sets):
     one = read_material(model, corpus[0], sets, None).labels
     known = ~np.isnan(one)
     whole = np.where(known, one, -1).astype(int)
-    for other in (one, whole, [tuple(s) if s else None for s in sets]):
+    objects = np.where(known, one.astype(object), None)
+    marked = whole.astype(object)
+    for other in (one, whole, objects, marked, [tuple(s) if s else None for s in sets]):
         np.testing.assert_array_equal(read_material(model, corpus[0], other, None).labels, one)
     single = read_material(model, corpus[0], corpus[1], None)
     assert single.labels.sum() == 120
@@ -78,6 +80,12 @@ def test_indicators_in_any_form_are_read_alike(corpus, sets):
     assert strange.unknown_labels == ["chess"]
     with pytest.raises(ValueError, match="2 columns, but the model has 5 targets"):
         read_material(model, corpus[0], np.zeros((120, 2)), None)
+
+
+def test_minus_one_is_a_number_where_the_model_predicts_numbers(corpus):
+    y = np.column_stack([np.arange(120) % 3 - 1, np.arange(120) % 2])
+    model = TopicModel(3, task="numbers", random_state=0).fit(corpus[0], y)
+    np.testing.assert_array_equal(read_material(model, corpus[0], y, None).labels, y)
 
 
 def test_several_numbers(corpus):

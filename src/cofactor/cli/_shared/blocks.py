@@ -171,10 +171,10 @@ class TwoPassTable:
                 kept.rows.append(number)
 
     def _targets(self, form: str, source: Source, documents: Documents) -> Any:
-        from cofactor.targets.sets import Named, read_targets
+        from cofactor.targets.sets import NamedMatrix, read_targets
 
         y = targets_of(form, source, documents, self.labels.columns)
         if form == "sets":  # an empty set more, so that a batch without labels is read as sets too
             y = read_targets([*y, frozenset()], self.counts.labels)
-            return Named(y.values[:-1], y.columns)
+            return NamedMatrix(y.values[:-1], y.columns)
         return y

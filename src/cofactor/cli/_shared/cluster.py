@@ -18,7 +18,7 @@ def fit_function(cluster: str | None) -> Iterator[Callable[..., Any]]:
 
         yield fit_here
         return
-    with needing_extra():
+    with needing_extra("--cluster", "dask"):
         from cofactor.distributed import ClusterError
         from cofactor.distributed.connection import connected, fit_matrix
 

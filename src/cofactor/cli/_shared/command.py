@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from cofactor.cli._shared.terminal import note
+from cofactor.io.atomic import CHANGES
 from cofactor.io.errors import printable, similar_path
 from cofactor.io.tables import InputError
 
@@ -57,16 +58,18 @@ class Command(click.Command):
 def ending_at_signals() -> Iterator[None]:
     """End with code 130 after Ctrl-C and with 143 after SIGTERM, after everything is cleaned up."""
     received: list[int] = []
+    before = CHANGES.count
 
     def interrupt(number: int, frame: Any) -> None:
         received.append(number)
         raise KeyboardInterrupt
 
     try:
-        with _handling_sigterm(interrupt):
+        with _handling(interrupt, signal.SIGTERM):
             yield
     except KeyboardInterrupt:
-        note(f"{'Terminated' if received else 'Interrupted'}; nothing was written.")
+        rest = "; no file was changed" if CHANGES.count == before else ""
+        note(f"{'Terminated' if received else 'Interrupted'}{rest}.")
     except click.exceptions.Exit as error:
         if error.exit_code != INTERRUPTED:  # which an interrupted fit uses to save its model first
             raise
@@ -76,15 +79,26 @@ def ending_at_signals() -> Iterator[None]:
 
 
 @contextmanager
-def _handling_sigterm(handler: Callable[[int, Any], None]) -> Iterator[None]:
+def delaying_signals() -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM wait until the block has ended, so that it is done as a whole."""
+    received: list[int] = []
+    with _handling(lambda number, frame: received.append(number), signal.SIGINT, signal.SIGTERM):
+        yield
+    for number in received[:1]:
+        signal.raise_signal(number)
+
+
+@contextmanager
+def _handling(handler: Callable[[int, Any], None], *numbers: int) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():  # only that one may set handlers
         yield
         return
-    before = signal.signal(signal.SIGTERM, handler)
+    before = {number: signal.signal(number, handler) for number in numbers}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, old in before.items():
+            signal.signal(number, old)
 
 
 class _ExistingPath(click.Path):
@@ -162,13 +176,21 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print the re
 
 
 @contextmanager
-def needing_extra() -> Iterator[None]:
-    """Turn a missing optional package into a sentence that says what to install."""
+def needing_extra(what: str, extra: str) -> Iterator[None]:
+    """Turn a missing optional package into a sentence that says what to install.
+
+    Parameters
+    ----------
+    what : str
+        Subject of the sentence, such as "The report".
+    extra : str
+        Name of the extra of cofactor that holds the package.
+    """
     try:
         yield
     except ImportError as error:
         message = str(error)
         if "pip install" not in message:
-            message = f"The report needs packages that are not installed ({message}): "
-            message += "pip install 'cofactor[report]'"
+            message = f"{what} needs a package that is not installed ({message}): "
+            message += f"pip install 'cofactor[{extra}]'"
         raise BadInput(f"{message.removesuffix('.')}.") from error

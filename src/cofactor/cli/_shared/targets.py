@@ -67,10 +67,10 @@ def targets_of(form: str, source: Source, documents: Documents, columns: Sequenc
 def _matrix(form: str, source: Source, documents: Documents, columns: Sequence[str]) -> Any:
     import numpy as np
 
-    from cofactor.targets.sets import Named
+    from cofactor.targets.sets import NamedMatrix
 
     if form == "columns":
         cells = documents.label_cells or []
-        return Named(np.array([list(map(read_switch, one)) for one in cells]), [*columns])
+        return NamedMatrix(np.array([list(map(read_switch, one)) for one in cells]), [*columns])
     values = [numbers(source, documents, name, place) for place, name in enumerate(columns)]
-    return Named(np.column_stack(values), [*columns])
+    return NamedMatrix(np.column_stack(values), [*columns])

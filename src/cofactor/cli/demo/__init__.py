@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import textwrap
 from dataclasses import asdict
@@ -13,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from cofactor.cli._shared.command import OUTPUT, Command, json_option, needing_extra
-from cofactor.cli._shared.terminal import announce, open_console
+from cofactor.cli._shared.terminal import announce, emit, open_console
 from cofactor.cli.demo.demonstration import Demonstration, Topic, demonstrate
 
 LEGEND = """\
@@ -62,10 +61,10 @@ def demo(
             "Python runs with -OO, which drops docstrings; run it without -OO."
         )
     report = report or (Path("demo", "report.html") if open_it else None)
-    with needing_extra():
+    with needing_extra("The demo", "report"):
         result = demonstrate(topics, labels, seed, announce, report)
     if as_json:
-        click.echo(json.dumps(asdict(result), indent=2))
+        emit(asdict(result))
     else:
         _show(result, open_console())
     if open_it and report is not None:

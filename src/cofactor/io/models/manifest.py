@@ -58,6 +58,11 @@ def _shape(packed: dict[str, np.ndarray]) -> dict[str, int]:
 
 def read_manifest(data: bytes) -> Any:
     """Return a manifest after checking everything that needs no other file."""
+    require(
+        len(data) <= LARGEST_MANIFEST,
+        f"manifest.json has {len(data)} bytes, more than the {LARGEST_MANIFEST} that are read; "
+        "shorten the notes or the names of the classes",
+    )
     manifest = from_json_file(data, MARK)
     good = isinstance(manifest, dict) and manifest.get("format") == FORMAT
     require(good, "manifest.json does not belong to a cofactor model")

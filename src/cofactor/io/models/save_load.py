@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from numbers import Integral
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from cofactor.io import npy
 from cofactor.io.errors import shortened
-from cofactor.io.json_text import from_json_file, to_json_file
+from cofactor.io.json_text import check_json, from_json_file, to_json_file
 from cofactor.io.manifests import check_contents
 from cofactor.io.models import arrays, folders
 from cofactor.io.models.card import card
@@ -43,6 +45,11 @@ def save(model: Any, path: str | os.PathLike[str], *, notes: dict[str, Any] | No
         Values in JSON to keep with the model, such as the source of its data; `read_facts` returns
         them.
 
+    Raises
+    ------
+    TypeError, ValueError
+        If `load_model` could not read what was saved. Nothing is written then.
+
     Examples
     --------
     >>> import numpy as np, tempfile
@@ -59,19 +66,34 @@ def save(model: Any, path: str | os.PathLike[str], *, notes: dict[str, Any] | No
         names = ", ".join(kind.__name__ for kind in MODELS)
         raise TypeError(f"model is a {type(model).__name__}; what can be saved is {names}.")
     check_is_fitted(model, "estimator_" if isinstance(model, TopicModel) else "components_")
+    if not isinstance(notes, dict | None):
+        raise TypeError(f"notes is a {type(notes).__name__}; pass a dict.")
+    check_json(notes, "notes")
     parts = Parts(documents={"vocabulary": None, "classes": None})
-    config = CODEC.encode(model, parts, "model")
+    documents = {"config": CODEC.encode(model, parts, "model"), **parts.documents}
     packed = {name: arrays.portable(array) for name, array in parts.arrays.items()}
-    files = {
-        "config.json": to_json_file(config),
-        "vocabulary.json": to_json_file(parts.documents["vocabulary"]),
-        "classes.json": to_json_file(parts.documents["classes"]),
-        "factors.npz": npy.pack(packed),
-    }
-    facts = {**_facts(model), "notes": notes or {}}
-    manifest = to_json_file(make_manifest(facts, files, packed))
-    readme = card(model, facts).encode()
-    folders.write_folder(Path(path), {**files, "manifest.json": manifest, "README.md": readme})
+    files = {f"{name}.json": to_json_file(document) for name, document in documents.items()}
+    files["factors.npz"] = npy.pack(packed)
+    with _refusing():
+        facts = {**_facts(model), "notes": notes or {}}
+        files[folders.MARK] = to_json_file(make_manifest(facts, files, packed))
+        _assemble(read_manifest(files[folders.MARK]), documents, packed)
+    files["README.md"] = card(model, facts).encode()
+    folders.write_folder(Path(path), files)
+
+
+@contextmanager
+def _refusing() -> Iterator[None]:
+    """Turn whatever goes wrong into a ValueError that says that the model cannot be saved."""
+    try:
+        yield
+    except Exception as error:
+        raise ValueError(f"The model cannot be saved: {_reason(error)}.") from error
+
+
+def _reason(error: Exception) -> str:
+    known = isinstance(error, ModelFormatError | DamagedFileError)
+    return str(error) if known else f"it is broken: {error!r}"
 
 
 def _facts(model: Any) -> dict[str, Any]:
@@ -149,9 +171,7 @@ def _reading(given: Path, read: Callable[[Path], Any]) -> Any:
         except Exception as error:
             if _identity(given) != before:
                 continue  # another process replaced it while it was read
-            known = isinstance(error, ModelFormatError | DamagedFileError)
-            what = str(error) if known else f"it is broken: {error!r}"
-            raise ModelFormatError(f"{given}: {what}.") from error
+            raise ModelFormatError(f"{given}: {_reason(error)}.") from error
     raise ModelFormatError(f"{given}: it is replaced faster than it can be read.")
 
 
@@ -174,16 +194,21 @@ def _load(folder: Path) -> Any:
         data = read_file(folder / name, files[name]["bytes"])
         check_contents(name, data, files[name])
         documents[name.removesuffix(".json")] = from_json_file(data, name)
-    check_shapes(
-        manifest, _length(documents["vocabulary"]), _length(_classes(documents["classes"]))
-    )
     packed = read_file(folder / "factors.npz", files["factors.npz"]["bytes"])
     check_contents("factors.npz", packed, files["factors.npz"])
-    config = documents.pop("config")
-    parts = Parts(arrays.unpack(packed, manifest["arrays"]), documents)
-    model = CODEC.decode(config, parts, "model")
+    return _assemble(manifest, documents, arrays.unpack(packed, manifest["arrays"]))
+
+
+def _assemble(
+    manifest: dict[str, Any], documents: dict[str, Any], packed: dict[str, np.ndarray]
+) -> Any:
+    """Return the model of a folder's contents; `save` calls it, too, to check what it writes."""
+    words, classes = documents["vocabulary"], documents["classes"]
+    check_shapes(manifest, _length(words), _length(_classes(classes)))
+    parts = Parts(dict(packed), {"vocabulary": words, "classes": classes})
+    model = CODEC.decode(documents["config"], parts, "model")
     require(type(model) in MODELS, "config.json does not hold a model")
-    left = [*parts.arrays, *(name for name, part in documents.items() if part is not None)]
+    left = [*parts.arrays, *(name for name, part in parts.documents.items() if part is not None)]
     require(not left, f"config.json does not use {left[:1]}")
     check_is_fitted(model)
     return model

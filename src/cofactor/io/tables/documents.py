@@ -51,11 +51,6 @@ def text_column(source: Source, name: str | None) -> str:
     )
 
 
-def label_column(source: Source, name: str | None) -> str | None:
-    """Return the label column; None if there is none."""
-    return next(iter(label_columns(source, () if name is None else (name,))), None)
-
-
 def label_columns(source: Source, names: Sequence[str]) -> tuple[str, ...]:
     """Return the label columns: ``names``, or the sub-folders of a folder."""
     for name in names:

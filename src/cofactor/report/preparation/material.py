@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cofactor.targets.missing import labelled_mask, read_numbers
+from cofactor.targets.missing import labelled_mask, read_cells, read_numbers
 from cofactor.targets.reading import is_matrix, readable, tall
 from cofactor.targets.sets import holds_sets, is_unknown
 from cofactor.text import read_documents
@@ -135,7 +135,7 @@ def _read_labels(model: Any, y: Any, n: int, strange: list[str]) -> np.ndarray:
     if sets or (kind == "sets" and not is_matrix(y)):
         return _read_sets(model, y if sets else np.asarray(y, dtype=object), unknown, strange)
     if is_matrix(y) or kind == "numbers":
-        return _hard(y, unknown) if kind == "classes" else _read_matrix(y, unknown)
+        return _hard(y, unknown) if kind == "classes" else _read_matrix(y, kind, unknown)
     return _read_classes(model, y, unknown, strange)
 
 
@@ -174,16 +174,19 @@ def _read_sets(model: Any, y: Any, unknown: np.ndarray, strange: list[str]) -> n
     return unknown
 
 
-def _read_matrix(y: Any, unknown: np.ndarray) -> np.ndarray:
-    dense = y.toarray() if hasattr(y, "toarray") else np.asarray(y)
-    values = tall(read_numbers(dense, "labels"))
+def _read_matrix(y: Any, kind: str, unknown: np.ndarray) -> np.ndarray:
+    """Read numbers or an indicator of labels; unknown cells become NaN."""
+    if kind == "numbers":
+        values = tall(read_numbers(y.toarray() if hasattr(y, "toarray") else y, "labels"))
+    else:
+        cells, known = read_cells(y)
+        values = np.where(known, cells.toarray() if hasattr(cells, "toarray") else cells, np.nan)
     if values.shape != unknown.shape:
         raise ValueError(
             f"labels has {values.shape[1]} columns, but the model has {unknown.shape[1]} targets; "
             "pass one column for each target."
         )
-    marked = dense.dtype.kind == "i" and np.isin(dense, (-1, 0, 1)).all() and values.shape[1] > 1
-    return np.where(values == -1, np.nan, values) if marked else values
+    return values
 
 
 def _hard(y: Any, unknown: np.ndarray) -> np.ndarray:
