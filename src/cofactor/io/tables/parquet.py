@@ -7,8 +7,6 @@ from itertools import count
 from os import PathLike
 from typing import Any
 
-import numpy as np
-
 from cofactor.io.errors import InputError, at
 from cofactor.io.tables.limits import batches, check_length
 
@@ -34,43 +32,21 @@ def read_parquet(path: str | PathLike[str]) -> tuple[list[str], Iterator[Row]]:
 
 
 def _rows(path: str | PathLike[str], file: Any, wrong: type[Exception]) -> Iterator[Row]:
+    from cofactor.io.tables.arrow_lengths import row_lengths  # loads pyarrow
+
     numbers = count(2)  # as a spreadsheet would show it, below a header
     try:
         for batch in file.iter_batches(BATCH):
-            lengths = sum(map(_characters, batch.columns), np.zeros(batch.num_rows, int))
+            lengths = row_lengths(batch)
             for step in batches(range(batch.num_rows), lengths.__getitem__, BATCH):
                 rows = list(zip(step, numbers, strict=False))  # takes no number too many
                 for i, number in rows:
                     check_length(lengths[i], path, number)
                 part = batch.slice(step[0], len(step))
                 cells = zip(*(column.to_pylist() for column in part.columns), strict=True)
-                yield from ((number, [*one]) for (_, number), one in zip(rows, cells, strict=True))
+                yield from ((number, [*one]) for (_, number), one in zip(rows, cells, strict=False))
     except (wrong, OSError) as error:
         raise InputError(_damaged(path, error)) from None
-
-
-def _characters(column: Any) -> np.ndarray:
-    """Return the characters in each cell of an arrow array; each entry of a list counts one more.
-
-    Cells become Python objects after that, because a small file can hold huge cells.
-    """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    kind = column.type
-    if pa.types.is_dictionary(kind):
-        lengths = np.append(_characters(column.dictionary), 0)
-        return np.asarray(lengths[column.indices.cast("int64").fill_null(-1).to_numpy()])
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return np.asarray(pc.utf8_length(column).fill_null(0), dtype=int)
-    if pa.types.is_struct(kind):
-        return sum(map(_characters, column.flatten()), start=np.zeros(len(column), dtype=int))
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_map(kind):
-        ends = np.append(0, np.cumsum(_characters(column.values) + 1))
-        return np.diff(ends[column.offsets.to_numpy()])
-    if pa.types.is_primitive(kind) or pa.types.is_null(kind):
-        return np.zeros(len(column), dtype=int)
-    return np.array([column.slice(i, 1).nbytes for i in range(len(column))], dtype=int)
 
 
 def _damaged(path: str | PathLike[str], error: Exception) -> str:
