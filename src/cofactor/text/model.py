@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from cofactor.estimators import NMF, SSNMFClassifier
+from cofactor.estimators.validation import checks_parameters
 from cofactor.targets.sets import read_targets
 from cofactor.text.describe import predictions, summaries
 from cofactor.text.describe.explain import Explanation, explain_row, unknown_words
@@ -156,7 +157,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
 
     # ---- learning
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checks_parameters
     def fit(
         self, X: Iterable[Any], y: Any = None, *, sample_weight: Any = None,
         target_weights: Any = None,
@@ -182,7 +183,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         fit_documents(self, X, y, sample_weight=sample_weight, target_weights=target_weights)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checks_parameters
     def partial_fit(self, documents: Iterable[Any], y: Any = None, *, classes: Any = None) -> Self:
         """Learn from one batch of a stream of documents.
 

@@ -8,11 +8,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse as sp
-from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.preprocessing import normalize
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from cofactor.estimators.validation import checks_parameters
 from cofactor.text.documents import each_document
 from cofactor.text.vectorizer.analyzer import Analyzer, make_analyzer, tidy
 from cofactor.text.vectorizer.frequencies import Frequencies, choose, count, tally
@@ -103,7 +104,7 @@ class WordVectorizer(TransformerMixin, BaseEstimator):
         self.sublinear_tf = sublinear_tf
         self.vocabulary = vocabulary
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checks_parameters
     def fit(self, documents: Iterable[Any], y: Any = None) -> Self:
         """Choose the words in one pass over the documents, which may exceed memory.
 
@@ -120,7 +121,7 @@ class WordVectorizer(TransformerMixin, BaseEstimator):
         self._learn(found)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checks_parameters
     def fit_transform(self, documents: Iterable[Any], y: Any = None) -> sp.csr_array:
         """Choose the words and return the documents' matrix.
 
