@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from cofactor.io.atomic import find_folder
+from cofactor.io.errors import shortened
 from cofactor.io.json_text import from_json_file
 from cofactor.io.manifests import check_contents, check_file_facts, check_signature
 from cofactor.io.npy import LARGEST_HEADER, Header, as_array, read_header
@@ -166,8 +167,8 @@ def _from_manifest(path: Path, found: Any) -> BlockFolder:
     schema = found.get("schema")
     if type(schema) is not int or not 1 <= schema <= SCHEMA:
         raise RowBlocksError(
-            f"{os.fspath(path)!r} has schema {schema!r}, but this version reads 1 to {SCHEMA}; "
-            "write the folder anew, or upgrade cofactor."
+            f"{os.fspath(path)!r} has schema {shortened(repr(schema), 40)}, but this version "
+            f"reads 1 to {SCHEMA}; write the folder anew, or upgrade cofactor."
         )
     if schema > 1:
         check_signature(found, MANIFEST)

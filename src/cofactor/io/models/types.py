@@ -18,7 +18,7 @@ from cofactor.engine.factors import Factors
 from cofactor.estimators import NMF, SSNMFClassifier, SSNMFRegressor
 from cofactor.estimators.units import Units
 from cofactor.io.models.codec import Codec, Form
-from cofactor.io.models.errors import require
+from cofactor.io.models.errors import ModelFormatError, require
 from cofactor.targets import ClassCoding, ValueCoding
 from cofactor.text import TopicModel, WordVectorizer
 
@@ -154,6 +154,10 @@ def _check_words(model: Any, parts: dict[str, Any]) -> None:
     require(len(set(words.tolist())) == len(words), "a word occurs twice")
     if "idf_" in parts:
         _check_array(parts, "idf_", (len(words),))
+    try:
+        model.build_analyzer()
+    except ValueError as error:
+        raise ModelFormatError(f"its parameters do not fit together: {error}") from None
 
 
 def _check_text(model: Any, parts: dict[str, Any]) -> None:
