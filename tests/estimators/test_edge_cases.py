@@ -1,7 +1,5 @@
 """Odd data: a finite result, or one clear sentence; and the limits that have a known answer."""
 
-from itertools import product
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -15,18 +13,9 @@ from cofactor.engine.objective import Objective, Term
 from cofactor.engine.observations import observe
 from cofactor.engine.threads import Threads
 from cofactor.estimators.base import SOLVERS
+from fits import LOSSES, PAIRS, every_model
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-
-LOSSES = ("kullback-leibler", "frobenius", "itakura-saito")
-PAIRS = list(product(LOSSES, LOSSES))
-MODELS = [
-    (losses, solver)
-    for losses, solver in product(PAIRS, ("cd", "mu", "mu-paper"))
-    if solver != "cd" or "itakura-saito" not in losses
-]
-IDS = ["-".join((*losses, solver)) for losses, solver in MODELS]
-every_model = pytest.mark.parametrize(("losses", "solver"), MODELS, ids=IDS)
 
 
 def make(kind, losses, solver, **parameters):

@@ -113,7 +113,8 @@ class Factorization(
         rows, X, y, sample_weight = validation.take_rows(X, y, sample_weight, task, **weights)
         X = validation.check_data(self, X, reset=True)
         counts = validation.check_counts(sample_weight, X)
-        given = Input(validation.observed_data(X, data_weights), counts)
+        W = validation.check_weights("data_weights", data_weights, X.shape)
+        given = Input(validation.observed_data(X, W), counts)
         coding: Coding | None = None
         if task is not None:
             targets, coding = task.encode(y, X.shape[0], counts, target_weights, X.dtype)
@@ -198,7 +199,7 @@ class Factorization(
     ) -> None:
         """Learn from one batch of a stream."""
         settings, task = Settings.of(self), self._task
-        data = validation.observed_data(X, None)
+        data = validation.observed_data(X)
         old: Stream | None = vars(self).get("_stream")
         with Threads(self.n_jobs) as threads:
             if old is None:

@@ -86,9 +86,9 @@ def check_data(estimator: Any, X: Any, *, reset: bool) -> Any:
     return sp.csr_array(X) if sp.issparse(X) else np.ascontiguousarray(X)
 
 
-def observed_data(X: Any, data_weights: Any) -> Observations:
-    """Return X with its weights; every row must have an observed cell."""
-    observations = observe(X, check_weights("data_weights", data_weights, X.shape))
+def observed_data(X: Any, weights: Any = None) -> Observations:
+    """Return X with weights from ``check_weights``; every row must have an observed cell."""
+    observations = observe(X, weights)
     _refuse_empty_rows(_empty_rows(observations))
     return observations
 
