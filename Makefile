@@ -27,7 +27,7 @@ help: ## show this list
 demo: .venv/installed ## fit a partly labelled corpus, print its topics, write demo/report.html
 	@$(BIN)/cofactor demo --report demo/report.html
 
-quick: .venv/installed-dev ## run the quick tests only: about a minute
+quick: .venv/installed-dev ## run the quick tests only: under a minute once the kernels are compiled
 	$(QUICKLY) $(BIN)/python -m pytest $(PYTEST_ARGS) $(QUICK)
 
 test: lint ## lint, then run all tests but the conformance product

@@ -197,6 +197,7 @@ def test_surrogate_touches_the_objective_and_lies_above_it(pair):
                 assert value <= bound + 1e-12 * size
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pair", PAIRS, ids=" ".join)
 def test_surrogate_updates_never_raise_the_objective(pair):
     rng = np.random.default_rng(11)

@@ -46,6 +46,7 @@ def assert_same_bits(a, b, names=FITTED):
     assert a.history_ == b.history_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["mu", "mu-paper", "cd"])
 @pytest.mark.parametrize(("data_loss", "target_loss"), PAIRS)
 def test_memory_and_disk_give_the_same_bits(corpus, tmp_path, solver, data_loss, target_loss):

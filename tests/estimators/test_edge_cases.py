@@ -137,6 +137,7 @@ def test_multiplicative_fits_are_those_of_the_oracle(positive, update, solver, l
 # --- odd data ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @every_model
 @pytest.mark.parametrize("kind", [NMF, SSNMFClassifier, SSNMFRegressor])
 @pytest.mark.parametrize("shape", [(4, 3, 5), (1, 6, 3), (6, 1, 3), (1, 1, 1)])
@@ -148,6 +149,7 @@ def test_more_topics_than_samples_or_features(X, classes, kind, losses, solver, 
     assert_usable(model, X[:n, :m])
 
 
+@pytest.mark.slow
 @every_model
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 def test_empty_documents_and_words(X, classes, losses, solver, form):

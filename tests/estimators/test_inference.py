@@ -42,6 +42,7 @@ def test_frobenius_inference_is_nnls(storage, similarity):
     np.testing.assert_allclose(S, expected, rtol=1e-6, atol=1e-6 * expected.max())
 
 
+@pytest.mark.slow
 @TOPICS
 @pytest.mark.parametrize("storage", STORAGES)
 @pytest.mark.parametrize("loss", [oracles.KL, oracles.IS])
@@ -115,6 +116,7 @@ def test_inference_of_an_empty_row_is_optimal(loss, prior):
     assert ours <= theirs + 1e-6 * abs(theirs) + 1e-10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("similarity", [0.0, 0.96], ids=["distinct", "similar"])
 @pytest.mark.parametrize("storage", STORAGES)
 @pytest.mark.parametrize("loss", oracles.LOSSES)

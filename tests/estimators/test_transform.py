@@ -21,6 +21,7 @@ def test_transform_is_fit_transform(X, classes, kind, losses, solver):
     assert_array_equal(make(kind, losses, solver).fit(X, classes).transform(X), representation)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("losses", PAIRS[::4], ids="-".join)
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

@@ -50,6 +50,7 @@ PASSED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["auto", "mu", "mu-paper"])
 @pytest.mark.parametrize("form", PASSED)
 def test_what_is_passed_stays_as_it_is(X, classes, form, solver):

@@ -35,6 +35,7 @@ def told_if_small(solver, c):
     return nullcontext()
 
 
+@pytest.mark.slow
 @every_model
 @pytest.mark.parametrize("c", [1e-300, 1e-150, 1e-8, 1e8, 1e150, 1e300])
 def test_scaled_data_give_the_scaled_fit(X, classes, losses, solver, c):

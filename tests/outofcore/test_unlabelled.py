@@ -59,6 +59,7 @@ CLASSES = {
 }
 
 
+@pytest.mark.slow
 @forms
 @pytest.mark.parametrize("name", CLASSES)
 def test_classes(X, name, form, tmp_path, budget):
@@ -146,6 +147,7 @@ def frames(library):
     }  # fmt: skip
 
 
+@pytest.mark.slow
 @forms
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_frames_are_read_as_in_arrays(X, library, form, tmp_path, budget):

@@ -49,6 +49,7 @@ def expect(matrices, start, solver, free=("features", "targets", "samples"), n_i
     return Factors(S, A, B), oracles.objective(**matrices, **factors, epsilon=EPSILON)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", SOLVERS, ids=["mu", "mu-paper", "epsilon"])
 @pytest.mark.parametrize("rank", [1, 2, 5, 8])
 @pytest.mark.parametrize("losses", DESCENT_PAIRS, ids=short)
