@@ -484,7 +484,9 @@ def test_ctrl_c_while_fitting_keeps_the_model(home, tmp_path, monkeypatch):
     monkeypatch.setattr(CoordinateDescent, "step", interrupted)
     done = cofactor("fit", home / "posts.csv", "--text", "body", "--label", "team", "-k", 3,
                     "-o", tmp_path / "m", code=130)  # fmt: skip
-    assert "Interrupted" in done.stderr
+    stopping = done.stderr.index("Stopping; saving the model ...\n")
+    assert stopping < done.stderr.index("Fitting the topics")  # said at once
+    assert "Interrupted: the factors are those of iteration 3" in done.stderr
     assert load_model(tmp_path / "m").n_iter_ == 3
 
     kept = (tmp_path / "m" / "manifest.json").read_bytes()

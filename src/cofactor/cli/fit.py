@@ -75,8 +75,9 @@ def fit(
     label; if they hold numbers, the model predicts each column; otherwise the labels of all columns
     are combined.
 
-    Ctrl-C during the iterations stops them, and the model is saved as it is then. A model that is
-    already in FOLDER is not replaced; the unfinished one is saved beside it.
+    Ctrl-C stops the fit, and the model of the last complete iteration is saved; before the first
+    iteration, nothing is saved. A model that is already in FOLDER is not replaced; the unfinished
+    one is saved beside it.
     """
     model = _model(task, **settings)
     _check_place(output)
@@ -144,20 +145,29 @@ def _fit(
     model: Any, reading: Reading | BlockReading, how: Callable[..., Any], show_progress: bool
 ) -> tuple[list[str], bool]:
     """Fit the model and show warnings; return these and whether the fit was interrupted."""
+    from cofactor.estimators.base import FitInterruptedWarning
+
+    caught: dict[str, type[Warning]] = {}
+
+    def catch(message: Any, category: type[Warning], *place: Any) -> None:
+        if category is FitInterruptedWarning and category not in caught.values():
+            note("Stopping; saving the model ...")
+        caught.setdefault(str(message), category)
+
     with (
         announce("Fitting the topics (the first run also compiles)") as progress,
-        warnings.catch_warnings(record=True) as caught,
+        warnings.catch_warnings(),
         refusals(),
     ):
         warnings.simplefilter("always")
+        warnings.showwarning = catch
         if show_progress:
             model.set_callbacks(_reporter(progress))
         reading.fit(model.set_params(task=reading.facts["task"]), fit=how)
-    messages = list(dict.fromkeys(str(one.message) for one in caught))
-    for message in messages:
+    for message in caught:
         if message != model.estimator_.stop_reason_:
             note(f"Note: {message}")
-    return messages, any(one.category.__name__ == "FitInterruptedWarning" for one in caught)
+    return [*caught], FitInterruptedWarning in caught.values()
 
 
 def _reporter(progress: Callable[[str], None]) -> Any:
