@@ -149,7 +149,7 @@ def _fit(
 
     caught: dict[str, type[Warning]] = {}
 
-    def catch(message: Any, category: type[Warning], *place: Any) -> None:
+    def catch(message: Any, category: type[Warning], *place: Any, **more: Any) -> None:
         if category is FitInterruptedWarning and category not in caught.values():
             note("Stopping; saving the model ...")
         caught.setdefault(str(message), category)
