@@ -179,7 +179,7 @@ def _read_matrix(y: Any, kind: str, unknown: np.ndarray) -> np.ndarray:
     if kind == "numbers":
         values = tall(read_numbers(y.toarray() if hasattr(y, "toarray") else y, "labels"))
     else:
-        cells, known = read_cells(y)
+        cells, known = read_cells(y, "labels")
         values = np.where(known, cells.toarray() if hasattr(cells, "toarray") else cells, np.nan)
     if values.shape != unknown.shape:
         raise ValueError(
@@ -192,6 +192,6 @@ def _read_matrix(y: Any, kind: str, unknown: np.ndarray) -> np.ndarray:
 def _hard(y: Any, unknown: np.ndarray) -> np.ndarray:
     """Return the most probable class of soft labels."""
     Y = np.asarray(y.toarray() if hasattr(y, "toarray") else y, dtype=float)
-    mask = labelled_mask(y)
+    mask = labelled_mask(y, name="labels")
     unknown[mask] = np.nan_to_num(Y[mask]).argmax(axis=1)
     return unknown
