@@ -15,12 +15,15 @@ from click.core import ParameterSource
 from cofactor.cli._shared.blocks import BlockReading, holds_blocks, open_blocks
 from cofactor.cli._shared.cluster import fit_function
 from cofactor.cli._shared.command import (
+    COUNT,
     INTERRUPTED,
     OPENING,
     OUTPUT,
+    SEED,
     TABLE,
     BadInput,
     Command,
+    Number,
     json_option,
     table_options,
 )
@@ -34,26 +37,25 @@ MOST_TOPICS = 10_000
 """Maximum number of topics; with 5,000 words, their weights alone take 400 MB."""
 
 SETTLED = ("text", "labels", "label_separator", "unlabelled", "stop_words", *OPENING)
-SEED = click.IntRange(0, 2**32 - 1)
 
 
 @click.command(cls=Command)
 @click.argument("table", type=TABLE)
 @table_options("text", "labels", "label_separator", "unlabelled")
-@click.option("-k", "--topics", type=click.IntRange(1), default=10, help="Number of topics.")
+@click.option("-k", "--topics", type=COUNT, default=10, help="Number of topics.")
 @click.option("-o", "--output", type=OUTPUT, required=True, metavar="FOLDER",
               help="Folder for the model; a model that is there is replaced.")  # fmt: skip
 @click.option("--task", type=click.Choice(["auto", "topics", "classes", "numbers"]),
               default="auto", help="What to learn from the labels.")  # fmt: skip
-@click.option("--seed", type=SEED, default=0, metavar="INTEGER", help="Random seed.")
+@click.option("--seed", type=SEED, default=0, help="Random seed.")
 @click.option("--seed-words", multiple=True, metavar="NAME=WORD,WORD",
               help="Words that draw a topic to a subject: billing=invoice,refund. May be "
               "repeated.")  # fmt: skip
 @click.option("--stop-words", default="english", metavar="WHICH",
               help="Words to leave out: english, none, or a file of words.")  # fmt: skip
-@click.option("--supervision", type=click.FloatRange(0), metavar="NUMBER",
+@click.option("--supervision", type=Number(float, 0),
               help="Weight of the labels relative to the texts.  [default: balanced]")  # fmt: skip
-@click.option("--iterations", type=click.IntRange(1), default=200,
+@click.option("--iterations", type=COUNT, default=200,
               help="Maximum number of iterations.")  # fmt: skip
 @click.option("--jobs", type=int, default=-1, help="Number of threads; -1 for all cores.")
 @click.option("--cluster", metavar="ADDRESS", help="Fit on a Dask cluster: the address of its "

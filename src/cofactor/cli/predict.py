@@ -16,7 +16,7 @@ import click
 from cofactor._version import __version__
 from cofactor.cli._shared.command import (
     MODEL,
-    OUTPUT,
+    OUTPUT_FILE,
     TABLE,
     Command,
     delaying_signals,
@@ -43,7 +43,7 @@ DIGITS = 5  # significant digits of a confidence
 @click.command(cls=Command)
 @click.argument("model", type=MODEL)
 @click.argument("table", type=TABLE)
-@click.option("-o", "--output", type=OUTPUT, metavar="FILE",
+@click.option("-o", "--output", type=OUTPUT_FILE, metavar="FILE",
               help="File to write: .csv, .tsv or .jsonl, also compressed (.gz).  [default: CSV "
               "on stdout]")  # fmt: skip
 @table_options("text")
