@@ -127,7 +127,7 @@ REFUSED = {
                  "{tmp}/m"], "row 2: the label 'space' is not a number"),
     "words left": (["fit", "{posts}", "--text", "id", "-o", "{tmp}/m"], "No words are left"),
     "no model": (["topics", "{tmp}"], "it is not a model"),
-    "no folder": (["topics", "{tmp}/no"], "does not exist"),
+    "no folder": (["topics", "{tmp}/no"], "Error: {tmp}/no: it does not exist; name the folder"),
     "a file for a model": (["predict", "{posts}", "{posts}"], "is a file"),
     "other columns": (["predict", "{model}", "{other}"], "fitted on the column 'body'"),
     "no folder for the output": (["predict", "{model}", "{posts}", "-o", "{tmp}/no/a.csv"],

@@ -89,8 +89,6 @@ def read_material(
         S, unknown = model.document_topics_, _unknown(model, len(model.document_topics_))
         return Material(model, None, None, S, True, unknown, unknown)
     texts = read_documents(documents)
-    if not texts:
-        raise ValueError("documents is empty; pass at least one, or None for a report without.")
     if rows is not None and len(rows) != len(texts):
         raise ValueError(
             f"rows has {len(rows)} entries, but there are {len(texts)} documents; pass one each."
