@@ -71,8 +71,8 @@ def predict(
     added = [free_name(name, source.columns) for name in (*form.columns, *REST)]
     if not opened.model.target_names_:
         *empty, topic = added
-        note(f"Note: the model was fitted without labels, so the columns {' and '.join(empty)} stay "
-             f"empty; only {topic} is filled in.")  # fmt: skip
+        note(f"Note: the model was fitted without labels, so the columns {' and '.join(empty)} "
+             f"stay empty; only {topic} is filled in.")  # fmt: skip
     with ExitStack() as after, announce("Predicting"), _opened(output) as file:
         counts = _write(file, kind, opened, source, column, form, added, not keep_formulas)
         facts = _facts(opened, source, output, column, added, counts)
