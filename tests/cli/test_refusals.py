@@ -105,7 +105,7 @@ REFUSED = {
                                      "{tmp} is a folder; name a file."),
     "report of the demo to a folder": (["demo", "--report", "{tmp}"], "is a folder; name a file."),
     "very many topics": (["fit", "{posts}", "--text", "body", "-k", "999999999999", "-o",
-                         "{tmp}/m"], "--topics 999,999,999,999 is more than 10,000"),
+                         "{tmp}/m"], "n_components=999,999,999,999 asks for too many topics"),
     "pipe for stop words": (["fit", "{posts}", "--text", "body", "--stop-words", "{pipe}", "-o",
                              "{tmp}/m"], "is not a plain file"),
     "pipe for a table": (["predict", "{model}", "{pipe}", "-o", "{tmp}/o.csv"],

@@ -33,9 +33,6 @@ from cofactor.cli._shared.terminal import announce, emit, note
 from cofactor.io.tables.sources import check_plain_file
 from cofactor.io.tables.survey import too_many_classes
 
-MOST_TOPICS = 10_000
-"""Maximum number of topics; with 5,000 words, their weights alone take 400 MB."""
-
 SETTLED = ("text", "labels", "label_separator", "unlabelled", "stop_words", *OPENING)
 
 
@@ -128,11 +125,6 @@ def _model(
     """Return the model that the options ask for."""
     if jobs == 0:
         raise BadInput("--jobs 0 runs nothing; give a positive number, or -1 for all cores.")
-    if topics > MOST_TOPICS:
-        raise BadInput(
-            f"--topics {topics:,} is more than {MOST_TOPICS:,}, the maximum; give a smaller number "
-            "with -k. Two or three topics for each class are usual."
-        )
     seeds, stop = _seeds(seed_words), stop_words_of(stop_words)
     from cofactor.text import TopicModel, WordVectorizer
 
