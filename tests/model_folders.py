@@ -59,3 +59,6 @@ def refuse(folder, match):
     message = str(caught.value)
     assert message.endswith(".")
     assert str(folder) in message
+    assert message.count(str(folder)) == 1
+    if not any(word in message for word in ("name the folder of a model", "upgrade cofactor")):
+        assert message.endswith("; fit the model again, or restore the folder from a copy.")

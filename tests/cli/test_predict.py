@@ -26,6 +26,18 @@ def test_predict_adds_three_columns(home, model, tmp_path):
     assert np.mean(right) > 0.9
 
 
+def test_predict_says_that_a_model_has_no_labels(home, model, tmp_path):
+    said = "fitted without labels, so the columns prediction and confidence stay empty; only topic"
+    cofactor("fit", home / "posts.csv", "--text", "body", "-k", 3, "-o", tmp_path / "m")
+    done = cofactor("predict", tmp_path / "m", home / "new.csv", "-o", tmp_path / "out.csv")
+    assert done.stderr.count(said) == 1
+    header, rows = read_table(tmp_path / "out.csv")
+    assert header[-3:] == ["prediction", "confidence", "topic"]
+    assert {tuple(row[-3:-1]) for row in rows} == {("", "")}
+    assert all(row[-1] for row in rows)
+    assert said not in cofactor("predict", model, home / "new.csv").stderr
+
+
 def test_predictions_come_with_a_manifest(home, model, tmp_path):
     cofactor("predict", model, home / "new.csv", "-o", tmp_path / "out.csv")
     made = json.loads((tmp_path / "out.csv.manifest.json").read_text())

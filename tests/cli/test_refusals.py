@@ -85,9 +85,27 @@ REFUSED = {
                       "--label 'taem' is not a column"),
     "no text column": (["fit", "{posts}", "-o", "{tmp}/m"], "--text is missing"),
     "no output": (["fit", "{posts}", "--text", "body"], "--output"),
-    "no topics": (["fit", "{posts}", "--text", "body", "-k", "0", "-o", "{tmp}/m"], "0"),
+    "no topics": (["fit", "{posts}", "--text", "body", "-k", "0", "-o", "{tmp}/m"],
+                  "'0' is not a whole number of at least 1."),
+    "topics in words": (["fit", "{posts}", "--text", "body", "-k", "abc", "-o", "{tmp}/m"],
+                        "'abc' is not a whole number of at least 1."),
+    "seed": (["fit", "{posts}", "--text", "body", "--seed", "4294967296", "-o", "{tmp}/m"],
+             "'4294967296' is not a whole number from 0 to 4,294,967,295."),
+    "infinite supervision": (["fit", "{posts}", "--text", "body", "--supervision", "inf", "-o",
+                              "{tmp}/m"],
+                             "'--supervision': 'inf' is not a finite number of at least 0."),
+    "no supervision": (["fit", "{posts}", "--text", "body", "--supervision", "nan", "-o",
+                        "{tmp}/m"], "'--supervision': 'nan' is not a finite number"),
+    "negative supervision": (["fit", "{posts}", "--text", "body", "--supervision", "-0.5", "-o",
+                              "{tmp}/m"], "'--supervision': '-0.5' is not a finite number"),
+    "report to a folder": (["report", "{model}", "-o", "{tmp}"], "{tmp} is a folder; name a file."),
+    "predict to a folder": (["predict", "{model}", "{posts}", "-o", "{tmp}"],
+                            "{tmp} is a folder; name a file."),
+    "export of a file to a folder": (["export", "{model}", "--to", "anndata", "-o", "{tmp}"],
+                                     "{tmp} is a folder; name a file."),
+    "report of the demo to a folder": (["demo", "--report", "{tmp}"], "is a folder; name a file."),
     "very many topics": (["fit", "{posts}", "--text", "body", "-k", "999999999999", "-o",
-                         "{tmp}/m"], "--topics 999,999,999,999 is more than 10,000"),
+                         "{tmp}/m"], "n_components=999,999,999,999 asks for too many topics"),
     "pipe for stop words": (["fit", "{posts}", "--text", "body", "--stop-words", "{pipe}", "-o",
                              "{tmp}/m"], "is not a plain file"),
     "pipe for a table": (["predict", "{model}", "{pipe}", "-o", "{tmp}/o.csv"],
@@ -109,7 +127,7 @@ REFUSED = {
                  "{tmp}/m"], "row 2: the label 'space' is not a number"),
     "words left": (["fit", "{posts}", "--text", "id", "-o", "{tmp}/m"], "No words are left"),
     "no model": (["topics", "{tmp}"], "it is not a model"),
-    "no folder": (["topics", "{tmp}/no"], "does not exist"),
+    "no folder": (["topics", "{tmp}/no"], "Error: {tmp}/no: it does not exist; name the folder"),
     "a file for a model": (["predict", "{posts}", "{posts}"], "is a file"),
     "other columns": (["predict", "{model}", "{other}"], "fitted on the column 'body'"),
     "no folder for the output": (["predict", "{model}", "{posts}", "-o", "{tmp}/no/a.csv"],
@@ -130,7 +148,7 @@ def test_bad_input_ends_with_two(home, tmp_path, case):
     if not (home / "pipe").exists():
         os.mkfifo(home / "pipe")
     done = cofactor(*(one.format(**names) for one in arguments), code=2)
-    assert said in " ".join(done.stderr.split())
+    assert said.format(**names) in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
     assert sorted(os.listdir(tmp_path)) == ["other.csv"]
@@ -484,7 +502,9 @@ def test_ctrl_c_while_fitting_keeps_the_model(home, tmp_path, monkeypatch):
     monkeypatch.setattr(CoordinateDescent, "step", interrupted)
     done = cofactor("fit", home / "posts.csv", "--text", "body", "--label", "team", "-k", 3,
                     "-o", tmp_path / "m", code=130)  # fmt: skip
-    assert "Interrupted" in done.stderr
+    stopping = done.stderr.index("Stopping; saving the model ...\n")
+    assert stopping < done.stderr.index("Fitting the topics")  # said at once
+    assert "Interrupted: the factors are those of iteration 3" in done.stderr
     assert load_model(tmp_path / "m").n_iter_ == 3
 
     kept = (tmp_path / "m" / "manifest.json").read_bytes()

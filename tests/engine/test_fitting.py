@@ -120,11 +120,11 @@ def test_an_interruption_keeps_the_last_complete_iteration():
     assert str(fit.stop) == (
         "Interrupted: the factors are those of iteration 2, the last complete one."
     )
-    at_once = scripted(KeyboardInterrupt())
-    assert at_once.interrupted
-    assert at_once.n_iter == 0
-    assert at_once.factors.samples == 0
-    assert str(at_once.stop) == "Interrupted: the factors are those of the start."
+
+
+def test_an_interruption_before_the_first_iteration_keeps_nothing():
+    with pytest.raises(KeyboardInterrupt):
+        scripted(KeyboardInterrupt(), 5.0)
 
 
 def test_other_errors_pass_through():

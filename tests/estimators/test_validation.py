@@ -9,8 +9,9 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from cofactor import NMF, SSNMFClassifier, SSNMFRegressor
+from cofactor.estimators import validation
 from cofactor.noise import Gaussian
-from complaints import INF, MODELS, NAN, SUPERVISED, Dask, assert_says, changed, fit
+from complaints import INF, MODELS, NAN, SUPERVISED, Dask, assert_says, changed, complaint, fit
 
 # --- X -------------------------------------------------------------------------------------------
 
@@ -228,3 +229,26 @@ def test_nothing_to_score(X, classes):
     model = fit(SSNMFRegressor, X, classes)
     assert_says(lambda: model.score(X, np.full(60, NAN)), r"\by\b", "no known value")
     assert_says(lambda: model.score(X, classes[1:]), "60", "59")
+
+
+@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_more_topics_than_the_memory_holds(kind, method):
+    X, y = np.ones((30, 10)), np.arange(30) % 2
+    given = (X,) if kind is NMF else (X, y)
+    for n_components, dtype in ((10**12, "f8"), (2 * 10**12, "f4")):
+        said = complaint(
+            lambda n=n_components, d=dtype: getattr(kind(n), method)(given[0].astype(d), *given[1:])
+        )
+        assert said.startswith(f"n_components={n_components:,} asks for too many topics: their ")
+        assert "need 1,600,000 GB of memory" in said
+        assert "use a smaller number" in said
+
+
+def test_memory_is_just_enough(monkeypatch):
+    pages = {"SC_PHYS_PAGES": 5 * 3 * 40, "SC_PAGE_SIZE": 8}
+    monkeypatch.setattr("os.sysconf", pages.get)
+    validation.check_room(3, np.ones((30, 10)))
+    validation.check_room(6, np.ones((30, 10), dtype=np.float32))
+    with pytest.raises(ValueError, match="n_components=4 asks for too many topics"):
+        validation.check_room(4, np.ones((30, 10)))

@@ -51,6 +51,7 @@ def interrupt(monkeypatch):
 BEFORE = {
     "words": (WordVectorizer, "fit_transform"),
     "start": ("cofactor.estimators.setup", "class_start"),
+    "first iteration": (CoordinateDescent, "step"),
 }
 
 

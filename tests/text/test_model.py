@@ -143,6 +143,22 @@ def test_seeds_of_the_start():
     assert np.array_equal(again.estimator_.components_, one.estimator_.components_)
 
 
+@pytest.mark.parametrize("method", ["fit", "partial_fit", "predict", "transform", "documents"])
+def test_no_documents_at_all(method):
+    model = TopicModel(2, random_state=0, max_iter=2, tol=0)
+    model.fit(["rocket moon", "oven butter", "rocket nasa", "oven flour"], ["a", "b", "a", "b"])
+    with pytest.raises(ValueError, match=r"^documents is empty; pass at least one document\.$"):
+        getattr(model, method)([])
+
+
+@pytest.mark.parametrize("settings", [{}, {"seeds": {"kitchen": ["oven"]}}])
+def test_more_topics_than_the_memory_holds(settings):
+    texts, y = ["rocket moon", "oven butter", "rocket nasa", "oven flour"], ["a", "b", "a", "b"]
+    for labels in (None, y):
+        with pytest.raises(ValueError, match="n_components=999,999,999,999 asks for too many"):
+            TopicModel(999_999_999_999, **settings).fit(texts, labels)
+
+
 def test_empty_documents_are_harmless():
     texts = [*TEXTS, "", None, "12 34"]
     model = TopicModel(3, random_state=0).fit(texts, [*SOME, "", "", ""])

@@ -8,7 +8,14 @@ from typing import Any
 
 import click
 
-from cofactor.cli._shared.command import MODEL, TABLE, Command, json_option, table_options
+from cofactor.cli._shared.command import (
+    COUNT,
+    MODEL,
+    TABLE,
+    Command,
+    json_option,
+    table_options,
+)
 from cofactor.cli._shared.models import Opened, open_model, read_again, refusals
 from cofactor.cli._shared.terminal import announce, emit, make_table, note, percent, show, shown
 
@@ -18,7 +25,7 @@ from cofactor.cli._shared.terminal import announce, emit, make_table, note, perc
 @click.argument("second", type=MODEL)
 @click.option("--data", type=TABLE, help="Labelled documents to compare the accuracy on.")
 @table_options("text", "labels", "label_separator")
-@click.option("--words", type=click.IntRange(1), default=10, help="Words of each topic.")
+@click.option("--words", type=COUNT, default=10, help="Words of each topic.")
 @json_option
 def compare(
     first: Path, second: Path, data: Path | None, text: str | None, labels: tuple[str, ...],

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from cofactor.cli._shared.command import MODEL, BadInput, Command, json_option
+from cofactor.cli._shared.command import COUNT, MODEL, BadInput, Command, json_option
 from cofactor.cli._shared.models import answered, open_model
 from cofactor.cli._shared.terminal import emit, make_table, note, percent, show, shown
 
@@ -16,7 +16,7 @@ from cofactor.cli._shared.terminal import emit, make_table, note, percent, show,
 @click.command(cls=Command)
 @click.argument("model", type=MODEL)
 @click.argument("text")
-@click.option("--words", type=click.IntRange(1), default=15, help="Words to show.")
+@click.option("--words", type=COUNT, default=15, help="Words to show.")
 @json_option
 def explain(model: Path, text: str, words: int, as_json: bool) -> None:
     """Show which words of a text speak for which topic and class.

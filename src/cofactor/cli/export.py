@@ -15,7 +15,7 @@ from cofactor.cli._shared.command import MODEL, OUTPUT, TABLE, BadInput, Command
 from cofactor.cli._shared.command import table_options as options
 from cofactor.cli._shared.models import Opened, find_data, open_model, read_again
 from cofactor.cli._shared.terminal import announce, emit, note
-from cofactor.io.atomic import write_text
+from cofactor.io.atomic import check_place, write_text
 from cofactor.io.json_text import to_json
 
 DEFAULTS = {"csv": "{}-tables", "anndata": "{}.h5ad", "topicwizard": "{}-topicwizard"}
@@ -43,6 +43,7 @@ def export(
     """
     opened = open_model(model)
     output = output or Path(DEFAULTS[target].format(model.resolve().name))
+    _check_place(target, output)
     if target == "anndata" and find_spec("anndata") is None:
         raise BadInput("--to anndata needs a package that is not installed: pip install anndata.")
     documents = None
@@ -90,7 +91,6 @@ def _with_manifest(opened: Opened, output: Path, names: list[str]) -> dict[str, 
 def _to_csv(opened: Opened, output: Path, documents: Any) -> dict[str, Any]:
     from cofactor.io.exports.tables import write_tables
 
-    _check_folder(output)
     return _with_manifest(opened, output, write_tables(opened.model, output))
 
 
@@ -111,14 +111,19 @@ def _to_topicwizard(opened: Opened, output: Path, documents: Any) -> dict[str, A
         raise BadInput(
             "--to topicwizard needs documents, but their table does not exist; name it with --data."
         )
-    _check_folder(output)
     facts = _with_manifest(opened, output, write_wizard(opened.model, output, documents))
     missing = "" if find_spec("topicwizard") else "pip install topic-wizard, then "
     note(f"To open it: {missing}python {output / 'show.py'}")
     return facts
 
 
-def _check_folder(output: Path) -> None:
+def _check_place(target: str, output: Path) -> None:
+    """Refuse an output that could not be written, before any work is done."""
+    if target == "anndata":
+        if output.is_dir():
+            raise BadInput(f"--output {output} is a folder; name a file.")
+        check_place(output)
+        return
     if output.exists() and not output.is_dir():
         raise BadInput(f"--output {output} is a file; name a folder.")
     if (output / "config.json").exists():

@@ -15,12 +15,15 @@ from click.core import ParameterSource
 from cofactor.cli._shared.blocks import BlockReading, holds_blocks, open_blocks
 from cofactor.cli._shared.cluster import fit_function
 from cofactor.cli._shared.command import (
+    COUNT,
     INTERRUPTED,
     OPENING,
     OUTPUT,
+    SEED,
     TABLE,
     BadInput,
     Command,
+    Number,
     json_option,
     table_options,
 )
@@ -30,30 +33,26 @@ from cofactor.cli._shared.terminal import announce, emit, note
 from cofactor.io.tables.sources import check_plain_file
 from cofactor.io.tables.survey import too_many_classes
 
-MOST_TOPICS = 10_000
-"""Maximum number of topics; with 5,000 words, their weights alone take 400 MB."""
-
 SETTLED = ("text", "labels", "label_separator", "unlabelled", "stop_words", *OPENING)
-SEED = click.IntRange(0, 2**32 - 1)
 
 
 @click.command(cls=Command)
 @click.argument("table", type=TABLE)
 @table_options("text", "labels", "label_separator", "unlabelled")
-@click.option("-k", "--topics", type=click.IntRange(1), default=10, help="Number of topics.")
+@click.option("-k", "--topics", type=COUNT, default=10, help="Number of topics.")
 @click.option("-o", "--output", type=OUTPUT, required=True, metavar="FOLDER",
               help="Folder for the model; a model that is there is replaced.")  # fmt: skip
 @click.option("--task", type=click.Choice(["auto", "topics", "classes", "numbers"]),
               default="auto", help="What to learn from the labels.")  # fmt: skip
-@click.option("--seed", type=SEED, default=0, metavar="INTEGER", help="Random seed.")
+@click.option("--seed", type=SEED, default=0, help="Random seed.")
 @click.option("--seed-words", multiple=True, metavar="NAME=WORD,WORD",
               help="Words that draw a topic to a subject: billing=invoice,refund. May be "
               "repeated.")  # fmt: skip
 @click.option("--stop-words", default="english", metavar="WHICH",
               help="Words to leave out: english, none, or a file of words.")  # fmt: skip
-@click.option("--supervision", type=click.FloatRange(0), metavar="NUMBER",
+@click.option("--supervision", type=Number(float, 0),
               help="Weight of the labels relative to the texts.  [default: balanced]")  # fmt: skip
-@click.option("--iterations", type=click.IntRange(1), default=200,
+@click.option("--iterations", type=COUNT, default=200,
               help="Maximum number of iterations.")  # fmt: skip
 @click.option("--jobs", type=int, default=-1, help="Number of threads; -1 for all cores.")
 @click.option("--cluster", metavar="ADDRESS", help="Fit on a Dask cluster: the address of its "
@@ -75,8 +74,9 @@ def fit(
     label; if they hold numbers, the model predicts each column; otherwise the labels of all columns
     are combined.
 
-    Ctrl-C during the iterations stops them, and the model is saved as it is then. A model that is
-    already in FOLDER is not replaced; the unfinished one is saved beside it.
+    Ctrl-C stops the fit, and the model of the last complete iteration is saved; before the first
+    iteration, nothing is saved. A model that is already in FOLDER is not replaced; the unfinished
+    one is saved beside it.
     """
     model = _model(task, **settings)
     _check_place(output)
@@ -125,11 +125,6 @@ def _model(
     """Return the model that the options ask for."""
     if jobs == 0:
         raise BadInput("--jobs 0 runs nothing; give a positive number, or -1 for all cores.")
-    if topics > MOST_TOPICS:
-        raise BadInput(
-            f"--topics {topics:,} is more than {MOST_TOPICS:,}, the maximum; give a smaller number "
-            "with -k. Two or three topics for each class are usual."
-        )
     seeds, stop = _seeds(seed_words), stop_words_of(stop_words)
     from cofactor.text import TopicModel, WordVectorizer
 
@@ -144,20 +139,29 @@ def _fit(
     model: Any, reading: Reading | BlockReading, how: Callable[..., Any], show_progress: bool
 ) -> tuple[list[str], bool]:
     """Fit the model and show warnings; return these and whether the fit was interrupted."""
+    from cofactor.estimators.base import FitInterruptedWarning
+
+    caught: dict[str, type[Warning]] = {}
+
+    def catch(message: Any, category: type[Warning], *place: Any, **more: Any) -> None:
+        if category is FitInterruptedWarning and category not in caught.values():
+            note("Stopping; saving the model ...")
+        caught.setdefault(str(message), category)
+
     with (
         announce("Fitting the topics (the first run also compiles)") as progress,
-        warnings.catch_warnings(record=True) as caught,
+        warnings.catch_warnings(),
         refusals(),
     ):
         warnings.simplefilter("always")
+        warnings.showwarning = catch
         if show_progress:
             model.set_callbacks(_reporter(progress))
         reading.fit(model.set_params(task=reading.facts["task"]), fit=how)
-    messages = list(dict.fromkeys(str(one.message) for one in caught))
-    for message in messages:
+    for message in caught:
         if message != model.estimator_.stop_reason_:
             note(f"Note: {message}")
-    return messages, any(one.category.__name__ == "FitInterruptedWarning" for one in caught)
+    return [*caught], FitInterruptedWarning in caught.values()
 
 
 def _reporter(progress: Callable[[str], None]) -> Any:

@@ -16,7 +16,7 @@ import click
 from cofactor._version import __version__
 from cofactor.cli._shared.command import (
     MODEL,
-    OUTPUT,
+    OUTPUT_FILE,
     TABLE,
     Command,
     delaying_signals,
@@ -43,7 +43,7 @@ DIGITS = 5  # significant digits of a confidence
 @click.command(cls=Command)
 @click.argument("model", type=MODEL)
 @click.argument("table", type=TABLE)
-@click.option("-o", "--output", type=OUTPUT, metavar="FILE",
+@click.option("-o", "--output", type=OUTPUT_FILE, metavar="FILE",
               help="File to write: .csv, .tsv or .jsonl, also compressed (.gz).  [default: CSV "
               "on stdout]")  # fmt: skip
 @table_options("text")
@@ -69,6 +69,10 @@ def predict(
     column = _text_column(source, text, opened)
     form = _Form.of(opened)
     added = [free_name(name, source.columns) for name in (*form.columns, *REST)]
+    if not opened.model.target_names_:
+        *empty, topic = added
+        note(f"Note: the model was fitted without labels, so the columns {' and '.join(empty)} "
+             f"stay empty; only {topic} is filled in.")  # fmt: skip
     with ExitStack() as after, announce("Predicting"), _opened(output) as file:
         counts = _write(file, kind, opened, source, column, form, added, not keep_formulas)
         facts = _facts(opened, source, output, column, added, counts)

@@ -10,7 +10,7 @@ import click
 
 from cofactor.cli._shared.command import (
     MODEL,
-    OUTPUT,
+    OUTPUT_FILE,
     TABLE,
     BadInput,
     Command,
@@ -24,7 +24,7 @@ from cofactor.cli._shared.terminal import announce, emit, note
 
 @click.command(cls=Command)
 @click.argument("model", type=MODEL)
-@click.option("-o", "--output", type=OUTPUT, default=Path("report.html"), metavar="FILE",
+@click.option("-o", "--output", type=OUTPUT_FILE, default=Path("report.html"), metavar="FILE",
               help="HTML file to write.")  # fmt: skip
 @click.option("--data", type=TABLE, help="Table of the documents.  [default: the one of the fit]")
 @options("text", "labels", "label_separator")

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from cofactor.cli._shared.command import INTERRUPTED, BadInput, Command, json_option
+from cofactor.cli._shared.command import COUNT, INTERRUPTED, SEED, BadInput, Command, json_option
 from cofactor.cli._shared.terminal import emit, note, open_console
 from cofactor.experiments.options import EXPERIMENTS, SOLVERS, Options
 
@@ -21,24 +21,24 @@ SYNTHETIC_ONLY = ("draws", "solver", "iterations", "updates")
 @click.argument("experiment", type=click.Choice([*EXPERIMENTS, "all"]), default="all")
 @click.option("--out", type=PATH, required=True, help="Folder for tables, figures, trials and "
               "manifest. A second run continues an unfinished one.")  # fmt: skip
-@click.option("--trials", type=click.IntRange(1),
+@click.option("--trials", type=COUNT,
               help="Number of trials of each model.  [default: as in the paper]")  # fmt: skip
 @click.option("--data-home", type=PATH, envvar="COFACTOR_DATA_HOME", help="Folder that holds the "
               "data.  [default: COFACTOR_DATA_HOME, else scikit-learn's]")  # fmt: skip
 @click.option("--stopwords", type=PATH, help="File of English stop words, one on each line.  "
               "[default: NLTK's]")  # fmt: skip
 @click.option("--quick", is_flag=True, help="Use small made-up data, to see that everything works.")
-@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, metavar="INTEGER",
+@click.option("--seed", type=SEED, default=0,
               help="Random seed of data, splits and starts.")  # fmt: skip
-@click.option("--jobs", type=click.IntRange(1), help="Number of parallel processes; results do not "
+@click.option("--jobs", type=COUNT, help="Number of parallel processes; results do not "
               "depend on it.  [default: number of cores]")  # fmt: skip
-@click.option("--draws", type=click.IntRange(1), default=1,
+@click.option("--draws", type=COUNT, default=1,
               help="synthetic: number of draws of factors and noise.")  # fmt: skip
 @click.option("--solver", type=click.Choice(SOLVERS), default="auto",
               help="synthetic: solver of all fits.")  # fmt: skip
-@click.option("--iterations", type=click.IntRange(1), help="synthetic: number of iterations of all "
+@click.option("--iterations", type=COUNT, help="synthetic: number of iterations of all "
               "fits.  [default: until they converge]")  # fmt: skip
-@click.option("--updates", type=click.IntRange(1), help="synthetic: compare with this number of "
+@click.option("--updates", type=COUNT, help="synthetic: compare with this number of "
               "multiplicative updates from the same starts.")  # fmt: skip
 @json_option
 @click.pass_context

@@ -7,14 +7,14 @@ from typing import Any
 
 import click
 
-from cofactor.cli._shared.command import MODEL, Command, json_option
+from cofactor.cli._shared.command import COUNT, MODEL, Command, json_option
 from cofactor.cli._shared.models import Opened, open_model
 from cofactor.cli._shared.terminal import emit, make_table, percent, show, shown
 
 
 @click.command(cls=Command)
 @click.argument("model", type=MODEL)
-@click.option("--words", type=click.IntRange(1), default=10, help="Words of each topic.")
+@click.option("--words", type=COUNT, default=10, help="Words of each topic.")
 @json_option
 def topics(model: Path, words: int, as_json: bool) -> None:
     """Show the topics of a model.

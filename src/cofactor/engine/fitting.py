@@ -63,7 +63,7 @@ def minimise(
     """Run ``solver`` until a rule or a hook stops it, for at most ``max_iter`` iterations.
 
     Iterations in a given ``history`` count.  An interruption (Ctrl-C) ends the loop with the
-    factors of the last complete iteration.
+    factors of the last complete iteration; before the first one, KeyboardInterrupt passes through.
     """
     history = history or History(terms={term.name: [] for term in objective.terms})
     factors = replace(factors)  # a new object without padded copies: the caller may change its own
@@ -80,6 +80,8 @@ def minimise(
             history.record(state.value)
             stop = _check_all(state, history, rules, hooks)
     except KeyboardInterrupt:
+        if not history.objective:  # there is nothing to keep
+            raise
         return Fit(state.factors.compact(), history, _interrupted(history), interrupted=True)
     return Fit(state.factors.compact(), history, stop or _exhausted(max_iter, bool(rules)))
 
@@ -114,8 +116,10 @@ def _exhausted(max_iter: int, has_rules: bool) -> Stop:
 
 def _interrupted(history: History) -> Stop:
     count = len(history.objective)
-    which = f"those of iteration {count}, the last complete one" if count else "those of the start"
-    return Stop(f"Interrupted: the factors are {which}.", worrying=True)
+    return Stop(
+        f"Interrupted: the factors are those of iteration {count}, the last complete one.",
+        worrying=True,
+    )
 
 
 def _not_finite(history: History) -> Stop:

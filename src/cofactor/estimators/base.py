@@ -142,7 +142,7 @@ class Factorization(
                 threads=threads,
                 history=work.history,
             )
-            if not fit.history.objective and not fit.interrupted:
+            if not fit.history.objective:
                 raise ValueError(NOT_FINITE)
             self._keep(fit, _attributes(setup.conversion, coding, fit.factors, fit.history))
             self._keep_head(publish, fit)

@@ -163,7 +163,7 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         predicted = self.predict(X)
         weights = None if sample_weight is None else np.asarray(sample_weight)[known]
         if np.ndim(predicted) == 2:
-            true, known_cells = read_cells(readable(y, "y"))
+            true, known_cells = read_cells(readable(y, "y"), "y")
             true = true.toarray() if issparse(true) else true
             right = np.all((predicted == true) | ~known_cells, axis=1)[known]
             return float(np.average(right, weights=weights))

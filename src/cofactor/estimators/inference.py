@@ -24,7 +24,7 @@ def solve_rows(objective: Objective, factors: Factors, threads: Threads) -> Fact
     """Minimise a convex objective over its one free factor."""
     solver = EXACT if objective.coordinate_descent else EXACT_WITHOUT_DESCENT
     fit = minimise(objective, factors, solver, max_iter=1, threads=threads)
-    if fit.interrupted:  # half-solved rows are of no use
+    if fit.interrupted:  # between the end of the one iteration and the end of the loop
         raise KeyboardInterrupt
     return fit.factors
 

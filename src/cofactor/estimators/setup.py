@@ -143,6 +143,7 @@ def set_up(
 
     ``largest`` is the largest value of all rows, where ``given`` holds a sample of them.
     """
+    validation.check_room(settings.n_components, given.data)
     units, data = _data_units(settings, given, largest)
     units, counts = _count_units(units, given)
     groups = _start_groups(settings, given)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -25,6 +26,9 @@ from cofactor.targets.sets import NamedMatrix
 
 Shapes = Mapping[FactorName, tuple[int, int]]
 Method = TypeVar("Method", bound=Callable[..., Any])
+
+COPIES = 5
+"""Number of copies of the factors that an iteration holds in memory; some solvers hold more."""
 
 
 def checks_parameters(method: Method) -> Method:
@@ -84,6 +88,18 @@ def check_data(estimator: Any, X: Any, *, reset: bool) -> Any:
             f"value is {lowest:g}; shift or clip it to be nonnegative."
         )
     return sp.csr_array(X) if sp.issparse(X) else np.ascontiguousarray(X)
+
+
+def check_room(n_components: int, X: Any) -> None:
+    """Refuse a number of topics whose factors cannot be held in the memory of this machine."""
+    need = COPIES * X.dtype.itemsize * n_components * sum(X.shape)
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if need > memory:
+        raise ValueError(
+            f"n_components={n_components:,} asks for too many topics: their factors need "
+            f"{need / 1e9:,.0f} GB of memory, and this machine has {memory / 1e9:,.0f} GB; use a "
+            "smaller number. Two or three topics for each class are usual."
+        )
 
 
 def observed_data(X: Any, weights: Any = None) -> Observations:

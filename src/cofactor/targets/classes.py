@@ -117,7 +117,7 @@ def _places(found: Array, classes: Array) -> NDArray[np.intp]:
 
 
 def _encode_matrix(y: Any, coding: ClassCoding | None) -> tuple[Any, Mask, ClassCoding]:
-    values, known = read_cells(y)
+    values, known = read_cells(y, "y")
     cells = values.data if issparse(values) else values
     kind: Literal["multilabel", "soft"] = "multilabel" if np.isin(cells, (0, 1)).all() else "soft"
     unnamed = np.arange(values.shape[1])

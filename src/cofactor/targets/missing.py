@@ -41,7 +41,7 @@ def missing_entries(labels: Array) -> Mask:
     return np.asarray(labels == "" if labels.dtype.kind == "U" else labels != labels)
 
 
-def labelled_mask(y: Any, *, classes: Array | None = None) -> Mask:
+def labelled_mask(y: Any, *, classes: Array | None = None, name: str = "y") -> Mask:
     """Tell which samples are labelled when y holds classes.
 
     Parameters
@@ -49,14 +49,16 @@ def labelled_mask(y: Any, *, classes: Array | None = None) -> Mask:
     y : as in `encode_classes`; for numbers use `known_values`
     classes : ndarray, optional
         Classes of an earlier fit; −1 among them is a class, not a mark.
+    name : str
+        Name of the parameter that y was passed as, for error messages.
 
     Returns
     -------
     ndarray of bool, shape (n_samples,)
     """
-    y = readable(y, "y")
+    y = readable(y, name)
     if is_matrix(y):
-        return np.asarray(read_cells(y)[1].any(axis=1))
+        return np.asarray(read_cells(y, name)[1].any(axis=1))
     return known_labels(read_column(y), classes)[1]
 
 
@@ -149,23 +151,23 @@ def _warn_of_marks(found: bool) -> None:
         )  # fmt: skip
 
 
-def read_cells(y: Any) -> tuple[Any, Mask]:
+def read_cells(y: Any, name: str) -> tuple[Any, Mask]:
     """Return the nonnegative cells of an indicator or of soft labels, and which are known.
 
-    Unknown cells are 0; the mask has one column if all cells are known.
+    Unknown cells are 0; the mask has one column if all cells are known. Errors call y ``name``.
     """
     values: Any = csr_array(y, copy=True) if issparse(y) else np.asarray(y)
     integer = values.dtype.kind in "iO"  # nullable integers come as objects
     if issparse(values):
         values.sum_duplicates()
-        values.data = cells = read_numbers(values.data, "y")
+        values.data = cells = read_numbers(values.data, name)
     else:
-        values = cells = read_numbers(values, "y")
+        values = cells = read_numbers(values, name)
     if integer and np.isin(cells[~np.isnan(cells)], (-1, 0, 1)).all():
         cells[cells == -1] = np.nan
     if (cells < 0).any():
         hint = "targets are nonnegative, unknown cells NaN"
-        raise ValueError(f"y has a negative cell, {np.nanmin(cells):g}: {hint}.")
+        raise ValueError(f"{name} has a negative cell, {np.nanmin(cells):g}: {hint}.")
     known = _known_cells(values)
     cells[np.isnan(cells)] = 0
     if issparse(values):

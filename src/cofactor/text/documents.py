@@ -30,7 +30,10 @@ def read_documents(documents: Any) -> list[str]:
     >>> read_documents(text for text in ["one", None, float("nan")])
     ['one', '', '']
     """
-    return list(each_document(documents))
+    texts = list(each_document(documents))
+    if not texts:
+        raise ValueError("documents is empty; pass at least one document.")
+    return texts
 
 
 def each_document(documents: Any) -> Iterator[str]:

@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from cofactor.estimators import NMF
 from cofactor.estimators.base import Factorization
 from cofactor.estimators.blocks import SAMPLE_CELLS
-from cofactor.estimators.validation import as_divergence
+from cofactor.estimators.validation import as_divergence, check_room
 from cofactor.outofcore import RowBlocks
 from cofactor.targets.sets import read_targets
 from cofactor.text.describe.predictions import ESTIMATORS, infer_task, target_names
@@ -168,6 +168,7 @@ def _pull(model: Any, estimator: Any, seeds: Seeds, X: Any, y: Any, weights: Any
     """Give the estimator the seeds' prior and, if no labels start it, their start."""
     loss = as_divergence("data_loss", model.data_loss)
     some, _, counts = X.sample(SAMPLE_CELLS) if isinstance(X, RowBlocks) else (X, None, None)
+    check_room(model.n_components, some)
     if isinstance(estimator, NMF) and isinstance(model.init, str):
         topics = list(range(len(seeds)))
         estimator.set_params(init=seeded_start(seeds, some, loss, estimator))

@@ -101,9 +101,9 @@ def test_unlabelled_documents_help_where_labels_are_few():
         (["--labels", "1.5"], "1.5 is not a share"),
         (["--labels", "nan"], "nan is not a share"),
         (["--labels", "few"], "'few' is not a valid float"),
-        (["--topics", "0"], "0 is not in the range"),
-        (["-k", "many"], "'many' is not a valid integer"),
-        (["--seed", "-1"], "-1 is not in the range"),
+        (["--topics", "0"], "'0' is not a whole number of at least 1"),
+        (["-k", "many"], "'many' is not a whole number of at least 1"),
+        (["--seed", "-1"], "'-1' is not a whole number from 0 to 4,294,967,295"),
         (["surplus"], "unexpected extra argument"),
     ],
 )

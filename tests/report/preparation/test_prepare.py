@@ -80,6 +80,9 @@ def test_indicators_in_any_form_are_read_alike(corpus, sets):
     assert strange.unknown_labels == ["chess"]
     with pytest.raises(ValueError, match="2 columns, but the model has 5 targets"):
         read_material(model, corpus[0], np.zeros((120, 2)), None)
+    for predicts in (model, TopicModel(3, random_state=0, max_iter=2, tol=0).fit(*corpus)):
+        with pytest.raises(ValueError, match=r"labels has a negative cell, -0\.5"):
+            read_material(predicts, corpus[0], np.full((120, 3), -0.5), None)
 
 
 def test_minus_one_is_a_number_where_the_model_predicts_numbers(corpus):

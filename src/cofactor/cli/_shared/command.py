@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -14,7 +15,7 @@ import click
 
 from cofactor.cli._shared.terminal import note
 from cofactor.io.atomic import CHANGES
-from cofactor.io.errors import printable, similar_path
+from cofactor.io.errors import at, printable, similar_path
 from cofactor.io.tables import InputError
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "show_default": True}
@@ -113,9 +114,43 @@ class _ExistingPath(click.Path):
             raise click.BadParameter(message, ctx, param) from None
 
 
+class _OutputFile(click.Path):
+    """A file to write; a folder is refused before any work is done."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        path: Any = super().convert(value, param, ctx)
+        if path.is_dir():
+            self.fail(f"{at(path)} is a folder; name a file.", param, ctx)
+        return path
+
+
+class Number(click.ParamType):
+    """A finite number from ``low`` to ``high``, a whole one if ``kind`` is int."""
+
+    def __init__(self, kind: type[int] | type[float], low: int, high: float = math.inf) -> None:
+        self.kind, self.low, self.high = kind, low, high
+        self.name = "integer" if kind is int else "number"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        try:
+            number = self.kind(value)
+        except ValueError:
+            number = math.nan
+        if self.low <= number <= self.high and number < math.inf:
+            return number
+        which = "whole" if self.kind is int else "finite"
+        reach = f"of at least {self.low}"
+        if self.high < math.inf:
+            reach = f"from {self.low} to {self.high:,}"
+        return self.fail(f"{value!r} is not a {which} number {reach}.", param, ctx)
+
+
+COUNT = Number(int, 1)
+SEED = Number(int, 0, 2**32 - 1)
 TABLE = _ExistingPath(exists=True, path_type=Path)
 MODEL = click.Path(path_type=Path)
 OUTPUT = click.Path(path_type=Path)
+OUTPUT_FILE = _OutputFile(path_type=Path)
 
 _OPTIONS = {
     "text": click.option("--text", metavar="COLUMN", help="Column that holds the texts."),

@@ -11,7 +11,14 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from cofactor.cli._shared.command import OUTPUT, Command, json_option, needing_extra
+from cofactor.cli._shared.command import (
+    COUNT,
+    OUTPUT_FILE,
+    SEED,
+    Command,
+    json_option,
+    needing_extra,
+)
 from cofactor.cli._shared.terminal import announce, emit, open_console
 from cofactor.cli.demo.demonstration import Demonstration, Topic, demonstrate
 
@@ -29,7 +36,7 @@ def _check_share(context: click.Context, parameter: click.Parameter, value: floa
 
 
 @click.command(cls=Command)
-@click.option("--topics", "-k", type=click.IntRange(1), default=24, help="Number of topics.")
+@click.option("--topics", "-k", type=COUNT, default=24, help="Number of topics.")
 @click.option(
     "--labels",
     type=float,
@@ -40,12 +47,11 @@ def _check_share(context: click.Context, parameter: click.Parameter, value: floa
 )
 @click.option(
     "--seed",
-    type=click.IntRange(0, 2**32 - 1),
+    type=SEED,
     default=0,
-    metavar="INTEGER",
     help="Random seed: chooses the labelled documents and the start of the fit.",
 )
-@click.option("--report", type=OUTPUT, metavar="FILE", help="Also write a report.")
+@click.option("--report", type=OUTPUT_FILE, metavar="FILE", help="Also write a report.")
 @click.option("--open", "open_it", is_flag=True, help="Write a report and open it in the browser.")
 @json_option
 def demo(

@@ -7,6 +7,10 @@ class ModelFormatError(ValueError):
     """A folder is not a model that this version can read; the message says what and where."""
 
 
+class NoModelError(ModelFormatError):
+    """A folder has no model, or one of a newer version; it is not damaged."""
+
+
 def require(condition: bool, message: str) -> None:
     """Raise a ModelFormatError unless a condition holds."""
     if not condition:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from cofactor.io import atomic
-from cofactor.io.models.errors import ModelFormatError, require
+from cofactor.io.models.errors import NoModelError
 
 MARK = "manifest.json"
 """The file that makes a folder a model."""
@@ -36,7 +36,8 @@ def find_folder(path: Path) -> Path:
     """Return the folder to read: ``path``, or the old one if a save was killed half-way."""
     found = atomic.find_folder(path)
     if not found.is_dir():
-        what = "is a file" if path.exists() else "does not exist"
-        raise ModelFormatError(f"{path} {what}; a model is a folder with {MARK} in it")
-    require((found / MARK).exists(), f"{path} has no {MARK}, so it is not a model")
+        what = "it is a file" if path.exists() else "it does not exist"
+        raise NoModelError(f"{what}; name the folder of a model, which has {MARK} in it")
+    if not (found / MARK).exists():
+        raise NoModelError(f"it has no {MARK}, so it is not a model; name the folder of a model")
     return found

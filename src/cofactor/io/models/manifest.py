@@ -12,7 +12,7 @@ from cofactor._versions import versions
 from cofactor.io.json_text import from_json_file
 from cofactor.io.manifests import check_file_facts, check_signature, file_facts, signed
 from cofactor.io.models import arrays
-from cofactor.io.models.errors import require
+from cofactor.io.models.errors import NoModelError, require
 from cofactor.io.models.folders import MARK
 
 FORMAT, SCHEMA = "cofactor-model", 1
@@ -68,11 +68,11 @@ def read_manifest(data: bytes) -> Any:
     require(good, "manifest.json does not belong to a cofactor model")
     schema = manifest.get("schema")
     require(type(schema) is int and schema >= 1, f"manifest.json has the schema {schema!r}")
-    require(
-        schema <= SCHEMA,
-        f"manifest.json has schema {schema}, written by a newer cofactor than this ({__version__}, "
-        f"schema {SCHEMA}); upgrade cofactor",
-    )
+    if schema > SCHEMA:
+        raise NoModelError(
+            f"manifest.json has schema {schema}, written by a newer cofactor than this "
+            f"({__version__}, schema {SCHEMA}); upgrade cofactor"
+        )
     check_signature(manifest, MARK)
     listed = manifest.get("files")
     good = isinstance(listed, dict) and listed.keys() == set(FILES)

@@ -19,7 +19,7 @@ from cofactor.io.manifests import check_contents
 from cofactor.io.models import arrays, folders
 from cofactor.io.models.card import card
 from cofactor.io.models.codec import Parts
-from cofactor.io.models.errors import ModelFormatError, require
+from cofactor.io.models.errors import ModelFormatError, NoModelError, require
 from cofactor.io.models.manifest import (
     FILES,
     LARGEST_MANIFEST,
@@ -30,6 +30,8 @@ from cofactor.io.models.manifest import (
 from cofactor.io.models.types import CODEC, MODELS
 from cofactor.io.untrusted import DamagedFileError, read_file
 from cofactor.text import TopicModel
+
+REMEDY = "; fit the model again, or restore the folder from a copy"
 
 
 def save(model: Any, path: str | os.PathLike[str], *, notes: dict[str, Any] | None = None) -> None:
@@ -171,8 +173,9 @@ def _reading(given: Path, read: Callable[[Path], Any]) -> Any:
         except Exception as error:
             if _identity(given) != before:
                 continue  # another process replaced it while it was read
-            raise ModelFormatError(f"{given}: {_reason(error)}.") from error
-    raise ModelFormatError(f"{given}: it is replaced faster than it can be read.")
+            remedy = "" if isinstance(error, NoModelError) else REMEDY
+            raise ModelFormatError(f"{given}: {_reason(error)}{remedy}.") from error
+    raise ModelFormatError(f"{given}: it is replaced faster than it can be read; try again.")
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

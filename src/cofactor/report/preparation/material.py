@@ -89,8 +89,6 @@ def read_material(
         S, unknown = model.document_topics_, _unknown(model, len(model.document_topics_))
         return Material(model, None, None, S, True, unknown, unknown)
     texts = read_documents(documents)
-    if not texts:
-        raise ValueError("documents is empty; pass at least one, or None for a report without.")
     if rows is not None and len(rows) != len(texts):
         raise ValueError(
             f"rows has {len(rows)} entries, but there are {len(texts)} documents; pass one each."
@@ -179,7 +177,7 @@ def _read_matrix(y: Any, kind: str, unknown: np.ndarray) -> np.ndarray:
     if kind == "numbers":
         values = tall(read_numbers(y.toarray() if hasattr(y, "toarray") else y, "labels"))
     else:
-        cells, known = read_cells(y)
+        cells, known = read_cells(y, "labels")
         values = np.where(known, cells.toarray() if hasattr(cells, "toarray") else cells, np.nan)
     if values.shape != unknown.shape:
         raise ValueError(
@@ -192,6 +190,6 @@ def _read_matrix(y: Any, kind: str, unknown: np.ndarray) -> np.ndarray:
 def _hard(y: Any, unknown: np.ndarray) -> np.ndarray:
     """Return the most probable class of soft labels."""
     Y = np.asarray(y.toarray() if hasattr(y, "toarray") else y, dtype=float)
-    mask = labelled_mask(y)
+    mask = labelled_mask(y, name="labels")
     unknown[mask] = np.nan_to_num(Y[mask]).argmax(axis=1)
     return unknown
