@@ -1,0 +1,60 @@
+"""Linear models of the classes: the one form of all guesses.
+
+A model is fitted on weighted soft labels; its scores are sums over the features, so each feature
+has its part in them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from cofactor._types import FloatArray
+from cofactor.guesses.matrix import Matrix
+
+
+class LinearModel(NamedTuple):
+    """Scores of the classes, linear in the features.
+
+    Parameters
+    ----------
+    weights : array (m, c)
+        What each feature adds to the score of each class.
+    base : array (c,)
+        The score of an empty sample.
+    """
+
+    weights: FloatArray
+    base: FloatArray
+
+    def scores(self, X: Matrix) -> FloatArray:
+        """Return the scores of samples."""
+        return X.times(self.weights) + self.base
+
+
+class Labels(NamedTuple):
+    """Soft labels with weights.
+
+    Parameters
+    ----------
+    shares : array (n, c)
+        Share of each labelled sample in each class; rows sum to one, others are zero.
+    weights : array (n,)
+        Weight of each labelled sample; 0 stands for an unlabelled one.
+    counts : array (n,)
+        How often each sample counts, labelled or not.
+    """
+
+    shares: FloatArray
+    weights: FloatArray
+    counts: FloatArray
+
+    @property
+    def known(self) -> FloatArray:
+        return np.asarray(self.weights > 0)
+
+    @property
+    def mass(self) -> FloatArray:
+        """Total weight of each class."""
+        return self.shares.T @ self.weights

@@ -1,0 +1,94 @@
+"""A matrix of samples and its products, the same for dense and sparse samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from cofactor._types import FloatArray, IntArray
+from cofactor.engine.factors import cross, pad
+from cofactor.engine.observations.base import Layout, compressed_layout
+from cofactor.engine.threads import Threads
+
+
+@dataclass(frozen=True, eq=False)
+class Matrix:
+    """Samples as linear models see them.
+
+    Parameters
+    ----------
+    values : csr_array or array (n, m)
+    threads : Threads
+        Products of sparse matrices use them; results are bit-identical for any number.
+    """
+
+    values: Any
+    threads: Threads
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.values.shape[0], self.values.shape[1]
+
+    @property
+    def is_sparse(self) -> bool:
+        return bool(issparse(self.values))
+
+    def select(self, rows: IntArray) -> Matrix:
+        """Return some rows."""
+        return Matrix(self.values[rows], self.threads)
+
+    def times(self, F: FloatArray) -> FloatArray:
+        """Return the matrix times F."""
+        if not self.is_sparse:
+            return np.asarray(self.values @ F)
+        return cross(self._by_row, pad(F), F.shape[1], self.threads)
+
+    def transposed_times(self, F: FloatArray) -> FloatArray:
+        """Return the transposed matrix times F."""
+        if not self.is_sparse:
+            return np.asarray(self.values.T @ F)
+        return cross(self._by_column, pad(F), F.shape[1], self.threads)
+
+    @cached_property
+    def _by_row(self) -> Layout:
+        return compressed_layout(self.values)
+
+    @cached_property
+    def _by_column(self) -> Layout:
+        return compressed_layout(csr_array(self.values.T))
+
+    @cached_property
+    def used_columns(self) -> IntArray:
+        """Columns with a value in some row."""
+        if not self.is_sparse:
+            return np.arange(self.shape[1])
+        return np.flatnonzero(np.bincount(self.values.indices, minlength=self.shape[1]))
+
+    def columns(self, columns: IntArray) -> Matrix:
+        """Return some columns."""
+        if len(columns) == self.shape[1]:
+            return self
+        return Matrix(self.values[:, columns], self.threads)
+
+    def squares(self) -> Any:
+        """Return the square of each value."""
+        return self.values.multiply(self.values) if self.is_sparse else self.values**2
+
+    def row_norms(self) -> FloatArray:
+        """Return the Euclidean length of each row."""
+        return np.sqrt(np.asarray(self.squares().sum(axis=1), dtype=np.float64).ravel())
+
+    def rotated(self) -> tuple[Matrix, FloatArray]:
+        """Return the matrix times an orthogonal basis of its rows, and that basis."""
+        n, m = self.shape
+        if m <= n:
+            basis = np.linalg.eigh(self.values.T @ self.values)[1]
+        else:
+            values, vectors = np.linalg.eigh(self.values @ self.values.T)
+            kept = values > 1e-12 * max(float(values[-1]), 1e-300)
+            basis = self.values.T @ (vectors[:, kept] / np.sqrt(values[kept]))
+        return Matrix(self.values @ basis, self.threads), basis

@@ -1,0 +1,289 @@
+"""The pool: linear models of the classes, weighted by how they predict held-out labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import log_softmax, softmax
+
+from cofactor._types import BoolArray, FloatArray, IntArray
+from cofactor.engine.observations import Observations
+from cofactor.engine.threads import Threads
+from cofactor.guesses.bayes import UNLABELLED_WEIGHT, em_naive_bayes, naive_bayes
+from cofactor.guesses.linear import Labels, LinearModel
+from cofactor.guesses.matrix import Matrix
+from cofactor.guesses.neighbours import neighbour_graph, spread_labels
+from cofactor.guesses.regression import softmax_regression
+from cofactor.guesses.rows import distinct_rows
+from cofactor.guesses.views import View, choose_view
+
+PENALTIES = (1.0, 0.1, 0.01, 0.001)
+"""Penalties of softmax regression that held-out labels choose from."""
+USUAL_PENALTY = 0.1
+"""The one without held-out labels, and that of regression on spread labels."""
+FEW = 60
+"""Up to this many labelled samples there are ten folds, then five."""
+MANY = 1500
+"""Above this many labelled samples only one of five folds is held out."""
+GRAPH_ROWS = 6000
+"""Maximum number of samples in the graph of neighbours."""
+EM_ROUNDS = 12
+FOLD_ROUNDS = 8
+LEAST = 0.05
+"""Least weight of a part, relative to its usual one: unlucky labels must not silence all parts."""
+SURE = 0.6
+"""Guesses are sharpened until their mean confidence is this."""
+NEGLIGIBLE = 0.02
+"""Guessed shares below this become zero, so that guesses stay sparse."""
+BAYES, FLAT, SOFTMAX, SPREAD = "naive Bayes", "naive Bayes, equal shares", "softmax", "neighbours"
+
+
+class Expected(NamedTuple):
+    """The score to expect on new samples, from held-out labels."""
+
+    value: float
+    low: float
+    high: float
+    n_samples: float
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """A linear model of what a view shows, and how it came about."""
+
+    view: View
+    model: LinearModel
+    sharpness: float
+    parts: dict[str, float]
+    """Weight of each part."""
+    penalty: float
+    expected: Expected | None = None
+
+    def scores(self, data: Observations, threads: Threads) -> FloatArray:
+        """Return the scores of the classes; softmax turns them into probabilities."""
+        return self.model.scores(Matrix(self.view.of(data), threads))
+
+    def guesses(self, scores: FloatArray) -> FloatArray:
+        """Return sharpened shares in the few classes that matter."""
+        Q = softmax(self.sharpness * scores, axis=1)
+        Q[Q < NEGLIGIBLE * Q.max(axis=1, keepdims=True)] = 0.0
+        return np.asarray(Q / Q.sum(axis=1, keepdims=True))
+
+
+def fit_pool(
+    data: Observations,
+    counts: FloatArray,
+    shares: FloatArray,
+    labelled: BoolArray,
+    threads: Threads,
+    exponent: int = 0,
+) -> tuple[Pool, FloatArray]:
+    """Fit the pool; return it and the scores of all samples.
+
+    ``shares`` are the classes of the labelled samples; the data were divided by 2**exponent.
+    """
+    view = choose_view(data, counts, exponent)
+    V = view.of(data)
+    distinct = distinct_rows(V, shares, labelled, counts)
+    rows = distinct.rows
+    X = Matrix(V[rows], threads)
+    known = labelled[rows]
+    Y = np.where(known[:, None], shares[rows], 0.0)
+    labels = Labels(Y, np.where(known, distinct.weights, 0.0), distinct.weights)
+    basis = None
+    if not X.is_sparse:
+        X, basis = X.rotated()
+    model, parts, penalty, expected = _Work(X, labels).fit()
+    if basis is not None:
+        model = LinearModel(basis @ model.weights, model.base)
+    scores = model.scores(Matrix(V, threads))
+    pool = Pool(view, model, _sharpness(scores[~labelled & (counts > 0)]), parts, penalty, expected)
+    return pool, scores
+
+
+@dataclass(eq=False)
+class _Work:
+    """Fits of the parts on distinct samples, some labels hidden or none."""
+
+    X: Matrix
+    labels: Labels
+    graph_rows: IntArray = field(init=False)
+    graph: Matrix | None = field(init=False)
+    student: LinearModel | None = None
+
+    def __post_init__(self) -> None:
+        known = self.labels.known
+        some = np.r_[np.flatnonzero(known), np.flatnonzero(~known)][:GRAPH_ROWS]
+        self.graph_rows = np.sort(some)
+        self.near = self.X.select(self.graph_rows)
+        use = not known.all() and len(some) > 2
+        self.graph = neighbour_graph(self.near) if use else None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        names = (BAYES, FLAT, SOFTMAX) if self.X.is_sparse else (SOFTMAX,)
+        return names if self.graph is None else (*names, SPREAD)
+
+    def prior(self) -> tuple[FloatArray, float]:
+        """Return the usual weight of each part, and how strongly it holds."""
+        usual = {BAYES: 0.35, FLAT: 0.35, SOFTMAX: 1.0, SPREAD: 0.0 if self.X.is_sparse else 0.3}
+        return np.array([usual[name] for name in self.names]), 10.0 if self.X.is_sparse else 1.0
+
+    def part(self, name: str, labels: Labels, rounds: int) -> LinearModel:
+        if name == SPREAD:
+            return self.spread(labels)
+        return em_naive_bayes(self.X, labels, rounds, flat=name == FLAT)
+
+    def spread(self, labels: Labels) -> LinearModel:
+        assert self.graph is not None
+        near = Labels(*(part[self.graph_rows] for part in labels))
+        Q = spread_labels(self.graph, near)
+        weights = np.where(near.known, near.weights, UNLABELLED_WEIGHT * near.counts)
+        if self.X.is_sparse:
+            return naive_bayes(self.near, Q * weights[:, None])
+        model = softmax_regression(self.near, Q, weights, USUAL_PENALTY, self.student)
+        self.student = self.student or model  # fits with some labels hidden start from it
+        return model
+
+    def regressions(self, labels: Labels) -> dict[float, LinearModel]:
+        models: dict[float, LinearModel] = {}
+        for penalty in PENALTIES:
+            start = next(reversed(models.values()), None)
+            models[penalty] = softmax_regression(
+                self.X, labels.shares, labels.weights, penalty, start
+            )
+        return models
+
+    def fit(self) -> tuple[LinearModel, dict[str, float], float, Expected | None]:
+        models = {
+            name: self.part(name, self.labels, EM_ROUNDS) for name in self.names if name != SOFTMAX
+        }
+        held = self.held_out()
+        expected = None
+        if held is None:
+            beta, penalty = self.without_held_out()
+        else:
+            truth, weight, Z = held
+            tried = {p: _part_weights(z, truth, weight, *self.prior()) for p, z in Z.items()}
+            penalty = min(tried, key=lambda p: tried[p][1])
+            beta = tried[penalty][0]
+            expected = _expected(Z[penalty] @ beta, truth, weight)
+        labels = self.labels
+        models[SOFTMAX] = softmax_regression(self.X, labels.shares, labels.weights, penalty)
+        chosen = [models[name] for name in self.names]
+        model = LinearModel(
+            sum(b * part.weights for b, part in zip(beta, chosen, strict=True)),
+            sum(b * part.base for b, part in zip(beta, chosen, strict=True)),
+        )
+        return model, dict(zip(self.names, beta.tolist(), strict=True)), penalty, expected
+
+    def without_held_out(self) -> tuple[FloatArray, float]:
+        usual = {BAYES: 0.5, FLAT: 0.0, SOFTMAX: 1.0, SPREAD: 0.3}
+        if self.X.is_sparse and self.graph is not None and self.drifts():
+            usual[BAYES], usual[FLAT] = 0.0, 0.5
+        return np.array([usual[name] for name in self.names]), USUAL_PENALTY
+
+    def drifts(self) -> bool:
+        """Tell whether expectation maximisation has lost classes that neighbours find."""
+        bayes = self.evenness(self.part(BAYES, self.labels, EM_ROUNDS))
+        spread = self.evenness(self.part(SPREAD, self.labels, EM_ROUNDS))
+        return bayes < 0.7 * spread and spread > 0.6
+
+    def evenness(self, model: LinearModel) -> float:
+        P = softmax(model.scores(self.X), axis=1)
+        sizes = self.labels.counts @ np.eye(P.shape[1])[P.argmax(axis=1)]
+        p = sizes[sizes > 0] / sizes.sum()
+        return float(np.exp(-(p * np.log(p)).sum()) / P.shape[1])
+
+    def held_out(self) -> tuple[FloatArray, FloatArray, dict[float, FloatArray]] | None:
+        """Return the held-out labels, their weights, and the parts' scores for each penalty."""
+        place, n_folds = _folds(self.labels)
+        many = np.count_nonzero(self.labels.known) > MANY
+        truth, weight, Z = [], [], {p: [] for p in PENALTIES}
+        for fold in range(1 if many else n_folds):
+            out = np.flatnonzero(place == fold)
+            if not len(out):
+                continue
+            rest = self.without(out)
+            new = self.X.select(out)
+            shared = [
+                None if name == SOFTMAX else self.part(name, rest, FOLD_ROUNDS).scores(new)
+                for name in self.names
+            ]
+            for penalty, model in self.regressions(rest).items():
+                own = model.scores(new)
+                Z[penalty].append(np.stack([own if z is None else z for z in shared], axis=2))
+            truth.append(self.labels.shares[out])
+            weight.append(self.labels.weights[out])
+        if not truth:
+            return None
+        joined = {p: np.concatenate(z) for p, z in Z.items()}
+        return np.concatenate(truth), np.concatenate(weight), joined
+
+    def without(self, out: IntArray) -> Labels:
+        """Hide some labels; the remaining ones of their classes count for them."""
+        weights = self.labels.weights.copy()
+        weights[out] = 0.0
+        left = self.labels.shares.T @ weights
+        factor = np.divide(self.labels.mass, left, out=np.ones_like(left), where=left > 0)
+        shares = np.where((weights > 0)[:, None], self.labels.shares, 0.0)
+        return Labels(shares, weights * (shares @ factor), self.labels.counts)
+
+
+def _folds(labels: Labels) -> tuple[IntArray, int]:
+    """Return the fold of each sample, −1 where it is never held out.
+
+    The samples of a class go round the folds. A class with one label is not held out.
+    """
+    known = np.flatnonzero(labels.known)
+    n_folds = 10 if len(known) <= FEW else 5
+    place = np.full(len(labels.weights), -1)
+    best, shift = labels.shares[known].argmax(axis=1), 0
+    for c in range(labels.shares.shape[1]):
+        rows = known[best == c]
+        if len(rows) > 1:
+            place[rows] = (shift + np.arange(len(rows))) % n_folds
+        shift += len(rows)
+    return place, n_folds
+
+
+def _part_weights(
+    Z: FloatArray, truth: FloatArray, weight: FloatArray, prior: FloatArray, strength: float
+) -> tuple[FloatArray, float]:
+    """Return nonnegative weights of the parts that make held-out labels likely, and the cost."""
+
+    def cost(beta: FloatArray) -> tuple[float, FloatArray]:
+        log_p = log_softmax(Z @ beta, axis=1)
+        slope = np.einsum("i,ic,icp->p", weight, np.exp(log_p) - truth, Z)
+        apart = beta - prior
+        value = -weight @ (truth * log_p).sum(axis=1) + strength / 2 * apart @ apart
+        return float(value), slope + strength * apart
+
+    found = minimize(
+        cost, prior + 1e-3, jac=True, method="L-BFGS-B", bounds=[(LEAST * b, None) for b in prior]
+    )
+    return found.x, float(found.fun)
+
+
+def _expected(scores: FloatArray, truth: FloatArray, weight: FloatArray) -> Expected:
+    """Return the accuracy on held-out labels with Wilson's 95 % interval."""
+    right = truth.argmax(axis=1) == scores.argmax(axis=1)
+    n, z = float(weight.sum()), 1.96
+    p = float(np.average(right, weights=weight))
+    centre, half = (p + z * z / (2 * n)), z * np.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    low, high = ((centre + sign * half) / (1 + z * z / n) for sign in (-1, 1))
+    return Expected(p, float(max(low, 0.0)), float(min(high, 1.0)), n)
+
+
+def _sharpness(scores: FloatArray) -> float:
+    """Return the least factor 1.3^j that makes the guesses sure enough."""
+    if not len(scores):
+        return 1.0
+    for j in range(16):
+        if softmax(1.3**j * scores, axis=1).max(axis=1).mean() >= SURE:
+            return float(1.3**j)
+    return 64.0

@@ -1,0 +1,72 @@
+"""Distinct samples in an order that follows from their content alone.
+
+Identical samples with the same labels become one whose weights add, and the order does not depend
+on the order of the samples. So folds, samples of rows and sums are the same for permuted rows, and
+integer weights equal repeated rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from cofactor._types import BoolArray, FloatArray, IntArray
+
+Words = NDArray[np.uint64]
+PRECISION = 2.0**20
+"""Values count as equal if they are when multiplied by this and rounded."""
+
+
+@dataclass(frozen=True, eq=False)
+class Distinct:
+    """The distinct samples of positive weight.
+
+    Parameters
+    ----------
+    rows : array (d,)
+        Number of a sample that stands for each distinct one, ordered by content.
+    weights : array (d,)
+        Sum of the weights of equal samples.
+    """
+
+    rows: IntArray
+    weights: FloatArray
+
+
+def distinct_rows(
+    view: Any, shares: FloatArray, labelled: BoolArray, counts: FloatArray
+) -> Distinct:
+    """Find the distinct samples of a view; ``shares`` are the classes of the labelled ones."""
+    cells, labels = csr_array(view), csr_array(np.where(labelled[:, None], shares, 0.0))
+    sides = [(_content(cells, seed), _content(labels, seed)) for seed in (1, 2)]
+    first, second = (one + _mixed(other + np.uint64(3)) for one, other in sides)
+    used = np.flatnonzero(counts > 0)
+    order = used[np.lexsort((used, second[used], first[used]))]
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = (first[order][1:] != first[order][:-1]) | (second[order][1:] != second[order][:-1])
+    starts = np.flatnonzero(new)
+    return Distinct(order[starts], np.add.reduceat(counts[order].astype(np.float64), starts))
+
+
+def _content(rows: csr_array, seed: int) -> Words:
+    """Return a number for each row that depends on its cells, whatever their order."""
+    values = np.rint(rows.data * PRECISION).astype(np.int64).view(np.uint64)
+    columns = rows.indices.astype(np.uint64)
+    cells = _mixed(_mixed(columns * np.uint64(2) + np.uint64(seed)) ^ values)
+    cells[values == 0] = 0
+    out = np.zeros(rows.shape[0], dtype=np.uint64)
+    filled = np.flatnonzero(np.diff(rows.indptr))
+    if len(filled):
+        out[filled] = np.add.reduceat(cells, rows.indptr[filled])
+    return out
+
+
+def _mixed(x: Words) -> Words:
+    """Mix the bits of each number (the finaliser of splitmix64)."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))

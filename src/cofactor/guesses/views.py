@@ -1,0 +1,137 @@
+"""Views: the samples as linear models see them.
+
+The kind of data decides, never a label or a parameter. Sparse data that are not integers (tf-idf)
+become rows of length one. Sparse integers (counts) become rows of length one of their square roots,
+so that a few large counts do not outvote the others. Dense data are standardised column by column.
+Data are sparse if less than a quarter of the cells differ from zero, however they are stored. Last,
+all values are divided by one number, so that one penalty means the same for all data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from cofactor._types import FloatArray
+from cofactor.engine.observations import Observations
+
+SPARSE = 0.25
+"""Maximum share of cells other than zero in sparse data."""
+UNEQUAL = 0.5
+"""Integers whose totals vary more than this, relative to their mean, are counts."""
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """How samples look to linear models.
+
+    Parameters
+    ----------
+    kind : {"rows", "roots", "columns"}
+        Rows of length one, rows of length one of square roots, or standardised columns.
+    scale : float
+        All values are divided by it.
+    mean, spread : array (m,) or None
+        Of each column, where columns are standardised.
+    """
+
+    kind: Literal["rows", "roots", "columns"]
+    scale: float = 1.0
+    mean: FloatArray | None = None
+    spread: FloatArray | None = None
+
+    def of(self, data: Observations) -> Any:
+        """Return the view of samples, a CSR matrix or an array."""
+        if self.kind == "columns":
+            cells, known = _filled(data)
+            standard = (cells - self.mean) / (self.spread * self.scale)
+            return np.where(known, standard, 0.0)
+        rows = _stored(data)
+        values = np.sqrt(rows.data) if self.kind == "roots" else rows.data
+        return _unit_rows(csr_array((values, rows.indices, rows.indptr), rows.shape), self.scale)
+
+
+def choose_view(data: Observations, counts: FloatArray, exponent: int) -> View:
+    """Choose the view of data that were divided by 2**exponent; ``counts`` are sample weights."""
+    values = data.layout.values
+    listed = float(np.prod(data.shape)) if data.zeros else float(data.n_listed)
+    whole = np.ldexp(values, exponent)
+    integers = bool((whole == np.floor(whole)).all())
+    if np.count_nonzero(values) >= SPARSE * max(listed, 1.0):
+        if not (integers and _variation(data, counts) > UNEQUAL):
+            return _standardising(data, counts)
+    view = View("roots" if integers else "rows")
+    rows = view.of(data)
+    total = max(float(counts.sum()), 1e-300)
+    mean = np.asarray(rows.T @ counts) / total
+    norms = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+    spread = float(norms @ counts) / total - float(mean @ mean)
+    return View(view.kind, _root(spread))
+
+
+def _variation(data: Observations, counts: FloatArray) -> float:
+    """Return the coefficient of variation of the samples' totals."""
+    totals = np.asarray(_stored(data).sum(axis=1)).ravel()
+    mean = float(np.average(totals, weights=counts))
+    return float(np.sqrt(np.average((totals - mean) ** 2, weights=counts))) / max(mean, 1e-300)
+
+
+def _standardising(data: Observations, counts: FloatArray) -> View:
+    cells, known = _filled(data)
+    weights = known * counts[:, None]
+    total = np.maximum(weights.sum(axis=0), 1e-300)
+    mean = (weights * cells).sum(axis=0) / total
+    variance = (weights * (cells - mean) ** 2).sum(axis=0) / total
+    sd = np.sqrt(variance)
+    spread = sd + (float(np.median(sd[sd > 0])) if sd.any() else 1.0)
+    return View("columns", _root(float((variance / spread**2).sum())), mean, spread)
+
+
+def _root(square: float) -> float:
+    return float(np.sqrt(square)) if square > 1e-12 else 1.0
+
+
+def _filled(data: Observations) -> tuple[FloatArray, FloatArray]:
+    """Return all cells as an array, and which of them are known."""
+    folded = _folded(data)
+    cells = np.zeros(data.shape)
+    place = folded.layout.row_numbers(), folded.layout.column_numbers()
+    cells[place] = folded.layout.values
+    if data.zeros:
+        return cells, np.ones((1, 1), dtype=bool)
+    known = np.zeros(data.shape, dtype=bool)
+    known[place] = True
+    return cells, known
+
+
+def _stored(data: Observations) -> csr_array:
+    """Return the cells other than zero; missing cells count as zero."""
+    layout = _folded(data).layout.nonzero()
+    values = layout.values.astype(np.float64)
+    return csr_array((values, layout.column_numbers(), layout.start), data.shape)
+
+
+def _folded(data: Observations) -> Observations:
+    """Multiply the cells by their weights, relative to the largest weight."""
+    weights = data.cell_weights()
+    if weights is None:
+        return data
+    largest = float(weights.max(initial=0.0)) or 1.0
+    values = data.layout.values * (weights / largest)
+    return Observations(data.shape, data.layout._replace(values=values), data.zeros)
+
+
+def _unit_rows(rows: csr_array, scale: float) -> csr_array:
+    """Scale each row to length 1 / scale; empty rows stay empty."""
+    lengths = np.diff(rows.indptr)
+    filled = np.flatnonzero(lengths)
+    largest, square = np.ones(len(lengths)), np.ones(len(lengths))
+    if len(filled):
+        largest[filled] = np.maximum.reduceat(rows.data, rows.indptr[filled])
+        rows.data = rows.data / np.repeat(largest, lengths)  # so that squares do not overflow
+        square[filled] = np.add.reduceat(rows.data**2, rows.indptr[filled])
+    rows.data = rows.data / np.repeat(np.sqrt(square) * scale, lengths)
+    return rows
