@@ -8,7 +8,7 @@ kind of y.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -41,7 +41,7 @@ from cofactor.engine.solvers import (
 from cofactor.engine.threads import Threads
 from cofactor.estimators import validation
 from cofactor.estimators.blocks import Executor, LocalExecutor, Recipe, WholeMatrix
-from cofactor.estimators.heads import refit_head
+from cofactor.estimators.heads import PooledHead, pooled_head, refit_head
 from cofactor.estimators.hooks import bridge
 from cofactor.estimators.inference import represent, row_exponents
 from cofactor.estimators.setup import (
@@ -55,7 +55,7 @@ from cofactor.estimators.setup import (
 from cofactor.estimators.streaming import STEPS, Batch, Stream
 from cofactor.estimators.tasks import Coding, Task
 from cofactor.estimators.units import shift, unit_observations
-from cofactor.guesses.naive_bayes import Classes, counted
+from cofactor.guesses.guess import Classes
 from cofactor.noise import Noise
 from cofactor.outofcore import RowBlocks
 from cofactor.outofcore.rowblocks import as_csr
@@ -68,6 +68,10 @@ SOLVERS: dict[str, Solver] = {
     "mu-paper": PaperUpdates(),
 }
 BLOCK_SOLVERS: dict[str, Solver] = {**SOLVERS, "cd": BlockDescent()}
+OF_SOME_FITS = (
+    "_stream", "n_samples_seen_", "target_components_", "supervision_", "_head", "expected_score_",
+)  # fmt: skip
+"""Attributes that a fit may lack; those of an earlier fit must not stay."""
 FACTORS = ("components", "representation", "target_components")
 NOT_FINITE = (
     "The fit gave numbers that are not finite, so there is no model; check X, y, priors, "
@@ -119,7 +123,8 @@ class Factorization(
         if task is not None:
             targets, coding = task.encode(y, X.shape[0], counts, target_weights, X.dtype)
             groups = partial(_present_groups, task, targets, counts, settings.n_components)
-            given = given._replace(targets=targets, groups=groups)
+            pooled = task.exclusive(coding)
+            given = given._replace(targets=targets, groups=groups, pooled=pooled)
         with Threads(self.n_jobs) as threads:
             if rows is None:
                 setup = set_up(settings, given, threads)
@@ -161,21 +166,26 @@ class Factorization(
                 factors,
                 setup.targets.labelled,
                 threads,
-                equal_mass=self._task.equal_mass(coding),
+                equal_mass=self._task.exclusive(coding),
             )
             factors = Factors(factors.samples, factors.features, B)
         names = ("n_features_in_", "feature_names_in_")  # a copy of this estimator needs them
         own = {name: vars(self)[name] for name in names if name in vars(self)}
+        pooled = getattr(self, "head", "joint") == "pooled" and setup.pool is not None
+        if factors.targets is not None and pooled:
+            assert setup.pool is not None and setup.present is not None
+            own["_head"] = pooled_head(setup.pool, factors.features, factors.targets, setup.present)
+            own["expected_score_"] = setup.pool.expected
         return {**_attributes(setup.conversion, coding, factors, history), **own}
 
     @property
     def _refits(self) -> bool:
         """Whether predictions come from a head that is estimated anew after the joint fit."""
-        return getattr(self, "head", "joint") == "refit"
+        return getattr(self, "head", "joint") != "joint"
 
     def _keep(self, fit: Fit, attributes: dict[str, Any]) -> None:
         """Keep the joint fit, and say why it ended."""
-        for name in ("_stream", "n_samples_seen_", "target_components_", "supervision_"):
+        for name in OF_SOME_FITS:
             self.__dict__.pop(name, None)
         self.__dict__.update(attributes)
         self.stop_reason_ = str(fit.stop)
@@ -218,9 +228,11 @@ class Factorization(
             stream.learn(objective, solver, threads, 1 if old is None else STEPS)
             S, A, B = stream.factors.each()
             if B is not None and task is not None and self._refits:
-                refit = partial(refit_head, equal_mass=task.equal_mass(coding))
+                refit = partial(refit_head, equal_mass=task.exclusive(coding))
                 B = stream.head(refit, threads)
         attributes = _attributes(stream.conversion, coding, Factors(S, A, B), stream.history)
+        for name in ("_head", "expected_score_"):
+            self.__dict__.pop(name, None)
         self.__dict__.update(attributes)
         seen = stream.past.samples
         self.n_samples_seen_ = int(seen) if float(seen).is_integer() else seen
@@ -278,8 +290,7 @@ class Factorization(
         if isinstance(X, RowBlocks):
             if data_weights is not None:
                 raise ValueError("data_weights cannot be used with RowBlocks; leave it out.")
-            blocks = (as_csr(X.block(i).X) for i in range(X.n_blocks))
-            return np.concatenate([self._represent(block) for block in blocks])
+            return np.concatenate([self._represent(block) for block in blocks_of(X)])
         X = validation.check_data(self, X, reset=False)
         W = validation.check_weights("data_weights", data_weights, X.shape)
         # Missing cells change how a row is solved, so rows that have some go apart; with weights
@@ -366,7 +377,7 @@ class Supervised(Factorization):
         "target_loss": LOSS,
         "supervision": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "init": [StrOptions({"auto", "random", "nndsvd", "labels"}), Factors],
-        "head": [StrOptions({"refit", "joint"})],
+        "head": [StrOptions({"pooled", "refit", "joint"})],
     }
     _task: ClassVar[Task]
 
@@ -382,7 +393,7 @@ class Supervised(Factorization):
         max_iter: int = 200,
         tol: float = 1e-4,
         priors: dict[str, Any] | None = None,
-        head: str = "refit",
+        head: str = "pooled",
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -507,15 +518,51 @@ class Supervised(Factorization):
         check_is_fitted(self, "components_")
         return self._coding
 
-    def _scores(self, X: Any, data_weights: Any) -> FloatArray:
-        """Return fitted targets of new samples."""
+    def scores(
+        self, X: Any, *, representation: FloatArray | None = None, data_weights: Any = None
+    ) -> FloatArray:
+        """Return the numbers that predictions are read from.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or RowBlocks
+            Nonnegative data; NaN is missing.
+        representation : array of shape (n_samples, n_components), optional
+            ``transform(X)``, if it is known.
+        data_weights : array-like or sparse matrix, optional
+            Weights of the cells of X, as in ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_targets)
+        """
         check_is_fitted(self, "components_")
         if not self._has_head:
             raise ValueError(
                 f"This {type(self).__name__} was fitted without a single labelled sample, so it "
                 "cannot predict; fit it with labels, or use transform."
             )
-        return np.asarray(self._represent(X, data_weights) @ self.target_components_)
+        S = self._represent(X, data_weights) if representation is None else representation
+        if "_head" not in vars(self):
+            return np.asarray(S @ self.target_components_)
+        if isinstance(X, RowBlocks):
+            parts = zip(blocks_of(X), np.split(S, X.bounds[1:-1]), strict=True)
+            return np.concatenate([self._pooled(block, own, None) for block, own in parts])
+        return self._pooled(X, S, data_weights)
+
+    def _pooled(self, X: Any, S: FloatArray, data_weights: Any) -> FloatArray:
+        """Return the scores of the pooled head."""
+        X = validation.check_data(self, X, reset=False)
+        W = validation.check_weights("data_weights", data_weights, X.shape)
+        data, _ = unit_observations(validation.observed_data(X, W), literal=True)
+        head: PooledHead = self._head
+        with Threads(self.n_jobs) as threads:
+            return head.scores(data.shifted(self._units.data), S, self.components_.T, threads)
+
+
+def blocks_of(rows: RowBlocks) -> Iterator[Any]:
+    """Yield the data of each block."""
+    return (as_csr(rows.block(i).X) for i in range(rows.n_blocks))
 
 
 def _present_groups(
@@ -523,7 +570,7 @@ def _present_groups(
 ) -> Classes | None:
     """Return the labelled samples in groups, without groups whose samples do not count."""
     groups = task.groups(targets, counts, n_components)
-    return None if groups is None else counted(groups, counts)
+    return None if groups is None else groups.counted(counts)
 
 
 def _recipe(setup: Setup, task: Task | None, coding: Coding | None) -> Recipe:

@@ -21,9 +21,10 @@ from cofactor.engine.objective import Objective
 from cofactor.engine.observations import Observations, observe, sparse
 from cofactor.engine.threads import Threads
 from cofactor.estimators.units import Units
+from cofactor.guesses.guess import Guess
 from cofactor.outofcore import Block, RowBlocks
 from cofactor.outofcore.scratch import ScratchFiles, Shelf
-from cofactor.starts import Guess, settled_samples, spread_classes
+from cofactor.starts import settled_samples
 from cofactor.targets import Targets, complete
 
 SAMPLE_CELLS = 1 << 21
@@ -65,7 +66,7 @@ class Recipe:
             return None
         if self.encode(block.y, block.X.shape[0]).labelled.all():
             return None
-        return spread_classes(block.X.shifted(self.units.data), self.guess, threads)
+        return self.guess.source.shares(block.X.shifted(self.units.data), threads)
 
     def targets(self, block: Block, shares: FloatArray | None = None) -> Targets | None:
         """Return the targets of a block, unlabelled rows completed by their shares in the

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
+from scipy.special import softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_consistent_length
 
@@ -110,26 +111,42 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
             Rows sum to one, except for multi-label targets. An empty sample (a document without
             known words) gets the same probability for every class.
         """
-        return self.probabilities(self._scores(X, data_weights))
+        return self.probabilities(self.scores(X, data_weights=data_weights))
 
     def probabilities(self, scores: FloatArray) -> FloatArray:
-        """Return the probabilities that fitted targets stand for.
+        """Return the probabilities that scores stand for.
 
         Parameters
         ----------
         scores : array of shape (n_samples, n_classes)
-            Representations times ``target_components_``.
+            What ``scores`` returns.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
         """
         scores = np.asarray(scores, dtype=np.float64)
+        if "_head" in vars(self):
+            return np.asarray(softmax(scores, axis=1))
         if self._coding.kind == "multilabel":
             return np.clip(scores, TINY, 1.0 - TINY)
         total = scores.sum(axis=1, keepdims=True)
         even = np.full(scores.shape, 1.0 / scores.shape[1])
         return np.divide(scores, total, out=even, where=total > 0)
+
+    def decision_function(self, X: Any, *, data_weights: Any = None) -> FloatArray:
+        """Return the scores of the classes; for two classes, the lead of the second.
+
+        Parameters are those of ``predict_proba``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
+        """
+        scores = self.scores(X, data_weights=data_weights)
+        if self._coding.kind == "multiclass" and scores.shape[1] == 2:
+            return np.asarray(scores[:, 1] - scores[:, 0])
+        return scores
 
     def predict(self, X: Any, *, data_weights: Any = None) -> Any:
         """Return the most probable class of each sample, or the label indicator of a multi-label

@@ -65,7 +65,7 @@ class SSNMFRegressor(RegressorMixin, Supervised):
         max_iter: int = 200,
         tol: float = 1e-4,
         priors: dict[str, Any] | None = None,
-        head: str = "refit",
+        head: str = "pooled",
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -98,7 +98,7 @@ class SSNMFRegressor(RegressorMixin, Supervised):
         -------
         ndarray of shape (n_samples,) or (n_samples, n_targets)
         """
-        scores = self._scores(X, data_weights)
+        scores = self.scores(X, data_weights=data_weights)
         return self._coding.decode(scores)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

@@ -30,7 +30,8 @@ from cofactor.estimators.units import (
     unit_observations,
     unit_weights,
 )
-from cofactor.guesses.naive_bayes import Classes, Guess, guess_classes
+from cofactor.guesses.guess import Classes, Guess, counted_guess, pooled_guess
+from cofactor.guesses.pool import Pool, fit_pool
 from cofactor.noise import Noise, likelihood_supervision
 from cofactor.priors import Penalty
 from cofactor.starts import class_start, plain_start
@@ -55,6 +56,7 @@ class Settings:
     init: str | Factors
     rules: list[RelativeDecrease]
     priors: Any
+    head: str
     random_state: Any
 
     @classmethod
@@ -72,6 +74,7 @@ class Settings:
             estimator.init,
             [RelativeDecrease(estimator.tol, literal=literal)] if estimator.tol else [],
             estimator.priors,
+            getattr(estimator, "head", "joint"),
             estimator.random_state,
         )
 
@@ -122,6 +125,10 @@ class Setup(NamedTuple):
     targets: Targets | None
     """The targets, completed by guesses."""
     conversion: Conversion
+    pool: Pool | None
+    """Linear models of the features that predict the classes; None if nothing needs them."""
+    present: FloatArray | None
+    """The pool's classes as rows of targets."""
 
 
 class Input(NamedTuple):
@@ -131,7 +138,9 @@ class Input(NamedTuple):
     counts: FloatArray | None
     targets: Targets | None = None
     groups: Callable[[], Classes | None] = lambda: None
-    """Returns the labelled samples in groups; called only if the start needs them."""
+    """Returns the labelled samples in groups; called only if the start or the head needs them."""
+    pooled: bool = False
+    """Whether the groups are exclusive classes, which the pool of linear models predicts."""
     scale_counts: bool = True
     """Whether sample weights may be scaled; not where further rows must have the same units."""
 
@@ -146,8 +155,15 @@ def set_up(
     validation.check_room(settings.n_components, given.data)
     units, data = _data_units(settings, given, largest)
     units, counts = _count_units(units, given)
-    groups = _start_groups(settings, given)
-    guess = None if groups is None else guess_classes(data, counts, groups, threads)
+    groups = _groups(settings, given)
+    pool, scores = _pool(settings, given, groups, data, counts, units, threads)
+    guess = None
+    if groups is not None and settings.starts_from_labels:
+        guess = (
+            counted_guess(data, counts, groups, threads)
+            if pool is None
+            else pooled_guess(data, counts, groups, threads, pool, scores)
+        )
     targets = given.targets
     if guess is not None and targets is not None:
         targets = complete(targets, guess.targets, CONFIDENCE)
@@ -160,7 +176,9 @@ def set_up(
         terms = (terms[0], replace(terms[1], weight=weight))
     objective = Objective(terms, penalties, counts)
     start = _start(settings, objective, units, guess, threads)
-    return Setup(objective, start, guess, targets, Conversion(units, supervision, constant))
+    conversion = Conversion(units, supervision, constant)
+    present = None if groups is None else groups.prototypes
+    return Setup(objective, start, guess, targets, conversion, pool, present)
 
 
 def _data_units(
@@ -201,15 +219,34 @@ def _value_exponent(
     return e
 
 
-def _start_groups(settings: Settings, given: Input) -> Classes | None:
-    """Return the groups of a class-wise start, or None for another start."""
-    groups = given.groups() if settings.starts_from_labels else None
+def _groups(settings: Settings, given: Input) -> Classes | None:
+    """Return the labelled samples in groups, or None where neither start nor head needs them."""
+    wanted = settings.starts_from_labels or (given.pooled and settings.head == "pooled")
+    groups = given.groups() if wanted else None
     if groups is None and isinstance(settings.init, str) and settings.init == "labels":
         raise ValueError(
             "init='labels' needs labelled samples of one target; pass labels, or use "
             "init='auto' or 'random'."
         )
     return groups
+
+
+def _pool(
+    settings: Settings,
+    given: Input,
+    groups: Classes | None,
+    data: Observations,
+    counts: FloatArray | None,
+    units: Units,
+    threads: Threads,
+) -> tuple[Pool | None, Any]:
+    """Fit the pool if the head or guesses need it; return it and the scores of the samples."""
+    if groups is None or not given.pooled:
+        return None, None
+    if groups.labelled.all() and settings.head != "pooled":
+        return None, None
+    weights = np.ones(data.shape[0]) if counts is None else counts
+    return fit_pool(data, weights, groups.shares, groups.labelled, threads, units.data)
 
 
 def _terms(

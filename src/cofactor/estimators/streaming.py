@@ -25,7 +25,8 @@ from cofactor.engine.threads import Threads
 from cofactor.estimators.blocks import Recipe
 from cofactor.estimators.setup import Conversion
 from cofactor.estimators.validation import as_penalties
-from cofactor.starts import Classes, Guess, guess_classes, settled_samples
+from cofactor.guesses.guess import Classes, Counted, counted_guess
+from cofactor.starts import settled_samples
 from cofactor.targets import Targets, stack
 
 WINDOW = 4096
@@ -55,7 +56,7 @@ class Stream:
     past: Past = field(default_factory=Past)
     history: History = field(default_factory=History)
     window: list[Batch] = field(default_factory=list)
-    before: Guess | None = None
+    before: Counted | None = None
     """Counts of naive Bayes for the rows before the window."""
 
     def copy(self) -> Stream:
@@ -108,14 +109,15 @@ class Stream:
         while sum(later.data.shape[0] for later in self.window[1:]) > WINDOW:
             old = self.window.pop(0)
             if self.recipe.guess is not None and old.classes is not None:
-                found = guess_classes(old.data, old.counts, old.classes, threads, self._evidence)
-                self.before = found.without_samples()
+                found = counted_guess(old.data, old.counts, old.classes, threads, self._evidence)
+                assert isinstance(found.source, Counted)
+                self.before = found.source
 
     @property
-    def _evidence(self) -> Guess | None:
+    def _evidence(self) -> Counted | None:
         if self.before is None and self.recipe.guess is not None:
-            empty = self.recipe.guess  # its scale, without any counts
-            return replace(empty, mass=0.0 * empty.mass, count=0.0 * empty.count)
+            assert isinstance(self.recipe.guess.source, Counted)
+            return self.recipe.guess.source.emptied()
         return self.before
 
     def _shares(self, threads: Threads) -> list[Any] | None:
@@ -130,7 +132,7 @@ class Stream:
         )
         counts = self._counts()
         data = stack_rows([kept.data for kept in self.window])
-        guess = guess_classes(data, counts, joint, threads, self._evidence)
+        guess = counted_guess(data, counts, joint, threads, self._evidence)
         self.recipe.guess = guess.without_samples()
         sizes = [kept.data.shape[0] for kept in self.window]
         return np.split(guess.shares, np.cumsum(sizes)[:-1])

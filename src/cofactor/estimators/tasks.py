@@ -15,7 +15,7 @@ from scipy.sparse import issparse
 
 from cofactor._types import BoolArray, FloatArray
 from cofactor.estimators.units import exponent_of, shift
-from cofactor.guesses.naive_bayes import Classes, Guess
+from cofactor.guesses.guess import Classes, Guess
 from cofactor.targets import (
     ClassCoding,
     Targets,
@@ -78,10 +78,10 @@ class Classification:
         """Return the groups of a stream's later batch."""
         return self.groups(targets, counts, 0)
 
-    def equal_mass(self, coding: Any) -> bool:
-        """Tell whether the head is estimated on samples of equal mass.
+    def exclusive(self, coding: Any) -> bool:
+        """Tell whether a sample has one class, or shares in the classes.
 
-        Exclusive classes are predicted from shares, so long samples must not outvote short ones.
+        These are predicted from shares, so long samples must not outvote short ones.
         """
         return bool(coding.kind != "multilabel")
 
@@ -143,7 +143,7 @@ class Regression:
         nearest = np.abs(y - P[:, 0]).argmin(axis=1)
         return Classes(np.eye(len(P))[nearest], used, P)
 
-    def equal_mass(self, coding: Any) -> bool:
+    def exclusive(self, coding: Any) -> bool:
         """Numbers grow with the samples' mass."""
         return False
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cofactor._types import FloatArray
+from cofactor._types import BoolArray, FloatArray
 from cofactor.guesses.matrix import Matrix
 
 
@@ -51,7 +51,7 @@ class Labels(NamedTuple):
     counts: FloatArray
 
     @property
-    def known(self) -> FloatArray:
+    def known(self) -> BoolArray:
         return np.asarray(self.weights > 0)
 
     @property

@@ -11,7 +11,8 @@ from scipy.sparse import csr_array, issparse
 
 from cofactor._types import FloatArray, IntArray
 from cofactor.engine.factors import cross, pad
-from cofactor.engine.observations.base import Layout, compressed_layout
+from cofactor.engine.observations import Layout, Observations
+from cofactor.engine.observations.base import compressed_layout
 from cofactor.engine.threads import Threads
 
 
@@ -28,6 +29,13 @@ class Matrix:
 
     values: Any
     threads: Threads
+
+    @classmethod
+    def of(cls, data: Observations, threads: Threads) -> Matrix:
+        """Return the values of observations; missing cells are zero."""
+        layout = data.layout.nonzero()
+        values = layout.values.astype(np.float64, copy=False)
+        return cls(csr_array((values, layout.column_numbers(), layout.start), data.shape), threads)
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -1,146 +1,74 @@
-"""Guesses of unlabelled samples' classes, by naive Bayes with expectation maximisation."""
+"""Naive Bayes on weighted soft labels, alone and with expectation maximisation."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import softmax
 
-from cofactor._types import BoolArray, FloatArray
-from cofactor.engine.factors import cross, pad
-from cofactor.engine.observations import Observations
-from cofactor.engine.threads import Threads
-from cofactor.guesses.weighted_data import divided, mean_length, weigh
+from cofactor._types import FloatArray
+from cofactor.guesses.linear import Labels, LinearModel
+from cofactor.guesses.matrix import Matrix
 
 UNLABELLED_WEIGHT = 0.1
-"""Weight of an unlabelled sample in the classes' profiles; a labelled one has 1."""
+"""Weight of an unlabelled sample; a labelled one has 1."""
 SMOOTHING = 0.01
 """Added to each feature's sum in each class."""
-EM_STEPS = 12
-"""Number of steps of expectation maximisation."""
+EM_ROUNDS = 12
+"""Number of rounds of expectation maximisation."""
 
 
-@dataclass(frozen=True)
-class Classes:
-    """The known labels, as shares in classes.
-
-    Parameters
-    ----------
-    shares : array (n, c)
-        Share of each labelled sample in each class; rows sum to one.
-    labelled : array (n,)
-        Which samples are labelled.
-    prototypes : array (c, k)
-        The target row that stands for each class: a row of the identity for classes, the mean of a
-        bin for regression.
-    """
-
-    shares: FloatArray
-    labelled: BoolArray
-    prototypes: FloatArray
-
-
-@dataclass(frozen=True)
-class Guess:
-    """Guessed classes of every sample, labelled or not.
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """What naive Bayes learns from samples; the sums of several sets of samples add.
 
     Parameters
     ----------
-    shares : array (n, c)
-        Share of each sample in each class; those of labelled samples are known.
-    profiles : array (m, c)
-        Distribution of the features in each class.
-    targets : array (n, k)
-        The mean of the prototypes, weighted by the sample's shares.
-    prototypes : array (c, k)
-        The target row that stands for each class.
     mass : array (m, c)
-        Sum of each feature in each class; smoothed and normalised, they are the profiles.
+        Sum of each feature in each class.
     count : array (c,)
-        Number of samples of each class.
-    scale : float
-        Mean length of the samples; samples are divided by it.
+        Weight of the samples of each class.
     """
 
-    shares: FloatArray
-    profiles: FloatArray
-    targets: FloatArray
-    prototypes: FloatArray
     mass: FloatArray
     count: FloatArray
-    scale: float
 
-    def without_samples(self) -> Guess:
-        """Return the guess without its samples; it suffices for guesses of further samples."""
-        none = np.empty((0, 0))
-        return replace(self, shares=none, targets=none)
-
-    @property
-    def prior(self) -> FloatArray:
-        """Logarithm of each class's smoothed share in the samples."""
-        return np.asarray(np.log((self.count + 1) / (self.count + 1).sum()))
+    def model(self, *, flat: bool = False) -> LinearModel:
+        """Return the model; with ``flat`` all classes have the same share."""
+        size = self.count + 1.0
+        base = np.zeros(len(size)) if flat else np.log(size / size.sum())
+        return LinearModel(np.log(normalised(self.mass)), base)
 
 
-def guess_classes(
-    observations: Observations,
-    counts: FloatArray | None,
-    classes: Classes,
-    threads: Threads,
-    earlier: Guess | None = None,
-) -> Guess:
-    """Guess the classes of unlabelled samples: naive Bayes with expectation maximisation.
-
-    ``counts`` are sample weights.  ``earlier`` is the guess for earlier samples of the same
-    classes; its sums are added.
-    """
-    data = weigh(observations, counts, threads)
-    scale = mean_length(data) if earlier is None else earlier.scale
-    X = replace(data, observations=divided(data.observations, scale))
-    mass, count = (0.0, 0.0) if earlier is None else (earlier.mass, earlier.count)
-    weight = X.counts * np.where(classes.labelled, 1.0, UNLABELLED_WEIGHT)
-    Q = np.where(classes.labelled[:, None], classes.shares, 0.0)
-
-    def guessed(weight: FloatArray) -> Guess:
-        weighted = Q * weight[:, None]
-        total = mass + X.transposed_times(weighted)
-        return Guess(
-            shares=Q,
-            profiles=normalised(total),
-            targets=Q @ classes.prototypes,
-            prototypes=classes.prototypes,
-            mass=total,
-            count=count + weighted.sum(axis=0),
-            scale=scale,
-        )
-
-    guess = guessed(X.counts)
-    for _ in range(EM_STEPS if not classes.labelled.all() else 0):
-        evidence = X.times(np.log(guess.profiles)) + guess.prior
-        Q = np.where(classes.labelled[:, None], classes.shares, softmax(evidence, axis=1))
-        guess = guessed(weight)
-    return guess
-
-
-def counted(classes: Classes, counts: FloatArray | None) -> Classes:
-    """Leave out classes whose samples all have weight zero."""
-    weights = classes.labelled if counts is None else classes.labelled * counts
-    seen = (classes.shares * weights[:, None]).sum(axis=0) > 0
-    if seen.all() or not seen.any():
-        return classes
-    labelled = classes.labelled & (classes.shares[:, seen].sum(axis=1) > 0)
-    return Classes(classes.shares[:, seen], labelled, classes.prototypes[seen])
-
-
-def spread_classes(observations: Observations, guess: Guess, threads: Threads) -> FloatArray:
-    """Return the shares of further samples in the classes of a guess."""
-    layout = observations.folded().layout
-    logs = np.log(guess.profiles)
-    evidence = cross(layout, pad(logs / guess.scale), logs.shape[1], threads)
-    return np.asarray(softmax(evidence + guess.prior, axis=1))
-
-
-def normalised(profiles: FloatArray) -> FloatArray:
+def normalised(mass: FloatArray) -> FloatArray:
     """Smooth the columns, and scale them to sum to one."""
-    smoothed = profiles + SMOOTHING
+    smoothed = mass + SMOOTHING
     return np.asarray(smoothed / smoothed.sum(axis=0))
+
+
+def naive_bayes(X: Matrix, weighted: FloatArray, earlier: Sums | None = None) -> Sums:
+    """Fit multinomial naive Bayes; ``weighted`` holds each sample's weight in each class."""
+    mass, count = X.transposed_times(weighted), weighted.sum(axis=0)
+    return (
+        Sums(mass, count) if earlier is None else Sums(earlier.mass + mass, earlier.count + count)
+    )
+
+
+def em_naive_bayes(
+    X: Matrix, labels: Labels, rounds: int = EM_ROUNDS, *, flat: bool = False,
+    earlier: Sums | None = None,
+) -> Sums:  # fmt: skip
+    """Fit naive Bayes to the labelled samples, then, in rounds, to guesses for the others, too.
+
+    Expectation maximisation moves the classes' shares with the guesses and can lose a class that
+    way; with ``flat`` it cannot. ``earlier`` are the sums of earlier samples.
+    """
+    known = labels.known[:, None]
+    weighted = labels.shares * labels.weights[:, None]
+    sums = naive_bayes(X, weighted, earlier)
+    for _ in range(0 if known.all() else rounds):
+        Q = softmax(sums.model(flat=flat).scores(X), axis=1)
+        guessed = Q * (UNLABELLED_WEIGHT * labels.counts)[:, None]
+        sums = naive_bayes(X, np.where(known, weighted, guessed), earlier)
+    return sums

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_array, diags_array
 
-from cofactor._types import FloatArray
+from cofactor._types import FloatArray, IntArray
 from cofactor.guesses.linear import Labels
 from cofactor.guesses.matrix import Matrix
 
@@ -40,7 +40,7 @@ def neighbour_graph(X: Matrix) -> Matrix:
     return Matrix(csr_array(root @ graph @ root), X.threads)
 
 
-def _nearest(X: Matrix, low: int, high: int, k: int) -> tuple[FloatArray, FloatArray]:
+def _nearest(X: Matrix, low: int, high: int, k: int) -> tuple[IntArray, FloatArray]:
     """Return the nearest neighbours of some samples and their cosines, at least 0."""
     some = X.values[low:high]
     cosines = X.times(np.asarray(some.toarray() if X.is_sparse else some).T).T

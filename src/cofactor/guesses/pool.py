@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
@@ -13,9 +12,14 @@ from scipy.special import log_softmax, softmax
 from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.engine.observations import Observations
 from cofactor.engine.threads import Threads
-from cofactor.guesses.bayes import UNLABELLED_WEIGHT, em_naive_bayes, naive_bayes
 from cofactor.guesses.linear import Labels, LinearModel
 from cofactor.guesses.matrix import Matrix
+from cofactor.guesses.naive_bayes import (
+    EM_ROUNDS,
+    UNLABELLED_WEIGHT,
+    em_naive_bayes,
+    naive_bayes,
+)
 from cofactor.guesses.neighbours import neighbour_graph, spread_labels
 from cofactor.guesses.regression import softmax_regression
 from cofactor.guesses.rows import distinct_rows
@@ -31,8 +35,8 @@ MANY = 1500
 """Above this many labelled samples only one of five folds is held out."""
 GRAPH_ROWS = 6000
 """Maximum number of samples in the graph of neighbours."""
-EM_ROUNDS = 12
 FOLD_ROUNDS = 8
+"""Number of rounds of expectation maximisation with some labels hidden."""
 LEAST = 0.05
 """Least weight of a part, relative to its usual one: unlucky labels must not silence all parts."""
 SURE = 0.6
@@ -67,10 +71,15 @@ class Pool:
         """Return the scores of the classes; softmax turns them into probabilities."""
         return self.model.scores(Matrix(self.view.of(data), threads))
 
+    def shares(self, data: Observations, threads: Threads) -> FloatArray:
+        """Return guessed shares of samples in the classes."""
+        return self.guesses(self.scores(data, threads))
+
     def guesses(self, scores: FloatArray) -> FloatArray:
         """Return sharpened shares in the few classes that matter."""
         Q = softmax(self.sharpness * scores, axis=1)
-        Q[Q < NEGLIGIBLE * Q.max(axis=1, keepdims=True)] = 0.0
+        least = NEGLIGIBLE * Q.max(axis=1, keepdims=True)
+        Q = np.where(least > Q, 0.0, Q)
         return np.asarray(Q / Q.sum(axis=1, keepdims=True))
 
 
@@ -136,7 +145,8 @@ class _Work:
     def part(self, name: str, labels: Labels, rounds: int) -> LinearModel:
         if name == SPREAD:
             return self.spread(labels)
-        return em_naive_bayes(self.X, labels, rounds, flat=name == FLAT)
+        flat = name == FLAT
+        return em_naive_bayes(self.X, labels, rounds, flat=flat).model(flat=flat)
 
     def spread(self, labels: Labels) -> LinearModel:
         assert self.graph is not None
@@ -144,7 +154,7 @@ class _Work:
         Q = spread_labels(self.graph, near)
         weights = np.where(near.known, near.weights, UNLABELLED_WEIGHT * near.counts)
         if self.X.is_sparse:
-            return naive_bayes(self.near, Q * weights[:, None])
+            return naive_bayes(self.near, Q * weights[:, None]).model()
         model = softmax_regression(self.near, Q, weights, USUAL_PENALTY, self.student)
         self.student = self.student or model  # fits with some labels hidden start from it
         return model
@@ -203,7 +213,9 @@ class _Work:
         """Return the held-out labels, their weights, and the parts' scores for each penalty."""
         place, n_folds = _folds(self.labels)
         many = np.count_nonzero(self.labels.known) > MANY
-        truth, weight, Z = [], [], {p: [] for p in PENALTIES}
+        truth: list[FloatArray] = []
+        weight: list[FloatArray] = []
+        Z: dict[float, list[FloatArray]] = {penalty: [] for penalty in PENALTIES}
         for fold in range(1 if many else n_folds):
             out = np.flatnonzero(place == fold)
             if not len(out):

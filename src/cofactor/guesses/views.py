@@ -45,7 +45,7 @@ class View:
 
     def of(self, data: Observations) -> Any:
         """Return the view of samples, a CSR matrix or an array."""
-        if self.kind == "columns":
+        if self.mean is not None and self.spread is not None:
             cells, known = _filled(data)
             standard = (cells - self.mean) / (self.spread * self.scale)
             return np.where(known, standard, 0.0)
@@ -60,9 +60,9 @@ def choose_view(data: Observations, counts: FloatArray, exponent: int) -> View:
     listed = float(np.prod(data.shape)) if data.zeros else float(data.n_listed)
     whole = np.ldexp(values, exponent)
     integers = bool((whole == np.floor(whole)).all())
-    if np.count_nonzero(values) >= SPARSE * max(listed, 1.0):
-        if not (integers and _variation(data, counts) > UNEQUAL):
-            return _standardising(data, counts)
+    dense = np.count_nonzero(values) >= SPARSE * max(listed, 1.0)
+    if dense and not (integers and _variation(data, counts) > UNEQUAL):
+        return _standardising(data, counts)
     view = View("roots" if integers else "rows")
     rows = view.of(data)
     total = max(float(counts.sum()), 1e-300)

@@ -11,25 +11,13 @@ constant, or from class responsibilities, and take a step on the data alone.  No
 zeros, because multiplicative updates could not leave them.
 """
 
-from cofactor.guesses.naive_bayes import (
-    Classes,
-    Guess,
-    counted,
-    guess_classes,
-    spread_classes,
-)
 from cofactor.starts.classwise import class_start
 from cofactor.starts.random import plain_start, settled_samples
 from cofactor.starts.shared import even_representation
 
 __all__ = [
-    "Classes",
-    "Guess",
     "class_start",
-    "counted",
     "even_representation",
-    "guess_classes",
     "plain_start",
     "settled_samples",
-    "spread_classes",
 ]

@@ -134,7 +134,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         max_iter: int = 200,
         tol: float = 1e-4,
         priors: Mapping[str, Any] | None = None,
-        head: str = "refit",
+        head: str = "pooled",
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:

@@ -1,0 +1,154 @@
+"""Guesses of unlabelled samples' classes, for starts and targets.
+
+A guess comes from the pool of linear models, or from naive Bayes alone where samples come in a
+stream, have several labels, or stand for numbers in bins.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import softmax
+
+from cofactor._types import BoolArray, FloatArray
+from cofactor.engine.observations import Observations
+from cofactor.engine.threads import Threads
+from cofactor.guesses.linear import Labels
+from cofactor.guesses.matrix import Matrix
+from cofactor.guesses.naive_bayes import (
+    UNLABELLED_WEIGHT,
+    Sums,
+    em_naive_bayes,
+    normalised,
+)
+from cofactor.guesses.pool import Pool
+from cofactor.guesses.weighted_data import WeightedData, divided, mean_length, weigh
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """The known labels, as shares in classes.
+
+    Parameters
+    ----------
+    shares : array (n, c)
+        Share of each labelled sample in each class; rows sum to one.
+    labelled : array (n,)
+        Which samples are labelled.
+    prototypes : array (c, k)
+        The target row that stands for each class: a row of the identity for classes, the mean of a
+        bin for regression.
+    """
+
+    shares: FloatArray
+    labelled: BoolArray
+    prototypes: FloatArray
+
+    def counted(self, counts: FloatArray | None) -> Classes:
+        """Leave out classes whose samples all have weight zero."""
+        weights = self.labelled if counts is None else self.labelled * counts
+        seen = (self.shares * weights[:, None]).sum(axis=0) > 0
+        if seen.all() or not seen.any():
+            return self
+        labelled = self.labelled & (self.shares[:, seen].sum(axis=1) > 0)
+        return Classes(self.shares[:, seen], labelled, self.prototypes[seen])
+
+    def with_guesses(self, Q: FloatArray) -> FloatArray:
+        """Return the known shares of labelled samples and the shares Q of the others."""
+        return np.where(self.labelled[:, None], self.shares, Q)
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """Naive Bayes of the samples so far; ``scale`` is their mean length."""
+
+    sums: Sums
+    scale: float
+
+    def shares(self, data: Observations, threads: Threads) -> FloatArray:
+        """Return the shares of samples in the classes."""
+        X = Matrix.of(divided(data.folded(), self.scale), threads)
+        return np.asarray(softmax(self.sums.model().scores(X), axis=1))
+
+    def emptied(self) -> Counted:
+        """Return the same scale without any sums."""
+        return replace(self, sums=Sums(0.0 * self.sums.mass, 0.0 * self.sums.count))
+
+
+@dataclass(frozen=True, eq=False)
+class Guess:
+    """Guessed classes of every sample, labelled or not.
+
+    Parameters
+    ----------
+    shares : array (n, c)
+        Share of each sample in each class; those of labelled samples are known.
+    profiles : array (m, c)
+        Distribution of the features in each class.
+    targets : array (n, k)
+        The mean of the prototypes, weighted by the sample's shares.
+    prototypes : array (c, k)
+        The target row that stands for each class.
+    source : Pool or Counted
+        Guesses further samples.
+    """
+
+    shares: FloatArray
+    profiles: FloatArray
+    targets: FloatArray
+    prototypes: FloatArray
+    source: Pool | Counted
+
+    def without_samples(self) -> Guess:
+        """Return the guess without its samples; it suffices for guesses of further samples."""
+        none = np.empty((0, 0))
+        return replace(self, shares=none, targets=none)
+
+
+def counted_guess(
+    data: Observations,
+    counts: FloatArray | None,
+    classes: Classes,
+    threads: Threads,
+    earlier: Counted | None = None,
+) -> Guess:
+    """Guess by naive Bayes with expectation maximisation.
+
+    ``counts`` are sample weights. ``earlier`` holds the sums of earlier samples of the same
+    classes.
+    """
+    weighted = weigh(data, counts, threads)
+    scale = mean_length(weighted) if earlier is None else earlier.scale
+    X = Matrix.of(divided(weighted.observations, scale), threads)
+    labels = Labels(
+        np.where(classes.labelled[:, None], classes.shares, 0.0),
+        np.where(classes.labelled, weighted.counts, 0.0),
+        weighted.counts,
+    )
+    sums = em_naive_bayes(X, labels, earlier=None if earlier is None else earlier.sums)
+    Q = classes.with_guesses(softmax(sums.model().scores(X), axis=1))
+    targets = Q @ classes.prototypes
+    profiles = normalised(sums.mass)
+    return Guess(Q, profiles, targets, classes.prototypes, Counted(sums, scale))
+
+
+def pooled_guess(
+    data: Observations,
+    counts: FloatArray | None,
+    classes: Classes,
+    threads: Threads,
+    pool: Pool,
+    scores: FloatArray,
+) -> Guess:
+    """Guess by the pool; ``scores`` are those of the samples."""
+    Q = classes.with_guesses(pool.guesses(scores))
+    profiles = _profiles(weigh(data, counts, threads), classes.labelled, Q)
+    return Guess(Q, profiles, Q @ classes.prototypes, classes.prototypes, pool)
+
+
+def _profiles(data: WeightedData, labelled: BoolArray, Q: FloatArray) -> FloatArray:
+    """Return the distribution of the features in each class."""
+    scaled = replace(data, observations=divided(data.observations, mean_length(data)))
+    weight = data.counts * np.where(labelled, 1.0, UNLABELLED_WEIGHT)
+    return normalised(scaled.transposed_times(Q * weight[:, None]))
