@@ -173,7 +173,8 @@ class Factorization(
         own = {name: vars(self)[name] for name in names if name in vars(self)}
         pooled = getattr(self, "head", "joint") == "pooled" and setup.pool is not None
         if factors.targets is not None and pooled:
-            assert setup.pool is not None and setup.present is not None
+            assert setup.pool is not None
+            assert setup.present is not None
             own["_head"] = pooled_head(setup.pool, factors.features, factors.targets, setup.present)
             own["expected_score_"] = setup.pool.expected
         return {**_attributes(setup.conversion, coding, factors, history), **own}
