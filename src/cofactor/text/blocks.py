@@ -25,8 +25,8 @@ from cofactor.text.interrupts import finish
 from cofactor.text.vectorizer.words import WordVectorizer
 
 DESCRIBED = 10_000
-"""Maximum number of documents whose representations a model of blocks keeps. Shares, coherence and
-reports describe these documents."""
+"""Maximum number of documents whose representations a model of blocks keeps. Shares, the
+order of words, coherence and reports describe these documents."""
 
 
 def described_rows(documents: int) -> IntArray:
