@@ -44,8 +44,17 @@ def oracle(X, S, components):
             if related and topic[j] > 0 and P[k, j] > 0 and P[k, j] >= P[:, j].max() / 2:
                 weights[j] = P[k, j] / q[j] ** 0.2
         best = sorted(weights, key=lambda j: (-round(weights[j], 12), j))[:40]
-        rows.append(by_company(best, {j: weights[j] for j in best}, occurs, n))
+        row = by_company(best, {j: weights[j] for j in best}, occurs, n)
+        probable = sorted(np.flatnonzero(topic), key=lambda j: (-topic[j], j))[:10]
+        faithful = row and found_by(row[:10], occurs, S[:, k]) >= (
+            found_by(probable, occurs, S[:, k]) / 2
+        )
+        rows.append(row if faithful else [])
     return rows
+
+
+def found_by(words, occurs, strength):
+    return np.corrcoef(occurs[:, words].sum(axis=1), strength)[0, 1]
 
 
 def by_company(places, weights, occurs, n):
@@ -54,7 +63,7 @@ def by_company(places, weights, occurs, n):
         total = sum(score.values())
         score = {
             u: weights[u] * sum(npmi(occurs[:, u], occurs[:, v], n) * score[v] / total
-                                for v in places if v != u) ** 2
+                                for v in places if v != u)
             for u in places
         }  # fmt: skip
         if not sum(score.values()):
@@ -222,6 +231,22 @@ def test_words_must_correlate_with_the_documents_of_their_topic(parts):
         for j in row[row >= 0]:
             assert np.corrcoef(strength[:, k], X[:, [j]].toarray()[:, 0])[0, 1] > 0
             assert A[k, j] > 0
+
+
+def test_words_that_hardly_find_the_documents_of_their_topic(monkeypatch):
+    """A few documents repeat a group of words; the other documents of the topic lack them."""
+    random = np.random.default_rng(0)
+    X = np.zeros((400, 30))
+    X[:200, :10] = np.tile(np.eye(10), (20, 1))  # words that never meet
+    X[:12, :10], X[:12, 10:20] = 0, random.random((12, 10)) < 0.6
+    X[200:, 20:] = random.random((200, 10)) < 0.4
+    S = np.repeat(np.eye(2), 200, axis=0)
+    A = S.T @ X
+    assert listed(rank_words(X, S, A)) == oracle(X, S, A)
+    assert (rank_words(X, S, A)[0] == -1).all()
+    assert (rank_words(X, S, A)[1] >= 0).any()
+    monkeypatch.setattr(module, "FAITHFUL", 0.1)
+    assert set(rank_words(X, S, A)[0, :6]) <= set(range(10, 20))
 
 
 def test_documents_that_hardly_show_a_topic(model):

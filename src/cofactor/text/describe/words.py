@@ -23,6 +23,8 @@ RIVAL = 0.5  # a word belongs to a topic with at least this part of its largest 
 DOUBT = 4.0  # a pair of words counts half if this number of documents, and one more, hold it
 REPEATED = 0.5  # words with a larger Jaccard index are parts of one phrase or footer
 UNSEEN = 0.1  # largest part of a topic's mass on words that no document has
+FIRST = 10  # words that a reader sees
+FAITHFUL = 0.5  # least correlation with the topic's documents, relative to that of probable words
 ROUNDS = 2
 TINY = 1e-300
 
@@ -76,18 +78,20 @@ def rank_words(
     Returns
     -------
     ndarray of shape (n_topics, at most `RANKED`)
-        Rows end with −1. A row of −1 alone is a topic that the documents do not support: it has
-        no candidates, no two of them occur together, or words that no document has hold more than
-        a tenth of its mass. Its words are shown by probability.
+        Rows end with −1. A row of −1 alone is a topic whose words are shown by probability: it has
+        no candidates, no two of them occur together, words that no document has hold more than a
+        tenth of its mass, or the first ten words find its documents less than half as well
+        (by correlation) as the ten most probable words do.
     """
-    X = sp.csc_array(X, dtype=np.float64, copy=True)
+    X, S = sp.csc_array(X, dtype=np.float64, copy=True), np.asarray(S, dtype=np.float64)
     X.eliminate_zeros()
-    weights = _candidate_weights(X, np.asarray(S, dtype=np.float64), components)
     occurs = sp.csc_array((np.ones(X.nnz), X.indices, X.indptr), X.shape)
     ranking = np.full((len(components), min(RANKED, X.shape[1])), -1, dtype=np.int64)
-    for k, weight in enumerate(weights):
-        first = _pinned(components[k], (pinned or {}).get(k, []))
-        row = _joined(first, _rank(weight, occurs), RANKED)
+    for k, weights in enumerate(_candidate_weights(X, S, components)):
+        row, probable = _rank(weights, occurs), top_places(components[k], FIRST)
+        if not _is_faithful(row[:FIRST], probable, occurs, S[:, k]):
+            row = row[:0]
+        row = _joined(probable[np.isin(probable, (pinned or {}).get(k, []))], row, RANKED)
         ranking[k, : len(row)] = row
     return ranking
 
@@ -96,9 +100,16 @@ def _joined(first: IntArray, then: IntArray, n: int) -> IntArray:
     return np.concatenate([first, then[~np.isin(then, first)]])[:n]
 
 
-def _pinned(topic: FloatArray, columns: list[int]) -> IntArray:
-    top = top_places(topic, 10)
-    return top[np.isin(top, columns)]
+def _is_faithful(first: IntArray, probable: IntArray, occurs: Any, strength: FloatArray) -> bool:
+    """Tell whether a topic's first words find its documents nearly as well as the most probable."""
+    strength = strength / strength.max(initial=TINY)
+    found = _correlation(occurs[:, first].sum(axis=1), strength)
+    return found >= FAITHFUL * _correlation(occurs[:, probable].sum(axis=1), strength)
+
+
+def _correlation(one: FloatArray, other: FloatArray) -> float:
+    one, other = one - one.mean(), other - other.mean()
+    return float(one @ other / max(float(np.linalg.norm(one) * np.linalg.norm(other)), TINY))
 
 
 def _candidate_weights(X: Any, S: FloatArray, components: FloatArray) -> FloatArray:
@@ -130,7 +141,7 @@ def _rank(weights: FloatArray, occurs: Any) -> IntArray:
     start = weights[places] / max(weights[places].sum(), TINY)
     together, score = _npmi(occurs[:, places]), start
     for _ in range(ROUNDS):
-        score = start * (together @ score) ** 2
+        score = start * (together @ score)
         score = score / max(score.sum(), TINY)
     if not score.any():
         return places[:0]
