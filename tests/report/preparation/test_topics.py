@@ -8,6 +8,7 @@ import pytest
 from cofactor import TopicModel
 from cofactor.report.preparation import topics
 from cofactor.text.describe.compare import compare_topics
+from cofactor.text.describe.words import proportions
 
 
 def test_words_are_the_first_ones_at_every_place_of_the_slider(held, model):
@@ -37,7 +38,7 @@ def test_heatmap_columns_sum_to_one(held):
 
 
 def test_typical_documents_are_mostly_of_the_topic(held, model):
-    shares = topics.summaries.proportions(model.document_topics_, model.estimator_.components_)
+    shares = proportions(model.document_topics_, model.estimator_.components_)
     for k, card in enumerate(held.topics):
         assert len(card["typical"]) == 3
         for document in card["typical"]:

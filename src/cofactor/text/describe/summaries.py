@@ -11,7 +11,7 @@ from cofactor.metrics import npmi_coherence
 from cofactor.metrics.topics import Topics, top_places
 from cofactor.text.describe.predictions import has_head, predicted_kind, read_predictions
 from cofactor.text.describe.table import Table
-from cofactor.text.describe.words import profiles, rank_words, shown_words
+from cofactor.text.describe.words import profiles, proportions, rank_words, shown_words
 from cofactor.text.seeds import Seed
 
 COHERENCE_WORDS = 10
@@ -81,13 +81,6 @@ def topic_names(shown: list[Any], words: np.ndarray, seeded: dict[int, Seed]) ->
 def coherence(topics: Topics, X: Any) -> np.ndarray:
     """Return how well the words of each topic go together in the documents X."""
     return npmi_coherence(topics, X)
-
-
-def proportions(S: np.ndarray, components: np.ndarray) -> np.ndarray:
-    """Return the share of each topic in each document; rows of empty documents are 0."""
-    mass = S * components.sum(axis=1)
-    total = mass.sum(axis=1, keepdims=True)
-    return np.divide(mass, total, out=np.zeros_like(mass), where=total > 0)
 
 
 def corpus_shares(S: np.ndarray, components: np.ndarray) -> np.ndarray:

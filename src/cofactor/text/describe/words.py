@@ -24,7 +24,7 @@ DOUBT = 4.0  # a pair of words counts half if this number of documents, and one 
 REPEATED = 0.5  # words with a larger Jaccard index are parts of one phrase or footer
 UNSEEN = 0.1  # largest part of a topic's mass on words that no document has
 FIRST = 10  # words that a reader sees
-FAITHFUL = 0.5  # least correlation with the topic's documents, relative to that of probable words
+FAITHFUL = 0.6  # least correlation with the topic's documents, relative to that of probable words
 ROUNDS = 2
 TINY = 1e-300
 
@@ -32,6 +32,13 @@ TINY = 1e-300
 def profiles(components: FloatArray) -> FloatArray:
     """Return topics as distributions over words."""
     return components / np.maximum(components.sum(axis=1), TINY)[:, None]
+
+
+def proportions(S: FloatArray, components: FloatArray) -> FloatArray:
+    """Return the share of each topic in each document; rows of empty documents are 0."""
+    mass = S * components.sum(axis=1)
+    total = mass.sum(axis=1, keepdims=True)
+    return np.divide(mass, total, out=np.zeros_like(mass), where=total > 0)
 
 
 def shown_words(components: FloatArray, ranking: IntArray | None, n: int) -> list[IntArray]:
@@ -66,7 +73,7 @@ def rank_words(
     ----------
     X : sparse matrix of shape (n_documents, n_words)
         Documents of the fit, or some of them: of row blocks an even sample, of a stream the last
-        batch. Each counts once.
+        batch. Each counts once, whatever its weight in the fit.
     S : ndarray of shape (n_documents, n_topics)
         Their representations.
     components : ndarray of shape (n_topics, n_words)
@@ -80,16 +87,17 @@ def rank_words(
     ndarray of shape (n_topics, at most `RANKED`)
         Rows end with −1. A row of −1 alone is a topic whose words are shown by probability: it has
         no candidates, no two of them occur together, words that no document has hold more than a
-        tenth of its mass, or the first ten words find its documents less than half as well
-        (by correlation) as the ten most probable words do.
+        tenth of its mass, or the number of its first ten words in a document correlates much less
+        with its share of the document than the number of its ten most probable words does.
     """
     X, S = sp.csc_array(X, dtype=np.float64, copy=True), np.asarray(S, dtype=np.float64)
     X.eliminate_zeros()
     occurs = sp.csc_array((np.ones(X.nnz), X.indices, X.indptr), X.shape)
+    distinct, shares = _distinct_rows(occurs), proportions(S, components)
     ranking = np.full((len(components), min(RANKED, X.shape[1])), -1, dtype=np.int64)
     for k, weights in enumerate(_candidate_weights(X, S, components)):
-        row, probable = _rank(weights, occurs), top_places(components[k], FIRST)
-        if not _is_faithful(row[:FIRST], probable, occurs, S[:, k]):
+        row, probable = _rank(weights, distinct), top_places(components[k], FIRST)
+        if not _is_faithful(row[:FIRST], probable, occurs, shares[:, k]):
             row = row[:0]
         row = _joined(probable[np.isin(probable, (pinned or {}).get(k, []))], row, RANKED)
         ranking[k, : len(row)] = row
@@ -100,11 +108,19 @@ def _joined(first: IntArray, then: IntArray, n: int) -> IntArray:
     return np.concatenate([first, then[~np.isin(then, first)]])[:n]
 
 
-def _is_faithful(first: IntArray, probable: IntArray, occurs: Any, strength: FloatArray) -> bool:
+def _distinct_rows(occurs: Any) -> Any:
+    """Return the documents without repetitions: the same words again are no further evidence."""
+    rows = sp.csr_array(occurs)
+    rows.sort_indices()
+    parts = np.split(rows.indices, rows.indptr[1:-1])
+    first = {part.tobytes(): d for d, part in reversed(list(enumerate(parts)))}
+    return sp.csc_array(rows[sorted(first.values())])
+
+
+def _is_faithful(first: IntArray, probable: IntArray, occurs: Any, share: FloatArray) -> bool:
     """Tell whether a topic's first words find its documents nearly as well as the most probable."""
-    strength = strength / strength.max(initial=TINY)
-    found = _correlation(occurs[:, first].sum(axis=1), strength)
-    return found >= FAITHFUL * _correlation(occurs[:, probable].sum(axis=1), strength)
+    found = _correlation(occurs[:, first].sum(axis=1), share)
+    return found >= FAITHFUL * _correlation(occurs[:, probable].sum(axis=1), share)
 
 
 def _correlation(one: FloatArray, other: FloatArray) -> float:
