@@ -265,6 +265,18 @@ def test_documents_that_hardly_show_a_topic(model):
             assert topic.words == probable.words
 
 
+@pytest.mark.parametrize(("mass", "ranked"), [(0.09, True), (0.11, False)])
+def test_words_that_no_document_has(parts, mass, ranked):
+    X, S, A = parts
+    unseen = A.sum(axis=1, keepdims=True) * mass / (1 - mass) * (np.arange(len(A)) == 2)[:, None]
+    X = sp.csr_array(sp.hstack([X, sp.csr_array((len(S), 1))]))
+    expected = rank_words(*parts)
+    if not ranked:
+        expected[2] = -1
+    found = rank_words(X, S, np.hstack([A, unseen]))
+    assert listed(found) == listed(expected)
+
+
 def test_empty_documents_change_nothing(parts):
     X, S, A = parts
     more = sp.vstack([X, sp.csr_array((20, X.shape[1]))])
