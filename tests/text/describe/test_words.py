@@ -175,6 +175,13 @@ def test_storage_of_documents(parts):
     assert (before != X).nnz == 0
 
 
+def test_an_even_sample_of_many_documents(parts, monkeypatch):
+    X, S, A = parts
+    monkeypatch.setattr(module, "MOST", 60)
+    rows = np.linspace(0, 119, 60).round().astype(int)
+    assert np.array_equal(rank_words(X, S, A), rank_words(X[rows], S[rows], A))
+
+
 def test_threads(model):
     for n_jobs in (1, 2):
         again = TopicModel(4, random_state=0, n_jobs=n_jobs).fit(TEXTS, SOME)

@@ -17,6 +17,8 @@ from cofactor.metrics.topics import top_places
 
 RANKED = 40
 """Maximum number of words that are ranked for each topic; further words follow by probability."""
+MOST = 50_000
+"""Maximum number of documents that words are ranked with."""
 SWEEPS = 3  # from the fitted topics; more change nothing that is shown
 EXPONENT = 0.2  # 0 prefers frequent words, 1 prefers words that hardly occur elsewhere
 RIVAL = 0.5  # a word belongs to a topic with at least this part of its largest share in any topic
@@ -27,6 +29,11 @@ FIRST = 10  # words that a reader sees
 FAITHFUL = 0.6  # least correlation with the topic's documents, relative to that of probable words
 ROUNDS = 2
 TINY = 1e-300
+
+
+def even_rows(n: int, most: int) -> IntArray:
+    """Return the numbers of all n rows, or of ``most`` evenly spaced ones."""
+    return np.linspace(0, n - 1, min(n, most)).round().astype(np.int64)
 
 
 def profiles(components: FloatArray) -> FloatArray:
@@ -73,7 +80,8 @@ def rank_words(
     ----------
     X : sparse matrix of shape (n_documents, n_words)
         Documents of the fit, or some of them: of row blocks an even sample, of a stream the last
-        batch. Each counts once, whatever its weight in the fit.
+        batch. Each counts once, whatever its weight in the fit. Of more than `MOST`, an even
+        sample is used.
     S : ndarray of shape (n_documents, n_topics)
         Their representations.
     components : ndarray of shape (n_topics, n_words)
@@ -90,8 +98,10 @@ def rank_words(
         tenth of its mass, or the number of its first ten words in a document correlates much less
         with its share of the document than the number of its ten most probable words does.
     """
-    X, S = sp.csc_array(X, dtype=np.float64, copy=True), np.asarray(S, dtype=np.float64)
+    rows = even_rows(len(S), MOST)
+    X = sp.csc_array(sp.csr_array(X, dtype=np.float64)[rows])
     X.eliminate_zeros()
+    S = np.asarray(S, dtype=np.float64)[rows]
     occurs = sp.csc_array((np.ones(X.nnz), X.indices, X.indptr), X.shape)
     distinct, shares = _distinct_rows(occurs), proportions(S, components)
     ranking = np.full((len(components), min(RANKED, X.shape[1])), -1, dtype=np.int64)
