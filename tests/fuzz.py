@@ -224,7 +224,8 @@ def _model(kind: type) -> Template:
 
     def make(folder: Path) -> None:
         if kind is TopicModel:
-            model = TopicModel(2, random_state=0).fit(TEXTS, ["sport", "", "", "space", "", ""])
+            texts, labels = TEXTS * 2, ["sport", "", "", "space", "", ""] * 2
+            model = TopicModel(2, random_state=0).fit(texts, labels)
         else:
             target = {NMF: None, SSNMFClassifier: y, SSNMFRegressor: subject * 1.5 - 1}[kind]
             model = kind(2, **_settings()).fit(X, target)
@@ -235,7 +236,8 @@ def _model(kind: type) -> Template:
         if isinstance(model, TopicModel):
             texts = [*TEXTS, "", "puck moon"]
             said = model.predict(texts).tolist()
-            return model.transform(texts), repr((said, model.topics(), model.classes()))
+            orders = [model.topics(by=by) for by in ("coherence", "probability")]
+            return model.transform(texts), repr((said, orders, model.classes()))
         shown = np.resize(X.toarray(), (4, model.n_features_in_))
         said = [] if isinstance(model, NMF) else np.asarray(model.predict(shown)).tolist()
         return model.transform(shown), repr(said)

@@ -104,6 +104,18 @@ def test_topics_are_sorted_and_speak_for_their_classes(model):
     assert [row["label"] for row in found["classes"]] == ["food", "space", "sport"]
 
 
+def test_topics_by_coherence_and_by_probability(model):
+    loaded = load_model(model)
+    for by in ("coherence", "probability"):
+        found = answer("topics", model, "--words", 5, "--by", by)
+        for row in found["topics"]:
+            topic = loaded.topics(5, by=by)[row["topic"]]
+            assert row["words"] == list(topic.words)
+            assert row["coherence"] == pytest.approx(topic.coherence)
+    assert answer("topics", model, "--words", 5)["topics"] != found["topics"]
+    assert "'weight' is not one of" in cofactor("topics", model, "--by", "weight", code=2).stderr
+
+
 def test_fit_tells_its_iterations(home, tmp_path, monkeypatch):
     told = []
 

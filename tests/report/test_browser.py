@@ -105,7 +105,7 @@ def test_confusion_has_numbers_in_its_cells(browser, report):
     visit.close()
 
 
-def test_slider_reorders_words(browser, report):
+def test_slider_reorders_words(browser, report, model):
     visit = Visit(browser, report)
     first = visit.page.locator(".words").first.locator(".word")
     before = first.all_text_contents()
@@ -114,7 +114,10 @@ def test_slider_reorders_words(browser, report):
     assert visit.page.locator("#relevance-value").text_content() == "relevance 0.0"
     assert first.all_text_contents() != before
     visit.page.locator("#relevance").fill("1")
-    assert first.all_text_contents() == before
+    assert first.all_text_contents() == list(model.topics(by="probability")[0].words)
+    visit.page.locator("#coherent").click()
+    assert visit.page.locator("#relevance-value").text_content() == "coherent"
+    assert first.all_text_contents() == before == list(model.topics()[0].words)
     visit.close()
 
 

@@ -96,7 +96,17 @@ def test_after_the_iterations_the_model_is_completed(interrupt):
     whole = make().fit(TEXTS, LABELS)
     assert np.array_equal(model.document_topics_, whole.document_topics_)
     assert np.array_equal(model.coherence_, whole.coherence_)
+    assert np.array_equal(model.topic_words_, whole.topic_words_)
     assert model.documents(TEXTS) == whole.documents(TEXTS)
+
+
+def test_an_interrupted_fit_shows_words(interrupt):
+    interrupt(CoordinateDescent, "step", after=2)
+    with pytest.warns(FitInterruptedWarning):
+        model = make().fit(TEXTS, LABELS)
+    assert model.n_iter_ == 2
+    assert (model.topic_words_[:, 0] >= 0).any()
+    assert all(len(topic.words) == 10 for topic in model.topics())
 
 
 def test_a_second_interrupt_after_the_iterations_gives_up(interrupt):

@@ -248,12 +248,14 @@ def test_parameters_are_documented():
 
 
 def test_topics(model):
-    topics = model.topics(8)
+    topics, words = model.topics(8), model.vectorizer_.words_.tolist()
     assert [topic.topic for topic in topics] == [0, 1, 2, 3]
     assert sum(topic.share for topic in topics) == pytest.approx(1)
     for topic in topics:
         assert set(topic.words) & set(SUBJECTS[topic.label].split())
-        assert list(topic.weights) == sorted(topic.weights, reverse=True)
+        profile = model.estimator_.components_[topic.topic]
+        columns = [words.index(word) for word in topic.words]
+        assert list(topic.weights) == pytest.approx(profile[columns] / profile.sum())
         assert 0.5 < topic.label_weight <= 1
         assert topic.name == ", ".join(topic.words[:3])
     X = model.vectorizer_.transform(TEXTS)
@@ -261,6 +263,22 @@ def test_topics(model):
     top = [[places[word] for word in topic.words] for topic in model.topics(10)]
     np.testing.assert_allclose(model.coherence_, npmi_coherence(top, X))
     assert model.topics().column("coherence") == model.coherence_.tolist()
+
+
+def test_topics_by_probability(model):
+    profiles = model.estimator_.components_ / model.estimator_.components_.sum(axis=1)[:, None]
+    words, X = model.vectorizer_.words_, model.vectorizer_.transform(TEXTS)
+    for topic, profile in zip(model.topics(8, by="probability"), profiles, strict=True):
+        top = np.argsort(-profile, kind="stable")[:8]
+        assert topic.words == tuple(words[top])
+        assert list(topic.weights) == pytest.approx(profile[top])
+        assert list(topic.weights) == sorted(topic.weights, reverse=True)
+        assert topic.name == model.topic_names_[topic.topic]
+    tops = [np.argsort(-profile, kind="stable")[:10] for profile in profiles]
+    expected = npmi_coherence(tops, X).tolist()
+    assert model.topics(3, by="probability").column("coherence") == pytest.approx(expected)
+    with pytest.raises(ValueError, match="by='weight' must be 'coherence' or 'probability'"):
+        model.topics(by="weight")
 
 
 def test_documents(model):

@@ -15,8 +15,11 @@ from cofactor.cli._shared.terminal import emit, make_table, percent, show, shown
 @click.command(cls=Command)
 @click.argument("model", type=MODEL)
 @click.option("--words", type=COUNT, default=10, help="Words of each topic.")
+@click.option("--by", type=click.Choice(["coherence", "probability"]), default="coherence",
+              help="Words that come first: those that occur together in the topic's texts, or the "
+              "most probable.")  # fmt: skip
 @json_option
-def topics(model: Path, words: int, as_json: bool) -> None:
+def topics(model: Path, words: int, by: str, as_json: bool) -> None:
     """Show the topics of a model.
 
     The largest topic comes first. Share is its share of all texts. Class is the class it speaks
@@ -24,7 +27,7 @@ def topics(model: Path, words: int, as_json: bool) -> None:
     often its first words occur together.
     """
     opened = open_model(model)
-    rows = sorted(opened.model.topics(words).to_records(), key=lambda row: -row["share"])
+    rows = sorted(opened.model.topics(words, by=by).to_records(), key=lambda row: -row["share"])
     if as_json:
         classes = opened.model.classes(words).to_records()
         emit({"model": opened.origin(), "topics": rows, "classes": classes})

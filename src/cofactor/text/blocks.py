@@ -20,18 +20,19 @@ from cofactor.outofcore.rowblocks import as_csr
 from cofactor.targets.sets import NamedMatrix
 from cofactor.text.describe.predictions import target_names
 from cofactor.text.describe.summaries import describe
+from cofactor.text.describe.words import even_rows
 from cofactor.text.fitting import Fit, draw_seed, fit_estimator, fit_here, publish
 from cofactor.text.interrupts import finish
 from cofactor.text.vectorizer.words import WordVectorizer
 
 DESCRIBED = 10_000
-"""Maximum number of documents whose representations a model of blocks keeps. Shares, coherence and
-reports describe these documents."""
+"""Maximum number of documents whose representations a model of blocks keeps. Shares, the
+order of words, coherence and reports describe these documents."""
 
 
 def described_rows(documents: int) -> IntArray:
     """Return the rows that a model of blocks describes: all, or `DESCRIBED` evenly spaced ones."""
-    return np.linspace(0, documents - 1, min(documents, DESCRIBED)).round().astype(np.int64)
+    return even_rows(documents, DESCRIBED)
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from cofactor.text.documents import fingerprint, read_documents
 from cofactor.text.interrupts import finish
 from cofactor.text.seeds import (
     Mass,
+    Seed,
     Seeds,
     choose_topics,
     read_seeds,
@@ -90,8 +91,8 @@ def draw_seed(random_state: Any) -> int:
 
 def fit_estimator(
     model: Any, words: np.ndarray, X: Any, y: Any, *, seed: int, fit: Fit = fit_here, **weights: Any
-) -> tuple[Factorization, dict[int, str]]:
-    """Fit the estimator that ``model`` asks for; return it and the names of seeded topics.
+) -> tuple[Factorization, dict[int, Seed]]:
+    """Fit the estimator that ``model`` asks for; return it and the seeds by topic.
 
     The model's callbacks watch the fit; the fitted estimator has none.
     """
@@ -99,7 +100,7 @@ def fit_estimator(
     plan = plan_fit(model, words, X, y, seed=seed, **weights)
     plan.estimator.set_callbacks(*model.callbacks)
     fitted = fit(plan.estimator, X, plan.y, **weights).set_callbacks()
-    return drop_seeds(model, fitted), plan.seeds.names_of(plan.topics)
+    return drop_seeds(model, fitted), plan.seeds.by_topic(plan.topics)
 
 
 class FitPlan(NamedTuple):

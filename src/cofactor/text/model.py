@@ -68,10 +68,15 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         them.
     topic_names_ : list of str
         Names of seeds, or the first three words. You may change them.
+    topic_words_ : ndarray of shape (n_components, n_ranked)
+        Columns of the words that describe each topic, best first; −1 where there are no more.
+        Words belong to the topic and occur together in its documents; see ``topics``.
     target_names_ : list
         Classes, or names of numeric targets.
     coherence_ : ndarray of shape (n_components,)
         Mean NPMI of each topic's first ten words in the training documents.
+    probable_coherence_ : ndarray of shape (n_components,)
+        The same for the ten most probable words.
     seed_ : int
         Seed of the start.
     timings_ : dict of float
@@ -113,7 +118,9 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     document_topics_: np.ndarray
     topic_names_: list[str]
     target_names_: list[Any]
+    topic_words_: np.ndarray
     coherence_: np.ndarray
+    probable_coherence_: np.ndarray
     seed_: int
     timings_: dict[str, float]
     fingerprint_: str
@@ -194,8 +201,9 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         the words and topics of the model; the documents they were learned from have no further
         weight.
 
-        ``documents()``, ``document_topics_``, shares, ``coherence_`` and ``fingerprint_`` describe
-        the last batch. A batch that fails leaves the model as it was.
+        ``documents()``, ``document_topics_``, shares, ``topic_words_``, ``coherence_`` and
+        ``fingerprint_`` describe the last batch; a topic that the batch hardly shows has its words
+        by probability. A batch that fails leaves the model as it was.
 
         Parameters
         ----------
@@ -309,22 +317,27 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
 
     # ---- descriptions
 
-    def topics(self, n_words: int = 10) -> Table[summaries.Topic]:
+    def topics(self, n_words: int = 10, *, by: str = "coherence") -> Table[summaries.Topic]:
         """Describe the topics.
 
         Parameters
         ----------
         n_words : int, default=10
             Words of each topic.
+        by : {"coherence", "probability"}, default="coherence"
+            Which words come first. "coherence" prefers words that belong to the topic and occur
+            together in its documents; it changes neither the topics nor predictions. Words after
+            the first 40, and all words of topics that the documents do not support, come by
+            probability. "probability" shows the largest entries of ``components_``.
 
         Returns
         -------
         Table
-            topic, name, words, weights, share of the corpus, label (the class it speaks for most)
-            and its weight, coherence.
+            topic, name, words, weights (probabilities of the words), share of the corpus, label
+            (the class it speaks for most) and its weight, coherence of the first ten words.
         """
         check_is_fitted(self, "estimator_")
-        return summaries.topic_table(self, n_words)
+        return summaries.topic_table(self, n_words, by)
 
     def documents(self, X: Iterable[Any] | None = None) -> Table[summaries.Document]:
         """Describe documents: main topic and its share, prediction and confidence.

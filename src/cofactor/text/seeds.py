@@ -28,6 +28,13 @@ from cofactor.text.interrupts import ending_at_interrupts
 from cofactor.text.vectorizer.analyzer import tidy
 
 
+class Seed(NamedTuple):
+    """The name of a seed and the columns of its words."""
+
+    name: str
+    columns: list[int]
+
+
 @dataclass(frozen=True)
 class Seeds:
     """Names of seeds and the columns of their words."""
@@ -35,9 +42,9 @@ class Seeds:
     names: list[str]
     columns: list[list[int]]
 
-    def names_of(self, topics: list[int]) -> dict[int, str]:
-        """Return the names of the topics that the seeds pull; ``topics`` has one for each seed."""
-        return dict(zip(topics, self.names, strict=True))
+    def by_topic(self, topics: list[int]) -> dict[int, Seed]:
+        """Return the seeds by the topics that they pull; ``topics`` has one for each seed."""
+        return dict(zip(topics, map(Seed, self.names, self.columns), strict=True))
 
     def __len__(self) -> int:
         return len(self.names)

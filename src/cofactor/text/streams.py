@@ -62,7 +62,7 @@ def fit_batch(model: Any, documents: Any, y: Any, classes: Any) -> None:
     vectorised, estimator = time.perf_counter(), batch.estimator
     drop_seeds(model, estimator.partial_fit(batch.X, batch.y, **_classes(estimator, classes)))
     fitted, words = time.perf_counter(), batch.vectorizer.get_feature_names_out()
-    seeded = batch.seeding.seeds.names_of(batch.seeding.topics)
+    seeded = batch.seeding.seeds.by_topic(batch.seeding.topics)
     described = finish(lambda: describe(estimator, batch.X, words, seeded))
     names = batch.target_names
     publish(

@@ -1,11 +1,14 @@
 """The topics of a report: words, heatmap, matches."""
 
+import copy
+
 import numpy as np
 import pytest
 
 from cofactor import TopicModel
 from cofactor.report.preparation import topics
 from cofactor.text.describe.compare import compare_topics
+from cofactor.text.describe.words import proportions
 
 
 def test_words_are_the_first_ones_at_every_place_of_the_slider(held, model):
@@ -18,6 +21,8 @@ def test_words_are_the_first_ones_at_every_place_of_the_slider(held, model):
         offered = [row["word"] for row in card["words"]]
         first = list(model.topics(10)[k].words)
         assert offered[: len(first)] == first
+        assert [row["p"] for row in card["words"]][:10] == list(model.topics(10)[k].weights)
+        assert set(model.topics(10, by="probability")[k].words) <= set(offered)
         for weight in (0.0, 0.3, 0.7):
             kept = np.flatnonzero(P[k] >= 1e-3 * P[k].max())
             p, score = P[k, kept], np.full(len(words), -np.inf)
@@ -33,7 +38,7 @@ def test_heatmap_columns_sum_to_one(held):
 
 
 def test_typical_documents_are_mostly_of_the_topic(held, model):
-    shares = topics.summaries.proportions(model.document_topics_, model.estimator_.components_)
+    shares = proportions(model.document_topics_, model.estimator_.components_)
     for k, card in enumerate(held.topics):
         assert len(card["typical"]) == 3
         for document in card["typical"]:
@@ -41,8 +46,10 @@ def test_typical_documents_are_mostly_of_the_topic(held, model):
             assert document["share"] >= np.quantile(shares[:, k], 0.7)
 
 
-def test_matching_a_permutation_finds_it(model):
-    rows = topics.match(model, model.estimator_.components_[::-1] * 7.0)
+def test_matching_a_permutation_finds_it(model, corpus):
+    other = copy.copy(model.estimator_)
+    other.components_ = model.estimator_.components_[::-1] * 7.0
+    rows = topics.match(model, other, model.vectorizer_.transform(corpus[0]))
     assert [row["topic"] for row in rows] == [0, 1, 2, 3]
     for row in rows:
         assert row["similarity"] == pytest.approx(1.0)
@@ -51,7 +58,7 @@ def test_matching_a_permutation_finds_it(model):
 
 def test_report_and_compare_agree_on_topics(model, corpus):
     other = TopicModel(5, vectorizer=model.vectorizer_, random_state=3).fit(corpus[0])
-    rows = topics.match(model, other.estimator_.components_)
+    rows = topics.match(model, other.estimator_, model.vectorizer_.transform(corpus[0]))
     pairs = {pair.second: pair for pair in compare_topics(other, model) if pair.second is not None}
     assert len(rows) == len(pairs) == 4
     for row in rows:

@@ -26,6 +26,7 @@ SHAPES = {
     "document_topics_": ("samples", "topics"),
     "target_components_": ("topics", "targets"),
     "coherence_": ("topics",),
+    "probable_coherence_": ("topics",),
     "idf_": ("features",),
 }
 """Axes of an array, by the last part of its name."""

@@ -21,16 +21,19 @@ from cofactor.io.models.codec import Codec, Form
 from cofactor.io.models.errors import ModelFormatError, require
 from cofactor.targets import ClassCoding, ValueCoding
 from cofactor.text import TopicModel, WordVectorizer
+from cofactor.text.describe.words import RANKED
 
 PLAIN = (
     "components_", "representation_", "history_", "n_iter_", "stop_reason_", "n_features_in_",
     "feature_names_in_", "_units", "_has_head", "_constant",
 )  # fmt: skip
 SUPERVISED = (*PLAIN, "target_components_", "supervision_", "_coding")
-OPTIONAL = frozenset({"feature_names_in_", "target_components_", "supervision_"})
+RANKING = ("topic_words_", "probable_coherence_")
+"""Attributes that models of cofactor 0.1 lack; their words are shown by probability."""
+OPTIONAL = frozenset({"feature_names_in_", "target_components_", "supervision_", *RANKING})
 TEXT = (
     "estimator_", "vectorizer_", "document_topics_", "topic_names_", "target_names_", "coherence_",
-    "seed_", "timings_", "fingerprint_",
+    "seed_", "timings_", "fingerprint_", *RANKING,
 )  # fmt: skip
 FITTED: dict[type, tuple[str, ...]] = {
     NMF: PLAIN,
@@ -173,8 +176,10 @@ def _check_text(model: Any, parts: dict[str, Any]) -> None:
     r, m = estimator.components_.shape
     require(len(words) == m, f"there are {len(words)} words for {m} columns of components_")
     _check_array(parts, "document_topics_", (len(estimator.representation_), r))
-    coherence = parts["coherence_"]
-    require(isinstance(coherence, np.ndarray) and coherence.shape == (r,), "coherence_ is wrong")
+    _check_coherence(parts["coherence_"], "coherence_", r)
+    if any(name in parts for name in RANKING):
+        _check_coherence(parts.get("probable_coherence_"), "probable_coherence_", r)
+        _check_ranking(parts.get("topic_words_"), r, m)
     names, head = parts["topic_names_"], getattr(estimator, "target_components_", None)
     good = isinstance(names, list) and all(isinstance(name, str) for name in names)
     require(good and len(names) == r, "topic_names_ are not the names of the topics")
@@ -184,6 +189,22 @@ def _check_text(model: Any, parts: dict[str, Any]) -> None:
     )
     require(type(parts["seed_"]) is int and isinstance(parts["timings_"], dict), "seed_, timings_")
     require(isinstance(parts["fingerprint_"], str), "fingerprint_ is not a string")
+
+
+def _check_coherence(values: Any, name: str, r: int) -> None:
+    good = isinstance(values, np.ndarray) and values.shape == (r,)
+    require(good, f"{name} does not have a number for each topic")
+
+
+def _check_ranking(ranking: Any, r: int, m: int) -> None:
+    good = isinstance(ranking, np.ndarray) and ranking.dtype.kind == "i" and ranking.ndim == 2
+    require(good and len(ranking) == r, "topic_words_ is not a list of columns for each topic")
+    require(ranking.shape[1] <= RANKED, f"topic_words_ has more than {RANKED} columns")
+    inside = (ranking >= -1) & (ranking < m)
+    require(bool(inside.all()), f"topic_words_ has an entry outside the {m} words")
+    for row in ranking:
+        found = row[row >= 0]
+        require(len(np.unique(found)) == len(found), "topic_words_ names a word twice")
 
 
 _CHECKS: dict[type, Callable[[Any, dict[str, Any]], None]] = {

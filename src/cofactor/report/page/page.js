@@ -147,12 +147,16 @@
     return Math.log(word.p) - (1 - weight) * Math.log(word.corpus);
   }
 
+  let moved = false; // until the slider is moved, words come in the order of the model
+
   function bars() {
     const weight = Number(byId("relevance").value);
-    byId("relevance-value").textContent = `relevance ${weight.toFixed(1)}`;
+    byId("relevance-value").textContent = moved ? `relevance ${weight.toFixed(1)}` : "coherent";
     for (const list of all(".words")) {
       const topic = Number(list.dataset.topic);
-      const words = [...state.words[topic]].sort((a, b) => relevance(b, weight) - relevance(a, weight)).slice(0, 10);
+      const words = [...state.words[topic]];
+      if (moved) words.sort((a, b) => relevance(b, weight) - relevance(a, weight));
+      words.length = Math.min(words.length, 10);
       const most = Math.max(...state.words[topic].map((word) => word.p), 1e-12);
       list.replaceChildren(...words.map((word) => bar(word, most, topic)));
     }
@@ -255,7 +259,14 @@
   swatches();
   bars();
   choose([]);
-  byId("relevance").addEventListener("input", bars);
+  function slide(event) {
+    moved = event.type === "input";
+    if (!moved) byId("relevance").value = byId("relevance").defaultValue;
+    bars();
+  }
+
+  byId("relevance").addEventListener("input", slide);
+  byId("coherent").addEventListener("click", slide);
   byId("download").addEventListener("click", download);
   byId("theme").addEventListener("click", () => {
     root.dataset.theme = isDark() ? "light" : "dark";

@@ -13,8 +13,8 @@ from cofactor.targets.missing import labelled_mask, read_cells, read_numbers
 from cofactor.targets.reading import is_matrix, readable, tall
 from cofactor.targets.sets import holds_sets, is_unknown
 from cofactor.text import read_documents
-from cofactor.text.describe import summaries
 from cofactor.text.describe.predictions import predict_rows, predicted_kind
+from cofactor.text.describe.words import proportions
 from cofactor.text.documents import document_matrix, fingerprint
 
 
@@ -49,7 +49,7 @@ class Material:
     @cached_property
     def shares(self) -> np.ndarray:
         """Share of each topic in each document."""
-        return summaries.proportions(self.S, self.model.estimator_.components_)
+        return proportions(self.S, self.model.estimator_.components_)
 
     @cached_property
     def probabilities(self) -> np.ndarray | None:

@@ -190,5 +190,5 @@ def changes(material: Material, found: Evaluation | None) -> dict[str, Any] | No
         "without": scores[PLAIN],
         "shown": [format_score(found.kind, scores[name]) for name in (PLAIN, MODEL)],
         "iterations": found.plain.n_iter_,
-        "topics": of_topics.match(material.model, found.plain.components_),
+        "topics": of_topics.match(material.model, found.plain, material.X),
     }

@@ -11,17 +11,20 @@ from cofactor.metrics.topics import top_places
 from cofactor.report.preparation.documents import excerpt
 from cofactor.report.preparation.material import Material
 from cofactor.text.describe import summaries
+from cofactor.text.describe.words import profiles, rank_words, shown_words
 
 SHOWN, TYPICAL = 10, 3  # words and documents of a card
 STEPS = np.linspace(0.0, 1.0, 11)  # of the relevance slider
 
 
 def topic_cards(material: Material, text: bool) -> list[dict[str, Any]]:
-    """Describe the topics, each with all words that some position of the slider shows."""
+    """Describe the topics, each with the words it starts with, then those that some position of
+    the slider shows."""
     model = material.model
     A = model.estimator_.components_
     shares = summaries.corpus_shares(material.S, A)
-    words = relevant_words(summaries.model_words(model), A, shares)
+    first = shown_words(A, summaries.word_ranking(model, "coherence"), SHOWN)
+    words = relevant_words(summaries.model_words(model), A, shares, first)
     typical = typical_documents(material, text)
     return [
         {
@@ -48,26 +51,29 @@ def relevance(P: np.ndarray, corpus: np.ndarray, weight: float) -> np.ndarray:
 
 
 def relevant_words(
-    words: np.ndarray, components: np.ndarray, shares: np.ndarray
+    words: np.ndarray, components: np.ndarray, shares: np.ndarray, shown: list[Any]
 ) -> list[list[dict]]:
-    """Return for each topic the words that are among the first at some position of the slider."""
-    P = summaries.profiles(components)
+    """Return for each topic the words of ``shown``, in their order, then by probability the other
+    words that are among the first at some position of the slider."""
+    P = profiles(components)
     # Words with next to no weight in a topic are noise, however exclusive they are.
     least = 1e-3 * P.max(axis=1, keepdims=True)
-    P = np.where(least <= P, P, 0.0)
-    corpus = np.maximum(shares, 1e-12) @ summaries.profiles(components)
+    heavy = np.where(least <= P, P, 0.0)
+    corpus = np.maximum(shares, 1e-12) @ P
     chosen: list[set[int]] = [set() for _ in P]
     for weight in STEPS:
-        score = relevance(P, corpus, weight)
+        score = relevance(heavy, corpus, weight)
         for k, row in enumerate(score):
             first = np.argpartition(-row, min(SHOWN, len(row) - 1))[:SHOWN]
             chosen[k].update(first[np.isfinite(row[first])].tolist())
     return [
         [
             {"word": str(words[j]), "p": float(P[k, j]), "corpus": float(corpus[j])}
-            for j in sorted(places, key=lambda j: (-P[k, j], j))
+            for j in [*first, *sorted(places.difference(first), key=lambda j: (-P[k, j], j))]
         ]
-        for k, places in enumerate(chosen)
+        for k, (first, places) in enumerate(
+            zip([each.tolist() for each in shown], chosen, strict=True)
+        )
     ]
 
 
@@ -107,15 +113,19 @@ def heatmap(material: Material) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def match(model: Any, others: np.ndarray) -> list[dict[str, Any]]:
-    """Pair the model's topics with other topics, and list the words kept, gained and lost."""
-    words, ours = summaries.model_words(model), model.estimator_.components_
-
-    def first_words(topic: np.ndarray) -> list[str]:
-        return list(map(str, words[top_places(topic, SHOWN)]))
-
+def match(model: Any, other: Any, X: Any) -> list[dict[str, Any]]:
+    """Pair the model's topics with those of another estimator of the documents X, and list the
+    words kept, gained and lost."""
+    words, ours, others = summaries.model_words(model), model.estimator_, other.components_
+    ranking = summaries.word_ranking(model, "coherence")
+    again = None if ranking is None else rank_words(X, other.transform(X), others)
+    before = _first_words(words, others, again)
+    after = _first_words(words, ours.components_, ranking)
     return [
-        {"topic": k, "similarity": similarity,
-         **word_changes(first_words(others[j]), first_words(ours[k]))}
-        for k, j, similarity in match_topics(ours, words, others, words)
-    ]  # fmt: skip
+        {"topic": k, "similarity": similarity, **word_changes(before[j], after[k])}
+        for k, j, similarity in match_topics(ours.components_, words, others, words)
+    ]
+
+
+def _first_words(words: np.ndarray, components: np.ndarray, ranking: Any) -> list[list[str]]:
+    return [list(map(str, words[top])) for top in shown_words(components, ranking, SHOWN)]

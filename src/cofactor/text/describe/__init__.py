@@ -1,6 +1,6 @@
 """Descriptions of a fitted topic model, as functions of it and as small tables.
 
-`summaries` holds tables of topics, documents and classes; `predictions` the task of a model and how
-scores become predictions; `explain` the part of each word in a prediction; `compare` two models
-side by side; `table` the class of all these tables.
+`words` chooses the words that describe a topic; `summaries` holds tables of topics, documents and
+classes; `predictions` the task of a model and how scores become predictions; `explain` the part of
+each word in a prediction; `compare` two models side by side; `table` the class of all these tables.
 """

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from cofactor.metrics.matching import Difference, accuracy_difference, match_topics, word_changes
 from cofactor.text.describe.predictions import has_head, predicted_kind
-from cofactor.text.describe.summaries import model_words
+from cofactor.text.describe.summaries import model_words, word_ranking
 from cofactor.text.describe.table import Table
 from cofactor.text.interrupts import ending_at_interrupts
 
@@ -43,7 +43,8 @@ def compare_topics(first: Any, second: Any, n_words: int = 10) -> Table[TopicPai
     Table
         Most similar pairs first, then topics without a counterpart.
     """
-    before, after = (model.topics(n_words).column("words") for model in (first, second))
+    by = common_order(first, second)
+    before, after = (model.topics(n_words, by=by).column("words") for model in (first, second))
     found = match_topics(
         first.estimator_.components_, model_words(first),
         second.estimator_.components_, model_words(second),
@@ -62,6 +63,12 @@ def compare_topics(first: Any, second: Any, n_words: int = 10) -> Table[TopicPai
         for one, two, similarity in pairs
     ]  # fmt: skip
     return Table(rows, TopicPair)
+
+
+def common_order(*models: Any) -> str:
+    """Return the order in which all models can show their words."""
+    ranked = all(word_ranking(model, "coherence") is not None for model in models)
+    return "coherence" if ranked else "probability"
 
 
 def compare_accuracy(

@@ -7,12 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from cofactor.metrics import npmi_coherence, top_words
-from cofactor.metrics.topics import top_places
+from cofactor.metrics import npmi_coherence
+from cofactor.metrics.topics import Topics, top_places
 from cofactor.text.describe.predictions import has_head, predicted_kind, read_predictions
 from cofactor.text.describe.table import Table
+from cofactor.text.describe.words import profiles, proportions, rank_words, shown_words
+from cofactor.text.seeds import Seed
 
 COHERENCE_WORDS = 10
+ORDERS = ("coherence", "probability")
+"""Orders in which the words of a topic can be shown."""
 
 
 @dataclass(frozen=True)
@@ -21,12 +25,12 @@ class Topic:
 
     topic: int
     name: str
-    words: tuple[str, ...]  # most probable first
-    weights: tuple[float, ...]  # their shares in the topic
+    words: tuple[str, ...]  # best first
+    weights: tuple[float, ...]  # their probabilities in the topic
     share: float  # of the corpus; every document counts alike
     label: Any  # the class that the topic speaks for most; None without a target
     label_weight: float | None  # that class's share of the topic's label weights; numbers: value
-    coherence: float  # mean NPMI of the words in the training documents
+    coherence: float  # mean NPMI of the first ten words in the training documents
 
 
 @dataclass(frozen=True)
@@ -50,39 +54,33 @@ class TopicClass:
     topics: tuple[float, ...]  # each topic's part of its scores over the corpus; sum to one
 
 
-def describe(estimator: Any, X: Any, words: Any, seeded: dict[int, str]) -> dict[str, Any]:
+def describe(estimator: Any, X: Any, words: Any, seeded: dict[int, Seed]) -> dict[str, Any]:
     """Return the attributes of a topic model that describe its training documents X."""
-    names = topic_names(estimator.components_, np.asarray(words, dtype=object), seeded)
+    S, A = estimator.transform(X), estimator.components_
+    pinned = {k: seed.columns for k, seed in seeded.items()}
+    ranking = rank_words(X, S, A, pinned)
+    shown, probable = (shown_words(A, each, COHERENCE_WORDS) for each in (ranking, None))
+    scores = coherence([*shown, *probable], X)
     return {
-        "document_topics_": estimator.transform(X),
-        "coherence_": coherence(estimator.components_, X),
-        "topic_names_": names,
+        "document_topics_": S,
+        "topic_words_": ranking,
+        "coherence_": scores[: len(A)],
+        "probable_coherence_": scores[len(A) :],
+        "topic_names_": topic_names(shown, np.asarray(words, dtype=object), seeded),
     }
 
 
-def topic_names(components: np.ndarray, words: np.ndarray, seeded: dict[int, str]) -> list[str]:
+def topic_names(shown: list[Any], words: np.ndarray, seeded: dict[int, Seed]) -> list[str]:
     """Return the topics' names: those of seeds, or the three first words."""
     return [
-        seeded.get(k) or ", ".join(words[top_places(topic, 3)])
-        for k, topic in enumerate(components)
+        seeded[k].name if k in seeded else ", ".join(words[places[:3]])
+        for k, places in enumerate(shown)
     ]
 
 
-def coherence(components: np.ndarray, X: Any) -> np.ndarray:
-    """Return how well the first words of each topic go together in the documents X."""
-    return npmi_coherence(top_words(components, COHERENCE_WORDS), X)
-
-
-def profiles(components: np.ndarray) -> np.ndarray:
-    """Return topics as distributions over words."""
-    return components / np.maximum(components.sum(axis=1), 1e-300)[:, None]
-
-
-def proportions(S: np.ndarray, components: np.ndarray) -> np.ndarray:
-    """Return the share of each topic in each document; rows of empty documents are 0."""
-    mass = S * components.sum(axis=1)
-    total = mass.sum(axis=1, keepdims=True)
-    return np.divide(mass, total, out=np.zeros_like(mass), where=total > 0)
+def coherence(topics: Topics, X: Any) -> np.ndarray:
+    """Return how well the words of each topic go together in the documents X."""
+    return npmi_coherence(topics, X)
 
 
 def corpus_shares(S: np.ndarray, components: np.ndarray) -> np.ndarray:
@@ -134,13 +132,25 @@ def topic_classes(model: Any) -> tuple[list[Any], list[float | None]]:
     return [model.target_names_[c] for c in B.argmax(axis=1)], weights.tolist()
 
 
-def topic_table(model: Any, n_words: int) -> Table[Topic]:
+def word_ranking(model: Any, by: str) -> np.ndarray | None:
+    """Return the order of a model's words as `shown_words` takes it.
+
+    None shows words by probability, as models that were saved by cofactor 0.1 do by default.
+    """
+    if by not in ORDERS:
+        raise ValueError(f"by={by!r} must be {' or '.join(map(repr, ORDERS))}.")
+    return getattr(model, "topic_words_", None) if by == "coherence" else None
+
+
+def topic_table(model: Any, n_words: int, by: str) -> Table[Topic]:
     """Return the topics of a fitted model, each with its first words."""
-    A, words = model.estimator_.components_, model_words(model)
+    A, words, ranking = model.estimator_.components_, model_words(model), word_ranking(model, by)
     P, shares = profiles(A), corpus_shares(model.document_topics_, A)
-    tops = [top_places(profile, n_words) for profile in P]
+    tops, scores = shown_words(A, ranking, n_words), model.coherence_
+    if ranking is None:
+        scores = getattr(model, "probable_coherence_", scores)
     columns = zip(model.topic_names_, tops, shares.tolist(), *topic_classes(model),
-                  model.coherence_.tolist(), strict=True)  # fmt: skip
+                  scores.tolist(), strict=True)  # fmt: skip
     rows = [
         Topic(k, name, tuple(map(str, words[top])), tuple(P[k, top].tolist()), *rest)
         for k, (name, top, *rest) in enumerate(columns)

@@ -1,0 +1,195 @@
+"""The words that describe a topic: those that belong to it and occur together in its documents.
+
+The most probable words of a topic are often words of every topic ("use", "one", "know"). A fit ends
+with a better order of words (`rank_words`), which a model keeps: it needs the documents. Every
+place that shows words of topics asks `shown_words` for them. The topics themselves do not change.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse as sp
+
+from cofactor._types import FloatArray, IntArray
+from cofactor.metrics.topics import top_places
+
+RANKED = 40
+"""Maximum number of words that are ranked for each topic; further words follow by probability."""
+MOST = 50_000
+"""Maximum number of documents that words are ranked with."""
+SWEEPS = 3  # from the fitted topics; more change nothing that is shown
+EXPONENT = 0.2  # 0 prefers frequent words, 1 prefers words that hardly occur elsewhere
+RIVAL = 0.5  # a word belongs to a topic with at least this part of its largest share in any topic
+DOUBT = 4.0  # a pair of words counts half if this number of documents, and one more, hold it
+REPEATED = 0.5  # words with a larger Jaccard index are parts of one phrase or footer
+UNSEEN = 0.1  # largest part of a topic's mass on words that no document has
+FIRST = 10  # words that a reader sees
+FAITHFUL = 0.6  # least correlation with the topic's documents, relative to that of probable words
+ROUNDS = 2
+TINY = 1e-300
+
+
+def even_rows(n: int, most: int) -> IntArray:
+    """Return the numbers of all n rows, or of ``most`` evenly spaced ones."""
+    return np.linspace(0, n - 1, min(n, most)).round().astype(np.int64)
+
+
+def profiles(components: FloatArray) -> FloatArray:
+    """Return topics as distributions over words."""
+    return components / np.maximum(components.sum(axis=1), TINY)[:, None]
+
+
+def proportions(S: FloatArray, components: FloatArray) -> FloatArray:
+    """Return the share of each topic in each document; rows of empty documents are 0."""
+    mass = S * components.sum(axis=1)
+    total = mass.sum(axis=1, keepdims=True)
+    return np.divide(mass, total, out=np.zeros_like(mass), where=total > 0)
+
+
+def shown_words(components: FloatArray, ranking: IntArray | None, n: int) -> list[IntArray]:
+    """Return the columns of each topic's first n words: the ranked ones, then the most probable.
+
+    Parameters
+    ----------
+    components : ndarray of shape (n_topics, n_words)
+        Topics.
+    ranking : ndarray of shape (n_topics, width) or None
+        As `rank_words` returns it; None shows words by probability.
+    n : int
+        Maximum number of words per topic; words without weight are not shown.
+    """
+    tops = [top_places(topic, n) for topic in components]
+    if ranking is None:
+        return tops
+    return [_joined(row[row >= 0], top, n) for row, top in zip(ranking, tops, strict=True)]
+
+
+def rank_words(
+    X: Any, S: FloatArray, components: FloatArray, pinned: dict[int, list[int]] | None = None
+) -> IntArray:
+    """Return for each topic the columns of the words that describe it, best first.
+
+    Candidates are words that weigh most in a least-squares fit of X by S, relative to a power of
+    their frequency in X. They must correlate with the topic's strength over the documents, and no
+    other topic may hold more than twice their share. Two rounds then weigh each candidate by its
+    NPMI with the others, so that a group of words that occur together comes first.
+
+    Parameters
+    ----------
+    X : sparse matrix of shape (n_documents, n_words)
+        Documents of the fit, or some of them: of row blocks an even sample, of a stream the last
+        batch. Each counts once, whatever its weight in the fit. Of more than `MOST`, an even
+        sample is used.
+    S : ndarray of shape (n_documents, n_topics)
+        Their representations.
+    components : ndarray of shape (n_topics, n_words)
+        Topics.
+    pinned : dict of int to list of int, optional
+        Columns of words by topic, such as seeds. Those among the ten most probable words of the
+        topic come first.
+
+    Returns
+    -------
+    ndarray of shape (n_topics, at most `RANKED`)
+        Rows end with −1. A row of −1 alone is a topic whose words are shown by probability: it has
+        no candidates, no two of them occur together, words that no document has hold more than a
+        tenth of its mass, or the number of its first ten words in a document correlates much less
+        with its share of the document than the number of its ten most probable words does.
+    """
+    rows = even_rows(len(S), MOST)
+    X = sp.csc_array(sp.csr_array(X, dtype=np.float64)[rows])
+    X.eliminate_zeros()
+    S = np.asarray(S, dtype=np.float64)[rows]
+    occurs = sp.csc_array((np.ones(X.nnz), X.indices, X.indptr), X.shape)
+    distinct, shares = _distinct_rows(occurs), proportions(S, components)
+    ranking = np.full((len(components), min(RANKED, X.shape[1])), -1, dtype=np.int64)
+    for k, weights in enumerate(_candidate_weights(X, S, components)):
+        row, probable = _rank(weights, distinct), top_places(components[k], FIRST)
+        if not _is_faithful(row[:FIRST], probable, occurs, shares[:, k]):
+            row = row[:0]
+        row = _joined(probable[np.isin(probable, (pinned or {}).get(k, []))], row, RANKED)
+        ranking[k, : len(row)] = row
+    return ranking
+
+
+def _joined(first: IntArray, then: IntArray, n: int) -> IntArray:
+    return np.concatenate([first, then[~np.isin(then, first)]])[:n]
+
+
+def _distinct_rows(occurs: Any) -> Any:
+    """Return the documents without repetitions: the same words again are no further evidence."""
+    rows = sp.csr_array(occurs)
+    rows.sort_indices()
+    parts = np.split(rows.indices, rows.indptr[1:-1])
+    first = {part.tobytes(): d for d, part in reversed(list(enumerate(parts)))}
+    return sp.csc_array(rows[sorted(first.values())])
+
+
+def _is_faithful(first: IntArray, probable: IntArray, occurs: Any, share: FloatArray) -> bool:
+    """Tell whether a topic's first words find its documents nearly as well as the most probable."""
+    found = _correlation(occurs[:, first].sum(axis=1), share)
+    return found >= FAITHFUL * _correlation(occurs[:, probable].sum(axis=1), share)
+
+
+def _correlation(one: FloatArray, other: FloatArray) -> float:
+    one, other = one - one.mean(), other - other.mean()
+    return float(one @ other / max(float(np.linalg.norm(one) * np.linalg.norm(other)), TINY))
+
+
+def _candidate_weights(X: Any, S: FloatArray, components: FloatArray) -> FloatArray:
+    """Return the weight of each word as a candidate of each topic; 0 for a word that is none."""
+    n, largest, peaks = X.shape[0], X.data.max(initial=TINY), S.max(axis=0, initial=TINY)
+    X, S = X / largest, S / peaks  # so that no product is out of range
+    mass, strength = X.sum(axis=0), (X.T @ S).T
+    P = profiles(_least_squares(S.T @ S, strength, components * (peaks / largest)[:, None]))
+    correlated = n * strength > (1 + 1e-9) * np.outer(S.sum(axis=0), mass)
+    good = correlated & (RIVAL * P.max(axis=0) <= P) & (P > 0) & (components > 0)
+    unseen = profiles(components)[:, mass == 0].sum(axis=1) > UNSEEN
+    frequency = np.maximum(mass / max(mass.sum(), TINY), TINY)
+    return np.where(good & ~unseen[:, None], P / frequency**EXPONENT, 0.0)
+
+
+def _least_squares(gram: FloatArray, linear: FloatArray, A: FloatArray) -> FloatArray:
+    """Return A ≥ 0 that minimises ‖X − S A‖², by sweeps over the topics."""
+    alive = np.diag(gram) > 0
+    A = np.where(alive[:, None], A, 0.0)
+    for _ in range(SWEEPS):
+        for k in np.flatnonzero(alive):
+            A[k] = np.maximum(A[k] + (linear[k] - gram[k] @ A) / gram[k, k], 0.0)
+    return A
+
+
+def _rank(weights: FloatArray, occurs: Any) -> IntArray:
+    """Return the candidates of one topic in order; none if no two of them occur together."""
+    places = top_places(_rounded(weights), RANKED)
+    start = weights[places] / max(weights[places].sum(), TINY)
+    together, score = _npmi(occurs[:, places]), start
+    for _ in range(ROUNDS):
+        score = start * (together @ score)
+        score = score / max(score.sum(), TINY)
+    if not score.any():
+        return places[:0]
+    return places[np.lexsort((np.arange(len(places)), -_rounded(score)))]
+
+
+def _rounded(scores: FloatArray) -> FloatArray:
+    """Return scores relative to the largest, without the noise of sums in another order."""
+    return np.round(scores / max(scores.max(initial=0.0), TINY), 9)
+
+
+def _npmi(occurs: Any) -> FloatArray:
+    """Return the NPMI of pairs of words where it is positive, lowered for rare pairs.
+
+    It is 0 for words that meet in one document only, and for words that hardly occur apart, such as
+    those of a footer.
+    """
+    n, both = occurs.shape[0], (occurs.T @ occurs).toarray()
+    alone = np.diag(both)
+    either = alone[:, None] + alone - both
+    usual = (both > 0) & (both < n) & (both <= REPEATED * either)
+    score = np.zeros_like(both)
+    c, expected = both[usual], np.outer(alone, alone)[usual] / n
+    score[usual] = np.log(c / expected) / -np.log(c / n) * (c - 1) / (c - 1 + DOUBT)
+    return np.maximum(score, 0.0)
