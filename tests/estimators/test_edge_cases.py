@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from scipy.special import softmax
 
 import oracles
 from cofactor import NMF, Factors, SSNMFClassifier, SSNMFRegressor
@@ -166,8 +167,16 @@ def test_empty_documents_and_words(X, classes, losses, solver, form):
 
 
 def test_an_empty_document_gets_every_class_alike(X, classes):
-    model = SSNMFClassifier(3, random_state=0).fit(X, classes)
+    model = SSNMFClassifier(3, head="refit", random_state=0).fit(X, classes)
     assert_allclose(model.predict_proba(np.zeros((1, 12))), np.full((1, 3), 1 / 3))
+
+
+def test_an_empty_document_gets_the_base_scores(X, classes):
+    X = np.where(X > np.quantile(X, 0.8), X, 0.0)  # sparse, as texts are
+    model = SSNMFClassifier(3, random_state=0).fit(X, classes)
+    assert model.pooled_head.view.kind == "rows"
+    expected = softmax(model.pooled_head.base)
+    assert_allclose(model.predict_proba(np.zeros((1, 12)))[0], expected, rtol=1e-12)
 
 
 @every_model

@@ -25,7 +25,7 @@ SUPERVISED = {
     **PLAIN,
     "target_loss": "kullback-leibler",
     "supervision": "auto",
-    "head": "refit",
+    "head": "pooled",
 }
 SIGNATURES = {
     NMF: PLAIN,
@@ -77,7 +77,13 @@ METHODS = {
 ATTRIBUTES = ["components_", "representation_", "history_", "n_iter_", "stop_reason_"]
 LEARNED = {
     NMF: ATTRIBUTES,
-    SSNMFClassifier: [*ATTRIBUTES, "target_components_", "classes_", "supervision_"],
+    SSNMFClassifier: [
+        *ATTRIBUTES,
+        "target_components_",
+        "classes_",
+        "supervision_",
+        "expected_score_",
+    ],
     SSNMFRegressor: [*ATTRIBUTES, "target_components_", "supervision_"],
 }
 OTHERS = [

@@ -204,16 +204,17 @@ def test_complete_indicators(tagged, form):
     assert_same_fit(model, classifier().fit(X, tags.astype(float)), rtol=1e-9)
 
 
-def test_soft_labels(X, classes, known):
+@pytest.mark.parametrize(("head", "atol"), [("pooled", 0.15), ("refit", 0.1)])
+def test_soft_labels(X, classes, known, head, atol):
     shares = np.full((60, 3), 0.1)
     shares[np.arange(60), classes] = 0.8
     y = np.where(known[:, None], shares, NAN)
-    model = classifier().fit(X, y)
+    model = classifier(head=head).fit(X, y)
     assert_array_equal(model.classes_, [0, 1, 2])
     assert_array_equal(model.predict(X), classes)
     probabilities = model.predict_proba(X)
     assert_allclose(probabilities.sum(axis=1), 1)
-    assert_allclose(probabilities, shares, atol=0.1)
+    assert_allclose(probabilities, shares, atol=atol)
     assert model.score(X, y) == 1
 
 

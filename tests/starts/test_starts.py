@@ -9,7 +9,8 @@ from cofactor import NMF, SSNMFClassifier
 from cofactor.divergences import DIVERGENCES
 from cofactor.engine.objective import Objective, Term
 from cofactor.engine.observations import sparse
-from cofactor.starts import Classes, class_start, guess_classes, plain_start
+from cofactor.guesses.guess import Classes, counted_guess
+from cofactor.starts import class_start, plain_start
 from strategies import SERIAL
 
 
@@ -33,7 +34,7 @@ def started(kind, X, labels, rank, loss, dtype=np.float64):
     random = np.random.RandomState(0)
     if kind != "labels":
         return plain_start(objective, rank, random, kind, SERIAL)
-    guess = guess_classes(data, None, Classes(Y, labels >= 0, np.eye(3)), SERIAL)
+    guess = counted_guess(data, None, Classes(Y, labels >= 0, np.eye(3)), SERIAL)
     return class_start(objective, rank, guess, guess.targets, random, SERIAL)
 
 

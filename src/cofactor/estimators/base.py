@@ -519,6 +519,11 @@ class Supervised(Factorization):
         check_is_fitted(self, "components_")
         return self._coding
 
+    @property
+    def pooled_head(self) -> PooledHead | None:
+        """The head that sees features and topics; None where ``target_components_`` predicts."""
+        return vars(self).get("_head")
+
     def scores(
         self, X: Any, *, representation: FloatArray | None = None, data_weights: Any = None
     ) -> FloatArray:
@@ -544,21 +549,39 @@ class Supervised(Factorization):
                 "cannot predict; fit it with labels, or use transform."
             )
         S = self._represent(X, data_weights) if representation is None else representation
-        if "_head" not in vars(self):
+        if self.pooled_head is None:
             return np.asarray(S @ self.target_components_)
         if isinstance(X, RowBlocks):
             parts = zip(blocks_of(X), np.split(S, X.bounds[1:-1]), strict=True)
-            return np.concatenate([self._pooled(block, own, None) for block, own in parts])
-        return self._pooled(X, S, data_weights)
+            blocks = [self._pooled(self.pooled_head, *part, None) for part in parts]
+            return np.concatenate(blocks)
+        return self._pooled(self.pooled_head, X, S, data_weights)
 
-    def _pooled(self, X: Any, S: FloatArray, data_weights: Any) -> FloatArray:
-        """Return the scores of the pooled head."""
+    def view(self, X: Any) -> Any:
+        """Return samples as the pooled head sees them, a matrix of the shape of X.
+
+        ``view(X) @ pooled_head.weights + pooled_head.base`` is what the features add to the scores.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Nonnegative data; NaN is missing.
+        """
+        if self.pooled_head is None:
+            raise ValueError("This model has no pooled head; fit it with head='pooled' and labels.")
+        return self.pooled_head.view.of(self._own_units(X, None))
+
+    def _pooled(self, head: PooledHead, X: Any, S: FloatArray, data_weights: Any) -> FloatArray:
+        data = self._own_units(X, data_weights)
+        with Threads(self.n_jobs) as threads:
+            return head.scores(data, S, self.components_, threads)
+
+    def _own_units(self, X: Any, data_weights: Any) -> Observations:
+        """Check samples, and bring them into the units of the fit."""
         X = validation.check_data(self, X, reset=False)
         W = validation.check_weights("data_weights", data_weights, X.shape)
         data, _ = unit_observations(validation.observed_data(X, W), literal=True)
-        head: PooledHead = self._head
-        with Threads(self.n_jobs) as threads:
-            return head.scores(data.shifted(self._units.data), S, self.components_.T, threads)
+        return data.shifted(self._units.data)
 
 
 def blocks_of(rows: RowBlocks) -> Iterator[Any]:

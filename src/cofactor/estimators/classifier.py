@@ -8,6 +8,7 @@ import numpy as np
 from scipy.sparse import issparse
 from scipy.special import softmax
 from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length
 
 from cofactor._types import FloatArray
@@ -54,11 +55,14 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         objective.
     priors : dict, optional
         Priors of :mod:`cofactor.priors` on "samples", "features" or "targets", one or a list each.
-    head : {"refit", "joint"}, default="refit"
-        How ``target_components_`` is estimated. "refit" estimates it anew after the fit, on
-        representations that have not seen labels, because predictions start from such
-        representations. (For exclusive classes the samples are scaled to equal mass first.) "joint"
-        keeps the one of the joint fit, as the paper does.
+    head : {"pooled", "refit", "joint"}, default="pooled"
+        What predicts. "pooled" adds the scores of linear models of the features, weighted by how
+        they predict held-out labels, to those of the topics; it applies to exclusive classes and
+        ``fit``, and is "refit" for several labels a sample and ``partial_fit``. "refit" predicts by
+        ``target_components_``, estimated anew after the fit on representations that have not seen
+        labels, because predictions start from such representations. (For exclusive classes the
+        samples are scaled to equal mass first.) "joint" keeps that of the joint fit, as the paper
+        does.
     n_jobs : int, optional
         Number of threads; the result is bit-identical for any number.
     random_state : int, RandomState or None, default=None
@@ -78,6 +82,9 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         ``objective``, ``data`` and ``target`` after each iteration.
     supervision_ : float
         λ that the fit used.
+    expected_score_ : ExpectedScore or None
+        With ``head="pooled"``: the accuracy to expect on new samples like these, and its interval,
+        from held-out labels. None if no class has two labels.
     n_iter_ : int
         Number of iterations.
     stop_reason_ : str
@@ -108,8 +115,9 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            Rows sum to one, except for multi-label targets. An empty sample (a document without
-            known words) gets the same probability for every class.
+            Rows sum to one, except for multi-label targets. With ``head="pooled"`` an empty sample
+            (a document without known words) gets about the shares of the classes, with the other
+            heads the same probability for every class.
         """
         return self.probabilities(self.scores(X, data_weights=data_weights))
 
@@ -126,7 +134,7 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         ndarray of shape (n_samples, n_classes)
         """
         scores = np.asarray(scores, dtype=np.float64)
-        if "_head" in vars(self):
+        if self.pooled_head is not None:
             return np.asarray(softmax(scores, axis=1))
         if self._coding.kind == "multilabel":
             return np.clip(scores, TINY, 1.0 - TINY)
@@ -134,10 +142,12 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         even = np.full(scores.shape, 1.0 / scores.shape[1])
         return np.divide(scores, total, out=even, where=total > 0)
 
+    @available_if(lambda self: self.pooled_head is not None)
     def decision_function(self, X: Any, *, data_weights: Any = None) -> FloatArray:
         """Return the scores of the classes; for two classes, the lead of the second.
 
-        Parameters are those of ``predict_proba``.
+        Softmax turns the scores into probabilities. Models with another head than "pooled" lack
+        this method. Parameters are those of ``predict_proba``.
 
         Returns
         -------

@@ -15,7 +15,7 @@ from cofactor.engine.factors import Factors
 from cofactor.engine.objective import Objective, Term
 from cofactor.engine.observations import Observations
 from cofactor.engine.threads import Threads
-from cofactor.estimators.inference import represent, solve_rows
+from cofactor.estimators.inference import represent, solve_rows, topic_shares
 from cofactor.guesses.linear import LinearModel
 from cofactor.guesses.matrix import Matrix
 from cofactor.guesses.pool import Pool
@@ -99,18 +99,11 @@ class PooledHead:
     topics: FloatArray
 
     def scores(
-        self, data: Observations, S: FloatArray, A: FloatArray, threads: Threads
+        self, data: Observations, S: FloatArray, components: FloatArray, threads: Threads
     ) -> FloatArray:
         """Return the scores of samples, given their data and representations in our units."""
         words = LinearModel(self.weights, self.base).scores(Matrix(self.view.of(data), threads))
-        return words + topic_shares(S, A) @ self.topics
-
-
-def topic_shares(S: FloatArray, A: FloatArray) -> FloatArray:
-    """Return the share of each topic in each sample; those of empty samples are 0."""
-    mass = np.asarray(S, dtype=np.float64) * A.sum(axis=0, dtype=np.float64)
-    total = mass.sum(axis=1, keepdims=True)
-    return np.divide(mass, total, out=np.zeros_like(mass), where=total > 0)
+        return words + topic_shares(S, components) @ self.topics
 
 
 def pooled_head(pool: Pool, A: FloatArray, B: FloatArray, present: FloatArray) -> PooledHead:
@@ -124,7 +117,6 @@ def pooled_head(pool: Pool, A: FloatArray, B: FloatArray, present: FloatArray) -
     topics = np.log(shares @ present.T + RARE)
     topics = TOPIC_WEIGHT * (topics - topics.mean(axis=1, keepdims=True))
     absent = np.where(present.any(axis=0), 0.0, ABSENT)
-    model = pool.model
-    return PooledHead(
-        pool.view, model.weights @ present, model.base @ present + absent, topics @ present
-    )
+    weights, base = pool.model
+    weights, base = weights - weights.mean(axis=1, keepdims=True), base - base.mean()
+    return PooledHead(pool.view, weights @ present, base @ present + absent, topics @ present)

@@ -55,3 +55,10 @@ def row_exponents(observations: Observations) -> IntArray:
     largest = np.zeros(observations.shape[0])
     np.maximum.at(largest, layout.row_numbers(), values)
     return np.where(largest > 0, np.frexp(largest)[1], 0)
+
+
+def topic_shares(S: FloatArray, components: FloatArray) -> FloatArray:
+    """Return the share of each topic in each sample; those of empty samples are 0."""
+    mass = S * components.sum(axis=1)
+    total = mass.sum(axis=1, keepdims=True)
+    return np.divide(mass, total, out=np.zeros_like(mass), where=total > 0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
@@ -46,13 +45,27 @@ NEGLIGIBLE = 0.02
 BAYES, FLAT, SOFTMAX, SPREAD = "naive Bayes", "naive Bayes, equal shares", "softmax", "neighbours"
 
 
-class Expected(NamedTuple):
-    """The score to expect on new samples, from held-out labels."""
+@dataclass(frozen=True)
+class ExpectedScore:
+    """The accuracy to expect on new samples like those of the fit, from held-out labels.
+
+    Parameters
+    ----------
+    value : float
+        The share of held-out labels that were predicted right.
+    low, high : float
+        Its interval of 95 %.
+    n_samples : float
+        Number of held-out labels, counted with their weights.
+    """
 
     value: float
     low: float
     high: float
     n_samples: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.0%} ({self.low:.0%} to {self.high:.0%})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +78,7 @@ class Pool:
     parts: dict[str, float]
     """Weight of each part."""
     penalty: float
-    expected: Expected | None = None
+    expected: ExpectedScore | None = None
 
     def scores(self, data: Observations, threads: Threads) -> FloatArray:
         """Return the scores of the classes; softmax turns them into probabilities."""
@@ -168,7 +181,7 @@ class _Work:
             )
         return models
 
-    def fit(self) -> tuple[LinearModel, dict[str, float], float, Expected | None]:
+    def fit(self) -> tuple[LinearModel, dict[str, float], float, ExpectedScore | None]:
         models = {
             name: self.part(name, self.labels, EM_ROUNDS) for name in self.names if name != SOFTMAX
         }
@@ -281,14 +294,14 @@ def _part_weights(
     return found.x, float(found.fun)
 
 
-def _expected(scores: FloatArray, truth: FloatArray, weight: FloatArray) -> Expected:
+def _expected(scores: FloatArray, truth: FloatArray, weight: FloatArray) -> ExpectedScore:
     """Return the accuracy on held-out labels with Wilson's 95 % interval."""
     right = truth.argmax(axis=1) == scores.argmax(axis=1)
     n, z = float(weight.sum()), 1.96
     p = float(np.average(right, weights=weight))
     centre, half = (p + z * z / (2 * n)), z * np.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
     low, high = ((centre + sign * half) / (1 + z * z / n) for sign in (-1, 1))
-    return Expected(p, float(max(low, 0.0)), float(min(high, 1.0)), n)
+    return ExpectedScore(p, float(max(low, 0.0)), float(min(high, 1.0)), n)
 
 
 def _sharpness(scores: FloatArray) -> float:

@@ -10,7 +10,7 @@ all values are divided by one number, so that one penalty means the same for all
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -20,6 +20,8 @@ from cofactor.engine.observations import Observations
 
 SPARSE = 0.25
 """Maximum share of cells other than zero in sparse data."""
+Kind = Literal["rows", "roots", "columns"]
+KINDS = get_args(Kind)
 UNEQUAL = 0.5
 """Integers whose totals vary more than this, relative to their mean, are counts."""
 
@@ -38,7 +40,7 @@ class View:
         Of each column, where columns are standardised.
     """
 
-    kind: Literal["rows", "roots", "columns"]
+    kind: Kind
     scale: float = 1.0
     mean: FloatArray | None = None
     spread: FloatArray | None = None

@@ -66,6 +66,8 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     document_topics_ : ndarray of shape (n_documents, n_components)
         Representations of the training documents, or of the last batch, as ``transform`` returns
         them.
+    document_scores_ : ndarray of shape (n_documents, n_targets)
+        Scores of the same documents, from which predictions are read.
     topic_names_ : list of str
         Names of seeds, or the first three words. You may change them.
     topic_words_ : ndarray of shape (n_components, n_ranked)
@@ -116,6 +118,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     estimator_: Any
     vectorizer_: Any
     document_topics_: np.ndarray
+    document_scores_: np.ndarray
     topic_names_: list[str]
     target_names_: list[Any]
     topic_words_: np.ndarray
@@ -352,8 +355,13 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Table
         """
         check_is_fitted(self, "estimator_")
-        S = self.document_topics_ if X is None else self.transform(X)
-        return summaries.document_table(self, S)
+        if X is None:
+            S, scores = self.document_topics_, predictions.document_scores(self)
+        else:
+            matrix = self._matrix(X)
+            S = self.estimator_.transform(matrix)
+            scores = predictions.scores_of(self.estimator_, matrix, S)
+        return summaries.document_table(self, S, scores)
 
     def classes(self, n_words: int = 10) -> Table[summaries.TopicClass]:
         """Describe the classes: keywords, and each topic's part in them.

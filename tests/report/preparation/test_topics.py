@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from cofactor import TopicModel
+from cofactor.estimators.inference import topic_shares
 from cofactor.report.preparation import topics
 from cofactor.text.describe.compare import compare_topics
-from cofactor.text.describe.words import proportions
 
 
 def test_words_are_the_first_ones_at_every_place_of_the_slider(held, model):
@@ -38,7 +38,7 @@ def test_heatmap_columns_sum_to_one(held):
 
 
 def test_typical_documents_are_mostly_of_the_topic(held, model):
-    shares = proportions(model.document_topics_, model.estimator_.components_)
+    shares = topic_shares(model.document_topics_, model.estimator_.components_)
     for k, card in enumerate(held.topics):
         assert len(card["typical"]) == 3
         for document in card["typical"]:

@@ -25,6 +25,7 @@ SHAPES = {
     "representation_": ("samples", "topics"),
     "document_topics_": ("samples", "topics"),
     "target_components_": ("topics", "targets"),
+    "document_scores_": ("samples", "targets"),
     "coherence_": ("topics",),
     "probable_coherence_": ("topics",),
     "idf_": ("features",),

@@ -16,7 +16,10 @@ from cofactor import noise, priors
 from cofactor.divergences import Divergence
 from cofactor.engine.factors import Factors
 from cofactor.estimators import NMF, SSNMFClassifier, SSNMFRegressor
+from cofactor.estimators.heads import PooledHead
 from cofactor.estimators.units import Units
+from cofactor.guesses.pool import ExpectedScore
+from cofactor.guesses.views import KINDS, View
 from cofactor.io.models.codec import Codec, Form
 from cofactor.io.models.errors import ModelFormatError, require
 from cofactor.targets import ClassCoding, ValueCoding
@@ -27,13 +30,16 @@ PLAIN = (
     "components_", "representation_", "history_", "n_iter_", "stop_reason_", "n_features_in_",
     "feature_names_in_", "_units", "_has_head", "_constant",
 )  # fmt: skip
-SUPERVISED = (*PLAIN, "target_components_", "supervision_", "_coding")
+SUPERVISED = (*PLAIN, "target_components_", "supervision_", "_coding", "_head", "expected_score_")
 RANKING = ("topic_words_", "probable_coherence_")
 """Attributes that models of cofactor 0.1 lack; their words are shown by probability."""
-OPTIONAL = frozenset({"feature_names_in_", "target_components_", "supervision_", *RANKING})
+OPTIONAL = frozenset({
+    "feature_names_in_", "target_components_", "supervision_", "_head", "expected_score_",
+    "document_scores_", *RANKING,
+})  # fmt: skip
 TEXT = (
     "estimator_", "vectorizer_", "document_topics_", "topic_names_", "target_names_", "coherence_",
-    "seed_", "timings_", "fingerprint_", *RANKING,
+    "seed_", "timings_", "fingerprint_", "document_scores_", *RANKING,
 )  # fmt: skip
 FITTED: dict[type, tuple[str, ...]] = {
     NMF: PLAIN,
@@ -131,6 +137,30 @@ def _check_factors(model: Any, parts: dict[str, Any]) -> None:
         width = _coded_width(model, parts["_coding"])
         if head:
             _check_array(parts, "target_components_", (r, width))
+        if "_head" in parts:
+            require(type(parts["_head"]) is PooledHead, "_head is not a PooledHead")
+            _check_head(parts["_head"], r, m, width)
+        expected = parts.get("expected_score_")
+        require(expected is None or type(expected) is ExpectedScore, "expected_score_ is wrong")
+
+
+def _check_head(head: PooledHead, r: int, m: int, width: int) -> None:
+    shapes = {"weights": (m, width), "base": (width,), "topics": (r, width)}
+    for name, shape in shapes.items():
+        _check_signed(getattr(head, name), name, shape)
+    view = head.view
+    require(type(view) is View and view.kind in KINDS, "its view is not known")
+    require(isinstance(view.scale, float) and 0 < view.scale < np.inf, "its scale is wrong")
+    require((view.mean is None) == (view.spread is None) == (view.kind != "columns"), "its view")
+    if view.mean is not None and view.spread is not None:
+        _check_signed(view.mean, "mean", (m,))
+        _check_signed(view.spread, "spread", (m,))
+        require(bool((view.spread > 0).all()), "spread has an entry that is not positive")
+
+
+def _check_signed(array: Any, name: str, shape: tuple[int, ...]) -> None:
+    good = isinstance(array, np.ndarray) and array.dtype.kind == "f" and array.shape == shape
+    require(good and bool(np.isfinite(array).all()), f"{name} is not a finite array of {shape}")
 
 
 def _coded_width(model: Any, coding: Any) -> int:
@@ -176,6 +206,9 @@ def _check_text(model: Any, parts: dict[str, Any]) -> None:
     r, m = estimator.components_.shape
     require(len(words) == m, f"there are {len(words)} words for {m} columns of components_")
     _check_array(parts, "document_topics_", (len(estimator.representation_), r))
+    if (scores := parts.get("document_scores_")) is not None:
+        width = len(parts["target_names_"]) if hasattr(estimator, "target_components_") else 0
+        _check_signed(scores, "document_scores_", (len(estimator.representation_), width))
     _check_coherence(parts["coherence_"], "coherence_", r)
     if any(name in parts for name in RANKING):
         _check_coherence(parts.get("probable_coherence_"), "probable_coherence_", r)
@@ -262,6 +295,9 @@ _DATACLASSES: dict[str, type] = {
     "Divergence": Divergence,
     "Factors": Factors,
     "Units": Units,
+    "PooledHead": PooledHead,
+    "View": View,
+    "ExpectedScore": ExpectedScore,
     "ClassCoding": ClassCoding,
     "ValueCoding": ValueCoding,
     "L1": priors.L1,

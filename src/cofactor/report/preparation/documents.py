@@ -27,10 +27,11 @@ def excerpt(material: Material, d: int, text: bool) -> str:
 def map_points(material: Material, text: bool) -> tuple[list[dict[str, Any]], str]:
     """Return the documents on the map, and its caption."""
     S, seed, estimator = material.S, material.model.seed_, material.model.estimator_
+    scores = material.scores
     chosen = choose_points(len(S), seed)
     shares = material.shares[chosen]
     spots = place(shares, estimator.components_, seed).round(4).tolist()
-    predicted, sure = read_predictions(estimator, S[chosen], material.model.target_names_)
+    predicted, sure = read_predictions(estimator, scores[chosen], material.model.target_names_)
     labels = [_label(material, d) for d in chosen]
     best = np.where(shares.any(axis=1), shares.argmax(axis=1), -1).tolist()
     rows = [

@@ -93,19 +93,19 @@ def _of_model(
     material: Material, test: np.ndarray, how: str, fair: bool, others: Predictions, plain: Any
 ) -> Evaluation:
     """Return the evaluation of the fitted model itself, without a refit."""
-    P, predicted = _predict(material.model.estimator_, material.S[test])
+    P, predicted = _predict(material.model.estimator_, material.scores[test])
     judges = [material.model] * len(test)
     by_method = {MODEL: predicted, **others}
     truth = material.known[test]
     return Evaluation(material.kind, how, fair, test, truth, by_method, P, judges, plain)
 
 
-def _predict(estimator: Any, S: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
+def _predict(estimator: Any, scores: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
     """Return the probabilities of classes, None for other kinds, and the predictions: indices of
     classes, probabilities of labels, or numbers."""
-    P, predicted = predict_rows(estimator, S)
+    P, predicted = predict_rows(estimator, scores)
     if P is None:
-        return None, predicted.reshape(len(S), -1)
+        return None, predicted.reshape(len(scores), -1)
     return (None, P) if predicted_kind(estimator) == "sets" else (P, P.argmax(axis=1))
 
 
@@ -172,7 +172,7 @@ def _fold(
     material: Material, test: np.ndarray, estimator: Any, plain: Any, simple: Predictions
 ) -> Evaluation:
     """Return the evaluation of estimators that have not seen the labels of ``test``."""
-    P, predicted = _predict(estimator, estimator.transform(material.X[test]))
+    P, predicted = _predict(estimator, estimator.scores(material.X[test]))
     if P is not None:
         P, predicted = _in_classes_of_model(material, estimator, P)
     judge = copy.copy(material.model)
@@ -193,7 +193,7 @@ def _baselines(material: Material, train: np.ndarray, test: np.ndarray) -> Predi
 
 def _predict_plain(material: Material, test: np.ndarray, plain: Any) -> Predictions:
     """Return the predictions of the estimator with λ = 0 for the tested documents."""
-    P, predicted = _predict(plain, plain.transform(material.X[test]))
+    P, predicted = _predict(plain, plain.scores(material.X[test]))
     return {PLAIN: predicted if P is None else _in_classes_of_model(material, plain, P)[1]}
 
 

@@ -9,12 +9,17 @@ from typing import Any
 
 import numpy as np
 
+from cofactor.estimators.inference import topic_shares
 from cofactor.targets.missing import labelled_mask, read_cells, read_numbers
 from cofactor.targets.reading import is_matrix, readable, tall
 from cofactor.targets.sets import holds_sets, is_unknown
 from cofactor.text import read_documents
-from cofactor.text.describe.predictions import predict_rows, predicted_kind
-from cofactor.text.describe.words import proportions
+from cofactor.text.describe.predictions import (
+    document_scores,
+    predict_rows,
+    predicted_kind,
+    scores_of,
+)
 from cofactor.text.documents import document_matrix, fingerprint
 
 
@@ -49,12 +54,21 @@ class Material:
     @cached_property
     def shares(self) -> np.ndarray:
         """Share of each topic in each document."""
-        return proportions(self.S, self.model.estimator_.components_)
+        return topic_shares(self.S, self.model.estimator_.components_)
 
     @cached_property
     def probabilities(self) -> np.ndarray | None:
         """Probabilities of the classes; None if the model predicts anything else."""
-        return predict_rows(self.model.estimator_, self.S)[0] if self.kind == "classes" else None
+        if self.kind != "classes":
+            return None
+        return predict_rows(self.model.estimator_, self.scores)[0]
+
+    @cached_property
+    def scores(self) -> np.ndarray:
+        """Scores of the documents, from which predictions are read."""
+        if self.X is None:
+            return document_scores(self.model)
+        return scores_of(self.model.estimator_, self.X, self.S)
 
     @cached_property
     def known(self) -> np.ndarray:

@@ -11,6 +11,7 @@ from cofactor.metrics.topics import top_places
 from cofactor.report.preparation.documents import excerpt
 from cofactor.report.preparation.material import Material
 from cofactor.text.describe import summaries
+from cofactor.text.describe.predictions import topic_links
 from cofactor.text.describe.words import profiles, rank_words, shown_words
 
 SHOWN, TYPICAL = 10, 3  # words and documents of a card
@@ -100,12 +101,12 @@ def typical_documents(material: Material, text: bool) -> list[list[dict[str, Any
 def heatmap(material: Material) -> list[dict[str, Any]]:
     """Return topic × class, each topic's column divided by its sum, as in the paper's figure.
 
-    B is weighted by the topics' mass, so that the arbitrary scales of the topics cancel.
+    A topic's column shows what is predicted for a document that is all this topic.
     """
     model = material.model.estimator_
     if material.kind not in ("classes", "sets"):
         return []
-    B = summaries.topic_labels(model.components_, model.target_components_)
+    B = topic_links(model)
     B = np.divide(B, B.sum(axis=1, keepdims=True), out=np.zeros_like(B), where=B > 0)
     return [
         {"topic": k, "class": name, "share": float(B[k, c])}

@@ -20,8 +20,14 @@ from typing import Any
 import numpy as np
 
 from cofactor.divergences import Divergence
+from cofactor.estimators.inference import topic_shares
 from cofactor.estimators.validation import as_divergence
-from cofactor.text.describe.predictions import has_head, read_predictions, score_scale
+from cofactor.text.describe.predictions import (
+    has_head,
+    read_predictions,
+    score_scale,
+    scores_of,
+)
 from cofactor.text.describe.summaries import model_words
 from cofactor.text.describe.table import Table
 
@@ -42,9 +48,11 @@ class WordPart:
 class Explanation:
     """The parts of words in a prediction.
 
-    Over the words, ``topic_parts`` add up to ``topics``, and ``class_parts`` plus ``base`` to
-    ``scores``. The scores of classes are probabilities, those of numbers the predictions. The
-    scores of multi-label targets are fitted values, which ``predict_proba`` clips to 0 … 1.
+    Over the words, ``topic_parts`` add up to ``topics``. The sums of ``class_parts`` and
+    ``topic_scores``, and ``base``, add up to ``scores``. With the pooled head the scores of classes
+    are those of ``decision_function``, which softmax turns into probabilities; with the other heads
+    they are the probabilities. The scores of numbers are the predictions, those of multi-label
+    targets fitted values, which ``predict_proba`` clips to 0 … 1.
 
     Parameters
     ----------
@@ -64,6 +72,9 @@ class Explanation:
         The scores that the prediction is read from.
     class_parts : array (n_words, n_classes)
         Each word's contribution to the scores.
+    topic_scores : array (n_topics, n_classes)
+        Each topic's own contribution to the scores; 0 where the words' contributions go through
+        the topics.
     base : array (n_classes,)
         The part of no word: the offset of numeric targets, equal shares for an empty document.
     prediction : object
@@ -80,6 +91,7 @@ class Explanation:
     classes: list
     scores: np.ndarray
     class_parts: np.ndarray
+    topic_scores: np.ndarray
     base: np.ndarray
     prediction: Any = None
     unknown: list[str] = field(default_factory=list)
@@ -135,22 +147,38 @@ def explain_row(model: Any, X: Any, unknown: Sequence[str] = ()) -> Explanation:
     return Explanation(
         list(model_words(model)[here]), x[here], list(model.topic_names_), s, parts,
         list(model.target_names_) if has_head(estimator) else [],
-        *_class_parts(estimator, s, parts),
-        read_predictions(estimator, s[None], model.target_names_)[0][0],
+        *_class_parts(estimator, X, s, parts),
+        read_predictions(estimator, scores_of(estimator, X, s[None]), model.target_names_)[0][0],
         list(unknown),
     )  # fmt: skip
 
 
 def _class_parts(
-    estimator: Any, s: np.ndarray, parts: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the scores, each word's part in them, and the part of no word."""
+    estimator: Any, X: Any, s: np.ndarray, parts: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return the scores, each word's part in them, each topic's own part, and the rest."""
     if not has_head(estimator):
-        return np.zeros(0), np.zeros((len(parts), 0)), np.zeros(0)
+        return np.zeros(0), np.zeros((len(parts), 0)), np.zeros((len(s), 0)), np.zeros(0)
+    if estimator.pooled_head is not None:
+        return _pooled_parts(estimator, X, s)
     B = estimator.target_components_.astype(float)
     scale, base = score_scale(estimator, s @ B)
     wordless = np.where(parts.any(axis=0), 0.0, s)
-    return scale * (s @ B) + base, scale * (parts @ B), base + scale * (wordless @ B)
+    rest = base + scale * (wordless @ B)
+    return scale * (s @ B) + base, scale * (parts @ B), np.zeros(B.shape), rest
+
+
+def _pooled_parts(
+    estimator: Any, X: Any, s: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return the same for the pooled head, which adds words and topics."""
+    head, here = estimator.pooled_head, np.flatnonzero(X.toarray()[0])
+    view = estimator.view(X)
+    seen = (view.toarray() if hasattr(view, "toarray") else view)[0]
+    of_words = seen[here, None] * head.weights[here]
+    of_topics = topic_shares(s[None], estimator.components_)[0][:, None] * head.topics
+    scores = estimator.scores(X, representation=s[None])[0]
+    return scores, of_words, of_topics, scores - of_words.sum(axis=0) - of_topics.sum(axis=0)
 
 
 def unknown_words(model: Any, text: str) -> list[str]:

@@ -82,22 +82,46 @@ def predictor(estimator: Any, method: str) -> Callable[[Any], np.ndarray]:
     )
 
 
-def predict_rows(estimator: Any, S: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
+def predict_rows(estimator: Any, scores: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
     """Return the probabilities of classes or labels, None for numbers, and the predictions for
-    representations, as ``predict`` returns them."""
-    scores = S @ estimator.target_components_
+    scores, as ``predict`` returns them."""
     if isinstance(estimator, SSNMFRegressor):
         return None, estimator.coding.decode(scores)
     P = np.asarray(estimator.probabilities(scores))
     return P, estimator.coding.decode(P)
 
 
-def read_predictions(estimator: Any, S: np.ndarray, names: list[Any]) -> tuple[list, list]:
-    """Return the prediction and the confidence for each row of S; None where there is none."""
-    none, kind = [None] * len(S), predicted_kind(estimator)
+def scores_of(estimator: Any, X: Any, S: np.ndarray) -> np.ndarray:
+    """Return the scores of documents with representations S; no columns without a target."""
+    if not has_head(estimator):
+        return np.zeros((len(S), 0))
+    return np.asarray(estimator.scores(X, representation=S))
+
+
+def document_scores(model: Any) -> np.ndarray:
+    """Return the scores of a model's training documents; older models keep none."""
+    estimator, S = model.estimator_, model.document_topics_
+    if not has_head(estimator):
+        return np.zeros((len(S), 0))
+    kept = vars(model).get("document_scores_")
+    return np.asarray(S @ estimator.target_components_ if kept is None else kept)
+
+
+def topic_links(estimator: Any) -> np.ndarray:
+    """Return what is predicted for a document of mass one that is all one topic: probabilities by
+    the pooled head, fitted targets by the others (n_topics × n_targets)."""
+    A = estimator.components_
+    if estimator.pooled_head is None:
+        return np.asarray(estimator.target_components_ / np.maximum(A.sum(axis=1), 1e-300)[:, None])
+    return np.asarray(estimator.probabilities(estimator.scores(A, representation=np.eye(len(A)))))
+
+
+def read_predictions(estimator: Any, scores: np.ndarray, names: list[Any]) -> tuple[list, list]:
+    """Return the prediction and the confidence for each row of scores; None where there is none."""
+    none, kind = [None] * len(scores), predicted_kind(estimator)
     if kind == "topics":
         return none, none
-    P, predicted = predict_rows(estimator, S)
+    P, predicted = predict_rows(estimator, scores)
     if P is None:
         return [tuple(row) if predicted.ndim > 1 else row for row in predicted.tolist()], none
     if kind == "classes":
@@ -113,6 +137,8 @@ def score_scale(estimator: Any, scores: np.ndarray) -> tuple[float, np.ndarray]:
     if kind == "numbers":
         return 1.0, np.asarray(estimator.coding.offset, dtype=float)
     if kind == "sets":
+        return 1.0, zeros
+    if estimator.pooled_head is not None:
         return 1.0, zeros
     total = scores.sum()
     return (1.0 / total, zeros) if total > 0 else (1.0, zeros + 1.0 / len(scores))

@@ -7,11 +7,18 @@ from typing import Any
 
 import numpy as np
 
+from cofactor.estimators.inference import topic_shares
 from cofactor.metrics import npmi_coherence
 from cofactor.metrics.topics import Topics, top_places
-from cofactor.text.describe.predictions import has_head, predicted_kind, read_predictions
+from cofactor.text.describe.predictions import (
+    has_head,
+    predicted_kind,
+    read_predictions,
+    scores_of,
+    topic_links,
+)
 from cofactor.text.describe.table import Table
-from cofactor.text.describe.words import profiles, proportions, rank_words, shown_words
+from cofactor.text.describe.words import profiles, rank_words, shown_words
 from cofactor.text.seeds import Seed
 
 COHERENCE_WORDS = 10
@@ -63,6 +70,7 @@ def describe(estimator: Any, X: Any, words: Any, seeded: dict[int, Seed]) -> dic
     scores = coherence([*shown, *probable], X)
     return {
         "document_topics_": S,
+        "document_scores_": scores_of(estimator, X, S),
         "topic_words_": ranking,
         "coherence_": scores[: len(A)],
         "probable_coherence_": scores[len(A) :],
@@ -85,19 +93,14 @@ def coherence(topics: Topics, X: Any) -> np.ndarray:
 
 def corpus_shares(S: np.ndarray, components: np.ndarray) -> np.ndarray:
     """Return each topic's share of the corpus: its mean over the documents that have any topic."""
-    shares = proportions(S, components)
+    shares = topic_shares(S, components)
     filled = shares[shares.sum(axis=1) > 0]
     return filled.mean(axis=0) if len(filled) else np.zeros(len(components))
 
 
-def topic_labels(components: np.ndarray, head: np.ndarray) -> np.ndarray:
-    """Return the scores of each class for a document of mass one that is all one topic (r × k)."""
-    return head / np.maximum(components.sum(axis=1), 1e-300)[:, None]
-
-
-def class_topics(S: np.ndarray, head: np.ndarray) -> np.ndarray:
-    """Return the part of each topic in each class's scores over the corpus (k × r)."""
-    parts = (S.sum(axis=0)[:, None] * head).T
+def class_topics(S: np.ndarray, components: np.ndarray, links: np.ndarray) -> np.ndarray:
+    """Return the part of each topic in each class over the corpus (k × r)."""
+    parts = ((S.sum(axis=0) * components.sum(axis=1))[:, None] * links).T
     total = parts.sum(axis=1, keepdims=True)
     return np.divide(parts, total, out=np.zeros_like(parts), where=total > 0)
 
@@ -125,11 +128,11 @@ def topic_classes(model: Any) -> tuple[list[Any], list[float | None]]:
     estimator = model.estimator_
     if not has_head(estimator):
         return [None] * len(estimator.components_), [None] * len(estimator.components_)
-    B = topic_labels(estimator.components_, estimator.target_components_)
-    weights = B.max(axis=1)
+    links = topic_links(estimator)
+    weights = links.max(axis=1)
     if predicted_kind(estimator) != "numbers":
-        weights = weights / np.maximum(B.sum(axis=1), 1e-300)
-    return [model.target_names_[c] for c in B.argmax(axis=1)], weights.tolist()
+        weights = weights / np.maximum(links.sum(axis=1), 1e-300)
+    return [model.target_names_[c] for c in links.argmax(axis=1)], weights.tolist()
 
 
 def word_ranking(model: Any, by: str) -> np.ndarray | None:
@@ -158,12 +161,12 @@ def topic_table(model: Any, n_words: int, by: str) -> Table[Topic]:
     return Table(rows, Topic)
 
 
-def document_table(model: Any, S: np.ndarray) -> Table[Document]:
-    """Return documents by their representations S: main topic, prediction and confidence."""
+def document_table(model: Any, S: np.ndarray, scores: np.ndarray) -> Table[Document]:
+    """Return documents by representations S and scores: main topic, prediction, confidence."""
     estimator, names = model.estimator_, model.topic_names_
-    shares = proportions(S, estimator.components_)
+    shares = topic_shares(S, estimator.components_)
     best = np.where(shares.sum(axis=1) > 0, shares.argmax(axis=1), -1).tolist()
-    predicted = read_predictions(estimator, S, model.target_names_)
+    predicted = read_predictions(estimator, scores, model.target_names_)
     rows = [
         Document(d, k, names[k] if k >= 0 else "", float(shares[d, max(k, 0)]), *rest)
         for d, (k, *rest) in enumerate(zip(best, *predicted, strict=True))
@@ -176,7 +179,7 @@ def class_table(model: Any, n_words: int) -> Table[TopicClass]:
     estimator, words = model.estimator_, model_words(model)
     if not has_head(estimator):
         return Table([], TopicClass)
-    parts = class_topics(model.document_topics_, estimator.target_components_)
+    parts = class_topics(model.document_topics_, estimator.components_, topic_links(estimator))
     shares = corpus_shares(model.document_topics_, estimator.components_)
     scores = keyword_scores(parts, shares, profiles(estimator.components_))
     rows = [

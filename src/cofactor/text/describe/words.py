@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from cofactor._types import FloatArray, IntArray
+from cofactor.estimators.inference import topic_shares
 from cofactor.metrics.topics import top_places
 
 RANKED = 40
@@ -39,13 +40,6 @@ def even_rows(n: int, most: int) -> IntArray:
 def profiles(components: FloatArray) -> FloatArray:
     """Return topics as distributions over words."""
     return components / np.maximum(components.sum(axis=1), TINY)[:, None]
-
-
-def proportions(S: FloatArray, components: FloatArray) -> FloatArray:
-    """Return the share of each topic in each document; rows of empty documents are 0."""
-    mass = S * components.sum(axis=1)
-    total = mass.sum(axis=1, keepdims=True)
-    return np.divide(mass, total, out=np.zeros_like(mass), where=total > 0)
 
 
 def shown_words(components: FloatArray, ranking: IntArray | None, n: int) -> list[IntArray]:
@@ -103,7 +97,7 @@ def rank_words(
     X.eliminate_zeros()
     S = np.asarray(S, dtype=np.float64)[rows]
     occurs = sp.csc_array((np.ones(X.nnz), X.indices, X.indptr), X.shape)
-    distinct, shares = _distinct_rows(occurs), proportions(S, components)
+    distinct, shares = _distinct_rows(occurs), topic_shares(S, components)
     ranking = np.full((len(components), min(RANKED, X.shape[1])), -1, dtype=np.int64)
     for k, weights in enumerate(_candidate_weights(X, S, components)):
         row, probable = _rank(weights, distinct), top_places(components[k], FIRST)
