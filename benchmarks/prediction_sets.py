@@ -114,14 +114,14 @@ def at_random(y: np.ndarray, seed: int, stratify: bool = True) -> tuple[np.ndarr
     )  # fmt: skip
 
 
-def as_given(split: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+def as_given(split: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return training and test rows of a set that comes with a split, shuffled."""
     random, test = np.random.default_rng(0), np.array(split) == "test"
     train, test = (random.permutation(np.flatnonzero(rows)) for rows in (~test, test))
     return train[:MOST_TRAIN], test[:MOST_TEST]
 
 
-def codes(labels: Sequence[Any]) -> np.ndarray:
+def codes(labels: Any) -> np.ndarray:
     """Number the classes."""
     return np.unique(np.asarray(labels, dtype=str), return_inverse=True)[1]
 

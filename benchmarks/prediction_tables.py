@@ -112,7 +112,7 @@ class Line:
 
 
 def summarise(outcomes: Iterable[Outcome], metric: Metric) -> list[Line]:
-    """Average over the draws that were measured."""
+    """Average over the draws; where both sides are known for some draws only, over those."""
     groups: dict[tuple[str, Budget], list[Outcome]] = defaultdict(list)
     for outcome in outcomes:
         groups[outcome.cell.set, outcome.cell.budget].append(outcome)
@@ -120,6 +120,7 @@ def summarise(outcomes: Iterable[Outcome], metric: Metric) -> list[Line]:
 
 
 def _line(name: str, budget: Budget, group: Sequence[Outcome], metric: Metric) -> Line:
+    group = [o for o in group if o.ours and o.rivals] or group
     ours = _means([outcome.ours for outcome in group if outcome.ours])
     rivals = {rival: None for outcome in group for rival in outcome.rivals}
     theirs = {

@@ -25,6 +25,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -206,7 +207,7 @@ def measure(cell: Cell, folders: Folders, cached: dict[str, Any], sides: str) ->
             outcome.rivals[name] = found
         elif sides != "ours":
             with threadpool_limits(1):
-                seconds, predicted = measuring.timed(lambda rival=rival: rival(rows, shown))
+                seconds, predicted = measuring.timed(partial(rival, rows, shown))
             scores = part.score(rows, predicted)
             outcome.rivals[name] = {"data": rows.digest, **scores, "seconds": round(seconds, 3)}
     if sides != "rivals":
@@ -219,7 +220,7 @@ def _measure_ours(part: Part, rows: Rows, shown: Any, outcome: Outcome) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         try:
-            run = lambda: part.ours(rows, shown, outcome.cell.draw)  # noqa: E731
+            run = partial(part.ours, rows, shown, outcome.cell.draw)
             seconds, (predicted, extra) = measuring.timed(run)
         except ValueError as error:
             outcome.note = str(error)
@@ -246,19 +247,23 @@ class Cache:
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
-        self.found: dict[str, Any] = {}
-        if path and path.exists():
-            self.found = json.loads(path.read_text(encoding="utf-8"))
+        self.found = self._read()
+
+    def _read(self) -> dict[str, Any]:
+        if self.path is None or not self.path.exists():
+            return {}
+        return json.loads(self.path.read_text(encoding="utf-8"))
 
     def of(self, cell: Cell) -> dict[str, Any]:
         start = cell.key("")
         return {key: value for key, value in self.found.items() if key.startswith(start)}
 
     def add(self, outcome: Outcome) -> None:
+        """Keep the results, beside those that another run has written meanwhile."""
         new = {outcome.cell.key(name): scores for name, scores in outcome.rivals.items()}
         if self.found | new == self.found:
             return
-        self.found |= new
+        self.found = self._read() | self.found | new
         if self.path:
             temporary = self.path.with_name(self.path.name + ".new")
             temporary.write_text(json.dumps(self.found, indent=0) + "\n", encoding="utf-8")
@@ -286,7 +291,8 @@ def outcomes(options: argparse.Namespace) -> Iterator[Outcome]:
 def _summary(outcome: Outcome) -> str:
     seconds = sum(scores["seconds"] for scores in outcome.rivals.values())
     ours = outcome.note or ", ".join(f"{k} {v:.3f}" for k, v in (outcome.ours or {}).items())
-    return f"{ours or 'not measured'}; rivals {seconds:.1f} s"
+    theirs = f"rivals {seconds:.1f} s" if outcome.rivals else "no rivals of these data in the cache"
+    return f"{ours or 'not measured'}; {theirs}"
 
 
 def say(text: str) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -188,12 +188,10 @@ def label_spreading(rows: Rows, y: np.ndarray, standardised: bool = False) -> np
     return (graph.test @ graph.spread(y, n_classes, share)).argmax(axis=1)
 
 
+@lru_cache(maxsize=2)
 def _graph(rows: Rows, standardised: bool) -> Graph:
-    """Return the graph of the rows, which is built once for each set."""
-    graphs: dict[bool, Graph] = rows.__dict__.setdefault("graphs", {})
-    if standardised not in graphs:
-        graphs[standardised] = Graph(*(rows.usual if standardised else (rows.X, rows.X_test)))
-    return graphs[standardised]
+    """Return the graph of a set, which is built once for all its draws and budgets."""
+    return Graph(*(rows.usual if standardised else (rows.X, rows.X_test)))
 
 
 def rivals_of_classes(rows: Rows) -> dict[str, Classifier]:
