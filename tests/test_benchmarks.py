@@ -83,3 +83,13 @@ def test_labels_per_class():
     shown = prediction_sets.per_class(y, 2, seed=0)
     assert np.bincount(shown[shown >= 0]).tolist() == [2, 2, 1]
     assert np.all((shown == y) | (shown == -1))
+
+
+def test_thresholds_are_shrunk_towards_the_best_of_all_labels():
+    random = np.random.default_rng(0)
+    Y = np.column_stack([np.arange(400) % 2, np.arange(400) == 0]).astype(float)
+    scores = np.where(Y > 0, -1.0, -3.0) + 0.01 * random.random(Y.shape)
+    scores[0, 1] = 1.0  # the one row of the second label, which alone would allow any up to here
+    frequent, rare = rivals.thresholds(scores, Y)
+    assert -3 < frequent < -0.99
+    assert -3 < rare < -0.99
