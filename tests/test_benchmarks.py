@@ -85,11 +85,13 @@ def test_labels_per_class():
     assert np.all((shown == y) | (shown == -1))
 
 
-def test_thresholds_are_shrunk_towards_the_best_of_all_labels():
-    random = np.random.default_rng(0)
+def test_thresholds_are_shrunk_towards_the_best_of_all_labels(monkeypatch):
     Y = np.column_stack([np.arange(400) % 2, np.arange(400) == 0]).astype(float)
-    scores = np.where(Y > 0, -1.0, -3.0) + 0.01 * random.random(Y.shape)
-    scores[0, 1] = 1.0  # the one row of the second label, which alone would allow any up to here
+    scores = np.column_stack(
+        [np.where(Y[:, 0] > 0, 0.55, -1.05), np.where(Y[:, 1] > 0, 1.0, -3.05)]
+    )
     frequent, rare = rivals.thresholds(scores, Y)
-    assert -3 < frequent < -0.99
-    assert -3 < rare < -0.99
+    assert -1.05 < frequent < 0.55
+    assert -1.05 < rare < 0.55  # its one row would allow any above −3.05
+    monkeypatch.setattr(rivals, "PRIOR_STRENGTH", 0.0)
+    assert rivals.thresholds(scores, Y)[1] < -2.9
