@@ -113,8 +113,8 @@ def gaussian_naive_bayes(smoothing: float, balanced: bool) -> GaussianNB:
 
 
 # The first value of a grid decides ties and serves where a class has one label. Except for logistic
-# regression it was chosen by test accuracy with few labels on six sets (wine, breast_cancer, digits,
-# trec, searchsnippets, reuters_r8), which favours these rivals there.
+# regression it was chosen by test accuracy with few labels on six sets (wine, breast_cancer,
+# digits, trec, searchsnippets, reuters_r8), which favours these rivals there.
 LOGISTIC_C = {"words": (10.0, 1.0, 100.0, 0.1), "table": (10.0, 1.0, 100.0, 0.1, 0.01)}
 SVM_C = {"words": (1.0, 0.1, 10.0), "table": (0.01, 0.1, 0.001, 1.0)}
 ALPHA = {"words": (0.01, 0.1, 1.0), "table": (0.1, 0.01, 1.0)}
