@@ -1,8 +1,14 @@
 """The parts of the benchmarks that have rules of their own."""
 
+import json
 import math
 
+import numpy as np
+from benchmarks import prediction_sets, predictions, rivals
 from benchmarks.ours import BelowTarget
+from benchmarks.prediction_sets import Folders
+from benchmarks.prediction_tables import Cell
+from scipy import sparse as sp
 
 
 def test_below_target():
@@ -12,3 +18,80 @@ def test_below_target():
     stop = rule.check([3.0, 2.0])
     assert stop.converged
     assert str(stop) == "Reached the target objective 2 after 2 iterations."
+
+
+WINE = ["--part", "classes", "--sets", "wine", "--budgets", "2,all", "--draws", "1"]
+
+
+def test_predictions_of_wine(tmp_path, capsys, monkeypatch):
+    cache, output = tmp_path / "cache.json", tmp_path / "tables.md"
+    assert predictions.main([*WINE, "--cache", str(cache), "--rivals-only"]) == 0
+    found = json.loads(cache.read_text())
+    assert len(found) == 2 * 8  # budgets, rivals
+    accuracy = {key: scores["accuracy"] for key, scores in found.items()}
+    assert accuracy["classes/wine/all/0/logistic regression"] > 0.9
+    assert accuracy["classes/wine/2/0/linear SVM"] > 0.6
+    capsys.readouterr()
+
+    def refuse(*_):
+        raise AssertionError("the result is in the cache")
+
+    monkeypatch.setattr(rivals, "supervised", refuse)
+    again = [*WINE, "--cache", str(cache), "--ours-only", "--output", str(output)]
+    assert predictions.main(again) == 0
+    text = capsys.readouterr().out
+    assert output.read_text() in text
+    lines = [line.split(" | ") for line in text.splitlines() if line.startswith("| wine")]
+    assert [line[1].strip() for line in lines] == ["2", "all"]
+    assert all(float(line[2]) > 60 for line in lines)  # our accuracy in percent
+    assert json.loads(cache.read_text()) == found
+
+
+def test_predictions_of_other_data_are_not_taken_from_the_cache():
+    cell = Cell("classes", "wine", 2, 0)
+    key = cell.key("EM naive Bayes")
+    stale = {key: {"data": "other", "accuracy": 2.0, "seconds": 0.0}}
+    outcome = predictions.measure(cell, Folders(), stale, "rivals")
+    assert outcome.rivals["EM naive Bayes"]["accuracy"] <= 1
+
+
+def test_a_set_that_is_not_found_is_skipped(capsys):
+    options = ["--part", "classes", "--sets", "trec", "--budgets", "2", "--data", "nowhere"]
+    assert predictions.main(options) == 0
+    captured = capsys.readouterr()
+    assert "Skipped trec: trec.jsonl.gz is not in nowhere." in captured.err
+    assert captured.err.count("Skipped") == 1
+
+
+def test_calibration_error():
+    P = np.array([[0.9, 0.1], [0.9, 0.1], [0.2, 0.8], [0.5, 0.5]])
+    y = np.array([0, 1, 1, 1])
+    # bins of 0.9 (half right), 0.8 (right) and 0.5 (wrong)
+    assert math.isclose(predictions.calibration_error(P, y), (2 * 0.4 + 0.2 + 0.5) / 4)
+
+
+def test_damped_biases():
+    ratings = sp.csr_matrix([[5.0, 3.0], [4.0, 0.0]])
+    cells = sp.coo_matrix([[0.0, 0.0], [0.0, 1.0]])
+    # mean 4; columns (1 + 0) / (2 + 1) and −1 / (1 + 1); row (0 − 1/3) / (1 + 1)
+    expected = 4 - 0.5 + (0 - 1 / 3) / 2
+    assert math.isclose(rivals.damped_biases(ratings, cells, damping=1.0)[0], expected)
+
+
+def test_labels_per_class():
+    y = np.repeat([0, 1, 2], [5, 3, 1])
+    shown = prediction_sets.per_class(y, 2, seed=0)
+    assert np.bincount(shown[shown >= 0]).tolist() == [2, 2, 1]
+    assert np.all((shown == y) | (shown == -1))
+
+
+def test_thresholds_are_shrunk_towards_the_best_of_all_labels(monkeypatch):
+    Y = np.column_stack([np.arange(400) % 2, np.arange(400) == 0]).astype(float)
+    scores = np.column_stack(
+        [np.where(Y[:, 0] > 0, 0.55, -1.05), np.where(Y[:, 1] > 0, 1.0, -3.05)]
+    )
+    frequent, rare = rivals.thresholds(scores, Y)
+    assert -1.05 < frequent < 0.55
+    assert -1.05 < rare < 0.55  # its one row would allow any above −3.05
+    monkeypatch.setattr(rivals, "PRIOR_STRENGTH", 0.0)
+    assert rivals.thresholds(scores, Y)[1] < -2.9

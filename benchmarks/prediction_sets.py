@@ -1,0 +1,365 @@
+"""The data of ``benchmarks.predictions``: real sets, made sets, and their splits.
+
+Research data that scikit-learn does not carry are read from a folder of gzipped JSON lines (keys
+``text``, ``label`` and perhaps ``split``) and ``.npz`` files.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse as sp
+from sklearn import datasets
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+
+from cofactor.cli.demo.corpus import docstring_corpus
+from cofactor.experiments.newsgroups import corpus as newsgroups
+from cofactor.experiments.options import MissingData
+from cofactor.text import WordVectorizer
+
+MOST_TRAIN, MOST_TEST = 6000, 3000  # rows
+REMOVED = ("headers", "footers", "quotes")  # of newsgroup posts
+
+
+class MissingSet(Exception):
+    """A set cannot be read; the message says what is missing."""
+
+
+@dataclass(frozen=True)
+class Folders:
+    """Where the data are: the research data, and scikit-learn's data folder."""
+
+    shared: Path | None = None
+    scikit_learn: Path | None = None
+
+
+@dataclass(eq=False)
+class Rows:
+    """A set that is split into training and test rows.
+
+    ``kind`` is "words" (tf-idf rows of length one), "table" (dense, scaled to [0, 1]), "counts" or
+    "ratings". ``y`` holds class numbers, numbers, or a row of 0 and 1 for each sample.
+    """
+
+    kind: str
+    X: Any
+    y: Any
+    X_test: Any
+    y_test: Any
+    balanced: bool = False  # classes are scored by balanced accuracy
+    texts: tuple[Sequence[str], Sequence[str]] | None = None
+
+    @cached_property
+    def digest(self) -> str:
+        """Identify the data, so that results of other data are not mistaken for theirs."""
+        found = hashlib.sha256()
+        for array in (self.X, self.y, self.X_test, self.y_test):
+            for part in (array.indices, array.data) if sp.issparse(array) else (array,):
+                found.update(np.ascontiguousarray(part).tobytes())
+        return found.hexdigest()[:12]
+
+    @cached_property
+    def usual(self) -> tuple[Any, Any]:
+        """Return training and test rows as users of linear models scale them."""
+        if self.kind == "table":
+            scaler = StandardScaler().fit(self.X)
+            return scaler.transform(self.X), scaler.transform(self.X_test)
+        if self.kind == "counts":
+            return log_normalised(self.X), log_normalised(self.X_test)
+        return self.X, self.X_test
+
+
+def log_normalised(counts: sp.csr_matrix) -> sp.csr_matrix:
+    """Return log(1 + counts per 10,000 of the row)."""
+    totals = np.maximum(np.asarray(counts.sum(axis=1)).ravel(), 1)
+    return sp.csr_matrix(sp.diags_array(1e4 / totals) @ counts).log1p()
+
+
+# Splits
+
+
+def of_texts(texts: Sequence[str], y: np.ndarray, train: np.ndarray, test: np.ndarray) -> Rows:
+    """Weigh the words; the vocabulary is that of the training rows."""
+    known, new = ([texts[i] for i in rows] for rows in (train, test))
+    vectorizer = WordVectorizer()
+    X, X_test = vectorizer.fit_transform(known), vectorizer.transform(new)
+    return Rows("words", *_plain(X, y[train], X_test, y[test]), texts=(known, new))
+
+
+def _plain(X: Any, y: Any, X_test: Any, y_test: Any) -> tuple[Any, Any, Any, Any]:
+    """Return sparse matrices in the form that every library reads."""
+    X, X_test = sp.csr_matrix(X), sp.csr_matrix(X_test)
+    for matrix in (X, X_test):
+        matrix.indices, matrix.indptr = (
+            a.astype(np.int32) for a in (matrix.indices, matrix.indptr)
+        )
+    return X, y, X_test, y_test
+
+
+def at_random(y: np.ndarray, seed: int, stratify: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    """Return training and test rows of a set that has no split of its own: two to one."""
+    n = len(y)
+    return train_test_split(
+        np.arange(n), train_size=min(MOST_TRAIN, n - n // 3), test_size=min(MOST_TEST, n // 3),
+        random_state=seed, stratify=y if stratify else None,
+    )  # fmt: skip
+
+
+def as_given(split: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return training and test rows of a set that comes with a split, shuffled."""
+    random, test = np.random.default_rng(0), np.array(split) == "test"
+    train, test = (random.permutation(np.flatnonzero(rows)) for rows in (~test, test))
+    return train[:MOST_TRAIN], test[:MOST_TEST]
+
+
+def codes(labels: Any) -> np.ndarray:
+    """Number the classes."""
+    return np.unique(np.asarray(labels, dtype=str), return_inverse=True)[1]
+
+
+# Readers
+
+
+def read_lines(folders: Folders, name: str) -> dict[str, list[Any]]:
+    """Read the columns of gzipped JSON lines."""
+    with gzip.open(_file(folders, f"{name}.jsonl.gz"), "rt", encoding="utf-8") as file:
+        rows = [json.loads(line) for line in file]
+    return {key: [row[key] for row in rows] for key in rows[0]}
+
+
+def _file(folders: Folders, name: str) -> Path:
+    if folders.shared is None:
+        raise MissingSet(f"{name} is needed; name its folder with --data or COFACTOR_SHARED_DATA")
+    if not (folders.shared / name).exists():
+        raise MissingSet(f"{name} is not in {folders.shared}")
+    return folders.shared / name
+
+
+def lines(name: str) -> Callable[[Folders, int], Rows]:
+    """Return the loader of a set of texts with classes."""
+
+    def load(folders: Folders, seed: int) -> Rows:
+        columns = read_lines(folders, name)
+        y = codes(columns["label"])
+        split = as_given(columns["split"]) if "split" in columns else at_random(y, 0)
+        return of_texts(columns["text"], y, *split)
+
+    return load
+
+
+def table(read: Callable[..., Any]) -> Callable[[Folders, int], Rows]:
+    """Return the loader of one of scikit-learn's tables; every draw has its own split."""
+
+    def load(folders: Folders, seed: int) -> Rows:
+        X, y = read(return_X_y=True)
+        return of_table(X, y, *at_random(y, seed, stratify=read is not datasets.load_diabetes))
+
+    return load
+
+
+def of_table(
+    X: np.ndarray, y: np.ndarray, train: np.ndarray, test: np.ndarray, balanced: bool = False
+) -> Rows:
+    """Scale the columns to [0, 1]: test rows beyond the range of the training rows are cut."""
+    scaler = MinMaxScaler(clip=True).fit(X[train])
+    scaled = (scaler.transform(X[rows]) for rows in (train, test))
+    return Rows("table", next(scaled), y[train], next(scaled), y[test], balanced)
+
+
+def indian_pines(folders: Folders, seed: int) -> Rows:
+    with np.load(_file(folders, "indian_pines.npz")) as found:
+        y = found["y"].ravel()
+        X = found["X"].reshape(len(y), -1).astype(float)
+    X, y = X[y > 0], y[y > 0].astype(int) - 1
+    return of_table(X, y, *at_random(y, 0), balanced=True)
+
+
+def docstrings(folders: Folders, seed: int) -> Rows:
+    found = docstrings_read()
+    y = codes(found.labels)
+    return of_texts(found.texts, y, *at_random(y, 0))
+
+
+docstrings_read = cache(docstring_corpus)
+
+
+def newsgroups5(folders: Folders, seed: int) -> Rows:
+    """The paper's five classes of newsgroups, equally large."""
+    try:
+        posts = newsgroups.balanced(newsgroups.fetch_posts(folders.scikit_learn), seed=0)
+    except MissingData as error:
+        raise MissingSet(str(error)) from None
+    y = codes(posts.labels)
+    return of_texts(posts.texts, y, *at_random(y, 0))
+
+
+def newsgroups20(folders: Folders, seed: int) -> Rows:
+    """All twenty newsgroups; the test posts are later than the training posts."""
+    try:
+        parts = [
+            datasets.fetch_20newsgroups(
+                data_home=folders.scikit_learn, download_if_missing=False, subset=name,
+                remove=REMOVED,
+            )
+            for name in ("train", "test")
+        ]  # fmt: skip
+    except OSError:
+        raise MissingSet("20 Newsgroups is not in scikit-learn's data folder") from None
+    split = np.repeat(["train", "test"], [len(part.target) for part in parts])
+    texts = [text for part in parts for text in part.data]
+    return of_texts(texts, np.concatenate([part.target for part in parts]), *as_given(split))
+
+
+def imdb(folders: Folders, seed: int) -> Rows:
+    columns = read_lines(folders, "imdb_rating_sample")
+    return of_texts(columns["text"], np.array(columns["label"], float), *as_given(columns["split"]))
+
+
+def cooking_tags(folders: Folders, seed: int) -> Rows:
+    """All training rows, more than other sets have, because most tags are rare."""
+    columns = read_lines(folders, "cooking_tags")
+    tags = sorted({tag for row in columns["label"] for tag in row})
+    place = {tag: j for j, tag in enumerate(tags)}
+    Y = np.zeros((len(columns["label"]), len(tags)))
+    for i, row in enumerate(columns["label"]):
+        Y[i, [place[tag] for tag in row]] = 1
+    test = np.array(columns["split"]) == "test"
+    return of_texts(columns["text"], Y, np.flatnonzero(~test), np.flatnonzero(test)[:MOST_TEST])
+
+
+# Made data
+
+
+def made_numbers(shape: Callable[[np.ndarray], np.ndarray]) -> Callable[[Folders, int], Rows]:
+    """Return the loader of docstrings with a target made from their length and some words."""
+
+    def load(folders: Folders, seed: int) -> Rows:
+        texts = docstrings_read().texts
+        random = np.random.default_rng(1)
+        X = WordVectorizer(min_df=20, max_df=0.3).fit_transform(texts)
+        words = random.choice(X.shape[1], 60, replace=False)
+        signal = _standard(X[:, words] @ random.normal(size=len(words)))
+        length = _standard(np.log([len(text.split()) for text in texts]))
+        noise = random.normal(size=len(texts))
+        y = shape(_standard(signal + 0.7 * length + 0.6 * noise))
+        return of_texts(texts, y, *at_random(y, 0, stratify=False))
+
+    return load
+
+
+def _standard(values: Any) -> np.ndarray:
+    values = np.asarray(values, float)
+    return (values - values.mean()) / values.std()
+
+
+def made_cells(folders: Folders, seed: int) -> Rows:
+    """Single-cell-like counts: every draw has its own cells; scored by balanced accuracy."""
+    random = np.random.default_rng([seed, 1])
+    X, y = draw_cells(random)
+    train, test = at_random(y, seed)
+    return Rows("counts", *_plain(X[train], y[train], X[test], y[test]), balanced=True)
+
+
+def draw_cells(
+    random: np.random.Generator, n: int = 4500, genes: int = 2000, types: int = 12
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw negative binomial counts of cell types, the rarest a hundredth of the cells.
+
+    Types come in lineages of three, which share most of their marker genes. The totals of the
+    cells are log-normal; 95 % of them lie within a factor of 30.
+    """
+    shares = np.geomspace(1.0, 0.05, types)
+    y = random.choice(types, n, p=shares / shares.sum())
+    profile = np.tile(random.normal(0, 1.5, genes), (types, 1))
+    for lineage in range(0, types, 3):
+        profile[lineage : lineage + 3] += _markers(random, genes, 0.05, 1.5)
+    profile += np.array([_markers(random, genes, 0.025, 1.2) for _ in range(types)])
+    profile = np.exp(profile)
+    totals = np.exp(random.normal(np.log(1500), np.log(30) / (2 * 1.96), n))
+    mean = totals[:, None] * (profile / profile.sum(axis=1, keepdims=True))[y]
+    dispersion = 1.5
+    return random.poisson(random.gamma(dispersion, mean / dispersion)).astype(float), y
+
+
+def _markers(random: np.random.Generator, genes: int, share: float, size: float) -> np.ndarray:
+    return np.where(random.random(genes) < share, random.normal(size, 0.5, genes), 0.0)
+
+
+def made_ratings(folders: Folders, seed: int) -> Rows:
+    """Ratings 1 to 5 with offsets of users and items: 5 % observed, 2 % held out."""
+    random = np.random.default_rng([seed, 2])
+    users, items, rank = 900, 1200, 5
+    low_rank = random.normal(size=(users, rank)) @ random.normal(size=(rank, items)) / rank**0.5
+    mean = 3.5 + 0.45 * random.normal(size=(users, 1)) + 0.5 * random.normal(size=items)
+    ratings = np.clip(np.rint(mean + 0.5 * low_rank + 0.7 * random.normal(size=mean.shape)), 1, 5)
+    place = random.random(mean.shape)
+    train, test = (sp.csr_matrix(ratings * part) for part in (place < 0.05, place > 0.98))
+    return Rows("ratings", train, train, test, test)
+
+
+CLASSES: dict[str, Callable[[Folders, int], Rows]] = {
+    "wine": table(datasets.load_wine),
+    "breast_cancer": table(datasets.load_breast_cancer),
+    "digits": table(datasets.load_digits),
+    "trec": lines("trec"),
+    "sms_spam": lines("sms_spam"),
+    "docstrings": docstrings,
+    "reuters_r8": lines("reuters_r8"),
+    "searchsnippets": lines("searchsnippets"),
+    "newsgroups5": newsgroups5,
+    "newsgroups20": newsgroups20,
+    "indian_pines": indian_pines,
+}
+NUMBERS: dict[str, Callable[[Folders, int], Rows]] = {
+    "diabetes": table(datasets.load_diabetes),
+    "made_points": made_numbers(lambda z: np.clip(90 + 3 * z, 80, 100)),
+    "made_negative": made_numbers(lambda z: 10 * z - 50),
+    "made_skewed": made_numbers(lambda z: np.exp(0.8 * z)),
+    "imdb_rating_sample": imdb,
+}
+TAGS: dict[str, Callable[[Folders, int], Rows]] = {"cooking_tags": cooking_tags}
+CELLS: dict[str, Callable[[Folders, int], Rows]] = {"made_cells": made_cells}
+RATINGS: dict[str, Callable[[Folders, int], Rows]] = {"made_ratings": made_ratings}
+SPLIT_BY_DRAW = frozenset(
+    {"wine", "breast_cancer", "digits", "diabetes", "made_cells", "made_ratings"}
+)
+"""Sets whose split, or whose data, depend on the draw; the others differ by their labels only."""
+
+
+@lru_cache(maxsize=1)
+def load(name: str, folders: Folders, seed: int) -> Rows:
+    """Return a set; the last one stays in memory."""
+    sets = CLASSES | NUMBERS | TAGS | CELLS | RATINGS
+    return sets[name](folders, seed)
+
+
+# Labels
+
+
+def per_class(y: np.ndarray, budget: int | None, seed: int) -> np.ndarray:
+    """Return y with −1 for all but ``budget`` rows of each class, or all where it has fewer."""
+    if budget is None:
+        return y
+    random, shown = np.random.default_rng(seed), np.full(len(y), -1)
+    for c in np.unique(y):
+        shown[random.permutation(np.flatnonzero(y == c))[:budget]] = c
+    return shown
+
+
+def some_rows(y: np.ndarray, budget: int | None, seed: int) -> np.ndarray:
+    """Return y with NaN for all but ``budget`` rows, or all where there are fewer."""
+    if budget is None:
+        return y
+    shown = np.full(y.shape, np.nan)
+    rows = np.random.default_rng(seed).permutation(len(y))[:budget]
+    shown[rows] = y[rows]
+    return shown
