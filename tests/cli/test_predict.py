@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pytest
+from scipy.special import softmax
 
 from cofactor import load_model
 from cofactor.io.models import read_facts
@@ -96,12 +97,14 @@ def test_predict_reads_folders(model, tmp_path):
 def test_explanations_add_up(model):
     found = answer("explain", model, "rocket to the goal with butter qqqq")
     for c, (score, base) in enumerate(zip(found["scores"], found["base"], strict=True)):
-        total = base["value"] + sum(word["classes"][c] for word in found["words"])
+        parts = [*found["words"], *found["topics"]]
+        total = base["value"] + sum(part["classes"][c] for part in parts)
         assert total == pytest.approx(score["value"], abs=1e-9)
     assert found["unknown"] == ["qqqq"]
     best = max(found["scores"], key=lambda score: score["value"])
     assert found["prediction"] == best["class"]
-    assert found["confidence"] == pytest.approx(best["value"])
+    probabilities = softmax([score["value"] for score in found["scores"]])
+    assert found["confidence"] == pytest.approx(probabilities.max())
     assert cofactor("explain", model, "-", input="rocket moon").stdout.startswith(
         "Prediction: space"
     )

@@ -495,7 +495,7 @@ def test_ctrl_c_while_fitting_keeps_the_model(home, tmp_path, monkeypatch):
 
     def interrupted(self, *arguments, **options):
         calls.append(1)
-        if len(calls) == 4:
+        if len(calls) == 2:
             raise KeyboardInterrupt
         return step(self, *arguments, **options)
 
@@ -504,8 +504,8 @@ def test_ctrl_c_while_fitting_keeps_the_model(home, tmp_path, monkeypatch):
                     "-o", tmp_path / "m", code=130)  # fmt: skip
     stopping = done.stderr.index("Stopping; saving the model ...\n")
     assert stopping < done.stderr.index("Fitting the topics")  # said at once
-    assert "Interrupted: the factors are those of iteration 3" in done.stderr
-    assert load_model(tmp_path / "m").n_iter_ == 3
+    assert "Interrupted: the factors are those of iteration 1" in done.stderr
+    assert load_model(tmp_path / "m").n_iter_ == 1
 
     kept = (tmp_path / "m" / "manifest.json").read_bytes()
     for name in ("m-unfinished", "m-unfinished2"):  # what is there stays
@@ -513,7 +513,7 @@ def test_ctrl_c_while_fitting_keeps_the_model(home, tmp_path, monkeypatch):
         done = cofactor("fit", home / "posts.csv", "--text", "body", "--label", "team", "-k", 3,
                         "-o", tmp_path / "m", code=130)  # fmt: skip
         assert f"Wrote the model to {tmp_path / name}." in done.stderr
-        assert load_model(tmp_path / name).n_iter_ == 3
+        assert load_model(tmp_path / name).n_iter_ == 1
     assert (tmp_path / "m" / "manifest.json").read_bytes() == kept
 
 

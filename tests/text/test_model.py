@@ -7,6 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse as sp
+from scipy.special import softmax
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
@@ -31,7 +32,8 @@ def test_few_labels_are_enough(model):
     assert model.predict(UNSEEN[:3]).tolist() == ["space", "sport", "faith"]
     assert isinstance(model.estimator_, SSNMFClassifier)
     np.testing.assert_allclose(model.predict_proba(UNSEEN).sum(axis=1), 1.0)
-    np.testing.assert_allclose(model.predict_proba([""]), 1 / 3)
+    empty = softmax(model.estimator_.pooled_head.base)
+    np.testing.assert_allclose(model.predict_proba([""])[0], empty)
     assert model.classes_.tolist() == ["faith", "space", "sport"]
 
 
@@ -216,7 +218,8 @@ def test_clone_pipeline_and_grid_search():
     assert "luna" in pipeline["topics"].vectorizer_.words_
     assert pipeline.score(TEXTS, LABELS) > 0.9
     grid = {"n_components": [1, 3], "vectorizer": [None, CountVectorizer()]}
-    search = GridSearchCV(TopicModel(random_state=0, max_iter=20, tol=1e-2), grid, cv=2)
+    model = TopicModel(head="refit", random_state=0, max_iter=20, tol=1e-2)  # topics alone predict
+    search = GridSearchCV(model, grid, cv=2)
     search.fit(TEXTS, LABELS)
     assert search.best_params_["n_components"] == 3
     assert search.best_score_ > 0.9

@@ -46,7 +46,10 @@ def _facts(found: Any, document: Any) -> dict[str, Any]:
         "topic": document.name,
         "scores": _by_name(found.classes, found.scores),
         "base": _by_name(found.classes, found.base),
-        "topics": [{"topic": k, "name": n, "strength": s} for k, (n, s) in enumerate(topics)],
+        "topics": [
+            {"topic": k, "name": n, "strength": s, "classes": found.topic_scores[k].tolist()}
+            for k, (n, s) in enumerate(topics)
+        ],
         "words": [_word(found, j) for j in range(len(found.words))],
         "unknown": found.unknown,
     }

@@ -254,7 +254,7 @@ class Factorization(
         groups = None
         if task is not None:
             groups = task.groups(targets, counts, settings.n_components)
-            given = given._replace(groups=lambda: groups)
+            given = given._replace(groups=lambda: groups, pooled=task.exclusive(coding))
         setup = set_up(settings, given, threads)
         stream = Stream(_recipe(setup, task, coding), setup.start, setup.conversion)
         batch = Batch(data.shifted(setup.conversion.units.data), targets, groups, counts)

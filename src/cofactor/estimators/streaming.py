@@ -26,6 +26,7 @@ from cofactor.estimators.blocks import Recipe
 from cofactor.estimators.setup import Conversion
 from cofactor.estimators.validation import as_penalties
 from cofactor.guesses.guess import Classes, Counted, counted_guess
+from cofactor.guesses.pool import Pool
 from cofactor.starts import settled_samples
 from cofactor.targets import Targets, stack
 
@@ -109,22 +110,18 @@ class Stream:
         while sum(later.data.shape[0] for later in self.window[1:]) > WINDOW:
             old = self.window.pop(0)
             if self.recipe.guess is not None and old.classes is not None:
-                found = counted_guess(old.data, old.counts, old.classes, threads, self._evidence)
+                found = counted_guess(old.data, old.counts, old.classes, threads, self.before)
                 assert isinstance(found.source, Counted)
                 self.before = found.source
-
-    @property
-    def _evidence(self) -> Counted | None:
-        if self.before is None and self.recipe.guess is not None:
-            assert isinstance(self.recipe.guess.source, Counted)
-            return self.recipe.guess.source.emptied()
-        return self.before
 
     def _shares(self, threads: Threads) -> list[Any] | None:
         """Guess the classes of the window's rows; return those of each batch."""
         if self.recipe.guess is None or any(kept.classes is None for kept in self.window):
             return None
         classes = [kept.classes for kept in self.window if kept.classes is not None]
+        first, source = len(classes) == 1 and self.before is None, self.recipe.guess.source
+        if first and isinstance(source, Pool):  # as in a fit
+            return [classes[0].with_guesses(source.shares(self.window[0].data, threads))]
         joint = Classes(
             np.concatenate([c.shares for c in classes]),
             np.concatenate([c.labelled for c in classes]),
@@ -132,7 +129,7 @@ class Stream:
         )
         counts = self._counts()
         data = stack_rows([kept.data for kept in self.window])
-        guess = counted_guess(data, counts, joint, threads, self._evidence)
+        guess = counted_guess(data, counts, joint, threads, self.before)
         self.recipe.guess = guess.without_samples()
         sizes = [kept.data.shape[0] for kept in self.window]
         return np.split(guess.shares, np.cumsum(sizes)[:-1])

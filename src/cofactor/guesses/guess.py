@@ -71,10 +71,6 @@ class Counted:
         X = Matrix.of(divided(data.folded(), self.scale), threads)
         return np.asarray(softmax(self.sums.model().scores(X), axis=1))
 
-    def emptied(self) -> Counted:
-        """Return the same scale without any sums."""
-        return replace(self, sums=Sums(0.0 * self.sums.mass, 0.0 * self.sums.count))
-
 
 @dataclass(frozen=True, eq=False)
 class Guess:

@@ -3,8 +3,10 @@
 The kind of data decides, never a label or a parameter. Sparse data that are not integers (tf-idf)
 become rows of length one. Sparse integers (counts) become rows of length one of their square roots,
 so that a few large counts do not outvote the others. Dense data are standardised column by column.
-Data are sparse if less than a quarter of the cells differ from zero, however they are stored. Last,
-all values are divided by one number, so that one penalty means the same for all data.
+Data are sparse if less than a quarter of the cells differ from zero, however they are stored. Dense
+rows that all have the same length, and dense integers whose totals differ much, are treated as
+sparse ones: they are tf-idf of few words, and counts. Last, all values are divided by one number,
+so that one penalty means the same for all data.
 """
 
 from __future__ import annotations
@@ -63,7 +65,8 @@ def choose_view(data: Observations, counts: FloatArray, exponent: int) -> View:
     whole = np.ldexp(values, exponent)
     integers = bool((whole == np.floor(whole)).all())
     dense = np.count_nonzero(values) >= SPARSE * max(listed, 1.0)
-    if dense and not (integers and _variation(data, counts) > UNEQUAL):
+    counts_like = integers and _variation(data, counts) > UNEQUAL
+    if dense and not counts_like and not _equal_lengths(data):
         return _standardising(data, counts)
     view = View("roots" if integers else "rows")
     rows = view.of(data)
@@ -79,6 +82,14 @@ def _variation(data: Observations, counts: FloatArray) -> float:
     totals = np.asarray(_stored(data).sum(axis=1)).ravel()
     mean = float(np.average(totals, weights=counts))
     return float(np.sqrt(np.average((totals - mean) ** 2, weights=counts))) / max(mean, 1e-300)
+
+
+def _equal_lengths(data: Observations) -> bool:
+    """Tell whether all samples have the same length, or none, as rows of tf-idf do."""
+    rows = _stored(data)
+    squares = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+    squares = squares[squares > 0]
+    return bool(len(squares)) and bool(np.allclose(squares, squares[0], rtol=1e-4, atol=0.0))
 
 
 def _standardising(data: Observations, counts: FloatArray) -> View:

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import softmax
 
 from cofactor import TopicModel
 from cofactor.report.preparation import layout
@@ -67,7 +68,7 @@ def test_explanations_are_those_of_the_model(held, model, corpus):
         told = model.explain(corpus[0][row["document"]])
         first = row["sides"][0]
         place = told.classes.index(first["class"])
-        assert first["probability"] == pytest.approx(told.scores[place])
+        assert first["probability"] == pytest.approx(softmax(told.scores)[place])
         for word in first["words"]:
             part = told.class_parts[told.words.index(word["word"]), place]
             assert word["part"] == pytest.approx(part, abs=1e-3)

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import softmax
 
 from cofactor import NMF, TopicModel
 from cofactor.divergences import DIVERGENCES
@@ -14,24 +15,33 @@ from subjects import LABELS, NOISE, SOME, SUBJECTS, TEXTS, UNSEEN
 DIVERGENT = [(loss, target) for loss in DIVERGENCES for target in ("kullback-leibler", "frobenius")]
 
 
+@pytest.mark.parametrize("head", ["pooled", "refit"])
 @pytest.mark.parametrize(("loss", "target"), DIVERGENT)
-def test_explanations_add_up_for_every_loss(loss, target):
+def test_explanations_add_up_for_every_loss(loss, target, head):
     model = TopicModel(
-        4, data_loss=loss, target_loss=target, random_state=0, max_iter=15, tol=1e-2
+        4, data_loss=loss, target_loss=target, head=head, random_state=0, max_iter=15, tol=1e-2
     ).fit(TEXTS, SOME)
     for text in UNSEEN:
-        check_sums(model, text, model.predict_proba([text])[0])
+        found = check_sums(model, text)
+        if head == "refit":
+            assert (found.class_parts >= 0).all()
+            assert not found.topic_scores.any()
 
 
-def check_sums(model, text, scores):
-    found = model.explain(text)
-    np.testing.assert_allclose(found.class_parts.sum(axis=0) + found.base, scores, atol=1e-9)
-    np.testing.assert_allclose(found.scores, scores, atol=1e-9)
+def check_sums(model, text):
+    """Words, topics and base add up to the scores, and these are what predict_proba reads."""
+    found, expected = model.explain(text), model.predict_proba([text])[0]
+    total = found.class_parts.sum(axis=0) + found.topic_scores.sum(axis=0) + found.base
+    np.testing.assert_allclose(total, found.scores, atol=1e-9)
+    pooled = model.estimator_.pooled_head is not None
+    np.testing.assert_allclose(softmax(total) if pooled else total, expected, atol=1e-9)
+    assert found.confidence == pytest.approx(expected.max())
+    if pooled:  # of no word, and of no topic: what an empty document has
+        np.testing.assert_allclose(found.base, model.estimator_.pooled_head.base, atol=1e-9)
     np.testing.assert_allclose(found.topics, model.transform([text])[0], atol=1e-12)
     if found.words:
         np.testing.assert_allclose(found.topic_parts.sum(axis=0), found.topics, atol=1e-9)
     assert (found.topic_parts >= 0).all()
-    assert (found.class_parts >= 0).all()
     return found
 
 
@@ -39,7 +49,7 @@ def check_sums(model, text, scores):
 @given(st.lists(st.sampled_from(" ".join([*SUBJECTS.values(), NOISE]).split()), max_size=30))
 def test_explanations_add_up_for_any_text(model, words):
     text = " ".join(words)
-    found = check_sums(model, text, model.predict_proba([text])[0])
+    found = check_sums(model, text)
     assert set(found.words) == set(words)
     assert found.prediction == model.predict([text])[0]
 
@@ -71,7 +81,7 @@ def test_the_words_that_speak(model):
     assert by_word["hockey"].speaks_for == "sport"
     assert by_word["moon"].speaks_for == found.prediction == "space"
     assert found.unknown == ["quux"]
-    assert "space (score 0." in repr(found)
+    assert repr(found).startswith("space (9")
     assert found.table.column("contribution") == sorted(
         found.table.column("contribution"), reverse=True
     )

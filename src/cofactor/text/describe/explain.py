@@ -79,6 +79,8 @@ class Explanation:
         The part of no word: the offset of numeric targets, equal shares for an empty document.
     prediction : object
         As ``predict`` gives it; None without a target.
+    confidence : float or None
+        Probability of the prediction; None for numbers and without a target.
     unknown : list of str
         Words that the model does not know.
     """
@@ -94,6 +96,7 @@ class Explanation:
     topic_scores: np.ndarray
     base: np.ndarray
     prediction: Any = None
+    confidence: float | None = None
     unknown: list[str] = field(default_factory=list)
 
     @property
@@ -123,7 +126,8 @@ class Explanation:
     def __repr__(self) -> str:
         head = ""
         if self.predicted is not None:
-            head = f"{self.prediction} (score {self.scores[self.predicted]:.3g})\n"
+            sure = "" if self.confidence is None else f" ({self.confidence:.1%})"
+            head = f"{self.prediction}{sure}\n"
         unknown = f"\nnot known: {' '.join(self.unknown)}" if self.unknown else ""
         return f"{head}{self.table!r}{unknown}"
 
@@ -143,13 +147,14 @@ def explain_row(model: Any, X: Any, unknown: Sequence[str] = ()) -> Explanation:
     estimator, x = model.estimator_, X.toarray()[0]
     s, here = estimator.transform(X)[0].astype(float), np.flatnonzero(x)
     loss = as_divergence("data_loss", model.data_loss)
+    scores = scores_of(estimator, X, s[None])
+    predicted = read_predictions(estimator, scores, model.target_names_)
     parts = topic_parts(x[here], estimator.components_.T[here].astype(float), s, loss)
     return Explanation(
         list(model_words(model)[here]), x[here], list(model.topic_names_), s, parts,
         list(model.target_names_) if has_head(estimator) else [],
         *_class_parts(estimator, X, s, parts),
-        read_predictions(estimator, scores_of(estimator, X, s[None]), model.target_names_)[0][0],
-        list(unknown),
+        prediction=predicted[0][0], confidence=predicted[1][0], unknown=list(unknown),
     )  # fmt: skip
 
 
