@@ -20,6 +20,7 @@ from cofactor.guesses.numbers import (
     fit_numbers,
 )
 from cofactor.guesses.ridge import part_weights
+from cofactor.guesses.rows import distinct_rows
 
 
 class Data:
@@ -151,6 +152,29 @@ def test_counts_are_repeated_rows():
     ):
         repeated = (np.repeat(part, counts) for part in (residual, deviation, np.ones(20)))
         assert_allclose(function(residual, deviation, counts), function(*repeated))
+
+
+def test_repeated_and_permuted_rows_fit_like_counts():
+    data = Data()
+    rng = np.random.default_rng(1)
+    counts = rng.integers(1, 4, size=40)
+    known = rng.random(40) < 0.8
+    ranks = np.unique(data.y, return_inverse=True)[1].astype(float)
+
+    def fit(rows, weights):
+        labels = np.where(known, ranks, 0.0)[rows, None]
+        distinct = distinct_rows(data.cells[rows], labels, known[rows], weights)
+        Y = np.where(known, data.y, np.nan)
+        every = np.zeros(40)
+        every[rows[distinct.rows]] = distinct.weights
+        return data.fit(Y, rows=rows[distinct.rows], counts=every)
+
+    weighted = fit(np.arange(40), counts.astype(float))
+    rows = rng.permutation(np.repeat(np.arange(40), counts))
+    repeated = fit(rows, np.ones(len(rows)))
+    assert_allclose(data.predict(repeated), data.predict(weighted), rtol=1e-12)
+    assert repeated.half_width == weighted.half_width
+    assert repeated.expected == weighted.expected
 
 
 def test_rows_of_weight_zero_do_not_count():
