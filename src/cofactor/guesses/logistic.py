@@ -23,8 +23,8 @@ MEMORY = 8
 """Number of steps that L-BFGS remembers."""
 HALVINGS = 30
 """A step is halved this many times before it is given up."""
-STILL_OPEN = 0.75
-"""Solved labels are left out if the share of the others falls below this."""
+UNSOLVED = 0.75
+"""Solved labels are dropped when the share of unsolved ones falls below this."""
 
 
 def logistic_regressions(
@@ -64,11 +64,9 @@ def logistic_regressions(
         some = order[low : low + TOGETHER]
         cells = None if known is None else known[:, some].astype(np.float64)
         problem = _Problem(part, squares, weighted[:, some], counts, penalty, cells)
-        first = (
-            problem.rates
-            if start is None
-            else np.vstack([start.weights, start.base])[np.ix_(rows, some)]
-        )
+        first = problem.rates
+        if start is not None:
+            first = np.vstack([start.weights[np.ix_(used, some)], start.base[some]])
         table[np.ix_(rows, some)] = minimise_columns(problem, first)
     return LinearModel(table[:-1], table[-1].copy())
 
@@ -150,7 +148,7 @@ def minimise_columns(problem: _Problem, first: FloatArray) -> FloatArray:
     """Minimise the cost of each label by itself, with L-BFGS.
 
     The diagonal of the Hessian is exact in every step: features that rarely meet in a row then need
-    few steps. Solved labels leave the others.
+    few steps.
     """
     out, labels = first.copy(), np.arange(first.shape[1])
     point = problem.at(first, labels)
@@ -161,14 +159,14 @@ def minimise_columns(problem: _Problem, first: FloatArray) -> FloatArray:
         curved = (s * y).sum(axis=0)
         rho = np.divide(1.0, curved, out=np.zeros_like(curved), where=curved > 1e-200)
         past = [*past, (s, y, rho)][-MEMORY:]
-        open_ = point.cost - new.cost > TOLERANCE * np.abs(point.cost)
+        unsolved = point.cost - new.cost > TOLERANCE * np.abs(point.cost)
         point = new
         out[:, labels] = point.x
-        if not open_.any():
+        if not unsolved.any():
             break
-        if open_.mean() < STILL_OPEN:
-            labels, point = labels[open_], point.columns(open_)
-            past = [(s[:, open_], y[:, open_], rho[open_]) for s, y, rho in past]
+        if unsolved.mean() < UNSOLVED:
+            labels, point = labels[unsolved], point.columns(unsolved)
+            past = [(s[:, unsolved], y[:, unsolved], rho[unsolved]) for s, y, rho in past]
     return out
 
 
