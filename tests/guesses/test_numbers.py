@@ -57,7 +57,7 @@ def sizes_of(totals, counts):
 def slow_parts(data, known, model, j=0):
     """Predictions and held-out predictions of both regressions, one Ridge per left-out row."""
     t = sizes_of(data.totals, data.counts)
-    spread = data.topics.std(axis=0)
+    spread = np.maximum(data.topics.std(axis=0), np.median(data.topics.std(axis=0)))
     inputs = np.c_[data.cells, 0.3 * t], np.c_[data.topics / spread, 0.5 * t]
     y = data.y
     for Z, penalty in zip(inputs, model.penalties[j], strict=True):
@@ -229,6 +229,15 @@ def test_iterative_and_exact_models_agree(monkeypatch):
     iterative = data.fit(supervised=True)
     assert_allclose(data.predict(iterative), data.predict(exact), atol=0.1)
     assert_allclose(iterative.expected[0].value, exact.expected[0].value, atol=0.05)
+
+
+def test_a_rare_topic_does_not_run_away():
+    data = Data()
+    data.topics[:, 0] = 0.0
+    data.topics[7, 0] = 1e-5
+    data.topics /= data.topics.sum(axis=1, keepdims=True)
+    model = data.fit()
+    assert abs(model.topics[0, 0]) < 10 * np.ptp(data.y)
 
 
 def test_sizes_are_clipped_and_empty_rows_are_the_smallest():

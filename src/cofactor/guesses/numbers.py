@@ -141,10 +141,10 @@ def fit_numbers(
         fits.append(_fit_target(*parts, y[rows], counts[rows], supervised))
     m, r = X.shape[1], topics.shape[1]
     W, T, base, mix, penalties, half_width, residual_sd, expected = zip(*fits, strict=True)
-    word_weights, topic_weights = np.stack(W, axis=1), np.stack(T, axis=1)
-    sizes = WORDS_SIZE * word_weights[m] + TOPICS_SIZE * topic_weights[r]
+    on_words, on_topics = np.stack(W, axis=1), np.stack(T, axis=1)
+    on_size = WORDS_SIZE * on_words[m] + TOPICS_SIZE * on_topics[r]
     return NumberModel(
-        word_weights[:m], topic_weights[:r] / spread[:, None], sizes, np.array(base), scale,
+        on_words[:m], on_topics[:r] / spread[:, None], on_size, np.array(base), scale,
         np.stack(mix), np.stack(penalties), np.array(half_width), np.array(residual_sd), expected,
     )  # fmt: skip
 
@@ -160,10 +160,11 @@ def _fit_size(totals: FloatArray, counts: FloatArray) -> Size:
 
 
 def _spread(topics: FloatArray, counts: FloatArray) -> FloatArray:
-    """Return the standard deviation of each topic's share; 1 where it is negligible."""
+    """Return the standard deviation of each topic's share; the median for rare topics."""
     mean = counts @ topics / counts.sum()
     sd = np.sqrt(counts @ (topics - mean) ** 2 / counts.sum())
-    return np.where(sd > 1e-6, sd, 1.0)
+    spread = np.maximum(sd, np.median(sd))
+    return np.where(spread > 1e-6, spread, 1.0)
 
 
 def _with_column(X: Matrix, column: FloatArray) -> Matrix:
