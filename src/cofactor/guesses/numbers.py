@@ -139,12 +139,11 @@ def fit_numbers(
         rows = np.flatnonzero(~np.isnan(y) & (counts > 0))
         parts = words.select(rows), shares.select(rows)
         fits.append(_fit_target(*parts, y[rows], counts[rows], supervised))
-    m, r = X.shape[1], topics.shape[1]
     W, T, base, mix, penalties, half_width, residual_sd, expected = zip(*fits, strict=True)
     on_words, on_topics = np.stack(W, axis=1), np.stack(T, axis=1)
-    on_size = WORDS_SIZE * on_words[m] + TOPICS_SIZE * on_topics[r]
+    on_size = WORDS_SIZE * on_words[-1] + TOPICS_SIZE * on_topics[-1]
     return NumberModel(
-        on_words[:m], on_topics[:r] / spread[:, None], on_size, np.array(base), scale,
+        on_words[:-1], on_topics[:-1] / spread[:, None], on_size, np.array(base), scale,
         np.stack(mix), np.stack(penalties), np.array(half_width), np.array(residual_sd), expected,
     )  # fmt: skip
 
