@@ -1,0 +1,252 @@
+"""Numbers as targets: values against slow oracles, invariants, hostile targets."""
+
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.optimize import minimize
+from scipy.sparse import csr_array
+from sklearn.linear_model import Ridge
+
+from cofactor.engine.threads import Threads
+from cofactor.guesses import numbers, ridge
+from cofactor.guesses.matrix import Matrix
+from cofactor.guesses.numbers import (
+    LARGEST_SIZE,
+    TOPIC_MIX,
+    USUAL_MIX,
+    Size,
+    fit_numbers,
+)
+from cofactor.guesses.ridge import part_weights
+from cofactor.guesses.rows import distinct_rows
+
+
+class Data:
+    def __init__(self, n=40, m=15, r=3, seed=0, sparse=False):
+        rng = np.random.default_rng(seed)
+        counts = rng.poisson(1.0, size=(n, m)).astype(float)
+        self.totals = counts.sum(axis=1)
+        cells = counts / np.maximum(np.linalg.norm(counts, axis=1, keepdims=True), 1e-9)
+        self.cells = cells
+        self.X = Matrix(csr_array(cells) if sparse else cells, Threads())
+        self.topics = rng.dirichlet(np.ones(r), size=n)
+        self.y = cells @ rng.normal(size=m) + self.topics @ rng.normal(size=r)
+        self.y += 0.3 * rng.normal(size=n)
+        self.counts = np.ones(n)
+
+    def fit(self, Y=None, rows=None, supervised=False, counts=None):
+        Y = self.y if Y is None else Y
+        Y = Y[:, None] if Y.ndim == 1 else Y
+        rows = np.arange(len(self.y)) if rows is None else rows
+        counts = self.counts if counts is None else counts
+        parts = self.X.select(rows), self.topics[rows], self.totals[rows], Y[rows], counts[rows]
+        return fit_numbers(*parts, supervised=supervised)
+
+    def predict(self, model):
+        return model.predict(self.X, self.topics, self.totals)
+
+
+def sizes_of(totals, counts):
+    logs = np.log(totals)
+    mean = np.average(logs, weights=counts)
+    return (logs - mean) / np.sqrt(np.average((logs - mean) ** 2, weights=counts))
+
+
+def slow_parts(data, known, model, j=0):
+    """Predictions and held-out predictions of both regressions, one Ridge per left-out row."""
+    t = sizes_of(data.totals, data.counts)
+    spread = np.maximum(data.topics.std(axis=0), np.median(data.topics.std(axis=0)))
+    inputs = np.c_[data.cells, 0.3 * t], np.c_[data.topics / spread, 0.5 * t]
+    y = data.y
+    for Z, penalty in zip(inputs, model.penalties[j], strict=True):
+        full = Ridge(penalty, solver="svd").fit(Z[known], y[known]).predict(Z)
+        out = []
+        for i in known:
+            rest = known[known != i]
+            out.append(Ridge(penalty, solver="svd").fit(Z[rest], y[rest]).predict(Z[[i]])[0])
+        yield full, np.array(out)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("supervised", [False, True])
+def test_the_model_is_the_mixture_of_two_ridge_regressions(sparse, supervised):
+    data = Data(sparse=sparse)
+    Y = data.y.copy()
+    Y[::3] = np.nan
+    known = np.flatnonzero(~np.isnan(Y))
+    model = data.fit(Y, supervised=supervised)
+    (full1, out1), (full2, out2) = slow_parts(data, known, model)
+    y, mean = Y[known], Y[known].mean()
+    others = (y.sum() - y) / (len(y) - 1)
+    P = np.c_[out1, out2] - others[:, None]
+    prior = USUAL_MIX
+    if supervised:
+        P, prior = P[:, :1], np.ones(1)
+
+    def cost(b):
+        return np.sum((y - others - P @ b) ** 2) / y.var() + np.sum((b - prior) ** 2)
+
+    b = minimize(cost, prior, bounds=[(0, None)] * len(prior), tol=1e-14).x
+    residual = y - others - P @ b
+    if supervised:
+        w = TOPIC_MIX * np.sum(residual**2) / np.sum((y - mean) ** 2)
+        b = np.array([(1 - w) * b[0], w])
+    assert_allclose(model.mix[0], b, atol=1e-5)
+    predicted = mean + b[0] * (full1 - mean) + b[1] * (full2 - mean)
+    assert_allclose(data.predict(model)[:, 0], predicted, atol=1e-5)
+    rank = int(np.ceil(0.9 * (len(y) + 1)))
+    assert_allclose(model.half_width[0], np.sort(np.abs(residual))[rank - 1], atol=1e-5)
+    assert_allclose(model.residual_sd[0], np.sqrt(np.mean(residual**2)), atol=1e-5)
+    value = 1 - np.sum(residual**2) / np.sum((y - mean) ** 2)
+    assert_allclose(model.expected[0].value, value, atol=1e-5)
+    assert model.expected[0].low < value < model.expected[0].high <= 1.0
+    assert model.expected[0].n_samples == len(y)
+
+
+def test_part_weights_are_never_negative():
+    y = np.array([1.0, 2.0, 3.0, 4.0])
+    weights, mixed = part_weights(-np.c_[y, 0 * y], y, np.ones(4), USUAL_MIX)
+    assert (weights >= 0).all()
+    assert weights[0] == 0.0
+    assert np.isfinite(mixed).all()
+
+
+def test_predictions_split_over_words_topics_and_the_rest():
+    data = Data()
+    model = data.fit()
+    parts = data.cells @ model.words + data.topics @ model.topics + model.rest(data.totals)
+    assert_allclose(data.predict(model), parts)
+
+
+@pytest.mark.parametrize("supervised", [False, True])
+def test_targets_are_fitted_alone(supervised):
+    data = Data()
+    Y = np.c_[data.y, -data.y, data.y]
+    Y[:10, 2] = np.nan
+    model = data.fit(Y, supervised=supervised)
+    for j in range(3):
+        alone = data.fit(Y[:, j], supervised=supervised)
+        assert_allclose(data.predict(model)[:, j], data.predict(alone)[:, 0], atol=1e-12)
+    assert_allclose(model.words[:, 0], -model.words[:, 1], atol=1e-12)
+
+
+@pytest.mark.parametrize("supervised", [False, True])
+def test_shift_and_scale_of_targets(supervised):
+    data = Data()
+    plain = data.predict(data.fit(supervised=supervised))
+    for shift, scale in ((1e6, 1.0), (-300.0, -2.0), (0.0, 1e-150), (0.0, 1e150)):
+        moved = data.fit(shift + scale * data.y, supervised=supervised)
+        assert_allclose(data.predict(moved), shift + scale * plain, rtol=1e-6)
+        assert moved.half_width[0] > 0
+
+
+def test_counts_are_repeated_rows():
+    rng = np.random.default_rng(0)
+    residual, deviation = rng.normal(size=(2, 20))
+    counts = rng.integers(1, 4, size=20)
+    for function in (
+        lambda e, d, c: numbers._half_width(np.abs(e), c),
+        lambda e, d, c: numbers._expected(e, d, c),
+    ):
+        repeated = (np.repeat(part, counts) for part in (residual, deviation, np.ones(20)))
+        assert_allclose(function(residual, deviation, counts), function(*repeated))
+
+
+def test_repeated_and_permuted_rows_fit_like_counts():
+    data = Data()
+    rng = np.random.default_rng(1)
+    counts = rng.integers(1, 4, size=40)
+    known = rng.random(40) < 0.8
+    ranks = np.unique(data.y, return_inverse=True)[1].astype(float)
+
+    def fit(rows, weights):
+        labels = np.where(known, ranks, 0.0)[rows, None]
+        distinct = distinct_rows(data.cells[rows], labels, known[rows], weights)
+        Y = np.where(known, data.y, np.nan)
+        every = np.zeros(40)
+        every[rows[distinct.rows]] = distinct.weights
+        return data.fit(Y, rows=rows[distinct.rows], counts=every)
+
+    weighted = fit(np.arange(40), counts.astype(float))
+    rows = rng.permutation(np.repeat(np.arange(40), counts))
+    repeated = fit(rows, np.ones(len(rows)))
+    assert_allclose(data.predict(repeated), data.predict(weighted), rtol=1e-12)
+    assert repeated.half_width == weighted.half_width
+    assert repeated.expected == weighted.expected
+
+
+def test_rows_of_weight_zero_do_not_count():
+    data = Data()
+    third = np.arange(40) == 3
+    zero = data.fit(counts=np.where(third, 0.0, 1.0))
+    without = data.fit(rows=np.flatnonzero(~third))
+    assert_allclose(data.predict(zero), data.predict(without), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        np.full(12, 7.0),
+        np.r_[3.0, np.full(11, np.nan)],
+        np.r_[3.0, -5.0, np.full(10, np.nan)],
+        np.r_[1e6, np.linspace(0, 1, 11)],
+        np.r_[1e308, -1e308, np.linspace(0, 1, 10)],
+        np.zeros(12),
+        np.full(12, np.nan),
+    ],
+    ids=["constant", "one", "two", "outlier", "huge", "zero", "none"],
+)
+@pytest.mark.parametrize("equal_rows", [False, True])
+@pytest.mark.parametrize("supervised", [False, True])
+def test_hostile_targets_stay_finite(y, equal_rows, supervised):
+    data = Data(n=12)
+    if equal_rows:
+        data.X = Matrix(np.tile(data.cells[:1], (12, 1)), Threads())
+        data.topics = np.tile(data.topics[:1], (12, 1))
+        data.totals = np.full(12, 4.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = data.fit(y, supervised=supervised)
+        predicted = data.predict(model)
+    assert np.isfinite(predicted).all()
+    known = y[~np.isnan(y)]
+    if len(set(known)) == 1:
+        assert_allclose(predicted, known[0])
+        assert model.expected == (None,)
+    if len(known) < 9:
+        assert np.isinf(model.half_width[0])
+    elif len(known) > 1:
+        assert np.isfinite(model.half_width[0])
+        assert np.isfinite(model.residual_sd[0])
+
+
+def test_iterative_and_exact_models_agree(monkeypatch):
+    data = Data(n=200, m=30, sparse=True)
+    exact = data.fit(supervised=True)
+    monkeypatch.setattr(ridge, "DENSE_SIDE", 0)
+    iterative = data.fit(supervised=True)
+    assert_allclose(data.predict(iterative), data.predict(exact), atol=0.1)
+    assert_allclose(iterative.expected[0].value, exact.expected[0].value, atol=0.05)
+
+
+def test_a_rare_topic_does_not_run_away():
+    data = Data()
+    data.topics[:, 0] = 0.0
+    data.topics[7, 0] = 1e-5
+    data.topics /= data.topics.sum(axis=1, keepdims=True)
+    model = data.fit()
+    assert abs(model.topics[0, 0]) < 10 * np.ptp(data.y)
+
+
+def test_sizes_are_clipped_and_empty_rows_are_the_smallest():
+    size = Size(0.0, 1.0)
+    assert_allclose(size.of(np.array([1.0, np.e, 0.0, 1e9])), [0, 1, -LARGEST_SIZE, LARGEST_SIZE])
+    assert_allclose(Size(0.0, 0.0).of(np.array([0.0, 5.0])), 0.0)
+
+
+def test_rows_that_were_normalised_have_no_size():
+    data = Data()
+    data.totals = 1.0 + 1e-15 * np.arange(40)
+    assert data.fit().scale.sd == 0.0
