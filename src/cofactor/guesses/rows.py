@@ -19,6 +19,8 @@ from cofactor._types import BoolArray, FloatArray, IntArray
 Words = NDArray[np.uint64]
 PRECISION = 2.0**20
 """Values count as equal if they are when multiplied by this and rounded."""
+LARGEST = 2.0**40
+"""Values beyond this count as equal."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +56,9 @@ def distinct_rows(
 
 def _content(rows: csr_array, seed: int) -> Words:
     """Return a number for each row that depends on its cells, whatever their order."""
-    values = np.rint(rows.data * PRECISION).astype(np.int64).view(np.uint64)
+    values = (
+        np.rint(np.clip(rows.data, -LARGEST, LARGEST) * PRECISION).astype(np.int64).view(np.uint64)
+    )
     columns = rows.indices.astype(np.uint64)
     cells = _mixed(_mixed(columns * np.uint64(2) + np.uint64(seed)) ^ values)
     cells[values == 0] = 0

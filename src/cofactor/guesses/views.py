@@ -24,6 +24,8 @@ SPARSE = 0.25
 """Maximum share of cells other than zero in sparse data."""
 Kind = Literal["rows", "roots", "columns"]
 KINDS = get_args(Kind)
+FAR = 1e100
+"""Largest standardised value, so that scores stay finite."""
 UNEQUAL = 0.5
 """Integers whose totals vary more than this, relative to their mean, are counts."""
 
@@ -51,7 +53,8 @@ class View:
         """Return the view of samples, a CSR matrix or an array."""
         if self.mean is not None and self.spread is not None:
             cells, known = _filled(data)
-            standard = (cells - self.mean) / (self.spread * self.scale)
+            unit = self.spread * self.scale
+            standard = np.minimum(cells - self.mean, FAR * unit) / unit
             return np.where(known, standard, 0.0)
         rows = _stored(data)
         values = np.sqrt(rows.data) if self.kind == "roots" else rows.data
@@ -60,6 +63,8 @@ class View:
 
 def choose_view(data: Observations, counts: FloatArray, exponent: int) -> View:
     """Choose the view of data that were divided by 2**exponent; ``counts`` are sample weights."""
+    if not counts.all():
+        data, counts = data.select(np.flatnonzero(counts)), counts[counts > 0]
     values = data.layout.values
     listed = float(np.prod(data.shape)) if data.zeros else float(data.n_listed)
     whole = np.ldexp(values, exponent)
