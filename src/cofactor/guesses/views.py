@@ -133,12 +133,18 @@ def _stored(data: Observations) -> csr_array:
 
 
 def _folded(data: Observations) -> Observations:
-    """Multiply the cells by their weights, relative to the largest weight."""
-    weights = data.cell_weights()
-    if weights is None:
-        return data
-    largest = float(weights.max(initial=0.0)) or 1.0
-    values = data.layout.values * (weights / largest)
+    """Multiply the cells by their weights, relative to the largest weight of their row.
+
+    So no sample depends on the others, and weights of whole rows change nothing.
+    """
+    values = data.layout.values
+    if data.weights is not None:
+        rows, largest = data.layout.row_numbers(), np.zeros(data.shape[0])
+        np.maximum.at(largest, rows, data.weights)
+        values = values * (data.weights / largest[rows])
+    if data.column_weights is not None:
+        top = float(data.column_weights.max()) or 1.0
+        values = values * (data.column_weights / top)[data.layout.column_numbers()]
     return Observations(data.shape, data.layout._replace(values=values), data.zeros)
 
 
