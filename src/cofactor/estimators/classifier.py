@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from scipy.special import softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length
@@ -135,7 +134,7 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         """
         scores = np.asarray(scores, dtype=np.float64)
         if self.pooled_head is not None:
-            return np.asarray(softmax(scores, axis=1))
+            return self.pooled_head.probabilities(scores)
         if self._coding.kind == "multilabel":
             return np.clip(scores, TINY, 1.0 - TINY)
         total = scores.sum(axis=1, keepdims=True)
@@ -164,8 +163,20 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
 
         Parameters are those of ``predict_proba``.
         """
-        probabilities = self.predict_proba(X, data_weights=data_weights)
-        return self._coding.decode(probabilities)
+        return self.read(self.scores(X, data_weights=data_weights))
+
+    def read(self, scores: FloatArray) -> Any:
+        """Return the predictions that scores stand for.
+
+        Parameters
+        ----------
+        scores : array of shape (n_samples, n_classes)
+            What ``scores`` returns.
+        """
+        head = self.pooled_head
+        if head is not None and head.thresholds is not None:
+            return (scores >= head.thresholds).astype(int)
+        return self._coding.decode(self.probabilities(scores))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy on the labelled samples.

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length
 
 from cofactor._types import FloatArray
@@ -98,8 +99,34 @@ class SSNMFRegressor(RegressorMixin, Supervised):
         -------
         ndarray of shape (n_samples,) or (n_samples, n_targets)
         """
-        scores = self.scores(X, data_weights=data_weights)
+        return self.read(self.scores(X, data_weights=data_weights))
+
+    def read(self, scores: FloatArray) -> FloatArray:
+        """Return the predictions that scores stand for.
+
+        Parameters
+        ----------
+        scores : array of shape (n_samples, n_targets)
+            What ``scores`` returns.
+        """
         return self._coding.decode(scores)
+
+    @available_if(lambda self: self.pooled_head is not None)
+    def predict_interval(self, X: Any, *, data_weights: Any = None) -> FloatArray:
+        """Return bounds that nine of ten new values lie between, from held-out errors.
+
+        Models with another head than "pooled" lack this method. Parameters are those of
+        ``predict``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2) or (n_samples, n_targets, 2)
+            Infinite with fewer than nine known values.
+        """
+        scores = self.scores(X, data_weights=data_weights)
+        assert self.pooled_head is not None
+        half = np.asarray(self.pooled_head.half_width)
+        return np.stack([self.read(scores - half), self.read(scores + half)], axis=-1)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the mean R² of the targets over their known values.

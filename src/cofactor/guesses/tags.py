@@ -238,4 +238,5 @@ def _expected(held_out: list[Histogram]) -> ExpectedScore | None:
     half = z * np.sqrt(J * (1 - J) / union + z * z / (4 * union**2))
     bounds = ((J + z * z / (2 * union) + sign * half) / (1 + z * z / union) for sign in (-1, 1))
     low, high = (float(np.clip(j, 0.0, 1.0)) for j in bounds)
-    return ExpectedScore(2 * J / (1 + J), 2 * low / (1 + low), 2 * high / (1 + high), union)
+    value, low, high = (2 * x / (1 + x) for x in (J, low, high))
+    return ExpectedScore(value, low, high, union, "micro-F1")
