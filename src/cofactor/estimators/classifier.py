@@ -56,8 +56,8 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         Priors of :mod:`cofactor.priors` on "samples", "features" or "targets", one or a list each.
     head : {"pooled", "refit", "joint"}, default="pooled"
         What predicts. "pooled" adds the scores of linear models of the features, weighted by how
-        they predict held-out labels, to those of the topics; it applies to exclusive classes and
-        ``fit``, and is "refit" for several labels a sample and ``partial_fit``. "refit" predicts by
+        they predict held-out labels, to those of the topics; after ``partial_fit`` it is "refit".
+        "refit" predicts by
         ``target_components_``, estimated anew after the fit on representations that have not seen
         labels, because predictions start from such representations. (For exclusive classes the
         samples are scaled to equal mass first.) "joint" keeps that of the joint fit, as the paper
@@ -82,8 +82,8 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
     supervision_ : float
         λ that the fit used.
     expected_score_ : ExpectedScore or None
-        With ``head="pooled"``: the accuracy to expect on new samples like these, and its interval,
-        from held-out labels. None if no class has two labels.
+        With ``head="pooled"``: the accuracy (micro-F1 for several labels a sample) to expect on new
+        samples like these, and its interval, from held-out labels. None if no class has two labels.
     n_iter_ : int
         Number of iterations.
     stop_reason_ : str

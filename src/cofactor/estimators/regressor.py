@@ -21,8 +21,9 @@ class SSNMFRegressor(RegressorMixin, Supervised):
     """Semi-supervised nonnegative matrix factorization: topics that explain the data and predict
     numbers.
 
-    Unknown targets are NaN. The factorization needs nonnegative targets, so a column of ``y`` with
-    negative values is shifted by its minimum, and predictions are shifted back.
+    Unknown targets are NaN. The factorization needs nonnegative targets, so a column of ``y`` is
+    shifted by its minimum, and predictions are shifted back; with another head than "pooled" only
+    if it has negative values.
 
     Parameters
     ----------
@@ -41,6 +42,9 @@ class SSNMFRegressor(RegressorMixin, Supervised):
         As in :class:`SSNMFClassifier`.
     target_components_ : ndarray of shape (n_components, n_targets)
         What each topic adds to the targets.
+    expected_score_ : ExpectedScore or None
+        With ``head="pooled"`` and one target: the R² to expect on new samples like these, and its
+        interval. It is somewhat optimistic with few labels on few features.
 
     Examples
     --------
@@ -48,7 +52,8 @@ class SSNMFRegressor(RegressorMixin, Supervised):
     >>> from cofactor import SSNMFRegressor
     >>> X = np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 1.0], [0.0, 2.0], [1.0, 1.0]])
     >>> y = np.array([1.0, 2.0, 3.0, np.nan, np.nan])
-    >>> SSNMFRegressor(2, random_state=0, init="random").fit(X, y).predict(X).round(1)
+    >>> model = SSNMFRegressor(2, head="refit", init="random", random_state=0).fit(X, y)
+    >>> model.predict(X).round(1)
     array([1., 2., 3., 6., 4.])
     """
 
