@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import warnings
 from collections.abc import Callable
+from dataclasses import asdict
 from itertools import chain, count
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ from cofactor.cli._shared.command import (
     json_option,
     table_options,
 )
-from cofactor.cli._shared.models import refusals, relative
+from cofactor.cli._shared.models import expectation, refusals, relative
 from cofactor.cli._shared.tables import Reading, read_table
 from cofactor.cli._shared.terminal import announce, emit, note
 from cofactor.io.tables.sources import check_plain_file
@@ -105,6 +106,8 @@ def fit(
         emit(facts)
     else:
         note(f"{facts['stop_reason']} Wrote the model to {output}.")
+        if said := expectation(model):
+            note(said)
         note(f"Next: cofactor topics {shlex.quote(str(output))}")
     if interrupted:
         click.get_current_context().exit(INTERRUPTED)
@@ -258,6 +261,7 @@ def _command() -> list[str]:
 
 
 def _facts(model: Any, reading: Reading | BlockReading, output: Path) -> dict[str, Any]:
+    expected = model.expected_score_
     return {
         "model": str(output),
         "input": reading.facts,
@@ -266,6 +270,7 @@ def _facts(model: Any, reading: Reading | BlockReading, output: Path) -> dict[st
         "classes": list(model.target_names_),
         "iterations": int(model.n_iter_),
         "stop_reason": model.estimator_.stop_reason_,
+        "expected_score": None if expected is None else asdict(expected),
         "seed": model.seed_,
         "seconds": model.timings_,
         "fingerprint": model.fingerprint_,

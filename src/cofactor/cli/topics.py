@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
 
 from cofactor.cli._shared.command import COUNT, MODEL, Command, json_option
-from cofactor.cli._shared.models import Opened, open_model
-from cofactor.cli._shared.terminal import emit, make_table, percent, show, shown
+from cofactor.cli._shared.models import Opened, expectation, open_model
+from cofactor.cli._shared.terminal import emit, make_table, note, percent, show, shown
 
 
 @click.command(cls=Command)
@@ -22,15 +23,19 @@ from cofactor.cli._shared.terminal import emit, make_table, percent, show, shown
 def topics(model: Path, words: int, by: str, as_json: bool) -> None:
     """Show the topics of a model.
 
-    The largest topic comes first. Share is its share of all texts. Class is the class it speaks
-    for most, and link that class's share of its label weights. Coherence, from -1 to 1, tells how
-    often its first words occur together.
+    The largest topic comes first. Share is its share of all texts. Class is the class that a text
+    of this topic alone would get, and link its probability. Coherence, from -1 to 1, tells how
+    often the first words occur together.
     """
     opened = open_model(model)
     rows = sorted(opened.model.topics(words, by=by).to_records(), key=lambda row: -row["share"])
     if as_json:
         classes = opened.model.classes(words).to_records()
-        emit({"model": opened.origin(), "topics": rows, "classes": classes})
+        expected = opened.model.expected_score_
+        emit({
+            "model": opened.origin(), "topics": rows, "classes": classes,
+            "expected_score": None if expected is None else asdict(expected),
+        })  # fmt: skip
     else:
         _show(opened, rows)
 
@@ -48,6 +53,8 @@ def _show(opened: Opened, rows: list[dict[str, Any]]) -> None:
             str(row["topic"]), percent(row["share"]), *link, f"{row['coherence']:.2f}", words
         )
     show(table)
+    if said := expectation(opened.model):
+        note(said)
 
 
 def _link(opened: Opened, row: dict[str, Any]) -> str:

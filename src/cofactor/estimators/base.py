@@ -41,9 +41,10 @@ from cofactor.engine.solvers import (
 from cofactor.engine.threads import Threads
 from cofactor.estimators import validation
 from cofactor.estimators.blocks import Executor, LocalExecutor, Recipe, WholeMatrix
-from cofactor.estimators.heads import PooledHead, pooled_head, refit_head
+from cofactor.estimators.heads import refit_head
 from cofactor.estimators.hooks import bridge
 from cofactor.estimators.inference import represent, row_exponents
+from cofactor.estimators.pooled import PooledHead, class_head, number_head
 from cofactor.estimators.setup import (
     CONFIDENCE,
     Conversion,
@@ -121,10 +122,11 @@ class Factorization(
         given = Input(validation.observed_data(X, W), counts)
         coding: Coding | None = None
         if task is not None:
-            targets, coding = task.encode(y, X.shape[0], counts, target_weights, X.dtype)
+            targets, coding = task.encode(
+                y, X.shape[0], counts, target_weights, X.dtype, from_zero=settings.pooled
+            )
             groups = partial(_present_groups, task, targets, counts, settings.n_components)
-            pooled = task.exclusive(coding)
-            given = given._replace(targets=targets, groups=groups, pooled=pooled)
+            given = given._replace(targets=targets, groups=groups, kind=task.kind(coding))
         with Threads(self.n_jobs) as threads:
             if rows is None:
                 setup = set_up(settings, given, threads)
@@ -166,18 +168,29 @@ class Factorization(
                 factors,
                 setup.targets.labelled,
                 threads,
-                equal_mass=self._task.exclusive(coding),
+                equal_mass=self._task.kind(coding) == "classes",
             )
             factors = Factors(factors.samples, factors.features, B)
         names = ("n_features_in_", "feature_names_in_")  # a copy of this estimator needs them
         own = {name: vars(self)[name] for name in names if name in vars(self)}
-        pooled = getattr(self, "head", "joint") == "pooled" and setup.pool is not None
-        if factors.targets is not None and pooled:
-            assert setup.pool is not None
-            assert setup.present is not None
-            own["_head"] = pooled_head(setup.pool, factors.features, factors.targets, setup.present)
-            own["expected_score_"] = setup.pool.expected
+        if factors.targets is not None and self.head == "pooled":
+            head, expected = self._pooled_head(setup, factors, threads)
+            own |= {"_head": head, "expected_score_": expected}
         return {**_attributes(setup.conversion, coding, factors, history), **own}
+
+    def _pooled_head(
+        self, setup: Setup, factors: Factors, threads: Threads
+    ) -> tuple[PooledHead, Any]:
+        """Return the pooled head and the score that it is expected to have."""
+        if setup.pool is not None:
+            assert setup.present is not None
+            A, B = factors.features, factors.get("targets")
+            return class_head(setup.pool, A, B, setup.present), setup.pool.expected
+        if setup.tags is not None:
+            return setup.tags
+        assert setup.known is not None
+        exponent = setup.conversion.units.data
+        return number_head(setup.objective, factors, setup.known, exponent, threads)
 
     @property
     def _refits(self) -> bool:
@@ -229,7 +242,7 @@ class Factorization(
             stream.learn(objective, solver, threads, 1 if old is None else STEPS)
             S, A, B = stream.factors.each()
             if B is not None and task is not None and self._refits:
-                refit = partial(refit_head, equal_mass=task.exclusive(coding))
+                refit = partial(refit_head, equal_mass=task.kind(coding) == "classes")
                 B = stream.head(refit, threads)
         attributes = _attributes(stream.conversion, coding, Factors(S, A, B), stream.history)
         for name in ("_head", "expected_score_"):
@@ -254,7 +267,8 @@ class Factorization(
         groups = None
         if task is not None:
             groups = task.groups(targets, counts, settings.n_components)
-            given = given._replace(groups=lambda: groups, pooled=task.exclusive(coding))
+            kind = "classes" if task.kind(coding) == "classes" else "numbers"
+            given = given._replace(groups=lambda: groups, kind=kind)
         setup = set_up(settings, given, threads)
         stream = Stream(_recipe(setup, task, coding), setup.start, setup.conversion)
         batch = Batch(data.shifted(setup.conversion.units.data), targets, groups, counts)

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from scipy.special import softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length
@@ -57,8 +56,8 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         Priors of :mod:`cofactor.priors` on "samples", "features" or "targets", one or a list each.
     head : {"pooled", "refit", "joint"}, default="pooled"
         What predicts. "pooled" adds the scores of linear models of the features, weighted by how
-        they predict held-out labels, to those of the topics; it applies to exclusive classes and
-        ``fit``, and is "refit" for several labels a sample and ``partial_fit``. "refit" predicts by
+        they predict held-out labels, to those of the topics; after ``partial_fit`` it is "refit".
+        "refit" predicts by
         ``target_components_``, estimated anew after the fit on representations that have not seen
         labels, because predictions start from such representations. (For exclusive classes the
         samples are scaled to equal mass first.) "joint" keeps that of the joint fit, as the paper
@@ -83,8 +82,8 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
     supervision_ : float
         λ that the fit used.
     expected_score_ : ExpectedScore or None
-        With ``head="pooled"``: the accuracy to expect on new samples like these, and its interval,
-        from held-out labels. None if no class has two labels.
+        With ``head="pooled"``: the accuracy (micro-F1 for several labels a sample) to expect on new
+        samples like these, and its interval, from held-out labels. None if no class has two labels.
     n_iter_ : int
         Number of iterations.
     stop_reason_ : str
@@ -135,7 +134,7 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         """
         scores = np.asarray(scores, dtype=np.float64)
         if self.pooled_head is not None:
-            return np.asarray(softmax(scores, axis=1))
+            return self.pooled_head.probabilities(scores)
         if self._coding.kind == "multilabel":
             return np.clip(scores, TINY, 1.0 - TINY)
         total = scores.sum(axis=1, keepdims=True)
@@ -164,8 +163,20 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
 
         Parameters are those of ``predict_proba``.
         """
-        probabilities = self.predict_proba(X, data_weights=data_weights)
-        return self._coding.decode(probabilities)
+        return self.read(self.scores(X, data_weights=data_weights))
+
+    def read(self, scores: FloatArray) -> Any:
+        """Return the predictions that scores stand for.
+
+        Parameters
+        ----------
+        scores : array of shape (n_samples, n_classes)
+            What ``scores`` returns.
+        """
+        head = self.pooled_head
+        if head is not None and head.thresholds is not None:
+            return (scores >= head.thresholds).astype(int)
+        return self._coding.decode(self.probabilities(scores))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy on the labelled samples.

@@ -1,32 +1,14 @@
-"""Heads: how representations and features become predictions.
-
-The target factor B turns representations into fitted targets ("joint", "refit"). The pooled head
-adds what the features say and what the topics say; both are linear, so explanations add up.
-"""
+"""The head of topics alone: the target factor B turns representations into fitted targets."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 
 from cofactor._types import BoolArray, FloatArray
 from cofactor.engine.factors import Factors
 from cofactor.engine.objective import Objective, Term
-from cofactor.engine.observations import Observations
 from cofactor.engine.threads import Threads
-from cofactor.estimators.inference import represent, solve_rows, topic_shares
-from cofactor.guesses.linear import LinearModel
-from cofactor.guesses.matrix import Matrix
-from cofactor.guesses.pool import Pool
-from cofactor.guesses.views import View
-
-TOPIC_WEIGHT = 0.3
-"""Weight of the topics' part in the pooled scores."""
-RARE = 0.02
-"""Added to the share of each class in a topic, so that its logarithm stays moderate."""
-ABSENT = -1e3
-"""Score of a class without a labelled sample of positive weight."""
+from cofactor.estimators.inference import represent, solve_rows
 
 
 def refit_head(
@@ -75,48 +57,3 @@ def with_mean_mass(S: FloatArray, A: FloatArray, counts: FloatArray | None) -> F
     mean = np.average(mass, weights=counts) if mass.any() else 1.0
     scale = np.divide(mean, mass, out=np.ones_like(mass), where=mass > 0)
     return np.ascontiguousarray(S * scale[:, None], dtype=S.dtype)
-
-
-@dataclass(frozen=True, eq=False)
-class PooledHead:
-    """Scores of exclusive classes: features and topics add up; softmax makes them probabilities.
-
-    Parameters
-    ----------
-    view : View
-        What the linear model of the features sees.
-    weights : array (m, c)
-        What each feature of the view adds to the score of each class.
-    base : array (c,)
-        The score of an empty sample.
-    topics : array (r, c)
-        What a sample that is all one topic gets from that topic.
-    """
-
-    view: View
-    weights: FloatArray
-    base: FloatArray
-    topics: FloatArray
-
-    def scores(
-        self, data: Observations, S: FloatArray, components: FloatArray, threads: Threads
-    ) -> FloatArray:
-        """Return the scores of samples, given their data and representations in our units."""
-        words = LinearModel(self.weights, self.base).scores(Matrix(self.view.of(data), threads))
-        return words + topic_shares(S, components) @ self.topics
-
-
-def pooled_head(pool: Pool, A: FloatArray, B: FloatArray, present: FloatArray) -> PooledHead:
-    """Return the head of a pool and the topics' shares in the classes.
-
-    ``present`` (c, k) are the pool's classes among the columns of the targets; others, which no
-    sample of positive weight has, cannot be predicted.
-    """
-    shares = B.T / np.maximum(A.sum(axis=0, dtype=np.float64), 1e-300)[:, None]
-    shares = shares / np.maximum(shares.sum(axis=1, keepdims=True), 1e-300)
-    topics = np.log(shares @ present.T + RARE)
-    topics = TOPIC_WEIGHT * (topics - topics.mean(axis=1, keepdims=True))
-    absent = np.where(present.any(axis=0), 0.0, ABSENT)
-    weights, base = pool.model
-    weights, base = weights - weights.mean(axis=1, keepdims=True), base - base.mean()
-    return PooledHead(pool.view, weights @ present, base @ present + absent, topics @ present)

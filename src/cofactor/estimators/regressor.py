@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length
 
 from cofactor._types import FloatArray
@@ -20,8 +21,9 @@ class SSNMFRegressor(RegressorMixin, Supervised):
     """Semi-supervised nonnegative matrix factorization: topics that explain the data and predict
     numbers.
 
-    Unknown targets are NaN. The factorization needs nonnegative targets, so a column of ``y`` with
-    negative values is shifted by its minimum, and predictions are shifted back.
+    Unknown targets are NaN. The factorization needs nonnegative targets, so a column of ``y`` is
+    shifted by its minimum, and predictions are shifted back; with another head than "pooled" only
+    if it has negative values.
 
     Parameters
     ----------
@@ -40,6 +42,9 @@ class SSNMFRegressor(RegressorMixin, Supervised):
         As in :class:`SSNMFClassifier`.
     target_components_ : ndarray of shape (n_components, n_targets)
         What each topic adds to the targets.
+    expected_score_ : ExpectedScore or None
+        With ``head="pooled"`` and one target: the R² to expect on new samples like these, and its
+        interval. It is somewhat optimistic with few labels on few features.
 
     Examples
     --------
@@ -47,7 +52,8 @@ class SSNMFRegressor(RegressorMixin, Supervised):
     >>> from cofactor import SSNMFRegressor
     >>> X = np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 1.0], [0.0, 2.0], [1.0, 1.0]])
     >>> y = np.array([1.0, 2.0, 3.0, np.nan, np.nan])
-    >>> SSNMFRegressor(2, random_state=0, init="random").fit(X, y).predict(X).round(1)
+    >>> model = SSNMFRegressor(2, head="refit", init="random", random_state=0).fit(X, y)
+    >>> model.predict(X).round(1)
     array([1., 2., 3., 6., 4.])
     """
 
@@ -98,8 +104,34 @@ class SSNMFRegressor(RegressorMixin, Supervised):
         -------
         ndarray of shape (n_samples,) or (n_samples, n_targets)
         """
-        scores = self.scores(X, data_weights=data_weights)
+        return self.read(self.scores(X, data_weights=data_weights))
+
+    def read(self, scores: FloatArray) -> FloatArray:
+        """Return the predictions that scores stand for.
+
+        Parameters
+        ----------
+        scores : array of shape (n_samples, n_targets)
+            What ``scores`` returns.
+        """
         return self._coding.decode(scores)
+
+    @available_if(lambda self: self.pooled_head is not None)
+    def predict_interval(self, X: Any, *, data_weights: Any = None) -> FloatArray:
+        """Return bounds that nine of ten new values lie between, from held-out errors.
+
+        Models with another head than "pooled" lack this method. Parameters are those of
+        ``predict``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2) or (n_samples, n_targets, 2)
+            Infinite with fewer than nine known values.
+        """
+        scores = self.scores(X, data_weights=data_weights)
+        assert self.pooled_head is not None
+        half = np.asarray(self.pooled_head.half_width)
+        return np.stack([self.read(scores - half), self.read(scores + half)], axis=-1)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the mean R² of the targets over their known values.

@@ -22,6 +22,7 @@ from cofactor.engine.observations import Observations, observe
 from cofactor.engine.stopping import RelativeDecrease
 from cofactor.engine.threads import Threads, count_threads
 from cofactor.estimators import validation
+from cofactor.estimators.pooled import PooledHead, tag_head
 from cofactor.estimators.units import (
     Units,
     clipped,
@@ -31,7 +32,7 @@ from cofactor.estimators.units import (
     unit_weights,
 )
 from cofactor.guesses.guess import Classes, Guess, counted_guess, pooled_guess
-from cofactor.guesses.pool import Pool, fit_pool
+from cofactor.guesses.pool import ExpectedScore, Pool, fit_pool
 from cofactor.noise import Noise, likelihood_supervision
 from cofactor.priors import Penalty
 from cofactor.starts import class_start, plain_start
@@ -84,6 +85,11 @@ class Settings:
         return self.solver == "mu-paper"
 
     @property
+    def pooled(self) -> bool:
+        """Whether predictions come from features and topics together."""
+        return self.head == "pooled"
+
+    @property
     def starts_from_labels(self) -> bool:
         """Whether the start groups the labelled samples, if there are any."""
         return isinstance(self.init, str) and self.init in ("auto", "labels")
@@ -122,6 +128,8 @@ class Setup(NamedTuple):
     objective: Objective
     start: Factors
     guess: Guess | None
+    known: Targets | None
+    """The targets as they were given."""
     targets: Targets | None
     """The targets, completed by guesses."""
     conversion: Conversion
@@ -129,6 +137,8 @@ class Setup(NamedTuple):
     """Linear models of the features that predict the classes; None if nothing needs them."""
     present: FloatArray | None
     """The pool's classes as rows of targets."""
+    tags: tuple[PooledHead, ExpectedScore | None] | None
+    """The pooled head of several labels a sample, if it is asked for, and its expected score."""
 
 
 class Input(NamedTuple):
@@ -139,8 +149,8 @@ class Input(NamedTuple):
     targets: Targets | None = None
     groups: Callable[[], Classes | None] = lambda: None
     """Returns the labelled samples in groups; called only if the start or the head needs them."""
-    pooled: bool = False
-    """Whether the groups are exclusive classes, which the pool of linear models predicts."""
+    kind: str = "numbers"
+    """What the targets hold: "classes", "sets" of labels, or "numbers"."""
     scale_counts: bool = True
     """Whether sample weights may be scaled; not where further rows must have the same units."""
 
@@ -178,7 +188,8 @@ def set_up(
     start = _start(settings, objective, units, guess, threads)
     conversion = Conversion(units, supervision, constant)
     present = None if groups is None else groups.prototypes
-    return Setup(objective, start, guess, targets, conversion, pool, present)
+    tags = _tags(settings, given, data, counts, units, threads)
+    return Setup(objective, start, guess, given.targets, targets, conversion, pool, present, tags)
 
 
 def _data_units(
@@ -221,7 +232,7 @@ def _value_exponent(
 
 def _groups(settings: Settings, given: Input) -> Classes | None:
     """Return the labelled samples in groups, or None where neither start nor head needs them."""
-    wanted = settings.starts_from_labels or (given.pooled and settings.head == "pooled")
+    wanted = settings.starts_from_labels or (given.kind == "classes" and settings.pooled)
     groups = given.groups() if wanted else None
     if groups is None and isinstance(settings.init, str) and settings.init == "labels":
         raise ValueError(
@@ -241,12 +252,29 @@ def _pool(
     threads: Threads,
 ) -> tuple[Pool | None, Any]:
     """Fit the pool if the head or guesses need it; return it and the scores of the samples."""
-    if groups is None or not given.pooled:
+    if groups is None or given.kind != "classes":
         return None, None
-    if groups.labelled.all() and settings.head != "pooled":
+    if groups.labelled.all() and not settings.pooled:
         return None, None
     weights = np.ones(data.shape[0]) if counts is None else counts
     return fit_pool(data, weights, groups.shares, groups.labelled, threads, units.data)
+
+
+def _tags(
+    settings: Settings,
+    given: Input,
+    data: Observations,
+    counts: FloatArray | None,
+    units: Units,
+    threads: Threads,
+) -> tuple[PooledHead, ExpectedScore | None] | None:
+    """Fit the pooled head of several labels a sample."""
+    targets = given.targets
+    if given.kind != "sets" or not settings.pooled or targets is None:
+        return None
+    if not targets.labelled.any():
+        return None
+    return tag_head(data, counts, targets, units.data, settings.n_components, threads)
 
 
 def _terms(

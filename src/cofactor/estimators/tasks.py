@@ -41,9 +41,19 @@ class Classification:
         return labelled_mask(y)
 
     def encode(
-        self, y: Any, n_samples: int, counts: FloatArray | None, weights: Any, dtype: DTypeLike
+        self,
+        y: Any,
+        n_samples: int,
+        counts: FloatArray | None,
+        weights: Any,
+        dtype: DTypeLike,
+        *,
+        from_zero: bool = False,
     ) -> tuple[Targets, ClassCoding]:
-        """Turn the y of a fit into targets, and say how y was read."""
+        """Turn the y of a fit into targets, and say how y was read.
+
+        With ``from_zero`` numbers are shifted so that the least is 0, whatever their sign.
+        """
         return encode_classes(y, n_samples=n_samples, target_weights=weights, dtype=dtype)
 
     def encode_again(self, y: Any, n_samples: int, coding: Any) -> Targets:
@@ -78,12 +88,9 @@ class Classification:
         """Return the groups of a stream's later batch."""
         return self.groups(targets, counts, 0)
 
-    def exclusive(self, coding: Any) -> bool:
-        """Tell whether a sample has one class, or shares in the classes.
-
-        These are predicted from shares, so long samples must not outvote short ones.
-        """
-        return bool(coding.kind != "multilabel")
+    def kind(self, coding: Any) -> str:
+        """Return "classes" if a sample has one class, or shares in the classes, else "sets"."""
+        return "sets" if coding.kind == "multilabel" else "classes"
 
 
 @dataclass(frozen=True)
@@ -96,11 +103,19 @@ class Regression:
         return known_values(y)
 
     def encode(
-        self, y: Any, n_samples: int, counts: FloatArray | None, weights: Any, dtype: DTypeLike
+        self,
+        y: Any,
+        n_samples: int,
+        counts: FloatArray | None,
+        weights: Any,
+        dtype: DTypeLike,
+        *,
+        from_zero: bool = False,
     ) -> tuple[Targets, ValueCoding]:
         return encode_values(
-            y, n_samples=n_samples, sample_weight=counts, target_weights=weights, dtype=dtype
-        )
+            y, n_samples=n_samples, sample_weight=counts, target_weights=weights, dtype=dtype,
+            from_zero=from_zero,
+        )  # fmt: skip
 
     def encode_again(self, y: Any, n_samples: int, coding: Any) -> Targets:
         return encode_values(y, n_samples=n_samples, coding=coding)[0]
@@ -143,9 +158,8 @@ class Regression:
         nearest = np.abs(y - P[:, 0]).argmin(axis=1)
         return Classes(np.eye(len(P))[nearest], used, P)
 
-    def exclusive(self, coding: Any) -> bool:
-        """Numbers grow with the samples' mass."""
-        return False
+    def kind(self, coding: Any) -> str:
+        return "numbers"
 
 
 def _used(targets: Targets, counts: FloatArray | None) -> BoolArray:

@@ -19,7 +19,7 @@ from scipy.sparse import csr_array, hstack
 
 from cofactor._types import FloatArray
 from cofactor.guesses.matrix import Matrix
-from cofactor.guesses.pool import Expected
+from cofactor.guesses.pool import ExpectedScore
 from cofactor.guesses.ridge import RidgeFit, fit_ridge, part_weights
 
 USUAL_MIX = np.array([0.6, 0.4])
@@ -79,7 +79,7 @@ class NumberModel:
         labels to say so.
     residual_sd : array (k,)
         Root mean square of the held-out residuals; NaN with one label.
-    expected : tuple of Expected or None
+    expected : tuple of ExpectedScore or None
         R² to expect on new samples; None if the labels are constant or only one.
     """
 
@@ -92,7 +92,7 @@ class NumberModel:
     penalties: FloatArray
     half_width: FloatArray
     residual_sd: FloatArray
-    expected: tuple[Expected | None, ...]
+    expected: tuple[ExpectedScore | None, ...]
 
     def predict(self, X: Matrix, topics: FloatArray, totals: FloatArray) -> FloatArray:
         """Return the predictions for the view X, topic shares and totals of samples."""
@@ -182,7 +182,7 @@ class _TargetFit(NamedTuple):
     penalties: FloatArray
     half_width: float
     residual_sd: float
-    expected: Expected | None
+    expected: ExpectedScore | None
 
 
 def _fit_target(
@@ -240,10 +240,12 @@ def _half_width(sizes: FloatArray, counts: FloatArray) -> float:
     return float(sizes[order[enough[0]]]) if len(enough) else np.inf
 
 
-def _expected(residual: FloatArray, deviation: FloatArray, counts: FloatArray) -> Expected:
+def _expected(residual: FloatArray, deviation: FloatArray, counts: FloatArray) -> ExpectedScore:
     """Return the held-out R² with a 95 % interval from the spread of the squares."""
     e, d = residual**2, deviation**2
     whole = float(counts @ d)
     lost = float(counts @ e) / whole
     error = 1.96 * float(np.sqrt(counts @ (e - lost * d) ** 2)) / whole
-    return Expected(1 - lost, 1 - lost - error, min(1 - lost + error, 1.0), float(counts.sum()))
+    return ExpectedScore(
+        1 - lost, 1 - lost - error, min(1 - lost + error, 1.0), float(counts.sum())
+    )

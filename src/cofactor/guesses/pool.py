@@ -47,25 +47,30 @@ BAYES, FLAT, SOFTMAX, SPREAD = "naive Bayes", "naive Bayes, equal shares", "soft
 
 @dataclass(frozen=True)
 class ExpectedScore:
-    """The accuracy to expect on new samples like those of the fit, from held-out labels.
+    """The score to expect on new samples like those of the fit, from held-out labels.
 
     Parameters
     ----------
     value : float
-        The share of held-out labels that were predicted right.
+        The score on held-out labels.
     low, high : float
         Its interval of 95 %.
     n_samples : float
         Number of held-out labels, counted with their weights.
+    measure : {"accuracy", "micro-F1", "R²"}
+        What is measured.
     """
 
     value: float
     low: float
     high: float
     n_samples: float
+    measure: str = "accuracy"
 
     def __str__(self) -> str:
-        return f"{self.value:.0%} ({self.low:.0%} to {self.high:.0%})"
+        if self.measure == "R²":
+            return f"R² {self.value:.2f} ({self.low:.2f} to {self.high:.2f})"
+        return f"{self.measure} {self.value:.0%} ({self.low:.0%} to {self.high:.0%})"
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ from cofactor._types import BoolArray, FloatArray
 from cofactor.guesses.linear import LinearModel
 from cofactor.guesses.logistic import logistic_regressions
 from cofactor.guesses.matrix import Matrix
-from cofactor.guesses.pool import Expected
+from cofactor.guesses.pool import ExpectedScore
 
 PENALTIES = (0.3, 0.1, 0.03, 0.01)
 """Penalties that held-out log loss chooses from, in this order until it rises."""
@@ -69,7 +69,7 @@ class TagModel:
     curve : Curve
         Turns scores into probabilities.
     penalty : float
-    expected : Expected or None
+    expected : ExpectedScore or None
         Micro-F1 to expect on new samples; None if no tag was held out.
     """
 
@@ -77,7 +77,7 @@ class TagModel:
     thresholds: FloatArray
     curve: Curve
     penalty: float
-    expected: Expected | None
+    expected: ExpectedScore | None
 
     def decide(self, scores: FloatArray) -> BoolArray:
         """Return which tags samples have."""
@@ -218,7 +218,7 @@ def fit_curve(held_out: Histogram) -> Curve:
     return Curve(*found.x.tolist())
 
 
-def _expected(held_out: list[Histogram]) -> Expected | None:
+def _expected(held_out: list[Histogram]) -> ExpectedScore | None:
     """Return the micro-F1 of each fold at the thresholds of the others, with a 95 % interval.
 
     With J the share of right tags among those given or true, F1 is 2J / (1 + J); the interval is
@@ -238,4 +238,5 @@ def _expected(held_out: list[Histogram]) -> Expected | None:
     half = z * np.sqrt(J * (1 - J) / union + z * z / (4 * union**2))
     bounds = ((J + z * z / (2 * union) + sign * half) / (1 + z * z / union) for sign in (-1, 1))
     low, high = (float(np.clip(j, 0.0, 1.0)) for j in bounds)
-    return Expected(2 * J / (1 + J), 2 * low / (1 + low), 2 * high / (1 + high), union)
+    value, low, high = (2 * x / (1 + x) for x in (J, low, high))
+    return ExpectedScore(value, low, high, union, "micro-F1")

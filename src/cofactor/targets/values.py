@@ -36,6 +36,7 @@ def encode_values(
     target_weights: Any = None,
     dtype: DTypeLike = np.float64,
     coding: ValueCoding | None = None,
+    from_zero: bool = False,
 ) -> tuple[Targets, ValueCoding]:
     """Turn regression targets, NaN where unknown, into nonnegative ones.
 
@@ -49,6 +50,8 @@ def encode_values(
     dtype : dtype of values and weights
     coding : ValueCoding, optional
         Of an earlier call, to be kept; values below its offset are raised to it.
+    from_zero : bool
+        Shift the least value of each column to 0, also if it is positive.
 
     Returns
     -------
@@ -63,14 +66,18 @@ def encode_values(
     known = ~np.isnan(table)
     weights = known * read_weights("target_weights", target_weights, [(n_samples,), table.shape])
     counts = (weights > 0) & (read_weights("sample_weight", sample_weight, [(n_samples,)]) > 0)
-    coding = _value_coding(np.where(counts, table, 0.0), raw.ndim == 1, coding)
+    least = np.min(table, axis=0, initial=np.inf, where=counts) if from_zero else 0.0
+    filled = np.where(counts, table, np.where(np.isfinite(least), least, 0.0))
+    coding = _value_coding(filled, raw.ndim == 1, coding, from_zero=from_zero)
     with np.errstate(over="ignore"):  # cast reports it
         values = np.where(known, np.maximum(table - coding.offset, 0.0), 0.0)
     return weighted_targets(values, weights, dtype), coding
 
 
-def _value_coding(table: Array, one_dimensional: bool, coding: ValueCoding | None) -> ValueCoding:
-    lowest = table.min(axis=0, initial=0.0)
+def _value_coding(
+    table: Array, one_dimensional: bool, coding: ValueCoding | None, *, from_zero: bool = False
+) -> ValueCoding:
+    lowest = table.min(axis=0) if from_zero and len(table) else table.min(axis=0, initial=0.0)
     if coding is None:
         return ValueCoding(lowest, one_dimensional)
     if lowest.shape != coding.offset.shape:

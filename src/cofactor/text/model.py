@@ -236,6 +236,11 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         return self.estimator_.classes_
 
     @property
+    def expected_score_(self) -> Any:
+        """The score to expect on new documents like these, from held-out labels, or None."""
+        return getattr(self.estimator_, "expected_score_", None)
+
+    @property
     def n_iter_(self) -> int:
         """Number of iterations."""
         return self.estimator_.n_iter_

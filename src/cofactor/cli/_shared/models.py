@@ -147,3 +147,11 @@ def refusals() -> Iterator[None]:
         yield
     except (ValueError, TypeError) as error:
         raise InputError(printable(str(error))) from error
+
+
+def expectation(model: Any) -> str:
+    """Return a sentence about the score to expect on new documents; "" if nothing is known."""
+    expected = model.expected_score_
+    if expected is None:
+        return ""
+    return f"Expected on new texts like these: {expected}."

@@ -24,7 +24,7 @@ from cofactor.cli.demo.demonstration import Demonstration, Topic, demonstrate
 
 LEGEND = """\
 Corpus: the topic's share of all texts. Class: the class it speaks for most.
-Link: that class's share of the topic's label weights."""
+Link: the probability of that class for a text of this topic alone."""
 
 
 def _check_share(context: click.Context, parameter: click.Parameter, value: float) -> float:

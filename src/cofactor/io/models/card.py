@@ -27,7 +27,8 @@ def card(model: Any, facts: dict[str, Any]) -> str:
         _table(("parameter", "value"), list(facts["settings"].items())),
         "## Limits",
         "Predictions hold for data like those the model was fitted on. Words that it has not seen "
-        "do not count. Confidences are shares of what the topics say, not tested probabilities.",
+        "do not count. Confidences of the pooled head are weighed by held-out labels; those of "
+        "other heads are shares of what the topics say, not tested probabilities.",
     ]
     return "\n\n".join(sections) + "\n"
 
@@ -40,6 +41,7 @@ def _summary(facts: dict[str, Any]) -> list[tuple[str, Any]]:
         ("targets", ", ".join(map(str, data["targets"])) or "none"),
         ("iterations", fit["iterations"]),
         ("end of the fit", fit["stop_reason"]),
+        *([("expected on new data like these", fit["expected"])] if fit["expected"] else []),
         ("seed", facts["seed"]),
     ]
 

@@ -119,6 +119,7 @@ def _facts(model: Any) -> dict[str, Any]:
         "fit": {
             "iterations": estimator.n_iter_,
             "stop_reason": estimator.stop_reason_,
+            "expected": _expected(estimator),
             "objective": [repr(value) for value in estimator.history_["objective"][-1:]],
         },
         "timings": dict(model.timings_) if text else {},
@@ -225,3 +226,9 @@ def _length(document: Any) -> int | None:
     """Return the number of labels that a document lists; None if it lists none."""
     items = document.get("items") if isinstance(document, dict) else None
     return len(items) if isinstance(items, list) else None
+
+
+def _expected(estimator: Any) -> str | None:
+    """Return the score to expect on new data, as text."""
+    expected = getattr(estimator, "expected_score_", None)
+    return None if expected is None else str(expected)

@@ -16,7 +16,7 @@ from cofactor import noise, priors
 from cofactor.divergences import Divergence
 from cofactor.engine.factors import Factors
 from cofactor.estimators import NMF, SSNMFClassifier, SSNMFRegressor
-from cofactor.estimators.heads import PooledHead
+from cofactor.estimators.pooled import PooledHead
 from cofactor.estimators.units import Units
 from cofactor.guesses.pool import ExpectedScore
 from cofactor.guesses.views import KINDS, View
@@ -148,6 +148,14 @@ def _check_head(head: PooledHead, r: int, m: int, width: int) -> None:
     shapes = {"weights": (m, width), "base": (width,), "topics": (r, width)}
     for name, shape in shapes.items():
         _check_signed(getattr(head, name), name, shape)
+    for name, length in (("size", width), ("thresholds", width), ("curve", 3)):
+        if (array := getattr(head, name)) is not None:
+            _check_signed(array, name, (length,))
+    if head.half_width is not None:
+        good = isinstance(head.half_width, np.ndarray) and head.half_width.shape == (width,)
+        require(good and bool((head.half_width >= 0).all()), "half_width is wrong")
+    numbers = (head.size_mean, head.size_sd)
+    require(all(isinstance(x, float) and np.isfinite(x) for x in numbers), "size_mean, size_sd")
     view = head.view
     require(type(view) is View and view.kind in KINDS, "its view is not known")
     require(isinstance(view.scale, float) and 0 < view.scale < np.inf, "its scale is wrong")

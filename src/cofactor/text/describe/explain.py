@@ -182,7 +182,8 @@ def _pooled_parts(
     seen = (view.toarray() if hasattr(view, "toarray") else view)[0]
     of_words = seen[here, None] * head.weights[here]
     of_topics = topic_shares(s[None], estimator.components_)[0][:, None] * head.topics
-    scores = estimator.scores(X, representation=s[None])[0]
+    offset = getattr(estimator.coding, "offset", 0.0)
+    scores = estimator.scores(X, representation=s[None])[0] + offset
     return scores, of_words, of_topics, scores - of_words.sum(axis=0) - of_topics.sum(axis=0)
 
 

@@ -86,9 +86,8 @@ def predict_rows(estimator: Any, scores: np.ndarray) -> tuple[np.ndarray | None,
     """Return the probabilities of classes or labels, None for numbers, and the predictions for
     scores, as ``predict`` returns them."""
     if isinstance(estimator, SSNMFRegressor):
-        return None, estimator.coding.decode(scores)
-    P = np.asarray(estimator.probabilities(scores))
-    return P, estimator.coding.decode(P)
+        return None, estimator.read(scores)
+    return np.asarray(estimator.probabilities(scores)), estimator.read(scores)
 
 
 def scores_of(estimator: Any, X: Any, S: np.ndarray) -> np.ndarray:
@@ -108,12 +107,13 @@ def document_scores(model: Any) -> np.ndarray:
 
 
 def topic_links(estimator: Any) -> np.ndarray:
-    """Return what is predicted for a document of mass one that is all one topic: probabilities by
-    the pooled head, fitted targets by the others (n_topics × n_targets)."""
+    """Return what is predicted for a document of mass one that is all one topic: probabilities or
+    numbers by the pooled head, fitted targets by the others (n_topics × n_targets)."""
     A = estimator.components_
     if estimator.pooled_head is None:
         return np.asarray(estimator.target_components_ / np.maximum(A.sum(axis=1), 1e-300)[:, None])
-    return np.asarray(estimator.probabilities(estimator.scores(A, representation=np.eye(len(A)))))
+    P, predicted = predict_rows(estimator, estimator.scores(A, representation=np.eye(len(A))))
+    return predicted.reshape(len(A), -1) if P is None else P
 
 
 def read_predictions(estimator: Any, scores: np.ndarray, names: list[Any]) -> tuple[list, list]:

@@ -98,9 +98,9 @@ def corpus_shares(S: np.ndarray, components: np.ndarray) -> np.ndarray:
     return filled.mean(axis=0) if len(filled) else np.zeros(len(components))
 
 
-def class_topics(S: np.ndarray, components: np.ndarray, links: np.ndarray) -> np.ndarray:
-    """Return the part of each topic in each class over the corpus (k × r)."""
-    parts = ((S.sum(axis=0) * components.sum(axis=1))[:, None] * links).T
+def class_topics(S: np.ndarray, head: np.ndarray) -> np.ndarray:
+    """Return the part of each topic in each class's scores over the corpus (k × r)."""
+    parts = (S.sum(axis=0)[:, None] * head).T
     total = parts.sum(axis=1, keepdims=True)
     return np.divide(parts, total, out=np.zeros_like(parts), where=total > 0)
 
@@ -179,7 +179,10 @@ def class_table(model: Any, n_words: int) -> Table[TopicClass]:
     estimator, words = model.estimator_, model_words(model)
     if not has_head(estimator):
         return Table([], TopicClass)
-    parts = class_topics(model.document_topics_, estimator.components_, topic_links(estimator))
+    B = estimator.target_components_  # for numbers, whose links may be negative
+    if predicted_kind(estimator) != "numbers":
+        B = topic_links(estimator) * estimator.components_.sum(axis=1)[:, None]
+    parts = class_topics(model.document_topics_, B)
     shares = corpus_shares(model.document_topics_, estimator.components_)
     scores = keyword_scores(parts, shares, profiles(estimator.components_))
     rows = [
