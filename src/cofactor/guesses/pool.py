@@ -306,7 +306,7 @@ def _expected(scores: FloatArray, truth: FloatArray, weight: FloatArray) -> Expe
     p = float(np.average(right, weights=weight))
     centre, half = (p + z * z / (2 * n)), z * np.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
     low, high = ((centre + sign * half) / (1 + z * z / n) for sign in (-1, 1))
-    return ExpectedScore(p, float(max(low, 0.0)), float(min(high, 1.0)), n)
+    return ExpectedScore(p, float(np.clip(low, 0.0, p)), float(np.clip(high, p, 1.0)), n)
 
 
 def _sharpness(scores: FloatArray) -> float:
