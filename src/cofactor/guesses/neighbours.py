@@ -15,6 +15,8 @@ STEPS = 25
 """Number of steps that labels spread."""
 STAY = 0.1
 """Share of a sample's own label in each step."""
+PRECISION = 2.0**26
+"""Cosines count as equal if they are when multiplied by this and rounded."""
 TOGETHER = 256
 """Number of samples whose neighbours are sought together."""
 
@@ -45,7 +47,8 @@ def _nearest(X: Matrix, low: int, high: int, k: int) -> tuple[IntArray, FloatArr
     some = X.values[low:high]
     cosines = X.times(np.asarray(some.toarray() if X.is_sparse else some).T).T
     cosines[np.arange(high - low), np.arange(low, high)] = -1.0  # not the sample itself
-    columns = np.argpartition(-cosines, max(k - 1, 0), axis=1)[:, :k]
+    steps = np.rint(-PRECISION * cosines)  # so that rounding errors do not decide between equals
+    columns = np.argpartition(steps, max(k - 1, 0), axis=1)[:, :k]
     return columns, np.maximum(np.take_along_axis(cosines, columns, axis=1), 0.0)
 
 

@@ -1,0 +1,498 @@
+"""The pool: invariants, held-out labels, guesses, and hostile labels."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
+from scipy.sparse import csr_array
+from scipy.special import softmax
+
+from cofactor.engine.observations import observe
+from cofactor.engine.threads import Threads
+from cofactor.guesses import pool as pool_module
+from cofactor.guesses.linear import Labels
+from cofactor.guesses.matrix import Matrix
+from cofactor.guesses.pool import (
+    BAYES,
+    FLAT,
+    PENALTIES,
+    SOFTMAX,
+    SPREAD,
+    USUAL_PENALTY,
+    ExpectedScore,
+    _expected,
+    _folds,
+    _part_weights,
+    _sharpness,
+    _Work,
+    fit_pool,
+)
+
+K = 3
+
+
+class Data:
+    """Documents of three classes; ``cells`` are tf-idf, counts or numbers."""
+
+    def __init__(self, kind="tf-idf", n=60, per_class=4, seed=0):
+        random = np.random.default_rng(seed)
+        words = 40
+        themes = random.dirichlet(np.full(words, 0.1), size=K) * 0.6 + 0.4 / words
+        self.y = random.integers(0, K, size=n)
+        counts = np.stack([random.multinomial(12, themes[c]) for c in self.y]).astype(float)
+        if kind == "tf-idf":
+            counts *= random.uniform(0.5, 2.0, size=words)
+            counts /= np.linalg.norm(counts, axis=1, keepdims=True)
+        if kind == "numbers":
+            counts = np.eye(K)[self.y] @ random.normal(size=(K, 5)) + random.normal(size=(n, 5))
+            counts = np.exp(0.7 * counts)
+        self.cells, self.random = counts, random
+        self.labelled = np.zeros(n, dtype=bool)
+        for c in range(K):
+            self.labelled[random.permutation(np.flatnonzero(self.y == c))[:per_class]] = True
+        self.counts = np.ones(n)
+
+    @property
+    def shares(self):
+        return np.eye(K)[self.y]
+
+    def fit(self, order=slice(None), threads=1, cells=None, counts=None, exponent=0):
+        cells = self.cells if cells is None else cells
+        counts = self.counts if counts is None else counts
+        with Threads(threads) as workers:
+            return fit_pool(
+                observe(cells[order]), counts[order], self.shares[order], self.labelled[order],
+                workers, exponent,
+            )  # fmt: skip
+
+
+KINDS = ["tf-idf", "counts", "numbers"]
+VIEWS = {"tf-idf": "rows", "counts": "roots", "numbers": "columns"}
+
+
+def assert_same(found, expected, rtol=1e-9, atol=1e-9):
+    """Pools agree up to rounding; constants in the scores of a sample do not matter."""
+    assert found.view.kind == expected.view.kind
+    assert found.penalty == expected.penalty
+    assert_allclose(list(found.parts.values()), list(expected.parts.values()), atol=1e-9)
+    assert_allclose(found.model.weights, expected.model.weights, rtol=rtol, atol=atol)
+    assert_allclose(found.model.base, expected.model.base, rtol=rtol, atol=atol)
+    assert found.sharpness == expected.sharpness
+    assert found.expected.value == pytest.approx(expected.expected.value)
+
+
+# ---- invariants
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_order_of_samples_does_not_matter(kind):
+    data = Data(kind)
+    pool, scores = data.fit()
+    assert pool.view.kind == VIEWS[kind]
+    order = np.random.default_rng(1).permutation(len(data.y))
+    other, permuted = data.fit(order)
+    assert_same(other, pool)
+    assert_allclose(permuted, scores[order], rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_rounding_does_not_choose_between_equal_neighbours(seed):
+    """Counts have many equal cosines; roots of scaled counts have other rounding errors."""
+    data = Data("counts", seed=seed)
+    pool, scores = data.fit()
+    other, same = data.fit(cells=np.ldexp(data.cells, -7), exponent=7)
+    assert_same(other, pool)
+    assert_allclose(same, scores, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_integer_weights_are_repeated_samples(kind):
+    data = Data(kind)
+    counts = data.random.integers(0, 4, size=len(data.y))
+    counts[data.labelled] += 1
+    weighted, scores = data.fit(counts=counts.astype(float))
+    repeated, twice = data.fit(np.repeat(np.arange(len(data.y)), counts))
+    assert_same(repeated, weighted)
+    assert_allclose(twice, np.repeat(scores, counts, axis=0), rtol=1e-9, atol=1e-9)
+    assert weighted.expected.n_samples == counts[data.labelled].sum()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_bits_do_not_depend_on_threads(kind):
+    data = Data(kind)
+    pool, scores = data.fit()
+    for n in (2, 4):
+        other, same = data.fit(threads=n)
+        assert_array_equal(same, scores)
+        assert_array_equal(other.model.weights, pool.model.weights)
+        assert other.parts == pool.parts
+        assert other.expected == pool.expected
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_storages_agree(kind):
+    data = Data(kind)
+    pool, scores = data.fit()
+    other, same = data.fit(cells=csr_array(data.cells))
+    assert_same(other, pool)
+    assert_allclose(same, scores, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_units_of_the_data_do_not_matter(kind):
+    data = Data(kind)
+    pool, scores = data.fit()
+    other, same = data.fit(cells=np.ldexp(data.cells, -7), exponent=7)
+    assert other.penalty == pool.penalty
+    assert_allclose(same, scores, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_samples_of_weight_zero_do_not_count(kind):
+    data = Data(kind)
+    counts = np.where(np.arange(len(data.y)) % 4 == 0, 0.0, 1.0)
+    pool, scores = data.fit(counts=counts)
+    other, same = data.fit(np.flatnonzero(counts))
+    assert_same(other, pool)
+    assert_allclose(same, scores[counts > 0], rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_scores_are_those_of_the_linear_model(kind):
+    data = Data(kind)
+    pool, scores = data.fit()
+    rows = pool.view.of(observe(data.cells))
+    rows = rows if kind == "numbers" else rows.toarray()
+    assert_allclose(rows @ pool.model.weights + pool.model.base, scores, atol=1e-9)
+    assert_allclose(pool.scores(observe(data.cells), Threads()), scores, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_is_better_than_chance(kind):
+    data = Data(kind, n=150)
+    pool, scores = data.fit()
+    right = (scores.argmax(axis=1) == data.y)[~data.labelled].mean()
+    assert right > 0.6
+    assert abs(right - pool.expected.value) < 0.3
+
+
+@pytest.mark.parametrize("kind", ["tf-idf", "numbers"])
+def test_the_model_is_the_weighted_sum_of_its_parts(kind):
+    data = Data(kind)
+    pool, scores = data.fit()
+    rows = pool.view.of(observe(data.cells))
+    X = Matrix(rows, Threads())
+    labels = Labels(
+        np.where(data.labelled[:, None], data.shares, 0.0), data.labelled.astype(float), data.counts
+    )
+    work = _Work(X, labels)
+    parts = {
+        name: work.part(name, labels, pool_module.EM_ROUNDS).scores(X)
+        for name in pool.parts
+        if name != SOFTMAX
+    }
+    parts[SOFTMAX] = pool_module.softmax_regression(
+        X, labels.shares, labels.weights, pool.penalty
+    ).scores(X)
+    total = sum(pool.parts[name] * z for name, z in parts.items())
+    centred = [z - z.mean(axis=1, keepdims=True) for z in (scores, total)]
+    assert_allclose(*centred, atol=0.03 * np.abs(centred[0]).max())
+
+
+# ---- held-out labels
+
+
+def labels_of(y, weights=None):
+    """Labels of samples; −1 is unknown."""
+    y = np.asarray(y)
+    shares = np.where((y >= 0)[:, None], np.eye(y.max() + 1)[y], 0.0)
+    counts = np.ones(len(y)) if weights is None else np.asarray(weights, dtype=float)
+    return Labels(shares, np.where(y >= 0, counts, 0.0), counts)
+
+
+@pytest.mark.parametrize(("per_class", "folds"), [(7, 10), (40, 5)])
+def test_folds_are_stratified(per_class, folds):
+    y = np.r_[np.repeat(np.arange(3), per_class), np.full(20, -1)]
+    y = np.random.default_rng(0).permutation(y)
+    place, n_folds = _folds(labels_of(y))
+    assert n_folds == folds
+    assert_array_equal(place[y < 0], -1)
+    for c in range(3):
+        sizes = np.bincount(place[y == c], minlength=n_folds)
+        assert sizes.max() - sizes.min() <= 1
+    sizes = np.bincount(place[y >= 0], minlength=n_folds)
+    assert sizes.max() - sizes.min() <= 1
+
+
+def test_a_class_with_one_label_is_not_held_out():
+    place, _ = _folds(labels_of([0, 0, 0, 1, 2, 2, -1]))
+    assert_array_equal(place >= 0, [True, True, True, False, True, True, False])
+
+
+def test_hidden_labels_are_made_up_for_by_their_class():
+    labels = labels_of([0, 0, 0, 1, 1, -1, 2], [1, 2, 3, 1, 1, 1, 5])
+    work = _Work(Matrix(np.eye(7), Threads()), labels)
+    rest = work.without(np.array([1, 3]))
+    assert_array_equal(rest.weights > 0, [True, False, True, False, True, False, True])
+    assert_allclose(rest.mass, labels.mass)
+    assert_allclose(rest.weights, [1.5, 0, 4.5, 0, 2, 0, 5])
+    assert_array_equal(rest.shares[[1, 3, 5]], 0.0)
+    gone = work.without(np.array([6]))  # no other label of its class
+    assert_allclose(gone.mass, [6, 2, 0])
+
+
+def test_held_out_labels_do_not_see_themselves():
+    """The scores of a fold stay as they are when its own labels change."""
+    data = Data("numbers", n=40, per_class=5)
+    X = Matrix(data.cells, Threads())
+    labels = labels_of(np.where(data.labelled, data.y, -1))
+    place, _ = _folds(labels)
+    work = _Work(X, labels)
+    truth, weight, Z = work.held_out()
+    assert_array_equal(weight, 1.0)
+    out = np.flatnonzero(place == 0)
+    rest = work.without(out)
+    model = pool_module.softmax_regression(X, rest.shares, rest.weights, PENALTIES[0])
+    assert_array_equal(truth[: len(out)], labels.shares[out])
+    own = Z[PENALTIES[0]][: len(out), :, work.names.index(SOFTMAX)]
+    assert_allclose(own, model.scores(X.select(out)), atol=1e-9)
+    assert all(z.shape == (15, K, len(work.names)) for z in Z.values())
+
+
+def test_many_labels_hold_out_one_fold(monkeypatch):
+    monkeypatch.setattr(pool_module, "FEW", 20)
+    monkeypatch.setattr(pool_module, "MANY", 30)
+    data = Data("numbers", n=80, per_class=15)
+    pool, _ = data.fit()
+    assert pool.expected.n_samples == 9
+
+
+def test_part_weights_minimise_their_cost():
+    random = np.random.default_rng(0)
+    Z, truth = random.normal(size=(30, K, 2)), np.eye(K)[random.integers(0, K, size=30)]
+    Z[:, :, 1] += 1.5 * truth
+    weight, prior = random.uniform(0.5, 2.0, size=30), np.array([0.4, 1.0])
+
+    def cost(beta):
+        P = softmax(Z @ beta, axis=1)
+        own = -weight @ np.log((P * truth).sum(axis=1))
+        return own + 3.0 / 2 * ((beta - prior) ** 2).sum()
+
+    found, value = _part_weights(Z, truth, weight, prior, 3.0)
+    best = minimize(cost, prior, bounds=[(0.05 * b, None) for b in prior])
+    assert_allclose(found, best.x, atol=1e-3)
+    assert value == pytest.approx(cost(found))
+
+
+def test_unlucky_labels_do_not_silence_all_parts():
+    """Held-out labels that all parts get wrong leave the least weights."""
+    random = np.random.default_rng(0)
+    truth = np.eye(K)[random.integers(0, K, size=400)]
+    Z = np.repeat(-9.0 * truth[:, :, None], 3, axis=2)
+    prior = np.array([0.35, 0.35, 1.0])
+    found, _ = _part_weights(Z, truth, np.ones(400), prior, 10.0)
+    assert_allclose(found, 0.05 * prior)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_labels_at_random_leave_every_usual_part_some_weight(kind):
+    data = Data(kind)
+    data.y = data.random.permutation(data.y)
+    data.labelled[:] = data.random.random(len(data.y)) < 0.5
+    pool, _ = data.fit()
+    usual = {BAYES: 0.35, FLAT: 0.35, SOFTMAX: 1.0, SPREAD: 0.3 if kind == "numbers" else 0.0}
+    for name, weight in pool.parts.items():
+        assert weight >= 0.05 * usual[name] * (1 - 1e-9)
+    assert max(pool.parts.values()) > 0
+    assert pool.expected.value < 0.7
+
+
+@pytest.mark.parametrize(("right", "n"), [(0, 7), (3, 10), (10, 10), (60, 60), (999, 1000)])
+def test_the_expected_score_is_wilsons_interval(right, n):
+    truth, scores = np.tile([1.0, 0.0], (n, 1)), np.tile([0.0, 1.0], (n, 1))
+    scores[:right] = [1.0, 0.0]
+    found = _expected(scores, truth, np.ones(n))
+    assert found.value == right / n
+    assert 0.0 <= found.low <= found.value <= found.high <= 1.0
+    assert found.n_samples == n
+    for bound in {found.low, found.high} - {found.value}:  # Wilson's: |p − q| = z √(q(1−q)/n)
+        expected = 1.96 * np.sqrt(bound * (1 - bound) / n)
+        assert abs(found.value - bound) == pytest.approx(expected, rel=1e-6, abs=1e-9)
+
+
+def test_the_expected_score_counts_weights():
+    truth, scores = np.eye(2)[[0, 0, 1]], np.eye(2)[[0, 1, 1]]
+    found = _expected(scores, truth, np.array([1.0, 5.0, 2.0]))
+    assert found.value == pytest.approx(3 / 8)
+    assert found.n_samples == 8.0
+    assert isinstance(found, ExpectedScore)
+
+
+# ---- guesses
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_guesses_are_sparse_shares(kind):
+    data = Data(kind)
+    pool, scores = data.fit()
+    Q = pool.guesses(scores)
+    assert_allclose(Q.sum(axis=1), 1.0)
+    assert_array_equal(Q.argmax(axis=1), scores.argmax(axis=1))
+    P = softmax(pool.sharpness * scores, axis=1)
+    dropped = P < 0.02 * P.max(axis=1, keepdims=True)
+    assert_array_equal(Q == 0, dropped)
+    kept = np.where(dropped, 0.0, P)
+    assert_allclose(Q, kept / kept.sum(axis=1, keepdims=True))
+    assert_allclose(pool.shares(observe(data.cells), Threads()), Q, atol=1e-9)
+
+
+def test_guesses_are_as_sharp_as_need_be():
+    z = 0.1 * np.random.default_rng(0).normal(size=(50, 4))
+    t = _sharpness(z)
+
+    def sure(t):
+        return softmax(t * z, axis=1).max(axis=1).mean()
+
+    assert sure(t) >= 0.6 > sure(t / 1.3)
+    assert _sharpness(50 * z) == 1.0
+    assert _sharpness(0 * z) == 64.0
+    assert _sharpness(z[:0]) == 1.0
+
+
+# ---- which parts there are
+
+
+def test_all_labelled_samples_need_no_graph():
+    for kind in ("tf-idf", "numbers"):
+        data = Data(kind)
+        data.labelled[:] = True
+        pool, _ = data.fit()
+        assert SPREAD not in pool.parts
+        assert SOFTMAX in pool.parts
+        assert (BAYES in pool.parts) == (kind == "tf-idf")
+
+
+def test_the_graph_holds_the_labelled_and_some_others(monkeypatch):
+    monkeypatch.setattr(pool_module, "GRAPH_ROWS", 20)
+    data = Data("numbers")
+    labels = labels_of(np.where(data.labelled, data.y, -1))
+    work = _Work(Matrix(data.cells, Threads()), labels)
+    assert len(work.graph_rows) == 20
+    assert set(np.flatnonzero(data.labelled)) <= set(work.graph_rows.tolist())
+    pool, _ = data.fit()
+    assert np.isfinite(pool.model.weights).all()
+
+
+def test_one_label_a_class_uses_usual_weights():
+    data = Data("tf-idf", per_class=1)
+    pool, _ = data.fit()
+    assert pool.expected is None
+    assert pool.penalty == USUAL_PENALTY
+    assert sorted(pool.parts.values()) == [0.0, 0.3, 0.5, 1.0]
+    assert pool.parts[SOFTMAX] == 1.0
+    data = Data("numbers", per_class=1)
+    pool, _ = data.fit()
+    assert pool.parts == {SOFTMAX: 1.0, SPREAD: 0.3}
+
+
+@pytest.mark.parametrize("drifts", [False, True])
+def test_lost_classes_choose_equal_shares(drifts, monkeypatch):
+    monkeypatch.setattr(_Work, "drifts", lambda self: drifts)
+    pool, _ = Data("tf-idf", per_class=1).fit()
+    assert (pool.parts[BAYES], pool.parts[FLAT]) == ((0.0, 0.5) if drifts else (0.5, 0.0))
+
+
+def test_evenness_is_the_effective_share_of_classes():
+    data = Data("numbers")
+    labels = labels_of(np.where(data.labelled, data.y, -1))
+    work = _Work(Matrix(np.eye(60), Threads()), labels)
+    even = pool_module.LinearModel(np.eye(K)[np.arange(60) % K], np.zeros(K))
+    assert work.evenness(even) == pytest.approx(1.0)
+    one = pool_module.LinearModel(np.zeros((60, K)), np.array([1.0, 0.0, 0.0]))
+    assert work.evenness(one) == pytest.approx(1 / K)
+    two = pool_module.LinearModel(np.eye(K)[np.arange(60) % 2], np.zeros(K))
+    assert work.evenness(two) == pytest.approx(2 / K)
+
+
+# ---- hostile labels and data
+
+
+def hostile(name, kind):
+    data = Data(kind)
+    y, labelled = data.y, np.zeros_like(data.labelled)
+    firsts = [np.flatnonzero(y == c)[0] for c in range(K)]
+    match name:
+        case "one label in all":
+            labelled[firsts[:1]] = True
+        case "two classes, one label each":
+            labelled[firsts[:2]] = True
+        case "one class":
+            labelled[y == 1] = True
+        case "equal rows":
+            data.cells = np.repeat(data.cells[:1], len(y), axis=0)
+            labelled = data.labelled
+        case "fewer rows than neighbours":
+            keep = np.r_[firsts, 40:44]
+            data.cells, data.y, data.counts = data.cells[keep], y[keep], np.ones(len(keep))
+            labelled = np.arange(len(keep)) < K
+        case "empty rows":
+            data.cells = data.cells.copy()
+            data.cells[::5] = 0.0
+            labelled = data.labelled
+        case "only empty rows":
+            data.cells = np.zeros_like(data.cells)
+            labelled = data.labelled
+        case "one feature":
+            data.cells = data.cells[:, :1]
+            labelled = data.labelled
+    data.labelled = labelled
+    return data
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "name",
+    ["one label in all", "two classes, one label each", "one class", "equal rows",
+     "fewer rows than neighbours", "empty rows", "only empty rows", "one feature"],
+)  # fmt: skip
+def test_hostile_input_gives_finite_results(name, kind):
+    data = hostile(name, kind)
+    pool, scores = data.fit()
+    assert np.isfinite(scores).all()
+    assert np.isfinite(pool.model.weights).all()
+    Q = pool.guesses(scores)
+    assert_allclose(Q.sum(axis=1), 1.0)
+    assert max(pool.parts.values()) > 0
+    if name in ("equal rows", "only empty rows"):
+        assert_allclose(Q, Q[:1].repeat(len(Q), axis=0), atol=1e-9)
+    if name == "one label in all":
+        assert_array_equal(scores.argmax(axis=1), data.y[data.labelled][0])
+    if name in ("one label in all", "two classes, one label each", "fewer rows than neighbours"):
+        assert pool.expected is None
+
+
+def test_a_sample_alone():
+    for cells in (np.ones((1, 3)), np.zeros((1, 3)), np.array([[1.5, 0.0, 0.2]])):
+        found, scores = fit_pool(
+            observe(cells), np.ones(1), np.ones((1, 1)), np.ones(1, dtype=bool), Threads()
+        )
+        assert np.isfinite(scores).all()
+        assert_array_equal(found.guesses(scores), 1.0)
+
+
+def test_soft_labels():
+    data = Data("tf-idf")
+    soft = 0.8 * data.shares + 0.2 / K
+    found, scores = fit_pool(observe(data.cells), data.counts, soft, data.labelled, Threads())
+    assert np.isfinite(scores).all()
+    assert (scores.argmax(axis=1) == data.y)[data.labelled].mean() > 0.9
+    sharp, _ = data.fit()
+    assert found.expected.n_samples == sharp.expected.n_samples
+
+
+def test_pools_are_replaceable():
+    pool, scores = Data("tf-idf").fit()
+    flat = replace(pool, sharpness=0.0)
+    assert_allclose(flat.guesses(scores), 1 / K)
