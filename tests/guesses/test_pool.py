@@ -341,7 +341,7 @@ def test_guesses_are_sparse_shares(kind):
     assert_allclose(Q.sum(axis=1), 1.0)
     assert_array_equal(Q.argmax(axis=1), scores.argmax(axis=1))
     P = softmax(pool.sharpness * scores, axis=1)
-    dropped = P < 0.02 * P.max(axis=1, keepdims=True)
+    dropped = 0.02 * P.max(axis=1, keepdims=True) > P
     assert_array_equal(Q == 0, dropped)
     kept = np.where(dropped, 0.0, P)
     assert_allclose(Q, kept / kept.sum(axis=1, keepdims=True))

@@ -67,6 +67,13 @@ def test_counts_that_were_scaled_are_counts():
     assert choose_view(data, np.ones(N), 4).kind == "rows"
 
 
+@pytest.mark.parametrize(("dtype", "scale"), [(np.float64, 1e300), (np.float32, 1e30)])
+def test_numbers_too_large_for_fractions_are_not_counts(dtype, scale):
+    cells = KINDS["tf-idf"][0].astype(dtype)
+    assert view_of(cells * dtype(scale))[0].kind == "rows"
+    assert view_of(SPARSE_COUNTS.astype(dtype) * dtype(1e5))[0].kind == "roots"
+
+
 @pytest.mark.parametrize("name", ["tf-idf", "counts", "integers of unequal totals"])
 def test_rows_have_the_same_length(name):
     cells, kind = KINDS[name]

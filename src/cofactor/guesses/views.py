@@ -68,7 +68,7 @@ def choose_view(data: Observations, counts: FloatArray, exponent: int) -> View:
     values = data.layout.values
     listed = float(np.prod(data.shape)) if data.zeros else float(data.n_listed)
     whole = np.ldexp(values, exponent)
-    integers = bool((whole == np.floor(whole)).all())
+    integers = bool((whole == np.floor(whole)).all()) and _may_have_fractions(whole)
     dense = np.count_nonzero(values) >= SPARSE * max(listed, 1.0)
     counts_like = integers and _variation(data, counts) > UNEQUAL
     if dense and not counts_like and not _equal_lengths(data):
@@ -80,6 +80,12 @@ def choose_view(data: Observations, counts: FloatArray, exponent: int) -> View:
     norms = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
     spread = float(norms @ counts) / total - float(mean @ mean)
     return View(view.kind, _root(spread))
+
+
+def _may_have_fractions(values: FloatArray) -> bool:
+    """Tell whether some value is small enough for floating point to store a fraction."""
+    smallest = float(np.min(values, where=values > 0, initial=np.inf))
+    return smallest < 1.0 / float(np.finfo(values.dtype).eps) or not values.any()
 
 
 def _variation(data: Observations, counts: FloatArray) -> float:
