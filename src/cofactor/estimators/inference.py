@@ -59,6 +59,7 @@ def row_exponents(observations: Observations) -> IntArray:
 
 def topic_shares(S: FloatArray, components: FloatArray) -> FloatArray:
     """Return the share of each topic in each sample; those of empty samples are 0."""
-    mass = S * components.sum(axis=1)
+    e, f = np.frexp(S.max(axis=1, keepdims=True))[1], np.frexp(components.max())[1]
+    mass = np.ldexp(S, -e) * np.ldexp(components, -f).sum(axis=1)  # so that it does not overflow
     total = mass.sum(axis=1, keepdims=True)
     return np.divide(mass, total, out=np.zeros_like(mass), where=total > 0)
