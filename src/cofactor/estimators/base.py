@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -125,6 +126,7 @@ class Factorization(
             targets, coding = task.encode(
                 y, X.shape[0], counts, target_weights, X.dtype, from_zero=settings.pooled
             )
+            targets = _counted(targets, counts)
             groups = partial(_present_groups, task, targets, counts, settings.n_components)
             given = given._replace(targets=targets, groups=groups, kind=task.kind(coding))
         with Threads(self.n_jobs) as threads:
@@ -601,6 +603,13 @@ class Supervised(Factorization):
 def blocks_of(rows: RowBlocks) -> Iterator[Any]:
     """Yield the data of each block."""
     return (as_csr(rows.block(i).X) for i in range(rows.n_blocks))
+
+
+def _counted(targets: Targets, counts: FloatArray | None) -> Targets:
+    """Return the targets without labels if only samples of weight zero have some."""
+    if counts is None or (targets.labelled & (counts > 0)).any():
+        return targets
+    return replace(targets, labelled=np.zeros_like(targets.labelled))
 
 
 def _present_groups(
