@@ -274,6 +274,12 @@ def _check_units(units: Units) -> None:
     require(good, "an exponent is not an integer, or too large")
 
 
+def _check_expected(score: ExpectedScore) -> None:
+    numbers = (score.value, score.low, score.high, score.n_samples)
+    require(all(isinstance(x, float) and np.isfinite(x) for x in numbers), "a part is not a number")
+    require(isinstance(score.measure, str), "its measure is not a name")
+
+
 def _check_classes(coding: ClassCoding) -> None:
     require(coding.kind in ("multiclass", "multilabel", "soft"), f"its kind is {coding.kind!r}")
     good = isinstance(coding.classes, np.ndarray) and coding.classes.ndim == 1
@@ -295,6 +301,7 @@ def _check_divergence(loss: Divergence) -> None:
 
 _FIELD_CHECKS: dict[type, Callable[[Any], None]] = {
     Units: _check_units,
+    ExpectedScore: _check_expected,
     ClassCoding: _check_classes,
     ValueCoding: _check_values,
     Divergence: _check_divergence,
