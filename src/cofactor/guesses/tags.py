@@ -17,7 +17,7 @@ from scipy.special import expit
 from cofactor._types import BoolArray, FloatArray
 from cofactor.guesses.linear import LinearModel
 from cofactor.guesses.logistic import logistic_regressions
-from cofactor.guesses.matrix import Matrix
+from cofactor.guesses.matrix import Matrix, with_one_blas_thread
 from cofactor.guesses.pool import ExpectedScore
 
 PENALTIES = (0.3, 0.1, 0.03, 0.01)
@@ -84,6 +84,7 @@ class TagModel:
         return np.asarray(scores >= self.thresholds)
 
 
+@with_one_blas_thread
 def fit_tags(X: Matrix, Y: Any, counts: FloatArray, known: BoolArray | None = None) -> TagModel:
     """Fit a logistic regression for each tag.
 
