@@ -84,7 +84,7 @@ LEARNED = {
         "supervision_",
         "expected_score_",
     ],
-    SSNMFRegressor: [*ATTRIBUTES, "target_components_", "supervision_"],
+    SSNMFRegressor: [*ATTRIBUTES, "target_components_", "supervision_", "expected_score_"],
 }
 OTHERS = [
     cofactor.Factors,

@@ -124,7 +124,7 @@ class Factorization(
         coding: Coding | None = None
         if task is not None:
             targets, coding = task.encode(
-                y, X.shape[0], counts, target_weights, X.dtype, from_zero=settings.pooled
+                y, X.shape[0], counts, target_weights, X.dtype, from_zero=settings.from_zero
             )
             targets = _counted(targets, counts)
             groups = partial(_present_groups, task, targets, counts, settings.n_components)

@@ -90,6 +90,11 @@ class Settings:
         return self.head == "pooled"
 
     @property
+    def from_zero(self) -> bool:
+        """Whether numbers are shifted so that the least is 0, which some losses do not allow."""
+        return self.pooled and self.target_loss is not None and not self.target_loss.positive
+
+    @property
     def starts_from_labels(self) -> bool:
         """Whether the start groups the labelled samples, if there are any."""
         return isinstance(self.init, str) and self.init in ("auto", "labels")

@@ -11,9 +11,13 @@ Estimator = TypeVar("Estimator")
 
 
 def default_model(estimator: type[Estimator], settings: Settings, **changes: Any) -> Estimator:
-    """Return an estimator with the losses, rank and seed of a trial, otherwise with defaults."""
+    """Return an estimator with the losses, rank and seed of a trial, otherwise with defaults.
+
+    The head is that of the topics alone, because the paper's subject is what the topics predict.
+    """
     data_loss, target_loss = MODELS[settings["model"]]
     losses = {"data_loss": data_loss, "target_loss": target_loss}
     make: Any = estimator
-    model: Estimator = make(settings["rank"], **losses, random_state=seed_of(settings), **changes)
+    options = {**losses, "head": "refit", "random_state": seed_of(settings), **changes}
+    model: Estimator = make(settings["rank"], **options)
     return model

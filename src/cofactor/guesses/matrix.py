@@ -2,18 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from functools import cache, cached_property, wraps
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
+from threadpoolctl import ThreadpoolController
 
 from cofactor._types import FloatArray, IntArray
 from cofactor.engine.factors import cross, pad
 from cofactor.engine.observations import Layout, Observations
 from cofactor.engine.observations.base import compressed_layout
 from cofactor.engine.threads import Threads
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def with_one_blas_thread(
+    function: Callable[Parameters, Result],
+) -> Callable[Parameters, Result]:
+    """Run a function with one thread of the linear algebra library.
+
+    Its products are small, so more threads cost time, and they could change the last bits.
+    """
+
+    @wraps(function)
+    def run(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        with _libraries().limit(limits=1, user_api="blas"):
+            return function(*args, **kwargs)
+
+    return run
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.sparse import csr_array, hstack
 
 from cofactor._types import FloatArray
-from cofactor.guesses.matrix import Matrix
+from cofactor.guesses.matrix import Matrix, with_one_blas_thread
 from cofactor.guesses.pool import ExpectedScore
 from cofactor.guesses.ridge import RidgeFit, fit_ridge, part_weights
 
@@ -103,6 +103,7 @@ class NumberModel:
         return self.scale.of(totals)[:, None] * self.size + self.base
 
 
+@with_one_blas_thread
 def fit_numbers(
     X: Matrix,
     topics: FloatArray,

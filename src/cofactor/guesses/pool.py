@@ -12,7 +12,7 @@ from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.engine.observations import Observations
 from cofactor.engine.threads import Threads
 from cofactor.guesses.linear import Labels, LinearModel
-from cofactor.guesses.matrix import Matrix
+from cofactor.guesses.matrix import Matrix, with_one_blas_thread
 from cofactor.guesses.naive_bayes import (
     EM_ROUNDS,
     UNLABELLED_WEIGHT,
@@ -101,6 +101,7 @@ class Pool:
         return np.asarray(Q / Q.sum(axis=1, keepdims=True))
 
 
+@with_one_blas_thread
 def fit_pool(
     data: Observations,
     counts: FloatArray,

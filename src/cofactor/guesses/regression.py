@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import logsumexp
 
 from cofactor._types import FloatArray
 from cofactor.guesses.linear import LinearModel
@@ -38,9 +37,12 @@ def softmax_regression(
     def cost(flat: FloatArray) -> tuple[float, FloatArray]:
         table = flat.reshape(shape) * unit
         z = part.times(table[:-1]) + table[-1]
-        log_sum = logsumexp(z, axis=1)
-        loss = w @ (log_sum - (Q * z).sum(axis=1)) + penalty / 2 * np.sum(table[:-1] ** 2)
-        residual = (np.exp(z - log_sum[:, None]) - Q) * w[:, None]
+        z -= z.max(axis=1, keepdims=True)
+        P = np.exp(z)
+        total_of = P.sum(axis=1)
+        loss = w @ (np.log(total_of) - (Q * z).sum(axis=1)) + penalty / 2 * np.sum(table[:-1] ** 2)
+        P /= total_of[:, None]
+        residual = (P - Q) * w[:, None]
         slope = np.empty(shape)
         slope[:-1] = part.transposed_times(residual) + penalty * table[:-1]
         slope[-1] = residual.sum(axis=0)

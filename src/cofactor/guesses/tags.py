@@ -17,7 +17,7 @@ from scipy.special import expit
 from cofactor._types import BoolArray, FloatArray
 from cofactor.guesses.linear import LinearModel
 from cofactor.guesses.logistic import logistic_regressions
-from cofactor.guesses.matrix import Matrix
+from cofactor.guesses.matrix import Matrix, with_one_blas_thread
 from cofactor.guesses.pool import ExpectedScore
 
 PENALTIES = (0.3, 0.1, 0.03, 0.01)
@@ -84,6 +84,7 @@ class TagModel:
         return np.asarray(scores >= self.thresholds)
 
 
+@with_one_blas_thread
 def fit_tags(X: Matrix, Y: Any, counts: FloatArray, known: BoolArray | None = None) -> TagModel:
     """Fit a logistic regression for each tag.
 
@@ -104,7 +105,7 @@ def fit_tags(X: Matrix, Y: Any, counts: FloatArray, known: BoolArray | None = No
     penalty, held_out = _Folds(X, Y, counts, known).held_out()
     model = logistic_regressions(X, Y, counts, penalty, known)
     pooled = sum(held_out[1:], held_out[0])
-    thresholds = choose_thresholds(pooled)
+    thresholds = above_base(choose_thresholds(pooled), model.base)
     return TagModel(model, thresholds, fit_curve(pooled), penalty, _expected(held_out))
 
 
@@ -131,6 +132,11 @@ class Histogram:
         given = np.cumsum(self.all[:, :0:-1], axis=1)[:, ::-1]
         right = np.cumsum(self.yes[:, :0:-1], axis=1)[:, ::-1]
         return given, right, self.yes.sum(axis=1)
+
+
+def above_base(thresholds: FloatArray, base: FloatArray) -> FloatArray:
+    """Raise thresholds so that a sample that says nothing has only tags that most samples have."""
+    return np.where(base < 0, np.maximum(thresholds, np.nextafter(base, np.inf)), thresholds)
 
 
 def choose_thresholds(held_out: Histogram) -> FloatArray:

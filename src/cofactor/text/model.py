@@ -102,7 +102,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     ['space', 'sport']
     >>> for topic in model.topics(3):
     ...     print(topic.label, *topic.words)
-    space moon orbit rocket
+    space moon rocket orbit
     sport puck goal goalie
     """
 

@@ -57,19 +57,21 @@ def test_explanations_add_up_for_any_text(model, words):
 def test_explanations_of_numbers_and_several_labels(model):
     y = np.where(LABELS == "space", 3.5, np.where(LABELS == "sport", -1.25, 0.5))
     numbers = TopicModel(3, random_state=0).fit(TEXTS, y)
-    several = TopicModel(3, random_state=0).fit(
-        TEXTS, pd.DataFrame({n: (n == LABELS).astype(int) for n in SUBJECTS})
+    sets = pd.DataFrame({n: (n == LABELS).astype(int) for n in SUBJECTS})
+    several, plain = (
+        TopicModel(3, head=head, random_state=0).fit(TEXTS, sets) for head in ("pooled", "refit")
     )
     for text in UNSEEN:
         found = numbers.explain(text)
-        total = found.class_parts.sum(axis=0) + found.base
+        total = found.class_parts.sum(axis=0) + found.topic_scores.sum(axis=0) + found.base
         np.testing.assert_allclose(total, numbers.predict([text]), atol=1e-9)
-        found = several.explain(text)
-        total = found.class_parts.sum(axis=0) + found.base
-        np.testing.assert_allclose(found.scores, total, atol=1e-9)
-        np.testing.assert_allclose(
-            np.clip(total, 1e-12, 1 - 1e-12), several.predict_proba([text])[0]
-        )
+        for model in (several, plain):
+            found = model.explain(text)
+            total = found.class_parts.sum(axis=0) + found.topic_scores.sum(axis=0) + found.base
+            np.testing.assert_allclose(found.scores, total, atol=1e-9)
+        P = several.estimator_.probabilities(several.explain(text).scores[None])
+        np.testing.assert_allclose(P, several.predict_proba([text]))
+        np.testing.assert_allclose(np.clip(total, 1e-12, 1 - 1e-12), plain.predict_proba([text])[0])
 
 
 def test_the_words_that_speak(model):
