@@ -155,6 +155,12 @@ def test_counts_are_repeated_rows():
         assert_allclose(function(residual, deviation, counts), function(*repeated))
 
 
+def test_the_expected_score_is_r_squared():
+    found = Data(n=200).fit().expected[0]
+    assert found.measure == "R²"
+    assert str(found).startswith("R² 0.")
+
+
 def test_repeated_and_permuted_rows_fit_like_counts():
     data = Data()
     rng = np.random.default_rng(1)

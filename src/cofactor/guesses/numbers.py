@@ -247,6 +247,5 @@ def _expected(residual: FloatArray, deviation: FloatArray, counts: FloatArray) -
     whole = float(counts @ d)
     lost = float(counts @ e) / whole
     error = 1.96 * float(np.sqrt(counts @ (e - lost * d) ** 2)) / whole
-    return ExpectedScore(
-        1 - lost, 1 - lost - error, min(1 - lost + error, 1.0), float(counts.sum())
-    )
+    low, high = 1 - lost - error, min(1 - lost + error, 1.0)
+    return ExpectedScore(1 - lost, low, high, float(counts.sum()), "R²")
