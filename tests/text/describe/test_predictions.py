@@ -1,0 +1,72 @@
+"""Scores of documents, and what topics alone predict."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import softmax
+
+from cofactor import TopicModel
+from cofactor.text.describe.predictions import document_scores, topic_links
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+TEXTS = [
+    "the goalie saved the puck", "a late goal won the hockey game", "puck and goal",
+    "the orbit of the moon", "a rocket to the moon", "rocket fuel and orbit",
+] * 3  # fmt: skip
+LABELS = ["sport", "sport", "", "space", "space", ""] * 3
+
+
+@pytest.fixture(scope="module", params=["pooled", "refit", "joint"])
+def model(request):
+    return TopicModel(2, head=request.param, random_state=0).fit(TEXTS, LABELS)
+
+
+def test_documents_keep_their_scores(model):
+    estimator = model.estimator_
+    X = model.vectorizer_.transform(TEXTS)
+    S = model.document_topics_
+    assert_allclose(document_scores(model), estimator.scores(X, representation=S), rtol=1e-9)
+    predicted = estimator.classes_[document_scores(model).argmax(axis=1)]
+    assert_array_equal(predicted, model.documents().column("prediction"))
+    P = estimator.probabilities(document_scores(model))
+    assert_allclose(P.max(axis=1), model.documents().column("confidence"), rtol=1e-9)
+
+
+def test_models_that_keep_no_scores_read_their_topics(model):
+    kept = vars(model).pop("document_scores_")
+    try:
+        expected = model.document_topics_ @ model.estimator_.target_components_
+        assert_array_equal(document_scores(model), expected)
+    finally:
+        model.document_scores_ = kept
+
+
+def test_links_are_predictions_of_single_topics(model):
+    estimator, A = model.estimator_, model.estimator_.components_
+    found = topic_links(estimator)
+    head = estimator.pooled_head
+    if head is None:
+        expected = estimator.target_components_ / A.sum(axis=1)[:, None]
+        assert_allclose(found, expected, rtol=1e-12)
+        return
+    rows = estimator.view(A)
+    rows = rows.toarray() if hasattr(rows, "toarray") else rows
+    expected = softmax(rows @ head.weights + head.base + head.topics, axis=1)
+    assert_allclose(found, expected, rtol=1e-9)
+    assert_allclose(found.sum(axis=1), 1.0)
+    assert set(found.argmax(axis=1)) == {0, 1}
+
+
+def test_models_without_classes_have_no_scores():
+    model = TopicModel(2, random_state=0).fit(TEXTS)
+    assert document_scores(model).shape == (len(TEXTS), 0)
+
+
+def test_explanations_add_up_to_the_scores():
+    model = TopicModel(2, random_state=0).fit(TEXTS, LABELS)
+    found = model.explain("rocket to the puck")
+    total = found.class_parts.sum(axis=0) + found.topic_scores.sum(axis=0) + found.base
+    assert_allclose(total, found.scores, rtol=1e-9, atol=1e-12)
+    X = model.vectorizer_.transform(["rocket to the puck"])
+    assert_allclose(found.scores, model.estimator_.scores(X)[0], rtol=1e-9)
+    assert np.isfinite(total).all()
