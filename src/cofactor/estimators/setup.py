@@ -262,7 +262,9 @@ def _pool(
     if groups.labelled.all() and not settings.pooled:
         return None, None
     weights = np.ones(data.shape[0]) if counts is None else counts
-    return fit_pool(data, weights, groups.shares, groups.labelled, threads, units.data)
+    return fit_pool(
+        data, weights, groups.shares, groups.labelled, threads, units.data, groups.confidence
+    )
 
 
 def _tags(

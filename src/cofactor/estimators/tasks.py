@@ -80,7 +80,7 @@ class Classification:
         if not labelled.any():
             return None
         shares = cells / np.where(mass > 0, mass, 1.0)[:, None]
-        return Classes(shares, labelled, np.eye(Y.shape[1]))
+        return Classes(shares, labelled, np.eye(Y.shape[1]), _confidence(targets))
 
     def further_groups(
         self, targets: Targets, counts: FloatArray | None, guess: Guess | None
@@ -160,6 +160,19 @@ class Regression:
 
     def kind(self, coding: Any) -> str:
         return "numbers"
+
+
+def _confidence(targets: Targets) -> FloatArray | None:
+    """Return the weight of each sample's label relative to the largest; None if all are alike."""
+    weights = targets.row_weights
+    if targets.cell_weights is not None:
+        weights = targets.cell_weights.max(axis=1)
+    if weights is None:
+        return None
+    known = weights[targets.labelled]
+    if not known.size or (known == known[0]).all():
+        return None
+    return np.where(targets.labelled, weights / known.max(), 0.0).astype(np.float64)
 
 
 def _used(targets: Targets, counts: FloatArray | None) -> BoolArray:

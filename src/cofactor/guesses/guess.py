@@ -39,11 +39,14 @@ class Classes:
     prototypes : array (c, k)
         The target row that stands for each class: a row of the identity for classes, the mean of a
         bin for regression.
+    confidence : array (n,) or None
+        Confidence in the label of each labelled sample, relative to the largest; None stands for 1.
     """
 
     shares: FloatArray
     labelled: BoolArray
     prototypes: FloatArray
+    confidence: FloatArray | None = None
 
     def counted(self, counts: FloatArray | None) -> Classes:
         """Leave out classes whose samples all have weight zero."""
@@ -52,7 +55,11 @@ class Classes:
         if seen.all() or not seen.any():
             return self
         labelled = self.labelled & (self.shares[:, seen].sum(axis=1) > 0)
-        return Classes(self.shares[:, seen], labelled, self.prototypes[seen])
+        return Classes(self.shares[:, seen], labelled, self.prototypes[seen], self.confidence)
+
+    def trusted(self, counts: FloatArray) -> FloatArray:
+        """Return sample weights times the confidence in the labels."""
+        return counts if self.confidence is None else counts * self.confidence
 
     def with_guesses(self, Q: FloatArray) -> FloatArray:
         """Return the known shares of labelled samples and the shares Q of the others."""
@@ -119,7 +126,7 @@ def counted_guess(
     X = Matrix.of(divided(weighted.observations, scale), threads)
     labels = Labels(
         np.where(classes.labelled[:, None], classes.shares, 0.0),
-        np.where(classes.labelled, weighted.counts, 0.0),
+        np.where(classes.labelled, classes.trusted(weighted.counts), 0.0),
         weighted.counts,
     )
     sums = em_naive_bayes(X, labels, earlier=None if earlier is None else earlier.sums)

@@ -109,10 +109,12 @@ def fit_pool(
     labelled: BoolArray,
     threads: Threads,
     exponent: int = 0,
+    confidence: FloatArray | None = None,
 ) -> tuple[Pool, FloatArray]:
     """Fit the pool; return it and the scores of all samples.
 
-    ``shares`` are the classes of the labelled samples; the data were divided by 2**exponent.
+    ``shares`` are the classes of the labelled samples and ``confidence`` their weights, up to 1;
+    the data were divided by 2**exponent.
     """
     view = choose_view(data, counts, exponent)
     V = view.of(data)
@@ -121,7 +123,8 @@ def fit_pool(
     X = Matrix(V[rows], threads)
     known = labelled[rows]
     Y = np.where(known[:, None], shares[rows], 0.0)
-    labels = Labels(Y, np.where(known, distinct.weights, 0.0), distinct.weights)
+    trusted = counts if confidence is None else counts * confidence
+    labels = Labels(Y, np.where(known, distinct.total(trusted), 0.0), distinct.weights)
     basis = None
     if not X.is_sparse:
         X, basis = X.rotated()

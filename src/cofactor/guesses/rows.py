@@ -33,10 +33,20 @@ class Distinct:
         Number of a sample that stands for each distinct one, ordered by content.
     weights : array (d,)
         Sum of the weights of equal samples.
+    starts : array (d,)
+        Where each distinct sample begins in ``order``.
+    order : array (n,)
+        All samples of positive weight; equal ones are side by side.
     """
 
     rows: IntArray
     weights: FloatArray
+    starts: IntArray
+    order: IntArray
+
+    def total(self, values: FloatArray) -> FloatArray:
+        """Return the sums of a value of each sample over equal samples."""
+        return np.asarray(np.add.reduceat(values[self.order].astype(np.float64), self.starts))
 
 
 def distinct_rows(
@@ -51,7 +61,8 @@ def distinct_rows(
     new = np.ones(len(order), dtype=bool)
     new[1:] = (first[order][1:] != first[order][:-1]) | (second[order][1:] != second[order][:-1])
     starts = np.flatnonzero(new)
-    return Distinct(order[starts], np.add.reduceat(counts[order].astype(np.float64), starts))
+    weights = np.add.reduceat(counts[order].astype(np.float64), starts)
+    return Distinct(order[starts], weights, starts, order)
 
 
 def _content(rows: csr_array, seed: int) -> Words:
