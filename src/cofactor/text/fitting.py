@@ -30,6 +30,7 @@ from cofactor.text.seeds import (
     read_seeds,
     seed_prior,
     seeded_start,
+    weak_labels,
     weigh,
 )
 from cofactor.text.vectorizer.words import WordVectorizer
@@ -99,34 +100,55 @@ def fit_estimator(
     weights = {name: weight for name, weight in weights.items() if weight is not None}
     plan = plan_fit(model, words, X, y, seed=seed, **weights)
     plan.estimator.set_callbacks(*model.callbacks)
-    fitted = fit(plan.estimator, X, plan.y, **weights).set_callbacks()
+    fitted = fit(plan.estimator, X, plan.y, **plan.weights).set_callbacks()
+    if plan.weak:  # held-out labels of seeds tell how seeds are found again, not what is true
+        fitted.expected_score_ = None
     return drop_seeds(model, fitted), plan.seeds.by_topic(plan.topics)
 
 
 class FitPlan(NamedTuple):
-    """An unfitted estimator, its targets, the seeds and the topic that each seed pulls."""
+    """An unfitted estimator, its targets and weights, the seeds and the topic that each pulls."""
 
     estimator: Any
     y: Any
+    weights: dict[str, Any]
     seeds: Seeds
     topics: list[int]
+    weak: bool
+    """Whether seeds gave labels."""
 
 
 def plan_fit(
-    model: Any, words: np.ndarray, X: Any, y: Any, *, seed: int, **weights: Any
+    model: Any,
+    words: np.ndarray,
+    X: Any,
+    y: Any,
+    *,
+    seed: int,
+    seeds_label: bool = True,
+    **weights: Any,
 ) -> FitPlan:
     """Choose the estimator and let the seeds pull it.
 
-    X may be RowBlocks that hold the targets, if the model has a task.
+    X may be RowBlocks that hold the targets, if the model has a task. With ``seeds_label`` the
+    seeds of a model for classes label documents.
     """
     task = infer_task(y) if model.task == "auto" else model.task
     y = None if task == "topics" else y
     if task == "topics" and "target_weights" in weights:
         raise ValueError("target_weights needs y; pass labels or leave the weights out.")
     seeds = read_seeds(model.seeds, words, model.n_components)
+    weak = seeds_label and model.task == "classes" and len(seeds) > 0 and _can_be_labelled(X, y)
+    if weak:
+        y, weights["target_weights"] = weak_labels(seeds, X, y, weights.get("target_weights"))
     estimator = _new_estimator(model, task, seed)
     topics = _pull(model, estimator, seeds, X, y, weights) if seeds else []
-    return FitPlan(estimator, y, seeds, topics)
+    return FitPlan(estimator, y, weights, seeds, topics, weak)
+
+
+def _can_be_labelled(X: Any, y: Any) -> bool:
+    """Tell whether seeds can label documents: those in memory, with one label each or none."""
+    return not isinstance(X, RowBlocks) and (y is None or np.ndim(y) == 1)
 
 
 def drop_seeds(model: Any, estimator: Any) -> Any:

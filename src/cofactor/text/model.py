@@ -47,7 +47,9 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     seeds : dict of str to list of str, optional
         Words that pull a topic, by the topic's name: ``{"billing": ["invoice", "refund"]}``.
         The pull is part of the objective, so it lasts throughout the fit. A seed that has the name
-        of a class pulls one of the topics of that class.
+        of a class pulls one of the topics of that class. With ``task="classes"`` seeds are classes:
+        documents that speak for one seed get its name as a label of little weight, also without
+        any y; known labels outweigh them.
     seed_strength : float, default=1.0
         Pull of a seed word relative to its occurrences in the documents.
     data_loss, supervision, solver, init, max_iter, tol, priors, head, n_jobs

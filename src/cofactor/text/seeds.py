@@ -24,8 +24,12 @@ from cofactor.engine.threads import Threads
 from cofactor.estimators.inference import represent
 from cofactor.priors import Gamma
 from cofactor.starts import plain_start
+from cofactor.targets import labelled_mask
 from cofactor.text.interrupts import ending_at_interrupts
 from cofactor.text.vectorizer.analyzer import tidy
+
+WEAK = 0.3
+"""Largest weight of a label that seed words give, relative to a known label."""
 
 
 class Seed(NamedTuple):
@@ -79,6 +83,51 @@ def _columns(name: Any, given: Any, places: dict[str, int]) -> list[int]:
     if missing:
         warnings.warn(f"seeds[{name!r}]: {missing} are ignored: {hint}.", stacklevel=5)
     return sorted({place for place in found.values() if place is not None})
+
+
+def weak_labels(
+    seeds: Seeds, X: Any, y: Any, target_weights: Any = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Label documents that speak for one seed, with little weight; known labels stay.
+
+    A document speaks for the seed whose words have more than twice the weight in it of any other
+    seed's words. The lead is the weight of the label: at most `WEAK` of a known label's weight. If
+    there are known labels, only seeds with the name of a class count.
+
+    Parameters
+    ----------
+    seeds : Seeds
+    X : sparse array of shape (n_documents, n_words)
+    y : array-like of shape (n_documents,) or None
+        Known labels.
+    target_weights : array-like of shape (n_documents,), optional
+        Confidence in the known labels.
+
+    Returns
+    -------
+    labels : ndarray of object, "" where there is none
+    weights : ndarray
+    """
+    n = X.shape[0]
+    labels, known = np.full(n, "", dtype=object), np.zeros(n, dtype=bool)
+    if y is not None:
+        given = np.asarray(y, dtype=object)
+        known = labelled_mask(y)
+        labels[known] = [str(label) for label in given[known]]
+    names = [j for j, name in enumerate(seeds.names) if not known.any() or name in set(labels)]
+    found = np.zeros((n, max(len(names), 1)))
+    for place, j in enumerate(names):
+        found[:, place] = np.asarray(X[:, seeds.columns[j]].sum(axis=1)).ravel()
+    first = found.argmax(axis=1)
+    best = found[np.arange(n), first]
+    found[np.arange(n), first] = 0.0
+    rest = found.max(axis=1)
+    weak = ~known & (best > 2 * rest)
+    labels[weak] = [seeds.names[names[place]] for place in first[weak]]
+    weights = np.ones(n) if target_weights is None else np.array(target_weights, dtype=float)
+    lead = best - rest
+    weights[weak] = WEAK * lead[weak] / max(float(lead[weak].max(initial=0.0)), 1e-300)
+    return labels, weights
 
 
 class Mass(NamedTuple):
