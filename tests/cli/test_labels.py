@@ -129,3 +129,22 @@ def test_nothing_is_predicted_where_no_word_is_known(sets, tmp_path):
     assert all(rows[1])
     assert "1 row has no word" in done.stderr
     assert "none; the model knows no word of the text" in cofactor("explain", sets, "qqq").stdout
+
+
+def test_seed_words_are_enough_for_classes(home, tmp_path):
+    words = [f"--seed-words={name}={','.join(some[:2])}" for name, some in WORDS.items()]
+    options = ("--text", "body", "--task", "classes", *words, "-k", 6, "-o", tmp_path / "m")
+    found = answer("fit", home / "posts.csv", *options)
+    assert sorted(found["classes"]) == sorted(WORDS)
+    assert found["expected_score"] is None
+    cofactor("verify", tmp_path / "m")
+    header, rows = read_table(_predicted(home, tmp_path))
+    right = [list(WORDS)[i % 3] == row[header.index("prediction")] for i, row in enumerate(rows)]
+    assert np.mean(right) > 0.8
+    refused = cofactor("fit", home / "posts.csv", *options[:4], "-o", tmp_path / "n", code=2)
+    assert "or give --seed-words for each class" in refused.stderr
+
+
+def _predicted(home, tmp_path):
+    cofactor("predict", tmp_path / "m", home / "posts.csv", "-o", tmp_path / "out.csv")
+    return tmp_path / "out.csv"

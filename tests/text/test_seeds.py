@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from cofactor import TopicModel
-from subjects import LABELS, SOME, TEXTS
+from cofactor.text.seeds import WEAK, Seeds, weak_labels
+from subjects import LABELS, SOME, TEXTS, UNSEEN
 
 
 def weight_of(model, topic, words):
@@ -66,3 +68,47 @@ def test_seeds_join_other_priors():
     fitted = model.fit(TEXTS)
     assert fitted.topics(1)[0].words == ("moon",)
     assert fitted.estimator_.priors == {"features": L1(0.1)}
+
+
+# --- seeds as classes ----------------------------------------------------------------------------
+
+NAMES = {"space": ["moon", "orbit"], "sport": ["hockey", "puck"], "faith": ["god", "church"]}
+
+
+def test_documents_that_speak_for_one_seed_are_labelled():
+    X = csr_array([[3.0, 0, 0, 1], [1.0, 0, 2, 0], [0, 0, 5.0, 0], [0, 1.0, 0, 0], [0, 0, 0, 4.0]])
+    seeds = Seeds(["a", "b"], [[0, 1], [2]])
+    labels, weights = weak_labels(seeds, X, None)
+    assert labels.tolist() == ["a", "", "b", "a", ""]  # twice the weight is not more than twice
+    np.testing.assert_allclose(weights[[0, 2, 3]], WEAK * np.array([3, 5, 1]) / 5)
+
+    known = np.array(["", "b", "c", "", ""], dtype=object)  # no document is known to be an "a"
+    labels, weights = weak_labels(seeds, X, known, [9.0, 2.0, 1.0, 9.0, 9.0])
+    assert labels.tolist() == ["", "b", "c", "", ""]
+    np.testing.assert_allclose(weights[1:3], [2.0, 1.0])
+
+    known[4] = "a"
+    labels, weights = weak_labels(seeds, X, known)
+    assert labels.tolist() == ["a", "b", "c", "a", "a"]
+    np.testing.assert_allclose(weights[[1, 2, 4]], 1.0)
+    assert weights[[0, 3]].sum() <= WEAK * 3
+    assert weights[0] == pytest.approx(3 * weights[3])
+
+
+def test_seeds_alone_make_a_classifier():
+    model = TopicModel(6, seeds=NAMES, task="classes", random_state=0).fit(TEXTS)
+    assert model.score(TEXTS, LABELS) > 0.9
+    assert model.predict(UNSEEN[:3]).tolist() == ["space", "sport", "faith"]
+    assert model.expected_score_ is None
+    assert sorted(model.classes_) == sorted(NAMES)
+
+
+def test_known_labels_outweigh_seeds():
+    wrong = {"space": NAMES["sport"], "sport": NAMES["space"], "faith": NAMES["faith"]}
+    model = TopicModel(6, seeds=wrong, task="classes", random_state=0).fit(TEXTS, LABELS)
+    assert model.score(TEXTS, LABELS) > 0.9
+
+
+def test_seeds_alone_need_one_label_a_document_at_most():
+    with pytest.raises(ValueError, match="y"):
+        TopicModel(6, seeds=NAMES, task="classes").partial_fit(TEXTS[:50])

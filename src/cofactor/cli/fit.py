@@ -75,11 +75,15 @@ def fit(
     label; if they hold numbers, the model predicts each column; otherwise the labels of all columns
     are combined.
 
+    Without any labels, --task classes with --seed-words for each class starts from the documents
+    that speak for one class: --seed-words sport=goal,league --seed-words space=orbit,moon.
+
     Ctrl-C stops the fit, and the model of the last complete iteration is saved; before the first
     iteration, nothing is saved. A model that is already in FOLDER is not replaced; the unfinished
     one is saved beside it.
     """
     model = _model(task, **settings)
+    seeds_are_classes = task == "classes" and model.seeds is not None and not labels
     _check_place(output)
     if holds_blocks(table):
         _refuse_options(table)
@@ -88,8 +92,10 @@ def fit(
         with announce("Reading the documents"):
             reading = read_table(
                 table, text, labels, unlabelled=unlabelled, label_separator=label_separator,
-                task=task, **opening,
+                task="auto" if seeds_are_classes else task, **opening,
             )  # fmt: skip
+        if seeds_are_classes:
+            reading.facts["task"] = "classes"
     note(_summary(reading))
     _doubt(reading, task, settings["topics"])
     with fit_function(cluster) as how:

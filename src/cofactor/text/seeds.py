@@ -91,8 +91,9 @@ def weak_labels(
     """Label documents that speak for one seed, with little weight; known labels stay.
 
     A document speaks for the seed whose words have more than twice the weight in it of any other
-    seed's words. The lead is the weight of the label: at most `WEAK` of a known label's weight. If
-    there are known labels, only seeds with the name of a class count.
+    seed's words. Its lead is the weight of the label. If there are known labels, only seeds with
+    the name of a class count, and all weak labels together have at most `WEAK` of the weight of the
+    known ones.
 
     Parameters
     ----------
@@ -125,8 +126,11 @@ def weak_labels(
     weak = ~known & (best > 2 * rest)
     labels[weak] = [seeds.names[names[place]] for place in first[weak]]
     weights = np.ones(n) if target_weights is None else np.array(target_weights, dtype=float)
-    lead = best - rest
-    weights[weak] = WEAK * lead[weak] / max(float(lead[weak].max(initial=0.0)), 1e-300)
+    lead = (best - rest)[weak]
+    lead = lead / max(float(lead.max(initial=0.0)), 1e-300)
+    if known.any():  # all weak labels together weigh less than the known ones
+        lead *= min(1.0, weights[known].sum() / max(float(lead.sum()), 1e-300))
+    weights[weak] = WEAK * lead
     return labels, weights
 
 

@@ -32,7 +32,8 @@ def settle_form(counts: LabelCounts, asked: str) -> str:
     form = counts.form
     if form == "none" and asked in ("classes", "numbers"):
         raise InputError(
-            f"--task {asked} needs labels, but there are none; name their column with --label."
+            f"--task {asked} needs labels, but there are none; name their column with --label"
+            f"{', or give --seed-words for each class' if asked == 'classes' else ''}."
         )
     if asked in ("topics", "none") or form == "none":
         return "none"
