@@ -124,7 +124,12 @@ class Factorization(
         coding: Coding | None = None
         if task is not None:
             targets, coding = task.encode(
-                y, X.shape[0], counts, target_weights, X.dtype, from_zero=settings.from_zero
+                y,
+                X.shape[0],
+                counts,
+                target_weights,
+                X.dtype,
+                from_zero=settings.from_zero and rows is None,
             )
             targets = _counted(targets, counts)
             groups = partial(_present_groups, task, targets, counts, settings.n_components)

@@ -20,8 +20,7 @@ from cofactor.engine.objective import Objective
 from cofactor.engine.observations import Observations
 from cofactor.engine.threads import Threads
 from cofactor.estimators.inference import represent, topic_shares
-from cofactor.guesses.linear import LinearModel
-from cofactor.guesses.matrix import Matrix
+from cofactor.guesses.matrix import Matrix, row_products
 from cofactor.guesses.numbers import Size, fit_numbers
 from cofactor.guesses.pool import ExpectedScore, Pool
 from cofactor.guesses.rows import distinct_rows
@@ -78,8 +77,9 @@ class PooledHead:
         self, data: Observations, S: FloatArray, components: FloatArray, threads: Threads
     ) -> FloatArray:
         """Return the scores of samples, given their data in our units and representations."""
-        words = LinearModel(self.weights, self.base).scores(Matrix(self.view.of(data), threads))
-        scores = words + topic_shares(S, components) @ self.topics
+        words = row_products(self.view.of(data), self.weights, threads)
+        shares = np.ascontiguousarray(topic_shares(S, components), dtype=np.float64)
+        scores = words + row_products(shares, self.topics, threads) + self.base
         if self.size is None:
             return scores
         sizes = Size(self.size_mean, self.size_sd).of(_totals(data))

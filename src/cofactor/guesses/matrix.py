@@ -14,7 +14,7 @@ from threadpoolctl import ThreadpoolController
 from cofactor._types import FloatArray, IntArray
 from cofactor.engine.factors import cross, pad
 from cofactor.engine.observations import Layout, Observations
-from cofactor.engine.observations.base import compressed_layout
+from cofactor.engine.observations.base import compressed_layout, full_layout
 from cofactor.engine.threads import Threads
 
 Parameters = ParamSpec("Parameters")
@@ -40,6 +40,12 @@ def with_one_blas_thread(
             return function(*args, **kwargs)
 
     return run
+
+
+def row_products(values: Any, F: FloatArray, threads: Threads) -> FloatArray:
+    """Return values @ F; each row of the result has the same bits whatever the other rows are."""
+    layout = compressed_layout(values) if issparse(values) else full_layout(values)
+    return cross(layout, pad(F), F.shape[1], threads)
 
 
 @dataclass(frozen=True, eq=False)

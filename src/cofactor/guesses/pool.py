@@ -215,6 +215,8 @@ class _Work:
 
     def without_held_out(self) -> tuple[FloatArray, float]:
         usual = {BAYES: 0.5, FLAT: 0.0, SOFTMAX: 1.0, SPREAD: 0.3}
+        if not self.X.is_sparse and self.graph is not None:  # one label says less than neighbours
+            usual |= {SOFTMAX: 0.3, SPREAD: 1.0}
         if self.X.is_sparse and self.graph is not None and self.drifts():
             usual[BAYES], usual[FLAT] = 0.0, 0.5
         return np.array([usual[name] for name in self.names]), USUAL_PENALTY

@@ -155,6 +155,7 @@ def test_topics_are_described_by_weight_link_and_mass():
         components_=np.array([[1.0, 3.0, 0.0], [0.0, 0.0, 2.0]]),
         target_components_=np.array([[3.0, 1.0], [0.0, 0.0]]),
         coding=SimpleNamespace(kind="multiclass"),
+        pooled_head=None,
     )
     model.vectorizer_ = SimpleNamespace(get_feature_names_out=lambda: ["one", "two", "three"])
     model.document_topics_ = np.array([[0.0, 1.0], [1.0, 2.0], [0.0, 0.0], [0.0, 5.0]])
