@@ -42,10 +42,9 @@ from cofactor.engine.solvers import (
 from cofactor.engine.threads import Threads
 from cofactor.estimators import validation
 from cofactor.estimators.blocks import Executor, LocalExecutor, Recipe, WholeMatrix
-from cofactor.estimators.heads import refit_head
+from cofactor.estimators.heads import PooledHead, class_head, number_head, refit_head
 from cofactor.estimators.hooks import bridge
 from cofactor.estimators.inference import represent, row_exponents
-from cofactor.estimators.pooled import PooledHead, class_head, number_head
 from cofactor.estimators.setup import (
     CONFIDENCE,
     Conversion,

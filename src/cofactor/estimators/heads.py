@@ -1,14 +1,41 @@
-"""The head of topics alone: the target factor B turns representations into fitted targets."""
+"""Heads: what predicts.
+
+The target factor B turns representations into fitted targets ("joint", "refit"). The pooled head
+adds up what the features and what the topics say. All its parts are linear, so explanations add up
+over features and topics. Classes get the pool of linear models (`cofactor.guesses.pool`), several
+labels a logistic regression each (`cofactor.guesses.tags`), numbers two ridge regressions
+(`cofactor.guesses.numbers`).
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
+from scipy.sparse import csr_array, issparse
+from scipy.special import softmax
 
 from cofactor._types import BoolArray, FloatArray
 from cofactor.engine.factors import Factors
 from cofactor.engine.objective import Objective, Term
+from cofactor.engine.observations import Observations
 from cofactor.engine.threads import Threads
-from cofactor.estimators.inference import represent, solve_rows
+from cofactor.estimators.inference import represent, solve_rows, topic_shares
+from cofactor.guesses.matrix import Matrix, row_products
+from cofactor.guesses.numbers import Size, fit_numbers
+from cofactor.guesses.pool import ExpectedScore, Pool
+from cofactor.guesses.rows import distinct_rows
+from cofactor.guesses.tags import Curve, TagModel, fit_tags
+from cofactor.guesses.views import View, choose_view
+from cofactor.targets import Targets
+
+TOPIC_WEIGHT = 0.3
+"""Weight of the topics' part in the scores of classes."""
+RARE = 0.02
+"""Added to the share of each class in a topic, so that its logarithm stays moderate."""
+ABSENT = -1e3
+"""Score of a class without a labelled sample of positive weight."""
 
 
 def refit_head(
@@ -57,3 +84,156 @@ def with_mean_mass(S: FloatArray, A: FloatArray, counts: FloatArray | None) -> F
     mean = np.average(mass, weights=counts) if mass.any() else 1.0
     scale = np.divide(mean, mass, out=np.ones_like(mass), where=mass > 0)
     return np.ascontiguousarray(S * scale[:, None], dtype=S.dtype)
+
+
+@dataclass(frozen=True, eq=False)
+class PooledHead:
+    """Scores of samples: features, topics and size add up.
+
+    Parameters
+    ----------
+    view : View
+        What the linear model of the features sees.
+    weights : array (m, k)
+        What each feature of the view adds to the score of each target.
+    base : array (k,)
+        The score of an empty sample.
+    topics : array (r, k)
+        What a sample that is all one topic gets from that topic.
+    size : array (k,) or None
+        What the size of a sample adds, for numbers.
+    size_mean, size_sd : float
+        Mean and standard deviation of the logarithm of the samples' totals.
+    thresholds : array (k,) or None
+        A sample has a label if its score is at least this; for several labels a sample.
+    curve : array (3,) or None
+        How such scores become probabilities, see `cofactor.guesses.tags.Curve`.
+    half_width : array (k,) or None
+        A number plus and minus this covers nine of ten new values.
+    """
+
+    view: View
+    weights: FloatArray
+    base: FloatArray
+    topics: FloatArray
+    size: FloatArray | None = None
+    size_mean: float = 0.0
+    size_sd: float = 0.0
+    thresholds: FloatArray | None = None
+    curve: FloatArray | None = None
+    half_width: FloatArray | None = None
+
+    def scores(
+        self, data: Observations, S: FloatArray, components: FloatArray, threads: Threads
+    ) -> FloatArray:
+        """Return the scores of samples, given their data in our units and representations."""
+        words = row_products(self.view.of(data), self.weights, threads)
+        shares = np.ascontiguousarray(topic_shares(S, components), dtype=np.float64)
+        scores = words + row_products(shares, self.topics, threads) + self.base
+        if self.size is None:
+            return scores
+        sizes = Size(self.size_mean, self.size_sd).of(_totals(data))
+        return np.asarray(scores + sizes[:, None] * self.size)
+
+    def probabilities(self, scores: FloatArray) -> FloatArray:
+        """Return the probabilities of classes or labels."""
+        if self.curve is None:
+            return np.asarray(softmax(scores, axis=1))
+        return Curve(*self.curve.tolist()).of(scores)
+
+
+def class_head(pool: Pool, A: FloatArray, B: FloatArray, present: FloatArray) -> PooledHead:
+    """Return the head of a pool and the topics' shares in the classes.
+
+    ``present`` (c, k) are the pool's classes among the columns of the targets; others, which no
+    sample of positive weight has, cannot be predicted.
+    """
+    shares = B.T / np.maximum(A.sum(axis=0, dtype=np.float64), 1e-300)[:, None]
+    shares = shares / np.maximum(shares.sum(axis=1, keepdims=True), 1e-300)
+    topics = np.log(shares @ present.T + RARE)
+    topics = TOPIC_WEIGHT * (topics - topics.mean(axis=1, keepdims=True))
+    absent = np.where(present.any(axis=0), 0.0, ABSENT)
+    weights, base = pool.model
+    weights, base = weights - weights.mean(axis=1, keepdims=True), base - base.mean()
+    return PooledHead(pool.view, weights @ present, base @ present + absent, topics @ present)
+
+
+def tag_head(
+    data: Observations,
+    counts: FloatArray | None,
+    targets: Targets,
+    exponent: int,
+    rank: int,
+    threads: Threads,
+) -> tuple[PooledHead, ExpectedScore | None]:
+    """Fit the head of several labels a sample; topics add nothing to it."""
+    view, rows, V, weights = _labelled_view(data, counts, targets, exponent)
+    Y, known = targets.values[rows], _known_cells(targets, rows)
+    Y = csr_array(Y) if issparse(Y) else csr_array(np.asarray(Y))
+    places, weights = _distinct(V, Y.toarray(), known, weights)
+    part = None if known.all() else known[places]
+    model: TagModel = fit_tags(Matrix(V[places], threads), Y[places], weights, part)
+    curve = np.array(model.curve, dtype=np.float64)
+    topics = np.zeros((rank, Y.shape[1]))
+    head = PooledHead(view, *model.model, topics, thresholds=model.thresholds, curve=curve)
+    return head, model.expected
+
+
+def number_head(
+    objective: Objective, factors: Factors, targets: Targets, exponent: int, threads: Threads
+) -> tuple[PooledHead, Any]:
+    """Fit the head of numbers on representations that have not seen them."""
+    data, counts = objective.terms[0].observations, objective.sample_weight
+    view, rows, V, weights = _labelled_view(data, counts, targets, exponent)
+    part, penalty = data.select(rows), objective.priors.get("samples")
+    own = None if penalty is None else penalty.rows(rows)
+    S = represent(part, factors.features, objective.terms[0].divergence, own, threads)
+    shares = topic_shares(np.asarray(S, dtype=np.float64), factors.features.T)
+    Y = np.asarray(targets.values, dtype=np.float64)[rows]
+    known = _known_cells(targets, rows)
+    places, weights = _distinct(V, Y, known, weights)
+    model = fit_numbers(
+        Matrix(V[places], threads), shares[places], _totals(part)[places],
+        np.where(known, Y, np.nan)[places], weights, supervised=True,
+    )  # fmt: skip
+    head = PooledHead(
+        view, model.words, model.base, model.topics, model.size, *model.scale,
+        half_width=model.half_width,
+    )  # fmt: skip
+    return head, model.expected[0] if len(model.expected) == 1 else None
+
+
+def _labelled_view(
+    data: Observations, counts: FloatArray | None, targets: Targets, exponent: int
+) -> tuple[View, Any, Any, FloatArray]:
+    """Choose the view of all samples; return it, the labelled rows, their view and weights."""
+    weights = np.ones(data.shape[0]) if counts is None else counts
+    view = choose_view(data, weights, exponent)
+    if targets.row_weights is not None:
+        largest = float(targets.row_weights.max(initial=0.0)) or 1.0
+        weights = weights * (targets.row_weights / largest)
+    rows = np.flatnonzero(targets.labelled & (weights > 0))
+    return view, rows, view.of(data.select(rows)), weights[rows]
+
+
+def _known_cells(targets: Targets, rows: Any) -> BoolArray:
+    cells = targets.cell_weights
+    if cells is None:
+        return np.ones((len(rows), targets.n_targets), dtype=bool)
+    return np.asarray(cells[rows] > 0)
+
+
+def _distinct(
+    V: Any, Y: FloatArray, known: BoolArray, weights: FloatArray
+) -> tuple[Any, FloatArray]:
+    """Merge rows that are equal in view and targets; return those that stay, by content."""
+    numbers = np.unique(np.where(known, Y, np.nan), return_inverse=True)[1].reshape(Y.shape)
+    found = distinct_rows(V, numbers + 1.0, np.ones(len(Y), dtype=bool), weights)
+    return found.rows, found.weights
+
+
+def _totals(data: Observations) -> FloatArray:
+    """Return the sum of each sample."""
+    layout = data.folded().layout
+    totals = np.bincount(layout.row_numbers(), layout.values, minlength=data.shape[0])
+    return totals.astype(np.float64)

@@ -22,7 +22,7 @@ from cofactor.engine.observations import Observations, observe
 from cofactor.engine.stopping import RelativeDecrease
 from cofactor.engine.threads import Threads, count_threads
 from cofactor.estimators import validation
-from cofactor.estimators.pooled import PooledHead, tag_head
+from cofactor.estimators.heads import PooledHead, tag_head
 from cofactor.estimators.units import (
     Units,
     clipped,

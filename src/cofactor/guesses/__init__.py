@@ -13,5 +13,5 @@ ridge.py, numbers.py   two ridge regressions, mixed by held-out error: numbers
 guess.py        guesses of unlabelled samples, for starts and targets
 
 The models are fitted once and used twice: they guess the unlabelled samples for the class-wise
-start, and they are the features' part of the pooled head (`cofactor.estimators.pooled`).
+start, and they are the features' part of the pooled head (`cofactor.estimators.heads`).
 """

@@ -16,7 +16,7 @@ from cofactor import noise, priors
 from cofactor.divergences import Divergence
 from cofactor.engine.factors import Factors
 from cofactor.estimators import NMF, SSNMFClassifier, SSNMFRegressor
-from cofactor.estimators.pooled import PooledHead
+from cofactor.estimators.heads import PooledHead
 from cofactor.estimators.units import Units
 from cofactor.guesses.pool import ExpectedScore
 from cofactor.guesses.views import KINDS, View
