@@ -178,6 +178,7 @@ def test_gradient_without_targets():
     np.testing.assert_allclose(grad["features"], 2 * (S @ A.T - X).T @ S)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pair", PAIRS, ids=" ".join)
 def test_kkt_residual_vanishes_at_an_exact_fit_and_shrinks_during_a_fit(pair):
     rng = np.random.default_rng(5)

@@ -26,6 +26,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("storage", STORAGES)
 @pytest.mark.parametrize(("solver", "losses"), CASES)
 def test_number_of_threads_does_not_matter(solver, losses, storage):

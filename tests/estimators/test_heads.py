@@ -1,4 +1,4 @@
-"""The pooled head of classes: scores from public parts, invariants, comparisons, hostile input."""
+"""The pooled head: scores from public parts, invariants, comparisons, hostile input."""
 
 import pickle
 from functools import cache
@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.linear_model import LogisticRegression
 
-from cofactor import RowBlocks, SSNMFClassifier
+from cofactor import RowBlocks, SSNMFClassifier, SSNMFRegressor
 from cofactor.estimators.inference import topic_shares
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -418,3 +418,64 @@ def test_samples_of_weight_zero_may_be_far_away():
         far = np.vstack([X, np.full((1, X.shape[1]), 2.0**45)])
         model = fit(far, np.r_[few, -1], sample_weight=np.r_[np.ones(len(X)), 0.0])
         assert_allclose(model.pooled_head.weights, fitted(kind).pooled_head.weights, atol=1e-6)
+
+
+# --- numbers and several labels ------------------------------------------------------------------
+
+
+def numeric(n=120, seed=3):
+    """Counts, and two numbers far from zero that follow from the shares of the features."""
+    random = np.random.default_rng(seed)
+    X = random.poisson(6.0 * random.dirichlet(np.full(8, 0.4), size=n) * 8).astype(float)
+    X[:, 0] += 1
+    shares = X / X.sum(axis=1, keepdims=True)
+    return X, 1000.0 + shares @ random.normal(size=(8, 2)) * 50
+
+
+def test_numbers_far_from_zero_are_predicted():
+    X, Y = numeric()
+    model = SSNMFRegressor(4, random_state=0).fit(X[:80], Y[:80, 0])
+    assert model.score(X[80:], Y[80:, 0]) > 0.8
+    assert model.expected_score_.measure == "R²"
+    bounds = model.predict_interval(X[80:])
+    assert np.mean((bounds[:, 0] <= Y[80:, 0]) & (Y[80:, 0] <= bounds[:, 1])) > 0.75
+    with pytest.raises(AttributeError, match="predict_interval"):
+        SSNMFRegressor(4, head="refit").fit(X, Y[:, 0]).predict_interval(X)
+
+
+def test_weights_of_rows_do_not_move_numbers():
+    X, Y = numeric()
+    plain, weighted = (
+        SSNMFRegressor(4, random_state=0).fit(X, Y[:, 0], data_weights=weights)
+        for weights in (None, np.full((len(X), 1), 3.0))
+    )
+    assert_allclose(weighted.predict(X), plain.predict(X), rtol=1e-3)
+    assert weighted.score(X, Y[:, 0]) > 0.8
+
+
+def test_confidence_counts_beside_an_unknown_number():
+    X, Y = numeric()
+    wrong = np.arange(len(X)) >= 60
+    Y = np.where(wrong[:, None], 5000.0, Y)
+    Y[0, 0] = np.nan  # so that weights become those of cells
+    model = SSNMFRegressor(4, random_state=0)
+    model.fit(X, Y, target_weights=np.where(wrong, 1e-6, 1.0))
+    assert model.score(X[1:60], Y[1:60]) > 0.5
+
+
+def test_scales_of_topics_do_not_change_their_numbers():
+    X, Y = numeric()
+    model = SSNMFRegressor(4, random_state=0).fit(X, Y[:, 0])
+    before = model.topic_scores()
+    model.components_ = model.components_ * 50.0
+    assert_allclose(model.topic_scores(), before, rtol=1e-9)
+
+
+def test_several_labels_are_predicted_where_the_decision_is_not_negative():
+    X, _, truth = problem("tf-idf", n=140)
+    Y = np.column_stack([np.eye(3)[truth], (np.arange(140) % 2)[:, None]])
+    model = SSNMFClassifier(4, random_state=0).fit(X[:100], Y[:100])
+    assert_array_equal(model.predict(X), (model.decision_function(X) >= 0).astype(int))
+    assert model.expected_score_.measure == "micro-F1"
+    assert not model.predict(np.zeros((1, X.shape[1])))[0, :3].any()
+    assert (model.predict(X[100:])[:, :3] == Y[100:, :3]).mean() > 0.8

@@ -25,6 +25,7 @@ def test_a_class_that_does_not_count_gets_no_topic(X, classes, n_components):
     assert_array_equal(model.predict(X), without.predict(X))
 
 
+@pytest.mark.slow
 @every_kind
 @every_model
 def test_storages_agree(X, classes, kind, losses, solver):
@@ -92,6 +93,7 @@ def test_global_random_state_is_neither_used_nor_changed(X, classes):
     assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
 
 
+@pytest.mark.slow
 @every_model
 def test_threads_change_no_bit(losses, solver):
     X = np.random.default_rng(4).poisson(1.0, size=(150, 20)).astype(float)

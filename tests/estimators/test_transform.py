@@ -12,6 +12,7 @@ from fits import PAIRS, every_kind, every_model, make
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
+@pytest.mark.slow
 @every_model
 @every_kind
 def test_transform_is_fit_transform(X, classes, kind, losses, solver):

@@ -119,6 +119,7 @@ def test_scaled_targets_give_the_scaled_head(X, classes, losses, c, init):
     assert_allclose(scaled.predict(X) / c, model.predict(X), rtol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "dtype",
     ["bool", "u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f2"],

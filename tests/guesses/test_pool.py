@@ -394,12 +394,12 @@ def test_one_label_a_class_uses_usual_weights():
     assert pool.parts[SOFTMAX] == 1.0
     data = Data("numbers", per_class=1)
     pool, _ = data.fit()
-    assert pool.parts == {SOFTMAX: 1.0, SPREAD: 0.3}
+    assert pool.parts == {SOFTMAX: 0.3, SPREAD: 1.0}
 
 
 @pytest.mark.parametrize("drifts", [False, True])
 def test_lost_classes_choose_equal_shares(drifts, monkeypatch):
-    monkeypatch.setattr(_Work, "drifts", lambda self: drifts)
+    monkeypatch.setattr(_Work, "drifts", lambda self, models: drifts)
     pool, _ = Data("tf-idf", per_class=1).fit()
     assert (pool.parts[BAYES], pool.parts[FLAT]) == ((0.0, 0.5) if drifts else (0.5, 0.0))
 

@@ -145,11 +145,12 @@ def test_missing_cells_stand_for_the_mean():
     assert_allclose(rows[known] * view.scale, expected, rtol=1e-9, atol=1e-12)
 
 
-def test_the_share_of_known_cells_counts():
-    """Half of the cells are missing, and most of the others are not zero: dense data."""
-    cells = np.where(RANDOM.random((N, 20)) < 0.15, NUMBERS[:, :1], np.nan)
+@pytest.mark.parametrize(("share", "kind"), [(0.5, "columns"), (0.1, "rows")])
+def test_the_share_of_stored_cells_counts(share, kind):
+    """Few known cells must not become a whole array."""
+    cells = np.where(RANDOM.random((N, 20)) < share, NUMBERS[:, :1], np.nan)
     cells[:, 0] = NUMBERS[:, 1]
-    assert view_of(cells)[0].kind == "columns"
+    assert view_of(cells)[0].kind == kind
 
 
 def test_scores_stay_finite_far_away():

@@ -72,6 +72,7 @@ def test_classes(X, name, form, tmp_path, budget):
         assert (parts.predict(X) == y).mean() > 0.9
 
 
+@pytest.mark.slow
 @forms
 @pytest.mark.parametrize("dtype", [np.int64, np.int8, np.float64, object])
 def test_numbers(X, form, dtype, tmp_path, budget):
@@ -211,6 +212,7 @@ def test_fractions_do_not_fill_the_sample(X, monkeypatch):
     assert blocks.sample(300, labelled_mask)[0].shape[0] < 100
 
 
+@pytest.mark.slow
 @forms
 @pytest.mark.parametrize("place", [0, 117, N - 1])
 def test_one_soft_cell(X, form, place, tmp_path, budget):

@@ -83,9 +83,7 @@ def test_documents_that_speak_for_one_seed_are_labelled():
     np.testing.assert_allclose(weights[[0, 2, 3]], WEAK * np.array([3, 5, 1]) / 5)
 
     known = np.array(["", "b", "c", "", ""], dtype=object)  # no document is known to be an "a"
-    labels, weights = weak_labels(seeds, X, known, [9.0, 2.0, 1.0, 9.0, 9.0])
-    assert labels.tolist() == ["", "b", "c", "", ""]
-    np.testing.assert_allclose(weights[1:3], [2.0, 1.0])
+    assert weak_labels(seeds, X, known, [9.0, 2.0, 1.0, 9.0, 9.0]) is None
 
     known[4] = "a"
     labels, weights = weak_labels(seeds, X, known)
@@ -101,6 +99,17 @@ def test_seeds_alone_make_a_classifier():
     assert model.predict(UNSEEN[:3]).tolist() == ["space", "sport", "faith"]
     assert model.expected_score_ is None
     assert sorted(model.classes_) == sorted(NAMES)
+
+
+def test_labels_stay_what_they_are():
+    y = np.where(LABELS == "space", 1, 0)
+    y[::2] = -1
+    seeds = {"1": NAMES["space"], "sky": ["day"]}
+    model = TopicModel(6, seeds=seeds, task="classes", random_state=0).fit(TEXTS, y)
+    assert model.classes_.tolist() == [0, 1]
+    assert model.score(TEXTS, y) > 0.9
+    other = TopicModel(6, seeds={"sky": ["day"]}, task="classes", random_state=0).fit(TEXTS, y)
+    assert other.expected_score_ is not None  # no seed labelled a document
 
 
 def test_known_labels_outweigh_seeds():

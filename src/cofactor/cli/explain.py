@@ -21,8 +21,8 @@ from cofactor.cli._shared.terminal import emit, make_table, note, percent, show,
 def explain(model: Path, text: str, words: int, as_json: bool) -> None:
     """Show which words of a text speak for which topic and class.
 
-    TEXT is the text itself; - reads it from stdin. The contributions of all words add up to the
-    score of the prediction.
+    TEXT is the text itself; - reads it from stdin. The contributions of words and topics and the
+    base add up to the score of the prediction; the last line gives their sums.
     """
     text = sys.stdin.read() if text == "-" else text
     if not text.strip():
@@ -84,6 +84,14 @@ def _show_words(found: Any, words: int) -> None:
         best = [shown(row.speaks_for, 16)] if found.classes else []
         table.add_row(f"{row.contribution:.4f}", shown(row.word), shown(row.topic, 30), *best)
     show("", table)
+    if found.predicted is not None:
+        c = found.predicted
+        sums = [
+            ("words", found.class_parts[:, c].sum()),
+            ("topics", found.topic_scores[:, c].sum()),
+        ]
+        parts = ", ".join(f"{name} {value:.4f}" for name, value in [*sums, ("base", found.base[c])])
+        show("", f"Score {found.scores[c]:.4f}: {parts}")
     rest = len(found.words) - words
     if rest > 0:
         note(f"{rest:,} more words; --words {len(found.words)} shows all.")

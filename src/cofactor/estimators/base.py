@@ -31,7 +31,7 @@ from cofactor.divergences import DIVERGENCES, Divergence
 from cofactor.engine.factors import Factors
 from cofactor.engine.fitting import Fit, History, minimise
 from cofactor.engine.objective import Objective
-from cofactor.engine.observations import Observations
+from cofactor.engine.observations import Observations, observe
 from cofactor.engine.solvers import (
     BlockDescent,
     CoordinateDescent,
@@ -269,12 +269,12 @@ class Factorization(
         threads: Threads,
     ) -> tuple[Stream, Objective, Any]:
         """Open a stream with its first batch; an earlier fit's topics go on."""
+        settings = replace(settings, head="refit")  # which is what a stream predicts by
         given, task = Input(data, counts, targets, scale_counts=False), self._task
         groups = None
         if task is not None:
-            groups = task.groups(targets, counts, settings.n_components)
-            kind = "classes" if task.kind(coding) == "classes" else "numbers"
-            given = given._replace(groups=lambda: groups, kind=kind)
+            groups = task.groups(targets, counts, settings.n_components)  # all: some come later
+            given = given._replace(groups=lambda: groups, kind=task.kind(coding))
         setup = set_up(settings, given, threads)
         stream = Stream(_recipe(setup, task, coding), setup.start, setup.conversion)
         batch = Batch(data.shifted(setup.conversion.units.data), targets, groups, counts)
@@ -595,6 +595,26 @@ class Supervised(Factorization):
         data = self._own_units(X, data_weights)
         with Threads(self.n_jobs) as threads:
             return head.scores(data, S, self.components_, threads)
+
+    def topic_scores(self) -> FloatArray:
+        """Return the scores of a sample of usual size that is all one topic.
+
+        Returns
+        -------
+        ndarray of shape (n_components, n_targets)
+            With another head than "pooled", fitted targets of a sample of mass one.
+        """
+        check_is_fitted(self, "components_")
+        mass = np.maximum(self.components_.sum(axis=1, keepdims=True), 1e-300)
+        head = self.pooled_head
+        if head is None:
+            return np.asarray(self.target_components_ / mass)
+        rows = np.asarray(self.components_ / mass, dtype=np.float64)
+        if head.view.mean is not None:  # a standardised sample of mean mass
+            rows = rows * head.view.mean.sum()
+        with Threads(self.n_jobs) as threads:
+            own = observe(np.ascontiguousarray(rows))
+            return head.scores(own, np.eye(len(rows)), self.components_, threads, sized=False)
 
     def _own_units(self, X: Any, data_weights: Any) -> Observations:
         """Check samples, and bring them into the units of the fit."""

@@ -145,14 +145,19 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
     def decision_function(self, X: Any, *, data_weights: Any = None) -> FloatArray:
         """Return the scores of the classes; for two classes, the lead of the second.
 
-        Softmax turns the scores into probabilities. Models with another head than "pooled" lack
-        this method. Parameters are those of ``predict_proba``.
+        The class with the highest score is predicted. For several labels a sample, a label is
+        predicted where its value is at least 0; this need not be where its probability is 0.5.
+        Models with another head than "pooled" lack this method. Parameters are those of
+        ``predict_proba``.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
         """
         scores = self.scores(X, data_weights=data_weights)
+        assert self.pooled_head is not None
+        if self.pooled_head.thresholds is not None:
+            return np.asarray(scores - self.pooled_head.thresholds)
         if self._coding.kind == "multiclass" and scores.shape[1] == 2:
             return np.asarray(scores[:, 1] - scores[:, 0])
         return scores

@@ -27,7 +27,7 @@ from cofactor.guesses.numbers import Size, fit_numbers
 from cofactor.guesses.pool import ExpectedScore, Pool
 from cofactor.guesses.rows import distinct_rows
 from cofactor.guesses.tags import Curve, TagModel, fit_tags
-from cofactor.guesses.views import View, choose_view
+from cofactor.guesses.views import View, choose_view, relative
 from cofactor.targets import Targets
 
 TOPIC_WEIGHT = 0.3
@@ -124,13 +124,22 @@ class PooledHead:
     half_width: FloatArray | None = None
 
     def scores(
-        self, data: Observations, S: FloatArray, components: FloatArray, threads: Threads
+        self,
+        data: Observations,
+        S: FloatArray,
+        components: FloatArray,
+        threads: Threads,
+        *,
+        sized: bool = True,
     ) -> FloatArray:
-        """Return the scores of samples, given their data in our units and representations."""
+        """Return the scores of samples, given their data in our units and representations.
+
+        Without ``sized`` all samples have the usual size.
+        """
         words = row_products(self.view.of(data), self.weights, threads)
         shares = np.ascontiguousarray(topic_shares(S, components), dtype=np.float64)
         scores = words + row_products(shares, self.topics, threads) + self.base
-        if self.size is None:
+        if self.size is None or not sized:
             return scores
         sizes = Size(self.size_mean, self.size_sd).of(_totals(data))
         return np.asarray(scores + sizes[:, None] * self.size)
@@ -168,10 +177,13 @@ def tag_head(
 ) -> tuple[PooledHead, ExpectedScore | None]:
     """Fit the head of several labels a sample; topics add nothing to it."""
     view, rows, V, weights = _labelled_view(data, counts, targets, exponent)
-    Y, known = targets.values[rows], _known_cells(targets, rows)
+    Y = targets.values[rows]
     Y = csr_array(Y) if issparse(Y) else csr_array(np.asarray(Y))
-    places, weights = _distinct(V, Y.toarray(), known, weights)
-    part = None if known.all() else known[places]
+    known = None if targets.cell_weights is None else _known_cells(targets, rows)
+    cells = Y if known is None else csr_array(np.where(known, Y.toarray(), 2.0))
+    found = distinct_rows(V, cells, np.ones(len(rows), dtype=bool), weights)
+    places, weights = found.rows, found.weights
+    part = None if known is None else known[places]
     model: TagModel = fit_tags(Matrix(V[places], threads), Y[places], weights, part)
     curve = np.array(model.curve, dtype=np.float64)
     topics = np.zeros((rank, Y.shape[1]))
@@ -209,9 +221,11 @@ def _labelled_view(
     """Choose the view of all samples; return it, the labelled rows, their view and weights."""
     weights = np.ones(data.shape[0]) if counts is None else counts
     view = choose_view(data, weights, exponent)
-    if targets.row_weights is not None:
-        largest = float(targets.row_weights.max(initial=0.0)) or 1.0
-        weights = weights * (targets.row_weights / largest)
+    confidence = targets.row_weights
+    if targets.cell_weights is not None:
+        confidence = targets.cell_weights.max(axis=1)
+    if confidence is not None:
+        weights = weights * (confidence / (float(confidence.max(initial=0.0)) or 1.0))
     rows = np.flatnonzero(targets.labelled & (weights > 0))
     return view, rows, view.of(data.select(rows)), weights[rows]
 
@@ -233,7 +247,7 @@ def _distinct(
 
 
 def _totals(data: Observations) -> FloatArray:
-    """Return the sum of each sample."""
-    layout = data.folded().layout
+    """Return the sum of each sample; weights of whole rows change nothing."""
+    layout = relative(data).layout
     totals = np.bincount(layout.row_numbers(), layout.values, minlength=data.shape[0])
     return totals.astype(np.float64)

@@ -22,8 +22,8 @@ class SSNMFRegressor(RegressorMixin, Supervised):
     numbers.
 
     Unknown targets are NaN. The factorization needs nonnegative targets, so a column of ``y`` is
-    shifted by its minimum, and predictions are shifted back; with another head than "pooled" only
-    if it has negative values.
+    shifted by its minimum, and predictions are shifted back; with another head than "pooled", with
+    RowBlocks and with ``partial_fit`` only if it has negative values.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ class SSNMFRegressor(RegressorMixin, Supervised):
         Returns
         -------
         ndarray of shape (n_samples, 2) or (n_samples, n_targets, 2)
-            Infinite with fewer than nine known values.
+            Infinite with fewer than nine known values, counted with their sample weights.
         """
         scores = self.scores(X, data_weights=data_weights)
         assert self.pooled_head is not None

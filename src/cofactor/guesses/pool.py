@@ -34,6 +34,8 @@ MANY = 1500
 """Above this many labelled samples only one of five folds is held out."""
 GRAPH_ROWS = 6000
 """Maximum number of samples in the graph of neighbours."""
+ROTATED = 2000
+"""Dense data with more rows and columns than this are not rotated to their principal axes."""
 FOLD_ROUNDS = 8
 """Number of rounds of expectation maximisation with some labels hidden."""
 LEAST = 0.05
@@ -48,6 +50,10 @@ BAYES, FLAT, SOFTMAX, SPREAD = "naive Bayes", "naive Bayes, equal shares", "soft
 @dataclass(frozen=True)
 class ExpectedScore:
     """The score to expect on new samples like those of the fit, from held-out labels.
+
+    It is the score of the features' part of the head; the topics' part usually adds to it. A class
+    with a single label cannot be held out and does not count, so the score of data with many such
+    classes is too high.
 
     Parameters
     ----------
@@ -126,8 +132,8 @@ def fit_pool(
     trusted = counts if confidence is None else counts * confidence
     labels = Labels(Y, np.where(known, distinct.total(trusted), 0.0), distinct.weights)
     basis = None
-    if not X.is_sparse:
-        X, basis = X.rotated()
+    if not X.is_sparse and min(X.shape) <= ROTATED:
+        X, basis = X.rotated()  # so that few steps of regression suffice
     model, parts, penalty, expected = _Work(X, labels).fit()
     if basis is not None:
         model = LinearModel(basis @ model.weights, model.base)
@@ -197,7 +203,7 @@ class _Work:
         held = self.held_out()
         expected = None
         if held is None:
-            beta, penalty = self.without_held_out()
+            beta, penalty = self.without_held_out(models)
         else:
             truth, weight, Z = held
             tried = {p: _part_weights(z, truth, weight, *self.prior()) for p, z in Z.items()}
@@ -213,23 +219,22 @@ class _Work:
         )
         return model, dict(zip(self.names, beta.tolist(), strict=True)), penalty, expected
 
-    def without_held_out(self) -> tuple[FloatArray, float]:
+    def without_held_out(self, models: dict[str, LinearModel]) -> tuple[FloatArray, float]:
         usual = {BAYES: 0.5, FLAT: 0.0, SOFTMAX: 1.0, SPREAD: 0.3}
         if not self.X.is_sparse and self.graph is not None:  # one label says less than neighbours
             usual |= {SOFTMAX: 0.3, SPREAD: 1.0}
-        if self.X.is_sparse and self.graph is not None and self.drifts():
+        if self.X.is_sparse and self.graph is not None and self.drifts(models):
             usual[BAYES], usual[FLAT] = 0.0, 0.5
         return np.array([usual[name] for name in self.names]), USUAL_PENALTY
 
-    def drifts(self) -> bool:
+    def drifts(self, models: dict[str, LinearModel]) -> bool:
         """Tell whether expectation maximisation has lost classes that neighbours find."""
-        bayes = self.evenness(self.part(BAYES, self.labels, EM_ROUNDS))
-        spread = self.evenness(self.part(SPREAD, self.labels, EM_ROUNDS))
+        bayes, spread = self.evenness(models[BAYES]), self.evenness(models[SPREAD])
         return bayes < 0.7 * spread and spread > 0.6
 
     def evenness(self, model: LinearModel) -> float:
         P = softmax(model.scores(self.X), axis=1)
-        sizes = self.labels.counts @ np.eye(P.shape[1])[P.argmax(axis=1)]
+        sizes = np.bincount(P.argmax(axis=1), self.labels.counts, minlength=P.shape[1])
         p = sizes[sizes > 0] / sizes.sum()
         return float(np.exp(-(p * np.log(p)).sum()) / P.shape[1])
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 
 from cofactor._types import BoolArray, FloatArray, IntArray
 
@@ -49,11 +49,13 @@ class Distinct:
         return np.asarray(np.add.reduceat(values[self.order].astype(np.float64), self.starts))
 
 
-def distinct_rows(
-    view: Any, shares: FloatArray, labelled: BoolArray, counts: FloatArray
-) -> Distinct:
-    """Find the distinct samples of a view; ``shares`` are the classes of the labelled ones."""
-    cells, labels = csr_array(view), csr_array(np.where(labelled[:, None], shares, 0.0))
+def distinct_rows(view: Any, shares: Any, labelled: BoolArray, counts: FloatArray) -> Distinct:
+    """Find the distinct samples of a view; ``shares`` are the classes of the labelled ones.
+
+    If they are sparse, all samples must be labelled.
+    """
+    known = shares if issparse(shares) else np.where(labelled[:, None], shares, 0.0)
+    cells, labels = csr_array(view), csr_array(known)
     sides = [(_content(cells, seed), _content(labels, seed)) for seed in (1, 2)]
     first, second = (one + _mixed(other + np.uint64(3)) for one, other in sides)
     used = np.flatnonzero(counts > 0)

@@ -66,10 +66,9 @@ def choose_view(data: Observations, counts: FloatArray, exponent: int) -> View:
     if not counts.all():
         data, counts = data.select(np.flatnonzero(counts)), counts[counts > 0]
     values = data.layout.values
-    listed = float(np.prod(data.shape)) if data.zeros else float(data.n_listed)
     whole = np.ldexp(values, exponent)
     integers = bool((whole == np.floor(whole)).all()) and _may_have_fractions(whole)
-    dense = np.count_nonzero(values) >= SPARSE * max(listed, 1.0)
+    dense = np.count_nonzero(values) >= SPARSE * max(float(np.prod(data.shape)), 1.0)
     counts_like = integers and _variation(data, counts) > UNEQUAL
     if dense and not counts_like and not _equal_lengths(data):
         return _standardising(data, counts)
@@ -120,7 +119,7 @@ def _root(square: float) -> float:
 
 def _filled(data: Observations) -> tuple[FloatArray, FloatArray]:
     """Return all cells as an array, and which of them are known."""
-    folded = _folded(data)
+    folded = relative(data)
     cells = np.zeros(data.shape)
     place = folded.layout.row_numbers(), folded.layout.column_numbers()
     cells[place] = folded.layout.values
@@ -133,12 +132,12 @@ def _filled(data: Observations) -> tuple[FloatArray, FloatArray]:
 
 def _stored(data: Observations) -> csr_array:
     """Return the cells other than zero; missing cells count as zero."""
-    layout = _folded(data).layout.nonzero()
+    layout = relative(data).layout.nonzero()
     values = layout.values.astype(np.float64)
     return csr_array((values, layout.column_numbers(), layout.start), data.shape)
 
 
-def _folded(data: Observations) -> Observations:
+def relative(data: Observations) -> Observations:
     """Multiply the cells by their weights, relative to the largest weight of their row.
 
     So no sample depends on the others, and weights of whole rows change nothing.

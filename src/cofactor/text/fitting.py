@@ -138,12 +138,14 @@ def plan_fit(
     if task == "topics" and "target_weights" in weights:
         raise ValueError("target_weights needs y; pass labels or leave the weights out.")
     seeds = read_seeds(model.seeds, words, model.n_components)
-    weak = seeds_label and model.task == "classes" and len(seeds) > 0 and _can_be_labelled(X, y)
-    if weak:
-        y, weights["target_weights"] = weak_labels(seeds, X, y, weights.get("target_weights"))
+    found = None
+    if seeds_label and model.task == "classes" and seeds and _can_be_labelled(X, y):
+        found = weak_labels(seeds, X, y, weights.get("target_weights"))
+    if found is not None:
+        y, weights["target_weights"] = found
     estimator = _new_estimator(model, task, seed)
     topics = _pull(model, estimator, seeds, X, y, weights) if seeds else []
-    return FitPlan(estimator, y, weights, seeds, topics, weak)
+    return FitPlan(estimator, y, weights, seeds, topics, found is not None)
 
 
 def _can_be_labelled(X: Any, y: Any) -> bool:

@@ -87,7 +87,7 @@ def _columns(name: Any, given: Any, places: dict[str, int]) -> list[int]:
 
 def weak_labels(
     seeds: Seeds, X: Any, y: Any, target_weights: Any = None
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray] | None:
     """Label documents that speak for one seed, with little weight; known labels stay.
 
     A document speaks for the seed whose words have more than twice the weight in it of any other
@@ -108,14 +108,16 @@ def weak_labels(
     -------
     labels : ndarray of object, "" where there is none
     weights : ndarray
+        None in place of both if no document gets a label.
     """
     n = X.shape[0]
     labels, known = np.full(n, "", dtype=object), np.zeros(n, dtype=bool)
     if y is not None:
-        given = np.asarray(y, dtype=object)
         known = labelled_mask(y)
-        labels[known] = [str(label) for label in given[known]]
-    names = [j for j, name in enumerate(seeds.names) if not known.any() or name in set(labels)]
+        labels[known] = np.asarray(y, dtype=object)[known]
+    classes = {str(label): label for label in labels[known]}
+    classes = classes or {name: name for name in seeds.names}
+    names = [j for j, name in enumerate(seeds.names) if name in classes]
     found = np.zeros((n, max(len(names), 1)))
     for place, j in enumerate(names):
         found[:, place] = np.asarray(X[:, seeds.columns[j]].sum(axis=1)).ravel()
@@ -124,7 +126,9 @@ def weak_labels(
     found[np.arange(n), first] = 0.0
     rest = found.max(axis=1)
     weak = ~known & (best > 2 * rest)
-    labels[weak] = [seeds.names[names[place]] for place in first[weak]]
+    if not weak.any():
+        return None
+    labels[weak] = [classes[seeds.names[names[place]]] for place in first[weak]]
     weights = np.ones(n) if target_weights is None else np.array(target_weights, dtype=float)
     lead = (best - rest)[weak]
     lead = lead / max(float(lead.max(initial=0.0)), 1e-300)

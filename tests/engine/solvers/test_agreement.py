@@ -61,6 +61,7 @@ def solved(problem, solver, tolerance, limit):
 INTERIOR, BOUNDARY = {"seed": 0, "rank": 2, "share": 1.0}, {"seed": 4, "rank": 3, "share": 0.75}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("storage", "options"),
     [(storage, INTERIOR) for storage in STORAGES]

@@ -24,6 +24,7 @@ from strategies import (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("storage", STORAGES)
 @pytest.mark.parametrize("losses", PAIRS, ids=short)
 @pytest.mark.parametrize("priors", [False, True], ids=["plain", "priors"])

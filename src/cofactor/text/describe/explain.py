@@ -51,8 +51,9 @@ class Explanation:
     Over the words, ``topic_parts`` add up to ``topics``. The sums of ``class_parts`` and
     ``topic_scores``, and ``base``, add up to ``scores``. With the pooled head the scores of classes
     are those of ``decision_function``, which softmax turns into probabilities; with the other heads
-    they are the probabilities. The scores of numbers are the predictions, those of multi-label
-    targets fitted values, which ``predict_proba`` clips to 0 … 1.
+    they are the probabilities. The scores of numbers are the predictions. Those of multi-label
+    targets are log-odds before calibration with the pooled head, else fitted values, which
+    ``predict_proba`` clips to 0 … 1.
 
     Parameters
     ----------

@@ -107,13 +107,13 @@ def document_scores(model: Any) -> np.ndarray:
 
 
 def topic_links(estimator: Any) -> np.ndarray:
-    """Return what is predicted for a document of mass one that is all one topic: probabilities or
-    numbers by the pooled head, fitted targets by the others (n_topics × n_targets)."""
-    A = estimator.components_
+    """Return what is predicted for a document of usual size that is all one topic: probabilities
+    or numbers by the pooled head, fitted targets by the others (n_topics × n_targets)."""
+    scores = np.asarray(estimator.topic_scores())
     if estimator.pooled_head is None:
-        return np.asarray(estimator.target_components_ / np.maximum(A.sum(axis=1), 1e-300)[:, None])
-    P, predicted = predict_rows(estimator, estimator.scores(A, representation=np.eye(len(A))))
-    return predicted.reshape(len(A), -1) if P is None else P
+        return scores
+    P, predicted = predict_rows(estimator, scores)
+    return predicted.reshape(len(scores), -1) if P is None else P
 
 
 def read_predictions(estimator: Any, scores: np.ndarray, names: list[Any]) -> tuple[list, list]:
@@ -137,8 +137,6 @@ def score_scale(estimator: Any, scores: np.ndarray) -> tuple[float, np.ndarray]:
     if kind == "numbers":
         return 1.0, np.asarray(estimator.coding.offset, dtype=float)
     if kind == "sets":
-        return 1.0, zeros
-    if estimator.pooled_head is not None:
         return 1.0, zeros
     total = scores.sum()
     return (1.0 / total, zeros) if total > 0 else (1.0, zeros + 1.0 / len(scores))

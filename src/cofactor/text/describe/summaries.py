@@ -130,7 +130,7 @@ def topic_classes(model: Any) -> tuple[list[Any], list[float | None]]:
         return [None] * len(estimator.components_), [None] * len(estimator.components_)
     links = topic_links(estimator)
     weights = links.max(axis=1)
-    if predicted_kind(estimator) != "numbers":
+    if predicted_kind(estimator) != "numbers" and estimator.pooled_head is None:
         weights = weights / np.maximum(links.sum(axis=1), 1e-300)
     return [model.target_names_[c] for c in links.argmax(axis=1)], weights.tolist()
 
