@@ -22,9 +22,13 @@ every_kind = pytest.mark.parametrize("kind", KINDS)
 
 
 def make(kind, losses=LOSSES[:1] * 2, solver="auto", **parameters):
-    """Few iterations and no early end: what is compared is the path, not where it leads."""
+    """Few iterations and no early end: what is compared is the path, not where it leads.
+
+    The head is that of topics alone; `test_heads` has the same comparisons for the pooled one.
+    """
     given = {"n_components": 3, "max_iter": 5, "tol": 0, "random_state": 0, **parameters}
     if kind is not NMF:
+        given.setdefault("head", "refit")
         given.setdefault("target_loss", losses[1])
     return kind(data_loss=given.pop("data_loss", losses[0]), solver=solver, **given)
 

@@ -156,6 +156,7 @@ def test_topics_are_described_by_weight_link_and_mass():
         target_components_=np.array([[3.0, 1.0], [0.0, 0.0]]),
         coding=SimpleNamespace(kind="multiclass"),
         pooled_head=None,
+        topic_scores=lambda: np.array([[0.75, 0.25], [0.0, 0.0]]),
     )
     model.vectorizer_ = SimpleNamespace(get_feature_names_out=lambda: ["one", "two", "three"])
     model.document_topics_ = np.array([[0.0, 1.0], [1.0, 2.0], [0.0, 0.0], [0.0, 5.0]])
