@@ -96,9 +96,9 @@ def _training_labels(material: Material, train: np.ndarray) -> np.ndarray:
 
 
 def without_labels(material: Material, train: np.ndarray) -> Request:
-    """Request a fit with λ = 0 whose start does not depend on labels."""
+    """Request a fit with λ = 0 whose start does not depend on labels; its topics alone predict."""
     model = material.model
-    changes: dict[str, Any] = {"supervision": 0.0}
+    changes: dict[str, Any] = {"supervision": 0.0, "head": "refit"}
     if isinstance(model.init, str):
         changes["init"] = "random"
     return Request(train, changes)
@@ -116,4 +116,4 @@ def patience(material: Material) -> int:
 def with_topics_of(fitted: Any, train: np.ndarray) -> Request:
     """Request another head on the topics of λ = 0, which do not depend on labels."""
     start = Factors(fitted.representation_, np.ascontiguousarray(fitted.components_.T))
-    return Request(train, {"supervision": 0.0, "init": start, "max_iter": 1})
+    return Request(train, {"supervision": 0.0, "head": "refit", "init": start, "max_iter": 1})
