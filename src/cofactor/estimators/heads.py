@@ -16,7 +16,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from scipy.special import softmax
 
-from cofactor._types import BoolArray, FloatArray
+from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.engine.factors import Factors
 from cofactor.engine.objective import Objective, Term
 from cofactor.engine.observations import Observations
@@ -51,18 +51,10 @@ def refit_head(
     Prediction sees such representations only. With ``equal_mass`` every sample gets the mean mass
     first.
     """
-    data, target = objective.terms
-    counts = objective.sample_weight
+    target, counts = objective.terms[1], objective.sample_weight
     rows = np.flatnonzero(labelled if counts is None else labelled & (counts > 0))
     counts = None if counts is None else counts[rows]
-    penalty = objective.priors.get("samples")
-    S = represent(
-        data.observations.select(rows),
-        factors.features,
-        data.divergence,
-        None if penalty is None else penalty.rows(rows),
-        threads,
-    )
+    S = _without_labels(objective, factors, rows, threads)
     if equal_mass:
         S = with_mean_mass(S, factors.features, counts)
     B = factors.get("targets")
@@ -76,6 +68,17 @@ def refit_head(
     )  # fmt: skip
     unused = np.zeros((1, S.shape[1]), dtype=S.dtype)  # the features' place
     return solve_rows(refit, Factors(S, unused, np.ascontiguousarray(B)), threads).get("targets")
+
+
+def _without_labels(
+    objective: Objective, factors: Factors, rows: IntArray, threads: Threads
+) -> FloatArray:
+    """Represent some samples of the objective by their data alone."""
+    data, penalty = objective.terms[0], objective.priors.get("samples")
+    own = None if penalty is None else penalty.rows(rows)
+    return represent(
+        data.observations.select(rows), factors.features, data.divergence, own, threads
+    )
 
 
 def with_mean_mass(S: FloatArray, A: FloatArray, counts: FloatArray | None) -> FloatArray:
@@ -197,15 +200,13 @@ def number_head(
     """Fit the head of numbers on representations that have not seen them."""
     data, counts = objective.terms[0].observations, objective.sample_weight
     view, rows, V, weights = _labelled_view(data, counts, targets, exponent)
-    part, penalty = data.select(rows), objective.priors.get("samples")
-    own = None if penalty is None else penalty.rows(rows)
-    S = represent(part, factors.features, objective.terms[0].divergence, own, threads)
+    S = _without_labels(objective, factors, rows, threads)
     shares = topic_shares(np.asarray(S, dtype=np.float64), factors.features.T)
     Y = np.asarray(targets.values, dtype=np.float64)[rows]
     known = _known_cells(targets, rows)
     places, weights = _distinct(V, Y, known, weights)
     model = fit_numbers(
-        Matrix(V[places], threads), shares[places], _totals(part)[places],
+        Matrix(V[places], threads), shares[places], _totals(data.select(rows))[places],
         np.where(known, Y, np.nan)[places], weights, supervised=True,
     )  # fmt: skip
     head = PooledHead(
@@ -221,9 +222,7 @@ def _labelled_view(
     """Choose the view of all samples; return it, the labelled rows, their view and weights."""
     weights = np.ones(data.shape[0]) if counts is None else counts
     view = choose_view(data, weights, exponent)
-    confidence = targets.row_weights
-    if targets.cell_weights is not None:
-        confidence = targets.cell_weights.max(axis=1)
+    confidence = targets.confidence
     if confidence is not None:
         weights = weights * (confidence / (float(confidence.max(initial=0.0)) or 1.0))
     rows = np.flatnonzero(targets.labelled & (weights > 0))

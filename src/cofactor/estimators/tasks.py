@@ -164,9 +164,7 @@ class Regression:
 
 def _confidence(targets: Targets) -> FloatArray | None:
     """Return the weight of each sample's label relative to the largest; None if all are alike."""
-    weights = targets.row_weights
-    if targets.cell_weights is not None:
-        weights = targets.cell_weights.max(axis=1)
+    weights = targets.confidence
     if weights is None:
         return None
     known = weights[targets.labelled]

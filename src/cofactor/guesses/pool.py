@@ -313,11 +313,16 @@ def _part_weights(
 def _expected(scores: FloatArray, truth: FloatArray, weight: FloatArray) -> ExpectedScore:
     """Return the accuracy on held-out labels with Wilson's 95 % interval."""
     right = truth.argmax(axis=1) == scores.argmax(axis=1)
-    n, z = float(weight.sum()), 1.96
-    p = float(np.average(right, weights=weight))
+    p, n = float(np.average(right, weights=weight)), float(weight.sum())
+    return ExpectedScore(p, *wilson_interval(p, n), n)
+
+
+def wilson_interval(p: float, n: float) -> tuple[float, float]:
+    """Return Wilson's interval of 95 % for a share p of n."""
+    z = 1.96
     centre, half = (p + z * z / (2 * n)), z * np.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
     low, high = ((centre + sign * half) / (1 + z * z / n) for sign in (-1, 1))
-    return ExpectedScore(p, float(np.clip(low, 0.0, p)), float(np.clip(high, p, 1.0)), n)
+    return float(np.clip(low, 0.0, p)), float(np.clip(high, p, 1.0))
 
 
 def _sharpness(scores: FloatArray) -> float:

@@ -18,7 +18,7 @@ from cofactor._types import BoolArray, FloatArray
 from cofactor.guesses.linear import LinearModel
 from cofactor.guesses.logistic import logistic_regressions
 from cofactor.guesses.matrix import Matrix, with_one_blas_thread
-from cofactor.guesses.pool import ExpectedScore
+from cofactor.guesses.pool import ExpectedScore, wilson_interval
 
 PENALTIES = (0.3, 0.1, 0.03, 0.01)
 """Penalties that held-out log loss chooses from, in this order until it rises."""
@@ -240,9 +240,6 @@ def _expected(held_out: list[Histogram]) -> ExpectedScore | None:
         union += float((given[rows, place] - hits[rows, place] + true).sum())
     if union == 0.0:
         return None
-    J, z = right / union, 1.96
-    half = z * np.sqrt(J * (1 - J) / union + z * z / (4 * union**2))
-    bounds = ((J + z * z / (2 * union) + sign * half) / (1 + z * z / union) for sign in (-1, 1))
-    low, high = (float(np.clip(j, 0.0, 1.0)) for j in bounds)
-    value, low, high = (2 * x / (1 + x) for x in (J, low, high))
+    J = right / union
+    value, low, high = (2 * x / (1 + x) for x in (J, *wilson_interval(J, union)))
     return ExpectedScore(value, low, high, union, "micro-F1")

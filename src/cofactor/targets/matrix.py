@@ -30,6 +30,13 @@ class Targets:
         """Number of columns of the target matrix."""
         return int(self.values.shape[1])
 
+    @property
+    def confidence(self) -> Array | None:
+        """The largest weight of each sample's cells; None stands for 1."""
+        if self.cell_weights is not None:
+            return np.asarray(self.cell_weights.max(axis=1))
+        return self.row_weights
+
 
 def weighted_targets(values: Any, weights: Array, dtype: DTypeLike) -> Targets:
     """Return targets whose unknown cells have weight 0, with the simplest form of the weights."""
