@@ -12,6 +12,7 @@ from scipy.special import softmax
 from cofactor.engine.observations import observe
 from cofactor.engine.threads import Threads
 from cofactor.guesses import pool as pool_module
+from cofactor.guesses import regression
 from cofactor.guesses.linear import Labels
 from cofactor.guesses.matrix import Matrix
 from cofactor.guesses.pool import (
@@ -234,31 +235,48 @@ def test_a_class_with_one_label_is_not_held_out():
 def test_hidden_labels_are_made_up_for_by_their_class():
     labels = labels_of([0, 0, 0, 1, 1, -1, 2], [1, 2, 3, 1, 1, 1, 5])
     work = _Work(Matrix(np.eye(7), Threads()), labels)
-    rest = work.without(np.array([1, 3]))
+    rest = work.without(np.isin(np.arange(7), [1, 3]))
     assert_array_equal(rest.weights > 0, [True, False, True, False, True, False, True])
     assert_allclose(rest.mass, labels.mass)
     assert_allclose(rest.weights, [1.5, 0, 4.5, 0, 2, 0, 5])
     assert_array_equal(rest.shares[[1, 3, 5]], 0.0)
-    gone = work.without(np.array([6]))  # no other label of its class
+    gone = work.without(np.arange(7) == 6)  # no other label of its class
     assert_allclose(gone.mass, [6, 2, 0])
+    both = work.without(np.stack([np.isin(np.arange(7), [1, 3]), np.arange(7) == 6], axis=1))
+    assert_allclose(both.weights, np.stack([rest.weights, gone.weights], axis=1))
+    assert_allclose(both.shares, np.stack([rest.shares, gone.shares], axis=1))
 
 
-def test_held_out_labels_do_not_see_themselves():
-    """The scores of a fold stay as they are when its own labels change."""
-    data = Data("numbers", n=40, per_class=5)
-    X = Matrix(data.cells, Threads())
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("together", [1, 2**20])
+def test_held_out_labels_do_not_see_themselves(kind, together, monkeypatch):
+    """The scores of a sample are those of parts that never saw the labels of its fold."""
+    monkeypatch.setattr(pool_module, "TOGETHER", together)
+    monkeypatch.setattr(regression, "TOLERANCE", 1e-6)
+    monkeypatch.setattr(regression, "DECREASE", 0.0)
+    data = Data(kind, n=40, per_class=5)
+    cells = data.cells if kind == "numbers" else csr_array(data.cells)
+    X = Matrix(cells, Threads())
     labels = labels_of(np.where(data.labelled, data.y, -1))
     place, _ = _folds(labels)
     work = _Work(X, labels)
     truth, weight, Z = work.held_out()
     assert_array_equal(weight, 1.0)
-    out = np.flatnonzero(place == 0)
-    rest = work.without(out)
-    model = pool_module.softmax_regression(X, rest.shares, rest.weights, PENALTIES[0])
-    assert_array_equal(truth[: len(out)], labels.shares[out])
-    own = Z[PENALTIES[0]][: len(out), :, work.names.index(SOFTMAX)]
-    assert_allclose(own, model.scores(X.select(out)), atol=1e-9)
     assert all(z.shape == (15, K, len(work.names)) for z in Z.values())
+    known = np.flatnonzero(place >= 0)
+    order = known if together > 1 else known[np.argsort(place[known], kind="stable")]
+    assert_array_equal(truth, labels.shares[order])
+    for fold in (0, 7):
+        out = np.flatnonzero(place == fold)
+        rest = work.without(place == fold)
+        for i, name in enumerate(work.names):
+            if name == SOFTMAX:
+                model = pool_module.softmax_regression(X, rest.shares, rest.weights, PENALTIES[0])
+            else:
+                model = work.part(name, rest, pool_module.FOLD_ROUNDS)
+            found = Z[PENALTIES[0]][np.isin(order, out), :, i]
+            expected = model.scores(X.select(out))
+            assert_allclose(found, expected, atol=1e-3 * np.abs(expected).max())
 
 
 def test_many_labels_hold_out_one_fold(monkeypatch):

@@ -8,8 +8,18 @@ from scipy.special import logsumexp, softmax
 from sklearn.linear_model import LogisticRegression
 
 from cofactor.engine.threads import Threads
+from cofactor.guesses import regression
+from cofactor.guesses.linear import LinearModel
 from cofactor.guesses.matrix import Matrix
-from cofactor.guesses.regression import softmax_regression
+from cofactor.guesses.regression import softmax_path, softmax_regression
+
+
+@pytest.fixture
+def exact(monkeypatch):
+    """Solve to the end."""
+    monkeypatch.setattr(regression, "TOLERANCE", 1e-8)
+    monkeypatch.setattr(regression, "DECREASE", 0.0)
+    monkeypatch.setattr(regression, "ITERATIONS", 5000)
 
 
 def problem(n=60, m=8, k=3, seed=0):
@@ -105,11 +115,41 @@ def test_features_without_a_value_have_no_weight():
     assert_allclose(np.delete(found.weights, [0, 5], axis=0), narrow.weights, atol=1e-10)
 
 
-def test_a_start_leads_to_the_same_model():
+@pytest.mark.parametrize("storage", ["sparse", "dense"])
+def test_a_path_holds_the_model_of_each_penalty(storage, exact):
     cells, y, _ = problem()
-    X, Y, ones = matrix(cells, "sparse"), np.eye(3)[y], np.ones(len(y))
-    cold = softmax_regression(X, Y, ones, 0.1)
-    warm = softmax_regression(X, Y, ones, 0.1, softmax_regression(X, Y, ones, 1.0))
-    assert_allclose(warm.weights, cold.weights, atol=0.05)
-    again = softmax_regression(X, Y, ones, 0.1, cold)
-    assert cost(again, cells, Y, ones, 0.1) <= cost(cold, cells, Y, ones, 0.1) + 1e-12
+    X, Y, ones = matrix(cells, storage), np.eye(3)[y], np.ones(len(y))
+    path = softmax_path(X, Y, ones, [1.0, 0.1])
+    for penalty, found in path.items():
+        alone = softmax_regression(X, Y, ones, penalty)
+        assert_allclose(found.weights, alone.weights, atol=1e-4)
+        assert_allclose(*(cost(m, cells, Y, ones, penalty) for m in (found, alone)), rtol=1e-9)
+
+
+@pytest.mark.parametrize("storage", ["sparse", "dense"])
+def test_labellings_side_by_side_are_fitted_as_if_alone(storage, exact):
+    cells, y, random = problem()
+    X, Y, weights = matrix(cells, storage), np.eye(3)[y], random.uniform(0.5, 2.0, len(y))
+    hidden = np.stack([weights, np.where(np.arange(len(y)) % 3, weights, 0.0)], axis=1)
+    both = softmax_regression(X, np.stack([Y, Y], axis=1), hidden, 0.1)
+    assert both.weights.shape == (cells.shape[1], 2, 3)
+    for i in range(2):
+        found = LinearModel(both.weights[:, i], both.base[i])
+        alone = softmax_regression(X, Y, hidden[:, i], 0.1)
+        costs = (cost(m, cells, Y, hidden[:, i], 0.1) for m in (found, alone))
+        assert_allclose(*costs, rtol=1e-9)
+        assert_allclose(found.weights, alone.weights, atol=1e-4)
+
+
+@pytest.mark.parametrize("storage", ["sparse", "dense"])
+def test_fewer_samples_than_features_give_the_same_model(storage, exact, monkeypatch):
+    """The solution lies in the space that the samples span."""
+    cells, y, _ = problem()
+    wide = np.hstack([cells[:25], cells[25:50] ** 2, cells[25:50], cells[:25] ** 2])
+    wide = np.hstack([wide, np.random.default_rng(1).random((25, 60))])
+    Y, ones = np.eye(3)[y[:25]], np.ones(25)
+    found = softmax_regression(matrix(wide, storage), Y, ones, 0.1)
+    monkeypatch.setattr(regression, "FEW_ROWS", 0)
+    plain = softmax_regression(matrix(wide, storage), Y, ones, 0.1)
+    assert_allclose(*(cost(m, wide, Y, ones, 0.1) for m in (found, plain)), rtol=1e-9)
+    assert_allclose(found.weights, plain.weights, atol=1e-4)

@@ -2,6 +2,10 @@
 
 A model is fitted on weighted soft labels; its scores are sums over the features, so each feature
 has its part in them.
+
+Several labellings of the same samples, such as those with the labels of one fold hidden, stand on
+further axes between samples and classes (here "…"): their models are fitted side by side, and each
+product with the samples serves all of them.
 """
 
 from __future__ import annotations
@@ -19,9 +23,9 @@ class LinearModel(NamedTuple):
 
     Parameters
     ----------
-    weights : array (m, c)
+    weights : array (m, …, c)
         What each feature adds to the score of each class.
-    base : array (c,)
+    base : array (…, c)
         The score of an empty sample.
     """
 
@@ -38,9 +42,9 @@ class Labels(NamedTuple):
 
     Parameters
     ----------
-    shares : array (n, c)
+    shares : array (n, …, c)
         Share of each labelled sample in each class; rows sum to one, others are zero.
-    weights : array (n,)
+    weights : array (n, …)
         Weight of each labelled sample; 0 stands for an unlabelled one.
     counts : array (n,)
         How often each sample counts, labelled or not.
@@ -55,6 +59,16 @@ class Labels(NamedTuple):
         return np.asarray(self.weights > 0)
 
     @property
+    def weighted(self) -> FloatArray:
+        """Weight of each labelled sample in each class."""
+        return self.shares * self.weights[..., None]
+
+    @property
     def mass(self) -> FloatArray:
         """Total weight of each class."""
-        return self.shares.T @ self.weights
+        return np.asarray(self.weighted.sum(axis=0))
+
+    def beside(self, guessed: FloatArray, weight: float) -> FloatArray:
+        """Return weights in the classes, ``weight`` times the guessed shares where unlabelled."""
+        counts = self.counts.reshape(-1, *[1] * (guessed.ndim - 1))
+        return np.where(self.known[..., None], self.weighted, weight * counts * guessed)

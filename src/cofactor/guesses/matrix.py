@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property, wraps
@@ -82,24 +83,25 @@ class Matrix:
         return Matrix(self.values[rows], self.threads)
 
     def times(self, F: FloatArray) -> FloatArray:
-        """Return the matrix times F."""
-        if not self.is_sparse:
-            return np.asarray(self.values @ F)
-        return cross(self._by_row, pad(F), F.shape[1], self.threads)
+        """Return the matrix times F (m, …)."""
+        flat = F.reshape(len(F), math.prod(F.shape[1:]))
+        if self.is_sparse:
+            product = cross(self._by_row, pad(flat), flat.shape[1], self.threads)
+        else:
+            product = self.values @ flat
+        return product.reshape(-1, *F.shape[1:])
 
     def transposed_times(self, F: FloatArray) -> FloatArray:
-        """Return the transposed matrix times F."""
-        if not self.is_sparse:
-            return np.asarray(self.values.T @ F)
-        return cross(self._by_column, pad(F), F.shape[1], self.threads)
+        """Return the transposed matrix times F (n, …)."""
+        return self._transposed.times(F)
 
     @cached_property
     def _by_row(self) -> Layout:
         return compressed_layout(self.values)
 
     @cached_property
-    def _by_column(self) -> Layout:
-        return compressed_layout(csr_array(self.values.T))
+    def _transposed(self) -> Matrix:
+        return Matrix(csr_array(self.values.T) if self.is_sparse else self.values.T, self.threads)
 
     @cached_property
     def used_columns(self) -> IntArray:
@@ -126,9 +128,13 @@ class Matrix:
         """Return the matrix times an orthogonal basis of its rows, and that basis."""
         n, m = self.shape
         if m <= n:
-            basis = np.linalg.eigh(self.values.T @ self.values)[1]
+            basis = np.linalg.eigh(_dense(self.values.T @ self.values))[1]
         else:
-            values, vectors = np.linalg.eigh(self.values @ self.values.T)
+            values, vectors = np.linalg.eigh(_dense(self.values @ self.values.T))
             kept = values > 1e-12 * max(float(values[-1]), 1e-300)
             basis = self.values.T @ (vectors[:, kept] / np.sqrt(values[kept]))
         return Matrix(self.values @ basis, self.threads), basis
+
+
+def _dense(values: Any) -> FloatArray:
+    return np.asarray(values.toarray() if issparse(values) else values)

@@ -25,9 +25,9 @@ class Sums:
 
     Parameters
     ----------
-    mass : array (m, c)
+    mass : array (m, …, c)
         Sum of each feature in each class.
-    count : array (c,)
+    count : array (…, c)
         Weight of the samples of each class.
     """
 
@@ -37,7 +37,7 @@ class Sums:
     def model(self, *, flat: bool = False) -> LinearModel:
         """Return the model; with ``flat`` all classes have the same share."""
         size = self.count + 1.0
-        base = np.zeros(len(size)) if flat else np.log(size / size.sum())
+        base = np.zeros_like(size) if flat else np.log(size / size.sum(axis=-1, keepdims=True))
         return LinearModel(np.log(normalised(self.mass)), base)
 
 
@@ -64,11 +64,8 @@ def em_naive_bayes(
     Expectation maximisation moves the classes' shares with the guesses and can lose a class that
     way; with ``flat`` it cannot. ``earlier`` are the sums of earlier samples.
     """
-    known = labels.known[:, None]
-    weighted = labels.shares * labels.weights[:, None]
-    sums = naive_bayes(X, weighted, earlier)
-    for _ in range(0 if known.all() else rounds):
-        Q = softmax(sums.model(flat=flat).scores(X), axis=1)
-        guessed = Q * (UNLABELLED_WEIGHT * labels.counts)[:, None]
-        sums = naive_bayes(X, np.where(known, weighted, guessed), earlier)
+    sums = naive_bayes(X, labels.weighted, earlier)
+    for _ in range(0 if labels.known.all() else rounds):
+        Q = softmax(sums.model(flat=flat).scores(X), axis=-1)
+        sums = naive_bayes(X, labels.beside(Q, UNLABELLED_WEIGHT), earlier)
     return sums

@@ -58,13 +58,12 @@ def spread_labels(graph: Matrix, labels: Labels) -> FloatArray:
     Each class starts with the same total; squares make the shares surer. Labelled samples keep
     their labels; samples that no label reaches have equal shares.
     """
-    weighted = labels.shares * labels.weights[:, None]
-    start = weighted / np.maximum(weighted.sum(axis=0), 1e-300)
+    start = labels.weighted / np.maximum(labels.mass, 1e-300)
     F = start
     for _ in range(STEPS):
         F = (1 - STAY) * graph.times(F) + STAY * start
-    squares = (F / np.maximum(F.max(axis=1, keepdims=True), 1e-300)) ** 2
-    mass = squares.sum(axis=1, keepdims=True)
-    even = np.full_like(squares, 1.0 / squares.shape[1])
+    squares = (F / np.maximum(F.max(axis=-1, keepdims=True), 1e-300)) ** 2
+    mass = squares.sum(axis=-1, keepdims=True)
+    even = np.full_like(squares, 1.0 / squares.shape[-1])
     Q = np.divide(squares, mass, out=even, where=mass > 0)
-    return np.where(labels.known[:, None], labels.shares, Q)
+    return np.where(labels.known[..., None], labels.shares, Q)

@@ -20,7 +20,7 @@ from cofactor.guesses.naive_bayes import (
     naive_bayes,
 )
 from cofactor.guesses.neighbours import neighbour_graph, spread_labels
-from cofactor.guesses.regression import softmax_regression
+from cofactor.guesses.regression import softmax_path, softmax_regression
 from cofactor.guesses.rows import distinct_rows
 from cofactor.guesses.views import View, choose_view
 
@@ -36,6 +36,8 @@ GRAPH_ROWS = 6000
 """Maximum number of samples in the graph of neighbours."""
 ROTATED = 2000
 """Dense data with more rows and columns than this are not rotated to their principal axes."""
+TOGETHER = 2**20
+"""Folds are fitted side by side while a table of their scores or weights has fewer cells."""
 FOLD_ROUNDS = 8
 """Number of rounds of expectation maximisation with some labels hidden."""
 LEAST = 0.05
@@ -150,7 +152,6 @@ class _Work:
     labels: Labels
     graph_rows: IntArray = field(init=False)
     graph: Matrix | None = field(init=False)
-    student: LinearModel | None = None
 
     def __post_init__(self) -> None:
         known = self.labels.known
@@ -180,21 +181,10 @@ class _Work:
         assert self.graph is not None
         near = Labels(*(part[self.graph_rows] for part in labels))
         Q = spread_labels(self.graph, near)
-        weights = np.where(near.known, near.weights, UNLABELLED_WEIGHT * near.counts)
+        weighted = near.beside(Q, UNLABELLED_WEIGHT)
         if self.X.is_sparse:
-            return naive_bayes(self.near, Q * weights[:, None]).model()
-        model = softmax_regression(self.near, Q, weights, USUAL_PENALTY, self.student)
-        self.student = self.student or model  # fits with some labels hidden start from it
-        return model
-
-    def regressions(self, labels: Labels) -> dict[float, LinearModel]:
-        models: dict[float, LinearModel] = {}
-        for penalty in PENALTIES:
-            start = next(reversed(models.values()), None)
-            models[penalty] = softmax_regression(
-                self.X, labels.shares, labels.weights, penalty, start
-            )
-        return models
+            return naive_bayes(self.near, weighted).model()
+        return softmax_regression(self.near, Q, weighted.sum(axis=-1), USUAL_PENALTY)
 
     def fit(self) -> tuple[LinearModel, dict[str, float], float, ExpectedScore | None]:
         models = {
@@ -242,37 +232,48 @@ class _Work:
         """Return the held-out labels, their weights, and the parts' scores for each penalty."""
         place, n_folds = _folds(self.labels)
         many = np.count_nonzero(self.labels.known) > MANY
-        truth: list[FloatArray] = []
-        weight: list[FloatArray] = []
-        Z: dict[float, list[FloatArray]] = {penalty: [] for penalty in PENALTIES}
-        for fold in range(1 if many else n_folds):
-            out = np.flatnonzero(place == fold)
-            if not len(out):
-                continue
-            rest = self.without(out)
-            new = self.X.select(out)
-            shared = [
-                None if name == SOFTMAX else self.part(name, rest, FOLD_ROUNDS).scores(new)
-                for name in self.names
-            ]
-            for penalty, model in self.regressions(rest).items():
-                own = model.scores(new)
-                Z[penalty].append(np.stack([own if z is None else z for z in shared], axis=2))
-            truth.append(self.labels.shares[out])
-            weight.append(self.labels.weights[out])
-        if not truth:
+        folds = [fold for fold in range(1 if many else n_folds) if (place == fold).any()]
+        if not folds:
             return None
-        joined = {p: np.concatenate(z) for p, z in Z.items()}
-        return np.concatenate(truth), np.concatenate(weight), joined
+        variables = max(self.X.shape) * self.labels.shares.shape[1]
+        step = max(1, TOGETHER // variables)
+        groups = [folds[i : i + step] for i in range(0, len(folds), step)]
+        out = np.concatenate([np.flatnonzero(np.isin(place, group)) for group in groups])
+        found = [self.scores_without(place, group) for group in groups]
+        Z = {p: np.concatenate([scores[p] for scores in found]) for p in PENALTIES}
+        return self.labels.shares[out], self.labels.weights[out], Z
 
-    def without(self, out: IntArray) -> Labels:
-        """Hide some labels; the remaining ones of their classes count for them."""
-        weights = self.labels.weights.copy()
-        weights[out] = 0.0
-        left = self.labels.shares.T @ weights
+    def scores_without(self, place: IntArray, folds: list[int]) -> dict[float, FloatArray]:
+        """Return scores of the samples in some folds by parts that do not know the fold's labels.
+
+        They have shape (samples, classes, parts), for each penalty of softmax regression.
+        """
+        rest = self.without(place[:, None] == folds)
+        out = np.flatnonzero(np.isin(place, folds))
+        new, own = self.X.select(out), np.searchsorted(folds, place[out])
+
+        def scores(model: LinearModel) -> FloatArray:
+            return np.asarray(model.scores(new)[np.arange(len(out)), own])
+
+        known = {
+            name: scores(self.part(name, rest, FOLD_ROUNDS))
+            for name in self.names
+            if name != SOFTMAX
+        }
+        Z = {}
+        for penalty, model in softmax_path(self.X, rest.shares, rest.weights, PENALTIES).items():
+            each = known | {SOFTMAX: scores(model)}
+            Z[penalty] = np.stack([each[name] for name in self.names], axis=2)
+        return Z
+
+    def without(self, hidden: BoolArray) -> Labels:
+        """Hide some labels, given as (n, …); the remaining ones of their classes count for them."""
+        shape = (slice(None), *[None] * (hidden.ndim - 1))
+        weights = np.where(hidden, 0.0, self.labels.weights[shape])
+        shares = np.where(weights[..., None] > 0, self.labels.shares[shape], 0.0)
+        left = (shares * weights[..., None]).sum(axis=0)
         factor = np.divide(self.labels.mass, left, out=np.ones_like(left), where=left > 0)
-        shares = np.where((weights > 0)[:, None], self.labels.shares, 0.0)
-        return Labels(shares, weights * (shares @ factor), self.labels.counts)
+        return Labels(shares, weights * (shares * factor).sum(axis=-1), self.labels.counts)
 
 
 def _folds(labels: Labels) -> tuple[IntArray, int]:

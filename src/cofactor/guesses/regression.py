@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from scipy.optimize import minimize
@@ -15,47 +15,89 @@ ITERATIONS = 200
 """Maximum number of iterations of L-BFGS."""
 TOLERANCE = 1e-3
 """L-BFGS stops at a slope below this times the root of the total weight."""
+DECREASE = 1e-8
+"""L-BFGS stops when a step lowers the cost by less than this times the cost."""
+FEW_ROWS = 1000
+"""Up to this many samples, if they have more features, are rotated to their principal axes."""
 
 
 def softmax_regression(
-    X: Matrix, shares: FloatArray, weights: FloatArray, penalty: float, start: Any = None
+    X: Matrix, shares: FloatArray, weights: FloatArray, penalty: float
 ) -> LinearModel:
     """Minimise Σ weight · cross-entropy + penalty/2 · |W|²; the base is not penalised.
 
-    Samples of weight 0 are left out. ``start`` is a model to start from.
+    Samples of weight 0 are left out. Several labellings, shares (n, …, c) and weights (n, …), are
+    fitted as one problem whose parts do not meet.
     """
-    rows = np.flatnonzero(weights > 0)
-    part = X.select(rows)
-    used = part.used_columns
-    part = part.columns(used)
-    Q, w = shares[rows], weights[rows]
-    shape, total = (len(used) + 1, Q.shape[1]), float(w.sum())
-    # Variables in units of their curvature: L-BFGS then needs few steps.
-    curvature = np.append(part.squares().T @ w / 4 + penalty, total / 4)
-    unit = 1.0 / np.sqrt(curvature)[:, None]
+    return softmax_path(X, shares, weights, [penalty])[penalty]
 
-    def cost(flat: FloatArray) -> tuple[float, FloatArray]:
-        table = flat.reshape(shape) * unit
-        z = part.times(table[:-1]) + table[-1]
-        z -= z.max(axis=1, keepdims=True)
+
+def softmax_path(
+    X: Matrix, shares: FloatArray, weights: FloatArray, penalties: Sequence[float]
+) -> dict[float, LinearModel]:
+    """Return the regression for each penalty; each one starts from the one before."""
+    problem = _Problem(X, shares, weights)
+    table = np.zeros(problem.shape)
+    models = {}
+    for penalty in penalties:
+        table = problem.solve(penalty, table)
+        models[penalty] = problem.model(table)
+    return models
+
+
+class _Problem:
+    """Softmax regression of the samples that have a weight, on the features that they use.
+
+    Fewer samples than features span a small space in which the solution lies; coordinates along
+    its axes stand for the features then.
+    """
+
+    def __init__(self, X: Matrix, shares: FloatArray, weights: FloatArray) -> None:
+        rows = np.flatnonzero(weights.reshape(len(weights), -1).any(axis=1))
+        part = X.select(rows)
+        self.n_features, self.used = X.shape[1], part.used_columns
+        self.X, self.basis = part.columns(self.used), None
+        if 2 * len(rows) < len(self.used) and len(rows) <= FEW_ROWS:
+            self.X, self.basis = self.X.rotated()
+        self.shares, self.weights = shares[rows], weights[rows]
+        self.total = self.weights.sum(axis=0)
+        self.curvature = self.X.squares().T @ self.weights / 4
+        self.shape = (self.X.shape[1] + 1, *shares.shape[1:])
+
+    def solve(self, penalty: float, start: FloatArray) -> FloatArray:
+        """Return the weights, with the base as the last row."""
+        # Variables in units of their curvature: L-BFGS then needs few steps.
+        curvature = np.concatenate([self.curvature + penalty, self.total[None] / 4])
+        unit = 1.0 / np.sqrt(curvature)[..., None]
+
+        def cost(flat: FloatArray) -> tuple[float, FloatArray]:
+            value, slope = self.cost(flat.reshape(self.shape) * unit, penalty)
+            return value, (slope * unit).ravel()
+
+        least = TOLERANCE * np.sqrt(self.total.min())
+        found = minimize(
+            cost, (start / unit).ravel(), jac=True, method="L-BFGS-B",
+            options={"maxiter": ITERATIONS, "gtol": least, "ftol": DECREASE},
+        )  # fmt: skip
+        return np.asarray(found.x.reshape(self.shape) * unit)
+
+    def cost(self, table: FloatArray, penalty: float) -> tuple[float, FloatArray]:
+        """Return what is minimised and its slope."""
+        W = table[:-1]
+        z = self.X.times(W) + table[-1]
+        z -= z.max(axis=-1, keepdims=True)
         P = np.exp(z)
-        total_of = P.sum(axis=1)
-        loss = w @ (np.log(total_of) - (Q * z).sum(axis=1)) + penalty / 2 * np.sum(table[:-1] ** 2)
-        P /= total_of[:, None]
-        residual = (P - Q) * w[:, None]
-        slope = np.empty(shape)
-        slope[:-1] = part.transposed_times(residual) + penalty * table[:-1]
+        sums = P.sum(axis=-1)
+        loss = np.sum(self.weights * (np.log(sums) - (self.shares * z).sum(axis=-1)))
+        P /= sums[..., None]
+        residual = (P - self.shares) * self.weights[..., None]
+        slope = np.empty(self.shape)
+        slope[:-1] = self.X.transposed_times(residual) + penalty * W
         slope[-1] = residual.sum(axis=0)
-        return float(loss), (slope * unit).ravel()
+        return float(loss + penalty / 2 * np.sum(W**2)), slope
 
-    first = np.zeros(shape)
-    if start is not None:
-        first[:-1], first[-1] = start.weights[used], start.base
-    found = minimize(
-        cost, (first / unit).ravel(), jac=True, method="L-BFGS-B",
-        options={"maxiter": ITERATIONS, "gtol": TOLERANCE * np.sqrt(total), "ftol": 1e-8},
-    )  # fmt: skip
-    table = found.x.reshape(shape) * unit
-    W = np.zeros((X.shape[1], shape[1]))
-    W[used] = table[:-1]
-    return LinearModel(W, table[-1].copy())
+    def model(self, table: FloatArray) -> LinearModel:
+        own = table[:-1]
+        W = np.zeros((self.n_features, *self.shape[1:]))
+        W[self.used] = own if self.basis is None else np.tensordot(self.basis, own, axes=1)
+        return LinearModel(W, table[-1].copy())
