@@ -471,6 +471,23 @@ def test_scales_of_topics_do_not_change_their_numbers():
     assert_allclose(model.topic_scores(), before, rtol=1e-9)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_topics_reach_as_far_as_samples_do(kind):
+    """The scores of the features, regressed on those of the samples' topics."""
+    X, y, _ = problem(kind, n=140)
+    model = SSNMFClassifier(4, random_state=0).fit(X, y)
+    head, A = model.pooled_head, model.components_
+    alone = model.topic_scores() - head.topics - head.base
+    own = model.view(X) @ head.weights
+    shares = topic_shares(model.transform(X), A)
+    t = shares @ alone / head.reach
+    slope = np.sum(own * t) / np.sum(t * t)
+    assert head.reach == pytest.approx(np.clip(slope, 0.0, 1.0), rel=1e-6)
+    order = np.random.default_rng(0).permutation(len(y))
+    moved = SSNMFClassifier(4, random_state=0).fit(X[order], y[order])
+    assert moved.pooled_head.reach == pytest.approx(head.reach, rel=1e-3)
+
+
 def test_several_labels_are_predicted_where_the_decision_is_not_negative():
     X, _, truth = problem("tf-idf", n=140)
     Y = np.column_stack([np.eye(3)[truth], (np.arange(140) % 2)[:, None]])

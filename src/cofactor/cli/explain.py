@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 
 from cofactor.cli._shared.command import COUNT, MODEL, BadInput, Command, json_option
 from cofactor.cli._shared.models import answered, open_model
@@ -47,7 +48,13 @@ def _facts(found: Any, document: Any) -> dict[str, Any]:
         "scores": _by_name(found.classes, found.scores),
         "base": _by_name(found.classes, found.base),
         "topics": [
-            {"topic": k, "name": n, "strength": s, "classes": found.topic_scores[k].tolist()}
+            {
+                "topic": k,
+                "name": n,
+                "strength": s,
+                "classes": found.topic_scores[k].tolist(),
+                "through": found.through_topics[k].tolist(),
+            }
             for k, (n, s) in enumerate(topics)
         ],
         "words": [_word(found, j) for j in range(len(found.words))],
@@ -92,9 +99,19 @@ def _show_words(found: Any, words: int) -> None:
         ]
         parts = ", ".join(f"{name} {value:.4f}" for name, value in [*sums, ("base", found.base[c])])
         show("", f"Score {found.scores[c]:.4f}: {parts}")
+        show(f"Through topics: {_through_topics(found, c)}")
     rest = len(found.words) - words
     if rest > 0:
         note(f"{rest:,} more words; --words {len(found.words)} shows all.")
+
+
+def _through_topics(found: Any, c: int, most: int = 3) -> str:
+    """Name the topics that add most to the score of a class, with what they add."""
+    parts = found.through_topics[:, c]
+    first = [k for k in np.argsort(-np.abs(parts), kind="stable")[:most] if parts[k]]
+    named = [f"{shown(found.topic_names[k], 30)} {parts[k]:.4f}" for k in first]
+    others = parts.sum() - parts[first].sum()
+    return ", ".join([*named, f"other topics {others:.4f}", f"beside {found.beside_topics[c]:.4f}"])
 
 
 def _headline(found: Any, document: Any) -> list[tuple[str, str]]:

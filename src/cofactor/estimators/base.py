@@ -31,7 +31,7 @@ from cofactor.divergences import DIVERGENCES, Divergence
 from cofactor.engine.factors import Factors
 from cofactor.engine.fitting import Fit, History, minimise
 from cofactor.engine.objective import Objective
-from cofactor.engine.observations import Observations, observe
+from cofactor.engine.observations import Observations
 from cofactor.engine.solvers import (
     BlockDescent,
     CoordinateDescent,
@@ -42,7 +42,13 @@ from cofactor.engine.solvers import (
 from cofactor.engine.threads import Threads
 from cofactor.estimators import validation
 from cofactor.estimators.blocks import Executor, LocalExecutor, Recipe, WholeMatrix
-from cofactor.estimators.heads import PooledHead, class_head, number_head, refit_head
+from cofactor.estimators.heads import (
+    PooledHead,
+    class_head,
+    number_head,
+    refit_head,
+    with_reach,
+)
 from cofactor.estimators.hooks import bridge
 from cofactor.estimators.inference import represent, row_exponents
 from cofactor.estimators.setup import (
@@ -181,6 +187,7 @@ class Factorization(
         own = {name: vars(self)[name] for name in names if name in vars(self)}
         if factors.targets is not None and self.head == "pooled":
             head, expected = self._pooled_head(setup, factors, threads)
+            head = with_reach(head, setup.objective, factors, threads)
             own |= {"_head": head, "expected_score_": expected}
         return {**_attributes(setup.conversion, coding, factors, history), **own}
 
@@ -605,16 +612,11 @@ class Supervised(Factorization):
             With another head than "pooled", fitted targets of a sample of mass one.
         """
         check_is_fitted(self, "components_")
-        mass = np.maximum(self.components_.sum(axis=1, keepdims=True), 1e-300)
-        head = self.pooled_head
-        if head is None:
+        if self.pooled_head is None:
+            mass = np.maximum(self.components_.sum(axis=1, keepdims=True), 1e-300)
             return np.asarray(self.target_components_ / mass)
-        rows = np.asarray(self.components_ / mass, dtype=np.float64)
-        if head.view.mean is not None:  # a standardised sample of mean mass
-            rows = rows * head.view.mean.sum()
         with Threads(self.n_jobs) as threads:
-            own = observe(np.ascontiguousarray(rows))
-            return head.scores(own, np.eye(len(rows)), self.components_, threads, sized=False)
+            return self.pooled_head.topic_scores(self.components_, threads)
 
     def _own_units(self, X: Any, data_weights: Any) -> Observations:
         """Check samples, and bring them into the units of the fit."""

@@ -9,7 +9,7 @@ labels a logistic regression each (`cofactor.guesses.tags`), numbers two ridge r
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from scipy.special import softmax
 from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.engine.factors import Factors
 from cofactor.engine.objective import Objective, Term
-from cofactor.engine.observations import Observations
+from cofactor.engine.observations import Observations, observe
 from cofactor.engine.threads import Threads
 from cofactor.estimators.inference import represent, solve_rows, topic_shares
 from cofactor.guesses.matrix import Matrix, row_products
@@ -34,6 +34,8 @@ TOPIC_WEIGHT = 0.3
 """Weight of the topics' part in the scores of classes."""
 RARE = 0.02
 """Added to the share of each class in a topic, so that its logarithm stays moderate."""
+SOME = 300
+"""Number of samples that show how far samples go towards the scores of their topics."""
 ABSENT = -1e3
 """Score of a class without a labelled sample of positive weight."""
 
@@ -113,6 +115,10 @@ class PooledHead:
         How such scores become probabilities, see `cofactor.guesses.tags.Curve`.
     half_width : array (k,) or None
         A number plus and minus this covers nine of ten new values.
+    reach : float
+        How far samples go towards the features' scores of their topics, 0 … 1. Samples have other
+        features, too, so a sample that is all one topic scores less than the topic's features
+        alone.
     """
 
     view: View
@@ -125,6 +131,21 @@ class PooledHead:
     thresholds: FloatArray | None = None
     curve: FloatArray | None = None
     half_width: FloatArray | None = None
+    reach: float = 1.0
+
+    def topic_scores(self, components: FloatArray, threads: Threads) -> FloatArray:
+        """Return the scores of a sample of usual size that is all one topic."""
+        return self.reach * self.feature_scores(components, threads) + self.topics + self.base
+
+    def feature_scores(self, components: FloatArray, threads: Threads) -> FloatArray:
+        """Return what the features of each topic alone say."""
+        mass = np.maximum(components.sum(axis=1, keepdims=True), 1e-300)
+        rows = np.asarray(components / mass, dtype=np.float64)
+        if self.view.mean is not None:  # a standardised sample of mean mass
+            rows = rows * self.view.mean.sum()
+        return row_products(
+            self.view.of(observe(np.ascontiguousarray(rows))), self.weights, threads
+        )
 
     def scores(
         self,
@@ -132,17 +153,12 @@ class PooledHead:
         S: FloatArray,
         components: FloatArray,
         threads: Threads,
-        *,
-        sized: bool = True,
     ) -> FloatArray:
-        """Return the scores of samples, given their data in our units and representations.
-
-        Without ``sized`` all samples have the usual size.
-        """
+        """Return the scores of samples, given their data in our units and representations."""
         words = row_products(self.view.of(data), self.weights, threads)
         shares = np.ascontiguousarray(topic_shares(S, components), dtype=np.float64)
         scores = words + row_products(shares, self.topics, threads) + self.base
-        if self.size is None or not sized:
+        if self.size is None:
             return scores
         sizes = Size(self.size_mean, self.size_sd).of(_totals(data))
         return np.asarray(scores + sizes[:, None] * self.size)
@@ -152,6 +168,25 @@ class PooledHead:
         if self.curve is None:
             return np.asarray(softmax(scores, axis=1))
         return Curve(*self.curve.tolist()).of(scores)
+
+
+def with_reach(
+    head: PooledHead, objective: Objective, factors: Factors, threads: Threads
+) -> PooledHead:
+    """Measure on some samples how far they go towards the scores of their topics."""
+    data = objective.terms[0].observations
+    n = data.shape[0]
+    counts = np.ones(n) if objective.sample_weight is None else objective.sample_weight
+    V = head.view.of(data)
+    found = distinct_rows(V, np.zeros((n, 1)), np.zeros(n, dtype=bool), counts)
+    rows, weights = found.rows[:SOME], found.weights[:SOME, None]
+    own = row_products(V[rows], head.weights, threads)
+    S, A = _without_labels(objective, factors, rows, threads), factors.features.T
+    shares = topic_shares(np.asarray(S, dtype=np.float64), A)
+    expected = shares @ head.feature_scores(A, threads)
+    square = float(np.sum(weights * expected**2))
+    reach = float(np.sum(weights * own * expected)) / square if square > 0 else 1.0
+    return replace(head, reach=float(np.clip(reach, 0.0, 1.0)))
 
 
 def class_head(pool: Pool, A: FloatArray, B: FloatArray, present: FloatArray) -> PooledHead:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import softmax
+from sklearn.feature_extraction.text import CountVectorizer
 
 from cofactor import NMF, TopicModel
 from cofactor.divergences import DIVERGENCES
@@ -39,10 +40,34 @@ def check_sums(model, text):
     if pooled:  # of no word, and of no topic: what an empty document has
         np.testing.assert_allclose(found.base, model.estimator_.pooled_head.base, atol=1e-9)
     np.testing.assert_allclose(found.topics, model.transform([text])[0], atol=1e-12)
+    through = found.through_topics.sum(axis=0) + found.beside_topics + found.base
+    np.testing.assert_allclose(through, found.scores, atol=1e-9)
+    if not pooled:  # then all words speak through the topics
+        np.testing.assert_allclose(found.beside_topics, 0.0, atol=1e-9)
     if found.words:
         np.testing.assert_allclose(found.topic_parts.sum(axis=0), found.topics, atol=1e-9)
     assert (found.topic_parts >= 0).all()
     return found
+
+
+@pytest.mark.parametrize("kind", ["rows", "roots"])
+def test_words_speak_through_topics_as_far_as_topics_expect_them(kind):
+    """x·Ω = Σ_k s_k (a_k·Ω) + (x − p)·Ω in the units of the document, for each topic."""
+    vectorizer = CountVectorizer(ngram_range=(1, 3)) if kind == "roots" else None
+    model = TopicModel(4, vectorizer=vectorizer, random_state=0, max_iter=15).fit(TEXTS, SOME)
+    head, A = model.estimator_.pooled_head, model.estimator_.components_
+    assert head.view.kind == kind
+    for text in UNSEEN[:3]:
+        found = model.explain(text)
+        x, p = model.vectorizer_.transform([text]).toarray()[0], found.topics @ A
+        root = np.sqrt if kind == "roots" else np.asarray
+        length = np.linalg.norm(root(x)) * head.view.scale
+        for k, s in enumerate(found.topics):
+            share = np.divide(s * A[k], p, out=np.zeros_like(p), where=p > 0)
+            words = (share * root(p)) @ head.weights / length
+            np.testing.assert_allclose(found.through_topics[k], words + found.topic_scores[k])
+        beside = (root(x) - root(p)) @ head.weights / length
+        np.testing.assert_allclose(found.beside_topics, beside, atol=1e-9)
 
 
 @settings(deadline=None, max_examples=50)

@@ -51,7 +51,7 @@ def test_links_are_predictions_of_single_topics(model):
         return
     rows = estimator.view(A)
     rows = rows.toarray() if hasattr(rows, "toarray") else rows
-    expected = softmax(rows @ head.weights + head.base + head.topics, axis=1)
+    expected = softmax(head.reach * (rows @ head.weights) + head.base + head.topics, axis=1)
     assert_allclose(found, expected, rtol=1e-9)
     assert_allclose(found.sum(axis=1), 1.0)
     assert set(found.argmax(axis=1)) == {0, 1}

@@ -156,6 +156,7 @@ def _check_head(head: PooledHead, r: int, m: int, width: int) -> None:
         require(good and bool((head.half_width >= 0).all()), "half_width is wrong")
     numbers = (head.size_mean, head.size_sd)
     require(all(isinstance(x, float) and np.isfinite(x) for x in numbers), "size_mean, size_sd")
+    require(type(head.reach) is float and 0.0 <= head.reach <= 1.0, "reach is not a share")
     view = head.view
     require(type(view) is View and view.kind in KINDS, "its view is not known")
     require(isinstance(view.scale, float) and 0 < view.scale < np.inf, "its scale is wrong")

@@ -9,6 +9,9 @@ the numerator of the multiplicative rule, for any divergence; so s_k = Σ_j s_k 
 each word has its part. For Kullback–Leibler that is x_j times topic k's share in p_j, per unit of
 the topic. We divide by Σ_j pull_jk instead of push_k, so that the parts add up to s exactly, even
 if s is not fully converged.
+
+The pooled head scores words directly, by weights Ω. What they say through the topics is exact, too:
+x·Ω = Σ_k s_k (a_k·Ω) + (x − p)·Ω, where the last part is that of words beside the topics.
 """
 
 from __future__ import annotations
@@ -76,6 +79,10 @@ class Explanation:
     topic_scores : array (n_topics, n_classes)
         Each topic's own contribution to the scores; 0 where the words' contributions go through
         the topics.
+    through_topics : array (n_topics, n_classes)
+        Contributions of words and topics by topic: a topic's own and what its words say as far as
+        the topics expect them. The scores minus these sums and ``base`` is what the words say
+        beside the topics.
     base : array (n_classes,)
         The part of no word: the offset of numeric targets, equal shares for an empty document.
     prediction : object
@@ -95,6 +102,7 @@ class Explanation:
     scores: np.ndarray
     class_parts: np.ndarray
     topic_scores: np.ndarray
+    through_topics: np.ndarray
     base: np.ndarray
     prediction: Any = None
     confidence: float | None = None
@@ -104,6 +112,11 @@ class Explanation:
     def predicted(self) -> int | None:
         """Index of the class with the highest score; None without a target."""
         return int(np.argmax(self.scores)) if len(self.classes) else None
+
+    @property
+    def beside_topics(self) -> np.ndarray:
+        """What the words say beside the topics (n_classes,)."""
+        return np.asarray(self.scores - self.base - self.through_topics.sum(axis=0))
 
     @property
     def table(self) -> Table[WordPart]:
@@ -161,31 +174,54 @@ def explain_row(model: Any, X: Any, unknown: Sequence[str] = ()) -> Explanation:
 
 def _class_parts(
     estimator: Any, X: Any, s: np.ndarray, parts: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return the scores, each word's part in them, each topic's own part, and the rest."""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return the scores, each word's part in them, each topic's own part and its part with its
+    words, and the rest."""
     if not has_head(estimator):
-        return np.zeros(0), np.zeros((len(parts), 0)), np.zeros((len(s), 0)), np.zeros(0)
+        none = np.zeros((len(s), 0))
+        return np.zeros(0), np.zeros((len(parts), 0)), none, none, np.zeros(0)
     if estimator.pooled_head is not None:
         return _pooled_parts(estimator, X, s)
     B = estimator.target_components_.astype(float)
     scale, base = score_scale(estimator, s @ B)
     wordless = np.where(parts.any(axis=0), 0.0, s)
     rest = base + scale * (wordless @ B)
-    return scale * (s @ B) + base, scale * (parts @ B), np.zeros(B.shape), rest
+    through = scale * (s - wordless)[:, None] * B
+    return scale * (s @ B) + base, scale * (parts @ B), np.zeros(B.shape), through, rest
 
 
 def _pooled_parts(
     estimator: Any, X: Any, s: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return the same for the pooled head, which adds words and topics."""
-    head, here = estimator.pooled_head, np.flatnonzero(X.toarray()[0])
-    view = estimator.view(X)
-    seen = (view.toarray() if hasattr(view, "toarray") else view)[0]
+    head, x = estimator.pooled_head, X.toarray()[0]
+    here, seen = np.flatnonzero(x), _seen(estimator, x)
     of_words = seen[here, None] * head.weights[here]
     of_topics = topic_shares(s[None], estimator.components_)[0][:, None] * head.topics
     offset = getattr(estimator.coding, "offset", 0.0)
     scores = estimator.scores(X, representation=s[None])[0] + offset
-    return scores, of_words, of_topics, scores - of_words.sum(axis=0) - of_topics.sum(axis=0)
+    through = of_topics + _through_topics(estimator, x, seen, s)
+    base = scores - of_words.sum(axis=0) - of_topics.sum(axis=0)
+    return scores, of_words, of_topics, through, base
+
+
+def _through_topics(estimator: Any, x: np.ndarray, seen: np.ndarray, s: np.ndarray) -> np.ndarray:
+    """Return what the words of each topic say, as far as the topics expect them."""
+    head, A = estimator.pooled_head, estimator.components_.astype(float)
+    p = s @ A
+    expected = _seen(estimator, p) - _seen(estimator, np.zeros_like(p))
+    if head.view.mean is None and p.any() and x.any():  # rows have length one: take that of x
+        power = 0.5 if head.view.kind == "roots" else 1.0
+        unit = [cells.max() / data.max() ** power for cells, data in ((seen, x), (expected, p))]
+        expected = expected * (unit[0] / unit[1])
+    share = np.divide(A, p, out=np.zeros_like(A), where=p > 0) * s[:, None]
+    return np.asarray((share * expected) @ head.weights)
+
+
+def _seen(estimator: Any, x: np.ndarray) -> np.ndarray:
+    """Return a document as the pooled head sees it."""
+    view = estimator.view(x[None])
+    return np.asarray((view.toarray() if hasattr(view, "toarray") else view)[0])
 
 
 def unknown_words(model: Any, text: str) -> list[str]:
