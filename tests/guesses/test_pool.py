@@ -260,7 +260,8 @@ def test_held_out_labels_do_not_see_themselves(kind, together, monkeypatch):
     labels = labels_of(np.where(data.labelled, data.y, -1))
     place, _ = _folds(labels)
     work = _Work(X, labels)
-    truth, weight, Z = work.held_out()
+    held, Z = work.held_out()
+    truth, weight = labels.shares[held], labels.weights[held]
     assert_array_equal(weight, 1.0)
     assert all(z.shape == (15, K, len(work.names)) for z in Z.values())
     known = np.flatnonzero(place >= 0)

@@ -53,6 +53,9 @@ SETTLED = ("text", "labels", "label_separator", "unlabelled", "stop_words", *OPE
               help="Words to leave out: english, none, or a file of words.")  # fmt: skip
 @click.option("--supervision", type=Number(float, 0),
               help="Weight of the labels relative to the texts.  [default: balanced]")  # fmt: skip
+@click.option("--class-weight", multiple=True, metavar="CLASS=WEIGHT",
+              help="How much labels of a class count, like spam=5; other classes have weight 1. "
+              "May be repeated. The word balanced makes all classes count the same.")  # fmt: skip
 @click.option("--iterations", type=COUNT, default=200,
               help="Maximum number of iterations.")  # fmt: skip
 @click.option("--jobs", type=int, default=-1, help="Number of threads; -1 for all cores.")
@@ -129,18 +132,19 @@ def _beside(output: Path) -> Path:
 
 def _model(
     task: str, topics: int, seed: int, seed_words: tuple[str, ...], stop_words: str,
-    supervision: float | None, iterations: int, jobs: int,
+    supervision: float | None, class_weight: tuple[str, ...], iterations: int, jobs: int,
 ) -> Any:  # fmt: skip
     """Return the model that the options ask for."""
     if jobs == 0:
         raise BadInput("--jobs 0 runs nothing; give a positive number, or -1 for all cores.")
-    seeds, stop = _seeds(seed_words), stop_words_of(stop_words)
+    seeds, weights = _seeds(seed_words), _class_weight(class_weight)
+    stop = stop_words_of(stop_words)
     from cofactor.text import TopicModel, WordVectorizer
 
     return TopicModel(
         topics, task=task, seeds=seeds, vectorizer=WordVectorizer(stop_words=stop),
         supervision="auto" if supervision is None else supervision, max_iter=iterations,
-        n_jobs=jobs, random_state=seed,
+        class_weight=weights, n_jobs=jobs, random_state=seed,
     )  # fmt: skip
 
 
@@ -191,6 +195,25 @@ def _seeds(given: tuple[str, ...]) -> dict[str, list[str]] | None:
             )
         seeds.setdefault(name.strip(), []).extend(found)
     return seeds or None
+
+
+def _class_weight(given: tuple[str, ...]) -> dict[str, float] | str | None:
+    if "balanced" in given:
+        if others := [one for one in given if one != "balanced"]:
+            raise BadInput(f"--class-weight balanced sets all weights; leave out {others[0]!r}.")
+        return "balanced"
+    weights: dict[str, float] = {}
+    for one in given:
+        name, _, weight = one.rpartition("=")  # names may hold =, too
+        try:
+            weights[name.strip()] = float(weight)
+        except ValueError:
+            name = ""
+        if not name.strip():
+            raise BadInput(
+                f"--class-weight {one!r} must be balanced, or a class and its weight, like spam=5."
+            )
+    return weights or None
 
 
 def stop_words_of(which: str) -> Any:

@@ -67,7 +67,7 @@ from cofactor.noise import Noise
 from cofactor.outofcore import RowBlocks
 from cofactor.outofcore.rowblocks import as_csr
 from cofactor.priors import Penalty
-from cofactor.targets import ClassCoding, Targets
+from cofactor.targets import ClassCoding, Targets, class_weights, weigh_classes
 
 SOLVERS: dict[str, Solver] = {
     "cd": CoordinateDescent(),
@@ -120,13 +120,15 @@ class Factorization(
     ) -> None:
         """Fit: check the input, set up, minimise, estimate the head, publish."""
         settings, task = Settings.of(self), self._task
-        weights = {"data_weights": data_weights, "target_weights": target_weights}
-        rows, X, y, sample_weight = validation.take_rows(X, y, sample_weight, task, **weights)
+        rows, X, y, sample_weight = validation.take_rows(
+            X, y, sample_weight, task, data_weights=data_weights, target_weights=target_weights
+        )
         X = validation.check_data(self, X, reset=True)
         counts = validation.check_counts(sample_weight, X)
         W = validation.check_weights("data_weights", data_weights, X.shape)
         given = Input(validation.observed_data(X, W), counts)
         coding: Coding | None = None
+        weights: FloatArray | None = None
         if task is not None:
             targets, coding = task.encode(
                 y,
@@ -136,7 +138,8 @@ class Factorization(
                 X.dtype,
                 from_zero=settings.from_zero and rows is None,
             )
-            targets = _counted(targets, counts)
+            weights = self._class_weights(targets, coding, counts)
+            targets = weigh_classes(_counted(targets, counts), weights)
             groups = partial(_present_groups, task, targets, counts, settings.n_components)
             given = given._replace(targets=targets, groups=groups, kind=task.kind(coding))
         with Threads(self.n_jobs) as threads:
@@ -145,7 +148,7 @@ class Factorization(
                 work: Executor = WholeMatrix()
             else:
                 setup = set_up(settings, given._replace(scale_counts=False), threads, rows.largest)
-                recipe = _recipe(setup, task, coding)
+                recipe = _recipe(setup, task, coding, weights)
                 work = (rows.executor or LocalExecutor)(rows, recipe, threads)
             publish = partial(self._published, setup, coding, threads)
             last = partial(_last_objective, setup.conversion)
@@ -167,6 +170,12 @@ class Factorization(
             self._keep_head(publish, fit)
             for hook in hooks:
                 hook.close(fit.factors, fit.history)
+
+    def _class_weights(
+        self, targets: Targets, coding: Coding | None, counts: FloatArray | None
+    ) -> FloatArray | None:
+        """Return the weights of the classes; None where all are 1, or there are no classes."""
+        return class_weights(getattr(self, "class_weight", None), targets, coding, counts)
 
     def _published(
         self, setup: Setup, coding: Coding | None, threads: Threads, factors: Factors,
@@ -498,6 +507,7 @@ class Supervised(Factorization):
         -------
         self
         """
+        _refuse_balanced(getattr(self, "class_weight", None))
         known = vars(self).get("_has_head", False)
         X = validation.check_data(self, X, reset=not known)
         counts = validation.check_counts(sample_weight, X)
@@ -511,7 +521,8 @@ class Supervised(Factorization):
                 "y has no labelled sample; the first batch of a stream must have some, because "
                 "the topics start from it."
             )
-        self._learn(X, counts, targets, coding)
+        weights = self._class_weights(targets, coding, counts)
+        self._learn(X, counts, weigh_classes(targets, weights), coding)
         return self
 
     def fit_transform(
@@ -631,6 +642,15 @@ def blocks_of(rows: RowBlocks) -> Iterator[Any]:
     return (as_csr(rows.block(i).X) for i in range(rows.n_blocks))
 
 
+def _refuse_balanced(asked: Any) -> None:
+    if isinstance(asked, str):
+        raise ValueError(
+            f"class_weight={asked!r} cannot be used with partial_fit, because the batches to come "
+            "are not known; pass a dict of weights, such as those of "
+            "sklearn.utils.class_weight.compute_class_weight for a sample of the stream."
+        )
+
+
 def _counted(targets: Targets, counts: FloatArray | None) -> Targets:
     """Return the targets without labels if only samples of weight zero have some."""
     if counts is None or (targets.labelled & (counts > 0)).any():
@@ -646,8 +666,13 @@ def _present_groups(
     return None if groups is None else groups.counted(counts)
 
 
-def _recipe(setup: Setup, task: Task | None, coding: Coding | None) -> Recipe:
-    """Return how further rows become objectives like that of the rows at hand."""
+def _recipe(
+    setup: Setup, task: Task | None, coding: Coding | None, weights: FloatArray | None = None
+) -> Recipe:
+    """Return how further rows become objectives like that of the rows at hand.
+
+    ``weights`` are those of the classes.
+    """
     penalty = setup.objective.priors.get("samples")
     if penalty is not None and not penalty.uniform:
         raise ValueError(
@@ -656,7 +681,7 @@ def _recipe(setup: Setup, task: Task | None, coding: Coding | None) -> Recipe:
         )
     encode = None
     if task is not None and len(setup.objective.terms) > 1:
-        encode = partial(task.encode_again, coding=coding)
+        encode = partial(task.encode_again, coding=coding, weights=weights)
     units = setup.conversion.units
     return Recipe(setup.objective, units, encode, setup.guess, CONFIDENCE)
 

@@ -18,7 +18,7 @@ from cofactor.engine.blockwise import Blocks, spans
 from cofactor.engine.factors import Factors
 from cofactor.engine.fitting import History, Hook
 from cofactor.engine.objective import Objective
-from cofactor.engine.observations import Observations, observe, sparse
+from cofactor.engine.observations import Observations, sparse
 from cofactor.engine.threads import Threads
 from cofactor.estimators.units import Units
 from cofactor.guesses.guess import Guess
@@ -90,8 +90,7 @@ class Recipe:
         """Return the objective of data, in our units, and targets."""
         if targets is None:
             return self.assembled(data)
-        Y = observe(targets.values, targets.cell_weights, row_weights=targets.row_weights)
-        return self.assembled(data, Y.shifted(self.units.target))
+        return self.assembled(data, targets.observed().shifted(self.units.target))
 
     def assembled(self, data: Observations, Y: Observations | None = None) -> Objective:
         """Return the objective of matrices in our units."""

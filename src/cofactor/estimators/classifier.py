@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import ClassifierMixin
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length
 
 from cofactor._types import FloatArray
+from cofactor.engine.factors import Factors
 from cofactor.estimators.base import Supervised
 from cofactor.estimators.tasks import Classification
 from cofactor.targets import labelled_mask
+from cofactor.targets.class_weights import BALANCED
 from cofactor.targets.missing import read_cells
 from cofactor.targets.reading import readable
 
@@ -62,6 +65,13 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         labels, because predictions start from such representations. (For exclusive classes the
         samples are scaled to equal mass first.) "joint" keeps that of the joint fit, as the paper
         does.
+    class_weight : None, "balanced" or dict, default=None
+        How much a label counts because of its class. "balanced" gives all classes the same total,
+        n_labelled / (n_classes · labels of the class), counted with sample weights. A dict maps
+        classes to weights; a class that it lacks has weight 1, and weight 0 hides the labels of a
+        class. Fit and head follow: rare classes are predicted more often, and probabilities are
+        those of data in which classes have these weights. Unlabelled samples are not weighted.
+        Several labels a sample cannot be weighted; ``partial_fit`` needs a dict.
     n_jobs : int, optional
         Number of threads; the result is bit-identical for any number.
     random_state : int, RandomState or None, default=None
@@ -84,6 +94,7 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
     expected_score_ : ExpectedScore or None
         With ``head="pooled"``: the accuracy (micro-F1 for several labels a sample) to expect on new
         samples like these, and its interval, from held-out labels. None if no class has two labels.
+        It counts every held-out label alike, whatever ``class_weight`` says.
     n_iter_ : int
         Number of iterations.
     stop_reason_ : str
@@ -99,7 +110,44 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
     array(['cat', 'cat', 'dog', 'dog', 'cat'], dtype=object)
     """
 
+    _parameter_constraints: ClassVar[dict] = {
+        **Supervised._parameter_constraints,
+        "class_weight": [dict, StrOptions({BALANCED}), None],
+    }
     _task = Classification()
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        data_loss: Any = "kullback-leibler",
+        target_loss: Any = "kullback-leibler",
+        supervision: float | str = "auto",
+        solver: str = "auto",
+        init: str | Factors = "auto",
+        max_iter: int = 200,
+        tol: float = 1e-4,
+        priors: dict[str, Any] | None = None,
+        head: str = "pooled",
+        class_weight: dict[Any, float] | str | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            n_components,
+            data_loss=data_loss,
+            target_loss=target_loss,
+            supervision=supervision,
+            solver=solver,
+            init=init,
+            max_iter=max_iter,
+            tol=tol,
+            priors=priors,
+            head=head,
+            n_jobs=n_jobs,
+            random_state=random_state,
+        )
+        self.class_weight = class_weight
 
     def predict_proba(self, X: Any, *, data_weights: Any = None) -> FloatArray:
         """Return the probability of each class, or of each label of a multi-label ``y``.

@@ -18,7 +18,7 @@ from cofactor._types import FactorName, FloatArray
 from cofactor.divergences import Divergence
 from cofactor.engine.factors import Factors
 from cofactor.engine.objective import Objective, Term
-from cofactor.engine.observations import Observations, observe
+from cofactor.engine.observations import Observations
 from cofactor.engine.stopping import RelativeDecrease
 from cofactor.engine.threads import Threads, count_threads
 from cofactor.estimators import validation
@@ -262,9 +262,11 @@ def _pool(
     if groups.labelled.all() and not settings.pooled:
         return None, None
     weights = np.ones(data.shape[0]) if counts is None else counts
+    importance, _ = unit_weights(groups.importance, literal=True)
     return fit_pool(
-        data, weights, groups.shares, groups.labelled, threads, units.data, groups.confidence
-    )
+        data, weights, groups.shares, groups.labelled, threads, units.data, groups.confidence,
+        importance,
+    )  # fmt: skip
 
 
 def _tags(
@@ -294,8 +296,7 @@ def _terms(
     """Return the data term, and the target term if there are labels."""
     terms = [Term("data", "features", data, settings.data_loss)]
     if targets is not None and targets.labelled.any() and settings.target_loss is not None:
-        Y = observe(targets.values, targets.cell_weights, row_weights=targets.row_weights)
-        Y, weights = unit_observations(Y, literal=settings.literal)
+        Y, weights = unit_observations(targets.observed(), literal=settings.literal)
         e = _value_exponent("y", Y, counts, settings)
         degree = settings.target_loss.degree
         units = replace(units, target=e, target_degree=degree, target_weights=weights)

@@ -29,6 +29,7 @@ from cofactor.guesses.guess import Classes, Counted, counted_guess
 from cofactor.guesses.pool import Pool
 from cofactor.starts import settled_samples
 from cofactor.targets import Targets, stack
+from cofactor.targets.matrix import joined
 
 WINDOW = 4096
 """Number of latest rows that guesses and the head are estimated on."""
@@ -126,6 +127,7 @@ class Stream:
             np.concatenate([c.shares for c in classes]),
             np.concatenate([c.labelled for c in classes]),
             classes[0].prototypes,
+            importance=joined([c.importance for c in classes], [len(c.labelled) for c in classes]),
         )
         counts = self._counts()
         data = stack_rows([kept.data for kept in self.window])

@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import DTypeLike
-from scipy.sparse import issparse
 
 from cofactor._types import BoolArray, FloatArray
 from cofactor.estimators.units import exponent_of, shift
@@ -23,7 +22,9 @@ from cofactor.targets import (
     encode_classes,
     encode_values,
     known_values,
+    label_shares,
     labelled_mask,
+    weigh_classes,
 )
 
 N_BINS = 10
@@ -56,9 +57,11 @@ class Classification:
         """
         return encode_classes(y, n_samples=n_samples, target_weights=weights, dtype=dtype)
 
-    def encode_again(self, y: Any, n_samples: int, coding: Any) -> Targets:
-        """Turn further y into targets, read as before."""
-        return encode_classes(y, n_samples=n_samples, coding=coding)[0]
+    def encode_again(
+        self, y: Any, n_samples: int, coding: Any, weights: FloatArray | None = None
+    ) -> Targets:
+        """Turn further y into targets, read as before; ``weights`` are those of the classes."""
+        return weigh_classes(encode_classes(y, n_samples=n_samples, coding=coding)[0], weights)
 
     def encode_first_batch(
         self, y: Any, n_samples: int, counts: FloatArray | None, classes: Any, dtype: DTypeLike
@@ -73,14 +76,15 @@ class Classification:
         self, targets: Targets, counts: FloatArray | None, n_components: int
     ) -> Classes | None:
         """Return the labelled samples in groups, or None where there are none."""
-        Y = targets.values
-        cells = np.asarray(Y.toarray() if issparse(Y) else Y, dtype=np.float64)
-        mass = cells.sum(axis=1)
-        labelled = targets.labelled & (mass > 0)
+        shares = label_shares(targets)
+        labelled = targets.labelled & shares.any(axis=1)
         if not labelled.any():
             return None
-        shares = cells / np.where(mass > 0, mass, 1.0)[:, None]
-        return Classes(shares, labelled, np.eye(Y.shape[1]), _confidence(targets))
+        eye = np.eye(targets.n_targets)
+        importance = targets.importance
+        if importance is not None:
+            importance = np.where(labelled, importance, 1.0)
+        return Classes(shares, labelled, eye, _confidence(targets), importance)
 
     def further_groups(
         self, targets: Targets, counts: FloatArray | None, guess: Guess | None
@@ -117,7 +121,9 @@ class Regression:
             from_zero=from_zero,
         )  # fmt: skip
 
-    def encode_again(self, y: Any, n_samples: int, coding: Any) -> Targets:
+    def encode_again(
+        self, y: Any, n_samples: int, coding: Any, weights: FloatArray | None = None
+    ) -> Targets:
         return encode_values(y, n_samples=n_samples, coding=coding)[0]
 
     def encode_first_batch(

@@ -41,12 +41,15 @@ class Classes:
         bin for regression.
     confidence : array (n,) or None
         Confidence in the label of each labelled sample, relative to the largest; None stands for 1.
+    importance : array (n,) or None
+        Weight of each label by its class, 1 for unlabelled samples; None stands for 1.
     """
 
     shares: FloatArray
     labelled: BoolArray
     prototypes: FloatArray
     confidence: FloatArray | None = None
+    importance: FloatArray | None = None
 
     def counted(self, counts: FloatArray | None) -> Classes:
         """Leave out classes whose samples all have weight zero."""
@@ -55,7 +58,8 @@ class Classes:
         if seen.all() or not seen.any():
             return self
         labelled = self.labelled & (self.shares[:, seen].sum(axis=1) > 0)
-        return Classes(self.shares[:, seen], labelled, self.prototypes[seen], self.confidence)
+        shares, prototypes = self.shares[:, seen], self.prototypes[seen]
+        return replace(self, shares=shares, labelled=labelled, prototypes=prototypes)
 
     def trusted(self, counts: FloatArray) -> FloatArray:
         """Return sample weights times the confidence in the labels."""
@@ -128,6 +132,7 @@ def counted_guess(
         np.where(classes.labelled[:, None], classes.shares, 0.0),
         np.where(classes.labelled, classes.trusted(weighted.counts), 0.0),
         weighted.counts,
+        classes.importance,
     )
     sums = em_naive_bayes(X, labels, earlier=None if earlier is None else earlier.sums)
     Q = classes.with_guesses(softmax(sums.model().scores(X), axis=1))

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cofactor._types import BoolArray, FloatArray
+from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.guesses.matrix import Matrix
 
 
@@ -48,11 +48,16 @@ class Labels(NamedTuple):
         Weight of each labelled sample; 0 stands for an unlabelled one.
     counts : array (n,)
         How often each sample counts, labelled or not.
+    importance : array (n, …) or None
+        Weight of each label by its class, 1 for unlabelled samples; None stands for 1. It
+        multiplies the cost of a wrong prediction and the share of a class. It does not say that
+        there is more evidence of what the samples of a class look like.
     """
 
     shares: FloatArray
     weights: FloatArray
     counts: FloatArray
+    importance: FloatArray | None = None
 
     @property
     def known(self) -> BoolArray:
@@ -62,6 +67,16 @@ class Labels(NamedTuple):
     def weighted(self) -> FloatArray:
         """Weight of each labelled sample in each class."""
         return self.shares * self.weights[..., None]
+
+    @property
+    def costs(self) -> FloatArray:
+        """Weight of each labelled sample in the cost of a fit."""
+        return self.weights if self.importance is None else self.weights * self.importance
+
+    def select(self, rows: IntArray) -> Labels:
+        """Return the labels of some samples."""
+        importance = None if self.importance is None else self.importance[rows]
+        return Labels(self.shares[rows], self.weights[rows], self.counts[rows], importance)
 
     @property
     def mass(self) -> FloatArray:

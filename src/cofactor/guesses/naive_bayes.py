@@ -28,7 +28,7 @@ class Sums:
     mass : array (m, …, c)
         Sum of each feature in each class.
     count : array (…, c)
-        Weight of the samples of each class.
+        Weight of the samples of each class, times their importance.
     """
 
     mass: FloatArray
@@ -47,9 +47,19 @@ def normalised(mass: FloatArray) -> FloatArray:
     return np.asarray(smoothed / smoothed.sum(axis=0))
 
 
-def naive_bayes(X: Matrix, weighted: FloatArray, earlier: Sums | None = None) -> Sums:
-    """Fit multinomial naive Bayes; ``weighted`` holds each sample's weight in each class."""
-    mass, count = X.transposed_times(weighted), weighted.sum(axis=0)
+def naive_bayes(
+    X: Matrix,
+    weighted: FloatArray,
+    earlier: Sums | None = None,
+    importance: FloatArray | None = None,
+) -> Sums:
+    """Fit multinomial naive Bayes; ``weighted`` holds each sample's weight in each class.
+
+    ``importance`` is a further weight of each sample in the shares of the classes only.
+    """
+    mass = X.transposed_times(weighted)
+    important = weighted if importance is None else weighted * importance[..., None]
+    count = important.sum(axis=0)
     return (
         Sums(mass, count) if earlier is None else Sums(earlier.mass + mass, earlier.count + count)
     )
@@ -64,8 +74,9 @@ def em_naive_bayes(
     Expectation maximisation moves the classes' shares with the guesses and can lose a class that
     way; with ``flat`` it cannot. ``earlier`` are the sums of earlier samples.
     """
-    sums = naive_bayes(X, labels.weighted, earlier)
+    sums = naive_bayes(X, labels.weighted, earlier, labels.importance)
     for _ in range(0 if labels.known.all() else rounds):
         Q = softmax(sums.model(flat=flat).scores(X), axis=-1)
-        sums = naive_bayes(X, labels.beside(Q, UNLABELLED_WEIGHT), earlier)
+        weighted = labels.beside(Q, UNLABELLED_WEIGHT)
+        sums = naive_bayes(X, weighted, earlier, labels.importance)
     return sums

@@ -118,11 +118,12 @@ def fit_pool(
     threads: Threads,
     exponent: int = 0,
     confidence: FloatArray | None = None,
+    importance: FloatArray | None = None,
 ) -> tuple[Pool, FloatArray]:
     """Fit the pool; return it and the scores of all samples.
 
     ``shares`` are the classes of the labelled samples and ``confidence`` their weights, up to 1;
-    the data were divided by 2**exponent.
+    ``importance`` are the weights of their classes. The data were divided by 2**exponent.
     """
     view = choose_view(data, counts, exponent)
     V = view.of(data)
@@ -132,7 +133,8 @@ def fit_pool(
     known = labelled[rows]
     Y = np.where(known[:, None], shares[rows], 0.0)
     trusted = counts if confidence is None else counts * confidence
-    labels = Labels(Y, np.where(known, distinct.total(trusted), 0.0), distinct.weights)
+    weights = np.where(known, distinct.total(trusted), 0.0)
+    labels = Labels(Y, weights, distinct.weights, None if importance is None else importance[rows])
     basis = None
     if not X.is_sparse and min(X.shape) <= ROTATED:
         X, basis = X.rotated()  # so that few steps of regression suffice
@@ -179,12 +181,14 @@ class _Work:
 
     def spread(self, labels: Labels) -> LinearModel:
         assert self.graph is not None
-        near = Labels(*(part[self.graph_rows] for part in labels))
+        near = labels.select(self.graph_rows)
         Q = spread_labels(self.graph, near)
         weighted = near.beside(Q, UNLABELLED_WEIGHT)
         if self.X.is_sparse:
-            return naive_bayes(self.near, weighted).model()
-        return softmax_regression(self.near, Q, weighted.sum(axis=-1), USUAL_PENALTY)
+            return naive_bayes(self.near, weighted, None, near.importance).model()
+        costs = weighted.sum(axis=-1)
+        costs = costs if near.importance is None else costs * near.importance
+        return softmax_regression(self.near, Q, costs, USUAL_PENALTY)
 
     def fit(self) -> tuple[LinearModel, dict[str, float], float, ExpectedScore | None]:
         models = {
@@ -195,13 +199,14 @@ class _Work:
         if held is None:
             beta, penalty = self.without_held_out(models)
         else:
-            truth, weight, Z = held
+            out, Z = held
+            truth, weight = self.labels.shares[out], self.labels.costs[out]
             tried = {p: _part_weights(z, truth, weight, *self.prior()) for p, z in Z.items()}
             penalty = min(tried, key=lambda p: tried[p][1])
             beta = tried[penalty][0]
-            expected = _expected(Z[penalty] @ beta, truth, weight)
+            expected = _expected(Z[penalty] @ beta, truth, self.labels.weights[out])
         labels = self.labels
-        models[SOFTMAX] = softmax_regression(self.X, labels.shares, labels.weights, penalty)
+        models[SOFTMAX] = softmax_regression(self.X, labels.shares, labels.costs, penalty)
         chosen = [models[name] for name in self.names]
         model = LinearModel(
             sum(b * part.weights for b, part in zip(beta, chosen, strict=True)),
@@ -228,8 +233,8 @@ class _Work:
         p = sizes[sizes > 0] / sizes.sum()
         return float(np.exp(-(p * np.log(p)).sum()) / P.shape[1])
 
-    def held_out(self) -> tuple[FloatArray, FloatArray, dict[float, FloatArray]] | None:
-        """Return the held-out labels, their weights, and the parts' scores for each penalty."""
+    def held_out(self) -> tuple[IntArray, dict[float, FloatArray]] | None:
+        """Return the held-out samples, and the parts' scores of them for each penalty."""
         place, n_folds = _folds(self.labels)
         many = np.count_nonzero(self.labels.known) > MANY
         folds = [fold for fold in range(1 if many else n_folds) if (place == fold).any()]
@@ -241,7 +246,7 @@ class _Work:
         out = np.concatenate([np.flatnonzero(np.isin(place, group)) for group in groups])
         found = [self.scores_without(place, group) for group in groups]
         Z = {p: np.concatenate([scores[p] for scores in found]) for p in PENALTIES}
-        return self.labels.shares[out], self.labels.weights[out], Z
+        return out, Z
 
     def scores_without(self, place: IntArray, folds: list[int]) -> dict[float, FloatArray]:
         """Return scores of the samples in some folds by parts that do not know the fold's labels.
@@ -261,7 +266,7 @@ class _Work:
             if name != SOFTMAX
         }
         Z = {}
-        for penalty, model in softmax_path(self.X, rest.shares, rest.weights, PENALTIES).items():
+        for penalty, model in softmax_path(self.X, rest.shares, rest.costs, PENALTIES).items():
             each = known | {SOFTMAX: scores(model)}
             Z[penalty] = np.stack([each[name] for name in self.names], axis=2)
         return Z
@@ -273,7 +278,11 @@ class _Work:
         shares = np.where(weights[..., None] > 0, self.labels.shares[shape], 0.0)
         left = (shares * weights[..., None]).sum(axis=0)
         factor = np.divide(self.labels.mass, left, out=np.ones_like(left), where=left > 0)
-        return Labels(shares, weights * (shares * factor).sum(axis=-1), self.labels.counts)
+        importance = self.labels.importance
+        if importance is not None:
+            importance = np.where(weights > 0, importance[shape], 1.0)
+        weights = weights * (shares * factor).sum(axis=-1)
+        return Labels(shares, weights, self.labels.counts, importance)
 
 
 def _folds(labels: Labels) -> tuple[IntArray, int]:

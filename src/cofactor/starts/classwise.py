@@ -23,6 +23,8 @@ TOLD_APART = 0.02
 """Minimum difference between any two topics of a class: the root mean square of the difference of
 their log-likelihoods, for a sample of mean length.  Steps bring the topics of a class closer to
 each other where features differ little, as in most dense data."""
+FEWEST = 0.1
+"""Least number of samples of a topic in a class with several, relative to the mean of all topics."""
 SAME = 1e-9
 """Samples with a smaller value of 1 − cosine count as equal."""
 
@@ -59,13 +61,12 @@ def _normal_size(data: WeightedData) -> tuple[WeightedData, FloatArray]:
 def _owners(size: FloatArray, rank: int) -> list[IntArray]:
     """Return the classes that own each topic.
 
-    Every class owns at least one; the largest classes get the spare topics.
+    Every class owns at least one, if there are enough topics.
     """
     n_classes = len(size)
     order = np.argsort(-size, kind="stable")
     if rank >= n_classes:
-        number = np.full(n_classes, rank // n_classes)
-        number[order[: rank % n_classes]] += 1
+        number = _numbers_of_topics(size, rank)
         return [np.array([c]) for c in range(n_classes) for _ in range(number[c])]
     groups: list[list[int]] = [[int(c)] for c in order[:rank]]
     for c in order[
@@ -73,6 +74,21 @@ def _owners(size: FloatArray, rank: int) -> list[IntArray]:
     ]:  # more classes than topics: the smallest groups take the remaining classes
         min(groups, key=lambda group: sum(size[group])).append(int(c))
     return [np.array(sorted(group)) for group in groups]
+
+
+def _numbers_of_topics(size: FloatArray, rank: int) -> IntArray:
+    """Divide the topics evenly among the classes, the spare ones among the largest.
+
+    A class gets a further topic only if each of its topics still has `FEWEST` of the mean number of
+    samples of a topic: a class of a sample or two, such as a misspelt one, has one topic.
+    """
+    number = np.ones(len(size), dtype=np.int64)
+    most = size / max(float(size.sum()), 1e-300) * rank / FEWEST
+    for _ in range(rank - len(size)):
+        large = np.flatnonzero(number + 1 <= most)
+        large = large if len(large) else np.arange(len(size))
+        number[large[np.lexsort((-size[large], number[large]))[0]]] += 1
+    return number
 
 
 def _split(

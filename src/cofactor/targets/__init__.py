@@ -6,8 +6,10 @@
 - ``values``: numbers
 - ``sets``: sets of label names become an indicator
 - ``matrix``: the target matrix Y with its weights L
+- ``class_weights``: how much a label counts because of its class
 """
 
+from cofactor.targets.class_weights import class_weights, label_shares, weigh_classes
 from cofactor.targets.classes import ClassCoding, encode_classes
 from cofactor.targets.matrix import Targets, complete, stack
 from cofactor.targets.missing import is_missing, known_values, labelled_mask
@@ -17,11 +19,14 @@ __all__ = [
     "ClassCoding",
     "Targets",
     "ValueCoding",
+    "class_weights",
     "complete",
     "encode_classes",
     "encode_values",
     "is_missing",
     "known_values",
+    "label_shares",
     "labelled_mask",
     "stack",
+    "weigh_classes",
 ]

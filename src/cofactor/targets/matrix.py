@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import csr_array, issparse, vstack
 
+from cofactor.engine.observations import Observations, observe
 from cofactor.targets.missing import read_numbers
 from cofactor.targets.reading import Array, Mask, cast, readable, tall
 
@@ -24,6 +25,15 @@ class Targets:
     row_weights: Array | None  # (n,), where each row of L is constant; None: all ones
     cell_weights: Array | None  # (n, k), where one is not, and then in place of row_weights
     labelled: Mask  # (n,), samples with a cell of positive weight
+    importance: Array | None = None  # (n,), a factor of each row's weights by class; None: all ones
+
+    def observed(self) -> Observations:
+        """Return Y with all its weights, as a term of the objective takes it."""
+        rows, cells, factor = self.row_weights, self.cell_weights, self.importance
+        if factor is not None:
+            rows = factor * (1 if rows is None else rows) if cells is None else None
+            cells = None if cells is None else cells * factor[:, None]
+        return observe(self.values, cells, row_weights=rows)
 
     @property
     def n_targets(self) -> int:
@@ -32,7 +42,7 @@ class Targets:
 
     @property
     def confidence(self) -> Array | None:
-        """The largest weight of each sample's cells; None stands for 1."""
+        """The largest weight of each sample's cells, whatever its class; None stands for 1."""
         if self.cell_weights is not None:
             return np.asarray(self.cell_weights.max(axis=1))
         return self.row_weights
@@ -87,7 +97,16 @@ def stack(parts: list[Targets]) -> Targets:
         None if by_cell else np.concatenate([*map(_row_weights, parts)]),
         np.concatenate([*map(_cell_weights, parts)]) if by_cell else None,
         np.concatenate([part.labelled for part in parts]),
+        joined([part.importance for part in parts], [len(part.labelled) for part in parts]),
     )
+
+
+def joined(factors: list[Any], lengths: list[int]) -> Array | None:
+    """Join factors of the samples of several batches; None stands for ones."""
+    if all(factor is None for factor in factors):
+        return None
+    pairs = zip(factors, lengths, strict=True)
+    return np.concatenate([np.ones(n) if factor is None else factor for factor, n in pairs])
 
 
 def _dense(values: Any) -> Array:
@@ -133,6 +152,7 @@ def complete(
         weights if L.ndim == 1 else None,
         weights if L.ndim == 2 else None,
         np.ones(len(known), dtype=bool),
+        None if targets.importance is None else np.where(known, targets.importance, 1),
     )
 
 

@@ -181,6 +181,11 @@ def publish(
 
 
 def _new_estimator(model: Any, task: str, seed: int) -> Any:
+    if model.class_weight is not None and task != "classes":
+        raise ValueError(
+            f"class_weight={model.class_weight!r} needs labels that are classes, but the task of "
+            f"this fit is {task!r}; leave class_weight out, or pass labels with task='classes'."
+        )
     estimator = ESTIMATORS[task](random_state=seed)
     names = estimator.get_params(deep=False).keys() - {"random_state"}
     given = {n: v for n, v in model.get_params(deep=False).items() if n in names}

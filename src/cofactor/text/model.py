@@ -52,8 +52,8 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         any y; known labels outweigh them.
     seed_strength : float, default=1.0
         Pull of a seed word relative to its occurrences in the documents.
-    data_loss, supervision, solver, init, max_iter, tol, priors, head, n_jobs
-        As in :class:`SSNMFClassifier`.
+    data_loss, supervision, solver, init, max_iter, tol, priors, head, class_weight, n_jobs
+        As in :class:`SSNMFClassifier`. ``class_weight`` is for classes only.
     target_loss : as in :class:`SSNMFClassifier`, optional
         None is the estimator's default: "kullback-leibler" for classes, "frobenius" for numbers.
     random_state : int, RandomState or None, default=None
@@ -147,6 +147,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         tol: float = 1e-4,
         priors: Mapping[str, Any] | None = None,
         head: str = "pooled",
+        class_weight: dict[Any, float] | str | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -164,6 +165,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         self.tol = tol
         self.priors = priors
         self.head = head
+        self.class_weight = class_weight
         self.n_jobs = n_jobs
         self.random_state = random_state
 

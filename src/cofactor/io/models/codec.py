@@ -87,10 +87,20 @@ class Codec:
         return {"type": "tuple" if isinstance(value, tuple) else "set", "items": items}
 
     def _encode_mapping(self, value: Mapping[Any, Any], parts: Parts, where: str) -> Any:
-        if wrong := [key for key in value if not isinstance(key, str)]:
-            raise TypeError(f"{where} has the key {wrong[0]!r}; a model folder needs strings.")
+        if not all(isinstance(key, str) for key in value):
+            return self._encode_pairs(value, parts, where)
         items = {key: self.encode(item, parts, f"{where}.{key}") for key, item in value.items()}
         return {"type": "dict", "items": items}
+
+    def _encode_pairs(self, value: Mapping[Any, Any], parts: Parts, where: str) -> Any:
+        """Encode a dict whose keys are numbers, such as the weights of classes."""
+        for key in value:
+            if not isinstance(key, str | Real | np.bool_):
+                raise TypeError(f"{where} has the key {key!r}; use strings or numbers.")
+        pairs = [
+            self.encode([*pair], parts, f"{where}.{i}") for i, pair in enumerate(value.items())
+        ]
+        return {"type": "pairs", "items": pairs}
 
     def _encode_array(self, value: np.ndarray, parts: Parts, where: str) -> Any:
         kind, flat = value.dtype.kind, value.ndim == 1
@@ -165,6 +175,14 @@ class Codec:
         require(isinstance(value["items"], dict), f"{where}: items is not an object")
         return {k: self.decode(v, parts, f"{where}.{k}") for k, v in value["items"].items()}
 
+    def _decode_pairs(self, value: Any, parts: Parts, where: str) -> Any:
+        pairs = value["items"]
+        good = isinstance(pairs, list) and all(isinstance(p, list) and len(p) == 2 for p in pairs)
+        require(good, f"{where}: items are not pairs")
+        decoded = self.decode(pairs, parts, where)
+        require(all(isinstance(k, str | Real) for k, _ in decoded), f"{where}: a key is no label")
+        return dict(decoded)
+
     def _decode_float(self, value: Any, parts: Parts, where: str) -> float:
         require(value["value"] in ("nan", "inf", "-inf"), f"{where}: value is not a float")
         return float(value["value"])
@@ -210,6 +228,7 @@ _PLAIN: dict[str, tuple[set[str], Callable[..., Any]]] = {
     "tuple": ({"items"}, Codec._decode_sequence),
     "set": ({"items"}, Codec._decode_sequence),
     "dict": ({"items"}, Codec._decode_mapping),
+    "pairs": ({"items"}, Codec._decode_pairs),
     "float": ({"value"}, Codec._decode_float),
     "dtype": ({"name"}, Codec._decode_dtype),
     "array": ({"name"}, Codec._decode_array),
