@@ -73,6 +73,31 @@ def test_options_reach_the_model(home, tmp_path):
     assert "kitchen" in found.topic_names_
 
 
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--class-weight", "balanced"], "balanced"),
+        (["--class-weight", "food=5", "--class-weight", "space = 0.5"], {"food": 5, "space": 0.5}),
+    ],
+)
+def test_classes_have_weights(home, tmp_path, options, expected):
+    cofactor("fit", home / "posts.csv", "--text", "body", "--label", "team", "-k", 3,
+             "-o", tmp_path / "m", "--iterations", 2, *options)  # fmt: skip
+    found = load_model(tmp_path / "m")
+    assert found.class_weight == found.estimator_.class_weight == expected
+
+
+def test_numbers_that_cannot_be_predicted_are_doubted(tmp_path):
+    random = np.random.default_rng(1)
+    rows = [[i, body, f"{random.normal():.3f}"] for i, body, _ in make_rows()]
+    path = write_table(tmp_path / "a.csv", rows)
+    done = cofactor("fit", path, "--text", "body", "--label", "team", "-o", tmp_path / "m",
+                    "-k", 3, "--iterations", 20)  # fmt: skip
+    said = "Note: The R² to expect on new samples is"
+    assert said in done.stderr
+    assert "not above 0" in " ".join(read_facts(tmp_path / "m")["notes"]["warnings"])
+
+
 def test_unlabelled_values_are_no_class(home, tmp_path):
     rows = [[i, body, team or "NA"] for i, body, team in make_rows()]
     path = write_table(tmp_path / "a.csv", rows)

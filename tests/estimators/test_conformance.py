@@ -63,19 +63,29 @@ def brief_inference(monkeypatch):
         monkeypatch.setattr(inference, name, replace(getattr(inference, name), rounds=50))
 
 
-@parametrize_with_checks([NMF(), SSNMFClassifier(), SSNMFRegressor()])
+def cannot_pass(estimator):
+    """The check of class weights has negative data, whatever the tag ``positive_only`` says, and
+    another check demands that these are refused; `test_class_weight.py` shifts its data."""
+    reason = "its data are negative"
+    found = {"check_class_weight_classifiers": reason}
+    return found if isinstance(estimator, SSNMFClassifier) else {}
+
+
+@parametrize_with_checks(
+    [NMF(), SSNMFClassifier(), SSNMFRegressor()], expected_failed_checks=cannot_pass
+)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
 @pytest.mark.usefixtures("brief_inference")
-@parametrize_with_checks(list(HANDFUL))
+@parametrize_with_checks(list(HANDFUL), expected_failed_checks=cannot_pass)
 def test_scikit_learn_checks_of_a_handful(estimator, check):
     check(estimator)
 
 
 @pytest.mark.conformance
 @pytest.mark.usefixtures("brief_inference")
-@parametrize_with_checks(all_others())
+@parametrize_with_checks(all_others(), expected_failed_checks=cannot_pass)
 def test_scikit_learn_checks_of_all_others(estimator, check):
     check(estimator)

@@ -135,3 +135,30 @@ def test_sums_of_earlier_samples_add(documents):
         sums = naive_bayes(matrix(cells[30:]), 0.1 * Q, first)
     found = em_naive_bayes(matrix(cells[30:]), later, 4, earlier=first)
     assert_allclose(found.mass, sums.mass, rtol=1e-12)
+
+
+def test_importance_moves_the_shares_of_classes_only(documents):
+    """How much the labels of a class count says nothing about what its samples look like."""
+    cells, y = documents
+    importance = np.array([1.0, 5.0, 0.2])[y]
+    labels = labels_of(y, np.ones(N, dtype=bool))
+    plain = em_naive_bayes(matrix(cells), labels)
+    found = em_naive_bayes(matrix(cells), labels._replace(importance=importance))
+    assert_array_equal(found.mass, plain.mass)
+    assert_allclose(found.count, plain.count * [1.0, 5.0, 0.2])
+    size = np.bincount(y, importance) + 1.0
+    assert_allclose(found.model().base, np.log(size / size.sum()), rtol=1e-12)
+
+
+def test_guesses_have_no_importance(documents):
+    """One round by hand: labels move the shares, guesses count as they are."""
+    cells, y = documents
+    known = np.arange(N) < 12
+    importance = np.where(known, np.array([1.0, 5.0, 0.2])[y], 1.0)
+    labels = labels_of(y, known)._replace(importance=importance)
+    first = em_naive_bayes(matrix(cells), labels, rounds=0)
+    Q = softmax(first.model().scores(matrix(cells)), axis=1)
+    weighted = np.where(known[:, None], np.eye(K)[y], 0.1 * Q)
+    found = em_naive_bayes(matrix(cells), labels, rounds=1)
+    assert_allclose(found.mass, cells.T @ weighted)
+    assert_allclose(found.count, importance @ weighted)

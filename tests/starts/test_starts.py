@@ -11,6 +11,7 @@ from cofactor.engine.objective import Objective, Term
 from cofactor.engine.observations import sparse
 from cofactor.guesses.guess import Classes, counted_guess
 from cofactor.starts import class_start, plain_start
+from cofactor.starts.classwise import _numbers_of_topics
 from strategies import SERIAL
 
 
@@ -102,3 +103,28 @@ def test_fits_are_as_ever(model, objectives):
     model.set_params(max_iter=3, tol=0, random_state=7)
     model.fit(counts(24, 10), np.arange(24) % 4 - 1)
     assert model.history_["objective"] == pytest.approx(objectives, rel=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("size", "rank", "expected"),
+    [
+        ([10, 10, 10], 7, [3, 2, 2]),
+        ([5, 30, 10], 7, [2, 3, 2]),
+        ([100, 50, 1], 9, [4, 4, 1]),  # a tenth of the mean topic is 1.7 samples
+        ([100, 50, 4], 9, [4, 3, 2]),
+        ([100, 1, 1, 1], 10, [7, 1, 1, 1]),
+        ([0, 0], 4, [2, 2]),
+    ],
+)
+def test_topics_are_divided_evenly_but_tiny_classes_have_one(size, rank, expected):
+    found = _numbers_of_topics(np.array(size, dtype=float), rank)
+    assert found.tolist() == expected
+
+
+def test_a_misspelt_class_has_one_topic():
+    random, labels = np.random.default_rng(0), np.repeat(np.arange(2), 60)
+    themes = random.dirichlet(np.full(30, 0.2), size=2)
+    X = np.stack([random.multinomial(20, themes[c]) for c in labels]).astype(float)
+    labels[0] = 2
+    B = started("labels", X, labels, 12, oracles.KL).targets
+    assert np.bincount(B.argmax(axis=0), minlength=3).tolist() == [5, 6, 1]

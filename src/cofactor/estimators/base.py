@@ -61,7 +61,7 @@ from cofactor.estimators.setup import (
 )
 from cofactor.estimators.streaming import STEPS, Batch, Stream
 from cofactor.estimators.tasks import Coding, Task
-from cofactor.estimators.units import shift, unit_observations
+from cofactor.estimators.units import moderate, shift, unit_observations
 from cofactor.guesses.guess import Classes
 from cofactor.noise import Noise
 from cofactor.outofcore import RowBlocks
@@ -126,7 +126,7 @@ class Factorization(
         X = validation.check_data(self, X, reset=True)
         counts = validation.check_counts(sample_weight, X)
         W = validation.check_weights("data_weights", data_weights, X.shape)
-        given = Input(validation.observed_data(X, W), counts)
+        given = Input(moderate(validation.observed_data(X, W), counts), counts)
         coding: Coding | None = None
         weights: FloatArray | None = None
         if task is not None:
@@ -168,6 +168,7 @@ class Factorization(
                 raise ValueError(NOT_FINITE)
             self._keep(fit, _attributes(setup.conversion, coding, fit.factors, fit.history))
             self._keep_head(publish, fit)
+            self._doubt()
             for hook in hooks:
                 hook.close(fit.factors, fit.history)
 
@@ -238,6 +239,17 @@ class Factorization(
             self.stop_reason_ = f"{self.stop_reason_} {message}"
             warnings.warn(message, FitInterruptedWarning, stacklevel=5)
 
+    def _doubt(self) -> None:
+        """Warn of numbers that cannot be predicted."""
+        expected = vars(self).get("expected_score_")
+        if expected is not None and expected.measure == "R²" and not expected.value > 0:
+            warnings.warn(
+                f"The R² to expect on new samples is {expected.value:.2f}, which is not above 0: "
+                "predictions are no better than the mean of y; add known targets, or features that "
+                "say more about y.",
+                stacklevel=5,
+            )
+
     # ---- streams
 
     def _learn(
@@ -245,7 +257,7 @@ class Factorization(
     ) -> None:
         """Learn from one batch of a stream."""
         settings, task = Settings.of(self), self._task
-        data = validation.observed_data(X)
+        data = moderate(validation.observed_data(X), counts)
         old: Stream | None = vars(self).get("_stream")
         with Threads(self.n_jobs) as threads:
             if old is None:

@@ -20,7 +20,7 @@ from cofactor.engine.fitting import History, Hook
 from cofactor.engine.objective import Objective
 from cofactor.engine.observations import Observations, sparse
 from cofactor.engine.threads import Threads
-from cofactor.estimators.units import Units
+from cofactor.estimators.units import Units, weights_divided
 from cofactor.guesses.guess import Guess
 from cofactor.outofcore import Block, RowBlocks
 from cofactor.outofcore.scratch import ScratchFiles, Shelf
@@ -90,7 +90,8 @@ class Recipe:
         """Return the objective of data, in our units, and targets."""
         if targets is None:
             return self.assembled(data)
-        return self.assembled(data, targets.observed().shifted(self.units.target))
+        Y = weights_divided(targets.observed(), self.units.target_weights)
+        return self.assembled(data, Y.shifted(self.units.target))
 
     def assembled(self, data: Observations, Y: Observations | None = None) -> Objective:
         """Return the objective of matrices in our units."""

@@ -28,6 +28,7 @@ from cofactor.guesses.pool import ExpectedScore, Pool
 from cofactor.guesses.rows import distinct_rows
 from cofactor.guesses.tags import Curve, TagModel, fit_tags
 from cofactor.guesses.views import View, choose_view, relative
+from cofactor.guesses.weighted_data import as_numbers
 from cofactor.targets import Targets
 
 TOPIC_WEIGHT = 0.3
@@ -255,7 +256,8 @@ def _labelled_view(
     data: Observations, counts: FloatArray | None, targets: Targets, exponent: int
 ) -> tuple[View, Any, Any, FloatArray]:
     """Choose the view of all samples; return it, the labelled rows, their view and weights."""
-    weights = np.ones(data.shape[0]) if counts is None else counts
+    numbers = as_numbers(counts)
+    weights = np.ones(data.shape[0]) if numbers is None else numbers
     view = choose_view(data, weights, exponent)
     confidence = targets.confidence
     if confidence is not None:

@@ -27,12 +27,14 @@ from cofactor.estimators.units import (
     Units,
     clipped,
     exponent_of,
+    moderate,
     shift,
     unit_observations,
     unit_weights,
 )
 from cofactor.guesses.guess import Classes, Guess, counted_guess, pooled_guess
 from cofactor.guesses.pool import ExpectedScore, Pool, fit_pool
+from cofactor.guesses.weighted_data import as_numbers
 from cofactor.noise import Noise, likelihood_supervision
 from cofactor.priors import Penalty
 from cofactor.starts import class_start, plain_start
@@ -171,13 +173,14 @@ def set_up(
     units, data = _data_units(settings, given, largest)
     units, counts = _count_units(units, given)
     groups = _groups(settings, given)
-    pool, scores = _pool(settings, given, groups, data, counts, units, threads)
+    numbers = as_numbers(counts) if given.scale_counts else counts
+    pool, scores = _pool(settings, given, groups, data, numbers, units, threads)
     guess = None
     if groups is not None and settings.starts_from_labels:
         guess = (
-            counted_guess(data, counts, groups, threads)
+            counted_guess(data, numbers, groups, threads)
             if pool is None
-            else pooled_guess(data, counts, groups, threads, pool, scores)
+            else pooled_guess(data, numbers, groups, threads, pool, scores)
         )
     targets = given.targets
     if guess is not None and targets is not None:
@@ -296,7 +299,8 @@ def _terms(
     """Return the data term, and the target term if there are labels."""
     terms = [Term("data", "features", data, settings.data_loss)]
     if targets is not None and targets.labelled.any() and settings.target_loss is not None:
-        Y, weights = unit_observations(targets.observed(), literal=settings.literal)
+        Y = moderate(targets.observed(), counts)
+        Y, weights = unit_observations(Y, literal=settings.literal)
         e = _value_exponent("y", Y, counts, settings)
         degree = settings.target_loss.degree
         units = replace(units, target=e, target_degree=degree, target_weights=weights)

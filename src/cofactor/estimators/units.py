@@ -55,6 +55,30 @@ def unit_observations(observations: Observations, *, literal: bool) -> tuple[Obs
     return scaled, e + f + g
 
 
+def weights_divided(observations: Observations, e: int) -> Observations:
+    """Divide the weights of a matrix by 2**e, as those of an earlier matrix were."""
+    if e == 0:
+        return observations
+    if observations.weights is not None:
+        return replace(observations, weights=shift(observations.weights, -e))
+    rows = observations.row_weights
+    rows = np.ones(observations.shape[0], dtype=observations.dtype) if rows is None else rows
+    return replace(observations, row_weights=shift(rows, -e))
+
+
+def moderate(observations: Observations, counts: FloatArray | None) -> Observations:
+    """Lower huge cells of samples without weight: they are not fitted, but must not overflow.
+
+    They become 2**100 times the largest cell that counts.
+    """
+    values = observations.layout.values
+    most = shift(observations.largest(counts) or 1.0, LARGEST_EXPONENT)
+    if counts is None or counts.all() or not (values > most).any():
+        return observations
+    lowered = np.minimum(values, most).astype(values.dtype)
+    return replace(observations, layout=observations.layout._replace(values=lowered))
+
+
 @dataclass(frozen=True)
 class Units:
     """The exponents of a fit, and how the terms' divergences scale.

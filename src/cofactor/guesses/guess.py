@@ -51,12 +51,14 @@ class Classes:
     confidence: FloatArray | None = None
     importance: FloatArray | None = None
 
-    def counted(self, counts: FloatArray | None) -> Classes:
-        """Leave out classes whose samples all have weight zero."""
-        weights = self.labelled if counts is None else self.labelled * counts
-        seen = (self.shares * weights[:, None]).sum(axis=0) > 0
-        if seen.all() or not seen.any():
+    def counted(self, counts: FloatArray | None) -> Classes | None:
+        """Leave out classes whose samples all have weight zero; None if no class is left."""
+        used = self.labelled if counts is None else self.labelled & (counts > 0)
+        seen = self.shares[used].any(axis=0)
+        if seen.all():
             return self
+        if not seen.any():
+            return None
         labelled = self.labelled & (self.shares[:, seen].sum(axis=1) > 0)
         shares, prototypes = self.shares[:, seen], self.prototypes[seen]
         return replace(self, shares=shares, labelled=labelled, prototypes=prototypes)

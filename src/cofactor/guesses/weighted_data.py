@@ -46,6 +46,18 @@ class WeightedData:
         return self.times(np.ones((self.observations.shape[1], 1)))[:, 0]
 
 
+def as_numbers(weights: FloatArray | None) -> FloatArray | None:
+    """Return sample weights as numbers of samples; None stands for ones.
+
+    Weights count repeated samples. Those that sum to less than the number of samples, such as
+    weights that sum to one, cannot; they are scaled to sum to it.
+    """
+    if weights is None:
+        return None
+    total, n = float(weights.sum()), np.count_nonzero(weights)
+    return weights if total >= n else weights * (n / total)
+
+
 def weigh(observations: Observations, counts: FloatArray | None, threads: Threads) -> WeightedData:
     """Return the data with sample weights ``counts``; None stands for ones.
 

@@ -24,7 +24,7 @@ TOLD_APART = 0.02
 their log-likelihoods, for a sample of mean length.  Steps bring the topics of a class closer to
 each other where features differ little, as in most dense data."""
 FEWEST = 0.1
-"""Least number of samples of a topic in a class with several, relative to the mean of all topics."""
+"""Least number of samples of a topic if its class has several, relative to the mean topic."""
 SAME = 1e-9
 """Samples with a smaller value of 1 − cosine count as equal."""
 
