@@ -22,6 +22,7 @@ from cofactor.engine.objective import Objective, Term
 from cofactor.engine.observations import Observations, observe
 from cofactor.engine.threads import Threads
 from cofactor.estimators.inference import represent, solve_rows, topic_shares
+from cofactor.estimators.units import exponent_of, shift
 from cofactor.guesses.matrix import Matrix, row_products
 from cofactor.guesses.numbers import Size, fit_numbers
 from cofactor.guesses.pool import ExpectedScore, Pool
@@ -185,6 +186,8 @@ def with_reach(
     S, A = _without_labels(objective, factors, rows, threads), factors.features.T
     shares = topic_shares(np.asarray(S, dtype=np.float64), A)
     expected = shares @ head.feature_scores(A, threads)
+    e = exponent_of(float(np.abs(expected).max(initial=0.0)), literal=False)
+    own, expected = shift(own, -e), shift(expected, -e)  # so that squares do not overflow
     square = float(np.sum(weights * expected**2))
     reach = float(np.sum(weights * own * expected)) / square if square > 0 else 1.0
     return replace(head, reach=float(np.clip(reach, 0.0, 1.0)))
