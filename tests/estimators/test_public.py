@@ -29,7 +29,7 @@ SUPERVISED = {
 }
 SIGNATURES = {
     NMF: PLAIN,
-    SSNMFClassifier: SUPERVISED,
+    SSNMFClassifier: {**SUPERVISED, "class_weight": None},
     SSNMFRegressor: {**SUPERVISED, "target_loss": "frobenius"},
 }
 WEIGHTS = ["sample_weight", "data_weights", "target_weights"]

@@ -130,14 +130,9 @@ class Factorization(
         coding: Coding | None = None
         weights: FloatArray | None = None
         if task is not None:
-            targets, coding = task.encode(
-                y,
-                X.shape[0],
-                counts,
-                target_weights,
-                X.dtype,
-                from_zero=settings.from_zero and rows is None,
-            )
+            from_zero = settings.from_zero and rows is None
+            read = y, X.shape[0], counts, target_weights, X.dtype
+            targets, coding = task.encode(*read, from_zero=from_zero)
             weights = self._class_weights(targets, coding, counts)
             targets = weigh_classes(_counted(targets, counts), weights)
             groups = partial(_present_groups, task, targets, counts, settings.n_components)
