@@ -88,7 +88,8 @@ def test_descriptions_are_of_the_last_batch():
     assert sum(topic.share for topic in model.topics()) == pytest.approx(1.0)
     assert [row.label for row in model.classes()] == sorted(SUBJECTS)
     told = model.explain(NEW[0])
-    np.testing.assert_allclose(told.class_parts.sum(axis=0) + told.base, told.scores, atol=1e-9)
+    total = told.class_parts.sum(axis=0) + told.topic_scores.sum(axis=0) + told.base
+    np.testing.assert_allclose(total, told.scores, atol=1e-9)
     assert model.estimator_.n_samples_seen_ == 250
 
 

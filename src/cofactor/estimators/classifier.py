@@ -141,7 +141,7 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         even = np.full(scores.shape, 1.0 / scores.shape[1])
         return np.divide(scores, total, out=even, where=total > 0)
 
-    @available_if(lambda self: self.pooled_head is not None)
+    @available_if(lambda self: self._is_pooled)
     def decision_function(self, X: Any, *, data_weights: Any = None) -> FloatArray:
         """Return the scores of the classes; for two classes, the lead of the second.
 

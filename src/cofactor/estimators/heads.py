@@ -9,8 +9,8 @@ labels a logistic regression each (`cofactor.guesses.tags`), numbers two ridge r
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
@@ -113,6 +113,8 @@ class PooledHead:
         How such scores become probabilities, see `cofactor.guesses.tags.Curve`.
     half_width : array (k,) or None
         A number plus and minus this covers nine of ten new values.
+    labels : array (k,) or None
+        Weight of the labels of each target that the head was fitted on; None if it is not known.
     """
 
     view: View
@@ -125,6 +127,7 @@ class PooledHead:
     thresholds: FloatArray | None = None
     curve: FloatArray | None = None
     half_width: FloatArray | None = None
+    labels: FloatArray | None = None
 
     def scores(
         self,
@@ -152,6 +155,50 @@ class PooledHead:
         if self.curve is None:
             return np.asarray(softmax(scores, axis=1))
         return Curve(*self.curve.tolist()).of(scores)
+
+    def outweighs(self, labels: FloatArray) -> bool:
+        """Tell whether the head knows more labels than those, or a target that has none there."""
+        if self.labels is None:
+            return False
+        more = float(self.labels.sum()) > float(labels.sum())
+        return more or bool((self.labels[labels == 0] > 0).any())
+
+    def shifted(self, exponent: int) -> PooledHead:
+        """Return the same head for data that are divided by 2**exponent."""
+        size_mean = self.size_mean - exponent * float(np.log(2.0))
+        return replace(self, view=self.view.shifted(exponent), size_mean=size_mean)
+
+
+class FeatureModels(NamedTuple):
+    """Models of the features alone, which are the features' part of the pooled head."""
+
+    pool: Pool | None = None
+    """Linear models that predict the classes; None if nothing needs them."""
+    present: FloatArray | None = None
+    """The pool's classes as rows of targets."""
+    tags: tuple[PooledHead, ExpectedScore | None] | None = None
+    """The pooled head of several labels a sample, if it is asked for, and its expected score."""
+
+
+def pooled_head(
+    models: FeatureModels,
+    objective: Objective,
+    factors: Factors,
+    targets: Targets,
+    exponent: int,
+    threads: Threads,
+) -> tuple[PooledHead, ExpectedScore | None]:
+    """Return the pooled head, and the score that it is expected to have.
+
+    Data and targets of the objective are known; ``targets`` are those without guesses.
+    """
+    if models.pool is not None:
+        assert models.present is not None
+        A, B = factors.features, factors.get("targets")
+        return class_head(models.pool, A, B, models.present), models.pool.expected
+    if models.tags is not None:
+        return models.tags
+    return number_head(objective, factors, targets, exponent, threads)
 
 
 def class_head(pool: Pool, A: FloatArray, B: FloatArray, present: FloatArray) -> PooledHead:

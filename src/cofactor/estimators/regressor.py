@@ -116,7 +116,7 @@ class SSNMFRegressor(RegressorMixin, Supervised):
         """
         return self._coding.decode(scores)
 
-    @available_if(lambda self: self.pooled_head is not None)
+    @available_if(lambda self: self._is_pooled)
     def predict_interval(self, X: Any, *, data_weights: Any = None) -> FloatArray:
         """Return bounds that nine of ten new values lie between, from held-out errors.
 
