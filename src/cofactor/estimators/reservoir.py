@@ -20,6 +20,8 @@ from cofactor.engine.observations.base import stack as stack_rows
 from cofactor.estimators.blocks import SAMPLE_CELLS
 from cofactor.targets import Targets, stack
 
+LEAST_ROWS = 100
+"""So many rows stay, however many cells they have."""
 FIRST = 10.0
 """The first rows of each class, up to this weight, come before all others."""
 SLACK = 1.25
@@ -112,6 +114,7 @@ class Reservoir:
         rows = joined(self.parts)
         order = np.argsort(rows.keys, kind="stable")
         fits = np.cumsum(rows.cells()[order]) <= SAMPLE_CELLS
+        fits[:LEAST_ROWS] = True
         if fits.all():
             return replace(self, parts=(rows,))
         n = int(fits.argmin())

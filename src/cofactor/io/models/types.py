@@ -148,18 +148,23 @@ def _check_factors(model: Any, parts: dict[str, Any]) -> None:
             require(type(parts["_head"]) is PooledHead, "_head is not a PooledHead")
             _check_head(parts["_head"], r, m, width)
         if "_reservoir" in parts:
-            _check_reservoir(parts["_reservoir"], m, width, "_head" in parts)
+            _check_reservoir(
+                parts["_reservoir"], m, width, signed=isinstance(model, SSNMFRegressor)
+            )
+            bare = "_head" not in parts and parts["_reservoir"].labels.any()
+            require(not bare, "_reservoir has labels, but there is no _head")
         expected = parts.get("expected_score_")
         require(expected is None or type(expected) is ExpectedScore, "expected_score_ is wrong")
 
 
-def _check_reservoir(reservoir: Any, m: int, width: int, has_head: bool) -> None:
+def _check_reservoir(reservoir: Any, m: int, width: int, *, signed: bool) -> None:
     require(type(reservoir) is Reservoir, "_reservoir is not a Reservoir")
     data, targets = reservoir.parts[0].data, reservoir.parts[0].targets
     require(data.shape[1] == m, f"_reservoir has {data.shape[1]} features in place of {m}")
     good = len(reservoir.labels) == targets.n_targets == width
     require(good, f"_reservoir does not have {width} targets")
-    require(has_head or not reservoir.labels.any(), "_reservoir has labels, but there is no _head")
+    least = targets.values.min() if min(targets.values.shape) else 0.0
+    require(signed or least >= 0, "_reservoir has a negative entry in targets")
 
 
 def _check_head(head: PooledHead, r: int, m: int, width: int) -> None:
