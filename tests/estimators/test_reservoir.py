@@ -116,7 +116,7 @@ def test_rows_of_weight_zero_change_nothing(small):
 
 def test_memory_stays_near_the_bound(small):
     kept = Reservoir.empty(3)
-    targets, coding = encode_classes(np.arange(3), n_samples=3)
+    _, coding = encode_classes(np.arange(3), n_samples=3)
     for low in range(0, 40 * N, 40):
         some = np.arange(low, low + 40) % N
         own = encode_classes(FEW[some], n_samples=40, coding=coding)[0]

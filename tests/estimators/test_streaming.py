@@ -281,7 +281,7 @@ def tags_of(y, kinds):
 def directly(model, X, y):
     """The head that the public functions give for rows, in place of the stream's."""
     coding, task, units = model.coding, model._task, model._units
-    targets = task.encode_again(y, X.shape[0], coding)
+    targets = task.encode_again(y, X.shape[0], coding, signed=True)
     data, threads = observe(X).shifted(units.data), Threads()
     A, B = model.components_.T, model.target_components_.T
     factors = units.factors(Factors(model.representation_, A, B), -1)
@@ -403,11 +403,11 @@ def test_the_head_of_a_fit_keeps_its_units(corpus, scale):
     X, y, _ = corpus
     dense = X.toarray() + 0.3
     X = np.where(np.arange(900)[:, None] < 600, dense, dense / 20) * scale
-    for model, y in ((SSNMFClassifier(4, random_state=0), y), (SSNMFRegressor(4), y + 0.5)):
-        y = np.where(y < 0, np.nan if isinstance(model, SSNMFRegressor) else -1, y)
-        model.fit(X[:600], y[:600])
+    numbers = np.where(y < 0, np.nan, y + 0.5)
+    for kind, known in ((SSNMFClassifier, y), (SSNMFRegressor, numbers)):
+        model = kind(4, random_state=0).fit(X[:600], known[:600])
         before, units = model.pooled_head, model._units.data
-        model.partial_fit(X[600:700], y[600:700])
+        model.partial_fit(X[600:700], known[600:700])
         assert model._units.data != units
         probe = X[:50]
         own = observe(probe).shifted(model._units.data)

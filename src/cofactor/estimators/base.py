@@ -501,6 +501,12 @@ class Supervised(Factorization):
         their influence decays. Unlabelled samples get guesses from all labels seen so far. One
         batch is one iteration of ``fit``; ``representation_`` is that of the last batch.
 
+        With ``head="pooled"`` the stream keeps labelled samples and, where room is left, an even
+        sample of the others, together up to 2**21 stored cells (about 25 MB). The head is fitted on
+        them at its first use after a batch, so predicting after every batch is slow. If a ``fit``
+        came before, or a saved model was loaded, that model's head goes on until the stream has
+        seen as many labels as it, and one of each of its classes.
+
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
@@ -524,7 +530,9 @@ class Supervised(Factorization):
             coding, signed = self._coding, self.head == "pooled"
             targets = self._task.encode_again(y, X.shape[0], coding, signed=signed)
         else:
-            targets, coding = self._task.encode_first_batch(y, X.shape[0], counts, classes, X.dtype)
+            targets, coding = self._task.encode_first_batch(
+                y, X.shape[0], counts, classes, X.dtype, from_zero=Settings.of(self).from_zero
+            )
         if "_stream" not in vars(self) and not targets.labelled.any():
             raise ValueError(
                 "y has no labelled sample; the first batch of a stream must have some, because "

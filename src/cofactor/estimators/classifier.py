@@ -56,8 +56,7 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         Priors of :mod:`cofactor.priors` on "samples", "features" or "targets", one or a list each.
     head : {"pooled", "refit", "joint"}, default="pooled"
         What predicts. "pooled" adds the scores of linear models of the features, weighted by how
-        they predict held-out labels, to those of the topics; after ``partial_fit`` it is "refit".
-        "refit" predicts by
+        they predict held-out labels, to those of the topics. "refit" predicts by
         ``target_components_``, estimated anew after the fit on representations that have not seen
         labels, because predictions start from such representations. (For exclusive classes the
         samples are scaled to equal mass first.) "joint" keeps that of the joint fit, as the paper

@@ -22,8 +22,9 @@ class SSNMFRegressor(RegressorMixin, Supervised):
     numbers.
 
     Unknown targets are NaN. The factorization needs nonnegative targets, so a column of ``y`` is
-    shifted by its minimum, and predictions are shifted back; with another head than "pooled", with
-    RowBlocks and with ``partial_fit`` only if it has negative values.
+    shifted by its minimum, and predictions are shifted back; with another head than "pooled" and
+    with RowBlocks only if it has negative values. Later batches of a stream may have lower values:
+    topics see the minimum in their place, the pooled head sees them as they are.
 
     Parameters
     ----------

@@ -65,7 +65,14 @@ class Classification:
         return encode_classes(y, n_samples=n_samples, coding=coding)[0]
 
     def encode_first_batch(
-        self, y: Any, n_samples: int, counts: FloatArray | None, classes: Any, dtype: DTypeLike
+        self,
+        y: Any,
+        n_samples: int,
+        counts: FloatArray | None,
+        classes: Any,
+        dtype: DTypeLike,
+        *,
+        from_zero: bool = False,
     ) -> tuple[Targets, ClassCoding]:
         """Turn the y of a stream's first batch into targets; ``classes`` may name all classes."""
         coding = None
@@ -130,9 +137,16 @@ class Regression:
         return encode_values(y, n_samples=n_samples, coding=coding, signed=signed)[0]
 
     def encode_first_batch(
-        self, y: Any, n_samples: int, counts: FloatArray | None, classes: Any, dtype: DTypeLike
+        self,
+        y: Any,
+        n_samples: int,
+        counts: FloatArray | None,
+        classes: Any,
+        dtype: DTypeLike,
+        *,
+        from_zero: bool = False,
     ) -> tuple[Targets, ValueCoding]:
-        return self.encode(y, n_samples, counts, None, dtype)
+        return self.encode(y, n_samples, counts, None, dtype, from_zero=from_zero)
 
     def groups(
         self, targets: Targets, counts: FloatArray | None, n_components: int

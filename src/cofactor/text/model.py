@@ -204,7 +204,11 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         weights before, pass ``vectorizer=WordVectorizer(vocabulary=...)``. Later batches refine the
         topics with a share that decays. After ``fit``, or on a loaded model, a stream starts from
         the words and topics of the model; the documents they were learned from have no further
-        weight.
+        weight. Their head goes on until the stream has seen as many labels.
+
+        With ``head="pooled"`` the stream keeps labelled documents and a sample of the others, as
+        rows of numbers, up to 2**21 stored cells (about 25 MB); ``save`` keeps them, too. The head
+        is fitted on them at its first use after a batch.
 
         ``documents()``, ``document_topics_``, shares, ``topic_words_``, ``coherence_`` and
         ``fingerprint_`` describe the last batch; a topic that the batch hardly shows has its words
