@@ -133,3 +133,16 @@ def test_some_rows_stay_however_large_they_are(cuts, monkeypatch):
     assert len(own) == 100
     assert set(np.flatnonzero(FEW >= 0)) <= set(own)
     assert_array_equal(own, places(gathered(FEW)))
+
+
+@pytest.mark.parametrize("bound", range(400, 700, 20))
+def test_small_rows_do_not_slip_in_after_large_ones_have_left(bound, monkeypatch):
+    monkeypatch.setattr(module, "SAMPLE_CELLS", bound)
+    monkeypatch.setattr(module, "SLACK", 1.0)
+    monkeypatch.setattr(module, "LEAST_ROWS", 0)
+    large = RANDOM.random((N, WORDS)) + 0.5
+    rows = sp.csr_array(large * (np.arange(WORDS) < np.where(np.arange(N) < 200, 30, 2)[:, None]))
+    y = np.where(np.arange(N) < 2, np.arange(N), -1)
+    assert_array_equal(
+        places(gathered(y, range(20, N, 20), X=rows), rows), places(gathered(y, X=rows), rows)
+    )

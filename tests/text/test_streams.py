@@ -205,3 +205,15 @@ def test_a_report_of_a_stream(tmp_path):
     model = stream(TopicModel(4, random_state=0), TEXTS[:240], SOME, size=120)
     page = model.report(tmp_path / "report.html", TEXTS[120:240], SOME[120:240])
     assert page.stat().st_size > 10_000
+
+
+def test_scores_of_documents_are_computed_when_they_are_needed():
+    model = stream(TopicModel(4, random_state=0), TEXTS[:250], SOME[:250])
+    assert "_head" not in vars(model.estimator_)
+    assert "document_scores_" not in vars(model)
+    X = model.vectorizer_.transform(TEXTS[200:250])
+    np.testing.assert_array_equal(model.document_scores_, model.estimator_.scores(X))
+    model.partial_fit(TEXTS[250:280])
+    assert len(model.document_scores_) == 30
+    model.fit(TEXTS[:100], SOME[:100])
+    assert len(model.document_scores_) == 100
