@@ -271,7 +271,7 @@ def test_a_refit_forgets_the_head():
     assert not hasattr(model, "expected_score_")
     model.fit(X, few).set_params(head="refit").fit(X, few)
     assert model.pooled_head is None
-    model.set_params(head="pooled").fit(X, few).partial_fit(X, few)
+    model.set_params(head="pooled").fit(X, few).set_params(head="refit").partial_fit(X, few)
     assert model.pooled_head is None
     assert not hasattr(model, "expected_score_")
     P = model.transform(X) @ model.target_components_

@@ -13,6 +13,9 @@ from cofactor.engine.factors import Factors
 from cofactor.engine.objective import Objective, Term
 from cofactor.engine.observations import observe
 from cofactor.engine.threads import Threads
+from cofactor.estimators import base
+from cofactor.estimators.heads import class_head, number_head, tag_head
+from cofactor.guesses.pool import fit_pool
 
 KL, F, IS = "kullback-leibler", "frobenius", "itakura-saito"
 FITTED = ("components_", "target_components_", "representation_")
@@ -265,3 +268,180 @@ def test_statistics_seen_from_another_factor(loss):
         old, new = getattr(taken.surrogate, name), getattr(found.surrogate, name)
         assert (len(old) > 0) == (len(new) > 0) == (name in used)
         np.testing.assert_allclose(new, old * ratio if name in used else old, rtol=1e-12)
+
+
+# ---- the pooled head of a stream
+
+
+def tags_of(y, kinds):
+    """Two labels a sample; unknown where y is -1."""
+    return np.where((y < 0)[:, None], np.nan, np.stack([kinds == 0, kinds < 2], axis=1))
+
+
+def directly(model, X, y):
+    """The head that the public functions give for rows, in place of the stream's."""
+    coding, task, units = model.coding, model._task, model._units
+    targets = task.encode_again(y, X.shape[0], coding, signed=True)
+    data, threads = observe(X).shifted(units.data), Threads()
+    A, B = model.components_.T, model.target_components_.T
+    factors = units.factors(Factors(model.representation_, A, B), -1)
+    if isinstance(model, SSNMFRegressor):
+        term = Term("data", "features", data, DIVERGENCES[KL])
+        return number_head(Objective((term,)), factors, targets, units.data, threads)
+    if coding.kind == "multilabel":
+        return tag_head(data, None, targets, units.data, len(A.T), threads)
+    groups = task.groups(targets, None, 0)
+    ones = np.ones(X.shape[0])
+    pool, _ = fit_pool(data, ones, groups.shares, groups.labelled, threads, units.data)
+    head = class_head(pool, factors.features, factors.targets, groups.prototypes)
+    return head, pool.expected
+
+
+@pytest.mark.parametrize("task", ["classes", "sets", "numbers"])
+@pytest.mark.parametrize("storage", ["sparse", "dense"])
+def test_a_stream_predicts_by_a_pool_of_its_rows(corpus, task, storage):
+    X, y, kinds = corpus
+    X = X[:400] if storage == "sparse" else X[:400].toarray() * 3000.0
+    y = {"classes": y, "sets": tags_of(y, kinds), "numbers": np.where(y < 0, np.nan, 5.0 - y)}[task]
+    model = (SSNMFRegressor if task == "numbers" else SSNMFClassifier)(4, random_state=0)
+    for part, labels in batches(X, y[:400]):
+        model.partial_fit(part, labels)
+    assert "_head" not in vars(model)  # nobody needed it
+    head, expected = directly(model, X, y[:400])
+    for name in ("weights", "base", "topics"):
+        np.testing.assert_allclose(
+            getattr(model.pooled_head, name), getattr(head, name), rtol=1e-7, atol=1e-9
+        )
+    assert model.expected_score_ == expected
+    S = model.transform(X)
+    shares = S * model.components_.sum(axis=1)
+    shares /= shares.sum(axis=1, keepdims=True)
+    V = model.view(X)
+    scores = V @ head.weights + shares @ head.topics + head.base
+    if task == "numbers":
+        assert model.predict_interval(X).shape == (400, 2)
+        return
+    np.testing.assert_allclose(model.scores(X), scores, atol=1e-7)
+    lead = scores if task == "classes" else scores - head.thresholds
+    np.testing.assert_allclose(model.decision_function(X), lead, atol=1e-7)
+
+
+def test_the_head_is_fitted_once_a_batch(corpus, monkeypatch):
+    X, y, _ = corpus
+    fits = []
+    fit = base.feature_models
+    monkeypatch.setattr(base, "feature_models", lambda *given: fits.append(1) or fit(*given))
+    model = SSNMFClassifier(4, random_state=0)
+    for part, labels in batches(X[:300], y[:300]):
+        model.partial_fit(part, labels, classes=[0, 1, 2])
+        assert hasattr(model, "decision_function")
+    assert not fits
+    for _ in range(2):
+        model.predict_proba(X)
+        assert model.expected_score_ is not None
+    assert len(fits) == 1
+    model.partial_fit(X[300:400], y[300:400])
+    model.predict(X)
+    assert len(fits) == 2
+
+
+def test_the_pooled_head_predicts_better_than_topics_alone():
+    rng = np.random.default_rng(5)
+    topics = rng.dirichlet(np.full(200, 0.2), size=6)
+    kinds = rng.integers(0, 6, 1200)
+    X = sp.csr_array(np.array([rng.multinomial(8, topics[k]) for k in kinds]) / 8.0)
+    y = np.where(rng.random(1200) < 0.05, kinds, -1)
+    scores = {}
+    for head in ("pooled", "refit"):
+        model = SSNMFClassifier(8, head=head, random_state=0)
+        for part, labels in batches(X[:800], y[:800], size=200):
+            model.partial_fit(part, labels, classes=range(6))
+        scores[head] = model.score(X[800:], kinds[800:])
+    assert scores["pooled"] >= scores["refit"]
+    assert scores["pooled"] > 0.8
+
+
+def test_other_heads_gather_nothing(corpus):
+    X, y, _ = corpus
+    for head in ("refit", "joint"):
+        model = SSNMFClassifier(4, head=head, random_state=0).partial_fit(X, y)
+        assert "_reservoir" not in vars(model)
+        assert model.pooled_head is None
+        assert not hasattr(model, "expected_score_")
+        assert not hasattr(model, "decision_function")
+
+
+def test_the_head_of_a_fit_goes_on_until_the_stream_knows_more(corpus):
+    X, y, _ = corpus
+    model = SSNMFClassifier(4, random_state=0).fit(X[:600], y[:600])
+    head, labels = model.pooled_head, (y[:600] >= 0).sum()
+    expected, seen = model.expected_score_, 0
+    assert head.labels.tolist() == np.bincount(y[:600][y[:600] >= 0]).tolist()
+    for part, own in batches(X, y):
+        model.partial_fit(part, own)
+        seen += (own >= 0).sum()
+        stays = seen < labels
+        assert (model.pooled_head.weights is head.weights) == stays
+        assert model.pooled_head.labels.sum() == max(seen, labels)
+        assert not stays or model.expected_score_ == expected
+    assert seen > labels
+
+
+def test_the_head_of_a_fit_goes_on_while_a_class_is_missing(corpus):
+    X, _, kinds = corpus
+    model = SSNMFClassifier(4, random_state=0).fit(X[:100], kinds[:100])
+    some = kinds != 0
+    model.partial_fit(X[some], kinds[some])
+    assert (model.predict(X) == kinds).mean() > 0.9
+    model.partial_fit(X, kinds)
+    assert model.pooled_head.labels.sum() == some.sum() + 900
+
+
+@pytest.mark.parametrize("scale", [1.0, 1000.0])
+def test_the_head_of_a_fit_keeps_its_units(corpus, scale):
+    """The first batch of a stream settles other units than a fit of other rows."""
+    X, y, _ = corpus
+    dense = X.toarray() + 0.3
+    X = np.where(np.arange(900)[:, None] < 600, dense, dense / 20) * scale
+    numbers = np.where(y < 0, np.nan, y + 0.5)
+    for kind, known in ((SSNMFClassifier, y), (SSNMFRegressor, numbers)):
+        model = kind(4, random_state=0).fit(X[:600], known[:600])
+        before, units = model.pooled_head, model._units.data
+        model.partial_fit(X[600:700], known[600:700])
+        assert model._units.data != units
+        probe = X[:50]
+        own = observe(probe).shifted(model._units.data)
+        old = before.scores(
+            observe(probe).shifted(units), model.transform(probe), model.components_, Threads()
+        )
+        new = model.pooled_head.scores(own, model.transform(probe), model.components_, Threads())
+        np.testing.assert_allclose(new, old, rtol=1e-8, atol=1e-8)
+
+
+def test_numbers_below_those_of_a_fit_are_not_clipped(corpus):
+    X, _, kinds = corpus
+    y = 80.0 + 10.0 * kinds
+    high = kinds > 0
+    model = SSNMFRegressor(4, random_state=0).fit(X[high][:60], y[high][:60])
+    for part, values in batches(X, y):
+        model.partial_fit(part, values)
+    low = model.predict(X[~high])
+    assert np.median(low) == pytest.approx(80.0, abs=1.0)
+    assert model.score(X, y) > 0.9
+
+
+def test_other_numbers_of_topics_forget_the_head_of_a_fit(corpus):
+    X, y, kinds = corpus
+    model = SSNMFClassifier(4, random_state=0).fit(X, y).set_params(n_components=6)
+    model.partial_fit(X[:300], y[:300])
+    assert model.pooled_head.topics.shape == (6, 3)
+    assert model.score(X, kinds) > 0.9
+
+
+def test_a_stream_that_was_put_away_predicts_the_same(corpus):
+    X, y, _ = corpus
+    here = SSNMFClassifier(4, random_state=0).partial_fit(X[:300], y[:300])
+    there = pickle.loads(pickle.dumps(here))
+    for model in (here, there):
+        model.partial_fit(X[300:600], y[300:600])
+    np.testing.assert_array_equal(here.predict_proba(X), there.predict_proba(X))

@@ -46,9 +46,8 @@ def stream(model, texts, y=None, size=100, **options):
 @pytest.mark.parametrize("seeds", [None, {"sky": ["comet", "crater"]}])
 @pytest.mark.parametrize("y", [None, SOME, NUMBERS, SETS], ids=["none", "some", "numbers", "sets"])
 def test_the_first_batch_is_one_iteration_of_fit(y, seeds):
-    head = "refit" if y is NUMBERS else "pooled"  # for which fit, not a stream, shifts numbers
     texts, y = TEXTS[:200], None if y is None else y[:200]
-    options = {"solver": "mu", "seeds": seeds, "head": head, "random_state": 0}
+    options = {"solver": "mu", "seeds": seeds, "random_state": 0}
     once = TopicModel(4, max_iter=1, tol=0, **options).fit(texts, y)
     begun = TopicModel(4, **options).partial_fit(iter(texts), y)
     for name in ("components_", "representation_"):
@@ -88,7 +87,8 @@ def test_descriptions_are_of_the_last_batch():
     assert sum(topic.share for topic in model.topics()) == pytest.approx(1.0)
     assert [row.label for row in model.classes()] == sorted(SUBJECTS)
     told = model.explain(NEW[0])
-    np.testing.assert_allclose(told.class_parts.sum(axis=0) + told.base, told.scores, atol=1e-9)
+    total = told.class_parts.sum(axis=0) + told.topic_scores.sum(axis=0) + told.base
+    np.testing.assert_allclose(total, told.scores, atol=1e-9)
     assert model.estimator_.n_samples_seen_ == 250
 
 
@@ -205,3 +205,15 @@ def test_a_report_of_a_stream(tmp_path):
     model = stream(TopicModel(4, random_state=0), TEXTS[:240], SOME, size=120)
     page = model.report(tmp_path / "report.html", TEXTS[120:240], SOME[120:240])
     assert page.stat().st_size > 10_000
+
+
+def test_scores_of_documents_are_computed_when_they_are_needed():
+    model = stream(TopicModel(4, random_state=0), TEXTS[:250], SOME[:250])
+    assert "_head" not in vars(model.estimator_)
+    assert "document_scores_" not in vars(model)
+    X = model.vectorizer_.transform(TEXTS[200:250])
+    np.testing.assert_array_equal(model.document_scores_, model.estimator_.scores(X))
+    model.partial_fit(TEXTS[250:280])
+    assert len(model.document_scores_) == 30
+    model.fit(TEXTS[:100], SOME[:100])
+    assert len(model.document_scores_) == 100

@@ -10,7 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -42,27 +42,24 @@ from cofactor.engine.solvers import (
 from cofactor.engine.threads import Threads
 from cofactor.estimators import validation
 from cofactor.estimators.blocks import Executor, LocalExecutor, Recipe, WholeMatrix
-from cofactor.estimators.heads import (
-    PooledHead,
-    class_head,
-    number_head,
-    refit_head,
-    with_reach,
-)
+from cofactor.estimators.heads import PooledHead, pooled_head, refit_head
 from cofactor.estimators.hooks import bridge
 from cofactor.estimators.inference import represent, row_exponents
+from cofactor.estimators.reservoir import Reservoir
 from cofactor.estimators.setup import (
     CONFIDENCE,
     Conversion,
     Input,
     Settings,
     Setup,
+    feature_models,
     set_up,
 )
 from cofactor.estimators.streaming import STEPS, Batch, Stream
 from cofactor.estimators.tasks import Coding, Task
-from cofactor.estimators.units import moderate, shift, unit_observations
+from cofactor.estimators.units import moderate, shift, unit_observations, unit_weights
 from cofactor.guesses.guess import Classes
+from cofactor.guesses.pool import ExpectedScore
 from cofactor.noise import Noise
 from cofactor.outofcore import RowBlocks
 from cofactor.outofcore.rowblocks import as_csr
@@ -76,7 +73,8 @@ SOLVERS: dict[str, Solver] = {
 }
 BLOCK_SOLVERS: dict[str, Solver] = {**SOLVERS, "cd": BlockDescent()}
 OF_SOME_FITS = (
-    "_stream", "n_samples_seen_", "target_components_", "supervision_", "_head", "expected_score_",
+    "_stream", "_reservoir", "n_samples_seen_", "target_components_", "supervision_", "_head",
+    "expected_score_",
 )  # fmt: skip
 """Attributes that a fit may lack; those of an earlier fit must not stay."""
 FACTORS = ("components", "representation", "target_components")
@@ -191,24 +189,20 @@ class Factorization(
         names = ("n_features_in_", "feature_names_in_")  # a copy of this estimator needs them
         own = {name: vars(self)[name] for name in names if name in vars(self)}
         if factors.targets is not None and self.head == "pooled":
-            head, expected = self._pooled_head(setup, factors, threads)
-            head = with_reach(head, setup.objective, factors, threads)
-            own |= {"_head": head, "expected_score_": expected}
+            own |= self._pooled_head(setup, factors, threads)
         return {**_attributes(setup.conversion, coding, factors, history), **own}
 
-    def _pooled_head(
-        self, setup: Setup, factors: Factors, threads: Threads
-    ) -> tuple[PooledHead, Any]:
+    def _pooled_head(self, setup: Setup, factors: Factors, threads: Threads) -> dict[str, Any]:
         """Return the pooled head and the score that it is expected to have."""
-        if setup.pool is not None:
-            assert setup.present is not None
-            A, B = factors.features, factors.get("targets")
-            return class_head(setup.pool, A, B, setup.present), setup.pool.expected
-        if setup.tags is not None:
-            return setup.tags
         assert setup.known is not None
-        exponent = setup.conversion.units.data
-        return number_head(setup.objective, factors, setup.known, exponent, threads)
+        assert self._task is not None
+        objective, units = setup.objective, setup.conversion.units
+        head, expected = pooled_head(
+            setup.models, objective, factors, setup.known, units.data, threads
+        )
+        labels = self._task.labels(setup.known, objective.sample_weight).sum(axis=0)
+        head = replace(head, labels=shift(labels, units.sample_weight))
+        return {"_head": head, "expected_score_": expected}
 
     @property
     def _refits(self) -> bool:
@@ -253,6 +247,8 @@ class Factorization(
         """Learn from one batch of a stream."""
         settings, task = Settings.of(self), self._task
         data = moderate(validation.observed_data(X), counts)
+        reservoir = self._gathered(data, targets, counts) if settings.pooled else None
+        targets = None if targets is None else targets.nonnegative()
         old: Stream | None = vars(self).get("_stream")
         with Threads(self.n_jobs) as threads:
             if old is None:
@@ -274,7 +270,8 @@ class Factorization(
                 refit = partial(refit_head, equal_mass=task.kind(coding) == "classes")
                 B = stream.head(refit, threads)
         attributes = _attributes(stream.conversion, coding, Factors(S, A, B), stream.history)
-        for name in ("_head", "expected_score_"):
+        attributes |= self._going_on(reservoir, stream)
+        for name in ("_reservoir", "_head", "expected_score_"):
             self.__dict__.pop(name, None)
         self.__dict__.update(attributes)
         seen = stream.past.samples
@@ -308,6 +305,28 @@ class Factorization(
             stream.resume(A, None if B is None else B.T)
             stream.settle(setup.objective, solver, threads)
         return stream, setup.objective, solver
+
+    def _gathered(self, data: Observations, targets: Targets, counts: Any) -> Reservoir:
+        """Return the rows that the pooled head of a stream is fitted on, after a batch."""
+        assert self._task is not None
+        before = vars(self).get("_reservoir") or Reservoir.empty(targets.n_targets)
+        return before.plus(data, targets, counts, self._task.labels(targets, counts))
+
+    def _going_on(self, reservoir: Reservoir | None, stream: Stream) -> dict[str, Any]:
+        """Return what a stream predicts by.
+
+        An earlier head goes on until the stream has seen as many labels as that head. Else the head
+        is fitted when it is needed: see ``Supervised.pooled_head``.
+        """
+        if reservoir is None:
+            return {}
+        head: PooledHead | None = vars(self).get("_head")
+        fits = head is not None and head.topics.shape[0] == stream.factors.rank
+        if head is None or not fits or not head.outweighs(reservoir.labels):
+            return {"_reservoir": reservoir}
+        head = head.shifted(stream.conversion.units.data - self._units.data)
+        expected = vars(self).get("expected_score_")
+        return {"_reservoir": reservoir, "_head": head, "expected_score_": expected}
 
     # ---- use
 
@@ -498,6 +517,12 @@ class Supervised(Factorization):
         their influence decays. Unlabelled samples get guesses from all labels seen so far. One
         batch is one iteration of ``fit``; ``representation_`` is that of the last batch.
 
+        With ``head="pooled"`` the stream keeps labelled samples and, where room is left, an even
+        sample of the others, together up to 2**21 stored cells (about 25 MB). The head is fitted on
+        them at its first use after a batch, so predicting after every batch is slow. If a ``fit``
+        came before, or a saved model was loaded, that model's head goes on until the stream has
+        seen as many labels as it, and one of each of its classes.
+
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
@@ -519,10 +544,12 @@ class Supervised(Factorization):
         X = validation.check_data(self, X, reset=not known)
         counts = validation.check_counts(sample_weight, X)
         if known:
-            coding = self._coding
-            targets = self._task.encode_again(y, X.shape[0], coding)
+            coding, signed = self._coding, self.head == "pooled"
+            targets = self._task.encode_again(y, X.shape[0], coding, signed=signed)
         else:
-            targets, coding = self._task.encode_first_batch(y, X.shape[0], counts, classes, X.dtype)
+            targets, coding = self._task.encode_first_batch(
+                y, X.shape[0], counts, classes, X.dtype, from_zero=Settings.of(self).from_zero
+            )
         if "_stream" not in vars(self) and not targets.labelled.any():
             raise ValueError(
                 "y has no labelled sample; the first batch of a stream must have some, because "
@@ -566,8 +593,44 @@ class Supervised(Factorization):
 
     @property
     def pooled_head(self) -> PooledHead | None:
-        """The head that sees features and topics; None where ``target_components_`` predicts."""
+        """The head that sees features and topics; None where ``target_components_`` predicts.
+
+        That of a stream is fitted at its first use after a batch.
+        """
+        if "_head" not in vars(self) and self._is_pooled:
+            self.__dict__.update(self._stream_head())
         return vars(self).get("_head")
+
+    @property
+    def _is_pooled(self) -> bool:
+        """Whether predictions come from a pooled head, fitted or not yet."""
+        reservoir: Reservoir | None = vars(self).get("_reservoir")
+        return "_head" in vars(self) or (reservoir is not None and bool(reservoir.labels.any()))
+
+    @cached_property
+    def expected_score_(self) -> ExpectedScore | None:
+        """The score to expect on new samples, which a stream estimates together with its head."""
+        if self.pooled_head is None:
+            raise AttributeError("expected_score_ needs head='pooled' and labels.")
+        return vars(self).get("expected_score_")
+
+    def _stream_head(self) -> dict[str, Any]:
+        """Fit the pooled head of a stream on the rows that it has gathered."""
+        task, units, rank = self._task, self._units, len(self.components_)
+        settings = replace(Settings.of(self), head="pooled", n_components=rank)
+        data, targets, counts = self._reservoir.sample()
+        data, counts = data.shifted(units.data), unit_weights(counts, literal=True)[0]
+        groups = _present_groups(task, targets, counts, rank)
+        given = Input(data, counts, targets, kind=task.kind(self._coding))
+        outside = self.representation_, self.components_.T, self.target_components_.T
+        factors = units.factors(Factors(*outside), -1)
+        objective = replace(self._stream.recipe.assembled(data), sample_weight=counts)
+        e = units.data
+        with Threads(self.n_jobs) as threads:
+            models, _ = feature_models(settings, given, groups, data, counts, e, threads)
+            head, expected = pooled_head(models, objective, factors, targets, e, threads)
+        head = replace(head, labels=self._reservoir.labels)
+        return {"_head": head, "expected_score_": expected}
 
     def scores(
         self, X: Any, *, representation: FloatArray | None = None, data_weights: Any = None

@@ -59,8 +59,7 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         Priors of :mod:`cofactor.priors` on "samples", "features" or "targets", one or a list each.
     head : {"pooled", "refit", "joint"}, default="pooled"
         What predicts. "pooled" adds the scores of linear models of the features, weighted by how
-        they predict held-out labels, to those of the topics; after ``partial_fit`` it is "refit".
-        "refit" predicts by
+        they predict held-out labels, to those of the topics. "refit" predicts by
         ``target_components_``, estimated anew after the fit on representations that have not seen
         labels, because predictions start from such representations. (For exclusive classes the
         samples are scaled to equal mass first.) "joint" keeps that of the joint fit, as the paper
@@ -189,7 +188,7 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         even = np.full(scores.shape, 1.0 / scores.shape[1])
         return np.divide(scores, total, out=even, where=total > 0)
 
-    @available_if(lambda self: self.pooled_head is not None)
+    @available_if(lambda self: self._is_pooled)
     def decision_function(self, X: Any, *, data_weights: Any = None) -> FloatArray:
         """Return the scores of the classes; for two classes, the lead of the second.
 

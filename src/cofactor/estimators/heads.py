@@ -10,7 +10,7 @@ labels a logistic regression each (`cofactor.guesses.tags`), numbers two ridge r
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
@@ -121,6 +121,8 @@ class PooledHead:
         How far samples go towards the features' scores of their topics, 0 … 1. Samples have other
         features, too, so a sample that is all one topic scores less than the topic's features
         alone.
+    labels : array (k,) or None
+        Weight of the labels of each target that the head was fitted on; None if it is not known.
     """
 
     view: View
@@ -134,6 +136,7 @@ class PooledHead:
     curve: FloatArray | None = None
     half_width: FloatArray | None = None
     reach: float = 1.0
+    labels: FloatArray | None = None
 
     def topic_scores(self, components: FloatArray, threads: Threads) -> FloatArray:
         """Return the scores of a sample of usual size that is all one topic."""
@@ -171,8 +174,55 @@ class PooledHead:
             return np.asarray(softmax(scores, axis=1))
         return Curve(*self.curve.tolist()).of(scores)
 
+    def outweighs(self, labels: FloatArray) -> bool:
+        """Tell whether the head knows more labels than those, or a target that has none there."""
+        if self.labels is None:
+            return False
+        more = float(self.labels.sum()) > float(labels.sum())
+        return more or bool((self.labels[labels == 0] > 0).any())
 
-def with_reach(
+    def shifted(self, exponent: int) -> PooledHead:
+        """Return the same head for data that are divided by 2**exponent."""
+        size_mean = self.size_mean - exponent * float(np.log(2.0))
+        return replace(self, view=self.view.shifted(exponent), size_mean=size_mean)
+
+
+class FeatureModels(NamedTuple):
+    """Models of the features alone, which are the features' part of the pooled head."""
+
+    pool: Pool | None = None
+    """Linear models that predict the classes; None if nothing needs them."""
+    present: FloatArray | None = None
+    """The pool's classes as rows of targets."""
+    tags: tuple[PooledHead, ExpectedScore | None] | None = None
+    """The pooled head of several labels a sample, if it is asked for, and its expected score."""
+
+
+def pooled_head(
+    models: FeatureModels,
+    objective: Objective,
+    factors: Factors,
+    targets: Targets,
+    exponent: int,
+    threads: Threads,
+) -> tuple[PooledHead, ExpectedScore | None]:
+    """Return the pooled head, and the score that it is expected to have.
+
+    Data and targets of the objective are known; ``targets`` are those without guesses.
+    """
+    if models.pool is not None:
+        assert models.present is not None
+        A, B = factors.features, factors.get("targets")
+        head = class_head(models.pool, A, B, models.present)
+        expected = models.pool.expected
+    elif models.tags is not None:
+        head, expected = models.tags
+    else:
+        head, expected = number_head(objective, factors, targets, exponent, threads)
+    return _with_reach(head, objective, factors, threads), expected
+
+
+def _with_reach(
     head: PooledHead, objective: Objective, factors: Factors, threads: Threads
 ) -> PooledHead:
     """Measure on some samples how far they go towards the scores of their topics."""

@@ -22,8 +22,9 @@ class SSNMFRegressor(RegressorMixin, Supervised):
     numbers.
 
     Unknown targets are NaN. The factorization needs nonnegative targets, so a column of ``y`` is
-    shifted by its minimum, and predictions are shifted back; with another head than "pooled", with
-    RowBlocks and with ``partial_fit`` only if it has negative values.
+    shifted by its minimum, and predictions are shifted back; with another head than "pooled" and
+    with RowBlocks only if it has negative values. Later batches of a stream may have lower values:
+    topics see the minimum in their place, the pooled head sees them as they are.
 
     Parameters
     ----------
@@ -116,7 +117,7 @@ class SSNMFRegressor(RegressorMixin, Supervised):
         """
         return self._coding.decode(scores)
 
-    @available_if(lambda self: self.pooled_head is not None)
+    @available_if(lambda self: self._is_pooled)
     def predict_interval(self, X: Any, *, data_weights: Any = None) -> FloatArray:
         """Return bounds that nine of ten new values lie between, from held-out errors.
 

@@ -22,7 +22,7 @@ from cofactor.engine.observations import Observations
 from cofactor.engine.stopping import RelativeDecrease
 from cofactor.engine.threads import Threads, count_threads
 from cofactor.estimators import validation
-from cofactor.estimators.heads import PooledHead, tag_head
+from cofactor.estimators.heads import FeatureModels, PooledHead, tag_head
 from cofactor.estimators.units import (
     Units,
     clipped,
@@ -140,12 +140,7 @@ class Setup(NamedTuple):
     targets: Targets | None
     """The targets, completed by guesses."""
     conversion: Conversion
-    pool: Pool | None
-    """Linear models of the features that predict the classes; None if nothing needs them."""
-    present: FloatArray | None
-    """The pool's classes as rows of targets."""
-    tags: tuple[PooledHead, ExpectedScore | None] | None
-    """The pooled head of several labels a sample, if it is asked for, and its expected score."""
+    models: FeatureModels
 
 
 class Input(NamedTuple):
@@ -174,13 +169,13 @@ def set_up(
     units, counts = _count_units(units, given)
     groups = _groups(settings, given)
     numbers = as_numbers(counts) if given.scale_counts else counts
-    pool, scores = _pool(settings, given, groups, data, numbers, units, threads)
+    models, scores = feature_models(settings, given, groups, data, numbers, units.data, threads)
     guess = None
     if groups is not None and settings.starts_from_labels:
         guess = (
             counted_guess(data, numbers, groups, threads)
-            if pool is None
-            else pooled_guess(data, numbers, groups, threads, pool, scores)
+            if models.pool is None
+            else pooled_guess(data, numbers, groups, threads, models.pool, scores)
         )
     targets = given.targets
     if guess is not None and targets is not None:
@@ -195,9 +190,26 @@ def set_up(
     objective = Objective(terms, penalties, counts)
     start = _start(settings, objective, units, guess, threads)
     conversion = Conversion(units, supervision, constant)
-    present = None if groups is None else groups.prototypes
-    tags = _tags(settings, given, data, counts, units, threads)
-    return Setup(objective, start, guess, given.targets, targets, conversion, pool, present, tags)
+    return Setup(objective, start, guess, given.targets, targets, conversion, models)
+
+
+def feature_models(
+    settings: Settings,
+    given: Input,
+    groups: Classes | None,
+    data: Observations,
+    counts: FloatArray | None,
+    exponent: int,
+    threads: Threads,
+) -> tuple[FeatureModels, Any]:
+    """Fit the models of the features that head or guesses need.
+
+    ``data`` were divided by 2**exponent. Return the models, and the scores of the samples by the
+    pool.
+    """
+    pool, scores = _pool(settings, given, groups, data, counts, exponent, threads)
+    tags = _tags(settings, given, data, counts, exponent, threads)
+    return FeatureModels(pool, None if groups is None else groups.prototypes, tags), scores
 
 
 def _data_units(
@@ -256,7 +268,7 @@ def _pool(
     groups: Classes | None,
     data: Observations,
     counts: FloatArray | None,
-    units: Units,
+    exponent: int,
     threads: Threads,
 ) -> tuple[Pool | None, Any]:
     """Fit the pool if the head or guesses need it; return it and the scores of the samples."""
@@ -267,7 +279,7 @@ def _pool(
     weights = np.ones(data.shape[0]) if counts is None else counts
     importance, _ = unit_weights(groups.importance, literal=True)
     return fit_pool(
-        data, weights, groups.shares, groups.labelled, threads, units.data, groups.confidence,
+        data, weights, groups.shares, groups.labelled, threads, exponent, groups.confidence,
         importance,
     )  # fmt: skip
 
@@ -277,7 +289,7 @@ def _tags(
     given: Input,
     data: Observations,
     counts: FloatArray | None,
-    units: Units,
+    exponent: int,
     threads: Threads,
 ) -> tuple[PooledHead, ExpectedScore | None] | None:
     """Fit the pooled head of several labels a sample."""
@@ -286,7 +298,7 @@ def _tags(
         return None
     if not targets.labelled.any():
         return None
-    return tag_head(data, counts, targets, units.data, settings.n_components, threads)
+    return tag_head(data, counts, targets, exponent, settings.n_components, threads)
 
 
 def _terms(

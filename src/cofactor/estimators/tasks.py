@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import DTypeLike
+from scipy.sparse import issparse
 
 from cofactor._types import BoolArray, FloatArray
 from cofactor.estimators.units import exponent_of, shift
@@ -58,13 +59,30 @@ class Classification:
         return encode_classes(y, n_samples=n_samples, target_weights=weights, dtype=dtype)
 
     def encode_again(
-        self, y: Any, n_samples: int, coding: Any, weights: FloatArray | None = None
+        self,
+        y: Any,
+        n_samples: int,
+        coding: Any,
+        weights: FloatArray | None = None,
+        *,
+        signed: bool = False,
     ) -> Targets:
-        """Turn further y into targets, read as before; ``weights`` are those of the classes."""
+        """Turn further y into targets, read as before; ``weights`` are those of the classes.
+
+        With ``signed`` numbers below the least one of before become negative; they are raised to it
+        otherwise.
+        """
         return weigh_classes(encode_classes(y, n_samples=n_samples, coding=coding)[0], weights)
 
     def encode_first_batch(
-        self, y: Any, n_samples: int, counts: FloatArray | None, classes: Any, dtype: DTypeLike
+        self,
+        y: Any,
+        n_samples: int,
+        counts: FloatArray | None,
+        classes: Any,
+        dtype: DTypeLike,
+        *,
+        from_zero: bool = False,
     ) -> tuple[Targets, ClassCoding]:
         """Turn the y of a stream's first batch into targets; ``classes`` may name all classes."""
         coding = None
@@ -96,6 +114,11 @@ class Classification:
         """Return "classes" if a sample has one class, or shares in the classes, else "sets"."""
         return "sets" if coding.kind == "multilabel" else "classes"
 
+    def labels(self, targets: Targets, counts: FloatArray | None) -> FloatArray:
+        """Return the weight of each sample's label in each class that it has (n, k)."""
+        Y = targets.values
+        return _trusted((Y.toarray() if issparse(Y) else Y) > 0, targets, counts)
+
 
 @dataclass(frozen=True)
 class Regression:
@@ -122,14 +145,27 @@ class Regression:
         )  # fmt: skip
 
     def encode_again(
-        self, y: Any, n_samples: int, coding: Any, weights: FloatArray | None = None
+        self,
+        y: Any,
+        n_samples: int,
+        coding: Any,
+        weights: FloatArray | None = None,
+        *,
+        signed: bool = False,
     ) -> Targets:
-        return encode_values(y, n_samples=n_samples, coding=coding)[0]
+        return encode_values(y, n_samples=n_samples, coding=coding, signed=signed)[0]
 
     def encode_first_batch(
-        self, y: Any, n_samples: int, counts: FloatArray | None, classes: Any, dtype: DTypeLike
+        self,
+        y: Any,
+        n_samples: int,
+        counts: FloatArray | None,
+        classes: Any,
+        dtype: DTypeLike,
+        *,
+        from_zero: bool = False,
     ) -> tuple[Targets, ValueCoding]:
-        return self.encode(y, n_samples, counts, None, dtype)
+        return self.encode(y, n_samples, counts, None, dtype, from_zero=from_zero)
 
     def groups(
         self, targets: Targets, counts: FloatArray | None, n_components: int
@@ -167,6 +203,12 @@ class Regression:
     def kind(self, coding: Any) -> str:
         return "numbers"
 
+    def labels(self, targets: Targets, counts: FloatArray | None) -> FloatArray:
+        """Return the weight of each known number (n, k)."""
+        cells = targets.cell_weights
+        known = np.ones(targets.values.shape, dtype=bool) if cells is None else cells > 0
+        return _trusted(known, targets, counts)
+
 
 def _confidence(targets: Targets) -> FloatArray | None:
     """Return the weight of each sample's label relative to the largest; None if all are alike."""
@@ -177,6 +219,13 @@ def _confidence(targets: Targets) -> FloatArray | None:
     if not known.size or (known == known[0]).all():
         return None
     return np.where(targets.labelled, weights / known.max(), 0.0).astype(np.float64)
+
+
+def _trusted(known: BoolArray, targets: Targets, counts: FloatArray | None) -> FloatArray:
+    """Return sample weights times the confidence in labels, up to 1, in cells that are known."""
+    confidence = targets.confidence
+    weights = targets.labelled * (1.0 if confidence is None else np.minimum(confidence, 1.0))
+    return known * (weights if counts is None else weights * counts)[:, None]
 
 
 def _used(targets: Targets, counts: FloatArray | None) -> BoolArray:

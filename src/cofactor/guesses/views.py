@@ -11,7 +11,7 @@ so that one penalty means the same for all data.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -59,6 +59,13 @@ class View:
         rows = _stored(data)
         values = np.sqrt(rows.data) if self.kind == "roots" else rows.data
         return _unit_rows(csr_array((values, rows.indices, rows.indptr), rows.shape), self.scale)
+
+    def shifted(self, exponent: int) -> View:
+        """Return the same view for data that are divided by 2**exponent."""
+        if self.mean is None or self.spread is None:  # rows of length one have no units
+            return self
+        mean, spread = (np.ldexp(part, -exponent) for part in (self.mean, self.spread))
+        return replace(self, mean=mean, spread=spread)
 
 
 def choose_view(data: Observations, counts: FloatArray, exponent: int) -> View:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ NEGLIGIBLE = 1e-4
 class Targets:
     """Target matrix Y and its weights L, as the objective takes them."""
 
-    values: Any  # csr_array or ndarray, n × k, nonnegative; unknown cells are 0
+    values: Any  # csr_array or ndarray, n × k, nonnegative in an objective; unknown cells are 0
     row_weights: Array | None  # (n,), where each row of L is constant; None: all ones
     cell_weights: Array | None  # (n, k), where one is not, and then in place of row_weights
     labelled: Mask  # (n,), samples with a cell of positive weight
@@ -46,6 +46,18 @@ class Targets:
         if self.cell_weights is not None:
             return np.asarray(self.cell_weights.max(axis=1))
         return self.row_weights
+
+    def select(self, rows: NDArray[np.integer[Any]]) -> Targets:
+        """Return the targets of some samples, in the given order."""
+        given = (self.row_weights, self.cell_weights, self.importance)
+        weights, cells, factor = (None if some is None else some[rows] for some in given)
+        return Targets(self.values[rows], weights, cells, self.labelled[rows], factor)
+
+    def nonnegative(self) -> Targets:
+        """Return the targets as an objective takes them: negative numbers become 0."""
+        if issparse(self.values) or not (self.values < 0).any():
+            return self
+        return replace(self, values=np.maximum(self.values, 0))
 
 
 def weighted_targets(values: Any, weights: Array, dtype: DTypeLike) -> Targets:

@@ -37,6 +37,7 @@ def encode_values(
     dtype: DTypeLike = np.float64,
     coding: ValueCoding | None = None,
     from_zero: bool = False,
+    signed: bool = False,
 ) -> tuple[Targets, ValueCoding]:
     """Turn regression targets, NaN where unknown, into nonnegative ones.
 
@@ -52,6 +53,8 @@ def encode_values(
         Of an earlier call, to be kept; values below its offset are raised to it.
     from_zero : bool
         Shift the least value of each column to 0, also if it is positive.
+    signed : bool
+        Let values below the offset of ``coding`` be negative.
 
     Returns
     -------
@@ -68,21 +71,27 @@ def encode_values(
     counts = (weights > 0) & (read_weights("sample_weight", sample_weight, [(n_samples,)]) > 0)
     least = np.min(table, axis=0, initial=np.inf, where=counts) if from_zero else 0.0
     filled = np.where(counts, table, np.where(np.isfinite(least), least, 0.0))
-    coding = _value_coding(filled, raw.ndim == 1, coding, from_zero=from_zero)
+    coding = _value_coding(filled, raw.ndim == 1, coding, from_zero=from_zero, signed=signed)
     with np.errstate(over="ignore"):  # cast reports it
-        values = np.where(known, np.maximum(table - coding.offset, 0.0), 0.0)
+        values = np.where(known, table - coding.offset, 0.0)
+    values = values if signed else np.maximum(values, 0.0)
     return weighted_targets(values, weights, dtype), coding
 
 
 def _value_coding(
-    table: Array, one_dimensional: bool, coding: ValueCoding | None, *, from_zero: bool = False
+    table: Array,
+    one_dimensional: bool,
+    coding: ValueCoding | None,
+    *,
+    from_zero: bool = False,
+    signed: bool = False,
 ) -> ValueCoding:
     lowest = table.min(axis=0) if from_zero and len(table) else table.min(axis=0, initial=0.0)
     if coding is None:
         return ValueCoding(lowest, one_dimensional)
     if lowest.shape != coding.offset.shape:
         raise ValueError(f"y has {lowest.size} columns, but {coding.offset.size} are expected.")
-    if (lowest < coding.offset).any():
+    if (lowest < coding.offset).any() and not signed:
         hint = "start with data that spans the range of y"
         warnings.warn(f"y is clipped at the minimum of its first fit: {hint}.", stacklevel=3)
     return coding

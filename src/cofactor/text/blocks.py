@@ -19,9 +19,8 @@ from cofactor.outofcore import RowBlocks, RowBlocksError
 from cofactor.outofcore.rowblocks import as_csr
 from cofactor.targets.sets import NamedMatrix
 from cofactor.text.describe.predictions import target_names
-from cofactor.text.describe.summaries import describe
 from cofactor.text.describe.words import even_rows
-from cofactor.text.fitting import Fit, draw_seed, fit_estimator, fit_here, publish
+from cofactor.text.fitting import Fit, described_fit, draw_seed, fit_estimator, fit_here, publish
 from cofactor.text.interrupts import finish
 from cofactor.text.vectorizer.words import WordVectorizer
 
@@ -133,7 +132,8 @@ def fit_blocks(model: Any, blocks: WordBlocks, *, fit: Fit = fit_here) -> None:
     estimator, seeded = fit_estimator(model, words, blocks.rows, None, seed=seed, fit=fit)
     fitted = time.perf_counter()
     places = described_rows(blocks.rows.shape[0])
-    described = finish(lambda: describe(estimator, take_rows(blocks.rows, places), words, seeded))
+    some = take_rows(blocks.rows, places)
+    described = finish(lambda: described_fit(estimator, some, words, seeded))
     estimator.representation_ = np.array(estimator.representation_[places])
     named = (
         NamedMatrix(np.empty((0, len(blocks.targets))), blocks.targets) if blocks.targets else None

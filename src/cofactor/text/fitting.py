@@ -18,7 +18,7 @@ from cofactor.estimators.blocks import SAMPLE_CELLS
 from cofactor.estimators.validation import as_divergence, check_room
 from cofactor.outofcore import RowBlocks
 from cofactor.targets.sets import read_targets
-from cofactor.text.describe.predictions import ESTIMATORS, infer_task, target_names
+from cofactor.text.describe.predictions import ESTIMATORS, infer_task, scores_of, target_names
 from cofactor.text.describe.summaries import describe
 from cofactor.text.documents import fingerprint, read_documents
 from cofactor.text.interrupts import finish
@@ -35,6 +35,8 @@ from cofactor.text.seeds import (
 )
 from cofactor.text.vectorizer.words import WordVectorizer
 
+OF_STREAMS = ("_seeding", "_batch", "document_scores_")
+"""Attributes that only streams have, or compute later; those of an earlier fit must not stay."""
 Fit = Callable[..., Any]
 """A function ``fit(estimator, X, y, **weights)`` that returns the fitted estimator."""
 
@@ -70,7 +72,7 @@ def fit_documents(
     vectorised = time.perf_counter()
     estimator, seeded = fit_estimator(model, words, X, y, seed=seed, fit=fit, **weights)
     fitted = time.perf_counter()
-    described = finish(lambda: describe(estimator, X, words, seeded))
+    described = finish(lambda: described_fit(estimator, X, words, seeded))
     publish(
         model, described, {"vectorise": started, "fit": vectorised, "describe": fitted},
         vectorizer_=vectorizer, estimator_=estimator, seed_=seed, fingerprint_=digest,
@@ -161,20 +163,23 @@ def drop_seeds(model: Any, estimator: Any) -> Any:
     return estimator.set_params(priors=model.priors, init=model.init)
 
 
+def described_fit(estimator: Any, X: Any, words: Any, seeded: dict[int, Seed]) -> dict[str, Any]:
+    """Return the attributes that describe the documents of a fit, their scores included."""
+    described = describe(estimator, X, words, seeded)
+    return {**described, "document_scores_": scores_of(estimator, X, described["document_topics_"])}
+
+
 def publish(
-    model: Any, described: dict[str, Any], begun: dict[str, float], *, seeding: Any = None,
-    **learned: Any,
+    model: Any, described: dict[str, Any], begun: dict[str, float], **learned: Any
 ) -> None:  # fmt: skip
     """Set all fitted attributes of a model at once: a fit that fails leaves the model as it was.
 
-    ``begun`` holds the time at which each step began; the last step ends now. ``seeding`` is the
-    state of the seeds of a stream.
+    ``begun`` holds the time at which each step began; the last step ends now.
     """
     ends = [*list(begun.values())[1:], time.perf_counter()]
     pairs = zip(begun.items(), ends, strict=True)
-    model.__dict__.pop("_seeding", None)
-    if seeding is not None:
-        learned["_seeding"] = seeding
+    for name in OF_STREAMS:
+        model.__dict__.pop(name, None)
     model.__dict__.update(
         described, **learned, timings_={step: end - start for (step, start), end in pairs}
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from numbers import Real
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -120,7 +121,6 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     estimator_: Any
     vectorizer_: Any
     document_topics_: np.ndarray
-    document_scores_: np.ndarray
     topic_names_: list[str]
     target_names_: list[Any]
     topic_words_: np.ndarray
@@ -206,7 +206,11 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         weights before, pass ``vectorizer=WordVectorizer(vocabulary=...)``. Later batches refine the
         topics with a share that decays. After ``fit``, or on a loaded model, a stream starts from
         the words and topics of the model; the documents they were learned from have no further
-        weight.
+        weight. Their head goes on until the stream has seen as many labels.
+
+        With ``head="pooled"`` the stream keeps labelled documents and a sample of the others, as
+        rows of numbers, up to 2**21 stored cells (about 25 MB); ``save`` keeps them, too. The head
+        is fitted on them at its first use after a batch.
 
         ``documents()``, ``document_topics_``, shares, ``topic_words_``, ``coherence_`` and
         ``fingerprint_`` describe the last batch; a topic that the batch hardly shows has its words
@@ -243,6 +247,14 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     def expected_score_(self) -> Any:
         """The score to expect on new documents like these, from held-out labels, or None."""
         return getattr(self.estimator_, "expected_score_", None)
+
+    @cached_property
+    def document_scores_(self) -> np.ndarray:
+        """Scores of the documents that ``document_topics_`` represents; a stream's are computed at
+        their first use after a batch."""
+        if "_batch" not in vars(self):
+            raise AttributeError("document_scores_ is known only after a fit.")
+        return predictions.scores_of(self.estimator_, self._batch, self.document_topics_)
 
     @property
     def n_iter_(self) -> int:

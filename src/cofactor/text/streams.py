@@ -69,7 +69,7 @@ def fit_batch(model: Any, documents: Any, y: Any, classes: Any) -> None:
         model, described, {"vectorise": started, "fit": vectorised, "describe": fitted},
         vectorizer_=batch.vectorizer, estimator_=estimator, seed_=batch.seed, fingerprint_=digest,
         target_names_=predictions.target_names(estimator, batch.y) if names is None else names,
-        seeding=batch.seeding,
+        _seeding=batch.seeding, _batch=batch.X,
     )  # fmt: skip
 
 

@@ -17,11 +17,13 @@ from cofactor.divergences import Divergence
 from cofactor.engine.factors import Factors
 from cofactor.estimators import NMF, SSNMFClassifier, SSNMFRegressor
 from cofactor.estimators.heads import PooledHead
+from cofactor.estimators.reservoir import Reservoir
 from cofactor.estimators.units import Units
 from cofactor.guesses.pool import ExpectedScore
 from cofactor.guesses.views import KINDS, View
 from cofactor.io.models.codec import Codec, Form
 from cofactor.io.models.errors import ModelFormatError, require
+from cofactor.io.models.reservoirs import NAMES, make_reservoir, take_reservoir
 from cofactor.targets import ClassCoding, ValueCoding
 from cofactor.text import TopicModel, WordVectorizer
 from cofactor.text.describe.words import RANKED
@@ -30,12 +32,15 @@ PLAIN = (
     "components_", "representation_", "history_", "n_iter_", "stop_reason_", "n_features_in_",
     "feature_names_in_", "_units", "_has_head", "_constant",
 )  # fmt: skip
-SUPERVISED = (*PLAIN, "target_components_", "supervision_", "_coding", "_head", "expected_score_")
+SUPERVISED = (
+    *PLAIN, "target_components_", "supervision_", "_coding", "_head", "expected_score_",
+    "_reservoir",
+)  # fmt: skip
 RANKING = ("topic_words_", "probable_coherence_")
 """Attributes that models of cofactor 0.1 lack; their words are shown by probability."""
 OPTIONAL = frozenset({
     "feature_names_in_", "target_components_", "supervision_", "_head", "expected_score_",
-    "document_scores_", *RANKING,
+    "_reservoir", "document_scores_", *RANKING,
 })  # fmt: skip
 TEXT = (
     "estimator_", "vectorizer_", "document_topics_", "topic_names_", "target_names_", "coherence_",
@@ -64,6 +69,8 @@ def _take_estimator(model: Any) -> dict[str, Any]:
 
 def _take_fitted(model: Any) -> dict[str, Any]:
     names = FITTED[type(model)]
+    for name in ("pooled_head", "document_scores_"):  # streams compute them at their first use
+        getattr(model, name, None)
     found = {name: getattr(model, name) for name in names if name in _attributes(model)}
     if isinstance(found.get("vocabulary_"), dict):
         words = sorted(found["vocabulary_"], key=found["vocabulary_"].__getitem__)
@@ -140,15 +147,32 @@ def _check_factors(model: Any, parts: dict[str, Any]) -> None:
         if "_head" in parts:
             require(type(parts["_head"]) is PooledHead, "_head is not a PooledHead")
             _check_head(parts["_head"], r, m, width)
+        if "_reservoir" in parts:
+            _check_reservoir(
+                parts["_reservoir"], m, width, signed=isinstance(model, SSNMFRegressor)
+            )
+            bare = "_head" not in parts and parts["_reservoir"].labels.any()
+            require(not bare, "_reservoir has labels, but there is no _head")
         expected = parts.get("expected_score_")
         require(expected is None or type(expected) is ExpectedScore, "expected_score_ is wrong")
+
+
+def _check_reservoir(reservoir: Any, m: int, width: int, *, signed: bool) -> None:
+    require(type(reservoir) is Reservoir, "_reservoir is not a Reservoir")
+    data, targets = reservoir.parts[0].data, reservoir.parts[0].targets
+    require(data.shape[1] == m, f"_reservoir has {data.shape[1]} features in place of {m}")
+    good = len(reservoir.labels) == targets.n_targets == width
+    require(good, f"_reservoir does not have {width} targets")
+    least = targets.values.min() if min(targets.values.shape) else 0.0
+    require(signed or least >= 0, "_reservoir has a negative entry in targets")
 
 
 def _check_head(head: PooledHead, r: int, m: int, width: int) -> None:
     shapes = {"weights": (m, width), "base": (width,), "topics": (r, width)}
     for name, shape in shapes.items():
         _check_signed(getattr(head, name), name, shape)
-    for name, length in (("size", width), ("thresholds", width), ("curve", 3)):
+    lengths = {"size": width, "thresholds": width, "curve": 3, "labels": width}
+    for name, length in lengths.items():
         if (array := getattr(head, name)) is not None:
             _check_signed(array, name, (length,))
     if head.half_width is not None:
@@ -339,6 +363,7 @@ CODEC = Codec(
     {
         **{kind.__name__: _estimator_form(kind) for kind in FITTED},
         **{name: _dataclass_form(kind) for name, kind in _DATACLASSES.items()},
+        "Reservoir": Form(Reservoir, take_reservoir, make_reservoir, NAMES),
     },
     elsewhere={
         "words_": "vocabulary",

@@ -102,7 +102,7 @@ def document_scores(model: Any) -> np.ndarray:
     estimator, S = model.estimator_, model.document_topics_
     if not has_head(estimator):
         return np.zeros((len(S), 0))
-    kept = vars(model).get("document_scores_")
+    kept = getattr(model, "document_scores_", None)
     return np.asarray(S @ estimator.target_components_ if kept is None else kept)
 
 

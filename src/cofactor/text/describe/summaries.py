@@ -14,7 +14,6 @@ from cofactor.text.describe.predictions import (
     has_head,
     predicted_kind,
     read_predictions,
-    scores_of,
     topic_links,
 )
 from cofactor.text.describe.table import Table
@@ -62,7 +61,10 @@ class TopicClass:
 
 
 def describe(estimator: Any, X: Any, words: Any, seeded: dict[int, Seed]) -> dict[str, Any]:
-    """Return the attributes of a topic model that describe its training documents X."""
+    """Return the attributes of a topic model that describe its training documents X.
+
+    Their scores, which ``scores_of`` gives, are not among them: streams compute these when needed.
+    """
     S, A = estimator.transform(X), estimator.components_
     pinned = {k: seed.columns for k, seed in seeded.items()}
     ranking = rank_words(X, S, A, pinned)
@@ -70,7 +72,6 @@ def describe(estimator: Any, X: Any, words: Any, seeded: dict[int, Seed]) -> dic
     scores = coherence([*shown, *probable], X)
     return {
         "document_topics_": S,
-        "document_scores_": scores_of(estimator, X, S),
         "topic_words_": ranking,
         "coherence_": scores[: len(A)],
         "probable_coherence_": scores[len(A) :],
