@@ -16,6 +16,7 @@ from cofactor import noise, priors
 from cofactor.divergences import Divergence
 from cofactor.engine.factors import Factors
 from cofactor.estimators import NMF, SSNMFClassifier, SSNMFRegressor
+from cofactor.estimators.cells import CellModel
 from cofactor.estimators.heads import PooledHead
 from cofactor.estimators.units import Units
 from cofactor.guesses.pool import ExpectedScore
@@ -35,14 +36,14 @@ RANKING = ("topic_words_", "probable_coherence_")
 """Attributes that models of cofactor 0.1 lack; their words are shown by probability."""
 OPTIONAL = frozenset({
     "feature_names_in_", "target_components_", "supervision_", "_head", "expected_score_",
-    "document_scores_", *RANKING,
+    "document_scores_", "cells_", *RANKING,
 })  # fmt: skip
 TEXT = (
     "estimator_", "vectorizer_", "document_topics_", "topic_names_", "target_names_", "coherence_",
     "seed_", "timings_", "fingerprint_", "document_scores_", *RANKING,
 )  # fmt: skip
 FITTED: dict[type, tuple[str, ...]] = {
-    NMF: PLAIN,
+    NMF: (*PLAIN, "cells_"),
     SSNMFClassifier: SUPERVISED,
     SSNMFRegressor: SUPERVISED,
     TopicModel: TEXT,
@@ -133,6 +134,9 @@ def _check_factors(model: Any, parts: dict[str, Any]) -> None:
     require(head == parts["_has_head"], "_has_head and target_components_ disagree")
     names = parts.get("feature_names_in_")
     require(names is None or len(names) == m, "feature_names_in_ has another length")
+    if "cells_" in parts:
+        require(type(parts["cells_"]) is CellModel, "cells_ is not a CellModel")
+        _check_cells(parts["cells_"], n, m)
     if not isinstance(model, NMF):
         width = _coded_width(model, parts["_coding"])
         if head:
@@ -142,6 +146,21 @@ def _check_factors(model: Any, parts: dict[str, Any]) -> None:
             _check_head(parts["_head"], r, m, width)
         expected = parts.get("expected_score_")
         require(expected is None or type(expected) is ExpectedScore, "expected_score_ is wrong")
+
+
+def _check_cells(cells: CellModel, n: int, m: int) -> None:
+    _check_signed(cells.row_offsets, "row_offsets", (n,))
+    _check_signed(cells.column_offsets, "column_offsets", (m,))
+    good = isinstance(cells.samples, np.ndarray) and cells.samples.ndim == 2
+    require(good, "samples is not a matrix")
+    rank = cells.samples.shape[1]
+    for name, rows in (("samples", n), ("features", m)):
+        _check_array(vars(cells), name, (rows, rank))
+    numbers = (cells.mean, cells.low, cells.high)
+    require(all(isinstance(x, float) and np.isfinite(x) for x in numbers), "mean, low, high")
+    require(0 <= cells.low <= cells.high, "low and high are not a range of nonnegative numbers")
+    for number in (cells.strength, cells.expected_rmse):
+        require(isinstance(number, float) and not number < 0, "strength, expected_rmse")
 
 
 def _check_head(head: PooledHead, r: int, m: int, width: int) -> None:
@@ -310,6 +329,7 @@ _DATACLASSES: dict[str, type] = {
     "Divergence": Divergence,
     "Factors": Factors,
     "Units": Units,
+    "CellModel": CellModel,
     "PooledHead": PooledHead,
     "View": View,
     "ExpectedScore": ExpectedScore,
