@@ -18,6 +18,7 @@ from cofactor.estimators.cells import (
     DAMPING,
     CellModel,
     Cells,
+    Trials,
     damped_offsets,
     has_missing_cells,
 )
@@ -127,6 +128,25 @@ def test_offsets_are_those_of_a_naive_computation():
     mean, rows, columns = damped_offsets(listed, listed.values)
     expected = naive_offsets(X, W, counts)
     assert_allclose(mean + rows[:, None] + columns, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("doubtful", [False, True])
+def test_topics_count_by_least_squares_less_a_standard_error(doubtful):
+    X, i, j, values = ratings(shape=(40, 30))
+    W = np.random.default_rng(1).uniform(0.5, 2.0, size=len(i))
+    first = Cells.of(observe(X), None)
+    hidden = Cells(X.shape, i, j, values, W / W.mean(), np.ones(40))
+    trials = Trials(first, hidden, (1.0, 5.0), 10)
+    alone = naive_offsets(X)[i, j]
+    gain = np.random.default_rng(2).normal(size=len(i)) + (0 if doubtful else values - alone)
+    root = np.sqrt(W / W.mean())
+    (slope,), (left,), _, _ = np.linalg.lstsq((root * gain)[:, None], root * (values - alone))
+    slope -= np.sqrt(left / len(i) / np.sum(root**2 * gain**2))
+    error, share = trials.score(alone + gain)
+    assert_allclose(share, max(slope, 0.0), rtol=1e-9)
+    assert (share > 0.3) != doubtful
+    mixed = np.clip(alone + share * gain, 1, 5)
+    assert_allclose(error, np.sqrt(np.average((mixed - values) ** 2, weights=W)))
 
 
 def test_predictions_are_sums_within_the_range():

@@ -310,7 +310,7 @@ def fit_cells(
     choice = Choice(np.nan)
     hidden = _hidden(cells, random)
     if hidden.any():
-        trials = _Trials(cells.subset(~hidden), cells.subset(hidden), (low, high), max_iter)
+        trials = Trials(cells.subset(~hidden), cells.subset(hidden), (low, high), max_iter)
         choice = trials.best(loss, rank, random, threads)
     offsets = damped_offsets(cells, cells.values)
     S, A = (np.zeros((size, rank), dtype=data.dtype) for size in data.shape)
@@ -342,7 +342,7 @@ def _revived(factors: Factors, start: Factors) -> Factors:
     return Factors(*(np.maximum(V, V.dtype.type(REVIVED) * least) for V, least in pairs))
 
 
-class _Trials:
+class Trials:
     """Candidates that are fitted on some cells and scored on others."""
 
     def __init__(
@@ -374,14 +374,14 @@ class _Trials:
         last, factors = np.inf, start
         for strength in STRENGTHS:
             prediction, factors = remainder.fit(_revived(factors, start), strength, self.steps)
-            error, share = self._score(prediction.at(self.hidden))
+            error, share = self.score(prediction.at(self.hidden))
             if np.isfinite(error):
                 yield Choice(error, share, lift, strength, factors)
             if error > last:
                 return
             last = error
 
-    def _score(self, predicted: FloatArray) -> tuple[float, float]:
+    def score(self, predicted: FloatArray) -> tuple[float, float]:
         """Return the error of the best mixture with offsets alone, and its share of ``predicted``.
 
         The share is less by a standard error: topics have to prove themselves.
