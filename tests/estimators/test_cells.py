@@ -335,6 +335,9 @@ def test_a_column_without_weight_is_missing():
     model = NMF(3, random_state=0).fit(X, data_weights=weights)
     assert model.cells_.column_offsets[5] == pytest.approx(0.0, abs=1e-12)
     assert np.isfinite(model.predict_cells(i, j)).all()
+    nothing = NMF(3, random_state=0).fit(X, data_weights=0 * weights)
+    assert not hasattr(nothing, "cells_")
+    assert np.isfinite(nothing.predict_cells(i, j)).all()
 
 
 WRONG = {

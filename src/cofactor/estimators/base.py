@@ -229,7 +229,7 @@ class Factorization(
     def _keep_cells(self, settings: Settings, setup: Setup, threads: Threads) -> None:
         """Fit and keep a model of the cells, if some are missing and no priors are given."""
         data, counts = setup.objective.terms[0].observations, setup.objective.sample_weight
-        if settings.priors or not has_missing_cells(data):
+        if settings.priors or not has_missing_cells(data, counts):
             return
         random = check_random_state(settings.random_state)
         loss, rank = settings.data_loss, settings.n_components

@@ -173,9 +173,12 @@ def products(S: FloatArray, A: FloatArray, rows: IntArray, columns: IntArray) ->
     return found
 
 
-def has_missing_cells(data: Observations) -> bool:
-    """Tell whether a cell of the matrix is missing."""
-    return not data.zeros and data.n_listed < data.shape[0] * data.shape[1]
+def has_missing_cells(data: Observations, counts: FloatArray | None = None) -> bool:
+    """Tell whether some cells are missing, and others count; ``counts`` are sample weights."""
+    if data.zeros or data.n_listed == data.shape[0] * data.shape[1]:
+        return False
+    weights = data.cell_weights(counts)
+    return weights is None or bool(weights.any())
 
 
 def damped_offsets(cells: Cells, values: FloatArray) -> Offsets:
