@@ -4,7 +4,7 @@ import json
 import math
 
 import numpy as np
-from benchmarks import prediction_sets, predictions, rivals
+from benchmarks import cells, prediction_sets, predictions, rivals
 from benchmarks.ours import BelowTarget
 from benchmarks.prediction_sets import Folders
 from benchmarks.prediction_tables import Cell
@@ -95,3 +95,12 @@ def test_thresholds_are_shrunk_towards_the_best_of_all_labels(monkeypatch):
     assert -1.05 < rare < 0.55  # its one row would allow any above −3.05
     monkeypatch.setattr(rivals, "PRIOR_STRENGTH", 0.0)
     assert rivals.thresholds(scores, Y)[1] < -2.9
+
+
+def test_cells_that_are_missing(capsys):
+    assert cells.main(["--sets", "dense", "--ranks", "3", "--seeds", "1"]) == 0
+    text = capsys.readouterr().out
+    assert "best of the three in every line" in text
+    lines = [line.split("|") for line in text.splitlines() if line.startswith("| dense")]
+    assert [line[2].strip() for line in lines] == ["KL", "Fr"]
+    assert all(0.8 < float(line[6]) < float(line[4]) for line in lines)

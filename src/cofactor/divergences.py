@@ -67,6 +67,10 @@ class Divergence:
         x, p = np.asarray(x, float), np.asarray(p, float)
         return self.constant(x) + self._variable(x, p)
 
+    def curvature(self, p: float) -> float:
+        """Return the second derivative of d(x, p) by p, where x = p."""
+        return self.log / p + self.square + (2 * self.inverse - self.concave) / p**2
+
     @property
     def coordinate_descent(self) -> bool:
         """Whether coordinate descent has a safe step for it."""

@@ -22,7 +22,7 @@ from sklearn.base import (
 )
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_array
+from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -42,6 +42,7 @@ from cofactor.engine.solvers import (
 from cofactor.engine.threads import Threads
 from cofactor.estimators import validation
 from cofactor.estimators.blocks import Executor, LocalExecutor, Recipe, WholeMatrix
+from cofactor.estimators.cells import fit_cells, has_missing_cells
 from cofactor.estimators.heads import PooledHead, pooled_head, refit_head
 from cofactor.estimators.hooks import bridge
 from cofactor.estimators.inference import represent, row_exponents
@@ -74,7 +75,7 @@ SOLVERS: dict[str, Solver] = {
 BLOCK_SOLVERS: dict[str, Solver] = {**SOLVERS, "cd": BlockDescent()}
 OF_SOME_FITS = (
     "_stream", "_reservoir", "n_samples_seen_", "target_components_", "supervision_", "_head",
-    "expected_score_",
+    "expected_score_", "cells_",
 )  # fmt: skip
 """Attributes that a fit may lack; those of an earlier fit must not stay."""
 FACTORS = ("components", "representation", "target_components")
@@ -124,6 +125,7 @@ class Factorization(
         X = validation.check_data(self, X, reset=True)
         counts = validation.check_counts(sample_weight, X)
         W = validation.check_weights("data_weights", data_weights, X.shape)
+        self.__dict__.pop("cells_", None)  # callbacks must not publish those of an earlier fit
         given = Input(moderate(validation.observed_data(X, W), counts), counts)
         coding: Coding | None = None
         weights: FloatArray | None = None
@@ -162,6 +164,8 @@ class Factorization(
             self._keep(fit, _attributes(setup.conversion, coding, fit.factors, fit.history))
             self._keep_head(publish, fit)
             self._doubt()
+            if task is None and rows is None and not fit.interrupted:
+                self._keep_cells(settings, setup, threads)
             for hook in hooks:
                 hook.close(fit.factors, fit.history)
 
@@ -186,7 +190,8 @@ class Factorization(
                 equal_mass=self._task.kind(coding) == "classes",
             )
             factors = Factors(factors.samples, factors.features, B)
-        names = ("n_features_in_", "feature_names_in_")  # a copy of this estimator needs them
+        # a copy of this estimator needs them
+        names = ("n_features_in_", "feature_names_in_", "cells_")
         own = {name: vars(self)[name] for name in names if name in vars(self)}
         if factors.targets is not None and self.head == "pooled":
             own |= self._pooled_head(setup, factors, threads)
@@ -224,9 +229,25 @@ class Factorization(
         try:
             self.__dict__.update(publish(fit.factors, fit.history))
         except KeyboardInterrupt:
-            message = "Interrupted after the last iteration: the head is that of the joint fit."
-            self.stop_reason_ = f"{self.stop_reason_} {message}"
-            warnings.warn(message, FitInterruptedWarning, stacklevel=5)
+            self._note("Interrupted after the last iteration: the head is that of the joint fit.")
+
+    def _keep_cells(self, settings: Settings, setup: Setup, threads: Threads) -> None:
+        """Fit and keep a model of the cells, if some are missing and no priors are given."""
+        data, counts = setup.objective.terms[0].observations, setup.objective.sample_weight
+        if settings.priors or not has_missing_cells(data, counts):
+            return
+        random = check_random_state(settings.random_state)
+        loss, rank = settings.data_loss, settings.n_components
+        try:
+            cells = fit_cells(data, counts, loss, rank, self.max_iter, random, threads)
+            self.cells_ = cells.scaled(setup.conversion.units.data)
+        except KeyboardInterrupt:
+            self._note("Interrupted after the last iteration: predict_cells uses the topics alone.")
+
+    def _note(self, message: str) -> None:
+        """Say that an interruption left something out."""
+        self.stop_reason_ = f"{self.stop_reason_} {message}"
+        warnings.warn(message, FitInterruptedWarning, stacklevel=6)
 
     def _doubt(self) -> None:
         """Warn of numbers that cannot be predicted."""
@@ -271,7 +292,7 @@ class Factorization(
                 B = stream.head(refit, threads)
         attributes = _attributes(stream.conversion, coding, Factors(S, A, B), stream.history)
         attributes |= self._going_on(reservoir, stream)
-        for name in ("_reservoir", "_head", "expected_score_"):
+        for name in ("_reservoir", "_head", "expected_score_", "cells_"):
             self.__dict__.pop(name, None)
         self.__dict__.update(attributes)
         seen = stream.past.samples

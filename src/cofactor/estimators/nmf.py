@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted
 
+from cofactor._types import FloatArray
 from cofactor.engine.factors import Factors
 from cofactor.estimators import validation
 from cofactor.estimators.base import Factorization
+from cofactor.estimators.cells import CellModel, products
 
 
 class NMF(Factorization):
@@ -52,6 +55,10 @@ class NMF(Factorization):
         Number of iterations.
     stop_reason_ : str
         Why the fit ended, in one sentence.
+    cells_ : CellModel
+        The model behind ``predict_cells``, if cells were missing and ``priors`` were not given.
+        ``cells_.expected_rmse`` is the error to expect, from a tenth of the observed cells that
+        were held out; ``cells_.strength`` is the strength of the prior that predicts these best.
 
     Examples
     --------
@@ -63,6 +70,14 @@ class NMF(Factorization):
     array([[1., 0., 2., 1.],
            [2., 0., 4., 2.],
            [3., 0., 6., 3.]])
+
+    Missing cells are filled by ``predict_cells``; here each row adds 1 and each column adds 2.
+
+    >>> X = np.add.outer(np.arange(8.0), 2 * np.arange(8.0))
+    >>> X[2, 3] = np.nan
+    >>> model = NMF(2, random_state=0).fit(X)
+    >>> np.round(model.predict_cells([2], [3]))
+    array([8.])
     """
 
     _parameter_constraints: ClassVar[dict] = {
@@ -154,3 +169,37 @@ class NMF(Factorization):
         """
         self.fit(X, sample_weight=sample_weight, data_weights=data_weights)
         return self.transform(X, data_weights=data_weights)
+
+    def predict_cells(self, rows: Any, columns: Any) -> FloatArray:
+        """Predict cells of the training data, such as missing ratings.
+
+        Offsets of rows and columns and topics of what they leave predict together. A prior keeps
+        the topics from fitting noise; its strength is the one that predicts held-out cells best
+        (``cells_``). Predictions stay within the range of the observed cells.
+
+        Without ``cells_`` the topics alone predict: ``representation_ @ components_``. So it is
+        after a fit on complete data, on RowBlocks, with ``priors`` or with an interruption, and
+        after ``partial_fit``, where ``rows`` are those of the last batch.
+
+        Parameters
+        ----------
+        rows : array-like of int, shape (n_cells,)
+            Rows of the training data; the first is 0.
+        columns : array-like of int, shape (n_cells,)
+            Columns of the training data.
+
+        Returns
+        -------
+        ndarray of shape (n_cells,)
+        """
+        check_is_fitted(self, "components_")
+        S, A = self.representation_, self.components_.T
+        i = validation.check_indices("rows", rows, len(S), "rows")
+        j = validation.check_indices("columns", columns, len(A), "columns")
+        if len(i) != len(j):
+            raise ValueError(
+                f"rows has {len(i)} entries and columns has {len(j)}; pass one of each for a cell."
+            )
+        cells: CellModel | None = vars(self).get("cells_")
+        found = products(S, A, i, j) if cells is None else cells.predict(i, j)
+        return found.astype(self.components_.dtype, copy=False)

@@ -13,7 +13,7 @@ from scipy import sparse as sp
 from sklearn.base import _fit_context
 from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
 
-from cofactor._types import BoolArray, FactorName, FloatArray
+from cofactor._types import BoolArray, FactorName, FloatArray, IntArray
 from cofactor.divergences import DIVERGENCES, Divergence
 from cofactor.engine.factors import Factors
 from cofactor.engine.observations import Observations, observe
@@ -177,6 +177,24 @@ def check_counts(sample_weight: Any, X: Any) -> FloatArray | None:
     if not weights.any():
         raise ValueError("sample_weight is 0 for every sample; at least one must count.")
     return weights
+
+
+def check_indices(name: str, indices: Any, size: int, what: str) -> IntArray:
+    """Return numbers of rows or columns, each from 0 to size − 1, as an array."""
+    array = np.asarray(indices)
+    if array.ndim != 1:
+        raise ValueError(f"{name} has shape {array.shape}; pass a list of integers.")
+    if array.size == 0:
+        return np.zeros(0, dtype=np.int64)
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"{name} holds {array[:1].tolist()[0]!r}; pass integers, 0 for the first.")
+    wrong = (array < 0) | (array >= size)
+    if wrong.any():
+        raise ValueError(
+            f"{name} holds {array[wrong][0]}, but the model has {size} {what}; use numbers from 0 "
+            f"to {size - 1}."
+        )
+    return array.astype(np.int64)
 
 
 def as_divergence(name: str, loss: Any) -> Divergence:

@@ -16,6 +16,7 @@ from cofactor import noise, priors
 from cofactor.divergences import Divergence
 from cofactor.engine.factors import Factors
 from cofactor.estimators import NMF, SSNMFClassifier, SSNMFRegressor
+from cofactor.estimators.cells import CellModel
 from cofactor.estimators.heads import PooledHead
 from cofactor.estimators.reservoir import Reservoir
 from cofactor.estimators.units import Units
@@ -40,14 +41,14 @@ RANKING = ("topic_words_", "probable_coherence_")
 """Attributes that models of cofactor 0.1 lack; their words are shown by probability."""
 OPTIONAL = frozenset({
     "feature_names_in_", "target_components_", "supervision_", "_head", "expected_score_",
-    "_reservoir", "document_scores_", *RANKING,
+    "_reservoir", "document_scores_", "cells_", *RANKING,
 })  # fmt: skip
 TEXT = (
     "estimator_", "vectorizer_", "document_topics_", "topic_names_", "target_names_", "coherence_",
     "seed_", "timings_", "fingerprint_", "document_scores_", *RANKING,
 )  # fmt: skip
 FITTED: dict[type, tuple[str, ...]] = {
-    NMF: PLAIN,
+    NMF: (*PLAIN, "cells_"),
     SSNMFClassifier: SUPERVISED,
     SSNMFRegressor: SUPERVISED,
     TopicModel: TEXT,
@@ -140,6 +141,9 @@ def _check_factors(model: Any, parts: dict[str, Any]) -> None:
     require(head == parts["_has_head"], "_has_head and target_components_ disagree")
     names = parts.get("feature_names_in_")
     require(names is None or len(names) == m, "feature_names_in_ has another length")
+    if "cells_" in parts:
+        require(type(parts["cells_"]) is CellModel, "cells_ is not a CellModel")
+        _check_cells(parts["cells_"], n, m)
     if not isinstance(model, NMF):
         width = _coded_width(model, parts["_coding"])
         if head:
@@ -165,6 +169,21 @@ def _check_reservoir(reservoir: Any, m: int, width: int, *, signed: bool) -> Non
     require(good, f"_reservoir does not have {width} targets")
     least = targets.values.min() if min(targets.values.shape) else 0.0
     require(signed or least >= 0, "_reservoir has a negative entry in targets")
+
+
+def _check_cells(cells: CellModel, n: int, m: int) -> None:
+    _check_signed(cells.row_offsets, "row_offsets", (n,))
+    _check_signed(cells.column_offsets, "column_offsets", (m,))
+    good = isinstance(cells.samples, np.ndarray) and cells.samples.ndim == 2
+    require(good, "samples is not a matrix")
+    rank = cells.samples.shape[1]
+    for name, rows in (("samples", n), ("features", m)):
+        _check_array(vars(cells), name, (rows, rank))
+    numbers = (cells.mean, cells.low, cells.high)
+    require(all(isinstance(x, float) and np.isfinite(x) for x in numbers), "mean, low, high")
+    require(0 <= cells.low <= cells.high, "low and high are not a range of nonnegative numbers")
+    for number in (cells.strength, cells.expected_rmse):
+        require(isinstance(number, float) and not number < 0, "strength, expected_rmse")
 
 
 def _check_head(head: PooledHead, r: int, m: int, width: int) -> None:
@@ -335,6 +354,7 @@ _DATACLASSES: dict[str, type] = {
     "Divergence": Divergence,
     "Factors": Factors,
     "Units": Units,
+    "CellModel": CellModel,
     "PooledHead": PooledHead,
     "View": View,
     "ExpectedScore": ExpectedScore,
