@@ -12,8 +12,9 @@ LOWEST = .venv-lowest/bin
 
 # Tests that need more than this process and a moment; the markers are explained in pyproject.toml.
 QUICK = -m "not (subprocess or cluster or browser or slow or conformance)" --ignore tests/estimators/test_conformance.py
-# Fewer drawn problems for the test that no iteration raises the objective.
-QUICKLY = COFACTOR_EXAMPLES=10
+# Fewer drawn problems for the test that no iteration raises the objective, and at most four cases of
+# each test; `make test` runs all.
+QUICKLY = COFACTOR_EXAMPLES=10 COFACTOR_CASES=4
 # scikit-learn's checks, the commands of the README, a cluster, a report and figures.
 END_TO_END = -m "not conformance" tests/estimators/test_conformance.py tests/test_readme.py tests/distributed/test_bits.py tests/report/test_page.py tests/experiments/test_quick.py
 

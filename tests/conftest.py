@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+from collections import defaultdict
 from functools import cache
 from pathlib import Path
 
@@ -25,8 +26,9 @@ CLUSTER = Path(__file__).parent / "distributed"
 pytest.register_assert_rewrite("complaints", "encoded", "fits", "model_folders", "strategies")
 
 
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     """Mark tests that need a cluster, a browser or further processes, and some slow ones."""
+    thin_out(config, items, os.environ.get("COFACTOR_CASES"))
     for item in items:
         if not isinstance(item, pytest.Function):
             continue
@@ -38,6 +40,21 @@ def pytest_collection_modifyitems(items):
             item.add_marker("slow")
         if item.originalname in names_with_processes(item.path):
             item.add_marker("subprocess")
+
+
+def thin_out(config, items, most):
+    """Leave out cases of functions that have more than ``most``; those that stay are spread."""
+    if most is None:
+        return
+    cases = defaultdict(list)
+    for item in items:
+        cases[item.nodeid.partition("[")[0]].append(item)
+    kept = set()
+    for found in cases.values():
+        steps = range(min(int(most), len(found)))
+        kept |= {found[i * (len(found) - 1) // max(len(steps) - 1, 1)] for i in steps}
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = [item for item in items if item in kept]
 
 
 @cache

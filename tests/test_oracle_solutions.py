@@ -35,6 +35,7 @@ def test_nnls_rows_is_optimal():
     assert kkt_residual(X, None, A, None, S, W, factors=("samples",)).relative < 1e-12
 
 
+@pytest.mark.slow
 def test_kl_rows_is_optimal():
     rng = np.random.default_rng(19)
     X, A = rng.poisson(2.0, (6, 8)).astype(float), positive(rng, (8, 3))

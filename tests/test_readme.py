@@ -50,6 +50,7 @@ def run(folder, arguments):
         return CliRunner().invoke(main, arguments)
 
 
+@pytest.mark.slow
 def test_the_five_commands_run(runs):
     assert list(runs) == ["check", "fit", "topics", "predict", "report"]
     for verb in ("check", "fit", "topics", "predict"):
@@ -76,6 +77,7 @@ def test_the_report_is_written_or_says_what_is_missing(runs, tickets):
         assert "pip install 'cofactor[report]'" in runs["report"].stderr
 
 
+@pytest.mark.slow
 def test_the_commands_beyond_memory_run(tickets):
     blocks = re.findall(r"```shell\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
     done = [run(tickets, shlex.split(line)[1:]) for line in blocks[1].splitlines()]

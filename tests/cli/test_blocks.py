@@ -41,6 +41,7 @@ def files_of(folder):
 # ---- blocks
 
 
+@pytest.mark.slow
 def test_blocks_hold_the_matrix_of_the_table(place):
     rows = make_rows(240)
     vectorizer = WordVectorizer()
@@ -124,6 +125,7 @@ def test_a_model_of_blocks_is_nearly_that_of_the_table(place, tmp_path):
     assert ends[1] == pytest.approx(ends[0], rel=0.05)
 
 
+@pytest.mark.slow
 def test_other_commands_work_from_it(place, tmp_path):
     model = place / "model"
     assert {row["label"] for row in answer("topics", model)["topics"]} == {"food", "space", "sport"}
@@ -137,6 +139,7 @@ def test_other_commands_work_from_it(place, tmp_path):
     assert answer("verify", model)["identical"]
 
 
+@pytest.mark.slow
 def test_a_large_table_is_described_by_some_of_its_rows(place, tmp_path, monkeypatch):
     monkeypatch.setattr("cofactor.text.blocks.DESCRIBED", 80)
     cofactor("blocks", place / "posts.csv", *READ, "-o", tmp_path / "b")
@@ -157,6 +160,7 @@ def has(name):
     return find_spec(name) is not None
 
 
+@pytest.mark.slow
 def test_seeds_and_tasks_over_blocks(place, tmp_path):
     cofactor(
         "fit", place / "blocks", "-k", 4, "-o", tmp_path / "m", "--seed-words", "sky=crater,nasa"
@@ -179,6 +183,7 @@ def several(tmp_path, columns, cells):
     return write_table(tmp_path / "a.csv", rows, ("id", "body", *columns))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sets", "columns", "numbers", "one number"])
 def test_other_labels(tmp_path, kind, monkeypatch):
     monkeypatch.setattr("cofactor.cli._shared.blocks.BATCH", 40)

@@ -68,6 +68,7 @@ def test_the_manifest_remembers_the_form(home, sets):
     assert done.stdout.startswith("Prediction: out, space (")
 
 
+@pytest.mark.slow
 def test_columns_of_zeros_and_ones(home, tmp_path):
     found = fit(home, "columns", "--label", "inside", "--label", "space")
     assert found["classes"] == ["inside", "space"]
@@ -131,6 +132,7 @@ def test_nothing_is_predicted_where_no_word_is_known(sets, tmp_path):
     assert "none; the model knows no word of the text" in cofactor("explain", sets, "qqq").stdout
 
 
+@pytest.mark.slow
 def test_seed_words_are_enough_for_classes(home, tmp_path):
     words = [f"--seed-words={name}={','.join(some[:2])}" for name, some in WORDS.items()]
     options = ("--text", "body", "--task", "classes", *words, "-k", 6, "-o", tmp_path / "m")

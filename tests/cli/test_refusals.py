@@ -305,6 +305,7 @@ def hostile(tmp_path_factory):
     return folder.parent / "m", table
 
 
+@pytest.mark.slow
 def test_no_output_has_a_formula_cell(hostile, tmp_path):
     model, table = hostile
     cofactor("predict", model, table, "-o", tmp_path / "out.csv")
@@ -498,6 +499,7 @@ def test_a_killed_predict_is_cleaned_up_by_the_next(start, home, model, tmp_path
     assert sorted(os.listdir(tmp_path)) == ["out.csv", "out.csv.manifest.json"]
 
 
+@pytest.mark.slow
 def test_ctrl_c_while_fitting_keeps_the_model(home, tmp_path, monkeypatch):
     from cofactor import load_model
     from cofactor.engine.solvers.coordinate import CoordinateDescent

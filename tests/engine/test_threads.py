@@ -72,6 +72,7 @@ def results(model, X):
             model.predict_proba(X), np.array(model.history_["objective"])]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("init", ["labels", "random", "nndsvd"])
 @pytest.mark.parametrize("loss", [oracles.KL, oracles.FROBENIUS])
 def test_n_jobs_does_not_matter(loss, init):
@@ -85,6 +86,7 @@ def test_n_jobs_does_not_matter(loss, init):
         assert all(np.array_equal(a, b) for a, b in zip(run, runs[0], strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", oracles.LOSSES)
 def test_eight_threads_on_one_model(loss):
     """Concurrent transforms of one fitted model, itself threaded: no hang, the same bits."""
@@ -97,6 +99,7 @@ def test_eight_threads_on_one_model(loss):
             assert np.array_equal(future.result(timeout=60), expected)
 
 
+@pytest.mark.slow
 def test_concurrent_fits_do_not_disturb_each_other():
     X, y = labelled_counts(np.random.default_rng(2))
 

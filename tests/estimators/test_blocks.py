@@ -93,6 +93,7 @@ def test_numbers_as_targets(corpus, tmp_path):
     assert a.score(X, kinds - 5.0) > 0.5
 
 
+@pytest.mark.slow
 def test_several_labels_with_unknown_cells(corpus, tmp_path):
     X, _, kinds = corpus
     Y = np.eye(3)[kinds]

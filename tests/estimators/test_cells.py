@@ -94,6 +94,7 @@ def test_pure_offsets_and_noise_are_not_overfitted(loss):
     assert rmse(model.predict_cells(i, j), values) < 1.01 * rmse(known(X)[i, j], values)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", [KULLBACK, FROBENIUS])
 @pytest.mark.parametrize("rank", [5, 20])
 def test_images_with_holes_are_filled_better_than_by_topics_and_offsets(loss, rank):
@@ -201,6 +202,7 @@ def test_storages_agree(loss):
     same(fit(np.nan_to_num(X), data_weights=mask.toarray()), dense, exact=False)
 
 
+@pytest.mark.slow
 def test_threads_and_refits_give_the_same_bits():
     X = ratings(shape=(60, 40))[0]
     one = NMF(3, random_state=0, n_jobs=1).fit(X)

@@ -70,6 +70,7 @@ def test_few_labels_of_made_documents(made, per_class):
         assert ours > plain + 0.15
 
 
+@pytest.mark.slow
 def test_unlabelled_documents_help(made):
     X, y, X_test, y_test = made
     few = hide_all_but(y, 2, seed=0)

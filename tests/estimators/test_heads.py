@@ -242,6 +242,7 @@ def test_single_precision(kind):
     assert_allclose(P.sum(axis=1), 1.0, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_threads_do_not_change_bits():
     X, few, _ = problem("tf-idf")
     one = fitted("tf-idf")
@@ -334,6 +335,7 @@ def accuracies(per_class):
     return pooled.score(X_test, y_test), refit, plain, pooled.expected_score_
 
 
+@pytest.mark.slow
 def test_it_is_as_good_as_topics_and_logistic_regression():
     found = np.array([accuracies(per_class)[:3] for per_class in (2, 5, 40)])
     pooled, refit, plain = found.T

@@ -48,6 +48,7 @@ FEW = np.where(np.arange(N) % 8 == 0, np.arange(N) % 3, -1)
 CUTS = {"one": (), "even": range(50, N, 50), "single": range(1, N), "odd": (3, 4, 200, 390)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("y", [FEW, np.arange(N) % 3], ids=["few", "all"])
 @pytest.mark.parametrize("cuts", CUTS)
 def test_the_sample_does_not_depend_on_the_batches(y, cuts, small):
@@ -114,6 +115,7 @@ def test_rows_of_weight_zero_change_nothing(small):
     assert_array_equal(own, used[places(gathered(FEW[used], X=X[used]), X[used])])
 
 
+@pytest.mark.slow
 def test_memory_stays_near_the_bound(small):
     kept = Reservoir.empty(3)
     _, coding = encode_classes(np.arange(3), n_samples=3)
@@ -126,6 +128,7 @@ def test_memory_stays_near_the_bound(small):
     assert kept.seen == 40 * N
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cuts", CUTS)
 def test_some_rows_stay_however_large_they_are(cuts, monkeypatch):
     monkeypatch.setattr(module, "SAMPLE_CELLS", 3)

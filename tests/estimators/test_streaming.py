@@ -36,6 +36,7 @@ def batches(X, *arrays, size=100):
         yield (X[low : low + size], *(a[low : low + size] for a in arrays))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("head", ["refit", "joint"])
 @pytest.mark.parametrize(("data_loss", "target_loss"), [*itertools.product((KL, F, IS), repeat=2)])
 def test_a_full_batch_is_one_iteration_of_fit(corpus, data_loss, target_loss, head):
@@ -73,6 +74,7 @@ def test_topics_come_closer_with_every_batch(corpus, loss):
     assert model.n_samples_seen_ == 900
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("data_loss", "target_loss"), [*itertools.product((KL, F), repeat=2)])
 def test_a_stream_predicts_nearly_as_well_as_a_fit(corpus, data_loss, target_loss):
     X, y, kinds = corpus
@@ -98,6 +100,7 @@ def test_a_stream_that_was_put_away_goes_on_with_the_same_bits(seed):
     np.testing.assert_array_equal(here.representation_, there.representation_)
 
 
+@pytest.mark.slow
 def test_rows_beyond_the_window_still_count(corpus, monkeypatch):
     monkeypatch.setattr("cofactor.estimators.streaming.WINDOW", 150)
     X, y, kinds = corpus
@@ -118,6 +121,7 @@ def test_numbers_as_targets(corpus):
     assert model.score(X, kinds * 2.0) > 0.8
 
 
+@pytest.mark.slow
 def test_a_class_that_comes_later(corpus):
     X, y, kinds = corpus
     order = np.argsort(kinds == 2, kind="stable")  # the third class comes last
@@ -228,6 +232,7 @@ def test_samples_of_weight_zero_change_no_prediction(corpus):
     np.testing.assert_allclose(a.predict_proba(X), b.predict_proba(X), rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_stream_after_a_fit_keeps_its_classes(corpus):
     X, _, kinds = corpus
     names = np.array(["a", "b", "c"])[kinds]
@@ -297,6 +302,7 @@ def directly(model, X, y):
     return head, pool.expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["classes", "sets", "numbers"])
 @pytest.mark.parametrize("storage", ["sparse", "dense"])
 def test_a_stream_predicts_by_a_pool_of_its_rows(corpus, task, storage):
@@ -345,6 +351,7 @@ def test_the_head_is_fitted_once_a_batch(corpus, monkeypatch):
     assert len(fits) == 2
 
 
+@pytest.mark.slow
 def test_the_pooled_head_predicts_better_than_topics_alone():
     rng = np.random.default_rng(5)
     topics = rng.dirichlet(np.full(200, 0.2), size=6)
@@ -371,6 +378,7 @@ def test_other_heads_gather_nothing(corpus):
         assert not hasattr(model, "decision_function")
 
 
+@pytest.mark.slow
 def test_the_head_of_a_fit_goes_on_until_the_stream_knows_more(corpus):
     X, y, _ = corpus
     model = SSNMFClassifier(4, random_state=0).fit(X[:600], y[:600])
@@ -397,6 +405,7 @@ def test_the_head_of_a_fit_goes_on_while_a_class_is_missing(corpus):
     assert model.pooled_head.labels.sum() == some.sum() + 900
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1.0, 1000.0])
 def test_the_head_of_a_fit_keeps_its_units(corpus, scale):
     """The first batch of a stream settles other units than a fit of other rows."""

@@ -92,6 +92,7 @@ def test_wrong_stop_words(reproduce, tmp_path, content, words):
     assert "one English stop word on each line" in message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("experiment", "lines", "words"),
     [

@@ -56,6 +56,7 @@ def test_without_split_the_seed_draws_one_in_five(tmp_path, stop_words):
     assert one.digest == same.digest != other.digest
 
 
+@pytest.mark.slow
 def test_unknown_cells_do_not_count(stop_words, tmp_path):
     data = reuters.prepare(options(tmp_path, stop_words, quick=True)).value
     settings = {"model": reuters.WORDS, "trial": 0, "rank": 8, "seed": 0}

@@ -35,6 +35,7 @@ def tight(monkeypatch):
     monkeypatch.setattr(logistic, "TOLERANCE", 1e-13)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("penalty", [0.01, 1.0])
 @pytest.mark.parametrize("together", [2, 64])

@@ -247,6 +247,7 @@ def test_hidden_labels_are_made_up_for_by_their_class():
     assert_allclose(both.shares, np.stack([rest.shares, gone.shares], axis=1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("together", [1, 2**20])
 def test_held_out_labels_do_not_see_themselves(kind, together, monkeypatch):

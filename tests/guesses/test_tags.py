@@ -58,6 +58,7 @@ def micro_f1(D, Y, weights):
     return 2 * (weights * D * Y).sum() / ((weights * D).sum() + (weights * Y).sum())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("many", [0, 3000])
 def test_held_out_scores_choose_penalty_thresholds_and_expectation(monkeypatch, masked, many):

@@ -73,6 +73,7 @@ def test_a_shelf_returns_what_it_got_both_ways(form):
                     np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.slow
 def test_files_that_nobody_needs_are_closed():
     def count():
         return len(os.listdir("/proc/self/fd"))

@@ -163,6 +163,7 @@ def test_frames_are_read_as_in_arrays(X, library, form, tmp_path, budget):
         assert np.concatenate(known).tolist() == expected.tolist(), name
 
 
+@pytest.mark.slow
 @forms
 def test_null_numbers(X, form, tmp_path):
     pandas = pytest.importorskip("pandas")
@@ -197,6 +198,7 @@ def test_masked_arrays_are_refused(X):
 # ---------------------------------------------------------------- what a sample must show
 
 
+@pytest.mark.slow
 def test_more_classes_than_numbers_are_shown(X, monkeypatch):
     monkeypatch.setattr(validation, "SAMPLE_CELLS", 300)
     monkeypatch.setattr("cofactor.outofcore.sampling.MOST_FIRSTS", 20)

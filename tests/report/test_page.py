@@ -109,6 +109,7 @@ def tags_of(words, title, source):
     return [tag for tag in reader.tags if tag not in fixed], page, reader
 
 
+@pytest.mark.slow
 def test_hostile_strings_make_no_node():
     harmless = [f"plain{i}" for i in range(len(HOSTILE))]
     expected, _, calm = tags_of(harmless, "title", "source")
@@ -140,6 +141,7 @@ def test_write_report_replaces_the_file(model, tmp_path):
     assert cofactor.write_report is write_report
 
 
+@pytest.mark.slow
 def test_without_text_no_document_is_in_the_file(model, corpus, some):
     texts = [text + " Zanzibar" for text in corpus[0]]
     whole = render_report(model, texts, some)

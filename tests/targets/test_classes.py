@@ -73,6 +73,7 @@ def test_round_trip(labels):
         assert coding.classes.tolist() == sorted(set(expected))
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(-1, 5), min_size=1).filter(lambda y: set(y) != {-1, 1}), st.randoms())
 def test_permuted_samples_permute(y, random):
     order = list(range(len(y)))

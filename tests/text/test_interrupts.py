@@ -145,6 +145,7 @@ def test_fits_for_a_comparison_are_given_up(interrupt):
         refit(model, lambda again: again.fit(TEXTS, LABELS))
 
 
+@pytest.mark.slow
 def test_fits_side_by_side_are_given_up_together(monkeypatch):
     model, whole, made = make(n_jobs=2).fit(TEXTS, LABELS), CoordinateDescent.step, []
 
@@ -163,6 +164,7 @@ def test_fits_side_by_side_are_given_up_together(monkeypatch):
     assert len(made) < 1000  # the other fit was told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_a_fit_that_fails_beside_others_says_why(monkeypatch, n_jobs):
     model, whole = make(n_jobs=n_jobs).fit(TEXTS, LABELS), refits.fit_estimator

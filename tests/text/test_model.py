@@ -325,6 +325,7 @@ def test_callbacks_watch_the_fit_of_the_estimator():
         TopicModel().set_callbacks(print)
 
 
+@pytest.mark.slow
 def test_a_report_does_not_call_the_callbacks_of_the_fit():
     made = []
     model = (

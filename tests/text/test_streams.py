@@ -43,6 +43,7 @@ def stream(model, texts, y=None, size=100, **options):
     return model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seeds", [None, {"sky": ["comet", "crater"]}])
 @pytest.mark.parametrize("y", [None, SOME, NUMBERS, SETS], ids=["none", "some", "numbers", "sets"])
 def test_the_first_batch_is_one_iteration_of_fit(y, seeds):
@@ -62,6 +63,7 @@ def test_the_first_batch_is_one_iteration_of_fit(y, seeds):
     assert begun.estimator_.get_params() == given
 
 
+@pytest.mark.slow
 def test_a_stream_predicts_nearly_as_well_as_a_fit():
     fitted = TopicModel(4, random_state=0).fit(TEXTS, SOME)
     streamed = stream(TopicModel(4, random_state=0), TEXTS, SOME, classes=list(SUBJECTS))
@@ -109,6 +111,7 @@ def test_given_words_may_come_late():
     assert model.estimator_.components_[:, 0].max() > 0.1
 
 
+@pytest.mark.slow
 def test_seeds_pull_throughout_a_stream():
     """The pull grows with the documents: as strong after ten batches as in a fit of them all."""
 
@@ -181,6 +184,7 @@ def test_labels_cannot_come_late():
     )
 
 
+@pytest.mark.slow
 def test_a_saved_stream_goes_on(tmp_path):
     model = stream(TopicModel(4, random_state=0), TEXTS[:600], SOME)
     model.save(tmp_path / "model")
@@ -199,6 +203,7 @@ def test_a_saved_stream_goes_on(tmp_path):
     )  # 0.87 to 0.95 for other seeds: earlier batches' sums are lost
 
 
+@pytest.mark.slow
 def test_a_report_of_a_stream(tmp_path):
     pytest.importorskip("altair")
     pytest.importorskip("vl_convert")

@@ -17,6 +17,7 @@ def corpus():
     return docstring_corpus()
 
 
+@pytest.mark.slow
 def test_it_is_large_and_every_class_has_documents(corpus):
     sizes = Counter(corpus.labels)
     assert 2000 <= len(corpus) == len(corpus.names) == len(corpus.labels) <= 4000

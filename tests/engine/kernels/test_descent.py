@@ -100,6 +100,7 @@ def test_fitted_values_survive_cancellation():
     np.testing.assert_allclose(v, [[0.0, 1e-9 - EPSILON]], rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_row_too_long_for_the_scratch_space_is_swept_in_groups():
     """600,000 entries and 8 topics: four topics at a time."""
     rng = np.random.default_rng(11)

@@ -77,6 +77,7 @@ def assert_summarised(observations, X, W, counts):
     np.testing.assert_allclose(folded, X * W, rtol=1e-14)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, derandomize=True, database=None)
 @given(
     st.integers(0, 2**32 - 1), st.sampled_from(STORAGES), st.booleans(), st.integers(1, 7),

@@ -50,6 +50,7 @@ def test_pickles_are_refused(folder):
     refuse(folder, r"factors.npz")
 
 
+@pytest.mark.slow
 def test_deflated_bombs_are_refused(folder):
     with zipfile.ZipFile(folder / "factors.npz") as archive:
         names = archive.namelist()

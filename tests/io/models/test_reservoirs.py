@@ -70,6 +70,7 @@ def test_rows_of_a_stream_come_back(kind, storage, bound, tmp_path, monkeypatch)
     assert again.pooled_head.labels.tolist() == model.pooled_head.labels.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weight", [0.0, 30.0])
 def test_class_weights_of_a_stream_come_back(weight, tmp_path):
     model = streamed(class_weight={1: weight})

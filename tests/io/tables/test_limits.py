@@ -93,6 +93,7 @@ def test_a_parquet_row_that_is_too_long_is_refused(short, written, case):
         rows(path)
 
 
+@pytest.mark.slow
 def test_parquet_cells_are_measured_before_they_become_objects(written, monkeypatch):
     import pyarrow
 

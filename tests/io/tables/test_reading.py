@@ -335,6 +335,7 @@ def test_numbers_are_read_or_refused_with_their_row(tmp_path):
             numbers(open_source(path), found)
 
 
+@pytest.mark.slow
 def test_a_table_is_streamed():
     """Memory does not grow with the file, and a pipe, which can be read only once, will do."""
     reader, writer_end = os.pipe()

@@ -74,6 +74,7 @@ def test_explanations_are_those_of_the_model(held, model, corpus):
             assert word["part"] == pytest.approx(part, abs=1e-3)
 
 
+@pytest.mark.slow
 def test_mistaken_are_wrong(corpus, some):
     wrong = some.copy()
     wrong[:9] = ["faith", "space", "sport"] * 3

@@ -51,6 +51,7 @@ def test_cross_validation_hides_the_labels_it_asks_for(model, corpus, some, monk
         assert not set(tested) & set(seen[5 + f])
 
 
+@pytest.mark.slow
 def test_fits_side_by_side_are_those_one_by_one(model, corpus, some, monkeypatch):
     threaded = copy.copy(model).set_params(n_jobs=3)
     threads = set()

@@ -37,6 +37,7 @@ def sets(corpus):
     ]
 
 
+@pytest.mark.slow
 def test_several_labels(corpus, sets):
     prepared = prepare(TopicModel(4, random_state=0).fit(corpus[0], sets), corpus[0], sets)
     assert prepared.kind == "sets"

@@ -16,6 +16,7 @@ from subjects import LABELS, NOISE, SOME, SUBJECTS, TEXTS, UNSEEN
 DIVERGENT = [(loss, target) for loss in DIVERGENCES for target in ("kullback-leibler", "frobenius")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("head", ["pooled", "refit"])
 @pytest.mark.parametrize(("loss", "target"), DIVERGENT)
 def test_explanations_add_up_for_every_loss(loss, target, head):
@@ -70,6 +71,7 @@ def test_words_speak_through_topics_as_far_as_topics_expect_them(kind):
         np.testing.assert_allclose(found.beside_topics, beside, atol=1e-9)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=50)
 @given(st.lists(st.sampled_from(" ".join([*SUBJECTS.values(), NOISE]).split()), max_size=30))
 def test_explanations_add_up_for_any_text(model, words):
