@@ -63,6 +63,12 @@ def our_fit(
         return minimise(objective, factors, solver, max_iter=max_iter, rules=rules, threads=threads)
 
 
+def our_default_fit(X: sp.csr_matrix, rank: int, loss: str, iterations: int) -> NMF:
+    """Fit our NMF with default parameters for a number of iterations; the result is the same each
+    time."""
+    return NMF(rank, data_loss=loss, tol=0, max_iter=iterations, n_jobs=1, random_state=0).fit(X)
+
+
 def as_factors(W: np.ndarray, H: np.ndarray, B: np.ndarray | None = None) -> Factors:
     return Factors(W, np.ascontiguousarray(H.T), B)
 

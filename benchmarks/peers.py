@@ -54,6 +54,16 @@ def sklearn_fit(
         return model.fit_transform(X, W=W, H=H), model.components_
 
 
+def sklearn_default_fit(
+    X: sp.csr_matrix, rank: int, loss: str, max_iter: int = 200, tol: float = 1e-4
+) -> tuple[np.ndarray, NMF]:
+    """Fit scikit-learn's NMF from its own default start (NNDSVDa); return W and the model."""
+    model = sklearn_nmf(rank, loss, max_iter, tol).set_params(init=None, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return model.fit_transform(X), model
+
+
 def sklearn_transformer(X: sp.csr_matrix, components: np.ndarray, max_iter: int, tol: float) -> NMF:
     """Return a fitted scikit-learn NMF (Kullback-Leibler) that has the given components."""
     rank = len(components)

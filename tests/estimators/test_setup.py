@@ -102,7 +102,7 @@ CHANGES = [
         (kind, name, value)
         for kind, (name, value) in product(KINDS, CHANGES)
         if name in kind().get_params()
-        and not (kind is NMF and (value == "random" or (name == "priors" and "targets" in value)))
+        and not (kind is NMF and (value == "nndsvd" or (name == "priors" and "targets" in value)))
     ],
     ids=lambda value: getattr(value, "__name__", None) or str(value)[:25],
 )
@@ -142,3 +142,34 @@ def test_automatic_supervision_makes_the_mean_models_terms_equal(X, classes):
         data = oracles.divergence(losses[0], X, means[0])
         target = oracles.divergence(losses[1], Y, means[1])
         assert model.supervision_ == pytest.approx(data / target, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters", "weights"),
+    [
+        ("nndsvd", {}, None),
+        ("nndsvd", {"data_loss": "frobenius"}, None),
+        ("nndsvd", {}, np.full((60, 12), 0.5)),
+        ("nndsvd", {}, np.ones((60, 1))),
+        ("random", {}, np.arange(1.0, 61.0)[:, None]),
+        ("random", {}, np.arange(1.0, 13.0)[None]),
+        ("random", {}, np.where(np.eye(60, 12), 0.0, 1.0)),
+        ("random", {"solver": "mu"}, None),
+        ("random", {"solver": "mu-paper"}, None),
+        ("random", {"data_loss": "itakura-saito"}, None),
+    ],
+)
+def test_automatic_starts_need_every_cell_and_coordinate_descent(X, kind, parameters, weights):
+    (other,) = {"nndsvd", "random"} - {kind}
+    auto, same, unlike = (
+        make(NMF, init=init, **parameters).fit(X + 1.0, data_weights=weights)
+        for init in ("auto", kind, other)
+    )
+    assert_same_bits(auto, same)
+    assert differ(auto, unlike)
+
+
+def test_missing_cells_start_at_random(X):
+    data = np.where(np.eye(60, 12), np.nan, X)
+    auto, drawn = (make(NMF, init=init).fit(data) for init in ("auto", "random"))
+    assert_same_bits(auto, drawn)

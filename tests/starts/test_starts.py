@@ -3,15 +3,18 @@
 import numpy as np
 import pytest
 from scipy import sparse as sp
+from sklearn.base import clone
 
 import oracles
 from cofactor import NMF, SSNMFClassifier
 from cofactor.divergences import DIVERGENCES
 from cofactor.engine.objective import Objective, Term
-from cofactor.engine.observations import sparse
+from cofactor.engine.observations import dense, sparse
 from cofactor.guesses.guess import Classes, counted_guess
+from cofactor.guesses.weighted_data import weigh
 from cofactor.starts import class_start, plain_start
 from cofactor.starts.classwise import _numbers_of_topics
+from cofactor.starts.svd import leading_profiles
 from strategies import SERIAL
 
 
@@ -55,6 +58,34 @@ def test_a_start_has_no_zeros(kind, rank, known, loss, dtype):
         assert V.min() > 0
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_singular_vectors_are_those_of_the_weighted_data(dtype):
+    """Of rank 4, so that any further vector would be noise; NNDSVD as its authors define it."""
+    random = np.random.default_rng(0)
+    X = (random.random((30, 4)) ** 3 @ random.random((4, 9)) ** 3).astype(dtype)
+    weights = random.integers(0, 4, 30).astype(float)
+    data = weigh(dense(X), weights, SERIAL)
+    found = leading_profiles(data, 7, np.random.RandomState(0))
+    U, _, Vt = np.linalg.svd(np.repeat(X.astype(float), weights.astype(int), axis=0))
+    expected = []
+    for u, v in zip(U.T[:4], Vt[:4], strict=True):
+        parts = [(np.clip(s * u, 0, None), np.clip(s * v, 0, None)) for s in (1, -1)]
+        expected.append(max(parts, key=lambda part: np.linalg.norm(np.outer(*part)))[1])
+    assert found.shape == (9, 4)
+    close = 1e5 * np.finfo(dtype).eps
+    np.testing.assert_allclose(found, np.transpose(expected), atol=close)
+
+
+def test_repeated_samples_start_no_further_topics():
+    """Three different samples, seven topics: the other four are drawn, however often a sample
+    is repeated."""
+    X, repeats = counts(3, 8) + np.eye(3, 8), np.array([2, 1, 3])
+    model = NMF(7, init="nndsvd", random_state=0, max_iter=3, tol=0)
+    once = clone(model).fit(X, sample_weight=repeats)
+    again = clone(model).fit(np.repeat(X, repeats, axis=0))
+    np.testing.assert_allclose(again.components_, once.components_, rtol=1e-6, atol=1e-9)
+
+
 def nearest(A):
     """1 − cosine of the two columns that are most alike."""
     unit = A / np.linalg.norm(A, axis=0)
@@ -88,9 +119,20 @@ def test_no_two_topics_of_a_fit_from_labels_are_the_same(solver, seed):
 
 
 GOLDEN = {
-    "random, descent": (NMF(3, solver="cd"), [258.220226983, 170.902556809, 152.389243306]),
+    "random, descent": (
+        NMF(3, init="random", solver="cd"),
+        [258.220226983, 170.902556809, 152.389243306],
+    ),
     "random, updates": (NMF(3, solver="mu"), [315.851094882, 301.465112986, 283.590836603]),
-    "squares": (NMF(3, data_loss="frobenius"), [3046.24312599, 2224.40196473, 1762.78987278]),
+    "random, squares": (
+        NMF(3, init="random", data_loss="frobenius"),
+        [3046.24312599, 2224.40196473, 1762.78987278],
+    ),
+    "vectors": (NMF(3), [145.529031574, 136.189572039, 131.438430531]),
+    "vectors, squares": (
+        NMF(3, data_loss="frobenius"),
+        [1363.88453167, 1218.25990926, 1169.08383775],
+    ),
     "ratios": (NMF(3, data_loss="itakura-saito"), [481.140312544, 462.219083395, 441.258299164]),
     "labels": (SSNMFClassifier(5), [343.802731723, 248.85560807, 237.716336141]),
 }

@@ -77,7 +77,8 @@ def test_topics_without_labels_come_closer():
     first = TopicModel(3, random_state=0).partial_fit(TEXTS[:100])
     streamed = stream(TopicModel(3, random_state=0), TEXTS)
     best = TopicModel(3, random_state=0).fit(TEXTS).score(NEW)
-    assert best > streamed.score(NEW) > 1.8 * first.score(NEW)
+    assert best > streamed.score(NEW) > 1.2 * first.score(NEW)
+    assert streamed.score(NEW) > 0.8 * best
 
 
 def test_descriptions_are_of_the_last_batch():

@@ -47,7 +47,8 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         "cd" is safe coordinate descent, "mu" uses monotone multiplicative updates, "mu-paper" the
         literal updates of the paper. "auto" is "cd" where the losses allow it.
     init : {"auto", "random", "nndsvd", "labels"} or Factors, default="auto"
-        Start; "labels" gives each class its topics, and "auto" is "labels" where there are any.
+        Start; "labels" gives each class its topics, and "auto" is "labels" where there are any,
+        otherwise as in :class:`NMF`.
     max_iter : int, default=200
         Maximum number of iterations.
     tol : float, default=1e-4

@@ -28,7 +28,8 @@ class NMF(Factorization):
         "cd" is safe coordinate descent, "mu" uses monotone multiplicative updates, "mu-paper" the
         literal updates of the paper. "auto" is "cd" where the losses allow it.
     init : {"auto", "random", "nndsvd"} or Factors, default="auto"
-        Start; "auto" is "random".
+        Start. "nndsvd" takes the topics from singular vectors. "auto" is "nndsvd" with coordinate
+        descent on data whose cells are all observed and count alike, otherwise "random".
     max_iter : int, default=200
         Maximum number of iterations.
     tol : float, default=1e-4

@@ -35,7 +35,7 @@ class SSNMFRegressor(RegressorMixin, Supervised):
         Cost of the misfit of the targets.
     init : {"auto", "random", "nndsvd", "labels"} or Factors, default="auto"
         Start. "labels" treats quantile bins of a single target as classes; "auto" is "labels" for a
-        single target with known values, else "random".
+        single target with known values, else as in :class:`NMF`.
 
     Attributes
     ----------

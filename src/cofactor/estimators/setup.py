@@ -373,8 +373,18 @@ def _start(
     if guess is not None:
         targets = shift(guess.targets, -units.target)
         return class_start(objective, rank, guess, targets, random, threads)
-    kind = "random" if settings.init == "auto" else settings.init
+    kind = _plain_kind(settings, objective) if settings.init == "auto" else settings.init
     return plain_start(objective, rank, random, kind, threads)
+
+
+def _plain_kind(settings: Settings, objective: Objective) -> str:
+    """Return what init="auto" means where labels do not start the fit.
+
+    Singular vectors need every cell, and cells that count alike. They are mostly near zero, which
+    multiplicative updates leave slowly.
+    """
+    descends = settings.solver_name(objective) == "cd"
+    return "nndsvd" if descends and objective.terms[0].observations.uniform else "random"
 
 
 def _given_start(

@@ -113,7 +113,7 @@ def _by_words(settings: Settings, data: Documents) -> FloatArray:
 
 def _by_topics(settings: Settings, data: Documents) -> FloatArray:
     known = ~np.isnan(data.Y[:, 0])
-    model = NMF(settings["rank"], random_state=seed_of(settings)).fit(data.X)
+    model = NMF(settings["rank"], init="random", random_state=seed_of(settings)).fit(data.X)
     ridge = RidgeCV(STRENGTHS).fit(model.transform(data.X[known]), data.Y[known, 0])
     return np.asarray(ridge.predict(model.transform(data.X_test)))
 

@@ -127,7 +127,7 @@ def _by_words(settings: Settings, data: Documents) -> FloatArray:
 
 
 def _by_topics(settings: Settings, data: Documents) -> FloatArray:
-    model = NMF(settings["rank"], random_state=seed_of(settings))
+    model = NMF(settings["rank"], init="random", random_state=seed_of(settings))
     S, S_test = model.fit_transform(data.X), model.transform(data.X_test)
     return _one_by_one(*(_shares(S), data.Y, _shares(S_test)))
 

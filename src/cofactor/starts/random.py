@@ -48,6 +48,6 @@ def _profiles(
     means = positive(data.means)
     A = means[:, None] * random.uniform(size=(len(means), rank))
     if kind == "nndsvd":
-        leading = leading_profiles(data, min(rank, *data.observations.shape), random)
+        leading = leading_profiles(data, rank, random)
         A[:, : leading.shape[1]] = leading * (means.sum() / np.maximum(leading.sum(axis=0), 1e-12))
     return positive(A)
