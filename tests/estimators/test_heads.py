@@ -85,7 +85,7 @@ def test_topics_say_how_their_classes_are_shared():
     shares = model.target_components_ / model.components_.sum(axis=1)[:, None]
     shares /= shares.sum(axis=1, keepdims=True)
     logs = np.log(shares + 0.02)
-    expected = 0.3 * (logs - logs.mean(axis=1, keepdims=True))
+    expected = 0.1 * (logs - logs.mean(axis=1, keepdims=True))
     assert_allclose(model.pooled_head.topics, expected, atol=1e-6)
 
 

@@ -32,7 +32,7 @@ from cofactor.guesses.views import View, choose_view, relative
 from cofactor.guesses.weighted_data import as_numbers
 from cofactor.targets import Targets
 
-TOPIC_WEIGHT = 0.3
+TOPIC_WEIGHT = 0.1
 """Weight of the topics' part in the scores of classes."""
 RARE = 0.02
 """Added to the share of each class in a topic, so that its logarithm stays moderate."""
