@@ -17,8 +17,8 @@ STAY = 0.1
 """Share of a sample's own label in each step."""
 PRECISION = 2.0**26
 """Cosines count as equal if they are when multiplied by this and rounded."""
-TOGETHER = 256
-"""Number of samples whose neighbours are sought together."""
+TOGETHER = 32
+"""Number of samples whose neighbours are sought together: few, so that they stay in the cache."""
 
 
 def neighbour_graph(X: Matrix) -> Matrix:

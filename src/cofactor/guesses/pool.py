@@ -32,7 +32,7 @@ FEW = 60
 """Up to this many labelled samples there are ten folds, then five."""
 MANY = 1500
 """Above this many labelled samples only one of five folds is held out."""
-GRAPH_ROWS = 6000
+GRAPH_ROWS = 5000
 """Maximum number of samples in the graph of neighbours."""
 ROTATED = 2000
 """Dense data with more rows and columns than this are not rotated to their principal axes."""
