@@ -204,7 +204,7 @@ def test_complete_indicators(tagged, form):
     assert_same_fit(model, classifier().fit(X, tags.astype(float)), rtol=1e-9)
 
 
-@pytest.mark.parametrize(("head", "atol"), [("pooled", 0.15), ("refit", 0.1)])
+@pytest.mark.parametrize(("head", "atol"), [("pooled", 0.17), ("refit", 0.1)])
 def test_soft_labels(X, classes, known, head, atol):
     shares = np.full((60, 3), 0.1)
     shares[np.arange(60), classes] = 0.8

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 
 from cofactor.cli._shared.command import COUNT, MODEL, BadInput, Command, json_option
 from cofactor.cli._shared.models import answered, open_model
@@ -107,10 +106,10 @@ def _show_words(found: Any, words: int) -> None:
 
 def _through_topics(found: Any, c: int, most: int = 3) -> str:
     """Name the topics that add most to the score of a class, with what they add."""
-    parts = found.through_topics[:, c]
-    first = [k for k in np.argsort(-np.abs(parts), kind="stable")[:most] if parts[k]]
-    named = [f"{shown(found.topic_names[k], 30)} {parts[k]:.4f}" for k in first]
-    others = parts.sum() - parts[first].sum()
+    parts = list(enumerate(found.through_topics[:, c].tolist()))
+    ranked = sorted(parts, key=lambda part: -abs(part[1]))
+    named = [f"{shown(found.topic_names[k], 30)} {part:.4f}" for k, part in ranked[:most] if part]
+    others = sum(part for _, part in ranked[most:])
     return ", ".join([*named, f"other topics {others:.4f}", f"beside {found.beside_topics[c]:.4f}"])
 
 

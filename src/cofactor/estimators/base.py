@@ -715,8 +715,8 @@ class Supervised(Factorization):
         """
         check_is_fitted(self, "components_")
         if self.pooled_head is None:
-            mass = np.maximum(self.components_.sum(axis=1, keepdims=True), 1e-300)
-            return np.asarray(self.target_components_ / mass)
+            mass = self.components_.sum(axis=1, keepdims=True, dtype=np.float64)
+            return np.asarray(self.target_components_ / np.maximum(mass, 1e-300))
         with Threads(self.n_jobs) as threads:
             return self.pooled_head.topic_scores(self.components_, threads)
 

@@ -144,8 +144,8 @@ class PooledHead:
 
     def feature_scores(self, components: FloatArray, threads: Threads) -> FloatArray:
         """Return what the features of each topic alone say."""
-        mass = np.maximum(components.sum(axis=1, keepdims=True), 1e-300)
-        rows = np.asarray(components / mass, dtype=np.float64)
+        mass = components.sum(axis=1, keepdims=True, dtype=np.float64)
+        rows = np.asarray(components / np.maximum(mass, 1e-300))
         if self.view.mean is not None:  # a standardised sample of mean mass
             rows = rows * self.view.mean.sum()
         return row_products(
