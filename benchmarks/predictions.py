@@ -115,8 +115,7 @@ def factorise(rows: Rows, rank: int, seed: int) -> tuple[np.ndarray, Scores]:
     seen = sp.csr_matrix((np.ones_like(rows.X.data), rows.X.indices, rows.X.indptr), rows.X.shape)
     model = NMF(rank, random_state=seed).fit(rows.X, data_weights=seen)
     cells = sp.coo_matrix(rows.X_test)
-    fitted = model.representation_[cells.row] * model.components_.T[cells.col]
-    return fitted.sum(axis=1), {}
+    return model.predict_cells(cells.row, cells.col), {}
 
 
 def score_ratings(rows: Rows, predicted: np.ndarray) -> Scores:
