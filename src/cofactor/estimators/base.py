@@ -134,9 +134,13 @@ class Factorization(
             read = y, X.shape[0], counts, target_weights, X.dtype
             targets, coding = task.encode(*read, from_zero=from_zero)
             weights = self._class_weights(targets, coding, counts)
-            targets = weigh_classes(_counted(targets, counts), weights)
-            groups = partial(_present_groups, task, targets, counts, settings.n_components)
-            given = given._replace(targets=targets, groups=groups, kind=task.kind(coding))
+            given = _with_targets(
+                given,
+                weigh_classes(_counted(targets, counts), weights),
+                task,
+                coding,
+                settings.n_components,
+            )
         with Threads(self.n_jobs) as threads:
             if rows is None:
                 setup = set_up(settings, given, threads)
@@ -163,7 +167,6 @@ class Factorization(
                 raise ValueError(NOT_FINITE)
             self._keep(fit, _attributes(setup.conversion, coding, fit.factors, fit.history))
             self._keep_head(publish, fit)
-            self._doubt()
             if task is None and rows is None and not fit.interrupted:
                 self._keep_cells(settings, setup, threads)
             for hook in hooks:
@@ -230,6 +233,7 @@ class Factorization(
             self.__dict__.update(publish(fit.factors, fit.history))
         except KeyboardInterrupt:
             self._note("Interrupted after the last iteration: the head is that of the joint fit.")
+        self._doubt()
 
     def _keep_cells(self, settings: Settings, setup: Setup, threads: Threads) -> None:
         """Fit and keep a model of the cells, if some are missing and no priors are given."""
@@ -257,7 +261,7 @@ class Factorization(
                 f"The R² to expect on new samples is {expected.value:.2f}, which is not above 0: "
                 "predictions are no better than the mean of y; add known targets, or features that "
                 "say more about y.",
-                stacklevel=5,
+                stacklevel=6,
             )
 
     # ---- streams
@@ -747,6 +751,14 @@ def _counted(targets: Targets, counts: FloatArray | None) -> Targets:
     if counts is None or (targets.labelled & (counts > 0)).any():
         return targets
     return replace(targets, labelled=np.zeros_like(targets.labelled))
+
+
+def _with_targets(
+    given: Input, targets: Targets, task: Task, coding: Coding | None, n_components: int
+) -> Input:
+    """Add targets, and how their samples form groups, to the input of a fit."""
+    groups = partial(_present_groups, task, targets, given.counts, n_components)
+    return given._replace(targets=targets, groups=groups, kind=task.kind(coding))
 
 
 def _present_groups(
