@@ -147,6 +147,16 @@ def test_seed_words_are_enough_for_classes(home, tmp_path):
     assert "or give --seed-words for each class" in refused.stderr
 
 
+@pytest.mark.slow
+def test_seed_words_beside_labels_leave_these_what_they_are(home, tmp_path):
+    """Only --task classes makes classes of the seeds."""
+    options = ("--text", "body", "--label", "space", "-k", 6)
+    seeds = f"--seed-words=1={WORDS['space'][0]}"
+    seeded = answer("fit", home / "posts.csv", *options, seeds, "-o", tmp_path / "m")
+    plain = answer("fit", home / "posts.csv", *options, "-o", tmp_path / "n")
+    assert seeded["expected_score"] == plain["expected_score"] is not None
+
+
 def _predicted(home, tmp_path):
     cofactor("predict", tmp_path / "m", home / "posts.csv", "-o", tmp_path / "out.csv")
     return tmp_path / "out.csv"

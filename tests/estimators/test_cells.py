@@ -370,3 +370,15 @@ def test_wrong_indices_are_refused_in_one_sentence(name, fitted):
 def test_no_cells_have_no_predictions(fitted):
     assert fitted.predict_cells([], []).shape == (0,)
     assert isinstance(fitted.cells_, CellModel)
+
+
+@pytest.mark.parametrize("loss", ["kullback-leibler", "frobenius"])
+@pytest.mark.parametrize("rank", [1, 2, 5])
+def test_a_column_without_cells_is_predicted_like_the_others(loss, rank):
+    random = np.random.default_rng(0)
+    R = 3 + random.normal(0, 0.5, (40, 1)) + random.normal(0, 0.5, (1, 30))
+    X = np.where(random.random(R.shape) < 0.5, R, np.nan)
+    X[:, 7] = np.nan
+    model = NMF(rank, data_loss=loss, random_state=0).fit(X)
+    found = model.predict_cells(np.arange(40), np.full(40, 7))
+    np.testing.assert_allclose(found, np.nanmean(X, axis=1), atol=0.4)

@@ -121,3 +121,9 @@ def test_known_labels_outweigh_seeds():
 def test_seeds_alone_need_one_label_a_document_at_most():
     with pytest.raises(ValueError, match="y"):
         TopicModel(6, seeds=NAMES, task="classes").partial_fit(TEXTS[:50])
+
+
+def test_seeds_that_label_no_document_are_named():
+    seeds = {"sky": ["moon"], "night": ["moon"]}
+    with pytest.raises(ValueError, match=r"\['sky', 'night'\].*words of its own.*y"):
+        TopicModel(5, seeds=seeds, task="classes").fit(TEXTS)

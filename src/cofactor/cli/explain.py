@@ -22,7 +22,8 @@ def explain(model: Path, text: str, words: int, as_json: bool) -> None:
     """Show which words of a text speak for which topic and class.
 
     TEXT is the text itself; - reads it from stdin. The contributions of words and topics and the
-    base add up to the score of the prediction; the last line gives their sums.
+    base add up to the score of the prediction. The last lines divide those of words and topics
+    among the topics, as far as the topics expect the words, and the rest.
     """
     text = sys.stdin.read() if text == "-" else text
     if not text.strip():
@@ -46,6 +47,7 @@ def _facts(found: Any, document: Any) -> dict[str, Any]:
         "topic": document.name,
         "scores": _by_name(found.classes, found.scores),
         "base": _by_name(found.classes, found.base),
+        "beside_topics": _by_name(found.classes, found.beside_topics),
         "topics": [
             {
                 "topic": k,
@@ -98,19 +100,21 @@ def _show_words(found: Any, words: int) -> None:
         ]
         parts = ", ".join(f"{name} {value:.4f}" for name, value in [*sums, ("base", found.base[c])])
         show("", f"Score {found.scores[c]:.4f}: {parts}")
-        show(f"Through topics: {_through_topics(found, c)}")
+        show("The words and topics by topic:", *_through_topics(found, c))
     rest = len(found.words) - words
     if rest > 0:
         note(f"{rest:,} more words; --words {len(found.words)} shows all.")
 
 
-def _through_topics(found: Any, c: int, most: int = 3) -> str:
-    """Name the topics that add most to the score of a class, with what they add."""
+def _through_topics(found: Any, c: int, most: int = 3) -> list[str]:
+    """Return a line for each topic that adds much to the score of a class, and for the rest."""
     parts = list(enumerate(found.through_topics[:, c].tolist()))
     ranked = sorted(parts, key=lambda part: -abs(part[1]))
-    named = [f"{shown(found.topic_names[k], 30)} {part:.4f}" for k, part in ranked[:most] if part]
-    others = sum(part for _, part in ranked[most:])
-    return ", ".join([*named, f"other topics {others:.4f}", f"beside {found.beside_topics[c]:.4f}"])
+    lines = [(shown(found.topic_names[k], 40), part) for k, part in ranked[:most] if part]
+    if len(ranked) > most:
+        lines.append(("other topics", sum(part for _, part in ranked[most:])))
+    lines.append(("words that the topics do not expect", float(found.beside_topics[c])))
+    return [f"  {part:8.4f}  {name}" for name, part in lines]
 
 
 def _headline(found: Any, document: Any) -> list[tuple[str, str]]:

@@ -170,7 +170,9 @@ def _fit(
         warnings.showwarning = catch
         if show_progress:
             model.set_callbacks(_reporter(progress))
-        reading.fit(model.set_params(task=reading.facts["task"]), fit=how)
+        if not (model.seeds and model.task == "auto" and reading.facts["task"] == "classes"):
+            model.set_params(task=reading.facts["task"])  # task="classes" would make seeds classes
+        reading.fit(model, fit=how)
     for message in caught:
         if message != model.estimator_.stop_reason_:
             note(f"Note: {message}")

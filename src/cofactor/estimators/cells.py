@@ -323,7 +323,14 @@ def fit_cells(
         full, _ = remainder.fit(choice.factors, choice.strength, steps)
         offsets = _mixed(offsets, full.offsets, choice.share)
         S, A = full.factors.samples, full.factors.features * A.dtype.type(choice.share)
+        S, A = _typical_where_unseen(S, cells.rows), _typical_where_unseen(A, cells.columns)
     return CellModel(*offsets, S, A, low, high, choice.strength, choice.error)
+
+
+def _typical_where_unseen(V: FloatArray, seen: IntArray) -> FloatArray:
+    """Give rows or columns without an observed cell the mean factors of the others."""
+    unseen = np.bincount(seen, minlength=len(V)) == 0
+    return np.where(unseen[:, None], V[~unseen].mean(axis=0), V) if unseen.any() else V
 
 
 def _mixed(alone: Offsets, full: Offsets, share: float) -> Offsets:

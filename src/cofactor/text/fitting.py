@@ -145,6 +145,11 @@ def plan_fit(
         found = weak_labels(seeds, X, y, weights.get("target_weights"))
     if found is not None:
         y, weights["target_weights"] = found
+    if task == "classes" and y is None and seeds:
+        raise ValueError(
+            f"No document speaks for one of the seeds {seeds.names} only, so there are no classes "
+            "to learn; give each seed words of its own, or pass labels as y."
+        )
     estimator = _new_estimator(model, task, seed)
     topics = _pull(model, estimator, seeds, X, y, weights) if seeds else []
     return FitPlan(estimator, y, weights, seeds, topics, found is not None)
