@@ -382,3 +382,12 @@ def test_a_column_without_cells_is_predicted_like_the_others(loss, rank):
     model = NMF(rank, data_loss=loss, random_state=0).fit(X)
     found = model.predict_cells(np.arange(40), np.full(40, 7))
     np.testing.assert_allclose(found, np.nanmean(X, axis=1), atol=0.4)
+
+
+def test_samples_of_weight_zero_do_not_widen_the_range():
+    random = np.random.default_rng(0)
+    X = np.where(random.random((20, 12)) < 0.7, 1 + 3 * random.random((20, 12)), np.nan)
+    X[3] = 1e6
+    weights = np.where(np.arange(20) == 3, 0.0, 1.0)
+    model = NMF(2, random_state=0).fit(X, sample_weight=weights)
+    assert model.cells_.high == np.nanmax(np.delete(X, 3, axis=0))

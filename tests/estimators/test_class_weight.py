@@ -183,3 +183,17 @@ def test_saved_models_keep_the_weights(tmp_path, weight):
     again = load_model(tmp_path / "model")
     assert again.class_weight == weight
     assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+
+
+def test_weight_zero_hides_a_class_in_blocks_and_batches():
+    """Also where a block or a batch holds no other class."""
+    order = np.argsort(TRUTH, kind="stable")
+    weights = {0: 1.0, 1: 1.0, 2: 0.0}
+    blocks = RowBlocks.split(X[order], TRUTH[order], rows=40)
+    model = SSNMFClassifier(K, class_weight=weights, random_state=0).fit(blocks)
+    assert set(model.predict(X)) == {0, 1}
+    stream = SSNMFClassifier(K, class_weight=weights, random_state=0)
+    for low in range(0, N, 40):
+        rows = order[low : low + 40]
+        stream.partial_fit(X[rows], TRUTH[rows], classes=[0, 1, 2])
+    assert set(stream.predict(X)) == {0, 1}

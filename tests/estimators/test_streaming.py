@@ -405,6 +405,26 @@ def test_the_head_of_a_fit_goes_on_while_a_class_is_missing(corpus):
     assert model.pooled_head.labels.sum() == some.sum() + 900
 
 
+def test_a_misspelt_class_does_not_hold_the_head_of_a_fit(corpus):
+    X, _, kinds = corpus
+    known = kinds[:60].astype(str).astype(object)
+    known[0] = "typo"
+    model = SSNMFClassifier(4, random_state=0).fit(X[:60], known)
+    model.partial_fit(X[60:], kinds[60:].astype(str))
+    assert model.pooled_head.labels.sum() == len(kinds) - 60
+
+
+def test_small_weights_change_neither_the_head_nor_the_rows_of_a_stream(corpus):
+    X, y, _ = corpus
+    found = []
+    for weight in (1.0, 1e-5):
+        model = SSNMFClassifier(4, random_state=0)
+        for part, labels in batches(X, y, size=300):
+            model.partial_fit(part, labels, sample_weight=np.full(len(labels), weight))
+        found.append((model.expected_score_.n_samples, model.predict_proba(X).max(axis=1).mean()))
+    assert found[1] == pytest.approx(found[0], rel=0.02)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("scale", [1.0, 1000.0])
 def test_the_head_of_a_fit_keeps_its_units(corpus, scale):

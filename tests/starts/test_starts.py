@@ -170,3 +170,13 @@ def test_a_misspelt_class_has_one_topic():
     labels[0] = 2
     B = started("labels", X, labels, 12, oracles.KL).targets
     assert np.bincount(B.argmax(axis=0), minlength=3).tolist() == [5, 6, 1]
+
+
+def test_many_rows_in_single_precision_keep_their_singular_vectors():
+    random = np.random.default_rng(0)
+    X = 3 + 0.05 * random.gamma(0.3, size=(20000, 6)) @ random.gamma(0.3, size=(6, 20))
+    found = [
+        leading_profiles(weigh(dense(X.astype(dtype)), None, SERIAL), 6, np.random.RandomState(0))
+        for dtype in (np.float32, np.float64)
+    ]
+    assert found[0].shape == found[1].shape == (20, 6)

@@ -5,7 +5,14 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.utils.class_weight import compute_class_weight
 
-from cofactor.targets import class_weights, complete, encode_classes, stack, weigh_classes
+from cofactor.targets import (
+    class_weights,
+    complete,
+    encode_classes,
+    refuse_weightless,
+    stack,
+    weigh_classes,
+)
 from complaints import assert_says
 from encoded import NAN, dense
 
@@ -101,8 +108,9 @@ def test_soft_labels_count_with_the_mean_weight_of_their_classes():
 def test_weight_zero_hides_the_labels_of_a_class():
     targets = weigh_classes(encoded()[0], np.array([1.0, 1.0, 0.0]))
     assert_array_equal(targets.labelled, np.isin(Y, (0, 1)))
-    nothing = np.array([0.0, 0.0, 0.0])
-    assert_says(lambda: weigh_classes(encoded()[0], nothing), "class_weight", "positive weight")
+    nothing = weigh_classes(encoded()[0], np.zeros(3))
+    assert not nothing.labelled.any()
+    assert_says(lambda: refuse_weightless(encoded()[0], nothing), "class_weight", "positive weight")
 
 
 def test_guesses_are_not_weighted():

@@ -65,7 +65,13 @@ from cofactor.noise import Noise
 from cofactor.outofcore import RowBlocks
 from cofactor.outofcore.rowblocks import as_csr
 from cofactor.priors import Penalty
-from cofactor.targets import ClassCoding, Targets, class_weights, weigh_classes
+from cofactor.targets import (
+    ClassCoding,
+    Targets,
+    class_weights,
+    refuse_weightless,
+    weigh_classes,
+)
 
 SOLVERS: dict[str, Solver] = {
     "cd": CoordinateDescent(),
@@ -125,7 +131,6 @@ class Factorization(
         X = validation.check_data(self, X, reset=True)
         counts = validation.check_counts(sample_weight, X)
         W = validation.check_weights("data_weights", data_weights, X.shape)
-        self.__dict__.pop("cells_", None)  # callbacks must not publish those of an earlier fit
         given = Input(moderate(validation.observed_data(X, W), counts), counts)
         coding: Coding | None = None
         weights: FloatArray | None = None
@@ -134,9 +139,10 @@ class Factorization(
             read = y, X.shape[0], counts, target_weights, X.dtype
             targets, coding = task.encode(*read, from_zero=from_zero)
             weights = self._class_weights(targets, coding, counts)
+            targets = _counted(targets, counts)
             given = _with_targets(
                 given,
-                weigh_classes(_counted(targets, counts), weights),
+                refuse_weightless(targets, weigh_classes(targets, weights)),
                 task,
                 coding,
                 settings.n_components,
@@ -149,6 +155,7 @@ class Factorization(
                 setup = set_up(settings, given._replace(scale_counts=False), threads, rows.largest)
                 recipe = _recipe(setup, task, coding, weights)
                 work = (rows.executor or LocalExecutor)(rows, recipe, threads)
+            self.__dict__.pop("cells_", None)  # callbacks must not publish those of an earlier fit
             publish = partial(self._published, setup, coding, threads)
             last = partial(_last_objective, setup.conversion)
             hooks = bridge(self, self.max_iter, publish, last, X, y)
@@ -209,7 +216,7 @@ class Factorization(
             setup.models, objective, factors, setup.known, units.data, threads
         )
         labels = self._task.labels(setup.known, objective.sample_weight).sum(axis=0)
-        head = replace(head, labels=shift(labels, units.sample_weight))
+        head = replace(head, labels=labels)
         return {"_head": head, "expected_score_": expected}
 
     @property
@@ -580,8 +587,10 @@ class Supervised(Factorization):
                 "y has no labelled sample; the first batch of a stream must have some, because "
                 "the topics start from it."
             )
-        weights = self._class_weights(targets, coding, counts)
-        self._learn(X, counts, weigh_classes(targets, weights), coding)
+        weighed = weigh_classes(targets, self._class_weights(targets, coding, counts))
+        if "_stream" not in vars(self):
+            refuse_weightless(targets, weighed)
+        self._learn(X, counts, weighed, coding)
         return self
 
     def fit_transform(

@@ -309,7 +309,8 @@ def fit_cells(
 ) -> CellModel:
     """Fit a model of the cells; ``counts`` are sample weights."""
     cells = Cells.of(data, counts)
-    low, high = float(cells.values.min()), float(cells.values.max())
+    used = cells.values[cells.total_weights > 0]
+    low, high = float(used.min()), float(used.max())
     choice = Choice(np.nan)
     hidden = _hidden(cells, random)
     if hidden.any():

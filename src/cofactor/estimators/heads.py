@@ -38,6 +38,10 @@ RARE = 0.02
 """Added to the share of each class in a topic, so that its logarithm stays moderate."""
 SOME = 300
 """Number of samples that show how far samples go towards the scores of their topics."""
+ABSENT_SHARE = 0.1
+"""A head goes on while a stream lacks targets that have more than this share of its labels."""
+USUAL_LABELS = 500
+"""Number of labels that a head is thought to know if it does not say."""
 ABSENT = -1e3
 """Score of a class without a labelled sample of positive weight."""
 
@@ -122,7 +126,7 @@ class PooledHead:
         features, too, so a sample that is all one topic scores less than the topic's features
         alone.
     labels : array (k,) or None
-        Weight of the labels of each target that the head was fitted on; None if it is not known.
+        Number of labels of each target that the head was fitted on; None if it is not known.
     """
 
     view: View
@@ -175,11 +179,15 @@ class PooledHead:
         return Curve(*self.curve.tolist()).of(scores)
 
     def outweighs(self, labels: FloatArray) -> bool:
-        """Tell whether the head knows more labels than those, or a target that has none there."""
+        """Tell whether the head knows more than those labels of each target.
+
+        It does if it knows more labels, or many of targets that have none there.
+        """
         if self.labels is None:
-            return False
+            return float(labels.sum()) < USUAL_LABELS
         more = float(self.labels.sum()) > float(labels.sum())
-        return more or bool((self.labels[labels == 0] > 0).any())
+        absent = float(self.labels[labels == 0].sum())
+        return more or absent > ABSENT_SHARE * float(self.labels.sum())
 
     def shifted(self, exponent: int) -> PooledHead:
         """Return the same head for data that are divided by 2**exponent."""

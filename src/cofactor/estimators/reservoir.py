@@ -21,9 +21,9 @@ from cofactor.estimators.blocks import SAMPLE_CELLS
 from cofactor.targets import Targets, stack
 
 LEAST_ROWS = 100
-"""So many rows stay, however many cells they have."""
+"""Number of rows that stay however many cells they have."""
 FIRST = 10.0
-"""The first rows of each class, up to this weight, come before all others."""
+"""Number of rows of each class, the first ones, that come before all others."""
 SLACK = 1.25
 """Rows that will leave are removed when they take this much more than the bound, all at once."""
 MOST_PARTS = 256
@@ -66,7 +66,7 @@ class Reservoir:
     mass : array (2,)
         Weight of the unlabelled and of the labelled rows so far.
     labels : array (k,)
-        Weight of the labels of each target so far.
+        Number of labels of each target so far.
     """
 
     parts: tuple[Rows, ...]

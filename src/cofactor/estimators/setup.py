@@ -207,6 +207,7 @@ def feature_models(
     ``data`` were divided by 2**exponent. Return the models, and the scores of the samples by the
     pool.
     """
+    counts = as_numbers(counts) if given.scale_counts else counts
     pool, scores = _pool(settings, given, groups, data, counts, exponent, threads)
     tags = _tags(settings, given, data, counts, exponent, threads)
     return FeatureModels(pool, None if groups is None else groups.prototypes, tags), scores

@@ -115,9 +115,9 @@ class Classification:
         return "sets" if coding.kind == "multilabel" else "classes"
 
     def labels(self, targets: Targets, counts: FloatArray | None) -> FloatArray:
-        """Return the weight of each sample's label in each class that it has (n, k)."""
+        """Return 1 for each class of each labelled sample that counts, else 0 (n, k)."""
         Y = targets.values
-        return _trusted((Y.toarray() if issparse(Y) else Y) > 0, targets, counts)
+        return _counted((Y.toarray() if issparse(Y) else Y) > 0, targets, counts)
 
 
 @dataclass(frozen=True)
@@ -204,10 +204,10 @@ class Regression:
         return "numbers"
 
     def labels(self, targets: Targets, counts: FloatArray | None) -> FloatArray:
-        """Return the weight of each known number (n, k)."""
+        """Return 1 for each known number of a sample that counts, else 0 (n, k)."""
         cells = targets.cell_weights
         known = np.ones(targets.values.shape, dtype=bool) if cells is None else cells > 0
-        return _trusted(known, targets, counts)
+        return _counted(known, targets, counts)
 
 
 def _confidence(targets: Targets) -> FloatArray | None:
@@ -221,11 +221,9 @@ def _confidence(targets: Targets) -> FloatArray | None:
     return np.where(targets.labelled, weights / known.max(), 0.0).astype(np.float64)
 
 
-def _trusted(known: BoolArray, targets: Targets, counts: FloatArray | None) -> FloatArray:
-    """Return sample weights times the confidence in labels, up to 1, in cells that are known."""
-    confidence = targets.confidence
-    weights = targets.labelled * (1.0 if confidence is None else np.minimum(confidence, 1.0))
-    return known * (weights if counts is None else weights * counts)[:, None]
+def _counted(known: BoolArray, targets: Targets, counts: FloatArray | None) -> FloatArray:
+    """Return 1 in known cells of labelled samples of positive weight, else 0."""
+    return np.asarray(known * _used(targets, counts)[:, None], dtype=np.float64)
 
 
 def _used(targets: Targets, counts: FloatArray | None) -> BoolArray:

@@ -13,6 +13,10 @@ POWER_STEPS = 4
 """Power iterations of the singular value decomposition; more cost time and change no fit's end."""
 
 
+ROUNDING = 10.0
+"""Vectors below this many times the rounding errors of the data, as a whole, are noise."""
+
+
 def leading_profiles(data: WeightedData, rank: int, random: np.random.RandomState) -> FloatArray:
     """Return the larger of the positive and the negative part of each right singular vector.
 
@@ -24,7 +28,7 @@ def leading_profiles(data: WeightedData, rank: int, random: np.random.RandomStat
     X = sp.csr_array((values, layout.column_numbers(), layout.start), shape=shape)
     # It draws random numbers for each feature and returns fewer vectors if there are fewer.
     U, size, Vt = randomized_svd(X, rank, random_state=random, transpose=False, n_iter=POWER_STEPS)
-    noise = size.max(initial=0.0) * max(shape) * np.finfo(data.observations.dtype).eps
+    noise = ROUNDING * float(np.linalg.norm(values)) * np.finfo(data.observations.dtype).eps
     pairs = zip(U.T[size > noise], Vt[size > noise], strict=True)
     parts = [_larger_part(u, v) for u, v in pairs]
     return np.array(parts, dtype=np.float64).reshape(len(parts), shape[1]).T

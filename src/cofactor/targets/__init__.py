@@ -9,7 +9,12 @@
 - ``class_weights``: how much a label counts because of its class
 """
 
-from cofactor.targets.class_weights import class_weights, label_shares, weigh_classes
+from cofactor.targets.class_weights import (
+    class_weights,
+    label_shares,
+    refuse_weightless,
+    weigh_classes,
+)
 from cofactor.targets.classes import ClassCoding, encode_classes
 from cofactor.targets.matrix import Targets, complete, stack
 from cofactor.targets.missing import is_missing, known_values, labelled_mask
@@ -27,6 +32,7 @@ __all__ = [
     "known_values",
     "label_shares",
     "labelled_mask",
+    "refuse_weightless",
     "stack",
     "weigh_classes",
 ]

@@ -103,8 +103,13 @@ def weigh_classes(targets: Targets, weights: FloatArray | None) -> Targets:
     mean = np.where(shares.any(axis=1), shares @ weights, 1.0)
     importance = cast(mean, targets.values.dtype, "class_weight")
     labelled = targets.labelled & (importance > 0)
-    if targets.labelled.any() and not labelled.any():
+    return replace(targets, labelled=labelled, importance=importance)
+
+
+def refuse_weightless(targets: Targets, weighed: Targets) -> Targets:
+    """Return targets with class weights; refuse if these leave no label of a whole fit."""
+    if targets.labelled.any() and not weighed.labelled.any():
         raise ValueError(
             "class_weight gives every labelled sample the weight 0; give a class a positive weight."
         )
-    return replace(targets, labelled=labelled, importance=importance)
+    return weighed
