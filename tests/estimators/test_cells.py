@@ -391,3 +391,22 @@ def test_samples_of_weight_zero_do_not_widen_the_range():
     weights = np.where(np.arange(20) == 3, 0.0, 1.0)
     model = NMF(2, random_state=0).fit(X, sample_weight=weights)
     assert model.cells_.high == np.nanmax(np.delete(X, 3, axis=0))
+
+
+def test_some_rows_choose_for_all(monkeypatch):
+    """The choice costs no more for more rows, and predicts nearly as well."""
+    random = np.random.default_rng(0)
+    R = 3 + random.normal(0, 0.5, (300, 1)) + random.normal(0, 0.5, (1, 20))
+    R = R + random.normal(size=(300, 2)) @ random.normal(size=(2, 20)) * 0.5
+    seen = random.random(R.shape) < 0.6
+    X = np.where(seen, np.maximum(R + 0.2 * random.normal(size=R.shape), 0.1), np.nan)
+
+    def error():
+        model = NMF(3, random_state=0).fit(X)
+        return np.sqrt(np.mean((model.predict_cells(*np.nonzero(~seen)) - R[~seen]) ** 2))
+
+    everything = error()
+    monkeypatch.setattr(cells, "TRIAL_CELLS", 1000)
+    some = cells._some_rows(Cells.of(observe(X), None), np.random.RandomState(0))
+    assert 900 < len(some.values) <= 1000
+    assert error() < 1.1 * everything

@@ -46,6 +46,8 @@ LIFTS = (None, 3.0)
 STRENGTHS = (1.0, 0.4, 0.15, 0.05, 0.01, 0.001)
 """Strengths to try, in units of ``Remainder.critical_weight``; not 0, because without a prior the
 topics of a row with few cells may grow without bound."""
+TRIAL_CELLS = 100_000
+"""Maximum number of cells that choose the lift, the strength and the share."""
 TRIAL_STEPS, FURTHER_STEPS = 15, 30
 """Maximum number of iterations on the cells that are not held out, and then on all cells."""
 TOLERANCE = 1e-4
@@ -258,8 +260,8 @@ class Remainder:
         It is the largest singular value of noise of standard deviation 1 at the observed cells,
         about √(cells a row) + √(cells a column), times the curvature of the loss at the mean.
         """
-        term, (n, m) = self.objective.terms[0], self.cells.shape
-        values = term.observations.layout.values
+        term, values = self.objective.terms[0], self.objective.terms[0].observations.layout.values
+        n, m = len(np.unique(self.cells.rows)), len(np.unique(self.cells.columns))
         center = self.cells.mean(values) or 1.0
         return float(
             term.divergence.curvature(center)
@@ -312,16 +314,18 @@ def fit_cells(
     used = cells.values[cells.total_weights > 0]
     low, high = float(used.min()), float(used.max())
     choice = Choice(np.nan)
-    hidden = _hidden(cells, random)
+    some = _some_rows(cells, random)
+    hidden = _hidden(some, random)
     if hidden.any():
-        trials = Trials(cells.subset(~hidden), cells.subset(hidden), (low, high), max_iter)
+        trials = Trials(some.subset(~hidden), some.subset(hidden), (low, high), max_iter)
         choice = trials.best(loss, rank, random, threads)
     offsets = damped_offsets(cells, cells.values)
     S, A = (np.zeros((size, rank), dtype=data.dtype) for size in data.shape)
     if choice.factors is not None:
         remainder = Remainder.of(cells, choice.lift, loss, threads)
-        steps = min(FURTHER_STEPS, max_iter)
-        full, _ = remainder.fit(choice.factors, choice.strength, steps)
+        steps, start = min(FURTHER_STEPS, max_iter), choice.factors
+        start = Factors(_typical_where_unseen(start.samples, some.rows), start.features)
+        full, _ = remainder.fit(start, choice.strength, steps)
         offsets = _mixed(offsets, full.offsets, choice.share)
         S, A = full.factors.samples, full.factors.features * A.dtype.type(choice.share)
         S, A = _typical_where_unseen(S, cells.rows), _typical_where_unseen(A, cells.columns)
@@ -337,6 +341,17 @@ def _typical_where_unseen(V: FloatArray, seen: IntArray) -> FloatArray:
 def _mixed(alone: Offsets, full: Offsets, share: float) -> Offsets:
     none = Offsets(0.0, np.zeros_like(alone.rows), np.zeros_like(alone.columns))
     return none.plus(alone, 1.0 - share).plus(full, share)
+
+
+def _some_rows(cells: Cells, random: np.random.RandomState) -> Cells:
+    """Return the cells of a sample of rows, at most ``TRIAL_CELLS`` if there are more."""
+    if len(cells.values) <= TRIAL_CELLS:
+        return cells
+    order = random.permutation(cells.shape[0])
+    sizes = np.bincount(cells.rows, minlength=cells.shape[0])[order]
+    kept = np.zeros(cells.shape[0], dtype=bool)
+    kept[order[np.cumsum(sizes) <= TRIAL_CELLS]] = True
+    return cells.subset(kept[cells.rows])
 
 
 def _hidden(cells: Cells, random: np.random.RandomState) -> BoolArray:
