@@ -170,7 +170,8 @@ def _fit(
         warnings.showwarning = catch
         if show_progress:
             model.set_callbacks(_reporter(progress))
-        if not (model.seeds and model.task == "auto" and reading.facts["task"] == "classes"):
+        asked = model.task != "auto" or isinstance(reading, BlockReading)
+        if asked or not model.seeds or reading.facts["task"] != "classes":
             model.set_params(task=reading.facts["task"])  # task="classes" would make seeds classes
         reading.fit(model, fit=how)
     for message in caught:
