@@ -145,7 +145,7 @@ def plan_fit(
         found = weak_labels(seeds, X, y, weights.get("target_weights"))
     if found is not None:
         y, weights["target_weights"] = found
-    if task == "classes" and y is None and seeds:
+    if task == "classes" and y is None and seeds and not isinstance(X, RowBlocks):
         raise ValueError(
             f"No document speaks for one of the seeds {seeds.names} only, so there are no classes "
             "to learn; give each seed words of its own, or pass labels as y."
