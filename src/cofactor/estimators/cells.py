@@ -177,7 +177,7 @@ def products(S: FloatArray, A: FloatArray, rows: IntArray, columns: IntArray) ->
 
 def has_missing_cells(data: Observations, counts: FloatArray | None = None) -> bool:
     """Tell whether some cells are missing, and others count; ``counts`` are sample weights."""
-    if data.zeros or data.n_listed == data.shape[0] * data.shape[1]:
+    if data.complete:
         return False
     weights = data.cell_weights(counts)
     return weights is None or bool(weights.any())

@@ -18,6 +18,7 @@ from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.engine.observations import Observations
 from cofactor.engine.observations.base import stack as stack_rows
 from cofactor.estimators.blocks import SAMPLE_CELLS
+from cofactor.guesses.rows import mix_bits
 from cofactor.targets import Targets, stack
 
 LEAST_ROWS = 100
@@ -153,7 +154,4 @@ def _keys(places: IntArray, known: BoolArray, first: BoolArray) -> NDArray[np.ui
 
 def _hash(places: Any) -> Any:
     """Return well mixed numbers of 64 bits (splitmix64)."""
-    z = (places + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
+    return mix_bits((places + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15))

@@ -57,7 +57,7 @@ def distinct_rows(view: Any, shares: Any, labelled: BoolArray, counts: FloatArra
     known = shares if issparse(shares) else np.where(labelled[:, None], shares, 0.0)
     cells, labels = csr_array(view), csr_array(known)
     sides = [(_content(cells, seed), _content(labels, seed)) for seed in (1, 2)]
-    first, second = (one + _mixed(other + np.uint64(3)) for one, other in sides)
+    first, second = (one + mix_bits(other + np.uint64(3)) for one, other in sides)
     used = np.flatnonzero(counts > 0)
     order = used[np.lexsort((used, second[used], first[used]))]
     new = np.ones(len(order), dtype=bool)
@@ -73,7 +73,7 @@ def _content(rows: csr_array, seed: int) -> Words:
         np.rint(np.clip(rows.data, -LARGEST, LARGEST) * PRECISION).astype(np.int64).view(np.uint64)
     )
     columns = rows.indices.astype(np.uint64)
-    cells = _mixed(_mixed(columns * np.uint64(2) + np.uint64(seed)) ^ values)
+    cells = mix_bits(mix_bits(columns * np.uint64(2) + np.uint64(seed)) ^ values)
     cells[values == 0] = 0
     out = np.zeros(rows.shape[0], dtype=np.uint64)
     filled = np.flatnonzero(np.diff(rows.indptr))
@@ -82,7 +82,7 @@ def _content(rows: csr_array, seed: int) -> Words:
     return out
 
 
-def _mixed(x: Words) -> Words:
+def mix_bits(x: Words) -> Words:
     """Mix the bits of each number (the finaliser of splitmix64)."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -121,9 +121,14 @@ class Observations:
         return len(self.layout.values)
 
     @property
+    def complete(self) -> bool:
+        """Whether every cell is observed."""
+        return self.zeros or self.n_listed == self.shape[0] * self.shape[1]
+
+    @property
     def uniform(self) -> bool:
         """Whether every cell is observed, all with the same weight."""
-        if not self.zeros and self.n_listed < self.shape[0] * self.shape[1]:
+        if not self.complete:
             return False
         vectors = (self.weights, self.row_weights, self.column_weights)
         return all(w is None or not len(w) or w.min() == w.max() for w in vectors)
