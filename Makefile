@@ -9,6 +9,7 @@ FUZZ_COUNT = 2000
 FUZZ_SEED = 0
 BIN = .venv/bin
 LOWEST = .venv-lowest/bin
+KERNELS = CMakeLists.txt $(wildcard src/cofactor/engine/kernels/native/*.[ch])
 
 # Tests that need more than this process and a moment; the markers are explained in pyproject.toml.
 QUICK = -m "not (subprocess or cluster or browser or slow or conformance)" --ignore tests/estimators/test_conformance.py
@@ -20,7 +21,7 @@ END_TO_END = -m "not conformance" tests/estimators/test_conformance.py tests/tes
 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help demo quick test conformance mutations lowest coverage fuzz lint format bench clean
+.PHONY: help demo quick test conformance mutations lowest coverage fuzz lint format native bench clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -28,19 +29,19 @@ help: ## show this list
 demo: .venv/installed ## fit a partly labelled corpus, print its topics, write demo/report.html
 	@$(BIN)/cofactor demo --report demo/report.html
 
-quick: .venv/installed-dev ## run the quick tests only: under a minute once the kernels are compiled
+quick: native ## run the quick tests only: under a minute once the kernels are compiled
 	$(QUICKLY) $(BIN)/python -m pytest $(PYTEST_ARGS) $(QUICK)
 
-test: lint ## lint, then run all tests but the conformance product
+test: lint native ## lint, then run all tests but the conformance product
 	$(BIN)/python -m pytest $(PYTEST_ARGS) -m "not conformance"
 
-conformance: .venv/installed-dev ## run scikit-learn's checks on every estimator, loss and solver
+conformance: native ## run scikit-learn's checks on every estimator, loss and solver
 	$(BIN)/python -m pytest $(PYTEST_ARGS) tests/estimators/test_conformance.py
 
-mutations: .venv/installed-dev ## put known defects into the sources; the tests must notice each
+mutations: native ## put known defects into the sources; the tests must notice each
 	$(BIN)/python tests/mutations.py $(MUTATION_ARGS)
 
-fuzz: .venv/installed-dev ## read damaged row blocks, checkpoints and models (FUZZ_COUNT, FUZZ_SEED)
+fuzz: native ## read damaged row blocks, checkpoints and models (FUZZ_COUNT, FUZZ_SEED)
 	$(BIN)/python tests/fuzz.py rowblocks --count $(FUZZ_COUNT) --seed $(FUZZ_SEED) --jobs 2
 	$(BIN)/python tests/fuzz.py checkpoints --count $(FUZZ_COUNT) --seed $(FUZZ_SEED) --jobs 2
 	$(BIN)/python tests/fuzz.py models --count $(FUZZ_COUNT) --seed $(FUZZ_SEED) --jobs 2
@@ -49,7 +50,7 @@ lowest: .venv-lowest/installed ## run quick and end-to-end tests with the lowest
 	$(QUICKLY) $(LOWEST)/python -m pytest $(PYTEST_ARGS) $(QUICK)
 	$(LOWEST)/python -m pytest $(PYTEST_ARGS) $(END_TO_END)
 
-coverage: .venv/installed-dev ## measure which lines the tests reach (the kernels are compiled: not measured)
+coverage: native ## measure which lines the tests reach (the kernels are compiled: not measured)
 	$(BIN)/python -m pytest $(PYTEST_ARGS) -m "not conformance" --cov --cov-report=term --cov-report=html
 
 lint: .venv/installed-dev ## check format, lint, types and the layers of the package
@@ -62,6 +63,10 @@ format: .venv/installed-dev ## format the code and mend what the linter can mend
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 
+native: .venv/installed-dev build/native/CMakeCache.txt ## compile the kernels again if their C sources changed
+	@$(BIN)/cmake --build build/native -- --quiet
+	@touch .venv/installed
+
 bench: .venv/installed ## run the benchmarks (BENCH_ARGS goes to them)
 	$(BIN)/python -m benchmarks $(BENCH_ARGS)
 
@@ -69,22 +74,34 @@ clean: ## remove the virtual environments, caches and built files
 	rm -rf .venv .venv-lowest build dist htmlcov .coverage .coverage.* .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# The stamps: a change of pyproject.toml installs again, a second run does not.
+# The stamps: a change of pyproject.toml or of a kernel installs again, a second run does not.
+# Each install asks for a compiler first, because a missing one would be noticed late and told badly.
 
-.venv/installed: .venv/bin/python pyproject.toml
-	@echo "Installing cofactor into .venv (the first time takes a minute or two)"
-	@$(BIN)/python -m pip install --quiet --editable '.[report]'
+.venv/installed: .venv/bin/python pyproject.toml $(KERNELS)
+	@CC=$$(.ci/compiler $(BIN)/python) && export CC && \
+	  echo "Installing cofactor into .venv (the first time takes a minute or two)" && \
+	  $(BIN)/python -m pip install --quiet --editable '.[report]'
 	@touch $@
 
+# The tools that build the kernels stay in .venv, so that `make native` compiles only what changed.
 .venv/installed-dev: .venv/bin/python pyproject.toml
-	@echo "Installing cofactor and its development tools into .venv (the first time takes a minute or two)"
-	@$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@CC=$$(.ci/compiler $(BIN)/python) && export CC && \
+	  echo "Installing cofactor and its development tools into .venv (the first time takes a minute or two)" && \
+	  $(BIN)/python -m pip install --quiet scikit-build-core cmake ninja && \
+	  $(BIN)/python -m pip install --quiet $(INCREMENTAL) --editable '.[dev]'
 	@touch .venv/installed $@
 
-.venv-lowest/installed: .venv-lowest/bin/python pyproject.toml .ci/lowest.py
-	@echo "Installing cofactor with the lowest versions it declares into .venv-lowest"
-	@$(LOWEST)/python .ci/lowest.py > .venv-lowest/constraints.txt
-	@$(LOWEST)/python -m pip install --quiet --constraint .venv-lowest/constraints.txt --editable '.[report,plot,test]'
+INCREMENTAL = --no-build-isolation --config-settings build-dir=build/native
+
+build/native/CMakeCache.txt: | .venv/installed-dev
+	@CC=$$(.ci/compiler $(BIN)/python) && export CC && \
+	  $(BIN)/python -m pip install --quiet --no-deps $(INCREMENTAL) --editable .
+
+.venv-lowest/installed: .venv-lowest/bin/python pyproject.toml .ci/lowest.py $(KERNELS)
+	@CC=$$(.ci/compiler $(LOWEST)/python) && export CC && \
+	  echo "Installing cofactor with the lowest versions it declares into .venv-lowest" && \
+	  $(LOWEST)/python .ci/lowest.py > .venv-lowest/constraints.txt && \
+	  $(LOWEST)/python -m pip install --quiet --constraint .venv-lowest/constraints.txt --editable '.[report,plot,test]'
 	@touch $@
 
 .venv/bin/python .venv-lowest/bin/python:
