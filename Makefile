@@ -21,7 +21,7 @@ END_TO_END = -m "not conformance" tests/estimators/test_conformance.py tests/tes
 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help demo quick test conformance mutations lowest coverage fuzz lint format native bench clean
+.PHONY: help demo quick test conformance mutations lowest coverage fuzz lint format native sanitize bench clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -66,6 +66,9 @@ format: .venv/installed-dev ## format the code and mend what the linter can mend
 native: .venv/installed-dev build/native/CMakeCache.txt ## compile the kernels again if their C sources changed
 	@$(BIN)/cmake --build build/native -- --quiet
 	@touch .venv/installed
+
+sanitize: native ## run the kernels' tests with AddressSanitizer and UndefinedBehaviorSanitizer
+	$(BIN)/python .ci/sanitize.py
 
 bench: .venv/installed ## run the benchmarks (BENCH_ARGS goes to them)
 	$(BIN)/python -m benchmarks $(BENCH_ARGS)
