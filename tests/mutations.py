@@ -21,6 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 TABLE = Path(__file__).with_suffix(".toml")
 LIMIT = 300  # seconds
+NOT_COMPILED = 71  # not an exit code of pytest
 PYTEST = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
 GUARD = '''
 """Make sure that the copy is what is tested, and note which tests fail."""
@@ -66,8 +67,13 @@ class Mutation:
 
     @property
     def compiles(self) -> bool:
-        """Whether all kernels have to be compiled anew."""
-        return self.file.startswith("engine/kernels/")
+        """Whether numba has to compile all kernels anew."""
+        return self.file.startswith("engine/kernels/") and not self.native
+
+    @property
+    def native(self) -> bool:
+        """Whether the C compiler has to compile all kernels anew."""
+        return self.file.endswith((".c", ".h"))
 
     def check(self) -> None:
         """Stop if the text to be replaced is not there exactly once."""
@@ -95,9 +101,10 @@ class Workshop:
     def __init__(self, folder: Path) -> None:
         self.folder, self.source = folder, folder / "src" / "cofactor"
         (folder / "mutation_guard.py").write_text(GUARD)
+        shutil.copy(ROOT / "CMakeLists.txt", folder)
 
     def restore(self) -> None:
-        """Copy the sources as they are."""
+        """Copy the sources as they are, and the libraries compiled from them."""
         shutil.rmtree(self.folder / "src", ignore_errors=True)
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / "src", self.folder / "src", ignore=ignored)
@@ -107,6 +114,30 @@ class Workshop:
         self.restore()
         path = self.source / mutation.file
         path.write_text(path.read_text().replace(mutation.old, mutation.new))
+
+    def compile(self) -> str | None:
+        """Compile the C of the copy; return what was printed if that fails.
+
+        Compiles all of it: a file that was put back is older than what was compiled from it.
+        """
+        cmake = shutil.which("cmake", path=str(Path(sys.executable).parent)) or "cmake"
+        folder, build = str(self.folder), str(self.folder / "build")
+        environment = {**os.environ, "CC": _compiler()}
+        for arguments in (
+            ["-S", folder, "-B", build, "-DCOFACTOR_INPLACE=ON"],
+            ["--build", build, "--clean-first", "--parallel", "2"],
+        ):
+            code, output = _run([cmake, *arguments], environment, LIMIT)
+            if code != 0:
+                return output
+        return None
+
+    def test(self, mutation: Mutation) -> Outcome:
+        """Put in a defect, and see which test fails."""
+        self.mutate(mutation)
+        if mutation.native and (complaint := self.compile()):
+            return Outcome(NOT_COMPILED, [], complaint)
+        return self.run(["-x", *shlex.split(mutation.tests)], compiles=mutation.compiles)
 
     def run(self, arguments: list[str], *, compiles: bool = False, limit: int = LIMIT) -> Outcome:
         """Run tests on the copy; ``compiles`` keeps its kernels apart from those of the others."""
@@ -124,6 +155,12 @@ class Workshop:
         }
         code, output = _run([*PYTEST, "-p", "mutation_guard", *arguments], environment, limit)
         return Outcome(code, noted.read_text().splitlines(), output)
+
+
+def _compiler() -> str:
+    """Return the C compiler that the Makefile would use."""
+    command = [str(ROOT / ".ci" / "compiler"), sys.executable]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout.strip()
 
 
 def _run(command: list[str], environment: dict[str, str], limit: int) -> tuple[int | None, str]:
@@ -151,6 +188,8 @@ def verdict(mutation: Mutation, outcome: Outcome) -> tuple[bool, str]:
         return True, f"KILLED by {outcome.failed[0]}"
     if outcome.code == 0:
         return False, "SURVIVED"
+    if outcome.code == NOT_COMPILED:
+        return False, f"BROKEN, it does not compile:\n{outcome.output[-2000:]}"
     return False, f"BROKEN, pytest ended with {outcome.code}:\n{outcome.output[-2000:]}"
 
 
@@ -181,9 +220,7 @@ def main(words: list[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="mutations-") as folder:
         workshop = Workshop(Path(folder).resolve())
         for mutation in chosen:
-            workshop.mutate(mutation)
-            arguments = ["-x", *shlex.split(mutation.tests)]
-            outcome = workshop.run(arguments, compiles=mutation.compiles)
+            outcome = workshop.test(mutation)
             noticed, said = verdict(mutation, outcome)
             unnoticed += not noticed
             killers += outcome.failed[:1] if noticed else []
