@@ -1,6 +1,7 @@
 """Markers that are set by rule, and fixtures that several files share."""
 
 import ast
+import importlib.util
 import os
 import signal
 import subprocess
@@ -14,6 +15,8 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+import compiled
+
 # How long an example takes depends on the machine and its load, which is not what tests are about.
 settings.register_profile("cofactor", deadline=None)
 settings.load_profile("cofactor")
@@ -24,6 +27,13 @@ SLOW = frozenset({"quick", "newsgroups"})  # fixtures that take seconds
 CLUSTER = Path(__file__).parent / "distributed"
 
 pytest.register_assert_rewrite("complaints", "encoded", "fits", "model_folders", "strategies")
+
+
+def pytest_configure():
+    """Refuse to test libraries that are older than their sources."""
+    package = importlib.util.find_spec("cofactor")
+    if package and compiled.are_stale(Path(package.origin).parent / "engine/kernels/native"):
+        raise pytest.UsageError("The kernels' C is newer than what was compiled: run make native.")
 
 
 def pytest_collection_modifyitems(config, items):

@@ -18,7 +18,9 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+import compiled
+from compiled import ROOT
+
 TABLE = Path(__file__).with_suffix(".toml")
 LIMIT = 300  # seconds
 NOT_COMPILED = 71  # not an exit code of pytest
@@ -120,14 +122,13 @@ class Workshop:
 
         Compiles all of it: a file that was put back is older than what was compiled from it.
         """
-        cmake = shutil.which("cmake", path=str(Path(sys.executable).parent)) or "cmake"
         folder, build = str(self.folder), str(self.folder / "build")
-        environment = {**os.environ, "CC": _compiler()}
+        environment = {**os.environ, "CC": compiled.compiler()}
         for arguments in (
             ["-S", folder, "-B", build, "-DCOFACTOR_INPLACE=ON"],
             ["--build", build, "--clean-first", "--parallel", "2"],
         ):
-            code, output = _run([cmake, *arguments], environment, LIMIT)
+            code, output = _run([compiled.cmake() or "cmake", *arguments], environment, LIMIT)
             if code != 0:
                 return output
         return None
@@ -155,12 +156,6 @@ class Workshop:
         }
         code, output = _run([*PYTEST, "-p", "mutation_guard", *arguments], environment, limit)
         return Outcome(code, noted.read_text().splitlines(), output)
-
-
-def _compiler() -> str:
-    """Return the C compiler that the Makefile would use."""
-    command = [str(ROOT / ".ci" / "compiler"), sys.executable]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout.strip()
 
 
 def _run(command: list[str], environment: dict[str, str], limit: int) -> tuple[int | None, str]:
