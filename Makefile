@@ -50,7 +50,7 @@ lowest: .venv-lowest/installed ## run quick and end-to-end tests with the lowest
 	$(QUICKLY) $(LOWEST)/python -m pytest $(PYTEST_ARGS) $(QUICK)
 	$(LOWEST)/python -m pytest $(PYTEST_ARGS) $(END_TO_END)
 
-coverage: native ## measure which lines the tests reach (the kernels are compiled: not measured)
+coverage: native ## measure which lines the tests reach (not those of C)
 	$(BIN)/python -m pytest $(PYTEST_ARGS) -m "not conformance" --cov --cov-report=term --cov-report=html
 
 lint: .venv/installed-dev ## check format, lint, types and the layers of the package

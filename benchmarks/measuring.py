@@ -132,7 +132,7 @@ def print_rows(rows: Sequence[Row]) -> None:
 
 def machine() -> dict[str, str]:
     """Say what was measured, and where."""
-    packages = ("cofactor", "numpy", "scipy", "scikit-learn", "numba")
+    packages = ("cofactor", "numpy", "scipy", "scikit-learn")
     return {
         "processor": _processor(),
         "cores": str(os.cpu_count()),

@@ -7,42 +7,94 @@ import pytest
 
 from cofactor.engine import kernels
 from cofactor.engine.factors import pad, padded_width
-from cofactor.engine.kernels import EPSILON, Entries, Forms, Slopes
-from cofactor.engine.subproblem.problem import no_slopes
+from cofactor.engine.kernels import EPSILON, Entries, Forms, Places, Slopes
 
 
 def descend_rows(V, entries, F, forms, rounds, sweeps, tolerance):
-    all_topics = entries.log.size == 0 and not np.any(forms.barrier)
-    settings = rounds, sweeps, tolerance, all_topics
-    return all_at_once(kernels.descend_slices, V, entries, F, forms, *settings)
+    """Descend on rows in place; the kernel knows padded rows only."""
+    wide = pad(V)
+    unfinished = kernels.descend_slices(
+        wide,
+        entries,
+        F,
+        forms,
+        everything(V),
+        rounds=rounds,
+        sweeps=sweeps,
+        tolerance=tolerance,
+        all_topics=entries.log.size == 0 and not np.any(forms.barrier),
+    )
+    assert not wide[:, V.shape[1] :].any()
+    V[:] = wide[:, : V.shape[1]]
+    return unfinished
+
+
+def descend_quadratic_rows(V, forms, sweeps, tolerance):
+    """Do the same for rows without entries."""
+    wide = pad(V)
+    unfinished = kernels.descend_quadratic(
+        wide, forms, everything(V), sweeps=sweeps, tolerance=tolerance
+    )
+    assert not wide[:, V.shape[1] :].any()
+    V[:] = wide[:, : V.shape[1]]
+    return unfinished
 
 
 def multiply_rows(V, entries, F, forms, rounds, tolerance, epsilon, ridge):
-    """Update rows in place, as the descent does; the kernel knows padded rows only, and takes
-    downward slopes for entries."""
-    none = no_slopes(V.dtype)
-    down = as_entries(np.broadcast_to(forms.down, V.shape)) if len(forms.down) else none
-    barred = bool(np.any(forms.barrier))
+    """Update rows in place; the kernel takes downward slopes for cells."""
+    slopes = [as_cells(np.broadcast_to(forms.down, V.shape))] if len(forms.down) else []
     old, new = pad(V), np.full((len(V), F.shape[1]), np.nan)
-    settings = rounds, tolerance, epsilon, ridge
     unfinished = kernels.multiply_slices(
-        old, new, entries, F, forms, (down, none), barred, *settings
+        old,
+        new,
+        entries,
+        F,
+        forms,
+        slopes,
+        everything(V),
+        has_barrier=bool(np.any(forms.barrier)),
+        rounds=rounds,
+        tolerance=tolerance,
+        epsilon=epsilon,
+        ridge=ridge,
     )
     assert not new[:, V.shape[1] :].any()
     V[:] = new[:, : V.shape[1]]
     return unfinished
 
 
-def as_entries(down):
-    """Return slopes as entries of the rows of a unit matrix, halved, with a weight of two."""
+def cost_of(V, entries, F, weights=None):
+    """The cost of the entries of all rows."""
+    out = np.full(1, np.nan)
+    kernels.value_slices(pad(V), entries, F, weights, everything(V), out)
+    return out[0]
+
+
+def everything(V):
+    """One slice of all rows."""
+    return np.array([0, len(V)])
+
+
+def as_cells(down):
+    """Return slopes as cells in rows of a unit matrix, halved, with a weight of two."""
     n, r = down.shape
     indices, start = np.tile(np.arange(r), n).astype(np.int32), np.arange(n + 1) * r
-    return Slopes(0.5 * down.ravel(), indices, start, start[:-1], pad(np.eye(r)), 2.0)
+    places = Places(indices, start, start[:-1])
+    return Slopes(0.5 * down.ravel(), places, pad(np.eye(r)), 2.0)
 
 
-def all_at_once(kernel, V, *arguments):
-    """Run a kernel on one slice of all rows, without weights and costs."""
-    return kernel(V, *arguments, np.empty(0), 0, np.array([0, len(V)]), np.empty((1, 0)))
+def entries_at(indices, start, first=None, **kinds):
+    """Return entries with some kinds of coefficients; the others do not occur."""
+    names, none = ("log", "square", "inverse", "concave"), np.empty(0)
+    places = Places(np.asarray(indices, np.int32), start, start[:-1] if first is None else first)
+    return Entries(*(kinds.get(name, none) for name in names), places)
+
+
+def shared_forms(r, up=0.0):
+    """Return forms that all rows share: one upward slope for each topic."""
+    none = np.empty((0, r))
+    ups = np.array(np.broadcast_to(np.asarray(up, float), (1, r)))
+    return Forms(none, none, ups, np.zeros((1, r, r)), np.ones((1, 1)), np.zeros((1, r)))
 
 
 def padded_factor(rng, rows, width):
@@ -63,7 +115,7 @@ def random_rows(rng, n, r, m, *, square, barrier, curved=True, inverse=False):
 
     entries = Entries(
         part(curved), part(square), part(inverse), part(inverse),
-        np.concatenate([*indices, []]).astype(np.int32), start, start[:-1],
+        Places(np.concatenate([*indices, []]).astype(np.int32), start, start[:-1]),
     )  # fmt: skip
     roots = rng.random((2, r + 1, r)) * (rng.random((2, 1, 1)) < 0.7)
     forms = Forms(
@@ -80,8 +132,9 @@ def random_rows(rng, n, r, m, *, square, barrier, curved=True, inverse=False):
 
 def row_value(v, i, entries, forms, F, epsilon=EPSILON):
     """The objective of row i, literally."""
-    s, e = entries.start[i], entries.start[i + 1]
-    index = entries.indices[entries.first[i] : entries.first[i] + e - s]
+    places = entries.places
+    s, e = places.start[i], places.start[i + 1]
+    index = places.indices[places.first[i] : places.first[i] + e - s]
     bare = F[index, : len(v)] @ v
     p = bare + epsilon
     scales = forms.scales[i if len(forms.scales) > 1 else 0]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import sys
 import time
 from typing import Any
 
@@ -15,7 +14,7 @@ from cofactor._versions import version_of
 from cofactor.cli._shared.command import Command, json_option
 from cofactor.cli._shared.terminal import announce, emit, make_table, show, shown
 
-CORE = ("numpy", "scipy", "scikit-learn", "numba", "llvmlite", "click", "rich")
+CORE = ("numpy", "scipy", "scikit-learn", "click", "rich")
 EXTRAS = {
     "report": ("altair", "vl-convert-python", "jinja2"),
     "plot": ("matplotlib",),
@@ -26,7 +25,7 @@ EXTRAS = {
     "export --to anndata": ("anndata",),
     "export --to topicwizard": ("topic-wizard",),
 }
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @click.command(cls=Command)
@@ -34,8 +33,7 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_
 def doctor(as_json: bool) -> None:
     """Show versions, threads, kernels and optional packages.
 
-    Fits a tiny model twice to see whether the kernels work and whether their machine code is
-    cached. The exit code is 1 if they do not work.
+    Fits a tiny model twice to see whether the kernels work. The exit code is 1 if they do not.
     """
     facts: dict[str, Any] = {
         "cofactor": __version__,
@@ -57,17 +55,17 @@ def doctor(as_json: bool) -> None:
 
 
 def _kernels() -> dict[str, Any]:
-    """Fit twice; the first fit also loads or compiles the kernels."""
+    """Fit twice; the first fit also loads the kernels."""
     try:
         first, second = _timed(), _timed()
+        from cofactor.engine.kernels.library import LIBRARY
     except Exception as error:  # the doctor reports any error
         return {"error": f"{type(error).__name__}: {error}"}
-    loaded, compiled, folder = _cached()
     return {
         "error": None,
-        "loaded_from_cache": loaded,
-        "compiled_now": compiled,
-        "cache": folder,
+        "library": str(LIBRARY.path),
+        "variant": LIBRARY.variant,
+        "machine": platform.machine() + (f", x86-64-v{LIBRARY.level}" if LIBRARY.level else ""),
         "first_fit_seconds": first,
         "second_fit_seconds": second,
     }
@@ -79,19 +77,6 @@ def _timed() -> float:
     started = time.perf_counter()
     TopicModel(2, random_state=0).fit(["moon orbit", "goal puck"] * 3, ["space", "sport"] * 3)
     return time.perf_counter() - started
-
-
-def _cached() -> tuple[int, int, str | None]:
-    """Return how many kernels numba loaded and compiled, and the folder that it caches them in."""
-    loaded, compiled, folder = 0, 0, None
-    modules = [m for name, m in sys.modules.items() if name.startswith("cofactor.engine.kernels")]
-    kernels = {id(one): one for module in modules for one in vars(module).values()}
-    for kernel in kernels.values():
-        if stats := getattr(kernel, "stats", None):
-            loaded += sum(stats.cache_hits.values())
-            compiled += sum(stats.cache_misses.values())
-            folder = getattr(stats, "cache_path", None) or folder
-    return loaded, compiled, folder
 
 
 def _table(facts: dict[str, Any]) -> Any:
@@ -116,10 +101,9 @@ def _threads(settings: dict[str, str]) -> str:
 def _on_kernels(found: dict[str, Any]) -> list[tuple[str, str]]:
     if found["error"]:
         return [("kernels", f"do not work: {shown(found['error'], 400)}")]
-    kept = f"cached in {found['cache']}" if found["cache"] else "not cached: no writable folder"
-    loaded, compiled = found["loaded_from_cache"], found["compiled_now"]
     return [
-        ("kernels", f"{loaded} loaded, {compiled} compiled; {kept}"),
+        ("kernels", f"{found['variant']}, for this machine ({found['machine']}): "
+                    f"{found['library']}"),
         ("first fit", f"{found['first_fit_seconds']:.2f} s, "
                       f"then {found['second_fit_seconds']:.2f} s"),
     ]  # fmt: skip

@@ -16,16 +16,20 @@ import numpy as np
 
 from cofactor._types import FactorName, FloatArray, IntArray
 from cofactor.engine import kernels
-from cofactor.engine.kernels.vectors import LANES, LINE
+from cofactor.engine.kernels import Slopes
 from cofactor.engine.observations import Layout
 from cofactor.engine.threads import Threads, balanced_slices, even_slices
 
-_NO_WEIGHTS = np.empty(0)
+MULTIPLE = 4
+"""Rows are padded to a multiple of this number of topics."""
+
+LINE = 8
+"""Doubles in a cache line."""
 
 
 def padded_width(rank: int) -> int:
     """Return the row length that holds ``rank`` topics in whole vectors."""
-    return -(-rank // LANES) * LANES
+    return -(-rank // MULTIPLE) * MULTIPLE
 
 
 def aligned(n: int, width: int) -> FloatArray:
@@ -40,8 +44,9 @@ def aligned(n: int, width: int) -> FloatArray:
 
 def pad(F: FloatArray) -> FloatArray:
     """Return a float64 copy of a factor with rows of whole vectors, aligned to cache lines."""
-    out = aligned(F.shape[0], padded_width(F.shape[1]))
-    kernels.widen(F, out)
+    r = F.shape[1]
+    out = aligned(F.shape[0], padded_width(r))
+    out[:, :r], out[:, r:] = F, 0.0
     return out
 
 
@@ -74,6 +79,12 @@ class PaddedFactor:
         """Return an empty array of the padded shape, for the rows of a new factor."""
         return aligned(*self.wide.shape)
 
+    def copied_rows(self) -> FloatArray:
+        """Return a copy of the padded rows, for a kernel that works in place."""
+        rows = self.empty_rows()
+        rows[:] = self.wide
+        return rows
+
     def gram(self, weights: FloatArray | None, threads: Threads) -> FloatArray:
         """Return V' diag(weights) V; None stands for weights of 1."""
         r = self.array.shape[1]
@@ -86,12 +97,12 @@ class PaddedFactor:
 
     def inner(self, other: FloatArray, weights: FloatArray | None, threads: Threads) -> float:
         """Return Σ weights · V · other."""
-        V, w = self.wide, _NO_WEIGHTS if weights is None else weights
+        V = self.wide
         return float(
             threads.total(
                 even_slices(len(V)),
                 (),
-                lambda bounds, out: kernels.inner_slices(V, other, w, bounds, out),
+                lambda bounds, out: kernels.inner_slices(V, other, weights, bounds, out),
             )
         )
 
@@ -106,9 +117,9 @@ class PaddedFactor:
         for name, used, known in self._known:
             if name == what and used is weights:
                 return known
-        F, w = self.wide, _NO_WEIGHTS if weights is None else weights
+        F = self.wide
         total = threads.total(
-            even_slices(len(F)), shape, lambda bounds, out: kernel(F, w, bounds, out)
+            even_slices(len(F)), shape, lambda bounds, out: kernel(F, weights, bounds, out)
         )
         self._known.append((what, weights, total))
         return total
@@ -198,8 +209,10 @@ def cross(
     """
     out = np.empty((len(cells.first), width))
 
+    slopes = Slopes(cells.values, cells.places, F, 1.0)
+
     def work(low: int, high: int) -> None:
-        kernels.cross_rows(*cells.rows(low, high), F, out[low:high])
+        kernels.cross_rows(slopes, low, high, out)
 
     threads.over(balanced_slices(cells.start) if bounds is None else bounds, work, join=True)
     return out

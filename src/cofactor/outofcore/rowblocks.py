@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from cofactor._types import FloatArray, IntArray
+from cofactor.engine.kernels import Places
 from cofactor.engine.observations import Layout, Observations
 from cofactor.engine.observations.base import both_ways, compressed_layout
 from cofactor.outofcore.batches import check_batch, check_targets, joined
@@ -250,7 +251,7 @@ class RowBlocks:
 
 def _layout(arrays: dict[str, Any], prefix: str) -> Layout:
     values, indices, start = (arrays[prefix + name] for name in ("values", "indices", "start"))
-    return Layout(values, indices, start, start[:-1])
+    return Layout(values, Places(indices, start, start[:-1]))
 
 
 def _both_ways(shape: tuple[int, int], by_rows: Layout, across: Layout) -> Observations:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from cofactor.engine.kernels import Places
 from cofactor.engine.observations import Layout, Observations
 from cofactor.engine.observations.base import both_ways
 
@@ -155,10 +156,11 @@ class _Place(NamedTuple):
 
 def _with_arrays(seen: Observations, change: Callable[[Any], Any]) -> Observations:
     """Return observations with each array replaced by ``change(array)``."""
-    weights = (seen.weights, seen.row_weights, seen.column_weights)
+    weights, layout = (seen.weights, seen.row_weights, seen.column_weights), seen.layout
+    places = layout.indices, layout.start, layout.first
     return Observations(
         seen.shape,
-        Layout(*map(change, seen.layout)),
+        Layout(change(layout.values), Places(*map(change, places))),
         seen.zeros,
         *(None if array is None else change(array) for array in weights),
     )

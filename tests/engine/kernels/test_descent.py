@@ -1,16 +1,28 @@
 """Coordinate descent by rows: no rise, minima found, barriers and cancellation survived."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from cofactor.engine import kernels
 from cofactor.engine.factors import pad
-from cofactor.engine.kernels import EPSILON, Entries, Forms, descend_quadratic
-from cofactor.engine.kernels.descent import ROOM
+from cofactor.engine.kernels import EPSILON
 from cofactor.engine.subproblem.entries import no_entries
-from cofactor.engine.subproblem.problem import no_slopes
 from cofactor.engine.subproblem.surrogate import no_surrogate
-from kernel_rows import PARTS, descend_rows, multiply_rows, random_rows, row_value
+from kernel_rows import (
+    PARTS,
+    descend_quadratic_rows,
+    descend_rows,
+    entries_at,
+    everything,
+    multiply_rows,
+    random_rows,
+    row_value,
+    shared_forms,
+)
+
+ROOM = 1 << 22  # of native/descent.c: maximum number of gathered doubles
 
 
 @PARTS
@@ -41,19 +53,20 @@ def test_descent_never_raises_a_row(square, barrier, curved):
 @pytest.mark.parametrize("by_parts", [False, True])
 def test_no_update_takes_a_barred_entry_below_epsilon(by_parts, rounds):
     """Best would be 1e-30; the topic without a barrier goes where it likes, and padding is zero."""
-    n, none = 37, np.empty((0, 2))
-    barrier = np.array([[1e-30, 0.0]])
-    forms = Forms(none, none, np.ones((1, 2)), np.zeros((1, 2, 2)), np.ones((1, 1)), barrier)
+    n = 37
+    forms = replace(shared_forms(2, up=1.0), barrier=np.array([[1e-30, 0.0]]))
     old, new = pad(np.full((n, 2), 1e-3)), np.full((n, 4), np.nan)
     if by_parts:
         parts = no_surrogate(2)
         for _ in range(rounds):
-            kernels.multiply_by_parts(old, new, parts, forms, True, 0.0)
+            kernels.multiply_by_parts(
+                old, new, parts, forms, everything(old), has_barrier=True, ridge=0.0
+            )
             old = new.copy()
     else:
-        entries, slopes = no_entries(n, np.dtype(float)), no_slopes(np.dtype(float))
-        settings = rounds, 0.0, EPSILON, 0.0
-        kernels.multiply_slices(old, new, entries, old[:1], forms, (slopes,) * 2, True, *settings)
+        settings = {"rounds": rounds, "tolerance": 0.0, "epsilon": EPSILON, "ridge": 0.0}
+        rows = old, new, no_entries(n, np.dtype(float)), old[:1], forms, [], everything(old)
+        kernels.multiply_slices(*rows, has_barrier=True, **settings)
     np.testing.assert_array_equal(new, np.tile([EPSILON, 0.0, 0.0, 0.0], (n, 1)))
 
 
@@ -63,7 +76,7 @@ def test_a_barrier_keeps_entries_off_zero(curved, size):
     """However weak it is: its logarithm would be infinite."""
     rng = np.random.default_rng(13)
     entries, forms, F = random_rows(rng, 30, 6, 8, square=False, barrier=True, curved=curved)
-    forms = forms._replace(barrier=size * forms.barrier)
+    forms = replace(forms, barrier=size * forms.barrier)
     for run in (
         lambda V: descend_rows(V, entries, F, forms, 3, 2, 0.0),
         lambda V: multiply_rows(V, entries, F, forms, 30, 0.0, EPSILON, 0.0),
@@ -91,10 +104,8 @@ def test_descent_finds_the_minimum_and_says_so():
 
 def test_fitted_values_survive_cancellation():
     """1e8 falls to 0 and leaves 1e-3, with a rounding error far above the 1e-9 to be fitted."""
-    none, start = np.empty(0), np.array([0, 1])
-    entries = Entries(np.array([1e-9]), none, none, none, np.zeros(1, np.int32), start, start[:-1])
-    forms = Forms(np.empty((0, 2)), np.empty((0, 2)), np.array([[2.0, 1.0]]), np.zeros((1, 2, 2)),
-                  np.ones((1, 1)), np.zeros((1, 2)))  # fmt: skip
+    entries = entries_at([0], np.array([0, 1]), log=np.array([1e-9]))
+    forms = shared_forms(2, up=[2.0, 1.0])
     v = np.array([[1e8, 1e-3]])
     descend_rows(v, entries, np.array([[1.0, 1.0, 0.0, 0.0]]), forms, 1, 100, 0.0)
     np.testing.assert_allclose(v, [[0.0, 1e-9 - EPSILON]], rtol=1e-6)
@@ -108,11 +119,8 @@ def test_a_row_too_long_for_the_scratch_space_is_swept_in_groups():
     assert ROOM // m < r
     F, v = rng.gamma(0.3, size=(m, r)), rng.random((1, r))
     x = F @ rng.random(r) * rng.random(m)
-    none, start = np.empty(0), np.array([0, m])
-    indices = np.arange(m, dtype=np.int32)
-    entries = Entries(x, none, none, none, indices, start, start[:-1])
-    forms = Forms(np.empty((0, r)), np.empty((0, r)), F.sum(0)[None], np.zeros((1, r, r)),
-                  np.ones((1, 1)), np.zeros((1, r)))  # fmt: skip
+    entries = entries_at(np.arange(m), np.array([0, m]), log=x)
+    forms = shared_forms(r, up=F.sum(0))
 
     def value():
         return F.sum(0) @ v[0] - x @ np.log(F @ v[0] + EPSILON)
@@ -129,13 +137,10 @@ def test_a_row_too_long_for_the_scratch_space_is_swept_in_groups():
 
 def test_coordinates_without_curvature_go_to_zero_or_stay():
     """Only a slope: a rising one sends the entry to zero, a flat one leaves it alone."""
-    forms = Forms(
-        np.empty((0, 2)), np.empty((0, 2)), np.array([[1.0, 0.0]]), np.zeros((1, 2, 2)),
-        np.ones((1, 1)), np.zeros((1, 2)),
-    )  # fmt: skip
+    forms = shared_forms(2, up=[1.0, 0.0])
     entries = random_rows(np.random.default_rng(0), 1, 2, 1, square=0, barrier=0, curved=0)[0]
     for descend in (
-        lambda V: descend_quadratic(V, forms, 1, 0.0),
+        lambda V: descend_quadratic_rows(V, forms, 1, 0.0),
         lambda V: descend_rows(V, entries, np.zeros((1, 4)), forms, 1, 1, 0.0),
         lambda V: multiply_rows(V, entries, np.zeros((1, 4)), forms, 1, 0.0, EPSILON, 0.0),
     ):

@@ -1,12 +1,13 @@
 """Multiplicative updates by rows, and the root of their surrogate."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import oracles
-from cofactor.engine.kernels import EPSILON
-from cofactor.engine.kernels.tiles import _surrogate_root
-from kernel_rows import PARTS, multiply_rows, random_rows, row_value
+from cofactor.engine.kernels import EPSILON, Surrogate, multiply_by_parts
+from kernel_rows import PARTS, everything, multiply_rows, random_rows, row_value, shared_forms
 
 
 @PARTS
@@ -26,6 +27,17 @@ def test_multiplication_never_raises_a_row(square, barrier, curved):
                 assert new <= old + 1e-12 * size
 
 
+def surrogate_roots(q, slope, c, e):
+    """The ratios by which the kernel multiplies ones, four topics to a row."""
+    push, slope, c, e = (np.append(part, np.ones(-len(part) % 4)).reshape(-1, 4)
+                         for part in (q, slope, c, e))  # fmt: skip
+    forms = replace(shared_forms(4), up=np.maximum(slope, 0.0), down=np.maximum(-slope, 0.0))
+    new, ones = np.full(c.shape, np.nan), np.ones(c.shape)
+    parts = Surrogate(c, push, e, np.zeros(c.shape))
+    multiply_by_parts(ones, new, parts, forms, everything(new), has_barrier=False, ridge=0.0)
+    return new.ravel()[: len(q)]
+
+
 def test_surrogate_root_minimises_the_surrogate():
     """The one positive root of q t³ + (u − v) t² − c t − e, or the boundary where there is none."""
     rng = np.random.default_rng(12)
@@ -34,15 +46,16 @@ def test_surrogate_root_minimises_the_surrogate():
     q, u, v, c, e = numbers
     endless = (q == 0) & (u <= v) & ((c > 0) | (e > 0) | (u < v))  # no term of ours falls for ever
     q, u, v, c, e = numbers[:, ~endless]
-    found = [_surrogate_root(*four) for four in zip(q, u - v, c, e, strict=True)]
+    found = surrogate_roots(q, u - v, c, e)
     np.testing.assert_allclose(found, oracles.positive_root(q, u, v, c, e), 1e-8, 1e-12)
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1e-30, 1.0, 1e30, 1e100])
 def test_surrogate_root_against_numpy(scale):
     rng = np.random.default_rng(10)
-    for q, slope, c, e in np.exp(rng.standard_normal((200, 4))) * [1, 1, 1, 1]:
-        slope *= rng.choice([-1.0, 1.0])
-        roots = np.roots([q, slope, -c, -e])
-        expected = max(roots[np.abs(roots.imag) < 1e-9].real)
-        assert _surrogate_root(*(scale * x for x in (q, slope, c, e))) == pytest.approx(expected)
+    q, slope, c, e = np.exp(rng.standard_normal((4, 200)))
+    slope *= rng.choice([-1.0, 1.0], 200)
+    found = surrogate_roots(*(scale * x for x in (q, slope, c, e)))
+    for *cubic, root in zip(q, slope, -c, -e, found, strict=True):
+        roots = np.roots(cubic)
+        assert root == pytest.approx(max(roots[np.abs(roots.imag) < 1e-9].real))

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import oracles
-from cofactor.engine.kernels import Forms, descend_quadratic
-from kernel_rows import descend_rows, random_rows
+from cofactor.engine.kernels import Forms
+from kernel_rows import descend_quadratic_rows, descend_rows, random_rows
 
 
 @pytest.mark.parametrize("shared", [True, False], ids=["one form", "a form for each row"])
@@ -24,7 +24,7 @@ def test_quadratic_descent_is_nnls(n, shared):
         np.zeros((1, r)),
     )  # fmt: skip
     V = np.ones((n, r))
-    assert descend_quadratic(V, forms, 20000, 1e-13) == 0
+    assert descend_quadratic_rows(V, forms, 20000, 1e-13) == 0
     np.testing.assert_allclose(V, oracles.nnls_rows(X, A), rtol=1e-6, atol=1e-7)
 
 
@@ -36,5 +36,5 @@ def test_quadratic_descent_equals_the_general_kernel():
     V = rng.random((n, r)) + 0.1
     by_rows, by_batches = V.copy(), V.copy()
     descend_rows(by_rows, entries, F, forms, 1, 1, 0.0)
-    descend_quadratic(by_batches, forms, 1, 0.0)
+    descend_quadratic_rows(by_batches, forms, 1, 0.0)
     np.testing.assert_allclose(by_batches, by_rows, rtol=1e-9, atol=1e-12)

@@ -1,58 +1,324 @@
-"""The inner loops: they take arrays and return arrays, and decide nothing else.
+"""The inner loops, in C: they take arrays and write arrays, and decide nothing else.
 
-Every kernel works on a slice of rows of one factor V and takes a step on the same row problem
+Every kernel works on slices of rows of one factor V and takes a step on the same row problem
 
     min_{v ≥ 0}  (up − down)·v + ½ Σ_t s_t v'G_t v + Σ_t s_t ups_t·v
                  + Σ_e [ −log_e·log p_e + ½ square_e·p_e² + inverse_e/p_e + concave_e·log p_e ]
                  − barrier·log v                              with p_e = EPSILON + F[index_e]·v,
 
 whose coefficients are in ``Entries`` and ``Forms`` (``subproblem.problem`` puts them together).
-Arithmetic is float64 throughout; V and the entries' coefficients may be float32.  Rows are
-independent, so results do not depend on the slices.
+Factors are padded (``factors.pad``); arithmetic is float64 throughout, and coefficients of entries
+may be float32.  Rows are independent, so results do not depend on the slices, which lie between
+consecutive ``bounds``.
+
+This module is the border: it checks what it passes (``arguments``) and calls the library
+(``library``, native/*.c).  The interpreter is released during a call.
 """
 
-from cofactor.engine.kernels.descent import descend_slices
-from cofactor.engine.kernels.multiplication import (
+from __future__ import annotations
+
+from collections.abc import Sequence
+from ctypes import byref
+
+from cofactor._types import FloatArray, IntArray
+from cofactor.engine.kernels.arguments import (
+    DescendingStruct,
+    Entries,
+    FactorStruct,
+    Forms,
+    MultiplyingStruct,
+    Places,
     Slopes,
+    SlopesStruct,
     Surrogate,
-    multiply_by_parts,
-    multiply_slices,
-    surrogate_slices,
+    address,
+    check,
+    check_apart,
+    check_factor,
+    check_weights,
+    noting,
+    slices_of,
 )
-from cofactor.engine.kernels.quadratic import descend_quadratic
-from cofactor.engine.kernels.rows import EPSILON, Entries, Forms, place_indices, place_values
-from cofactor.engine.kernels.sums import (
-    cross_rows,
-    curved_value,
-    gram_rows,
-    gram_slices,
-    inner_slices,
-    sum_rows,
-    sum_slices,
-    value_slices,
-    widen,
-)
+from cofactor.engine.kernels.library import LIBRARY
 
 __all__ = [
     "EPSILON",
     "Entries",
     "Forms",
+    "Places",
     "Slopes",
     "Surrogate",
     "cross_rows",
-    "curved_value",
     "descend_quadratic",
     "descend_slices",
-    "gram_rows",
     "gram_slices",
     "inner_slices",
     "multiply_by_parts",
     "multiply_slices",
-    "place_indices",
-    "place_values",
-    "sum_rows",
     "sum_slices",
     "surrogate_slices",
     "value_slices",
-    "widen",
 ]
+
+EPSILON = 1e-12
+"""Added to fitted values under a logarithm or a division; data are scaled to at most about 1."""
+
+
+def descend_slices(
+    V: FloatArray,
+    entries: Entries,
+    F: FloatArray,
+    forms: Forms,
+    bounds: IntArray,
+    *,
+    rounds: int,
+    sweeps: int,
+    tolerance: float,
+    all_topics: bool,
+    costs: FloatArray | None = None,
+    weights: FloatArray | None = None,
+    split: int = 0,
+) -> int:
+    """Coordinate descent on rows of V, in place: ``rounds`` times find and sweep active topics.
+
+    ``all_topics`` sweeps all topics, as the quadratic kernel does; the caller sets it where no row
+    of any slice has a logarithm.  A row is finished at the round that finds all its topics within
+    ``tolerance`` of their optimum.  Return the number of rows that are not finished.
+
+    ``costs`` gets the weighted costs of each slice's entries afterwards.  Entries with an index
+    before ``split`` belong to the first term, the others to the second.
+    """
+    check_factor("V", V, write=True)
+    check("F", F, (None, V.shape[1]))
+    check_apart("V", V, F=F)
+    which = slices_of(bounds, len(V))
+    given = entries.cover(int(bounds[0]), int(bounds[-1]), F)
+    return LIBRARY.call(
+        "descend",
+        address(V),
+        byref(which),
+        byref(given),
+        byref(FactorStruct(address(F), V.shape[1])),
+        byref(forms.cover(len(V), V.shape[1])),
+        byref(DescendingStruct(rounds, sweeps, all_topics, tolerance)),
+        byref(noting(costs, weights, split, which, len(V))),
+    )
+
+
+def descend_quadratic(
+    V: FloatArray, forms: Forms, bounds: IntArray, *, sweeps: int, tolerance: float
+) -> int:
+    """Coordinate descent (HALS) on rows of V without entries, in place.
+
+    A row is frozen after a sweep that found every topic within ``tolerance`` of its minimum.
+    Return the number of rows that are not frozen.
+    """
+    check_factor("V", V, write=True)
+    return LIBRARY.call(
+        "descend_quadratic",
+        address(V),
+        V.shape[1],
+        byref(slices_of(bounds, len(V))),
+        byref(forms.cover(len(V), V.shape[1])),
+        byref(DescendingStruct(1, sweeps, True, tolerance)),
+    )
+
+
+def multiply_slices(
+    V: FloatArray,
+    new: FloatArray,
+    entries: Entries,
+    F: FloatArray,
+    forms: Forms,
+    slopes: Sequence[Slopes],
+    bounds: IntArray,
+    *,
+    has_barrier: bool,
+    rounds: int,
+    tolerance: float,
+    epsilon: float,
+    ridge: float,
+) -> int:
+    """Multiplicative updates of rows of V, written to ``new``: new entry = old entry · t.
+
+    ridge = 0: t minimises the surrogate, which never raises the objective.  ridge > 0: the paper's
+    ratio, literally, with ``ridge`` added to its divisor.  ``epsilon`` is added to fitted values.
+
+    ``slopes`` are the downward slopes of at most two terms; ``forms.down`` is not used.
+    ``has_barrier`` says whether any row of any slice has a barrier.  A row is finished at the
+    update that moves it by at most ``tolerance`` of its sum.  Return the number of rows that are
+    not finished.
+    """
+    wide = V.shape[1]
+    check_factor("V", V)
+    check("new", new, V.shape, write=True)
+    check("F", F, (None, wide))
+    check_apart("new", new, V=V, F=F)
+    which, low, high = slices_of(bounds, len(V)), int(bounds[0]), int(bounds[-1])
+    given = entries.cover(low, high, F)
+    if len(slopes) > 2:
+        raise ValueError(f"slopes must be those of at most two terms, not {len(slopes)}")
+    two = (SlopesStruct * 2)(*(some.cover(low, high, wide) for some in slopes if some.values.size))
+    return LIBRARY.call(
+        "multiply",
+        address(V),
+        address(new),
+        byref(which),
+        byref(given),
+        byref(FactorStruct(address(F), wide)),
+        byref(forms.cover(len(V), wide)),
+        two,
+        byref(MultiplyingStruct(rounds, has_barrier, tolerance, epsilon, ridge)),
+    )
+
+
+def multiply_by_parts(
+    V: FloatArray,
+    new: FloatArray,
+    surrogate: Surrogate,
+    forms: Forms,
+    bounds: IntArray,
+    *,
+    has_barrier: bool,
+    ridge: float,
+) -> None:
+    """Update rows of V once, from known coefficients of the surrogate; write them to ``new``."""
+    check_factor("V", V)
+    check("new", new, V.shape, write=True)
+    check_apart("new", new, V=V)
+    form = forms.cover(len(V), V.shape[1])
+    LIBRARY.call(
+        "multiply_known",
+        address(V),
+        address(new),
+        V.shape[1],
+        byref(slices_of(bounds, len(V))),
+        byref(surrogate.cover(len(V), form.r)),
+        byref(form),
+        byref(MultiplyingStruct(1, has_barrier, 0.0, EPSILON, ridge)),
+    )
+
+
+def surrogate_slices(
+    V: FloatArray,
+    entries: Entries,
+    F: FloatArray,
+    epsilon: float,
+    bounds: IntArray,
+    surrogate: Surrogate,
+    costs: FloatArray | None = None,
+) -> None:
+    """Write the coefficients of the surrogate of each row's entries to ``surrogate``.
+
+    ``costs`` gets the costs of each slice's entries.
+    """
+    check_factor("V", V)
+    check("F", F, (None, V.shape[1]))
+    which = slices_of(bounds, len(V))
+    r = max(array.shape[1] for array in surrogate)
+    if r > V.shape[1]:
+        raise ValueError(f"rows of {V.shape[1]} numbers do not fit {r} topics")
+    for name, array in zip(surrogate._fields, surrogate, strict=True):
+        check_apart(name, array, V=V, F=F)
+    if costs is not None:
+        check("costs", costs, (which.count,), write=True)
+    LIBRARY.call(
+        "surrogate",
+        address(V),
+        byref(which),
+        byref(entries.cover(int(bounds[0]), int(bounds[-1]), F)),
+        byref(FactorStruct(address(F), V.shape[1])),
+        r,
+        epsilon,
+        byref(surrogate.cover(len(V), r, write=True)),
+        None if costs is None else address(costs),
+    )
+
+
+def value_slices(
+    V: FloatArray,
+    entries: Entries,
+    F: FloatArray,
+    weights: FloatArray | None,
+    bounds: IntArray,
+    out: FloatArray,
+) -> None:
+    """Write the weighted cost of the entries of each slice to ``out``."""
+    check_factor("V", V)
+    check("F", F, (None, V.shape[1]))
+    which = slices_of(bounds, len(V))
+    check("out", out, (which.count,), write=True)
+    LIBRARY.call(
+        "costs",
+        address(V),
+        byref(which),
+        byref(entries.cover(int(bounds[0]), int(bounds[-1]), F)),
+        byref(FactorStruct(address(F), V.shape[1])),
+        check_weights(weights, len(V)),
+        address(out),
+    )
+
+
+def cross_rows(slopes: Slopes, low: int, high: int, out: FloatArray) -> None:
+    """Write rows of a sparse matrix times a factor, Σ_e values[e] · F[index_e], to those of out."""
+    check_factor("F", slopes.F)
+    wide = slopes.F.shape[1]
+    check("out", out, (None, None), write=True)
+    if not (0 <= low <= high <= len(out) and out.shape[1] <= wide):
+        raise ValueError(f"out of shape {out.shape} has no rows {low} to {high} of a product")
+    check_apart("out", out, F=slopes.F)
+    cells = byref(slopes.cover(low, high, wide))
+    LIBRARY.call("cross", cells, wide, low, high, out.shape[1], address(out))
+
+
+def gram_slices(
+    F: FloatArray, weights: FloatArray | None, bounds: IntArray, out: FloatArray
+) -> None:
+    """Write F' diag(weights) F over slice t to ``out[t]``; no weights stand for ones."""
+    _sum_rows("gram", F, weights, bounds, out, 3)
+
+
+def sum_slices(
+    F: FloatArray, weights: FloatArray | None, bounds: IntArray, out: FloatArray
+) -> None:
+    """Write weights @ F over slice t to ``out[t]``; no weights stand for ones."""
+    _sum_rows("sums", F, weights, bounds, out, 2)
+
+
+def _sum_rows(
+    name: str,
+    F: FloatArray,
+    weights: FloatArray | None,
+    bounds: IntArray,
+    out: FloatArray,
+    ndim: int,
+) -> None:
+    check_factor("F", F)
+    which, r = slices_of(bounds, len(F)), out.shape[-1]
+    check("out", out, (which.count, *[r] * (ndim - 1)), write=True)
+    if r > F.shape[1]:
+        raise ValueError(f"rows of {F.shape[1]} numbers do not fit {r} topics")
+    check_apart("out", out, F=F)
+    factor = byref(FactorStruct(address(F), F.shape[1]))
+    LIBRARY.call(name, factor, byref(which), check_weights(weights, len(F)), r, address(out))
+
+
+def inner_slices(
+    F: FloatArray,
+    other: FloatArray,
+    weights: FloatArray | None,
+    bounds: IntArray,
+    out: FloatArray,
+) -> None:
+    """Write Σ weights · F · other over slice t to ``out[t]``; ``other`` has no padding."""
+    check_factor("F", F)
+    check("other", other, (len(F), None))
+    which, r = slices_of(bounds, len(F)), other.shape[1]
+    check("out", out, (which.count,), write=True)
+    if r > F.shape[1]:
+        raise ValueError(f"rows of {F.shape[1]} numbers do not fit {r} topics")
+    factor, row_weights = (
+        byref(FactorStruct(address(F), F.shape[1])),
+        check_weights(weights, len(F)),
+    )
+    LIBRARY.call("inner", factor, byref(which), address(other), row_weights, r, address(out))

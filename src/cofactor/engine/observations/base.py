@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from cofactor._types import FloatArray, IntArray
+from cofactor.engine.kernels import Places
 
 
 class Layout(NamedTuple):
@@ -20,13 +21,19 @@ class Layout(NamedTuple):
     """
 
     values: FloatArray
-    indices: IntArray
-    start: IntArray
-    first: IntArray
+    places: Places
 
-    def rows(self, low: int, high: int) -> Layout:
-        """Return the cells of some rows; ``values`` and ``indices`` stay whole."""
-        return self._replace(start=self.start[low : high + 1], first=self.first[low:high])
+    @property
+    def indices(self) -> IntArray:
+        return self.places.indices
+
+    @property
+    def start(self) -> IntArray:
+        return self.places.start
+
+    @property
+    def first(self) -> IntArray:
+        return self.places.first
 
     def row_numbers(self) -> IntArray:
         """Return the row of each listed cell."""
@@ -54,7 +61,7 @@ class Layout(NamedTuple):
         row = self.row_numbers()[kept]
         start = np.searchsorted(row, np.arange(len(self.first) + 1)).astype(np.int64)
         indices = self.indices[self.first[row] + kept - self.start[row]]
-        return Layout(self.values[kept], indices, start, start[:-1])
+        return Layout(self.values[kept], Places(indices, start, start[:-1]))
 
     @property
     def is_shared(self) -> bool:
@@ -65,19 +72,15 @@ class Layout(NamedTuple):
 def compressed_layout(X: Any) -> Layout:
     """List the stored cells of a CSR matrix by rows, or those of a CSC matrix by columns."""
     start = X.indptr.astype(np.int64)
-    return Layout(X.data, X.indices.astype(np.int32, copy=False), start, start[:-1])
+    return Layout(X.data, Places(X.indices.astype(np.int32, copy=False), start, start[:-1]))
 
 
 def full_layout(array: FloatArray) -> Layout:
     """List every cell of a dense array; all rows share one run of indices."""
     n, m = array.shape
     values = np.ascontiguousarray(array).reshape(-1)
-    return Layout(
-        values,
-        np.arange(m, dtype=np.int32),
-        np.arange(n + 1, dtype=np.int64) * m,
-        np.zeros(n, dtype=np.int64),
-    )
+    start, first = np.arange(n + 1, dtype=np.int64) * m, np.zeros(n, dtype=np.int64)
+    return Layout(values, Places(np.arange(m, dtype=np.int32), start, first))
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +114,10 @@ class Observations:
 
     def __post_init__(self, known_transpose: Observations | None) -> None:
         object.__setattr__(self, "_transposed", known_transpose)
+        for name in ("row_weights", "column_weights"):  # kernels sum them up in float64
+            weights = getattr(self, name)
+            if weights is not None:
+                object.__setattr__(self, name, np.ascontiguousarray(weights, np.float64))
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -233,7 +240,7 @@ class Observations:
             new_first = new_start[:-1]
         return Observations(
             (len(rows), self.shape[1]),
-            Layout(self.layout.values[cells], indices, new_start, new_first),
+            Layout(self.layout.values[cells], Places(indices, new_start, new_first)),
             self.zeros,
             None if self.weights is None else self.weights[cells],
             None if self.row_weights is None else self.row_weights[rows],
@@ -258,7 +265,7 @@ def stack(parts: Sequence[Observations]) -> Observations:
         lengths = np.concatenate([np.diff(part.layout.start) for part in parts])
         start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         indices = np.concatenate([part.layout.column_numbers() for part in parts])
-        layout = Layout(values, indices.astype(np.int32, copy=False), start, start[:-1])
+        layout = Layout(values, Places(indices.astype(np.int32, copy=False), start, start[:-1]))
     zeros = all(part.zeros for part in parts)
     weights = None
     if not zeros:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Protocol, TypeAlias
 
@@ -10,8 +11,7 @@ import numpy as np
 
 from cofactor._types import FloatArray, IntArray
 from cofactor.divergences import FLOOR, Divergence
-from cofactor.engine import kernels
-from cofactor.engine.kernels import Entries
+from cofactor.engine.kernels import Entries, Places
 from cofactor.engine.observations import Layout, Observations
 from cofactor.engine.observations.base import full_layout
 from cofactor.engine.threads import balanced_slices, even_slices
@@ -29,7 +29,7 @@ class LazyEntries(Protocol):
         ...
 
     def rows(self, low: int, high: int) -> Entries:
-        """List the entries of some rows."""
+        """Return entries that cover some rows."""
         ...
 
 
@@ -55,7 +55,8 @@ class ExpandedEntries:
         full = Observations(
             part.shape, full_layout(array), True, None, part.row_weights, part.column_weights
         )
-        return list_entries(full, self.divergence, self.weight)
+        entries = list_entries(full, self.divergence, self.weight)
+        return replace(entries, places=replace(entries.places, origin=low))
 
 
 class StackedEntries:
@@ -72,19 +73,20 @@ class StackedEntries:
         return max((entry_slices(part) for part in self.parts), key=len)
 
     def rows(self, low: int, high: int) -> Entries:
-        return stack_entries([part.rows(low, high) for part in self.parts], self.offsets)
+        parts = [part.rows(low, high) for part in self.parts]
+        return stack_entries(parts, self.offsets, low, high)
 
 
 def entry_slices(entries: AnyEntries) -> IntArray:
     """Return the bounds of slices of rows with about the same number of entries."""
-    return balanced_slices(entries.start) if isinstance(entries, Entries) else entries.bounds
+    return balanced_slices(entries.places.start) if isinstance(entries, Entries) else entries.bounds
 
 
 def no_entries(n: int, dtype: np.dtype[Any]) -> Entries:
     """Return the entries of n rows that have none."""
     none = np.empty(0, dtype=dtype)
     starts = np.zeros(n + 1, dtype=np.int64)
-    return Entries(none, none, none, none, np.empty(0, np.int32), starts, starts[:-1])
+    return Entries(none, none, none, none, Places(np.empty(0, np.int32), starts, starts[:-1]))
 
 
 def scale(values: FloatArray, factor: float) -> FloatArray:
@@ -124,39 +126,38 @@ def list_entries(
         scale(ones, weight * divergence.square) if each_square else none,
         scale(products, weight * divergence.inverse) if divergence.inverse else none,
         scale(ones, weight * divergence.concave) if divergence.concave else none,
-        layout.indices,
-        layout.start,
-        layout.first,
+        layout.places,
     )
     # sparse storages list no zeros, unless they list everything or have weights of zero
     full = len(layout.values) == np.prod(observations.shape)
     zeros = full or weights is not None or not observations.zeros
-    if zeros and len(entries.log) and not any(len(part) for part in entries[1:4]):
+    if zeros and len(entries.log) and not any(len(part) for part in entries.kinds[1:]):
         return _without_zeros(entries)
     return entries
 
 
 def _without_zeros(entries: Entries) -> Entries:
     """Drop the zeros among entries that have only a logarithm; they cost nothing."""
-    kept = Layout(entries.log, entries.indices, entries.start, entries.first).nonzero()
-    return entries._replace(
-        log=kept.values, indices=kept.indices, start=kept.start, first=kept.first
-    )
+    kept = Layout(entries.log, entries.places).nonzero()
+    return replace(entries, log=kept.values, places=kept.places)
 
 
-def stack_entries(parts: Sequence[Entries], offsets: Sequence[int]) -> Entries:
-    """Put the entries of several terms side by side, row by row."""
-    starts = sum(part.start - part.start[0] for part in parts)
-    start = np.asarray(starts, dtype=np.int64)
+def stack_entries(parts: Sequence[Entries], offsets: Sequence[int], low: int, high: int) -> Entries:
+    """Put the entries of several terms side by side, for the rows from low to high."""
+    cut = [part.places.rows(low, high) for part in parts]
+    lengths = [np.diff(places.start) for places in cut]
+    start = np.concatenate([[0], np.cumsum(sum(lengths))]).astype(np.int64)
     indices = np.empty(start[-1], dtype=np.int32)
-    used = [max(len(getattr(part, name)) for part in parts) > 0 for name in Entries._fields[:4]]
+    used = [max(map(len, each)) > 0 for each in zip(*(part.kinds for part in parts), strict=True)]
     arrays = [np.zeros(start[-1] if use else 0, dtype=parts[0].log.dtype) for use in used]
     place = start[:-1].copy()
-    for part, offset in zip(parts, offsets, strict=True):
-        kernels.place_indices(part.indices, part.start, part.first, offset, place, indices)
-        for array, values in zip(arrays, part[:4], strict=True):
+    for part, places, length, offset in zip(parts, cut, lengths, offsets, strict=True):
+        within = np.arange(length.sum()) - np.repeat(np.cumsum(length) - length, length)
+        there = np.repeat(place, length) + within
+        indices[there] = places.indices[np.repeat(places.first, length) + within] + offset
+        for array, values in zip(arrays, part.kinds, strict=True):
             if len(values):
-                kernels.place_values(values, part.start, place, array)
-        place += np.diff(part.start)
+                array[there] = values[places.start[0] : places.start[-1]]
+        place += length
     log, square, inverse, concave = arrays
-    return Entries(log, square, inverse, concave, indices, start, start[:-1])
+    return Entries(log, square, inverse, concave, Places(indices, start, start[:-1], low))

@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache, cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -112,7 +113,7 @@ class Plan:
         offsets = np.cumsum([0, *widths]).tolist()
         whole = [entries for entries in found if isinstance(entries, Entries)]
         if len(whole) == len(found):
-            return stack_entries(whole, offsets)
+            return stack_entries(whole, offsets, 0, len(whole[0].places))
         return StackedEntries(found, offsets)
 
     @cached_property
@@ -175,47 +176,47 @@ class RowProblem:
         """
         if sweeps is None:
             sweeps = 2 if self.plan.logarithmic else 1
-        new = np.array(V.array)
         if self.plan.quadratic:
-            forms = self._forms()
-            unfinished = descend_quadratic(new, forms, rounds * sweeps, tolerance, threads)
-        else:
-            unfinished = self._descend_entries(new, threads, (rounds, sweeps, tolerance), costs)
-        return Improved(PaddedFactor(new), unfinished)
+            return descend_quadratic(V, self._forms(), rounds * sweeps, tolerance, threads)
+        new = V.copied_rows()
+        unfinished, noted = self._descend_entries(new, threads, rounds, sweeps, tolerance)
+        if costs and V.array.dtype == new.dtype:  # the costs are those of rows before rounding
+            self._note(noted)
+        return Improved(PaddedFactor.from_padded(new, V.array), unfinished)
 
     def _descend_entries(
-        self, V: FloatArray, threads: Threads, settings: tuple[int, int, float], costs: bool
-    ) -> int:
-        """Descend on V in place; return the number of unfinished rows."""
+        self, V: FloatArray, threads: Threads, rounds: int, sweeps: int, tolerance: float
+    ) -> tuple[int, FloatArray]:
+        """Descend on padded rows in place.
+
+        Return the number of unfinished rows and the costs of two terms' entries.
+        """
         plan, forms, F = self.plan, self._forms(), self.F
         entries, bounds, counts = plan.entries, plan.bounds, plan.sides[0].counts
-        weights = np.empty(0) if counts is None else counts
         split = len(self.terms[plan.entry_terms[0]].other.array) if plan.entry_terms else 0
         logs = any(plan.sides[t].divergence.log for t in plan.entry_terms)
         all_topics = not (logs or plan.has_barrier)
-        noted = np.zeros((len(bounds) - 1, 2 * costs))
+        noted = np.zeros((len(bounds) - 1, 2))
 
         def work(start: int, stop: int) -> int:
-            low, high = bounds[start], bounds[stop]
-            unfinished = kernels.descend_slices(
-                V[low:high],
-                entries.rows(low, high),
+            return kernels.descend_slices(
+                V,
+                entries.rows(bounds[start], bounds[stop]),
                 F,
-                forms.rows(low, high),
-                *settings,
-                all_topics,
-                weights[low:high],
-                split,
+                forms,
                 bounds[start : stop + 1],
-                noted[start:stop],
+                rounds=rounds,
+                sweeps=sweeps,
+                tolerance=tolerance,
+                all_topics=all_topics,
+                costs=noted[start:stop],
+                weights=counts,
+                split=split,
             )
-            return int(unfinished)
 
         joined = isinstance(entries, Entries)
         unfinished = sum(threads.over(range(len(bounds)), work, join=joined))
-        if costs and V.dtype == np.float64:  # the costs are those of rows before rounding
-            self._note(noted.sum(axis=0))
-        return unfinished
+        return unfinished, noted.sum(axis=0)
 
     def _note(self, costs: FloatArray) -> None:
         """Remember the costs of the terms' entries, without the terms' weights."""
@@ -245,33 +246,32 @@ class RowProblem:
         if rounds == 1 and tolerance == 0.0 and plan.term_by_term:
             new_factor = self._multiply_term_by_term(V, threads, epsilon, ridge)
             return Improved(new_factor, self.shape[0])
-        old, new, slopes = V.wide, V.empty_rows(), self._slopes(V.array.dtype)
+        old, new, slopes = V.wide, V.empty_rows(), self._slopes()
         entries, forms, F = plan.entries, self._forms(down=False), self.F
 
         def work(low: int, high: int) -> int:
-            unfinished = kernels.multiply_slices(
-                old[low:high],
-                new[low:high],
+            return kernels.multiply_slices(
+                old,
+                new,
                 entries.rows(low, high),
                 F,
-                forms.rows(low, high),
-                (slopes[0].rows(low, high), slopes[1].rows(low, high)),
-                plan.has_barrier,
-                rounds,
-                tolerance,
-                epsilon,
-                ridge,
+                forms,
+                slopes,
+                np.array([low, high]),
+                has_barrier=plan.has_barrier,
+                rounds=rounds,
+                tolerance=tolerance,
+                epsilon=epsilon,
+                ridge=ridge,
             )
-            return int(unfinished)
 
         unfinished = sum(threads.over(plan.bounds, work, join=isinstance(entries, Entries)))
         return Improved(PaddedFactor.from_padded(new, V.array), unfinished)
 
-    def _slopes(self, dtype: np.dtype[Any]) -> tuple[Slopes, Slopes]:
-        """Return the downward slopes of at most two terms."""
+    def _slopes(self) -> list[Slopes]:
+        """Return the downward slopes of the terms that have some."""
         found = [term.slopes(w) for term, w in zip(self.terms, self.plan.weights, strict=True)]
-        first, second = [*filter(None, found), *([no_slopes(dtype)] * 2)][:2]
-        return first, second
+        return [slopes for slopes in found if slopes is not None and slopes.values.size]
 
     def _multiply_term_by_term(
         self, V: PaddedFactor, threads: Threads, epsilon: float, ridge: float
@@ -290,28 +290,23 @@ class RowProblem:
         ]
         down = weighted_sum([term.down for term in self.terms], weights)
         none, forms = no_surrogate(self.shape[1]), self._forms(down=False)
-        forms = forms if down is None else forms._replace(down=down)
+        forms = forms if down is None else replace(forms, down=down)
         total = Surrogate(*(a if a is not None else b for a, b in zip(sums, none, strict=True)))
         return multiply_by_surrogate(V, total, forms, self.plan.has_barrier, threads, ridge)
 
 
 def descend_quadratic(
-    V: FloatArray, forms: Forms, sweeps: int, tolerance: float, threads: Threads
-) -> int:
-    """Descend on the rows of V in place; return the number of unfinished rows."""
+    V: PaddedFactor, forms: Forms, sweeps: int, tolerance: float, threads: Threads
+) -> Improved:
+    """Run coordinate descent from V on rows without entries."""
+    new = V.copied_rows()
 
     def work(low: int, high: int) -> int:
-        some = V[low:high], forms.rows(low, high)
-        return int(kernels.descend_quadratic(*some, sweeps, tolerance))
+        bounds = np.array([low, high])
+        return kernels.descend_quadratic(new, forms, bounds, sweeps=sweeps, tolerance=tolerance)
 
-    return sum(threads.over(even_slices(len(V)), work, join=True))
-
-
-@cache
-def no_slopes(dtype: np.dtype[Any]) -> Slopes:
-    """Return the slopes of no cells."""
-    none = np.empty(0, np.int64)
-    return Slopes(np.empty(0, dtype), np.empty(0, np.int32), none, none, aligned(0, 4), 0.0)
+    unfinished = sum(threads.over(even_slices(len(new)), work, join=True))
+    return Improved(PaddedFactor.from_padded(new, V.array), unfinished)
 
 
 # ---- linear and quadratic parts of all terms and the prior, put together for the kernels
@@ -337,7 +332,8 @@ def merge_forms(
     ups = weighted_sum([parts[t].ups for t in shared], shared_weights)
     gram = weighted_sum([parts[t].gram for t in shared], shared_weights)
     none = _no_forms(r)
-    forms = none._replace(
+    forms = replace(
+        none,
         down=none.down if slopes is None else slopes,
         up=none.up if up is None else up,
         ups=none.ups if ups is None else ups[None],
@@ -367,7 +363,7 @@ def _with_scaled(forms: Forms, scaled: Sequence[tuple[TermForm, float]], n: int)
         ups.append(none.ups[0] if part.ups is None else part.ups)
         grams.append(none.grams[0] if part.gram is None else part.gram)
         scales[:, t] = weight * np.asarray(part.row_scale)
-    return forms._replace(ups=np.array(ups), grams=np.array(grams), scales=scales)
+    return replace(forms, ups=np.array(ups), grams=np.array(grams), scales=scales)
 
 
 def _with_prior(forms: Forms, penalty: Penalty, n: int) -> Forms:
@@ -380,7 +376,7 @@ def _with_prior(forms: Forms, penalty: Penalty, n: int) -> Forms:
     grams[0] += np.eye(r) * penalty.square
     rows = n if np.ndim(penalty.barrier) else 1
     barrier = np.array(np.broadcast_to(penalty.barrier, (rows, r)), dtype=np.float64)
-    return forms._replace(up=up, ups=ups, grams=grams, barrier=barrier)
+    return replace(forms, up=up, ups=ups, grams=grams, barrier=barrier)
 
 
 @cache

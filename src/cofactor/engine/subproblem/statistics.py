@@ -142,9 +142,7 @@ class ColumnProblem:
 
     def descend(self, V: PaddedFactor, threads: Threads) -> PaddedFactor:
         """Sweep the topics once by coordinate descent; for quadratic problems."""
-        new = np.array(V.array)
-        descend_quadratic(new, self._forms(V), 1, 0.0, threads)
-        return PaddedFactor(new)
+        return descend_quadratic(V, self._forms(V), 1, 0.0, threads).factor
 
     def multiply(self, V: PaddedFactor, threads: Threads, *, ridge: float = 0.0) -> PaddedFactor:
         """Make one multiplicative update."""

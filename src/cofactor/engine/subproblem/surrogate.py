@@ -34,16 +34,9 @@ def surrogate_of(
     wide, bounds, noted = V.wide, side.entry_bounds, np.zeros(len(side.entry_bounds) - 1)
 
     def work(start: int, stop: int) -> None:
-        low, high = bounds[start], bounds[stop]
-        kernels.surrogate_slices(
-            wide[low:high],
-            entries.rows(low, high),
-            term.F,
-            epsilon,
-            bounds[start : stop + 1],
-            found.rows(low, high),
-            noted[start : stop if costs else start],
-        )
+        some, part = entries.rows(bounds[start], bounds[stop]), bounds[start : stop + 1]
+        out = noted[start:stop] if costs else None
+        kernels.surrogate_slices(wide, some, term.F, epsilon, part, found, out)
 
     threads.over(range(len(bounds)), work, join=isinstance(entries, Entries))
     return found, float(noted.sum())
@@ -61,8 +54,10 @@ def multiply_by_surrogate(
     old, new = V.wide, V.empty_rows()
 
     def work(low: int, high: int) -> None:
-        some = surrogate.rows(low, high), forms.rows(low, high)
-        kernels.multiply_by_parts(old[low:high], new[low:high], *some, has_barrier, ridge)
+        bounds = np.array([low, high])
+        kernels.multiply_by_parts(
+            old, new, surrogate, forms, bounds, has_barrier=has_barrier, ridge=ridge
+        )
 
     threads.over(even_slices(len(new)), work, join=True)
     return PaddedFactor.from_padded(new, V.array)

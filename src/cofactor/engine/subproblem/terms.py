@@ -116,7 +116,7 @@ class BoundTerm:
     def slopes(self, weight: float) -> Slopes | None:
         """Return the cells' downward slopes times ``weight``, for a kernel to sum up."""
         down, _ = self.side.slopes
-        return None if down is None else Slopes(*down, self.F, weight)
+        return None if down is None else Slopes(down.values, down.places, self.F, weight)
 
     def value(self, V: PaddedFactor, threads: Threads, cost: float | None = None) -> float:
         """Return the term's divergence; ``cost`` is that of its entries, if already known."""
@@ -129,23 +129,15 @@ class BoundTerm:
         return max(total, 0.0)
 
     def _entry_cost(self, entries: AnyEntries, V: FloatArray, threads: Threads) -> float:
-        side, F = self.side, self.F
-        w = np.empty(0) if side.counts is None else side.counts
-        if isinstance(entries, Entries):
-            whole = entries
-            return float(
-                threads.total(
-                    side.entry_bounds,
-                    (),
-                    lambda bounds, out: kernels.value_slices(V, whole, F, w, bounds, out),
-                )
-            )
+        F, counts, bounds = self.F, self.side.counts, self.side.entry_bounds
+        out = np.empty(len(bounds) - 1)
 
-        def work(low: int, high: int) -> float:
-            some = entries.rows(low, high)
-            return float(kernels.curved_value(V[low:high], some, F, w[low:high]))
+        def work(start: int, stop: int) -> None:
+            some = entries.rows(bounds[start], bounds[stop])
+            kernels.value_slices(V, some, F, counts, bounds[start : stop + 1], out[start:stop])
 
-        return sum(threads.over(side.entry_bounds, work))
+        threads.over(range(len(bounds)), work, join=isinstance(entries, Entries))
+        return float(out.sum())
 
 
 class TermSide:

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from cofactor.engine.observations import Layout, Observations
+from cofactor.engine.observations import Observations
+from cofactor.engine.observations.base import compressed_layout
 from cofactor.estimators.reservoir import Reservoir, Rows, joined
 from cofactor.io.models.errors import require
 from cofactor.targets import Targets
@@ -65,8 +66,7 @@ def make_reservoir(parts: dict[str, Any]) -> Reservoir:
     require(bool((counts > 0).all()), "counts has an entry that is not positive")
     X = _matrix(parts, ("cells", "columns", "lengths"), (n, width))
     require(bool((X.data >= 0).all()), "cells has a negative entry")
-    layout = Layout(X.data, X.indices, X.indptr, X.indptr[:-1])
-    data = Observations((n, width), layout, parts["zeros"])
+    data = Observations((n, width), compressed_layout(X), parts["zeros"])
     rows = Rows(data, _targets(parts, (n, k)), counts, _keys(parts["keys"], n))
     return Reservoir((rows,), limit, seen, parts["mass"], labels)
 

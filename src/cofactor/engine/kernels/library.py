@@ -1,0 +1,122 @@
+"""The compiled library: which variant is loaded, and the functions in it."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from ctypes import POINTER, c_double, c_int64, c_void_p
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cofactor.engine.kernels import arguments
+from cofactor.engine.kernels.arguments import (
+    DescendingStruct,
+    EntriesStruct,
+    FactorStruct,
+    FormsStruct,
+    MultiplyingStruct,
+    NotingStruct,
+    SlicesStruct,
+    SlopesStruct,
+    SurrogateStruct,
+)
+
+VARIABLE = "COFACTOR_KERNELS"
+"""Environment variable with the variant to load, ``v2``, ``v3`` or ``v4``, or with a file."""
+
+FOLDER = Path(__file__).parent / "native"
+SUFFIX = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
+
+_SIGNATURES: dict[str, list[Any]] = {
+    "descend": [c_void_p, SlicesStruct, EntriesStruct, FactorStruct, FormsStruct, DescendingStruct,
+                NotingStruct],
+    "descend_quadratic": [c_void_p, c_int64, SlicesStruct, FormsStruct, DescendingStruct],
+    "multiply": [c_void_p, c_void_p, SlicesStruct, EntriesStruct, FactorStruct, FormsStruct,
+                 SlopesStruct, MultiplyingStruct],
+    "multiply_known": [c_void_p, c_void_p, c_int64, SlicesStruct, SurrogateStruct, FormsStruct,
+                       MultiplyingStruct],
+    "surrogate": [c_void_p, SlicesStruct, EntriesStruct, FactorStruct, c_int64, c_double,
+                  SurrogateStruct, c_void_p],
+    "costs": [c_void_p, SlicesStruct, EntriesStruct, FactorStruct, c_void_p, c_void_p],
+    "cross": [SlopesStruct, c_int64, c_int64, c_int64, c_int64, c_void_p],
+    "gram": [FactorStruct, SlicesStruct, c_void_p, c_int64, c_void_p],
+    "sums": [FactorStruct, SlicesStruct, c_void_p, c_int64, c_void_p],
+    "inner": [FactorStruct, SlicesStruct, c_void_p, c_void_p, c_int64, c_void_p],
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Library:
+    """The kernels of one variant."""
+
+    path: Path
+    functions: Any
+    level: int
+    """The level of x86-64 of this machine; 0 on others."""
+
+    @property
+    def variant(self) -> str:
+        """The instruction set that it was compiled for."""
+        name = self.path.stem.removeprefix("kernels").removeprefix("-")
+        return f"x86-64-{name}" if name.startswith("v") else name or "compiled for this machine"
+
+    def call(self, name: str, *arguments: Any) -> int:
+        """Call a kernel; structs are passed by their address, and the interpreter is released."""
+        result = int(getattr(self.functions, f"cofactor_{name}")(*arguments))
+        if result < 0:
+            raise MemoryError(f"There is not enough memory for the kernel {name}.")
+        return result
+
+
+def load() -> Library:
+    """Load the variant for this machine, or the one that the environment names."""
+    wanted = os.environ.get(VARIABLE, "")
+    if os.path.sep in wanted:
+        return _open(Path(wanted))
+    found = {path.stem: path for path in FOLDER.glob(f"kernels*{SUFFIX}")}
+    if wanted:
+        return _open(found.get(f"kernels-{wanted}", FOLDER / f"kernels-{wanted}{SUFFIX}"))
+    if "kernels-v2" not in found:
+        return _open(FOLDER / f"kernels{SUFFIX}")
+    basic = _open(found["kernels-v2"])
+    best = [f"kernels-v{level}" for level in range(basic.level, 2, -1)]
+    return next((_open(found[name]) for name in best if name in found), basic)
+
+
+def _open(path: Path) -> Library:
+    try:
+        functions = ctypes.CDLL(str(path))
+    except OSError as error:
+        raise ImportError(_missing(path, error)) from None
+    sizes = [int(functions.cofactor_size(c_int64(i))) for i in range(len(arguments.STRUCTS))]
+    if sizes != arguments.sizes():
+        raise ImportError(
+            f"cofactor's kernels in {path} belong to another version of cofactor: install it "
+            "again (in a checkout: make native)."
+        )
+    for name, types in _SIGNATURES.items():
+        function = getattr(functions, f"cofactor_{name}")
+        function.restype = c_int64
+        function.argtypes = [
+            POINTER(kind) if issubclass(kind, ctypes.Structure) else kind for kind in types
+        ]
+    functions.cofactor_level.restype = c_int64
+    return Library(path, functions, int(functions.cofactor_level()))
+
+
+def _missing(path: Path, error: OSError) -> str:
+    if os.environ.get(VARIABLE):
+        known = sorted(p.stem.removeprefix("kernels-") for p in FOLDER.glob(f"kernels*{SUFFIX}"))
+        return (
+            f"The environment variable {VARIABLE} names kernels that cannot be loaded ({error}); "
+            f"unset it, or name one of these: {', '.join(known) or 'none is there'}."
+        )
+    return (
+        f"cofactor's compiled kernels cannot be loaded ({error}): install cofactor again, from a "
+        "wheel or with a C compiler (in a checkout: make native)."
+    )
+
+
+LIBRARY = load()

@@ -1,0 +1,44 @@
+/* What Python asks before it calls a kernel: which variant suits the machine, and whether the
+   library has the structs that it expects. */
+#include "cofactor.h"
+
+int64_t cofactor_size(int64_t which) {
+    const int64_t sizes[] = {
+        sizeof(numbers), sizeof(places),     sizeof(entries),     sizeof(slopes),
+        sizeof(by_row),  sizeof(forms),      sizeof(slices),      sizeof(factor),
+        sizeof(descending), sizeof(multiplying), sizeof(noting), sizeof(surrogate),
+    };
+    return which < (int64_t)(sizeof(sizes) / sizeof(*sizes)) ? sizes[which] : 0;
+}
+
+/* The compilers' own __builtin_cpu_supports needs a runtime library that zig does not link into
+   shared libraries. */
+#if defined(__x86_64__)
+static uint32_t cpuid(uint32_t leaf, uint32_t *b, uint32_t *c) {
+    uint32_t a = leaf, d;
+    *c = 0;
+    __asm__ volatile("cpuid" : "+a"(a), "=b"(*b), "+c"(*c), "=d"(d));
+    return a;
+}
+
+/* Which registers the system saves when it changes threads. */
+static uint32_t saved_registers(void) {
+    uint32_t low, high;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return low;
+}
+
+int64_t cofactor_level(void) {
+    const uint32_t fma = 1u << 12, saves = 1u << 27, avx2 = 1u << 5;
+    const uint32_t avx512 = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31; /* F, DQ, BW, VL */
+    uint32_t b, c, most = cpuid(0, &b, &c);
+    cpuid(1, &b, &c);
+    if (most < 7 || !(c & fma) || !(c & saves)) return 2;
+    cpuid(7, &b, &c);
+    uint32_t saved = saved_registers();
+    if (!(b & avx2) || (saved & 0x06) != 0x06) return 2;
+    return (b & avx512) == avx512 && (saved & 0xE6) == 0xE6 ? 4 : 3;
+}
+#else
+int64_t cofactor_level(void) { return 0; }
+#endif

@@ -1,0 +1,148 @@
+/* Coordinate descent on quadratic rows, in transposed batches. */
+#include "rows.h"
+
+enum { BATCH = 64 }; /* rows of a batch */
+
+typedef struct { /* arrays of a batch: topic by topic, or one number for each row */
+    int64_t r, n_forms;
+    double *Vt, *Ct, *inverse; /* entries; minus the linear coefficients; inverse curvatures */
+    double *scale;             /* of each form */
+    double *gram;              /* the form of all rows, if they share one */
+    double *g;                 /* minus the gradient of one topic */
+    double *part, *live, *off, *top, *linear;
+} batch;
+
+static void read_batch(batch *on, const double *V, int64_t wide, const forms *form, int64_t low,
+                       int64_t count) {
+    for (int64_t j = 0; j < count; j++) {
+        const double *scale = of_row(form->scales, low + j, on->n_forms);
+        read_linear(form, low + j, on->linear);
+        for (int64_t t = 0; t < on->n_forms; t++) on->scale[t * BATCH + j] = scale[t];
+        for (int64_t k = 0; k < on->r; k++) {
+            on->Ct[k * BATCH + j] = -on->linear[k];
+            on->Vt[k * BATCH + j] = V[(low + j) * wide + k];
+        }
+    }
+}
+
+static void write_batch(const batch *on, double *V, int64_t wide, int64_t low, int64_t count) {
+    for (int64_t j = 0; j < count; j++)
+        for (int64_t k = 0; k < on->r; k++) V[(low + j) * wide + k] = on->Vt[k * BATCH + j];
+}
+
+static void invert_diagonal(batch *on, const forms *form) {
+    for (int64_t k = 0; k < on->r; k++)
+        for (int64_t j = 0; j < BATCH; j++) {
+            double total = 0.0;
+            for (int64_t t = 0; t < on->n_forms; t++)
+                total += on->scale[t * BATCH + j] * form->grams[(t * on->r + k) * on->r + k];
+            on->inverse[k * BATCH + j] = total > 0.0 ? 1.0 / total : 0.0;
+        }
+}
+
+/* out -= a row of a quadratic form times Vt, eight vectors at a time */
+INLINE void subtract_product(const double *gram, int64_t r, const double *Vt, double *out) {
+    for (int64_t j = 0; j < BATCH; j += 8 * LANES) {
+        vec total[8];
+        UNROLL for (int t = 0; t < 8; t++) total[t] = load(out + j + t * LANES);
+        for (int64_t m = 0; m < r; m++)
+            UNROLL for (int t = 0; t < 8; t++)
+                total[t] -= gram[m] * load(Vt + m * BATCH + j + t * LANES);
+        UNROLL for (int t = 0; t < 8; t++) store(out + j + t * LANES, total[t]);
+    }
+}
+
+/* Write minus the gradient of topic k for each row of the batch. */
+static void find_slopes(batch *on, const forms *form, int64_t k) {
+    int64_t r = on->r;
+    memcpy(on->g, on->Ct + k * BATCH, BATCH * sizeof(double));
+    if (on->n_forms == 1) { /* all rows share it; the number of rows in a slice must not matter */
+        subtract_product(on->gram + k * r, r, on->Vt, on->g);
+        return;
+    }
+    for (int64_t t = 0; t < on->n_forms; t++) {
+        fill(on->part, 0, BATCH, 0.0);
+        subtract_product(form->grams + (t * r + k) * r, r, on->Vt, on->part);
+        for (int64_t j = 0; j < BATCH; j++) on->g[j] += on->scale[t * BATCH + j] * on->part[j];
+    }
+}
+
+/* Move topic k of every live row to its minimum; raise `off` above 0 where it was not there.
+
+   It was there if the slope g is at most `tolerance` of its parts, c and c - g.  A small v counts
+   in proportion to the largest entry of the row, as in the descent on rows with entries. */
+static void step_along(batch *on, int64_t k, double tolerance) {
+    double *restrict v = on->Vt + k * BATCH, *restrict off = on->off;
+    const double *restrict c = on->Ct + k * BATCH, *restrict inverse = on->inverse + k * BATCH;
+    const double *restrict g = on->g, *restrict live = on->live, *restrict top = on->top;
+    for (int64_t j = 0; j < BATCH; j++) {
+        double size = tolerance * (fabs(c[j]) + fabs(c[j] - g[j]));
+        off[j] = larger(off[j], larger(g[j] - size, -g[j] * v[j] - size * top[j]));
+        /* no curvature: only the slope counts, and a rising one sends v to zero */
+        double d = inverse[j] == 0.0 && g[j] < 0.0 ? -v[j] : g[j] * inverse[j];
+        v[j] += larger(d, -v[j]) * live[j];
+    }
+}
+
+/* Write the largest entry of each row. */
+static void find_largest(batch *on) {
+    fill(on->top, 0, BATCH, 0.0);
+    for (int64_t k = 0; k < on->r; k++)
+        for (int64_t j = 0; j < BATCH; j++)
+            on->top[j] = larger(on->top[j], on->Vt[k * BATCH + j]);
+}
+
+/* Freeze the rows at their minimum; return the number of the others. */
+static int64_t freeze(batch *on) {
+    int64_t left = 0;
+    for (int64_t j = 0; j < BATCH; j++) {
+        if (!(on->off[j] > 0.0)) on->live[j] = 0.0;
+        left += on->live[j] > 0.0;
+    }
+    return left;
+}
+
+/* Descend on a batch that has been read; return how many of its rows are not frozen. */
+static int64_t descend_batch(batch *on, int64_t count, const forms *form, const descending *how) {
+    int64_t left = count;
+    for (int64_t j = 0; j < BATCH; j++) on->live[j] = j < count ? 1.0 : 0.0;
+    for (int64_t sweep = 0; sweep < how->sweeps && left > 0; sweep++) {
+        fill(on->off, 0, BATCH, 0.0);
+        find_largest(on);
+        for (int64_t k = 0; k < on->r; k++) {
+            find_slopes(on, form, k);
+            step_along(on, k, how->tolerance);
+        }
+        left = freeze(on);
+    }
+    return left;
+}
+
+static void carve_batch(batch *on, room *room) {
+    int64_t r = on->r;
+    on->Vt = carve(room, r * BATCH), on->Ct = carve(room, r * BATCH);
+    on->inverse = carve(room, r * BATCH), on->scale = carve(room, on->n_forms * BATCH);
+    on->g = carve(room, BATCH), on->part = carve(room, BATCH), on->live = carve(room, BATCH);
+    on->off = carve(room, BATCH), on->top = carve(room, BATCH);
+    on->linear = carve(room, r), on->gram = carve(room, r * r);
+}
+
+int64_t cofactor_descend_quadratic(double *V, int64_t wide, const slices *which, const forms *form,
+                                   const descending *how) {
+    int64_t first = which->bounds[0], end = which->bounds[which->count], unfinished = 0;
+    batch on = {.r = form->r, .n_forms = form->n_forms};
+    room room = {0};
+    carve_batch(&on, &room);
+    if (!allocate(&room)) return NO_MEMORY;
+    carve_batch(&on, &room);
+    if (end > first) read_gram(form, first, on.r, on.gram);
+    for (int64_t low = first; low < end; low += BATCH) {
+        int64_t count = end - low < BATCH ? end - low : BATCH;
+        read_batch(&on, V, wide, form, low, count);
+        if (low == first || on.n_forms > 1) invert_diagonal(&on, form);
+        unfinished += descend_batch(&on, count, form, how);
+        write_batch(&on, V, wide, low, count);
+    }
+    free(room.allocated);
+    return unfinished;
+}

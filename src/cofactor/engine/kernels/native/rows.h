@@ -1,0 +1,298 @@
+/* One row: its entries, the rows of F that they point to, its forms, and room to work in. */
+#pragma once
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cofactor.h"
+#include "vector.h"
+
+static const double EPSILON = 1e-12; /* added to fitted values; data are at most about 1 */
+
+enum { NO_MEMORY = -1 };
+
+/* ---- room
+
+   A kernel describes its room by carving it up twice: the first time to learn the size. */
+
+typedef struct {
+    void *allocated;
+    double *base; /* null while the size is being found */
+    int64_t used;
+} room;
+
+INLINE int64_t whole(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
+
+/* Return room for some doubles, from the start of a cache line on. */
+INLINE double *carve(room *room, int64_t count) {
+    double *part = room->base ? room->base + room->used : NULL;
+    room->used += whole(count, LINE);
+    return part;
+}
+
+/* Allocate the room that was carved up, filled with zeros; return whether there was enough. */
+INLINE int allocate(room *room) {
+    const uintptr_t line = LINE * sizeof(double);
+    room->allocated = calloc((size_t)(room->used + LINE), sizeof(double));
+    if (!room->allocated) return 0;
+    room->base = (double *)(((uintptr_t)room->allocated + line - 1) / line * line);
+    room->used = 0;
+    return 1;
+}
+
+INLINE void fill(double *a, int64_t low, int64_t high, double value) {
+    for (int64_t k = low; k < high; k++) a[k] = value;
+}
+
+/* ---- the entries of a row */
+
+typedef struct {
+    int64_t count;        /* number of entries */
+    int64_t stride;       /* the same in whole lines */
+    const int32_t *index; /* the row of F of each entry */
+    const double *v;      /* the row of V */
+    const double *F;
+    int64_t wide;  /* numbers in a row of V and of F */
+    double *x, *b; /* coefficients of the logarithms and of the squares; zeros follow them */
+    int squares;   /* whether there are squares */
+    double *p;     /* fitted values */
+    double *q;     /* other numbers of the entries */
+} row;
+
+INLINE int64_t longest_row(const places *at, int64_t low, int64_t high) {
+    int64_t longest = 0;
+    for (int64_t j = low - at->origin; j < high - at->origin; j++)
+        if (at->start[j + 1] - at->start[j] > longest) longest = at->start[j + 1] - at->start[j];
+    return longest;
+}
+
+INLINE void carve_row(row *row, room *room, int64_t longest) {
+    int64_t size = whole(longest, LINE) + LINE;
+    row->x = carve(room, size), row->b = carve(room, size);
+    row->p = carve(room, size), row->q = carve(room, size);
+}
+
+/* Read numbers from the s-th on; a line of zeros follows. */
+INLINE void read_numbers(numbers from, int64_t s, int64_t count, double *out) {
+    if (from.narrow)
+        for (int64_t e = 0; e < count; e++) out[e] = ((const float *)from.data)[s + e];
+    else
+        memcpy(out, (const double *)from.data + s, (size_t)count * sizeof(double));
+    memset(out + count, 0, LINE * sizeof(double));
+}
+
+INLINE void find_entries(row *row, const places *at, int64_t i) {
+    int64_t j = i - at->origin;
+    row->count = at->start[j + 1] - at->start[j];
+    row->stride = whole(row->count, LINE);
+    row->index = at->indices + at->first[j];
+}
+
+INLINE void read_row(row *row, const entries *given, int64_t i) {
+    int64_t s = given->at.start[i - given->at.origin];
+    find_entries(row, &given->at, i);
+    row->squares = given->square.data != NULL;
+    if (given->log.data) read_numbers(given->log, s, row->count, row->x);
+    if (given->square.data) read_numbers(given->square, s, row->count, row->b);
+}
+
+/* ---- products with rows of F */
+
+/* The rows of F of LANES entries.  The last entry stands for those that follow it up to a whole
+   line: their coefficients are zero. */
+INLINE void rows_of(const row *row, int64_t e, const double *f[LANES]) {
+    int64_t last = row->count - 1;
+    UNROLL for (int j = 0; j < LANES; j++)
+        f[j] = row->F + (int64_t)row->index[e + j < last ? e + j : last] * row->wide;
+}
+
+/* f.v for LANES rows of F, which have `wide` numbers */
+INLINE vec products(const double *const f[LANES], const double *v, int64_t wide) {
+    vec total[LANES][PARTS] = {0};
+    int64_t k = 0;
+    for (; k + LINE <= wide; k += LINE)
+        UNROLL for (int t = 0; t < PARTS; t++)
+            UNROLL for (int j = 0; j < LANES; j++)
+                total[j][t] += load(v + k + t * LANES) * load(f[j] + k + t * LANES);
+    if (k < wide)
+        UNROLL for (int t = 0; t < HALF; t++)
+            UNROLL for (int j = 0; j < LANES; j++)
+                total[j][t] += load(v + k + t * LANES) * load(f[j] + k + t * LANES);
+    return sum_lines(total);
+}
+
+/* p = epsilon + F[index].v */
+INLINE void fit(row *row, double epsilon) {
+    const double *f[LANES];
+    for (int64_t e = 0; e < row->stride; e += LANES) {
+        rows_of(row, e, f);
+        store(row->p + e, products(f, row->v, row->wide) + epsilon);
+    }
+}
+
+/* out = weight sum of q F[index], `some` vectors of it from the k-th number on. */
+INLINE void pull_some(const row *row, const double *q, double weight, double *out, int64_t k,
+                      int some) {
+    vec total[8] = {0};
+    for (int64_t e = 0; e < row->count; e++) {
+        const double *f = row->F + (int64_t)row->index[e] * row->wide + k;
+        UNROLL for (int t = 0; t < some; t++) total[t] += q[e] * load(f + t * LANES);
+    }
+    UNROLL for (int t = 0; t < some; t++) store(out + k + t * LANES, weight * total[t]);
+}
+
+/* out = weight sum of q F[index] */
+INLINE void pull(const row *row, const double *q, double weight, double *out) {
+    int64_t k = 0, wide = row->wide;
+    for (; k + 8 * LANES <= wide; k += 8 * LANES) pull_some(row, q, weight, out, k, 8);
+    if (k + 4 * LANES <= wide) pull_some(row, q, weight, out, k, 4), k += 4 * LANES;
+    if (k + 2 * LANES <= wide) pull_some(row, q, weight, out, k, 2), k += 2 * LANES;
+    if (k + LANES <= wide) pull_some(row, q, weight, out, k, 1);
+}
+
+/* The same for the cells of row i, which are read where they are unless they are float32. */
+INLINE void pull_cells(row *scratch, const slopes *cells, int64_t i, double *out) {
+    row row = {.F = cells->F, .wide = scratch->wide};
+    int64_t s = cells->at.start[i - cells->at.origin];
+    const double *values = (const double *)cells->values.data + s;
+    find_entries(&row, &cells->at, i);
+    if (cells->values.narrow) {
+        read_numbers(cells->values, s, row.count, scratch->q);
+        values = scratch->q;
+    }
+    pull(&row, values, cells->weight, out);
+}
+
+/* The same as below for rows of F of `wide` numbers, at most four vectors of four: they are read
+   once, and v and the sums stay in registers. */
+INLINE void fit_and_pull_narrow(row *row, double epsilon, double *out, int wide) {
+    enum { MOST = 16 / LANES };
+    vec v[MOST], total[MOST] = {0};
+    const double *f[LANES];
+    int some = wide / LANES;
+    UNROLL for (int t = 0; t < some; t++) v[t] = load(row->v + t * LANES);
+    for (int64_t e = 0; e < row->stride; e += LANES) {
+        rows_of(row, e, f);
+        vec line[LANES][PARTS] = {0};
+        UNROLL for (int j = 0; j < LANES; j++)
+            UNROLL for (int t = 0; t < some; t++)
+                line[j][t % PARTS] += v[t] * load(f[j] + t * LANES);
+        vec fitted = sum_lines(line) + epsilon;
+        vec q = load(row->x + e) / fitted;
+        store(row->p + e, fitted);
+        UNROLL for (int j = 0; j < LANES; j++)
+            UNROLL for (int t = 0; t < some; t++) total[t] += q[j] * load(f[j] + t * LANES);
+    }
+    UNROLL for (int t = 0; t < some; t++) store(out + t * LANES, total[t]);
+}
+
+/* p = epsilon + F[index].v and out = sum of x/p F[index] */
+INLINE void fit_and_pull(row *row, double epsilon, double *out) {
+    switch (row->wide) {
+    case 4: fit_and_pull_narrow(row, epsilon, out, 4); return;
+    case 8: fit_and_pull_narrow(row, epsilon, out, 8); return;
+    case 12: fit_and_pull_narrow(row, epsilon, out, 12); return;
+    case 16: fit_and_pull_narrow(row, epsilon, out, 16); return;
+    }
+    fit(row, epsilon);
+    for (int64_t e = 0; e < row->stride; e += LANES)
+        store(row->q + e, load(row->x + e) / load(row->p + e));
+    pull(row, row->q, 1.0, out);
+}
+
+/* ---- costs */
+
+/* The sum of -x log p + 1/2 b (p - EPSILON)^2 from one entry to another */
+INLINE double cost_between(const row *row, int64_t low, int64_t high) {
+    vec total[PARTS] = {0};
+    for (int64_t e = low; e < high; e += LINE)
+        UNROLL for (int t = 0; t < PARTS; t++) {
+            int64_t m = e + t * LANES;
+            vec p = load(row->p + m), beyond = p - EPSILON;
+            total[t] -= load(row->x + m) * logarithm(p);
+            if (row->squares) total[t] += load(row->b + m) * (0.5 * beyond * beyond);
+        }
+    return sum_line(total);
+}
+
+/* The cost of all entries of row i, whose fitted values are known. */
+INLINE double cost_of_row(row *row, const entries *given, int64_t i) {
+    int64_t s = given->at.start[i - given->at.origin];
+    double cost = cost_between(row, 0, row->stride);
+    if (!given->inverse.data) return cost;
+    vec total[PARTS] = {0};
+    read_numbers(given->inverse, s, row->count, row->q);
+    for (int64_t e = 0; e < row->stride; e += LANES)
+        total[e / LANES % PARTS] += load(row->q + e) / load(row->p + e);
+    read_numbers(given->concave, s, row->count, row->q);
+    for (int64_t e = 0; e < row->stride; e += LANES)
+        total[e / LANES % PARTS] += load(row->q + e) * logarithm(load(row->p + e));
+    return cost + sum_line(total);
+}
+
+/* ---- the forms of a row */
+
+INLINE const double *of_row(by_row some, int64_t i, int64_t width) {
+    return some.data + (some.count > 1 ? i * width : 0);
+}
+
+/* The upward slopes of a row: those of its forms, and its own. */
+INLINE void read_up(const forms *form, int64_t i, double *up) {
+    const double *scale = of_row(form->scales, i, form->n_forms);
+    int64_t r = form->r;
+    fill(up, 0, r, 0.0);
+    for (int64_t t = 0; t < form->n_forms; t++)
+        for (int64_t k = 0; k < r; k++) up[k] += scale[t] * form->ups[t * r + k];
+    if (form->up.count) {
+        const double *own = of_row(form->up, i, r);
+        for (int64_t k = 0; k < r; k++) up[k] += own[k];
+    }
+}
+
+/* The linear coefficients of a row, up - down. */
+INLINE void read_linear(const forms *form, int64_t i, double *linear) {
+    read_up(form, i, linear);
+    if (form->down.count) {
+        const double *down = of_row(form->down, i, form->r);
+        for (int64_t k = 0; k < form->r; k++) linear[k] -= down[k];
+    }
+}
+
+/* The quadratic form of a row, in rows of `wide` numbers. */
+INLINE void read_gram(const forms *form, int64_t i, int64_t wide, double *gram) {
+    const double *scale = of_row(form->scales, i, form->n_forms);
+    int64_t r = form->r;
+    fill(gram, 0, r * wide, 0.0);
+    for (int64_t t = 0; t < form->n_forms; t++)
+        for (int64_t k = 0; k < r; k++)
+            for (int64_t m = 0; m < r; m++)
+                gram[k * wide + m] += scale[t] * form->grams[(t * r + k) * r + m];
+}
+
+/* Whether there is a quadratic form. */
+INLINE int has_gram(const forms *form) {
+    for (int64_t k = 0; k < form->n_forms * form->r * form->r; k++)
+        if (form->grams[k] != 0.0) return 1;
+    return 0;
+}
+
+/* out = gram v for a symmetric gram, `some` vectors of it from the m-th number on. */
+INLINE void bend_some(const double *gram, const double *v, int64_t r, int64_t wide, double *out,
+                      int64_t m, int some) {
+    vec total[8] = {0};
+    for (int64_t k = 0; k < r; k++)
+        UNROLL for (int t = 0; t < some; t++)
+            total[t] += v[k] * load(gram + k * wide + m + t * LANES);
+    UNROLL for (int t = 0; t < some; t++) store(out + m + t * LANES, total[t]);
+}
+
+INLINE void bend(const double *gram, const double *v, int64_t r, int64_t wide, double *out) {
+    int64_t m = 0;
+    for (; m + 4 * LANES <= wide; m += 4 * LANES) bend_some(gram, v, r, wide, out, m, 4);
+    for (; m < wide; m += LANES) bend_some(gram, v, r, wide, out, m, 1);
+}
+
+/* Raise entries with a barrier to at least EPSILON. */
+INLINE void lift(double *v, const double *barrier, int64_t r) {
+    for (int64_t k = 0; k < r; k++)
+        if (barrier[k] > 0.0) v[k] = larger(v[k], EPSILON);
+}
