@@ -60,17 +60,21 @@ typedef struct { /* of the logarithms along one topic: sum x f/p and sum x f^2/p
 } look;
 
 /* Change the fitted values by step times a topic's column, and look along the next topic's. */
-INLINE look move(row *row, const double *column, double step, const double *next, int *lost) {
+INLINE look move(const row *row, const double *column, double step, const double *next,
+                 int *lost) {
     vec pull[PARTS] = {0}, h[PARTS] = {0};
     ivec fell = {0};
-    for (int64_t e = 0; e < row->stride; e += LINE)
+    const double *x = row->x;
+    double *p = row->p;
+    int64_t stride = row->stride;
+    for (int64_t e = 0; e < stride; e += LINE)
         UNROLL for (int t = 0; t < PARTS; t++) {
             int64_t m = e + t * LANES;
-            vec old = load(row->p + m);
+            vec old = load(p + m);
             vec new = larger_of(old + step * load(column + m), splat(EPSILON));
             fell |= new < CANCELLED * old;
-            store(row->p + m, new);
-            vec ratio = load(next + m) / new, part = load(row->x + m) * ratio;
+            store(p + m, new);
+            vec ratio = load(next + m) / new, part = load(x + m) * ratio;
             pull[t] += part;
             h[t] += part * ratio;
         }
@@ -200,18 +204,20 @@ static int64_t choose_groups(descent *on, int64_t done, int64_t n_active, int64_
 }
 
 /* Write the topics' columns of F[index], one after the other. */
-static void gather(descent *on, int64_t n_groups) {
-    const row *row = &on->row;
+static void gather(const descent *on, int64_t n_groups) {
+    const row row = on->row;
+    const int64_t *group = on->group;
+    double *columns = on->columns;
     const double *f[LANES];
-    for (int64_t e = 0; e < row->stride; e += LANES) {
-        rows_of(row, e, f);
+    for (int64_t e = 0; e < row.stride; e += LANES) {
+        rows_of(&row, e, 1, f);
         for (int64_t g = 0; g < n_groups; g++)
             UNROLL for (int t = 0; t < TOGETHER; t += LANES) {
-                double *out = on->columns + (TOGETHER * g + t) * row->stride + e;
+                double *out = columns + (TOGETHER * g + t) * row.stride + e;
                 vec some[LANES];
-                UNROLL for (int j = 0; j < LANES; j++) some[j] = load(f[j] + on->group[g] + t);
+                UNROLL for (int j = 0; j < LANES; j++) some[j] = load(f[j] + group[g] + t);
                 transpose(some);
-                UNROLL for (int j = 0; j < LANES; j++) store(out + j * row->stride, some[j]);
+                UNROLL for (int j = 0; j < LANES; j++) store(out + j * row.stride, some[j]);
             }
     }
 }
@@ -255,7 +261,7 @@ static int descend_row(descent *on, int64_t i, const entries *given, const forms
     lift(on->v, on->barrier, on->r);
     read_linear(form, i, on->linear);
     if (on->bends && form->scales.count > 1) read_gram(form, i, on->row.wide, on->gram);
-    read_row(&on->row, given, i);
+    read_row(&on->row, given, i, 1);
     for (int64_t round = 0; round < how->rounds && !finished; round++) {
         finished = find_gradient(on, how->tolerance) == 0;
         int64_t n_active = finished ? 0 : activate(on, how->all_topics != 0), n_groups;

@@ -117,39 +117,45 @@ INLINE double surrogate_root(double q, double slope, double c, double e) {
     return cubic_root(q, slope, c, e);
 }
 
-/* Write the ratio of LANES topics; a single kind of loss has a closed form. */
-INLINE vec some_ratios(const update *on, int64_t k) {
-    vec up = load(on->up + k), down = load(on->down + k), c = load(on->c + k);
-    vec u = load(on->u + k), q = load(on->bent + k) + load(on->push + k);
-    if (on->how->ridge > 0.0) /* the paper's, literally */
-        return (down + c + load(on->e + k)) / (q + up + u + on->how->ridge);
-    vec slope = up + u - down, zero = {0}, one = splat(1.0);
-    if (!on->curved) return choose(slope > zero, c / choose(slope > zero, slope, one), one);
-    vec ratio = larger_of(-slope, zero) / choose(q > zero, q, one);
-    return choose((q > zero) | (slope > zero), ratio, one);
-}
-
-static void find_ratios(update *on) {
-    if (on->how->ridge > 0.0 || !on->curved || !on->logarithmic) {
-        for (int64_t k = 0; k < on->row.wide; k += LANES) store(on->t + k, some_ratios(on, k));
-        return;
-    }
-    for (int64_t k = 0; k < on->r; k++) {
-        double q = on->bent[k] + on->push[k], slope = on->up[k] + on->u[k] - on->down[k];
-        on->t[k] = surrogate_root(q, slope, on->c[k], on->e[k]);
-    }
+/* Write the ratio of each topic; a single kind of loss has a closed form. */
+static void find_ratios(const update *on) {
+    const double *up = on->up, *down = on->down, *c = on->c, *e = on->e, *u = on->u;
+    const double *bent = on->bent, *push = on->push, ridge = on->how->ridge;
+    const vec zero = {0}, one = splat(1.0);
+    double *t = on->t;
+    int64_t wide = on->row.wide;
+    if (ridge > 0.0) /* the paper's, literally */
+        for (int64_t k = 0; k < wide; k += LANES) {
+            vec divisor = load(bent + k) + load(push + k) + load(up + k) + load(u + k) + ridge;
+            store(t + k, (load(down + k) + load(c + k) + load(e + k)) / divisor);
+        }
+    else if (!on->curved)
+        for (int64_t k = 0; k < wide; k += LANES) {
+            vec slope = load(up + k) + load(u + k) - load(down + k);
+            store(t + k, choose(slope > zero, load(c + k) / slope, one));
+        }
+    else if (!on->logarithmic)
+        for (int64_t k = 0; k < wide; k += LANES) {
+            vec slope = load(up + k) - load(down + k), q = load(bent + k) + load(push + k);
+            vec ratio = larger_of(-slope, zero) / choose(q > zero, q, one);
+            store(t + k, choose((q > zero) | (slope > zero), ratio, one));
+        }
+    else
+        for (int64_t k = 0; k < on->r; k++)
+            t[k] = surrogate_root(bent[k] + push[k], up[k] + u[k] - down[k], c[k], e[k]);
 }
 
 /* Multiply a row by its ratios; return whether it moved by at most the tolerance. */
 static int apply_ratios(const update *on, const double *v, double *new) {
+    const double *t = on->t;
+    int64_t wide = on->row.wide;
     if (on->how->tolerance == 0.0) {
-        for (int64_t k = 0; k < on->row.wide; k += LANES)
-            store(new + k, load(v + k) * load(on->t + k));
+        for (int64_t k = 0; k < wide; k += LANES) store(new + k, load(v + k) * load(t + k));
         return 0;
     }
     double moved = 0.0, total = 0.0;
-    for (int64_t k = 0; k < on->row.wide; k++) {
-        double product = v[k] * on->t[k];
+    for (int64_t k = 0; k < wide; k++) {
+        double product = v[k] * t[k];
         moved += fabs(product - v[k]), total += product;
         new[k] = product;
     }
@@ -185,7 +191,7 @@ static int multiply_row(update *on, int64_t i, const entries *given, const doubl
                         double *new) {
     const double *barrier = lifted(on, i, &v, new);
     int listed = given->log.data || given->square.data || given->inverse.data, rests = 0;
-    if (listed) read_row(&on->row, given, i);
+    if (listed) read_row(&on->row, given, i, 0);
     for (int64_t round = 0; round < on->how->rounds && !rests; round++) {
         if (barrier) fill(on->c, 0, on->row.wide, 0.0);
         on->row.v = v;
@@ -238,7 +244,7 @@ int64_t cofactor_surrogate(const double *V, const slices *which, const entries *
         if (costs) costs[t] = 0.0;
         for (int64_t i = which->bounds[t]; i < which->bounds[t + 1]; i++) {
             on.row.v = V + i * F->wide;
-            read_row(&on.row, given, i);
+            read_row(&on.row, given, i, 0);
             find_parts(&on, given, i, epsilon);
             for (int s = 0; s < 4; s++)
                 if (to[s]) memcpy(to[s] + i * r, from[s], (size_t)r * sizeof(double));

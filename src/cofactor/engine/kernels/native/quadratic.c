@@ -40,11 +40,12 @@ static void invert_diagonal(batch *on, const forms *form) {
         }
 }
 
-/* out -= a row of a quadratic form times Vt, eight vectors at a time */
-INLINE void subtract_product(const double *gram, int64_t r, const double *Vt, double *out) {
+/* out = from - a row of a quadratic form times Vt, eight vectors at a time */
+INLINE void subtract_product(const double *from, const double *gram, int64_t r, const double *Vt,
+                             double *out) {
     for (int64_t j = 0; j < BATCH; j += 8 * LANES) {
         vec total[8];
-        UNROLL for (int t = 0; t < 8; t++) total[t] = load(out + j + t * LANES);
+        UNROLL for (int t = 0; t < 8; t++) total[t] = load(from + j + t * LANES);
         for (int64_t m = 0; m < r; m++)
             UNROLL for (int t = 0; t < 8; t++)
                 total[t] -= gram[m] * load(Vt + m * BATCH + j + t * LANES);
@@ -55,14 +56,15 @@ INLINE void subtract_product(const double *gram, int64_t r, const double *Vt, do
 /* Write minus the gradient of topic k for each row of the batch. */
 static void find_slopes(batch *on, const forms *form, int64_t k) {
     int64_t r = on->r;
-    memcpy(on->g, on->Ct + k * BATCH, BATCH * sizeof(double));
+    const double *c = on->Ct + k * BATCH;
     if (on->n_forms == 1) { /* all rows share it; the number of rows in a slice must not matter */
-        subtract_product(on->gram + k * r, r, on->Vt, on->g);
+        subtract_product(c, on->gram + k * r, r, on->Vt, on->g);
         return;
     }
+    for (int64_t j = 0; j < BATCH; j++) on->g[j] = c[j];
     for (int64_t t = 0; t < on->n_forms; t++) {
         fill(on->part, 0, BATCH, 0.0);
-        subtract_product(form->grams + (t * r + k) * r, r, on->Vt, on->part);
+        subtract_product(on->part, form->grams + (t * r + k) * r, r, on->Vt, on->part);
         for (int64_t j = 0; j < BATCH; j++) on->g[j] += on->scale[t * BATCH + j] * on->part[j];
     }
 }
@@ -72,15 +74,18 @@ static void find_slopes(batch *on, const forms *form, int64_t k) {
    It was there if the slope g is at most `tolerance` of its parts, c and c - g.  A small v counts
    in proportion to the largest entry of the row, as in the descent on rows with entries. */
 static void step_along(batch *on, int64_t k, double tolerance) {
-    double *restrict v = on->Vt + k * BATCH, *restrict off = on->off;
-    const double *restrict c = on->Ct + k * BATCH, *restrict inverse = on->inverse + k * BATCH;
-    const double *restrict g = on->g, *restrict live = on->live, *restrict top = on->top;
-    for (int64_t j = 0; j < BATCH; j++) {
-        double size = tolerance * (fabs(c[j]) + fabs(c[j] - g[j]));
-        off[j] = larger(off[j], larger(g[j] - size, -g[j] * v[j] - size * top[j]));
+    double *v = on->Vt + k * BATCH, *off = on->off;
+    const double *c = on->Ct + k * BATCH, *inverse = on->inverse + k * BATCH;
+    const double *slope = on->g, *live = on->live, *top = on->top;
+    const vec zero = {0};
+    for (int64_t j = 0; j < BATCH; j += LANES) {
+        vec old = load(v + j), g = load(slope + j), curved = load(inverse + j);
+        vec size = tolerance * (absolute(load(c + j)) + absolute(load(c + j) - g));
+        vec away = larger_of(g - size, -g * old - size * load(top + j));
+        store(off + j, larger_of(load(off + j), away));
         /* no curvature: only the slope counts, and a rising one sends v to zero */
-        double d = inverse[j] == 0.0 && g[j] < 0.0 ? -v[j] : g[j] * inverse[j];
-        v[j] += larger(d, -v[j]) * live[j];
+        vec d = choose((curved == zero) & (g < zero), -old, g * curved);
+        store(v + j, old + larger_of(d, -old) * load(live + j));
     }
 }
 

@@ -52,10 +52,12 @@ typedef struct {
     const double *v;      /* the row of V */
     const double *F;
     int64_t wide;  /* numbers in a row of V and of F */
-    double *x, *b; /* coefficients of the logarithms and of the squares; zeros follow them */
+    const double *x;
+    double *b; /* coefficients of the logarithms and of the squares; zeros follow them */
     int squares;   /* whether there are squares */
     double *p;     /* fitted values */
     double *q;     /* other numbers of the entries */
+    double *room;  /* for x */
 } row;
 
 INLINE int64_t longest_row(const places *at, int64_t low, int64_t high) {
@@ -67,8 +69,9 @@ INLINE int64_t longest_row(const places *at, int64_t low, int64_t high) {
 
 INLINE void carve_row(row *row, room *room, int64_t longest) {
     int64_t size = whole(longest, LINE) + LINE;
-    row->x = carve(room, size), row->b = carve(room, size);
+    row->room = carve(room, size), row->b = carve(room, size);
     row->p = carve(room, size), row->q = carve(room, size);
+    row->x = row->room;
 }
 
 /* Read numbers from the s-th on; a line of zeros follows. */
@@ -87,54 +90,86 @@ INLINE void find_entries(row *row, const places *at, int64_t i) {
     row->index = at->indices + at->first[j];
 }
 
-INLINE void read_row(row *row, const entries *given, int64_t i) {
+INLINE void read_row(row *row, const entries *given, int64_t i, int copy) {
     int64_t s = given->at.start[i - given->at.origin];
     find_entries(row, &given->at, i);
     row->squares = given->square.data != NULL;
-    if (given->log.data) read_numbers(given->log, s, row->count, row->x);
+    if (!copy) row->stride = whole(row->count, LANES);
+    if (given->log.data) {
+        if (copy || given->log.narrow)
+            read_numbers(given->log, s, row->count, row->room);
+        else
+            row->x = (const double *)given->log.data + s;
+    }
     if (given->square.data) read_numbers(given->square, s, row->count, row->b);
 }
 
-/* ---- products with rows of F */
+/* ---- products with rows of F
 
-/* The rows of F of LANES entries.  The last entry stands for those that follow it up to a whole
-   line: their coefficients are zero. */
-INLINE void rows_of(const row *row, int64_t e, const double *f[LANES]) {
-    int64_t last = row->count - 1;
+   Hot loops keep pointers in variables of their own: a store through a vector might change any
+   struct, as far as the compiler knows. */
+
+/* The last numbers of a row, and zeros. */
+INLINE vec load_last(const double *a, int64_t count) {
+    vec some = {0};
     UNROLL for (int j = 0; j < LANES; j++)
-        f[j] = row->F + (int64_t)row->index[e + j < last ? e + j : last] * row->wide;
+        if (j < count) some[j] = a[j];
+    return some;
+}
+
+/* The rows of F of LANES entries from the e-th on.  Beyond the last entry it stands for those that
+   fill up a line: their coefficients are zero. */
+INLINE void rows_of(const row *row, int64_t e, int beyond, const double *f[LANES]) {
+    int64_t last = row->count - 1;
+    UNROLL for (int j = 0; j < LANES; j++) {
+        int64_t at = beyond && e + j > last ? last : e + j;
+        f[j] = row->F + (int64_t)row->index[at] * row->wide;
+    }
 }
 
 /* f.v for LANES rows of F, which have `wide` numbers */
 INLINE vec products(const double *const f[LANES], const double *v, int64_t wide) {
-    vec total[LANES][PARTS] = {0};
-    int64_t k = 0;
+    vec line[LANES][PARTS] = {0};
+    UNROLL for (int t = 0; t < PARTS; t++)
+        UNROLL for (int j = 0; j < LANES; j++)
+            if (t < HALF || wide >= LINE)
+                line[j][t] = load(v + t * LANES) * load(f[j] + t * LANES);
+    int64_t k = LINE;
     for (; k + LINE <= wide; k += LINE)
         UNROLL for (int t = 0; t < PARTS; t++)
             UNROLL for (int j = 0; j < LANES; j++)
-                total[j][t] += load(v + k + t * LANES) * load(f[j] + k + t * LANES);
+                line[j][t] += load(v + k + t * LANES) * load(f[j] + k + t * LANES);
     if (k < wide)
         UNROLL for (int t = 0; t < HALF; t++)
             UNROLL for (int j = 0; j < LANES; j++)
-                total[j][t] += load(v + k + t * LANES) * load(f[j] + k + t * LANES);
-    return sum_lines(total);
+                line[j][t] += load(v + k + t * LANES) * load(f[j] + k + t * LANES);
+    return sum_lines(line);
 }
 
 /* p = epsilon + F[index].v */
-INLINE void fit(row *row, double epsilon) {
+INLINE void fit(const row *at, double epsilon) {
+    const row row = *at;
     const double *f[LANES];
-    for (int64_t e = 0; e < row->stride; e += LANES) {
-        rows_of(row, e, f);
-        store(row->p + e, products(f, row->v, row->wide) + epsilon);
+    int64_t e = 0;
+    for (; e + LANES <= row.count; e += LANES) {
+        rows_of(&row, e, 0, f);
+        store(row.p + e, products(f, row.v, row.wide) + epsilon);
+    }
+    for (; e < row.stride; e += LANES) {
+        rows_of(&row, e, 1, f);
+        store(row.p + e, products(f, row.v, row.wide) + epsilon);
     }
 }
 
 /* out = weight sum of q F[index], `some` vectors of it from the k-th number on. */
 INLINE void pull_some(const row *row, const double *q, double weight, double *out, int64_t k,
                       int some) {
+    const int32_t *index = row->index;
+    const double *F = row->F + k;
+    int64_t count = row->count, wide = row->wide;
     vec total[8] = {0};
-    for (int64_t e = 0; e < row->count; e++) {
-        const double *f = row->F + (int64_t)row->index[e] * row->wide + k;
+    for (int64_t e = 0; e < count; e++) {
+        const double *f = F + (int64_t)index[e] * wide;
         UNROLL for (int t = 0; t < some; t++) total[t] += q[e] * load(f + t * LANES);
     }
     UNROLL for (int t = 0; t < some; t++) store(out + k + t * LANES, weight * total[t]);
@@ -162,31 +197,48 @@ INLINE void pull_cells(row *scratch, const slopes *cells, int64_t i, double *out
     pull(&row, values, cells->weight, out);
 }
 
-/* The same as below for rows of F of `wide` numbers, at most four vectors of four: they are read
-   once, and v and the sums stay in registers. */
-INLINE void fit_and_pull_narrow(row *row, double epsilon, double *out, int wide) {
-    enum { MOST = 16 / LANES };
-    vec v[MOST], total[MOST] = {0};
+/* LANES entries of the next function: write their p, and add to the sums. */
+INLINE void fit_and_pull_lanes(const double *const f[LANES], const vec *v, vec x, double epsilon,
+                               double *p, int some, vec *total) {
+    vec line[LANES][PARTS] = {0};
+    UNROLL for (int j = 0; j < LANES; j++)
+        UNROLL for (int t = 0; t < some; t++) {
+            vec product = v[t] * load(f[j] + t * LANES);
+            if (t < PARTS)
+                line[j][t] = product; /* not 0 + product: that is an addition, too */
+            else
+                line[j][t % PARTS] += product;
+        }
+    vec fitted = sum_lines(line) + epsilon, q = x / fitted;
+    store(p, fitted);
+    UNROLL for (int j = 0; j < LANES; j++)
+        UNROLL for (int t = 0; t < some; t++) total[t] += q[j] * load(f[j] + t * LANES);
+}
+
+/* The same as below for rows of F of at most 16 numbers: they are read once, and v and the sums
+   stay in registers. */
+INLINE void fit_and_pull_narrow(const row *at, double epsilon, double *out, int wide) {
+    row row = *at;
+    vec v[16 / LANES], total[16 / LANES] = {0};
     const double *f[LANES];
     int some = wide / LANES;
-    UNROLL for (int t = 0; t < some; t++) v[t] = load(row->v + t * LANES);
-    for (int64_t e = 0; e < row->stride; e += LANES) {
-        rows_of(row, e, f);
-        vec line[LANES][PARTS] = {0};
-        UNROLL for (int j = 0; j < LANES; j++)
-            UNROLL for (int t = 0; t < some; t++)
-                line[j][t % PARTS] += v[t] * load(f[j] + t * LANES);
-        vec fitted = sum_lines(line) + epsilon;
-        vec q = load(row->x + e) / fitted;
-        store(row->p + e, fitted);
-        UNROLL for (int j = 0; j < LANES; j++)
-            UNROLL for (int t = 0; t < some; t++) total[t] += q[j] * load(f[j] + t * LANES);
+    int64_t e = 0;
+    row.wide = wide;
+    UNROLL for (int t = 0; t < some; t++) v[t] = load(row.v + t * LANES);
+    for (; e + LANES <= row.count; e += LANES) {
+        rows_of(&row, e, 0, f);
+        fit_and_pull_lanes(f, v, load(row.x + e), epsilon, row.p + e, some, total);
+    }
+    for (; e < row.stride; e += LANES) {
+        rows_of(&row, e, 1, f);
+        fit_and_pull_lanes(f, v, load_last(row.x + e, row.count - e), epsilon, row.p + e, some,
+                           total);
     }
     UNROLL for (int t = 0; t < some; t++) store(out + t * LANES, total[t]);
 }
 
 /* p = epsilon + F[index].v and out = sum of x/p F[index] */
-INLINE void fit_and_pull(row *row, double epsilon, double *out) {
+INLINE void fit_and_pull(const row *row, double epsilon, double *out) {
     switch (row->wide) {
     case 4: fit_and_pull_narrow(row, epsilon, out, 4); return;
     case 8: fit_and_pull_narrow(row, epsilon, out, 8); return;
@@ -194,8 +246,7 @@ INLINE void fit_and_pull(row *row, double epsilon, double *out) {
     case 16: fit_and_pull_narrow(row, epsilon, out, 16); return;
     }
     fit(row, epsilon);
-    for (int64_t e = 0; e < row->stride; e += LANES)
-        store(row->q + e, load(row->x + e) / load(row->p + e));
+    for (int64_t e = 0; e < row->count; e++) row->q[e] = row->x[e] / row->p[e];
     pull(row, row->q, 1.0, out);
 }
 

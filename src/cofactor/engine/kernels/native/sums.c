@@ -14,7 +14,7 @@ int64_t cofactor_costs(const double *V, const slices *which, const entries *give
         out[t] = 0.0;
         for (int64_t i = which->bounds[t]; i < which->bounds[t + 1]; i++) {
             row.v = V + i * F->wide;
-            read_row(&row, given, i);
+            read_row(&row, given, i, 1);
             fit(&row, EPSILON);
             out[t] += (weights ? weights[i] : 1.0) * cost_of_row(&row, given, i);
         }

@@ -40,6 +40,8 @@ INLINE vec choose(ivec mask, vec yes, vec no) {
     return (vec)((mask & (ivec)yes) | (~mask & (ivec)no));
 }
 
+INLINE vec absolute(vec x) { return (vec)((bits)x & splat_bits(INT64_MAX)); }
+
 INLINE vec larger_of(vec a, vec b) {
     UNROLL for (int j = 0; j < LANES; j++) a[j] = larger(a[j], b[j]);
     return a;
