@@ -113,15 +113,15 @@ def test_a_source_archive_has_all_that_compiling_needs(checkout):
 def test_other_compilers_are_refused_in_a_sentence(tmp_path):
     if not (cmake := compiled.cmake()):
         pytest.skip("`make native` installs CMake")
-    compiler = {"ID": "TinyCC", "ID_RUN": "1", "FORCED": "1"}
-    options = [f"-DCMAKE_C_COMPILER_{key}={value}" for key, value in compiler.items()]
+    pretended = {"ID": "TinyCC", "ID_RUN": "1", "FORCED": "1"}
+    options = [f"-DCMAKE_C_COMPILER_{key}={value}" for key, value in pretended.items()]
     done = subprocess.run(
-        [cmake, "-S", ROOT, "-B", tmp_path, *options], capture_output=True, text=True, check=False
-    )
+        [cmake, "-S", ROOT, "-B", tmp_path, *options],
+        env=os.environ | {"CC": compiled.compiler()}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
     assert done.returncode == 1
-    assert "install GCC or Clang and name it in the environment variable CC" in " ".join(
-        done.stderr.split()
-    )
+    remedy = "install GCC or Clang and name it in the environment variable CC"
+    assert remedy in " ".join(done.stderr.split())
 
 
 def test_libraries_older_than_their_sources_are_noticed(tmp_path):
