@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import oracles
-from cofactor.engine.kernels import EPSILON, Surrogate, multiply_by_parts
+from cofactor.engine.factors import pad
+from cofactor.engine.kernels import EPSILON, Surrogate, multiply_by_parts, surrogate_slices
 from kernel_rows import PARTS, everything, multiply_rows, random_rows, row_value, shared_forms
 
 
@@ -25,6 +26,38 @@ def test_multiplication_never_raises_a_row(square, barrier, curved):
             after = [row_value(V[i], i, entries, forms, F) for i in range(n)]
             for (old, size), (new, _) in zip(before, after, strict=True):
                 assert new <= old + 1e-12 * size
+
+
+@pytest.mark.parametrize("epsilon", [EPSILON, 1e-3])
+@pytest.mark.parametrize("parts", ["log", "square", "inverse", "all"])
+@pytest.mark.parametrize("r", [3, 13, 20])
+def test_the_surrogate_of_entries(r, parts, epsilon):
+    """Its coefficients against naive numpy, and the costs, which know nothing of epsilon."""
+    rng = np.random.default_rng(r)
+    n, m = 13, 17
+    entries, _, F = random_rows(
+        rng, n, r, m, square=parts in ("square", "all"), barrier=False,
+        inverse=parts in ("inverse", "all"),
+    )  # fmt: skip
+    if parts in ("square", "inverse"):
+        entries = replace(entries, log=np.empty(0))
+    V = rng.random((n, r)) + 0.1
+    found, costs = Surrogate(*np.zeros((4, n, r))), np.full(2, np.nan)
+    bounds = np.array([0, 5, n])
+    surrogate_slices(pad(V), entries, F, epsilon, bounds, found, costs)
+    places, expected = entries.places, Surrogate(*np.zeros((4, n, r)))
+    for i in range(n):
+        s, e = places.start[i : i + 2]
+        f = F[places.indices[places.first[i] : places.first[i] + e - s], :r]
+        bare = f @ V[i]
+        p = bare + epsilon
+        ratios = zip(entries.kinds, (1 / p, bare, p**-2, 1 / p), expected, strict=True)
+        for coefficients, ratio, out in ratios:
+            out[i] = (coefficients[s:e] * ratio) @ f if coefficients.size else 0.0
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+    each = [row_value(V[i], i, entries, shared_forms(r), F)[0] for i in range(n)]
+    np.testing.assert_allclose(costs, [sum(each[:5]), sum(each[5:])], rtol=1e-8)
 
 
 def surrogate_roots(q, slope, c, e):

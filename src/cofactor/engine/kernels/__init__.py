@@ -149,8 +149,8 @@ def multiply_slices(
     update that moves it by at most ``tolerance`` of its sum.  Return the number of rows that are
     not finished.
     """
-    wide = V.shape[1]
     check_factor("V", V)
+    wide = V.shape[1]
     check("new", new, V.shape, write=True)
     check("F", F, (None, wide))
     check_apart("new", new, V=V, F=F)
@@ -215,7 +215,8 @@ def surrogate_slices(
     check_factor("V", V)
     check("F", F, (None, V.shape[1]))
     which = slices_of(bounds, len(V))
-    r = max(array.shape[1] for array in surrogate)
+    out = surrogate.cover(len(V), None, write=True)
+    r = surrogate.c.shape[1]
     if r > V.shape[1]:
         raise ValueError(f"rows of {V.shape[1]} numbers do not fit {r} topics")
     for name, array in zip(surrogate._fields, surrogate, strict=True):
@@ -230,7 +231,7 @@ def surrogate_slices(
         byref(FactorStruct(address(F), V.shape[1])),
         r,
         epsilon,
-        byref(surrogate.cover(len(V), r, write=True)),
+        byref(out),
         None if costs is None else address(costs),
     )
 

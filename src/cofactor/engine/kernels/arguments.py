@@ -222,10 +222,10 @@ class Places:
             raise ValueError(f"indices go up to {self.n_columns - 1}, but F has {len(F)} rows")
         return native
 
-    def numbers(self, name: str, values: Any) -> NumbersStruct:
-        """Return numbers at these places; an array of length 0 stands for none."""
+    def numbers(self, name: str, values: Any, *, needed: bool = False) -> NumbersStruct:
+        """Return numbers at these places; where none are needed, there may be none."""
         check(name, values, (None,), WIDE, NARROW)
-        if values.size and values.size < self.end:
+        if (needed or values.size) and values.size < self.end:
             raise ValueError(f"{name} must have {self.end} numbers, not {values.size}")
         return NumbersStruct(address(values), values.dtype == NARROW)
 
@@ -277,10 +277,9 @@ class Slopes(NamedTuple):
     def cover(self, low: int, high: int, wide: int) -> SlopesStruct:
         """Return the struct for rows from low to high of ``wide`` numbers."""
         check("F", self.F, (None, wide))
-        places, values = self.places.cover(low, high, self.F), self.values
-        return SlopesStruct(
-            places, self.places.numbers("values", values), address(self.F), self.weight
-        )
+        places = self.places.cover(low, high, self.F)
+        values = self.places.numbers("values", self.values, needed=True)
+        return SlopesStruct(places, values, address(self.F), self.weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -341,10 +340,11 @@ class Surrogate(NamedTuple):
     e: FloatArray
     u: FloatArray
 
-    def cover(self, n: int, r: int, *, write: bool = False) -> SurrogateStruct:
-        """Return the struct for n rows of r topics."""
+    def cover(self, n: int, r: int | None, *, write: bool = False) -> SurrogateStruct:
+        """Return the struct for n rows of r topics; None: as many as c has."""
         for name, array in zip(self._fields, self, strict=True):
             check(name, array, (n if len(array) else 0, r), write=write)
+            r = array.shape[1]
         return SurrogateStruct(*map(address, self))
 
 

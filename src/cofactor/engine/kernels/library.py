@@ -74,18 +74,19 @@ def load() -> Library:
     """Load the variant for this machine, or the one that the environment names."""
     wanted = os.environ.get(VARIABLE, "")
     if os.path.sep in wanted:
-        return _open(Path(wanted))
+        return open_library(Path(wanted))
     found = {path.stem: path for path in FOLDER.glob(f"kernels*{SUFFIX}")}
     if wanted:
-        return _open(found.get(f"kernels-{wanted}", FOLDER / f"kernels-{wanted}{SUFFIX}"))
+        return open_library(found.get(f"kernels-{wanted}", FOLDER / f"kernels-{wanted}{SUFFIX}"))
     if "kernels-v2" not in found:
-        return _open(FOLDER / f"kernels{SUFFIX}")
-    basic = _open(found["kernels-v2"])
+        return open_library(FOLDER / f"kernels{SUFFIX}")
+    basic = open_library(found["kernels-v2"])
     best = [f"kernels-v{level}" for level in range(basic.level, 2, -1)]
-    return next((_open(found[name]) for name in best if name in found), basic)
+    return next((open_library(found[name]) for name in best if name in found), basic)
 
 
-def _open(path: Path) -> Library:
+def open_library(path: Path) -> Library:
+    """Load the kernels of a file."""
     try:
         functions = ctypes.CDLL(str(path))
     except OSError as error:

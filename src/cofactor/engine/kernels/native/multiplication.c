@@ -244,12 +244,12 @@ int64_t cofactor_surrogate(const double *V, const slices *which, const entries *
         if (costs) costs[t] = 0.0;
         for (int64_t i = which->bounds[t]; i < which->bounds[t + 1]; i++) {
             on.row.v = V + i * F->wide;
-            read_row(&on.row, given, i, 0);
+            read_row(&on.row, given, i, costs != NULL);
             find_parts(&on, given, i, epsilon);
             for (int s = 0; s < 4; s++)
                 if (to[s]) memcpy(to[s] + i * r, from[s], (size_t)r * sizeof(double));
             if (!costs) continue;
-            for (int64_t e = 0; e < on.row.stride; e++) on.row.p[e] += EPSILON - epsilon;
+            for (int64_t m = 0; m < on.row.stride; m++) on.row.p[m] += EPSILON - epsilon;
             costs[t] += cost_of_row(&on.row, given, i);
         }
     }

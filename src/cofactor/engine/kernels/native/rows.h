@@ -52,8 +52,8 @@ typedef struct {
     const double *v;      /* the row of V */
     const double *F;
     int64_t wide;  /* numbers in a row of V and of F */
-    const double *x;
-    double *b; /* coefficients of the logarithms and of the squares; zeros follow them */
+    const double *x; /* coefficients of the logarithms */
+    double *b;       /* coefficients of the squares; zeros follow them */
     int squares;   /* whether there are squares */
     double *p;     /* fitted values */
     double *q;     /* other numbers of the entries */
@@ -90,6 +90,7 @@ INLINE void find_entries(row *row, const places *at, int64_t i) {
     row->index = at->indices + at->first[j];
 }
 
+/* Read row i.  Without a copy its x may be those of the caller, and no zeros follow them. */
 INLINE void read_row(row *row, const entries *given, int64_t i, int copy) {
     int64_t s = given->at.start[i - given->at.origin];
     find_entries(row, &given->at, i);
