@@ -29,7 +29,7 @@ help: ## show this list
 demo: .venv/installed ## fit a partly labelled corpus, print its topics, write demo/report.html
 	@$(BIN)/cofactor demo --report demo/report.html
 
-quick: native ## run the quick tests only: under a minute once the kernels are compiled
+quick: native ## run the quick tests only: about a minute
 	$(QUICKLY) $(BIN)/python -m pytest $(PYTEST_ARGS) $(QUICK)
 
 test: lint native ## lint, then run all tests but the conformance product
@@ -67,7 +67,7 @@ native: .venv/installed-dev build/native/CMakeCache.txt ## compile the kernels a
 	@$(BIN)/cmake --build build/native -- --quiet
 	@touch .venv/installed
 
-sanitize: native ## run the kernels' tests with AddressSanitizer and UndefinedBehaviorSanitizer
+sanitize: native ## run the kernels' tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	$(BIN)/python .ci/sanitize.py
 
 bench: .venv/installed ## run the benchmarks (BENCH_ARGS goes to them)
@@ -75,10 +75,11 @@ bench: .venv/installed ## run the benchmarks (BENCH_ARGS goes to them)
 
 clean: ## remove the virtual environments, caches and built files
 	rm -rf .venv .venv-lowest build dist htmlcov .coverage .coverage.* .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis
+	rm -f src/cofactor/engine/kernels/native/kernels*
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamps: a change of pyproject.toml or of a kernel installs again, a second run does not.
-# Each install asks for a compiler first, because a missing one would be noticed late and told badly.
+# Each install first looks for a compiler, and fetches one if the machine has none.
 
 .venv/installed: .venv/bin/python pyproject.toml $(KERNELS)
 	@CC=$$(.ci/compiler $(BIN)/python) && export CC && \
