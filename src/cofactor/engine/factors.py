@@ -20,6 +20,8 @@ from cofactor.engine.kernels import Slopes
 from cofactor.engine.observations import Layout
 from cofactor.engine.threads import Threads, balanced_slices, even_slices
 
+NAMES: tuple[FactorName, ...] = ("samples", "features", "targets")
+
 MULTIPLE = 4
 """Rows are padded to a multiple of this number of topics."""
 

@@ -101,11 +101,10 @@ def check(
     write: bool = False,
 ) -> None:
     """Raise an error unless an array has one of the dtypes, the shape (None: any) and no gaps."""
-    if not isinstance(array, np.ndarray) or array.dtype not in (dtypes or (WIDE,)):
+    if type(array) is not np.ndarray or array.dtype not in (dtypes or (WIDE,)):
         wanted = " or ".join(dtype.name for dtype in dtypes or (WIDE,))
         raise TypeError(f"{name} must be an array of {wanted}, not {_kind(array)}")
-    wrong = [n for n, m in zip(array.shape, shape, strict=False) if m is not None and n != m]
-    if array.ndim != len(shape) or wrong:
+    if array.shape != shape and not _fits(array.shape, shape):
         expected = tuple("any" if n is None else n for n in shape)
         raise ValueError(f"{name} must have the shape {expected}, not {array.shape}")
     flags = array.flags
@@ -113,6 +112,15 @@ def check(
         raise ValueError(f"{name} must be stored row by row, without gaps, and aligned")
     if write and not flags.writeable:
         raise ValueError(f"{name} must be writeable")
+
+
+def _fits(shape: tuple[int, ...], wanted: tuple[int | None, ...]) -> bool:
+    if len(shape) != len(wanted):
+        return False
+    for n, m in zip(shape, wanted, strict=True):  # a loop: this is called often
+        if n != m and m is not None:
+            return False
+    return True
 
 
 def _kind(array: Any) -> str:
@@ -144,9 +152,10 @@ def check_weights(weights: Any, n: int) -> int | None:
 def slices_of(bounds: Any, n: int) -> SlicesStruct:
     """Return the slices of n rows between consecutive bounds."""
     check("bounds", bounds, (None,), PLACE)
-    if not len(bounds) or bounds[0] < 0 or bounds[-1] > n or (bounds[1:] < bounds[:-1]).any():
+    numbers = bounds.tolist()
+    if not numbers or numbers[0] < 0 or numbers[-1] > n or numbers != sorted(numbers):
         raise ValueError(f"bounds must rise within 0 and {n}")
-    return SlicesStruct(address(bounds), len(bounds) - 1)
+    return SlicesStruct(address(bounds), len(numbers) - 1)
 
 
 # ---- arguments
@@ -312,17 +321,18 @@ class Forms:
             check(name, getattr(self, name), (None, width))
         if not len(self.scales) or not len(self.barrier):
             raise ValueError("scales and barrier must have rows")
-        by_row = (ByRowStruct(address(a), len(a)) for a in self._by_row)
-        return FormsStruct(*by_row, address(self.ups), address(self.grams), n, r)
+        by_row = (self.down, self.up, self.scales, self.barrier)
+        each = (ByRowStruct(address(a), len(a)) for a in by_row)
+        return FormsStruct(*each, address(self.ups), address(self.grams), n, r)
 
-    @property
-    def _by_row(self) -> tuple[FloatArray, ...]:
-        return self.down, self.up, self.scales, self.barrier
+    @cached_property
+    def _lengths(self) -> set[int]:
+        return {len(self.down), len(self.up), len(self.scales), len(self.barrier)}
 
     def cover(self, n: int, wide: int) -> FormsStruct:
         """Return the struct for n rows of ``wide`` numbers."""
         native = self.native
-        if any(len(a) > 1 and len(a) != n for a in self._by_row):
+        if not self._lengths <= {0, 1, n}:
             raise ValueError(f"forms must have {n} rows, one row or none")
         if not wide - 4 < native.r <= wide:
             raise ValueError(f"rows of {wide} numbers do not fit {native.r} topics")

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cofactor._types import FloatArray
-from cofactor.engine.factors import Factors, PaddedFactor
+from cofactor.engine.factors import NAMES, Factors, PaddedFactor
 from cofactor.engine.objective import Objective
 from cofactor.engine.solvers.base import State
 from cofactor.engine.subproblem.problem import Improved, RowProblem
@@ -92,16 +91,12 @@ class CoordinateDescent:
 
 def _extrapolate(factors: Factors, previous: Factors, length: float) -> Factors:
     """Return factors + length·(factors − previous), clipped at zero."""
-
-    def move(V: FloatArray, old: FloatArray) -> FloatArray:
-        new = V - old
-        new *= V.dtype.type(length)
-        new += V
-        return np.maximum(new, 0, out=new)
-
-    B, old = factors.targets, previous.targets
-    return Factors(
-        move(factors.samples, previous.samples),
-        move(factors.features, previous.features),
-        None if B is None or old is None else move(B, old),
-    )
+    moved = factors
+    for name in NAMES[: 2 if factors.targets is None else 3]:
+        now, old = factors.padded(name), previous.padded(name)
+        new = np.subtract(now.wide, old.wide, out=now.empty_rows())
+        new *= length
+        new += now.wide
+        np.maximum(new, 0.0, out=new)
+        moved = moved.with_padded(name, PaddedFactor.from_padded(new, now.array))
+    return moved
