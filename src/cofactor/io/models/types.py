@@ -28,6 +28,7 @@ from cofactor.io.models.reservoirs import NAMES, make_reservoir, take_reservoir
 from cofactor.targets import ClassCoding, ValueCoding
 from cofactor.text import TopicModel, WordVectorizer
 from cofactor.text.describe.words import RANKED
+from cofactor.text.vectorizer.words import OLDER, READING
 
 PLAIN = (
     "components_", "representation_", "history_", "n_iter_", "stop_reason_", "n_features_in_",
@@ -41,7 +42,7 @@ RANKING = ("topic_words_", "probable_coherence_")
 """Attributes that models of cofactor 0.1 lack; their words are shown by probability."""
 OPTIONAL = frozenset({
     "feature_names_in_", "target_components_", "supervision_", "_head", "expected_score_",
-    "_reservoir", "document_scores_", "cells_", *RANKING,
+    "_reservoir", "document_scores_", "cells_", *RANKING, *READING,
 })  # fmt: skip
 TEXT = (
     "estimator_", "vectorizer_", "document_topics_", "topic_names_", "target_names_", "coherence_",
@@ -52,7 +53,7 @@ FITTED: dict[type, tuple[str, ...]] = {
     SSNMFClassifier: SUPERVISED,
     SSNMFRegressor: SUPERVISED,
     TopicModel: TEXT,
-    WordVectorizer: ("words_", "idf_"),
+    WordVectorizer: ("words_", "idf_", *READING),
     CountVectorizer: ("vocabulary_", "fixed_vocabulary_"),
     TfidfVectorizer: ("vocabulary_", "fixed_vocabulary_", "idf_"),
 }
@@ -91,7 +92,8 @@ def _make_estimator(kind: type, parts: dict[str, Any]) -> Any:
     known = kind._get_param_names()  # type: ignore[attr-defined]
     unknown = sorted(parameters.keys() - set(known))
     require(not unknown, f"it has no parameter {unknown[:1]}")
-    model = kind(**parameters)
+    older = OLDER if kind is WordVectorizer and "clean" not in parameters else {}
+    model = kind(**{**older, **parameters})
     model._validate_params()
     if parts:
         _CHECKS.get(kind, _check_names)(model, parts)
@@ -239,10 +241,23 @@ def _check_words(model: Any, parts: dict[str, Any]) -> None:
     require(len(set(words.tolist())) == len(words), "a word occurs twice")
     if "idf_" in parts:
         _check_array(parts, "idf_", (len(words),))
+    if any(name in parts for name in READING):
+        _check_reading(*(parts.get(name, ...) for name in READING))
     try:
         model.build_analyzer()
     except ValueError as error:
         raise ModelFormatError(f"its parameters do not fit together: {error}") from None
+
+
+def _check_reading(languages: Any, lists: Any, stem: Any) -> None:
+    require(_are_strings(languages), "languages_ is not a list of names")
+    good = isinstance(lists, dict) and all(map(_are_strings, lists.values()))
+    require(good, "stop_words_ are not lists of words")
+    require(stem is None or (type(stem) is int and stem > 0), "stem_ is not a number of letters")
+
+
+def _are_strings(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
 def _check_text(model: Any, parts: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Stop words by language: words of grammar, not of content."""
+"""English stop words: words of grammar, not of content."""
 
 _ENGLISH = """
 a an the
@@ -25,5 +25,3 @@ ENGLISH = frozenset(_ENGLISH.split())
 """Articles, pronouns, auxiliaries, prepositions, conjunctions and a few adverbs, but no word that
 could be the subject of a text. "ve" and "ll" are the rest of "I've" and "I'll", because words have
 at least two letters."""
-
-LANGUAGES = {"english": ENGLISH}
