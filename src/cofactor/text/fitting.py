@@ -104,7 +104,8 @@ def fit_estimator(
 ) -> tuple[Factorization, dict[int, Seed]]:
     """Fit the estimator that ``model`` asks for; return it and the seeds by topic.
 
-    ``vectorizer`` is the fitted one that made X. The model's callbacks watch the fit; the fitted estimator has none.
+    ``vectorizer`` is the fitted one that made X. The model's callbacks watch the fit; the fitted
+    estimator has none.
     """
     weights = {name: weight for name, weight in weights.items() if weight is not None}
     plan = plan_fit(model, vectorizer, X, y, seed=seed, **weights)

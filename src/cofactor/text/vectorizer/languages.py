@@ -53,7 +53,7 @@ FEW_ENDINGS = frozenset({"chinese", "english", "japanese", "korean", "thai", "vi
 FOREIGN = {"russian": "іїєґ", "bulgarian": "іїєґыэ", "ukrainian": "ыэъё"}
 """Letters that a language does not have although its neighbours do."""
 
-SAMPLE, LOOKED_AT = 1000, 1000
+SAMPLE, LOOKED_AT = 500, 1000
 """Number of texts, and of characters of each, in which languages are looked for."""
 LEAST, EXPLAINED, SHARE, ENOUGH = 0.1, 0.6, 0.05, 5
 """Least share of grammatical words that tells a text's language; share of the grammatical words of
@@ -146,14 +146,15 @@ def _read(text: str) -> _TextRead | None:
         return None
     if not text.isascii() and (name := _language_of_script(text, len(letters))):
         return _TextRead(frozenset(letters), {name: float(len(letters))})
-    words, hits = _WORD.findall(text), Counter[str]()
+    words, hits = Counter[str](_WORD.findall(text)), dict[str, float]()
     weights = _weights()
-    for word in words:
-        hits.update(weights.get(word, {}))
+    for word, number in words.items():
+        for name, weight in weights.get(word, ()):
+            hits[name] = hits.get(name, 0.0) + number * weight
     for name in FOREIGN.keys() & hits.keys():
         if any(letter in text for letter in FOREIGN[name]):
             del hits[name]
-    scores = {name: hit for name, hit in hits.items() if hit >= LEAST * len(words)}
+    scores = {name: hit for name, hit in hits.items() if hit >= LEAST * words.total()}
     return _TextRead(frozenset(words), scores)
 
 
@@ -172,7 +173,7 @@ def _alphabets() -> dict[str, re.Pattern[str]]:
 
 
 @cache
-def _weights() -> Mapping[str, dict[str, float]]:
+def _weights() -> dict[str, list[tuple[str, float]]]:
     """Return for each grammatical word the languages that have it, and what it says."""
     owners: dict[str, list[str]] = {}
     for name in CODES:
@@ -180,7 +181,7 @@ def _weights() -> Mapping[str, dict[str, float]]:
             owners.setdefault(word, []).append(name)
     most = math.log(len(CODES))
     return {
-        word: dict.fromkeys(names, 1.0 - math.log(len(names)) / most)
+        word: [(name, 1.0 - math.log(len(names)) / most) for name in names]
         for word, names in owners.items()
     }
 
