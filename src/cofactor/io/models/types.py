@@ -22,8 +22,9 @@ from cofactor.estimators.reservoir import Reservoir
 from cofactor.estimators.units import Units
 from cofactor.guesses.pool import ExpectedScore
 from cofactor.guesses.views import KINDS, View
-from cofactor.io.models.codec import Codec, Form
+from cofactor.io.models.codec import Codec, Form, Parts
 from cofactor.io.models.errors import ModelFormatError, require
+from cofactor.io.models.own import OwnVectorizer, check_own
 from cofactor.io.models.reservoirs import NAMES, make_reservoir, take_reservoir
 from cofactor.targets import ClassCoding, ValueCoding
 from cofactor.text import TopicModel, WordVectorizer
@@ -64,9 +65,21 @@ MODELS = (NMF, SSNMFClassifier, SSNMFRegressor, TopicModel)
 
 
 def _take_estimator(model: Any) -> dict[str, Any]:
-    given = model.get_params(deep=False)
+    given, fitted = model.get_params(deep=False), _take_fitted(model)
     parameters = {n: clone(v) if isinstance(v, BaseEstimator) else v for n, v in given.items()}
-    return {"parameters": parameters, **_take_fitted(model)}
+    if "vectorizer_" in fitted and not _can_hold(fitted["vectorizer_"]):
+        fitted["vectorizer_"] = OwnVectorizer.of(fitted["vectorizer_"])
+        parameters["vectorizer"] = None
+    return {"parameters": parameters, **fitted}
+
+
+def _can_hold(vectorizer: Any) -> bool:
+    """Tell whether a model folder can hold a vectorizer: its type and its parameters."""
+    try:
+        CODEC.encode(vectorizer, Parts(), "vectorizer")
+    except TypeError:
+        return False
+    return True
 
 
 def _take_fitted(model: Any) -> dict[str, Any]:
@@ -264,10 +277,8 @@ def _check_text(model: Any, parts: dict[str, Any]) -> None:
     _check_names(model, parts)
     estimator, vectorizer = parts["estimator_"], parts["vectorizer_"]
     require(type(estimator) in MODELS[:3], "estimator_ is not an estimator")
-    require(
-        type(vectorizer) in FITTED and type(vectorizer) not in MODELS,
-        "vectorizer_ is not a vectorizer",
-    )
+    known = type(vectorizer) is OwnVectorizer or type(vectorizer) in FITTED
+    require(known and type(vectorizer) not in MODELS, "vectorizer_ is not a vectorizer")
     require(hasattr(estimator, "components_"), "estimator_ is not fitted")
     words = vectorizer.get_feature_names_out()
     r, m = estimator.components_.shape
@@ -364,6 +375,7 @@ _FIELD_CHECKS: dict[type, Callable[[Any], None]] = {
     ClassCoding: _check_classes,
     ValueCoding: _check_values,
     Divergence: _check_divergence,
+    OwnVectorizer: check_own,
 }
 _DATACLASSES: dict[str, type] = {
     "Divergence": Divergence,
@@ -381,6 +393,7 @@ _DATACLASSES: dict[str, type] = {
     "GaussianNoise": noise.Gaussian,
     "PoissonNoise": noise.Poisson,
     "GammaNoise": noise.Gamma,
+    "OwnVectorizer": OwnVectorizer,
 }
 
 
