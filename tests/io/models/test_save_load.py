@@ -302,5 +302,12 @@ def test_golden_models_load_and_predict_as_ever(path):
     assert [list(topic.words) for topic in again.topics(3)] == expected["words"]
 
 
+def test_models_of_before_read_texts_as_before():
+    vectorizer = load_model(GOLDEN / "schema-1").vectorizer_
+    settings = {"clean": False, "language": None, "tokens": "words", "stem": None}
+    assert vectorizer.get_params().items() >= settings.items()
+    assert vectorizer.build_analyzer()("the moon&nbsp;is 天气好") == ["moon", "nbsp", "天气好"]
+
+
 def test_there_is_a_golden_model_of_this_schema():
     assert (GOLDEN / f"schema-{manifest.SCHEMA}" / "manifest.json").exists()

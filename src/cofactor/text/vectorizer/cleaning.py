@@ -168,12 +168,12 @@ RULES: tuple[tuple[str, tuple[str, ...], Rule], ...] = (
     ),
     ("tags", ("<",), _cut_blocks),
     ("tags", ("<",), partial(_blank, _TAG)),
+    ("remnants", ("[/",), partial(_blank, _BBCODE)),
     ("URLs", ("://", "www.", "WWW."), partial(_blank, _URL)),
     ("URLs", ("/",), _cut_bare_urls),
     ("e-mail addresses", ("@",), _cut_mail),
-    ("remnants", ("[/",), partial(_blank, _BBCODE)),
     ("remnants", ("\\",), partial(_blank, _ESCAPE)),
     ("remnants", ("nbsp", "quot"), partial(_blank, _BARE_ENTITY)),
 )
 """The kinds of markup, strings without which there is none, and how it is left out. The order
-matters: entities may hide tags, and tags hold URLs."""
+matters: entities may hide tags, and tags may hold URLs."""

@@ -69,9 +69,8 @@ class Passages:
                 self.wording.setdefault(key, passage)
         self.texts += 1
         if self.texts == LEARNED:
-            self.counts = Counter(
-                {k: n for k, n in self.counts.items() if n > COMMON / 3 * LEARNED}
-            )
+            likely = {key: n for key, n in self.counts.items() if n > COMMON / 2 * LEARNED}
+            self.counts, self.wording = Counter(likely), {key: self.wording[key] for key in likely}
 
     def common(self) -> list[tuple[str, float]]:
         """Return the passages that many texts have, with the share of these texts."""

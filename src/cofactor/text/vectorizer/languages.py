@@ -89,6 +89,7 @@ def grammatical_words(language: str) -> frozenset[str]:
         words.update(
             map(chr, range(0x3041, 0x3097))
         )  # Hiragana, which writes endings and particles
+    words = {word for word in words if " " not in word}
     return frozenset(word for word in words if _WORD.fullmatch(word) or is_unspaced(word))
 
 
