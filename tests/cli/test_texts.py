@@ -10,25 +10,9 @@ from commands import WORDS, answer, cofactor, make_rows, read_table, write_table
 
 READ = ("--text", "body", "--label", "team")
 GRAMMAR = [
-    "Das",
-    "ist",
-    "nicht",
-    "der",
-    "Weg",
-    "und",
-    "wir",
-    "haben",
-    "oder",
-    "wurde",
-    "auch",
-    "für",
-    "sie",
-    "mit",
-    "dem",
-    "von",
-    "den",
-    "aus",
-]
+    "das", "ist", "nicht", "der", "und", "wir", "haben", "oder", "wurde", "auch", "für", "sie",
+    "mit", "dem", "von", "den", "aus",
+]  # fmt: skip
 FOOTER = "Diese Nachricht ist vertraulich und nur für den Empfänger bestimmt."
 
 

@@ -30,7 +30,7 @@ CASES = {
     "[b]bold[/b] [url=http://x.org]link[/url] x": "bold link x",
     "list[i] stays": "list[i] stays",
     "line\\nNext \\u00a0 \\x0a \\nabla": "line Next \\nabla",
-    "nul\0bell\x07 soft\u00adhyphen zero\u200bwidth \ufeffmark": "nulbell softhyphen zerowidth mark",
+    "nul\0bell\x07 soft\u00adhyphen zero\u200bwidth \ufeff": "nulbell softhyphen zerowidth",
     "don\x92t": "don’t",
     "ﬁne ２０２４ Ｗｏｒｄ x² Windows™": "fine 2024 Word x2 Windows",
     "plain text; nothing [to] do & so on": "plain text; nothing [to] do & so on",

@@ -59,6 +59,14 @@ def test_equally_frequent_forms_have_the_shortest_name():
     assert stems.names(["moon", "sun"]) == ["moons", "sun"]
 
 
+def test_arabic_articles_do_not_count():
+    stems = Stems(6)
+    for word in ("حرب", "الحرب", "والحرب", "بالحرب", "للحرب"):
+        assert stems[word] == "حرب"
+    assert stems["ولد"] == "ولد"  # "boy" begins with the letter of "and"
+    assert stems["المدرسة الجديدة"] == "مدرسة جديدة"
+
+
 def test_seeds_find_forms_and_pairs_of_letters():
     model = TopicModel(
         2, vectorizer=WordVectorizer(stem=6), seeds={"politik": ["Regierungschefs"]}, random_state=0
