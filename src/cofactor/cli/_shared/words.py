@@ -15,6 +15,7 @@ from cofactor.text.vectorizer.endings import LETTERS
 from cofactor.text.vectorizer.languages import (
     CODES,
     FEW_ENDINGS,
+    WITHOUT_SPACES,
     grammatical_words,
     notice_languages,
 )
@@ -133,13 +134,16 @@ def on_languages(names: list[str]) -> list[str]:
             "Topics of several languages are often the languages; fit each language on its own if "
             "that is not what you look for.",
         ]
-    many, forms = len(grammatical_words(names[0])), ""
+    many, more = len(grammatical_words(names[0])), []
     if names[0] not in FEW_ENDINGS:
-        forms = (
-            f" Words that agree in their first {LETTERS} letters count as one (--stem none keeps "
+        more = [
+            f"Words that agree in their first {LETTERS} letters count as one (--stem none keeps "
             "them apart)."
-        )
+        ]
+    elif names[0] in WITHOUT_SPACES:
+        more = ["Pairs of neighbouring letters count as words."]
     return [
         f"{names[0].title()} texts: {many:,} grammatical words are left out (--language none keeps "
-        f"them).{forms}"
+        "them).",
+        *more,
     ]

@@ -47,8 +47,10 @@ ALPHABETS = {
 }
 """Scripts that tell the language. Japanese texts have Chinese characters, too."""
 
-FEW_ENDINGS = frozenset({"chinese", "english", "japanese", "korean", "thai", "vietnamese"})
-"""Languages whose words have few forms, or are not separated by spaces."""
+WITHOUT_SPACES = frozenset({"chinese", "japanese", "korean", "thai"})
+"""Languages that are read as pairs of letters."""
+FEW_ENDINGS = WITHOUT_SPACES | {"english", "vietnamese"}
+"""Languages in which no stems are needed."""
 
 FOREIGN = {"russian": "іїєґ", "bulgarian": "іїєґыэ", "ukrainian": "ыэъё"}
 """Letters that a language does not have although its neighbours do."""

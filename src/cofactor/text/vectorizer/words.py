@@ -52,7 +52,8 @@ class WordVectorizer(TransformerMixin, BaseEstimator):
         NFKC).
     language : "auto", str, iterable of str or None, default="auto"
         The language of the documents, such as "german", or several. "auto" notices languages by
-        their grammatical words. See ``cofactor.text.vectorizer.languages.CODES`` for the names.
+        their grammatical words, in 500 documents spread over all or, if documents are an
+        iterator, in the first 500. See ``cofactor.text.vectorizer.languages.CODES`` for the names.
         None knows no language: no grammatical words are left out.
     stop_words : "auto", str, iterable of str or None, default="auto"
         Words to leave out. "auto" are the grammatical words of ``language``; if no language is
