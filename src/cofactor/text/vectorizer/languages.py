@@ -1,8 +1,9 @@
 """Notices the languages of texts, and knows the grammatical words of each.
 
-The words come from the package stopwordsiso, the English ones from `stopwords`. A language is
-noticed by its grammatical words: a third to a half of the words of any text are such words. A word
-that few languages have says more than one that many have. Some scripts belong to one language.
+The words come from the package stopwordsiso; `stopwords` has the English ones and some more. A
+language is noticed by its grammatical words: a third to a half of the words of any text are such
+words. A word that few languages have says more than one that many have. Some scripts belong to one
+language.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import NamedTuple
 from cofactor.text.vectorizer.analyzer import tidy
 from cofactor.text.vectorizer.cleaning import clean, normalise
 from cofactor.text.vectorizer.scripts import UNSPACED, WORD, is_unspaced
-from cofactor.text.vectorizer.stopwords import ENGLISH
+from cofactor.text.vectorizer.stopwords import ENGLISH, MISSING
 
 CODES = {
     "arabic": "ar", "armenian": "hy", "basque": "eu", "bengali": "bn", "bulgarian": "bg",
@@ -86,7 +87,8 @@ def grammatical_words(language: str) -> frozenset[str]:
         return ENGLISH
     from stopwordsiso import stopwords
 
-    words = {tidy(normalise("NFKC", word)) for word in stopwords(CODES[language])}
+    listed = stopwords(CODES[language]) | MISSING.get(language, frozenset())
+    words = {tidy(normalise("NFKC", word)) for word in listed}
     if language == "japanese":
         words.update(
             map(chr, range(0x3041, 0x3097))
