@@ -36,5 +36,5 @@ _HINDI = """
 """
 
 MISSING = {"hindi": frozenset(_HINDI.split())}
-"""Grammatical words that the list of a language lacks: conjunctions, pronouns with postpositions and
-auxiliary verbs in Hindi."""
+"""Grammatical words that the list of a language lacks: in Hindi conjunctions, auxiliary verbs, and
+pronouns with postpositions."""
