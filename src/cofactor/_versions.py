@@ -8,7 +8,11 @@ from importlib.metadata import PackageNotFoundError, version
 
 from cofactor._version import __version__
 
+<<<<<<< HEAD
 LIBRARIES = ("numpy", "scipy", "scikit-learn")
+=======
+LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "stopwordsiso")
+>>>>>>> text
 
 
 def version_of(name: str) -> str | None:
@@ -21,7 +25,7 @@ def version_of(name: str) -> str | None:
 
 @cache
 def versions() -> dict[str, str]:
-    """Return the versions of cofactor, Python and the numerical libraries."""
+    """Return the versions of cofactor, Python and the libraries that results depend on."""
     found = {name: version_of(name) for name in LIBRARIES}
     own = {"cofactor": __version__, "python": platform.python_version()}
     return own | {name: one for name, one in found.items() if one is not None}

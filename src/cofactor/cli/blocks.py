@@ -20,7 +20,7 @@ from cofactor.cli._shared.command import (
 from cofactor.cli._shared.models import refusals
 from cofactor.cli._shared.targets import count_classes, settle_form
 from cofactor.cli._shared.terminal import announce, emit, note
-from cofactor.cli.fit import stop_words_of
+from cofactor.cli._shared.words import tell_language, vectorizer_of, word_options
 from cofactor.io.tables.labels import as_label_columns
 from cofactor.io.tables.survey import suggest_topics
 
@@ -33,13 +33,12 @@ from cofactor.io.tables.survey import suggest_topics
 @click.option("--overwrite", is_flag=True, help="Replace the blocks in FOLDER.")
 @click.option("--task", type=click.Choice(["auto", "topics", "classes", "numbers"]),
               default="auto", help="What to learn from the labels.")  # fmt: skip
-@click.option("--stop-words", default="english", metavar="WHICH",
-              help="Words to leave out: english, none, or a file of words.")  # fmt: skip
+@word_options
 @json_option
 def blocks(
     table: Path, text: str | None, labels: tuple[str, ...], label_separator: str | None,
     unlabelled: tuple[str, ...], opening: dict[str, Any], output: Path, overwrite: bool, task: str,
-    stop_words: str, as_json: bool,
+    words: dict[str, Any], as_json: bool,
 ) -> None:  # fmt: skip
     """Convert a table larger than memory to blocks that can be fitted.
 
@@ -48,15 +47,15 @@ def blocks(
     loading all of them at once.
     """
     _check_place(output, overwrite)
-    stop = stop_words_of(stop_words)
+    vectorizer = vectorizer_of(**words)
     columns = as_label_columns(labels, unlabelled, label_separator)
     found = TwoPassTable.open(table, text, columns, opening)
     from cofactor.text.blocks import write_word_blocks
-    from cofactor.text.vectorizer.words import WordVectorizer
 
     with refusals():
         with announce("Reading the words") as progress:
-            vectorizer = WordVectorizer(stop_words=stop).fit(found.texts(progress))
+            vectorizer.fit(found.texts(progress))
+        tell_language(vectorizer, vectorizer.languages_)
         form = settle_form(found.counts, task)
         with announce("Writing the blocks") as progress:
             rows = write_word_blocks(

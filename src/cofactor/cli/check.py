@@ -11,9 +11,11 @@ import click
 from cofactor.cli._shared.command import TABLE, Command, json_option, table_options
 from cofactor.cli._shared.tables import open_table
 from cofactor.cli._shared.terminal import emit, make_table, percent, show, shown
+from cofactor.cli._shared.texts import describe_texts, summarise_texts
 from cofactor.io.tables.documents import label_columns, text_column
 from cofactor.io.tables.labels import as_noted
 from cofactor.io.tables.survey import as_facts, survey
+from cofactor.text.vectorizer.inspection import Inspection
 
 LISTED = 20
 """Number of classes that are listed."""
@@ -35,8 +37,12 @@ def check(
     source = open_table(table, **opening)
     text, labels = text_column(source, text), label_columns(source, labels)
     label = as_noted(labels)
-    found = as_facts(survey(source, text, labels, unlabelled, label_separator), label)
-    facts: dict[str, Any] = {**source.facts(), "text": text, "label": label, **found}
+    inspected = Inspection()
+    counts = survey(source, text, labels, unlabelled, label_separator, watch=inspected.add)
+    found, looks = as_facts(counts, label), describe_texts(inspected)
+    advice = [*looks.pop("advice"), *found.pop("advice")]
+    facts: dict[str, Any] = {**source.facts(), "text": text, "label": label, **found, **looks}
+    facts["advice"] = advice
     facts["path"] = str(table)
     facts["columns"] = source.columns
     facts["next"] = _next(facts, labels, label_separator, unlabelled, opening)
@@ -84,6 +90,8 @@ def _summary(facts: dict[str, Any]) -> Any:
     if facts["label"] is not None:
         share = percent(facts["labelled_share"])
         table.add_row("labelled", f"{facts['labelled']:,} ({share}), {_kinds(facts)}")
+    for name, value in summarise_texts(facts):
+        table.add_row(name, value)
     table.add_row("empty", f"{facts['empty']['count']:,}")
     table.add_row("repeated", f"{facts['duplicates']['count']:,}")
     return table

@@ -31,10 +31,10 @@ from cofactor.cli._shared.command import (
 from cofactor.cli._shared.models import expectation, refusals, relative
 from cofactor.cli._shared.tables import Reading, read_table
 from cofactor.cli._shared.terminal import announce, emit, note
-from cofactor.io.tables.sources import check_plain_file
+from cofactor.cli._shared.words import WORDS, settle_language, vectorizer_of, word_options
 from cofactor.io.tables.survey import too_many_classes
 
-SETTLED = ("text", "labels", "label_separator", "unlabelled", "stop_words", *OPENING)
+SETTLED = ("text", "labels", "label_separator", "unlabelled", *WORDS, *OPENING)
 
 
 @click.command(cls=Command)
@@ -49,8 +49,7 @@ SETTLED = ("text", "labels", "label_separator", "unlabelled", "stop_words", *OPE
 @click.option("--seed-words", multiple=True, metavar="NAME=WORD,WORD",
               help="Words that draw a topic to a subject: billing=invoice,refund. May be "
               "repeated.")  # fmt: skip
-@click.option("--stop-words", default="english", metavar="WHICH",
-              help="Words to leave out: english, none, or a file of words.")  # fmt: skip
+@word_options
 @click.option("--supervision", type=Number(float, 0),
               help="Weight of the labels relative to the texts.  [default: balanced]")  # fmt: skip
 @click.option("--class-weight", multiple=True, metavar="CLASS=WEIGHT",
@@ -100,6 +99,8 @@ def fit(
         if seeds_are_classes:
             reading.facts["task"] = "classes"
     note(_summary(reading))
+    if isinstance(reading, Reading):
+        settle_language(model.vectorizer, reading.documents.texts)
     _doubt(reading, task, settings["topics"])
     with fit_function(cluster) as how:
         messages, interrupted = _fit(model, reading, how, show_progress=cluster is None)
@@ -131,18 +132,18 @@ def _beside(output: Path) -> Path:
 
 
 def _model(
-    task: str, topics: int, seed: int, seed_words: tuple[str, ...], stop_words: str,
+    task: str, topics: int, seed: int, seed_words: tuple[str, ...], words: dict[str, Any],
     supervision: float | None, class_weight: tuple[str, ...], iterations: int, jobs: int,
 ) -> Any:  # fmt: skip
     """Return the model that the options ask for."""
     if jobs == 0:
         raise BadInput("--jobs 0 runs nothing; give a positive number, or -1 for all cores.")
     seeds, weights = _seeds(seed_words), _class_weight(class_weight)
-    stop = stop_words_of(stop_words)
-    from cofactor.text import TopicModel, WordVectorizer
+    vectorizer = vectorizer_of(**words)
+    from cofactor.text import TopicModel
 
     return TopicModel(
-        topics, task=task, seeds=seeds, vectorizer=WordVectorizer(stop_words=stop),
+        topics, task=task, seeds=seeds, vectorizer=vectorizer,
         supervision="auto" if supervision is None else supervision, max_iter=iterations,
         class_weight=weights, n_jobs=jobs, random_state=seed,
     )  # fmt: skip
@@ -217,20 +218,6 @@ def _class_weight(given: tuple[str, ...]) -> dict[str, float] | str | None:
                 f"--class-weight {one!r} must be balanced, or a class and its weight, like spam=5."
             )
     return weights or None
-
-
-def stop_words_of(which: str) -> Any:
-    """Return the stop words that --stop-words names: "english", None, or those in a file."""
-    if which in ("english", "none"):
-        return None if which == "none" else which
-    check_plain_file(Path(which))
-    try:
-        return Path(which).read_text(encoding="utf-8-sig").split()
-    except (OSError, ValueError) as error:
-        raise BadInput(
-            f"--stop-words {which!r} is neither english nor none nor a UTF-8 file that can be read "
-            f"({getattr(error, 'strerror', None) or error}); name a file of words."
-        ) from error
 
 
 def _doubt(reading: Reading | BlockReading, task: str, topics: int) -> None:

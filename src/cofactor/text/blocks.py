@@ -22,7 +22,7 @@ from cofactor.text.describe.predictions import target_names
 from cofactor.text.describe.words import even_rows
 from cofactor.text.fitting import Fit, described_fit, draw_seed, fit_estimator, fit_here, publish
 from cofactor.text.interrupts import finish
-from cofactor.text.vectorizer.words import WordVectorizer
+from cofactor.text.vectorizer.words import OLDER, READING, WordVectorizer
 
 DESCRIBED = 10_000
 """Maximum number of documents whose representations a model of blocks keeps. Shares, the
@@ -75,6 +75,7 @@ def write_word_blocks(
         "parameters": vectorizer.get_params(),
         "words": vectorizer.words_.tolist(),
         "idf": vectorizer.idf_.tolist(),
+        "reading": {name: getattr(vectorizer, name) for name in READING},
     }
     return RowBlocks.write(
         folder, matrices(), overwrite=overwrite, notes=lambda: {"vectorizer": words, **notes()}
@@ -103,9 +104,13 @@ def open_word_blocks(folder: Any) -> WordBlocks:
         ) from None
 
 
-def _vectorizer(parameters: dict[str, Any], words: list[str], idf: list[float]) -> WordVectorizer:
+def _vectorizer(
+    parameters: dict[str, Any], words: list[str], idf: list[float],
+    reading: dict[str, Any] | None = None,
+) -> WordVectorizer:  # fmt: skip
     pair = tuple(parameters["ngram_range"])  # JSON has lists only
-    vectorizer = WordVectorizer(**{**parameters, "ngram_range": pair})
+    older = OLDER if reading is None else {}
+    vectorizer = WordVectorizer(**{**older, **parameters, "ngram_range": pair})
     vectorizer._validate_params()
     weights = np.array(idf, dtype=np.float64)
     good = all(isinstance(word, str) for word in words) and len(set(words)) == len(words)
@@ -113,6 +118,9 @@ def _vectorizer(parameters: dict[str, Any], words: list[str], idf: list[float]) 
     if not good or weights.shape != (len(words),) or not positive:
         raise ValueError("the words do not match their weights")
     vectorizer.words_, vectorizer.idf_ = np.array(words, dtype=object), weights
+    if reading is not None:
+        for name in READING:
+            setattr(vectorizer, name, reading[name])
     return vectorizer
 
 
@@ -129,7 +137,9 @@ def fit_blocks(model: Any, blocks: WordBlocks, *, fit: Fit = fit_here) -> None:
     """
     words, seed = blocks.vectorizer.get_feature_names_out(), draw_seed(model.random_state)
     started = time.perf_counter()
-    estimator, seeded = fit_estimator(model, words, blocks.rows, None, seed=seed, fit=fit)
+    estimator, seeded = fit_estimator(
+        model, blocks.vectorizer, blocks.rows, None, seed=seed, fit=fit
+    )
     fitted = time.perf_counter()
     places = described_rows(blocks.rows.shape[0])
     some = take_rows(blocks.rows, places)

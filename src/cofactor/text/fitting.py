@@ -70,7 +70,7 @@ def fit_documents(
     X = sp.csr_array(vectorizer.fit_transform(texts))
     words, seed = vectorizer.get_feature_names_out(), draw_seed(model.random_state)
     vectorised = time.perf_counter()
-    estimator, seeded = fit_estimator(model, words, X, y, seed=seed, fit=fit, **weights)
+    estimator, seeded = fit_estimator(model, vectorizer, X, y, seed=seed, fit=fit, **weights)
     fitted = time.perf_counter()
     described = finish(lambda: described_fit(estimator, X, words, seeded))
     publish(
@@ -82,7 +82,14 @@ def fit_documents(
 
 def new_vectorizer(model: Any) -> Any:
     """Return an unfitted vectorizer as the model asks for."""
-    return WordVectorizer() if model.vectorizer is None else clone(model.vectorizer)
+    if model.vectorizer is None:
+        return WordVectorizer(language=model.language)
+    if model.language != "auto":
+        raise ValueError(
+            f"language={model.language!r} is for the default vectorizer; pass it to yours, such as "
+            f"vectorizer=WordVectorizer(language={model.language!r}, ...)."
+        )
+    return clone(model.vectorizer)
 
 
 def draw_seed(random_state: Any) -> int:
@@ -93,14 +100,15 @@ def draw_seed(random_state: Any) -> int:
 
 
 def fit_estimator(
-    model: Any, words: np.ndarray, X: Any, y: Any, *, seed: int, fit: Fit = fit_here, **weights: Any
+    model: Any, vectorizer: Any, X: Any, y: Any, *, seed: int, fit: Fit = fit_here, **weights: Any
 ) -> tuple[Factorization, dict[int, Seed]]:
     """Fit the estimator that ``model`` asks for; return it and the seeds by topic.
 
-    The model's callbacks watch the fit; the fitted estimator has none.
+    ``vectorizer`` is the fitted one that made X. The model's callbacks watch the fit; the fitted
+    estimator has none.
     """
     weights = {name: weight for name, weight in weights.items() if weight is not None}
-    plan = plan_fit(model, words, X, y, seed=seed, **weights)
+    plan = plan_fit(model, vectorizer, X, y, seed=seed, **weights)
     plan.estimator.set_callbacks(*model.callbacks)
     fitted = fit(plan.estimator, X, plan.y, **plan.weights).set_callbacks()
     if plan.weak:  # held-out labels of seeds tell how seeds are found again, not what is true
@@ -122,7 +130,7 @@ class FitPlan(NamedTuple):
 
 def plan_fit(
     model: Any,
-    words: np.ndarray,
+    vectorizer: Any,
     X: Any,
     y: Any,
     *,
@@ -139,7 +147,7 @@ def plan_fit(
     y = None if task == "topics" else y
     if task == "topics" and "target_weights" in weights:
         raise ValueError("target_weights needs y; pass labels or leave the weights out.")
-    seeds = read_seeds(model.seeds, words, model.n_components)
+    seeds = read_seeds(model.seeds, vectorizer, model.n_components)
     found = None
     if seeds_label and model.task == "classes" and seeds and _can_be_labelled(X, y):
         found = weak_labels(seeds, X, y, weights.get("target_weights"))

@@ -45,6 +45,8 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     vectorizer : object, optional
         Turns documents into a nonnegative matrix. It needs ``fit_transform``, ``transform`` and
         ``get_feature_names_out``, as scikit-learn's have. By default :class:`WordVectorizer`.
+    language : "auto", str, iterable of str or None, default="auto"
+        The language of the documents, such as "german", as in :class:`WordVectorizer`.
     seeds : dict of str to list of str, optional
         Words that pull a topic, by the topic's name: ``{"billing": ["invoice", "refund"]}``.
         The pull is part of the objective, so it lasts throughout the fit. A seed that has the name
@@ -114,6 +116,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         "target_loss": [*_CONSTRAINTS["target_loss"], None],
         "task": [StrOptions({"auto", *predictions.ESTIMATORS})],
         "vectorizer": [HasMethods(["fit_transform", "transform", "get_feature_names_out"]), None],
+        "language": [str, Iterable, None],
         "seeds": "no_validation",
         "seed_strength": [Interval(Real, 0, None, closed="neither")],
     }
@@ -136,6 +139,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         *,
         task: str = "auto",
         vectorizer: Any = None,
+        language: str | Iterable[str] | None = "auto",
         seeds: Mapping[str, Iterable[str]] | None = None,
         seed_strength: float = 1.0,
         data_loss: Any = "kullback-leibler",
@@ -154,6 +158,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         self.n_components = n_components
         self.task = task
         self.vectorizer = vectorizer
+        self.language = language
         self.seeds = seeds
         self.seed_strength = seed_strength
         self.data_loss = data_loss

@@ -26,7 +26,7 @@ from cofactor.priors import Gamma
 from cofactor.starts import plain_start
 from cofactor.targets import labelled_mask
 from cofactor.text.interrupts import ending_at_interrupts
-from cofactor.text.vectorizer.analyzer import tidy
+from cofactor.text.vectorizer.analyzer import Analyzer, tidy
 
 WEAK = 0.3
 """Largest weight of a label that seed words give, relative to a known label."""
@@ -54,8 +54,12 @@ class Seeds:
         return len(self.names)
 
 
-def read_seeds(seeds: Any, words: np.ndarray, n_components: int) -> Seeds:
-    """Find the columns of seed words among the words of the model."""
+def read_seeds(seeds: Any, vectorizer: Any, n_components: int) -> Seeds:
+    """Find the columns of seed words among the words of a fitted vectorizer.
+
+    The vectorizer's analyzer reads a seed word that is not among them: it knows the name that the
+    forms of a word have, and the pairs of letters in scripts without spaces.
+    """
     if seeds is None:
         return Seeds([], [])
     if not isinstance(seeds, Mapping):
@@ -68,21 +72,31 @@ def read_seeds(seeds: Any, words: np.ndarray, n_components: int) -> Seeds:
             f"seeds has {len(seeds)} names, but there are only n_components={n_components} topics; "
             "raise n_components or join seeds."
         )
-    places = {word: j for j, word in enumerate(words)}
-    return Seeds([str(n) for n in seeds], [_columns(n, seeds[n], places) for n in seeds])
+    places = {word: j for j, word in enumerate(vectorizer.get_feature_names_out())}
+    analyze = vectorizer.build_analyzer() if hasattr(vectorizer, "build_analyzer") else None
+    return Seeds([str(n) for n in seeds], [_columns(n, seeds[n], places, analyze) for n in seeds])
 
 
-def _columns(name: Any, given: Any, places: dict[str, int]) -> list[int]:
+def _columns(name: Any, given: Any, places: dict[str, int], analyze: Analyzer | None) -> list[int]:
     if isinstance(given, str) or not all(isinstance(word, str) for word in given):
         raise TypeError(f"seeds[{name!r}]={given!r} must be a list of words.")
-    found = {word: places.get(word, places.get(tidy(word))) for word in given}
-    missing = [word for word, place in found.items() if place is None]
+    found = {word: _places_of(word, places, analyze) for word in given}
+    missing = [word for word, columns in found.items() if not columns]
     hint = "they are not among the model's words, which leave out stop words and rare words"
     if len(missing) == len(found):
         raise ValueError(f"seeds[{name!r}] has no usable word of {missing}: {hint}; add others.")
     if missing:
         warnings.warn(f"seeds[{name!r}]: {missing} are ignored: {hint}.", stacklevel=5)
-    return sorted({place for place in found.values() if place is not None})
+    return sorted({place for columns in found.values() for place in columns})
+
+
+def _places_of(word: str, places: dict[str, int], analyze: Analyzer | None) -> list[int]:
+    for name in (word, tidy(word)):
+        if name in places:
+            return [places[name]]
+    if analyze is None or len(word.split()) != 1:
+        return []
+    return [places[name] for name in analyze(word) if name in places]
 
 
 def weak_labels(

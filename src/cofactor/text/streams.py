@@ -78,8 +78,7 @@ def _first_batch(model: Any, texts: list[str], y: Any, classes: Any) -> Document
     vectorizer = new_vectorizer(model)
     X = sp.csr_array(vectorizer.fit_transform(texts))
     y, seed = read_targets(y, classes), draw_seed(model.random_state)
-    words = vectorizer.get_feature_names_out()
-    plan = plan_fit(model, words, X, y, seed=seed, seeds_label=False)
+    plan = plan_fit(model, vectorizer, X, y, seed=seed, seeds_label=False)
     mass = weigh(X, as_divergence("data_loss", model.data_loss))
     seeding = Seeding(plan.seeds, plan.topics, mass)
     return DocumentBatch(vectorizer, X, seeding, plan.estimator, plan.y, seed, None)
@@ -103,7 +102,7 @@ def _seeding(model: Any) -> Seeding:
     if found is not None:
         return found
     words = model.vectorizer_.get_feature_names_out()
-    seeds = read_seeds(model.seeds, words, model.n_components)
+    seeds = read_seeds(model.seeds, model.vectorizer_, model.n_components)
     topics = leaning_topics(seeds, model.estimator_) if seeds else []
     return Seeding(seeds, topics, Mass(np.zeros(len(words)), 0.0, 0.0))
 

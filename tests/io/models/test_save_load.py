@@ -200,10 +200,38 @@ def test_only_fitted_models_of_ours_can_be_saved(tmp_path, X):
         cofactor.save(NMF(), tmp_path / "model")
     with pytest.raises(TypeError, match="TfidfVectorizer; what can be saved is NMF"):
         cofactor.save(TfidfVectorizer(), tmp_path / "model")
-    model = TopicModel(2, vectorizer=CountVectorizer(tokenizer=str.split, token_pattern=None))
-    with pytest.raises(TypeError, match=r"tokenizer is <method 'split'.*cannot hold"):
-        model.fit(TEXTS).save(tmp_path / "model")
     assert list(tmp_path.iterdir()) == []
+
+
+class Letters(CountVectorizer):
+    """A vectorizer of the user's own."""
+
+
+@pytest.mark.parametrize(
+    "vectorizer",
+    [Letters(analyzer="char"), CountVectorizer(tokenizer=str.split, token_pattern=None)],
+    ids=str,
+)
+def test_vectorizers_of_ones_own_are_given_again(vectorizer, tmp_path):
+    model = TopicModel(2, vectorizer=vectorizer, random_state=0).fit(TEXTS, LABELS)
+    model.save(tmp_path / "model")
+    again = load_model(tmp_path / "model", vectorizer=model.vectorizer_)
+    np.testing.assert_array_equal(again.transform(TEXTS), model.transform(TEXTS))
+    assert again.vectorizer.get_params() == vectorizer.get_params()
+    again.save(tmp_path / "again")
+    name = type(vectorizer).__qualname__
+    with pytest.raises(ModelFormatError, match=rf"{name}; pass that .*load_model\(path, vector"):
+        load_model(tmp_path / "again")
+    other = CountVectorizer().fit(TEXTS)
+    with pytest.raises(
+        ModelFormatError, match=rf"columns that are not the .* of the model.*{name}"
+    ):
+        load_model(tmp_path / "again", vectorizer=other)
+
+
+def test_a_vectorizer_that_is_not_needed(model, folder):
+    with pytest.raises(ValueError, match="vectorizer is not needed"):
+        load_model(folder, vectorizer=model.vectorizer_)
 
 
 def _change_components(model):
@@ -272,6 +300,13 @@ def test_golden_models_load_and_predict_as_ever(path):
     assert documents.column("prediction") == expected["predictions"]
     np.testing.assert_allclose(documents.column("confidence"), expected["confidences"], rtol=1e-8)
     assert [list(topic.words) for topic in again.topics(3)] == expected["words"]
+
+
+def test_models_of_before_read_texts_as_before():
+    vectorizer = load_model(GOLDEN / "schema-1").vectorizer_
+    settings = {"clean": False, "language": None, "tokens": "words", "stem": None}
+    assert vectorizer.get_params().items() >= settings.items()
+    assert vectorizer.build_analyzer()("the moon&nbsp;is 天气好") == ["moon", "nbsp", "天气好"]
 
 
 def test_there_is_a_golden_model_of_this_schema():

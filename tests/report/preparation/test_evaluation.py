@@ -37,9 +37,9 @@ def test_cross_validation_hides_the_labels_it_asks_for(model, corpus, some, monk
     seen = []
     whole = refits.fit_estimator
 
-    def spy(model, words, X, y, **rest):
+    def spy(model, vectorizer, X, y, **rest):
         seen.append(np.flatnonzero([label is not None for label in y]))
-        return whole(model, words, X, y, **rest)
+        return whole(model, vectorizer, X, y, **rest)
 
     monkeypatch.setattr(refits, "fit_estimator", spy)
     found = evaluation.evaluate(read_material(model, corpus[0], some, None))

@@ -117,7 +117,7 @@ def check(
 def _fits(shape: tuple[int, ...], wanted: tuple[int | None, ...]) -> bool:
     if len(shape) != len(wanted):
         return False
-    for n, m in zip(shape, wanted, strict=True):  # a loop: this is called often
+    for n, m in zip(shape, wanted, strict=True):  # noqa: SIM110 - faster than all()
         if n != m and m is not None:
             return False
     return True

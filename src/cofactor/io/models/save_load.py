@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from cofactor.io.models.manifest import (
     make_manifest,
     read_manifest,
 )
+from cofactor.io.models.own import OwnVectorizer, put_back
 from cofactor.io.models.types import CODEC, MODELS
 from cofactor.io.untrusted import DamagedFileError, read_file
 from cofactor.text import TopicModel
@@ -126,13 +128,16 @@ def _facts(model: Any) -> dict[str, Any]:
     }
 
 
-def load_model(path: str | os.PathLike[str]) -> Any:
+def load_model(path: str | os.PathLike[str], *, vectorizer: Any = None) -> Any:
     """Read a model from the folder that `save` wrote.
 
     Parameters
     ----------
     path : str or path
         The folder.
+    vectorizer : object, optional
+        The fitted vectorizer of a TopicModel, if it is one that a folder cannot hold: one of a
+        class of your own, or with functions as parameters. Other models have theirs.
 
     Returns
     -------
@@ -144,7 +149,12 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     ModelFormatError
         If the folder is not a whole model that this version can read.
     """
-    return _reading(Path(path), _load)
+    model = _reading(Path(path), partial(_load, vectorizer=vectorizer))
+    if vectorizer is not None and getattr(model, "vectorizer_", None) is not vectorizer:
+        raise ValueError(
+            "vectorizer is not needed: the model's folder holds its own; leave it out."
+        )
+    return model
 
 
 def read_facts(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -191,7 +201,7 @@ def _read_manifest(folder: Path) -> Any:
     return read_manifest(read_file(folder / folders.MARK, LARGEST_MANIFEST))
 
 
-def _load(folder: Path) -> Any:
+def _load(folder: Path, vectorizer: Any) -> Any:
     manifest = _read_manifest(folder)
     files, documents = manifest["files"], {}
     for name in FILES[:3]:
@@ -200,7 +210,10 @@ def _load(folder: Path) -> Any:
         documents[name.removesuffix(".json")] = from_json_file(data, name)
     packed = read_file(folder / "factors.npz", files["factors.npz"]["bytes"])
     check_contents("factors.npz", packed, files["factors.npz"])
-    return _assemble(manifest, documents, arrays.unpack(packed, manifest["arrays"]))
+    model = _assemble(manifest, documents, arrays.unpack(packed, manifest["arrays"]))
+    if isinstance(model, TopicModel) and isinstance(model.vectorizer_, OwnVectorizer):
+        put_back(model, vectorizer)
+    return model
 
 
 def _assemble(

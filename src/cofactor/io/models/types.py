@@ -22,12 +22,14 @@ from cofactor.estimators.reservoir import Reservoir
 from cofactor.estimators.units import Units
 from cofactor.guesses.pool import ExpectedScore
 from cofactor.guesses.views import KINDS, View
-from cofactor.io.models.codec import Codec, Form
+from cofactor.io.models.codec import Codec, Form, Parts
 from cofactor.io.models.errors import ModelFormatError, require
+from cofactor.io.models.own import OwnVectorizer, check_own
 from cofactor.io.models.reservoirs import NAMES, make_reservoir, take_reservoir
 from cofactor.targets import ClassCoding, ValueCoding
 from cofactor.text import TopicModel, WordVectorizer
 from cofactor.text.describe.words import RANKED
+from cofactor.text.vectorizer.words import OLDER, READING
 
 PLAIN = (
     "components_", "representation_", "history_", "n_iter_", "stop_reason_", "n_features_in_",
@@ -41,7 +43,7 @@ RANKING = ("topic_words_", "probable_coherence_")
 """Attributes that models of cofactor 0.1 lack; their words are shown by probability."""
 OPTIONAL = frozenset({
     "feature_names_in_", "target_components_", "supervision_", "_head", "expected_score_",
-    "_reservoir", "document_scores_", "cells_", *RANKING,
+    "_reservoir", "document_scores_", "cells_", *RANKING, *READING,
 })  # fmt: skip
 TEXT = (
     "estimator_", "vectorizer_", "document_topics_", "topic_names_", "target_names_", "coherence_",
@@ -52,7 +54,7 @@ FITTED: dict[type, tuple[str, ...]] = {
     SSNMFClassifier: SUPERVISED,
     SSNMFRegressor: SUPERVISED,
     TopicModel: TEXT,
-    WordVectorizer: ("words_", "idf_"),
+    WordVectorizer: ("words_", "idf_", *READING),
     CountVectorizer: ("vocabulary_", "fixed_vocabulary_"),
     TfidfVectorizer: ("vocabulary_", "fixed_vocabulary_", "idf_"),
 }
@@ -63,9 +65,21 @@ MODELS = (NMF, SSNMFClassifier, SSNMFRegressor, TopicModel)
 
 
 def _take_estimator(model: Any) -> dict[str, Any]:
-    given = model.get_params(deep=False)
+    given, fitted = model.get_params(deep=False), _take_fitted(model)
     parameters = {n: clone(v) if isinstance(v, BaseEstimator) else v for n, v in given.items()}
-    return {"parameters": parameters, **_take_fitted(model)}
+    if "vectorizer_" in fitted and not _can_hold(fitted["vectorizer_"]):
+        fitted["vectorizer_"] = OwnVectorizer.of(fitted["vectorizer_"])
+        parameters["vectorizer"] = None
+    return {"parameters": parameters, **fitted}
+
+
+def _can_hold(vectorizer: Any) -> bool:
+    """Tell whether a model folder can hold a vectorizer: its type and its parameters."""
+    try:
+        CODEC.encode(vectorizer, Parts(), "vectorizer")
+    except TypeError:
+        return False
+    return True
 
 
 def _take_fitted(model: Any) -> dict[str, Any]:
@@ -91,7 +105,8 @@ def _make_estimator(kind: type, parts: dict[str, Any]) -> Any:
     known = kind._get_param_names()  # type: ignore[attr-defined]
     unknown = sorted(parameters.keys() - set(known))
     require(not unknown, f"it has no parameter {unknown[:1]}")
-    model = kind(**parameters)
+    older = OLDER if kind is WordVectorizer and "clean" not in parameters else {}
+    model = kind(**{**older, **parameters})
     model._validate_params()
     if parts:
         _CHECKS.get(kind, _check_names)(model, parts)
@@ -239,20 +254,31 @@ def _check_words(model: Any, parts: dict[str, Any]) -> None:
     require(len(set(words.tolist())) == len(words), "a word occurs twice")
     if "idf_" in parts:
         _check_array(parts, "idf_", (len(words),))
+    if any(name in parts for name in READING):
+        _check_reading(*(parts.get(name, ...) for name in READING))
     try:
         model.build_analyzer()
     except ValueError as error:
         raise ModelFormatError(f"its parameters do not fit together: {error}") from None
 
 
+def _check_reading(languages: Any, lists: Any, stem: Any) -> None:
+    require(_are_strings(languages), "languages_ is not a list of names")
+    good = isinstance(lists, dict) and all(map(_are_strings, lists.values()))
+    require(good, "stop_words_ are not lists of words")
+    require(stem is None or (type(stem) is int and stem > 0), "stem_ is not a number of letters")
+
+
+def _are_strings(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
 def _check_text(model: Any, parts: dict[str, Any]) -> None:
     _check_names(model, parts)
     estimator, vectorizer = parts["estimator_"], parts["vectorizer_"]
     require(type(estimator) in MODELS[:3], "estimator_ is not an estimator")
-    require(
-        type(vectorizer) in FITTED and type(vectorizer) not in MODELS,
-        "vectorizer_ is not a vectorizer",
-    )
+    known = type(vectorizer) is OwnVectorizer or type(vectorizer) in FITTED
+    require(known and type(vectorizer) not in MODELS, "vectorizer_ is not a vectorizer")
     require(hasattr(estimator, "components_"), "estimator_ is not fitted")
     words = vectorizer.get_feature_names_out()
     r, m = estimator.components_.shape
@@ -349,6 +375,7 @@ _FIELD_CHECKS: dict[type, Callable[[Any], None]] = {
     ClassCoding: _check_classes,
     ValueCoding: _check_values,
     Divergence: _check_divergence,
+    OwnVectorizer: check_own,
 }
 _DATACLASSES: dict[str, type] = {
     "Divergence": Divergence,
@@ -366,6 +393,7 @@ _DATACLASSES: dict[str, type] = {
     "GaussianNoise": noise.Gaussian,
     "PoissonNoise": noise.Poisson,
     "GammaNoise": noise.Gamma,
+    "OwnVectorizer": OwnVectorizer,
 }
 
 

@@ -6,7 +6,7 @@ import hashlib
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -75,13 +75,19 @@ def survey(
     label: str | Sequence[str] | None,
     unlabelled: Iterable[str] = (),
     separator: str | None = None,
+    watch: Callable[[int, str], None] | None = None,
 ) -> Survey:
-    """Count the documents and labels of a table in one pass; texts are not kept."""
+    """Count the documents and labels of a table in one pass; texts are not kept.
+
+    ``watch`` is called with the row number and the text of each document.
+    """
     labels = as_label_columns(label, unlabelled, separator)
     found = Survey(labels=labels, columns=[Counter() for _ in labels.columns])
     seen: dict[bytes, LabelCells] = {}
     for number, body, cells in each_document(source, text, labels):
         found.rows += 1
+        if watch is not None:
+            watch(number, body)
         found.characters += len(body)
         found.longest = max(found.longest, len(body))
         found.wordless += bool(body.strip()) and not LETTER.search(body)

@@ -17,7 +17,6 @@ from cofactor.callbacks import StopOnEvent
 from cofactor.engine.factors import Factors
 from cofactor.engine.threads import Threads, count_threads
 from cofactor.report.preparation.material import Material
-from cofactor.text.describe.summaries import model_words
 from cofactor.text.fitting import fit_estimator
 from cofactor.text.interrupts import ending_at_interrupts
 
@@ -80,7 +79,7 @@ def _fit(material: Material, request: Request, n_jobs: int, ended: Event) -> Any
     settings = {"task": task, "n_jobs": n_jobs, "max_iter": patience(material), **request.changes}
     model.set_params(**settings).set_callbacks(StopOnEvent(ended))
     y = _training_labels(material, request.train)
-    estimator, _ = fit_estimator(model, model_words(model), material.X, y, seed=model.seed_)
+    estimator, _ = fit_estimator(model, model.vectorizer_, material.X, y, seed=model.seed_)
     return estimator.set_params(n_jobs=material.model.n_jobs)
 
 

@@ -1,39 +1,53 @@
-"""Splits a text into words."""
+"""Turns a text into its words: without markup, without stop words, with n-grams."""
 
 from __future__ import annotations
 
-import re
 import string
-import unicodedata
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from itertools import chain
+from itertools import chain, groupby
 
-# Python's \w stops at combining marks, which would cut Hindi, Thai, Arabic or Hebrew words apart.
-_MARKS = (
-    "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u0610-\u061a\u064b-\u065f"
-    "\u0670\u06d6-\u06dc\u0730-\u074a\u0900-\u0963\u0966-\u0df3\u0e31\u0e34-\u0e3a\u0e47-\u0e4e"
-    "\u0eb1\u0eb4-\u0ebc\u0f71-\u0f84\u102b-\u103e\u17b4-\u17d3\u200c\u200d"
-)
-WORD = rf"(?<![\w{_MARKS}])[^\W\d_][\w{_MARKS}]++(?:'[\w{_MARKS}]++)*+"
-"""A word starts with a letter and has two characters or more; apostrophes inside belong to it."""
+from cofactor.text.vectorizer.cleaning import clean, normalise
+from cofactor.text.vectorizer.scripts import find_tokens, find_words, is_unspaced
 
 BREAKS = {ord(sign): " " for sign in set(string.punctuation) - {"'", "_"}}
 """Replaces ASCII signs that no word contains by spaces."""
 
-LONG, MANY = 50, 2**18  # longest token in the cache, in characters; most tokens in the cache
+LONG, MANY = 50, 2**18  # longest piece in the cache, in characters; most pieces in the cache
 
 Analyzer = Callable[[str], list[str]]
+Lists = Mapping[str, Iterable[str]]
+
+TOKENS = {"auto": find_tokens, "words": find_words, "characters": find_words}
+"""What a text is split into, by the name that users give it."""
 
 
 def tidy(text: str) -> str:
     """Return text in lower case and composed form, with one kind of apostrophe."""
-    return unicodedata.normalize("NFC", text).lower().replace("’", "'")
+    return normalise("NFC", text).lower().replace("’", "'")
 
 
-def make_analyzer(stop_words: Iterable[str], ngram_range: tuple[int, int]) -> Analyzer:
+def make_analyzer(
+    stop_words: Iterable[str] | Lists,
+    ngram_range: tuple[int, int],
+    *,
+    tokens: str = "words",
+    cleaned: bool = False,
+) -> Analyzer:
     """Return a function from a text to its words, without stop words, and their n-grams.
+
+    Parameters
+    ----------
+    stop_words : iterable of str, or dict of iterables
+        Words to leave out. Of several lists, a text is read with the one that leaves out most of
+        its words: the list of its language.
+    ngram_range : tuple of int
+        Lengths of sequences of words; of characters inside a word if ``tokens`` is "characters".
+    tokens : {"words", "auto", "characters"}
+        What a text is split into; "auto" splits runs of unspaced scripts into pairs of letters.
+    cleaned : bool
+        Leave out markup.
 
     Examples
     --------
@@ -45,23 +59,32 @@ def make_analyzer(stop_words: Iterable[str], ngram_range: tuple[int, int]) -> An
         raise ValueError(
             f"ngram_range={ngram_range!r} must be two numbers of at least 1, the smaller one first."
         )
-    cache = _TokenCache({tidy(word) for word in stop_words})
-    return partial(_analyze, cache, shortest, longest)
+    lists = [*stop_words.values()] if isinstance(stop_words, Mapping) else [stop_words]
+    caches = [_TokenCache({tidy(word) for word in one}, TOKENS[tokens]) for one in lists or [()]]
+    join = {"words": _ngrams, "auto": _spaced_ngrams, "characters": _inside}[tokens]
+    grams = None if (longest == 1 and tokens != "characters") else partial(join, shortest, longest)
+    return partial(_analyze, caches, grams, clean if cleaned else None)
 
 
-def _analyze(cache: _TokenCache, shortest: int, longest: int, text: str) -> list[str]:
-    text = tidy(text)
-    tokens = (text.translate(BREAKS) if text.isascii() else text).split()
-    words = list(chain.from_iterable(map(cache.__getitem__, tokens)))
-    return words if longest == 1 else _ngrams(words, shortest, longest)
+def _analyze(
+    caches: list[_TokenCache],
+    grams: Callable[[list[str]], list[str]] | None,
+    clean_text: Callable[[str], str] | None,
+    text: str,
+) -> list[str]:
+    text = tidy(text if clean_text is None else clean_text(text))
+    pieces = (text.translate(BREAKS) if text.isascii() else text).split()
+    readings = (list(chain.from_iterable(map(cache.__getitem__, pieces))) for cache in caches)
+    words = min(readings, key=len)
+    return words if grams is None else grams(words)
 
 
 class _TokenCache(dict[str, tuple[str, ...]]):
-    """Caches the words of each whitespace-separated token, since tokens repeat."""
+    """Caches the words of each whitespace-separated piece, since pieces repeat."""
 
-    def __init__(self, stop_words: set[str]) -> None:
-        self._find, self._stop = re.compile(WORD).findall, stop_words
-        parts = {part for word in stop_words for part in self._find(word)} - stop_words
+    def __init__(self, stop_words: set[str], find: Callable[[str], list[str]]) -> None:
+        self._find, self._stop = find, stop_words
+        parts = {part for word in stop_words for part in find_words(word)} - stop_words
         if parts:
             warnings.warn(
                 f"stop_words has entries that are not single words; add {sorted(parts)} to leave "
@@ -69,16 +92,40 @@ class _TokenCache(dict[str, tuple[str, ...]]):
                 stacklevel=4,
             )
 
-    def __missing__(self, token: str) -> tuple[str, ...]:
-        words = tuple(word for word in self._find(token) if word not in self._stop)
-        if len(token) <= LONG and len(self) < MANY:
-            self[token] = words
+    def __missing__(self, piece: str) -> tuple[str, ...]:
+        words = tuple(word for word in self._find(piece) if not self._is_stop_word(word))
+        if len(piece) <= LONG and len(self) < MANY:
+            self[piece] = words
         return words
 
+    def _is_stop_word(self, word: str) -> bool:
+        """Tell whether to leave out a word; a pair of grammatical letters is grammatical, too."""
+        stop = self._stop
+        if word in stop:
+            return True
+        return len(word) == 2 and word[0] in stop and word[1] in stop and is_unspaced(word)
 
-def _ngrams(words: list[str], shortest: int, longest: int) -> list[str]:
+
+def _ngrams(shortest: int, longest: int, words: list[str]) -> list[str]:
     return [
         " ".join(words[i : i + n])
         for n in range(shortest, longest + 1)
         for i in range(len(words) - n + 1)
+    ]
+
+
+def _spaced_ngrams(shortest: int, longest: int, words: list[str]) -> list[str]:
+    """Return the n-grams of words; pairs of letters are n-grams already and stay as they are."""
+    groups = ((unspaced, list(group)) for unspaced, group in groupby(words, is_unspaced))
+    parts = (some if unspaced else _ngrams(shortest, longest, some) for unspaced, some in groups)
+    return list(chain.from_iterable(parts))
+
+
+def _inside(shortest: int, longest: int, words: list[str]) -> list[str]:
+    """Return the sequences of characters inside words; a shorter word is a sequence itself."""
+    return [
+        word[i : i + n]
+        for word in words
+        for n in range(min(shortest, len(word)), min(longest, len(word)) + 1)
+        for i in range(len(word) - n + 1)
     ]

@@ -1,4 +1,4 @@
-"""Stop words by language: words of grammar, not of content."""
+"""Stop words of our own: words of grammar, not of content."""
 
 _ENGLISH = """
 a an the
@@ -26,4 +26,15 @@ ENGLISH = frozenset(_ENGLISH.split())
 could be the subject of a text. "ve" and "ll" are the rest of "I've" and "I'll", because words have
 at least two letters."""
 
-LANGUAGES = {"english": ENGLISH}
+_HINDI = """
+अगर यदि कभी बिना पास अक्सर ज़्यादा हालाँकि हालांकि क्योंकि इसलिए ताकि लेकिन मगर बल्कि तब जब जहाँ वहाँ
+यहाँ कहाँ कब क्यों कैसे कैसा ऐसा ऐसी वैसे जैसा जैसी आपके आपको आपका आपकी हम हमारे हमारा हमारी हमें मुझे
+मेरा मेरी मेरे तुम तुम्हें तुम्हारा उन्होंने इन्होंने जिसमें जिसका जिसके जिसकी जिससे जिन्हें जिनमें जिनका
+जिनके गई गए जाता जाती जाते जाना जाने जाए वाला वाली वाले सकता सकती सकते चुका चुकी चुके रहा रही रहे हुआ
+हुई हुए होता होती होते होने होगा होगी होंगे दिया देता लिया लेता करना करता करती करते आया आई आए चाहिए चाहता
+चाहती चाहते बाद पहले साथ तक द्वारा बीच ओर लगभग भी ही तो अन्य
+"""
+
+MISSING = {"hindi": frozenset(_HINDI.split())}
+"""Grammatical words that the list of a language lacks: in Hindi conjunctions, auxiliary verbs, and
+pronouns with postpositions."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from itertools import chain
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -15,9 +17,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from cofactor.estimators.validation import checks_parameters
 from cofactor.text.documents import each_document
-from cofactor.text.vectorizer.analyzer import Analyzer, make_analyzer, tidy
+from cofactor.text.vectorizer.analyzer import TOKENS, Analyzer, make_analyzer, tidy
+from cofactor.text.vectorizer.endings import LETTERS, Stems
 from cofactor.text.vectorizer.frequencies import Frequencies, choose, count, tally
-from cofactor.text.vectorizer.stopwords import LANGUAGES
+from cofactor.text.vectorizer.languages import (
+    CODES,
+    FEW_ENDINGS,
+    grammatical_words,
+    notice_languages,
+    sample,
+)
+
+OLDER = {"clean": False, "language": None, "tokens": "words", "stem": None}
+"""The parameters that cofactor 0.1 did not have, as it read texts."""
+READING = ("languages_", "stop_words_", "stem_")
+"""The fitted attributes that it did not have."""
 
 SMALL, LARGE = 50, 1000  # numbers of documents at which the automatic limits change
 
@@ -26,15 +40,33 @@ class WordVectorizer(TransformerMixin, BaseEstimator):
     """Turns documents into tf-idf rows of length one, with defaults for real text.
 
     A word is a run of letters, digits and marks of any script, in lower case. It starts with a
-    letter and has at least two characters: "mp3" and "don't" are words, numbers are not. Texts in
-    scripts without spaces need another vectorizer.
+    letter and has at least two characters: "mp3" and "don't" are words, numbers are not. Scripts
+    without spaces (Chinese, Japanese, Korean, Thai, Lao, Khmer, Burmese) give overlapping pairs of
+    letters, and Chinese characters count on their own, too.
 
     Parameters
     ----------
-    stop_words : {"english"}, iterable of str or None, default="english"
-        Words to leave out. "english" stands for grammatical words, see
-        ``cofactor.text.vectorizer.stopwords.ENGLISH``. For other languages, pass a list. None
+    clean : bool, default=True
+        Leave out markup: tags, URLs, e-mail addresses, control characters. Entities such as
+        ``&nbsp;`` are replaced by what they stand for, and letters by their usual form (Unicode
+        NFKC).
+    language : "auto", str, iterable of str or None, default="auto"
+        The language of the documents, such as "german", or several. "auto" notices languages by
+        their grammatical words, in 500 documents spread over all or, if documents are an
+        iterator, in the first 500. See ``cofactor.text.vectorizer.languages.CODES`` for the names.
+        None knows no language: no grammatical words are left out.
+    stop_words : "auto", str, iterable of str or None, default="auto"
+        Words to leave out. "auto" are the grammatical words of ``language``; if no language is
+        noticed, the English ones. A name stands for the grammatical words of that language. None
         leaves out nothing.
+    tokens : {"auto", "words", "characters"}, default="auto"
+        What documents are split into: "auto" are words, and pairs of letters in scripts without
+        spaces; "words" takes runs of such scripts for words; "characters" are sequences of
+        characters inside words, of the lengths ``ngram_range``.
+    stem : "auto", int or None, default="auto"
+        Words that agree in this many first letters count as one word, named by its most frequent
+        form. "auto" is 6, and None for English and other languages with few endings. It has no
+        effect with ``vocabulary`` or ``tokens="characters"``.
     min_df : int, float or "auto", default="auto"
         Leave out words in fewer documents than this; a float is a share. "auto" is 1 below 50
         documents, 2 below 1,000 documents and 5 otherwise.
@@ -44,7 +76,8 @@ class WordVectorizer(TransformerMixin, BaseEstimator):
     max_features : int or None, default=20000
         Maximum number of words: the most frequent, and among equals the first in the alphabet.
     ngram_range : tuple of int, default=(1, 1)
-        Lengths of word sequences; (1, 2) adds pairs of neighbouring words.
+        Lengths of word sequences; (1, 2) adds pairs of neighbouring words. With
+        ``tokens="characters"``, lengths of character sequences, such as (2, 4).
     sublinear_tf : bool, default=True
         Give a word that occurs n times the weight 1 + log n.
     vocabulary : iterable of str, or dict of str to float, optional
@@ -58,6 +91,12 @@ class WordVectorizer(TransformerMixin, BaseEstimator):
         The words, in alphabetical order.
     idf_ : ndarray
         Weight of an occurrence of each word: its inverse document frequency.
+    languages_ : list of str
+        The languages that were given or noticed, the most frequent first.
+    stop_words_ : dict of str to list of str
+        The words to leave out, by language. Each document is read with one of these lists.
+    stem_ : int or None
+        The number of first letters in which the forms of a word agree.
 
     Examples
     --------
@@ -68,7 +107,11 @@ class WordVectorizer(TransformerMixin, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "stop_words": [StrOptions(set(LANGUAGES)), Iterable, None],
+        "clean": ["boolean"],
+        "language": [StrOptions({"auto", *CODES}), Iterable, None],
+        "stop_words": [StrOptions({"auto", *CODES}), Iterable, None],
+        "tokens": [StrOptions(set(TOKENS))],
+        "stem": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left"), None],
         "min_df": [
             StrOptions({"auto"}),
             Interval(Real, 0, 1, closed="both"),
@@ -88,7 +131,11 @@ class WordVectorizer(TransformerMixin, BaseEstimator):
     def __init__(
         self,
         *,
-        stop_words: str | Iterable[str] | None = "english",
+        clean: bool = True,
+        language: str | Iterable[str] | None = "auto",
+        stop_words: str | Iterable[str] | None = "auto",
+        tokens: str = "auto",
+        stem: int | str | None = "auto",
         min_df: float | str = "auto",
         max_df: float | str = "auto",
         max_features: int | None = 20000,
@@ -96,7 +143,11 @@ class WordVectorizer(TransformerMixin, BaseEstimator):
         sublinear_tf: bool = True,
         vocabulary: Iterable[str] | Mapping[str, float] | None = None,
     ) -> None:
+        self.clean = clean
+        self.language = language
         self.stop_words = stop_words
+        self.tokens = tokens
+        self.stem = stem
         self.min_df = min_df
         self.max_df = max_df
         self.max_features = max_features
@@ -117,8 +168,9 @@ class WordVectorizer(TransformerMixin, BaseEstimator):
         -------
         self
         """
-        found = count(each_document(documents), self.build_analyzer(), self._given())
-        self._learn(found)
+        given, texts = self._given(), self._read(documents)
+        stems = Stems(self.stem_)
+        self._learn(count(texts, self._stemming(stems), given), stems)
         return self
 
     @checks_parameters
@@ -134,20 +186,77 @@ class WordVectorizer(TransformerMixin, BaseEstimator):
         -------
         sparse matrix of shape (n_documents, n_words)
         """
-        given = self._given()
-        words, counts = tally(each_document(documents), self.build_analyzer(), given or ())
+        given, texts = self._given(), self._read(documents)
+        stems = Stems(self.stem_)
+        words, counts = tally(texts, self._stemming(stems), given or ())
         order = np.arange(len(given)) if given else np.argsort(np.array(words, dtype=object))
         found = Frequencies.of(words, counts, order)
-        return self._weigh(counts[:, order[self._learn(found)]])
+        return self._weigh(counts[:, order[self._learn(found, stems)]])
 
-    def _learn(self, found: Frequencies) -> np.ndarray:
+    def _read(self, documents: Iterable[Any]) -> Iterable[str]:
+        """Return the texts; settle languages, stop words and stems by a sample of them."""
+        texts: Iterable[str] = each_document(documents)
+        if isinstance(documents, Iterator):  # which may exceed memory
+            some = sample(texts)
+            texts = chain(some, texts)
+        else:
+            texts = list(texts)
+            some = sample(texts)
+        self.languages_ = self._languages(some)
+        self.stop_words_ = self._stop_lists(self.languages_)
+        self.stem_ = self._letters(self.languages_)
+        return texts
+
+    def _languages(self, texts: list[str]) -> list[str]:
+        if self.language is None:
+            return []
+        if self.language == "auto":
+            return [noticed.language for noticed in notice_languages(texts)]
+        given = [self.language] if isinstance(self.language, str) else list(self.language)
+        unknown = [name for name in given if name not in CODES]
+        if unknown:
+            raise ValueError(
+                f"language={unknown[0]!r} is not known; give 'auto', None, or some of "
+                f"{', '.join(CODES)}."
+            )
+        return given
+
+    def _stop_lists(self, languages: list[str]) -> dict[str, list[str]]:
+        if self.stop_words is None:
+            return {}
+        if not isinstance(self.stop_words, str):
+            return {"given": list(self.stop_words)}
+        names = [self.stop_words]
+        if self.stop_words == "auto":
+            names = languages or (["english"] if self.language == "auto" else [])
+        elif self.stop_words not in CODES:
+            raise ValueError(
+                f"stop_words={self.stop_words!r} is not a language; give a list of words, 'auto', "
+                f"None, or one of {', '.join(CODES)}."
+            )
+        return {name: sorted(grammatical_words(name)) for name in names}
+
+    def _letters(self, languages: list[str]) -> int | None:
+        if self.vocabulary is not None or self.tokens == "characters":
+            return None
+        if self.stem != "auto":
+            return self.stem  # type: ignore[return-value]
+        return LETTERS if languages and languages[0] not in FEW_ENDINGS else None
+
+    def _stemming(self, stems: Stems) -> Callable[[str], Iterable[str]]:
+        """Return the function from a text to the stems of its words; it counts the words."""
+        analyze = self._analyzer()
+        return analyze if stems.letters is None else lambda text: stems.read(analyze(text))
+
+    def _learn(self, found: Frequencies, stems: Stems) -> np.ndarray:
         """Set the words and their weights; return the indices of the words among all."""
         if not found.documents:
             raise ValueError("documents is empty; pass at least one document.")
         chosen: np.ndarray = np.arange(len(found.words))
         if self.vocabulary is None:
             chosen = choose(found, **self._limits(found.documents), most=self.max_features)
-        self.words_ = found.words[chosen]
+        names = found.words[chosen]
+        self.words_ = np.array(stems.names(names), dtype=object) if stems.letters else names
         self.idf_ = np.log((1 + found.documents) / (1 + found.documents_with[chosen])) + 1.0
         if isinstance(self.vocabulary, Mapping):
             weights = {tidy(word): float(weight) for word, weight in self.vocabulary.items()}
@@ -180,14 +289,30 @@ class WordVectorizer(TransformerMixin, BaseEstimator):
         sparse matrix of shape (n_documents, n_words)
         """
         check_is_fitted(self, "words_")
-        _, counts = tally(each_document(documents), self.build_analyzer(), self.words_)
+        stems = Stems(self._fitted_stem)
+        known = [stems[word] for word in self.words_]
+        _, counts = tally(each_document(documents), self._stemming(stems), known)
         return self._weigh(counts[:, : len(self.words_)])
 
     def build_analyzer(self) -> Analyzer:
-        """Return the function that splits a text into its words."""
-        words = self.stop_words
-        words = LANGUAGES[words] if isinstance(words, str) else words
-        return make_analyzer(() if words is None else words, self.ngram_range)
+        """Return the function that splits a text into its words.
+
+        If the vectorizer is fitted, the forms of a word have the name that ``words_`` has.
+        """
+        stems = Stems(self._fitted_stem)
+        if stems.letters is None:
+            return self._analyzer()
+        return partial(_named, self._analyzer(), {stems[word]: word for word in self.words_}, stems)
+
+    @property
+    def _fitted_stem(self) -> int | None:
+        return getattr(self, "stem_", None)  # vectorizers of cofactor 0.1 have none
+
+    def _analyzer(self) -> Analyzer:
+        lists = getattr(self, "stop_words_", None)
+        if lists is None:  # not fitted, or fitted by cofactor 0.1
+            lists = self._stop_lists(self._languages([]))
+        return make_analyzer(lists, self.ngram_range, tokens=self.tokens, cleaned=self.clean)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the words.
@@ -219,3 +344,7 @@ class WordVectorizer(TransformerMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.string, tags.input_tags.two_d_array = True, False
         return tags
+
+
+def _named(analyze: Analyzer, names: dict[str, str], stems: Stems, text: str) -> list[str]:
+    return [names.get(stems[word], word) for word in analyze(text)]

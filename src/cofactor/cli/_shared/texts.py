@@ -1,0 +1,71 @@
+"""What `cofactor check` says about texts: their markup, languages and shared passages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from cofactor.cli._shared.terminal import shown
+from cofactor.cli._shared.words import on_languages
+from cofactor.text.vectorizer.inspection import Inspection
+
+NAMED = 3
+"""Number of shared passages that are named."""
+
+
+def describe_texts(found: Inspection) -> dict[str, Any]:
+    """Return what was found in texts, for JSON, with advice."""
+    languages = found.languages()
+    change = found.change
+    return {
+        "languages": {noticed.language: noticed.share for noticed in languages},
+        "markup": {
+            "texts": found.texts_with_markup,
+            "pieces": dict(found.markup.most_common()),
+            "example": None if change is None else change._asdict(),
+        },
+        "only_markup": {"count": found.emptied, "rows": found.emptied_rows},
+        "shared_passages": [
+            {"passage": passage, "share": share} for passage, share in found.passages.common()
+        ],
+        "advice": [
+            *on_languages([noticed.language for noticed in languages]),
+            *_on_markup(found),
+            *_on_passages(found),
+        ],
+    }
+
+
+def summarise_texts(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield rows of a summary: languages, and markup with an example."""
+    languages, markup = facts["languages"], facts["markup"]
+    if languages:
+        shares = (f"{name.title()} {share:.0%}" for name, share in languages.items())
+        yield "language", ", ".join(shares)
+    if markup["pieces"]:
+        counts = (f"{count:,} {kind}" for kind, count in markup["pieces"].items())
+        yield "markup", f"{', '.join(counts)} in {markup['texts']:,} texts"
+    if change := markup["example"]:
+        yield f"row {change['row']:,}", shown(change["before"], 80)
+        yield "is read as", shown(change["after"], 80)
+
+
+def _on_markup(found: Inspection) -> list[str]:
+    advice = []
+    if found.markup:
+        advice.append("Markup is left out of the texts (--raw keeps it).")
+    if found.emptied:
+        rows = ", ".join(map(str, found.emptied_rows))
+        advice.append(
+            f"Nothing but markup is in {found.emptied:,} of the texts (row {rows}), which makes "
+            "them empty."
+        )
+    return advice
+
+
+def _on_passages(found: Inspection) -> list[str]:
+    return [
+        f"“{shown(passage, 60)}” stands in {share:.0%} of the texts: such passages say nothing "
+        "about a text; remove them from the table."
+        for passage, share in found.passages.common()[:NAMED]
+    ]

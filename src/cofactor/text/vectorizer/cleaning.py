@@ -1,0 +1,179 @@
+"""Leaves markup out of a text: entities, tags, URLs, e-mail addresses, control characters.
+
+Each rule is a function from a text to the new text and the number of pieces it replaced, so that
+the same rules clean texts and count what is in them. All regular expressions take linear time:
+repetitions are possessive, and no two matches can begin inside the same run of characters. They
+begin with a fixed character, which is found fast, or are only tried on texts with a hint of them.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+
+_ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
+_HALF_ENTITY = re.compile(  # which has lost its & or its semicolon
+    r"(?<![\w&#;])(?:nbsp|quot|apos|amp|lt|gt|#[0-9]{2,5});"
+    r"|&(?:nbsp|quot|apos|amp|lt|gt)(?![\w;=])"
+)
+_CODES = (
+    *range(0x09), *range(0x0E, 0x1C), *range(0x7F, 0xA0), 0xAD, 0x200B, 0x200E, 0x200F,
+    *range(0x202A, 0x202F), *range(0x2060, 0x2070), 0xFEFF, *range(0xFFF9, 0xFFFE),
+    *range(0xD800, 0xE000),
+)  # fmt: skip
+_CONTROLS = {
+    code: bytes([code]).decode("cp1252", "ignore") if 0x80 <= code < 0xA0 else None
+    for code in _CODES
+}
+"""What control characters are replaced by. 0x80 to 0x9F are quotes and dashes in Windows."""
+_CONTROL = re.compile(f"[{''.join(map(re.escape, map(chr, _CODES)))}]")
+_BLOCK = re.compile(r"<(?:(!--)|(script|style)\b[^<>]*+>)", re.IGNORECASE)
+_BLOCK_ENDS = {
+    None: re.compile("-->"),
+    "script": re.compile(r"</script\s*+>", re.IGNORECASE),
+    "style": re.compile(r"</style\s*+>", re.IGNORECASE),
+}
+_TAG = re.compile(
+    r"<(?:/?[A-Za-z][\w:.-]*+\s*+/?>"
+    r"|[A-Za-z][\w:.-]*+\s[^<>=]*+=[^<>]*+(?:>|\Z)"  # with attributes; perhaps it never closes
+    r"|[!?][A-Za-z][^<>]*+>"
+    r"|!--)"
+)
+_URL = re.compile(
+    r"(?:https?|ftp)://[!-;=?-\[\]-~]++|(?<![\w.])www\.[!-;=?-\[\]-~]++", re.IGNORECASE
+)
+_BARE_URL = re.compile(r"(?<![\w.-])(?:[A-Za-z0-9-]++\.)++[A-Za-z]{2,}+/[!-;=?-\[\]-~]*+")
+_DOMAIN_AND_PATH = re.compile(r"\.[A-Za-z]{2,24}/")
+_HOST = re.compile(r"@[\w-]++(?:\.[\w-]++)++")
+_BBCODE = re.compile(
+    r"\[/?(?:[bius*]|url|img|quote|code|list|size|color|font|center)(?:=[^\[\]]*+)?\]",
+    re.IGNORECASE,
+)
+_ESCAPE = re.compile(r"\\(?:[nrt](?![a-z])|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4})")
+_BARE_ENTITY = re.compile(r"\b(?:nbsp|quot)\b")
+_SIGNS = re.compile(r"([^\w\s\0-\x7f]{30})[^\w\s\0-\x7f]++")
+
+
+def clean(text: str) -> str:
+    """Return a text without markup, in the composed form of its letters (Unicode NFKC).
+
+    Examples
+    --------
+    >>> clean("Fish&nbsp;&amp;&nbsp;chips<br>at www.example.org").split()
+    ['Fish', '&', 'chips', 'at']
+    """
+    return clean_and_count(text)[0]
+
+
+def clean_and_count(text: str) -> tuple[str, Counter[str]]:
+    """Return a text without markup, and how many pieces of each kind were replaced.
+
+    Examples
+    --------
+    >>> clean_and_count("<p>Write to me@example.org")
+    (' Write to  ', Counter({'tags': 1, 'e-mail addresses': 1}))
+    """
+    found: Counter[str] = Counter()
+    for kind, hints, rule in RULES:
+        if any(map(text.__contains__, hints)):
+            text, number = rule(text)
+            if number:
+                found[kind] += number
+    text, number = _drop_controls(text)
+    if number:
+        found["control characters"] = number
+    return normalise("NFKC", text.replace("™", " ")), found  # NFKC would write TM
+
+
+def normalise(form: str, text: str) -> str:
+    """Return a text in a Unicode normal form.
+
+    At most 30 signs in a row stay, as in Unicode's stream-safe format: sorting thousands of marks
+    on one letter would take quadratic time.
+    """
+    if text.isascii():
+        return text
+    return unicodedata.normalize(form, _SIGNS.sub(r"\1", text))  # type: ignore[arg-type]
+
+
+def _drop_controls(text: str) -> tuple[str, int]:
+    number = len(_CONTROL.findall(text))
+    return (text.translate(_CONTROLS) if number else text), number
+
+
+def _unescape(pattern: re.Pattern[str], text: str) -> tuple[str, int]:
+    """Replace entities by what they stand for."""
+    replaced = 0
+
+    def entity(match: re.Match[str]) -> str:
+        nonlocal replaced
+        whole = f"&{match[0].strip('&;')};"
+        found = html.unescape(whole)
+        replaced += found != whole
+        return match[0] if found == whole else found  # a name that no entity has stays
+
+    return pattern.sub(entity, text), replaced
+
+
+def _cut_blocks(text: str) -> tuple[str, int]:
+    """Cut out comments, scripts and styles with their contents; what never closes stays."""
+    parts, place, sought = [], 0, dict(_BLOCK_ENDS)
+    while opening := _BLOCK.search(text, place):
+        kind = (opening[2] or "").lower() or None
+        closing = sought[kind].search(text, opening.end()) if kind in sought else None
+        if closing is None:  # it never closes again, so nobody need look for it twice
+            sought.pop(kind, None)
+            parts.append(text[place : opening.end()])
+            place = opening.end()
+            continue
+        parts += [text[place : opening.start()], " "]
+        place = closing.end()
+    cut = sum(part == " " for part in parts)
+    return "".join([*parts, text[place:]]), cut
+
+
+def _cut_mail(text: str) -> tuple[str, int]:
+    """Cut out e-mail addresses: from a host, go left to where its user begins."""
+    parts, place, cut = [], 0, 0
+    for host in _HOST.finditer(text):
+        start = host.start()
+        while start > place and (text[start - 1].isalnum() or text[start - 1] in "._+-"):
+            start -= 1
+        if start < host.start():
+            parts += [text[place:start], " "]
+            place, cut = host.end(), cut + 1
+    return "".join([*parts, text[place:]]), cut
+
+
+def _blank(pattern: re.Pattern[str], text: str) -> tuple[str, int]:
+    return pattern.subn(" ", text)
+
+
+def _cut_bare_urls(text: str) -> tuple[str, int]:
+    return _blank(_BARE_URL, text) if _DOMAIN_AND_PATH.search(text) else (text, 0)
+
+
+Rule = Callable[[str], tuple[str, int]]
+RULES: tuple[tuple[str, tuple[str, ...], Rule], ...] = (
+    ("entities", ("&",), partial(_unescape, _ENTITY)),
+    ("entities", ("&",), partial(_unescape, _ENTITY)),  # some are escaped twice
+    (
+        "entities",
+        ("&", "#", "nbsp;", "quot;", "apos;", "amp;", "lt;", "gt;"),
+        partial(_unescape, _HALF_ENTITY),
+    ),
+    ("tags", ("<",), _cut_blocks),
+    ("tags", ("<",), partial(_blank, _TAG)),
+    ("remnants", ("[/",), partial(_blank, _BBCODE)),
+    ("URLs", ("://", "www.", "WWW."), partial(_blank, _URL)),
+    ("URLs", ("/",), _cut_bare_urls),
+    ("e-mail addresses", ("@",), _cut_mail),
+    ("remnants", ("\\",), partial(_blank, _ESCAPE)),
+    ("remnants", ("nbsp", "quot"), partial(_blank, _BARE_ENTITY)),
+)
+"""The kinds of markup, strings without which there is none, and how it is left out. The order
+matters: entities may hide tags, and tags may hold URLs."""

@@ -1,0 +1,57 @@
+"""What texts look like: markup, examples, shared passages, a sample that is spread evenly."""
+
+import itertools
+
+from cofactor.text.vectorizer import inspection
+from cofactor.text.vectorizer.inspection import EvenSample, Inspection, Passages, show_change
+
+
+def inspect(texts):
+    found = Inspection()
+    for row, text in enumerate(texts, start=2):
+        found.add(row, text)
+    return found
+
+
+def test_markup_is_counted_and_shown():
+    found = inspect(["plain", "<p>", "", "a&nbsp;b <i>c</i>", "<b>d</b>"])
+    assert found.markup == {"tags": 5, "entities": 1}
+    assert found.texts_with_markup == 3
+    assert (found.emptied, found.emptied_rows) == (1, [3])
+    assert found.change == (5, "a&nbsp;b <i>c</i>", "a b c")
+
+
+def test_an_example_begins_near_the_first_difference():
+    change = show_change(7, f"{'x' * 100}<br>{'y' * 100}", f"{'x' * 100} {'y' * 100}", 30)
+    assert change.before == f"…{'x' * 10}<br>{'y' * 16}…"
+    assert change.after == f"…{'x' * 10} {'y' * 19}…"
+
+
+def test_passages_that_many_texts_share():
+    footer = "This message is confidential; call 555-123 to complain."
+    texts = [f"Ticket {i} of {'abcdefghij'[i % 10]}.\n{footer.replace('123', str(i))}"
+             for i in range(100)]  # fmt: skip
+    texts[::2] = ["Something else entirely, without a footer."[: 20 + i] for i in range(50)]
+    assert inspect(texts).passages.common() == [(footer.replace("123", "1"), 0.5)]
+    assert inspect([footer] * 4).passages.common() == []  # too few texts
+
+
+def test_passages_are_counted_after_learning(monkeypatch):
+    monkeypatch.setattr(inspection, "LEARNED", 10)
+    passages = Passages()
+    for i in range(100):
+        late = "A sentence that comes late. " if i > 50 else ""
+        passages.add(f"A sentence of all texts. {late}Number words {chr(97 + i % 26) * 9} differ.")
+    assert passages.common() == [("A sentence of all texts.", 1.0)]
+    assert len(passages.counts) == 1
+
+
+def test_a_sample_of_a_stream_is_spread_evenly(monkeypatch):
+    monkeypatch.setattr(inspection, "SAMPLE", 10)
+    sample = EvenSample()
+    for i in range(1000):
+        sample.add(str(i))
+    places = [int(text) for text in sample.texts]
+    assert 10 <= len(places) <= 20
+    assert len({b - a for a, b in itertools.pairwise(places)}) == 1
+    assert places[-1] > 900
