@@ -8,12 +8,22 @@ from typing import Any
 
 import click
 
-from cofactor.cli._shared.command import TABLE, Command, json_option, table_options
-from cofactor.cli._shared.tables import open_table
-from cofactor.cli._shared.terminal import emit, make_table, percent, show, shown
-from cofactor.io.tables.documents import label_columns, text_column
+from cofactor.cli._shared.command import OUTPUT_FILE, TABLE, Command, json_option
+from cofactor.cli._shared.table_options import TableOptions, all_table_options
+from cofactor.cli._shared.tables import (
+    WatchedColumns,
+    find_columns,
+    further_columns,
+    open_table,
+    unused_relabels,
+)
+from cofactor.cli._shared.terminal import emit, make_table, note, percent, show, shown
+from cofactor.io.atomic import replacing
+from cofactor.io.tables.label_advice import LISTED as LISTED_MERGES
 from cofactor.io.tables.labels import as_noted
+from cofactor.io.tables.relabel import relabel_options
 from cofactor.io.tables.survey import as_facts, survey
+from cofactor.io.tables.writers import make_writer
 
 LISTED = 20
 """Number of classes that are listed."""
@@ -21,46 +31,62 @@ LISTED = 20
 
 @click.command(cls=Command)
 @click.argument("table", type=TABLE)
-@table_options("text", "labels", "label_separator", "unlabelled")
+@all_table_options
+@click.option(
+    "--write-relabels",
+    type=OUTPUT_FILE,
+    metavar="FILE",
+    help="Write the merges of labels that are proposed to a file for --relabel-file.",
+)
 @json_option
 def check(
-    table: Path, text: str | None, labels: tuple[str, ...], label_separator: str | None,
-    unlabelled: tuple[str, ...], opening: dict[str, Any], as_json: bool,
+    table: Path, asked: TableOptions, write_relabels: Path | None, as_json: bool
 ) -> None:  # fmt: skip
     """Check a table before fitting: labels, empty texts, duplicates.
 
     TABLE is a CSV, TSV or JSON lines file (also compressed, .gz), a Parquet file, or a folder of
     text files whose sub-folders are the labels; - reads CSV from standard input.
     """
-    source = open_table(table, **opening)
-    text, labels = text_column(source, text), label_columns(source, labels)
-    label = as_noted(labels)
-    found = as_facts(survey(source, text, labels, unlabelled, label_separator), label)
-    facts: dict[str, Any] = {**source.facts(), "text": text, "label": label, **found}
+    source = open_table(table, **asked.opening)
+    asked, watched = find_columns(source, asked), WatchedColumns()
+    label, further = as_noted(asked.labels), further_columns(asked)
+    found = survey(
+        source, asked.text or "", asked.labels, asked.unlabelled, asked.label_separator,
+        relabel=asked.relabel, fewest=asked.min_labels, further=further, watch=watched.add,
+    )  # fmt: skip
+    named = watched.reading(source, asked)
+    found.names = dict(zip(watched.rows, named.ids or (), strict=False))
+    facts: dict[str, Any] = {**source.facts(), **asked.facts(), **named.facts}
+    facts |= as_facts(found, label)
+    facts["advice"] += [*named.notes, *unused_relabels(asked, found.counts)]
     facts["path"] = str(table)
     facts["columns"] = source.columns
-    facts["next"] = _next(facts, labels, label_separator, unlabelled, opening)
+    facts["next"] = _next(facts, asked, write_relabels)
+    if write_relabels:
+        _write_relabels(write_relabels, facts["merges"])
     if as_json:
         emit(facts)
     else:
         _show(facts)
 
 
-def _next(
-    facts: dict[str, Any], labels: tuple[str, ...], label_separator: str | None,
-    unlabelled: tuple[str, ...], opening: dict[str, Any],
-) -> str:  # fmt: skip
-    """Return the command that fits a model to the table."""
-    parts = ["cofactor", "fit", facts["path"], "--text", facts["text"]]
-    if facts["labelled"] and not facts["doubtful_labels"]:
-        parts += [part for name in labels for part in ("--label", name)]
-        parts += ["--label-separator", label_separator] if label_separator else []
-    for value in unlabelled:
-        parts += ["--unlabelled", value]
-    for name, value in opening.items():
-        option = f"--{name.replace('_', '-')}"
-        parts += [option] if value is True else [option, value]
-    return shlex.join([*parts, "-k", str(facts["suggested_topics"]), "-o", "model"])
+def _next(facts: dict[str, Any], asked: TableOptions, file: Path | None) -> str:
+    """Return the command that fits a model to the table, with the merges that are proposed."""
+    labels = bool(facts["labelled"]) and not facts["doubtful_labels"]
+    words = ["cofactor", "fit", facts["path"], *asked.words(with_labels=labels)]
+    if labels and file:
+        words += ["--relabel-file", str(file)]
+    elif labels and len(facts["merges"]) <= LISTED_MERGES:
+        words += relabel_options(facts["merges"])
+    return shlex.join([*words, "-k", str(facts["suggested_topics"]), "-o", "model"])
+
+
+def _write_relabels(path: Path, merges: dict[str, str]) -> None:
+    with replacing(path) as file:
+        writer = make_writer(file, "csv", ["old", "new"], defuse=False)
+        for pair in merges.items():
+            writer.write(list(pair))
+    note(f"Wrote {len(merges):,} merges to {path}.")
 
 
 def _show(facts: dict[str, Any]) -> None:
@@ -84,6 +110,9 @@ def _summary(facts: dict[str, Any]) -> Any:
     if facts["label"] is not None:
         share = percent(facts["labelled_share"])
         table.add_row("labelled", f"{facts['labelled']:,} ({share}), {_kinds(facts)}")
+    if facts["date"] is not None:
+        days = facts["dates"]
+        table.add_row("dates", f"{days['known']:,}, {days['first']} to {days['last']}")
     table.add_row("empty", f"{facts['empty']['count']:,}")
     table.add_row("repeated", f"{facts['duplicates']['count']:,}")
     return table

@@ -18,7 +18,6 @@ from cofactor.cli._shared.cluster import fit_function
 from cofactor.cli._shared.command import (
     COUNT,
     INTERRUPTED,
-    OPENING,
     OUTPUT,
     SEED,
     TABLE,
@@ -26,20 +25,19 @@ from cofactor.cli._shared.command import (
     Command,
     Number,
     json_option,
-    table_options,
 )
 from cofactor.cli._shared.models import expectation, refusals, relative
+from cofactor.cli._shared.table_options import SETTLED, TableOptions, all_table_options
 from cofactor.cli._shared.tables import Reading, read_table
+from cofactor.cli._shared.targets import count_classes
 from cofactor.cli._shared.terminal import announce, emit, note
+from cofactor.io.tables.label_advice import label_notes, refusal
 from cofactor.io.tables.sources import check_plain_file
-from cofactor.io.tables.survey import too_many_classes
-
-SETTLED = ("text", "labels", "label_separator", "unlabelled", "stop_words", *OPENING)
 
 
 @click.command(cls=Command)
 @click.argument("table", type=TABLE)
-@table_options("text", "labels", "label_separator", "unlabelled")
+@all_table_options
 @click.option("-k", "--topics", type=COUNT, default=10, help="Number of topics.")
 @click.option("-o", "--output", type=OUTPUT, required=True, metavar="FOLDER",
               help="Folder for the model; a model that is there is replaced.")  # fmt: skip
@@ -63,8 +61,7 @@ SETTLED = ("text", "labels", "label_separator", "unlabelled", "stop_words", *OPE
               "scheduler, or local for one process on each core.")  # fmt: skip
 @json_option
 def fit(
-    table: Path, text: str | None, labels: tuple[str, ...], label_separator: str | None,
-    unlabelled: tuple[str, ...], opening: dict[str, Any], output: Path, task: str, as_json: bool,
+    table: Path, asked: TableOptions, output: Path, task: str, as_json: bool,
     cluster: str | None, **settings: Any,
 ) -> None:  # fmt: skip
     """Find topics in documents, guided by the available labels.
@@ -86,28 +83,27 @@ def fit(
     one is saved beside it.
     """
     model = _model(task, **settings)
-    seeds_are_classes = task == "classes" and model.seeds is not None and not labels
+    seeds_are_classes = task == "classes" and model.seeds is not None and not asked.labels
     _check_place(output)
     if holds_blocks(table):
         _refuse_options(table)
         reading: Reading | BlockReading = open_blocks(table).for_task(task)
     else:
         with announce("Reading the documents"):
-            reading = read_table(
-                table, text, labels, unlabelled=unlabelled, label_separator=label_separator,
-                task="auto" if seeds_are_classes else task, **opening,
-            )  # fmt: skip
+            reading = read_table(table, asked, task="auto" if seeds_are_classes else task)
         if seeds_are_classes:
             reading.facts["task"] = "classes"
     note(_summary(reading))
-    _doubt(reading, task, settings["topics"])
+    doubts = _doubts(reading, task, settings["topics"])
+    for sentence in doubts:
+        note(f"Note: {sentence}")
     with fit_function(cluster) as how:
         messages, interrupted = _fit(model, reading, how, show_progress=cluster is None)
     if interrupted:
         output = _beside(output)
     places = {name: relative(reading.facts[name], output) for name in reading.places}
     reading.facts.update(places)
-    notes = {"input": reading.facts, "command": _command(), "warnings": messages}
+    notes = {"input": reading.facts, "command": _command(), "warnings": [*doubts, *messages]}
     with refusals():
         model.save(output, notes=notes)
     facts = _facts(model, reading, output)
@@ -233,20 +229,34 @@ def stop_words_of(which: str) -> Any:
         ) from error
 
 
-def _doubt(reading: Reading | BlockReading, task: str, topics: int) -> None:
-    """Refuse labels that look like texts, unless --task asks for classes; warn of many topics."""
-    from cofactor.targets.missing import is_missing
+def _doubts(reading: Reading | BlockReading, task: str, topics: int) -> list[str]:
+    """Return what is doubtful before the fit; refuse labels that are none, unless --task asks."""
+    found = _label_doubts(reading, task, topics) if isinstance(reading, Reading) else []
+    if topics > reading.facts["rows"]:
+        found.append(
+            f"{topics:,} topics for {reading.facts['rows']:,} documents will be much alike; give a "
+            "smaller number with -k."
+        )
+    return found
 
-    facts = reading.facts
-    if isinstance(reading, Reading) and facts["task"] == "classes" and task == "auto":
-        known = [one for one in reading.classes if isinstance(one, str) and not is_missing(one)]
-        if question := too_many_classes(len(set(known)), len(known)):
-            raise BadInput(
-                f"{question} Name the right column with --label, or insist with --task classes."
-            )
-    if topics > facts["rows"]:
-        note(f"Note: {topics:,} topics for {facts['rows']:,} documents will be much alike; give "
-             "a smaller number with -k.")  # fmt: skip
+
+def _label_doubts(reading: Reading, task: str, topics: int) -> list[str]:
+    facts, found = reading.facts, [*reading.notes]
+    if facts["label"] is None or (facts["format"] == "folder" and not facts["labelled"]):
+        return found
+    if task == "auto" and (reason := refusal(reading.counts)):
+        raise BadInput(
+            f"{reason} Name the right column with --label, or insist with --task classes or --task "
+            "numbers."
+        )
+    found += label_notes(reading.counts, facts["min_labels"] or 0, facts["labels_are"])
+    classes = count_classes(reading.counts, facts["labels_are"])
+    if 1 < topics < classes:
+        found.append(
+            f"{topics:,} topics for {classes:,} classes: several classes share a topic; -k "
+            f"{2 * classes} gives two to each."
+        )
+    return found
 
 
 def _refuse_options(table: Path) -> None:
@@ -254,7 +264,7 @@ def _refuse_options(table: Path) -> None:
     context = click.get_current_context()
     for parameter in context.command.params:
         given = context.get_parameter_source(parameter.name or "")
-        if parameter.name in SETTLED and given is not ParameterSource.DEFAULT:
+        if parameter.name in (*SETTLED, "stop_words") and given is not ParameterSource.DEFAULT:
             raise BadInput(
                 f"{parameter.opts[0]} was decided when {table} was written; leave it out, or write "
                 "the blocks again with cofactor blocks."

@@ -23,6 +23,7 @@ from cofactor.text.describe.explain import Explanation, explain_row, unknown_wor
 from cofactor.text.describe.table import Table
 from cofactor.text.documents import document_matrix
 from cofactor.text.fitting import fit_documents
+from cofactor.text.label_doubts import warn_of_labels
 from cofactor.text.streams import fit_batch
 
 _CONSTRAINTS = SSNMFClassifier._parameter_constraints
@@ -194,6 +195,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         -------
         self
         """
+        warn_of_labels(read_targets(y), self.task, self.n_components)
         fit_documents(self, X, y, sample_weight=sample_weight, target_weights=target_weights)
         return self
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from cofactor.cli._shared.table_options import TableOptions
 from cofactor.cli._shared.tables import Reading, read_table
 from cofactor.io.errors import at, printable, similar_path
 from cofactor.io.tables import InputError
-from cofactor.io.tables.labels import as_label_columns, as_noted
+from cofactor.io.tables.labels import as_noted
 from cofactor.io.tables.sources import DESCRIPTORS
 
 
@@ -106,15 +107,23 @@ def read_again(
     label_separator: str | None = None, truth: Sequence[str] = (),
 ) -> Reading:  # fmt: skip
     """Read a table like the one that the model was fitted on, unless options say otherwise."""
-    noted, opening = opened.input, how_to_open(opened, path, opening)
-    return read_table(
-        path, text or noted.get("text"), labels or _noted_labels(opened, path, truth),
-        may_lack=bool(truth) and not labels,
-        unlabelled=tuple(noted.get("unlabelled") or ()), truth=truth,
-        task=noted.get("labels_are") or noted.get("task", "auto"),
-        label_separator=label_separator or noted.get("label_separator"),
-        only=_described(opened, path), **opening,
+    noted = TableOptions.noted(opened.input)
+    asked = replace(
+        noted, text=text or noted.text, labels=tuple(labels) or _noted_labels(opened, path, truth),
+        label_separator=label_separator or noted.label_separator,
+        opening=how_to_open(opened, path, opening),
     )  # fmt: skip
+    return read_table(
+        path, asked if _is_own(opened, path) else _without_further(asked),
+        may_lack=bool(truth) and not labels, truth=truth,
+        task=opened.input.get("labels_are") or opened.input.get("task", "auto"),
+        only=_described(opened, path),
+    )  # fmt: skip
+
+
+def _without_further(asked: TableOptions) -> TableOptions:
+    """Return the options without names, dates and kept columns, which another table may lack."""
+    return replace(asked, id=None, keep=(), date=None)
 
 
 def _described(opened: Opened, path: Path) -> Collection[int] | None:
@@ -129,7 +138,7 @@ def _described(opened: Opened, path: Path) -> Collection[int] | None:
 
 def _noted_labels(opened: Opened, path: Path, truth: Sequence[str]) -> tuple[str, ...]:
     """Return the label columns of the fit, which a table to test with may lack."""
-    names = as_label_columns(opened.input.get("label")).columns
+    names = TableOptions.noted(opened.input).labels
     if not set(names) & set(truth):
         return names
     if _is_own(opened, path):
