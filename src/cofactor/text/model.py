@@ -19,6 +19,7 @@ from cofactor.estimators import NMF, SSNMFClassifier
 from cofactor.estimators.validation import checks_parameters
 from cofactor.targets.sets import read_targets
 from cofactor.text.describe import predictions, summaries
+from cofactor.text.describe.answers import answer_documents
 from cofactor.text.describe.explain import Explanation, explain_row, unknown_words
 from cofactor.text.describe.table import Table
 from cofactor.text.documents import document_matrix
@@ -378,13 +379,10 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Table
         """
         check_is_fitted(self, "estimator_")
-        if X is None:
-            S, scores = self.document_topics_, predictions.document_scores(self)
-        else:
-            matrix = self._matrix(X)
-            S = self.estimator_.transform(matrix)
-            scores = predictions.scores_of(self.estimator_, matrix, S)
-        return summaries.document_table(self, S, scores)
+        if X is not None:
+            return answer_documents(self, X).documents
+        scores = predictions.document_scores(self)
+        return summaries.document_table(self, self.document_topics_, scores)
 
     def classes(self, n_words: int = 10) -> Table[summaries.TopicClass]:
         """Describe the classes: keywords, and each topic's part in them.
