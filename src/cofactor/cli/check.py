@@ -44,8 +44,9 @@ def check(
 ) -> None:  # fmt: skip
     """Check a table before fitting: labels, empty texts, duplicates.
 
-    TABLE is a CSV, TSV or JSON lines file (also compressed, .gz), a Parquet file, or a folder of
-    text files whose sub-folders are the labels; - reads CSV from standard input.
+    TABLE is a CSV, TSV, JSON lines or JSON file (also compressed, .gz), a Parquet file, a
+    spreadsheet (.xlsx), or a folder of text files whose sub-folders are the labels; - reads CSV
+    from standard input.
     """
     source = open_table(table, **asked.opening)
     asked, watched = find_columns(source, asked), WatchedColumns()

@@ -176,8 +176,11 @@ _OPTIONS = {
     "no_quotes": click.option(
         "--no-quotes", is_flag=True, help="Read quotes as part of the text, as in many TSV files."
     ),
+    "sheet": click.option(
+        "--sheet", metavar="NAME", help="Sheet of a spreadsheet.  [default: the first one]"
+    ),
 }  # fmt: skip
-OPENING = ("encoding", "separator", "no_quotes")
+OPENING = ("encoding", "separator", "no_quotes", "sheet")
 
 
 def _one_character(context: click.Context, parameter: click.Parameter, value: str | None):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import date, time, timedelta
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 from cofactor.io.errors import InputError, at, printable
@@ -149,13 +151,15 @@ def _as_texts(source: Source, row: int, column: str, cell: Any) -> list[str]:
 
 
 def as_text(source: Source, row: int, column: str | None, cell: Any) -> str:
-    """Return a cell as text; None and NaN become empty."""
+    """Return a cell as text; None and NaN become empty, dates are written as 2024-12-31."""
     if isinstance(cell, str):
         return cell
     if cell is None or cell != cell:
         return ""
-    if isinstance(cell, bool | int | float):
+    if isinstance(cell, bool | int | float | Decimal | timedelta):
         return str(cell)
+    if isinstance(cell, date | time):
+        return cell.isoformat()
     raise InputError(
         f"{at(source.path, row)}: {column!r} holds a {type(cell).__name__}, but text is needed; "
         "choose another column, or write the cell as one string."
