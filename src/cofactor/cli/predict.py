@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import count
 from pathlib import Path
 from typing import IO, Any
 
@@ -36,7 +35,7 @@ from cofactor.io.tables import InputError, Source
 from cofactor.io.tables.documents import as_text, text_column
 from cofactor.io.tables.labels import one_cell
 from cofactor.io.tables.limits import batches
-from cofactor.io.tables.writers import make_writer, output_kind
+from cofactor.io.tables.writers import free_name, make_writer, output_kind
 
 BATCH = 4096
 DIGITS = 5  # significant digits of a probability
@@ -170,12 +169,6 @@ def _added_names(form: _Form, taken: list[str]) -> list[str]:
     for name in form.columns.names:
         added.append(free_name(name, [*taken, *added]))
     return added
-
-
-def free_name(name: str, taken: list[str]) -> str:
-    """Return a name for a new column that the table does not have yet."""
-    names = (f"{name}_{number}" if number > 1 else name for number in count(1))
-    return next(free for free in names if free not in taken)
 
 
 @contextmanager

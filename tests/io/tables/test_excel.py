@@ -93,8 +93,8 @@ def test_damaged_and_large_files(tmp_path, monkeypatch):
     (tmp_path / "b.xlsx").write_bytes(b"PK")
     with pytest.raises(InputError, match="cannot be read as a spreadsheet"):
         open_source(tmp_path / "b.xlsx")
+    (tmp_path / "c.csv").write_text("a\n")
     with pytest.raises(InputError, match="--sheet 'x' needs a spreadsheet"):
-        (tmp_path / "c.csv").write_text("a\n")
         open_source(tmp_path / "c.csv", sheet="x")
     monkeypatch.setattr("cofactor.io.tables.spreadsheet_xml.LARGEST_SHEET", 100)
     with pytest.raises(InputError, match="unpacks to more than 100 bytes"):

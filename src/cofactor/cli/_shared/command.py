@@ -166,6 +166,10 @@ _OPTIONS = {
         "--unlabelled", metavar="VALUE", multiple=True,
         help="Label that means not labelled, like NA. May be repeated.",
     ),
+    "id_column": click.option(
+        "--id", "id_column", metavar="COLUMN",
+        help="Column that names the documents.  [default: that of the fit]",
+    ),
     "encoding": click.option(
         "--encoding", metavar="NAME", help="Encoding of the file.  [default: detected]"
     ),

@@ -104,26 +104,25 @@ def _is_own(opened: Opened, path: Path) -> bool:
 
 def read_again(
     opened: Opened, path: Path, text: str | None, labels: Sequence[str], opening: dict[str, Any],
-    label_separator: str | None = None, truth: Sequence[str] = (),
+    label_separator: str | None = None, truth: Sequence[str] = (), id_column: str | None = None,
 ) -> Reading:  # fmt: skip
-    """Read a table like the one that the model was fitted on, unless options say otherwise."""
+    """Read a table like the one that the model was fitted on, unless options say otherwise.
+
+    Names, dates and kept columns are read from the table of the fit only: another may lack them.
+    """
     noted = TableOptions.noted(opened.input)
+    if not _is_own(opened, path):
+        noted = replace(noted, id=None, keep=(), date=None)
     asked = replace(
         noted, text=text or noted.text, labels=tuple(labels) or _noted_labels(opened, path, truth),
         label_separator=label_separator or noted.label_separator,
-        opening=how_to_open(opened, path, opening),
+        opening=how_to_open(opened, path, opening), id=id_column or noted.id,
     )  # fmt: skip
     return read_table(
-        path, asked if _is_own(opened, path) else _without_further(asked),
-        may_lack=bool(truth) and not labels, truth=truth,
+        path, asked, may_lack=bool(truth) and not labels, truth=truth,
         task=opened.input.get("labels_are") or opened.input.get("task", "auto"),
         only=_described(opened, path),
     )  # fmt: skip
-
-
-def _without_further(asked: TableOptions) -> TableOptions:
-    """Return the options without names, dates and kept columns, which another table may lack."""
-    return replace(asked, id=None, keep=(), date=None)
 
 
 def _described(opened: Opened, path: Path) -> Collection[int] | None:

@@ -45,6 +45,14 @@ class Reading:
     notes: list[str] = field(default_factory=list)  # sentences that the user should see
     places = ("path",)  # the facts that are paths
 
+    @property
+    def numbers(self) -> list[int | str]:
+        """What documents are called in outputs: their names, or the numbers of their rows."""
+        rows = self.documents.rows
+        if self.ids is None:
+            return [*rows]
+        return [name or f"row {row}" for name, row in zip(self.ids, rows, strict=True)]
+
     def fit(self, model: Any, **how: Any) -> None:
         """Fit a model to the documents; ``how`` goes to `cofactor.text.fitting.fit_documents`."""
         from cofactor.text.fitting import fit_documents

@@ -147,10 +147,10 @@ def _differs(
     path: str | PathLike[str], column: str, text: str, row: int, live: list[str], first: Any
 ) -> str:
     said = f"{at(path, row)}: the date '{printable(text)}' in {column!r}"
-    if len(live) == 1:
-        said += f" does not have the format {live[0]} of the rows above"
-    elif first is not None and first[1] != row:
+    if first is not None and first[1] != row:
         said += f" has another format than '{printable(first[0])}' in row {first[1]}"
+    elif len(live) == 1:
+        said += f" does not have the format {live[0]}"
     else:
         said += " has no format that is known"
     return said + "; write all dates in one format, best as 2024-12-31, or name another column."
