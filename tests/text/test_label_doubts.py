@@ -25,7 +25,6 @@ def said(y, topics=2, **options):
         (["a", ""] * 24, "All labels of y are"),
         ([80 + i % 16 for i in range(48)], "16 different whole numbers, read as classes"),
         ([f"c{i % 4}" for i in range(48)], "n_components=2 is less than the 4 classes"),
-        ([{f"c{i % 4}"} for i in range(48)], "n_components=2 is less than the 4 classes"),
     ],
 )
 def test_doubtful_labels_are_said(y, sentence):
@@ -39,6 +38,10 @@ def test_usual_labels_are_not(y):
     assert said(y, topics=12) == ""
     assert said(y, topics=1) == ""
     assert y is None or len(set(y)) < 4 or said(y, topics=2)
+
+
+def test_sets_of_many_labels_share_topics_as_usual():
+    assert said([{f"c{i % 4}", "all"} for i in range(48)]) == ""
 
 
 def test_a_task_settles_whole_numbers():

@@ -251,10 +251,10 @@ def _label_doubts(reading: Reading, task: str, topics: int) -> list[str]:
         )
     found += label_notes(reading.counts, facts["min_labels"] or 0, facts["labels_are"])
     classes = count_classes(reading.counts, facts["labels_are"])
-    if 1 < topics < classes:
+    if 1 < topics < classes and facts["labels_are"] == "classes":
         found.append(
             f"{topics:,} topics for {classes:,} classes: several classes share a topic; -k "
-            f"{2 * classes} gives two to each."
+            f"{classes} gives one to each."
         )
     return found
 

@@ -56,10 +56,10 @@ def _doubts(y: Any, task: str, topics: int) -> Iterator[str]:
             f"y holds {classes.size} different whole numbers, read as classes; pass "
             "task='numbers' if their order matters, or task='classes' to say that they are classes."
         )
-    elif 1 < topics < classes.size:
+    elif 1 < topics < classes.size and not is_matrix(y):
         yield (
             f"n_components={topics} is less than the {classes.size} classes, so several classes "
-            f"share a topic; n_components={2 * classes.size} gives two to each."
+            f"share a topic; n_components={classes.size} gives one to each."
         )
 
 
