@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from itertools import chain, count
 from pathlib import Path
@@ -59,10 +59,11 @@ from cofactor.io.tables.sources import check_plain_file
 @click.option("--jobs", type=int, default=-1, help="Number of threads; -1 for all cores.")
 @click.option("--cluster", metavar="ADDRESS", help="Fit on a Dask cluster: the address of its "
               "scheduler, or local for one process on each core.")  # fmt: skip
+@click.option("--verbose", is_flag=True, help="Say why the fit ended and how long steps took.")
 @json_option
 def fit(
     table: Path, asked: TableOptions, output: Path, task: str, as_json: bool,
-    cluster: str | None, **settings: Any,
+    cluster: str | None, verbose: bool, **settings: Any,
 ) -> None:  # fmt: skip
     """Find topics in documents, guided by the available labels.
 
@@ -103,17 +104,16 @@ def fit(
         output = _beside(output)
     places = {name: relative(reading.facts[name], output) for name in reading.places}
     reading.facts.update(places)
-    notes = {"input": reading.facts, "command": _command(), "warnings": [*doubts, *messages]}
+    said = [*doubts, *messages]
+    notes = {"input": reading.facts, "command": _command(), "warnings": said}
     with refusals():
         model.save(output, notes=notes)
-    facts = _facts(model, reading, output)
+    facts = _facts(model, reading, output, said)
     if as_json:
         emit(facts)
     else:
-        note(f"{facts['stop_reason']} Wrote the model to {output}.")
-        if said := expectation(model):
-            note(said)
-        note(f"Next: cofactor topics {shlex.quote(str(output))}")
+        for sentence in _ending(model, facts, verbose):
+            note(sentence)
     if interrupted:
         click.get_current_context().exit(INTERRUPTED)
 
@@ -171,8 +171,7 @@ def _fit(
             model.set_params(task=reading.facts["task"])  # task="classes" would make seeds classes
         reading.fit(model, fit=how)
     for message in caught:
-        if message != model.estimator_.stop_reason_:
-            note(f"Note: {message}")
+        note(f"Note: {message}")
     return [*caught], FitInterruptedWarning in caught.values()
 
 
@@ -302,7 +301,38 @@ def _command() -> list[str]:
     return ["cofactor", *sys.argv[1:]]
 
 
-def _facts(model: Any, reading: Reading | BlockReading, output: Path) -> dict[str, Any]:
+def _ending(model: Any, facts: dict[str, Any], verbose: bool) -> Iterator[str]:
+    """Say what a user wants to know at the end: topics, classes, labels, score, warnings."""
+    if verbose:
+        steps = ", ".join(f"{name} {took:.1f} s" for name, took in facts["seconds"].items())
+        yield f"{facts['stop_reason']} Time: {steps}."
+    yield f"{facts['topics']:,} topics in {facts['input']['rows']:,} documents{_learned(facts)}."
+    if facts["classes"]:
+        yield expectation(model) or (
+            "How well the model predicts is not known: no labels could be held out to test it; "
+            "cofactor report --truth tests it with labels of your own."
+        )
+    kept = " Its README.md keeps the notes above." if facts["warnings"] else ""
+    yield f"Wrote the model to {facts['model']}.{kept}"
+    yield f"Next: cofactor topics {shlex.quote(facts['model'])}"
+
+
+def _learned(facts: dict[str, Any]) -> str:
+    """Return what was learned from how many labels, for the end of a sentence."""
+    kind, labelled = facts["input"]["labels_are"], facts["input"]["labelled"]
+    if not facts["classes"]:
+        return ", without predictions"
+    known = f"{labelled:,} {'document' if labelled == 1 else 'documents'} with labels"
+    if kind == "numbers":
+        return f", numbers to predict learned from {known}"
+    noun = "classes" if kind in ("classes", "none") else "labels"
+    source = known if labelled else "seed words"
+    return f", {len(facts['classes']):,} {noun} learned from {source}"
+
+
+def _facts(
+    model: Any, reading: Reading | BlockReading, output: Path, said: list[str]
+) -> dict[str, Any]:
     expected = model.expected_score_
     return {
         "model": str(output),
@@ -316,4 +346,5 @@ def _facts(model: Any, reading: Reading | BlockReading, output: Path) -> dict[st
         "seed": model.seed_,
         "seconds": model.timings_,
         "fingerprint": model.fingerprint_,
+        "warnings": said,
     }
