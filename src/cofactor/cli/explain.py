@@ -133,17 +133,12 @@ def _headline(found: Any, document: Any) -> list[tuple[str, str]]:
     return lines
 
 
-def _nearest(found: Any) -> str:
-    """Return the label with the highest score."""
-    return shown(found.classes[int(found.scores.argmax())], 60)
-
-
 def _format(found: Any, prediction: Any) -> str:
     """Return a prediction as text."""
     if not isinstance(prediction, tuple):
         return shown(f"{prediction:.4g}" if isinstance(prediction, float) else prediction, 60)
     if not prediction:
-        return f"no label reaches its threshold; the nearest is {_nearest(found)}"
+        return "no label reaches its threshold"
     if isinstance(prediction[0], float):
         pairs = zip(found.classes, prediction, strict=True)
         return ", ".join(f"{shown(name, 20)} {value:.4g}" for name, value in pairs)

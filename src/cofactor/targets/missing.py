@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
+from cofactor.targets.frames import native
 from cofactor.targets.reading import Array, Mask, cast, cells_of, is_matrix, read_column, readable
 
 
@@ -89,7 +90,7 @@ def _without_nulls(y: Any) -> tuple[Array, Mask]:
     if isinstance(y, np.ndarray):
         return y, np.ones(y.shape[0], dtype=bool)
     known = ~y.is_null().to_numpy()
-    return y.drop_nulls().to_numpy(), known
+    return np.asarray(native(y.drop_nulls()).to_numpy()), known
 
 
 def storable(y: Any) -> Array:
