@@ -58,6 +58,25 @@ def test_blocks_read_labels_as_tables_do(messy, tmp_path):
     assert (found["classes"], found["input"]["labelled"]) == (sorted(WORDS), 89)
 
 
+def test_what_check_proposes_leads_to_the_right_classes(tmp_path):
+    """More merges than a command can hold, and a mark for unlabelled rows."""
+    rows = make_rows(90, every=1)
+    for i, row in enumerate(rows):
+        row[2] = [row[2], row[2].upper(), f"{row[2]}s", row[2].capitalize()][max(0, i - 74) % 4]
+        row[2] = "NA" if i % 9 == 0 and i < 72 else row[2]
+    table = write_table(tmp_path / "a.csv", rows)
+    first = answer("check", table, *TEXT)
+    assert len(first["merges"]) > 8
+    words = first["next"].split()
+    assert words[1] == "check"
+    words[-1] = str(tmp_path / words[-1])
+    second = answer(*words[1:])
+    words = second["next"].replace("-o model", f"-o {tmp_path / 'm'}").split()
+    assert words[1] == "fit"
+    found = answer(*words[1:], "--iterations", 2)
+    assert (found["classes"], found["input"]["labelled"]) == (sorted(WORDS), 82)
+
+
 def test_many_merges_are_written_to_a_file(messy, tmp_path):
     done = answer("check", messy, *TEXT, "--write-relabels", tmp_path / "map.csv")
     header, rows = read_table(tmp_path / "map.csv")

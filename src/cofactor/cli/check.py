@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -72,14 +73,24 @@ def check(
 
 
 def _next(facts: dict[str, Any], asked: TableOptions, file: Path | None) -> str:
-    """Return the command that fits a model to the table, with the merges that are proposed."""
+    """Return the command that comes next: fit, with what is proposed for the labels.
+
+    If there are too many merges for a command, the next one writes them to a file.
+    """
     labels = bool(facts["labelled"]) and not facts["doubtful_labels"]
-    words = ["cofactor", "fit", facts["path"], *asked.words(with_labels=labels)]
+    if labels:
+        asked = replace(asked, unlabelled=(*asked.unlabelled, *facts["marks"]))
+    words = asked.words(with_labels=labels)
+    if labels and file is None and len(facts["merges"]) > LISTED_MERGES:
+        map_file = Path(facts["path"]).with_suffix(".relabels.csv").name
+        again = ["cofactor", "check", facts["path"], *words, "--write-relabels", map_file]
+        return shlex.join(again)
     if labels and file:
         words += ["--relabel-file", str(file)]
-    elif labels and len(facts["merges"]) <= LISTED_MERGES:
+    elif labels:
         words += relabel_options(facts["merges"])
-    return shlex.join([*words, "-k", str(facts["suggested_topics"]), "-o", "model"])
+    topics = ["-k", str(facts["suggested_topics"]), "-o", "model"]
+    return shlex.join(["cofactor", "fit", facts["path"], *words, *topics])
 
 
 def _write_relabels(path: Path, merges: dict[str, str]) -> None:
@@ -113,7 +124,8 @@ def _summary(facts: dict[str, Any]) -> Any:
         table.add_row("labelled", f"{facts['labelled']:,} ({share}), {_kinds(facts)}")
     if facts["date"] is not None:
         days = facts["dates"]
-        table.add_row("dates", f"{days['known']:,}, {days['first']} to {days['last']}")
+        first, last = (str(day)[:10] for day in (days["first"], days["last"]))
+        table.add_row("dates", f"{days['known']:,}, {first} to {last}")
     table.add_row("empty", f"{facts['empty']['count']:,}")
     table.add_row("repeated", f"{facts['duplicates']['count']:,}")
     return table

@@ -104,7 +104,7 @@ def test_many_merges_go_to_a_file():
     assert len(merges(counted(labels))) == 10
     said = " ".join(label_notes(counted(labels)))
     assert "and 2 more" in said
-    assert "--write-relabels map.csv, then --relabel-file map.csv" in said
+    assert "check --write-relabels, and name it with --relabel-file" in said
 
 
 def test_rare_classes():

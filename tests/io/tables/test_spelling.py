@@ -18,6 +18,7 @@ from cofactor.io.tables.spelling import probable_merges
          {"categories": "category", "box": "boxes"}),
         ({"Billing": 30, "Biling": 2}, {"Biling": "Billing"}),
         ({"Billing": 30, "Billign": 1}, {"Billign": "Billing"}),
+        ({"ship": 30, "sihp": 1, "food": 20, "foood": 2}, {"sihp": "ship", "foood": "food"}),
         ({"technical support": 100, "techincal suport": 2},
          {"techincal suport": "technical support"}),
         ({"technical": 100, "technicl": 20}, {"technicl": "technical"}),
@@ -33,7 +34,7 @@ def test_spellings_of_one_class(counts, expected):
     [
         {"Billing": 30, "Biling": 8},  # not much larger
         {"cooking": 100, "booking": 1},  # another first letter
-        {"beef": 1000, "beer": 1},  # short
+        {"beef": 1000, "beer": 1, "form": 9, "from": 8},  # short, or not rare
         {"frying": 280, "freying": 38},  # not rare
         {"grade 1": 100, "grade 2": 1, "model T100": 50, "model T101": 1},
         {"A": 50, "A-": 1, "C": 40, "C++": 2, "C#": 1, "1-2": 5, "12": 50},

@@ -104,7 +104,10 @@ def label_notes(counts: LabelCounts, fewest: int = 0, asked: str | None = None) 
 
 def merges(counts: LabelCounts) -> dict[str, str]:
     """Return the classes that are probably one, each with the name to use."""
-    return probable_merges(counts.classes) if counts.form in ("classes", "sets") else {}
+    if counts.form not in ("classes", "sets"):
+        return {}
+    unknown = marks(counts)
+    return probable_merges({name: n for name, n in counts.classes.items() if name not in unknown})
 
 
 def _on_numbers(counts: LabelCounts) -> Iterator[str]:
@@ -126,11 +129,12 @@ def _on_sizes(counts: LabelCounts, fewest: int) -> Iterator[str]:
         yield "All labels are the same: label some documents of other classes."
         return
     misspelt = merges(counts)
-    few = [name for name, count in classes.items() if count < FEW and name not in misspelt]
+    unclear = {*misspelt, *marks(counts)}
+    few = [name for name, count in classes.items() if count < FEW and name not in unclear]
     if not few:
         return
     if len(classes) <= MANY_CLASSES:
-        others = len(few) < len(classes) - len(misspelt)
+        others = len(few) < len(classes) - len(unclear)
         remedy = f" --min-labels {FEW} leaves them out." if others and not fewest else ""
         yield f"Fewer than {FEW} labels of {names(few)}: a few more would help most.{remedy}"
     elif not fewest:
@@ -140,12 +144,15 @@ def _on_sizes(counts: LabelCounts, fewest: int) -> Iterator[str]:
         )
 
 
-def _on_marks(counts: LabelCounts) -> Iterator[str]:
-    """Ask about labels that may mean "not labelled"."""
+def marks(counts: LabelCounts) -> list[str]:
+    """Return the labels that probably mean "not labelled"."""
     classes = counts.classes
-    unknown = [name for name in classes if name.casefold() in UNKNOWN]
-    unknown += [name for name in classes if name in ("-1", "-1.0") and _is_mark(name, classes)]
-    if unknown:
+    found = [name for name in classes if name.casefold() in UNKNOWN]
+    return found + [one for one in classes if one in ("-1", "-1.0") and _is_mark(one, classes)]
+
+
+def _on_marks(counts: LabelCounts) -> Iterator[str]:
+    if unknown := marks(counts):
         options = " ".join(f"--unlabelled {printable(name)!r}" for name in unknown)
         yield f"If {names(unknown)} means not labelled, add {options}."
 
@@ -173,7 +180,7 @@ def _on_spelling(counts: LabelCounts) -> Iterator[str]:
     more = f" and {rest} more" if rest else ""
     how = relabel_command(listed)
     if rest or any("=" in old + new for old, new in listed.items()):
-        how = "cofactor check … --write-relabels map.csv, then --relabel-file map.csv"
+        how = "write them to a file with check --write-relabels, and name it with --relabel-file"
     yield f"Probably one class each: {pairs}{more}. To merge them: {how}"
 
 

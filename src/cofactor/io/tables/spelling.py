@@ -12,8 +12,9 @@ Two names are probably one class if they
   of 5 to 7 characters are often different words; for them the smaller class must be rare beside the
   other one: two labels, or 2 % of the other's. Two typing errors need long names and a rare class.
 
-Typing errors leave the first letter as it is. Names with different digits are different classes,
-and so are names in scripts whose characters are words.
+Typing errors leave the first letter as it is. In names of four letters, only two neighbours in the
+wrong order are one. Names with different digits are different classes, and so are names in scripts
+whose characters are words.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ RARE, RARE_SHARE = 2, 0.02
 """A class is rare beside another if it has at most so many labels, or this share of the other's."""
 
 SHORTEST, LONG = 5, 8
-"""Characters of the longer name from which names can be misspelt, and from which they are long."""
+"""Characters of the longer name from which all typing errors count, and from which it is long."""
 
 _JOINT = re.compile(r"(?<=[^\W\d_])[\s_-]+(?=[^\W_])|(?<=[^\W_])[\s_-]+(?=[^\W\d_])")
 _ES = ("ses", "xes", "zes", "ches", "shes")
@@ -147,7 +148,8 @@ def errors(one: str, other: str) -> int:
     (1, 9, 9)
     """
     a, b = _stem(one), _stem(other)
-    if max(len(a), len(b)) < SHORTEST or max(map(ord, a + b)) >= _WORDLIKE:
+    swapped = min(len(a), len(b)) >= SHORTEST - 1 and sorted(a) == sorted(b)
+    if max(map(ord, a + b)) >= _WORDLIKE or (max(len(a), len(b)) < SHORTEST and not swapped):
         return 9
     same_digits = re.findall(r"\d+", a) == re.findall(r"\d+", b)
     return _distance(a, b) if same_digits and (a[0] == b[0] or a[:2] == b[1::-1]) else 9

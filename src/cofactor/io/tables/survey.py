@@ -13,7 +13,7 @@ from typing import Any
 
 from cofactor.io.errors import InputError, at, printable
 from cofactor.io.tables.documents import each_document
-from cofactor.io.tables.label_advice import FEW, MANY_CLASSES, label_notes, merges, refusal
+from cofactor.io.tables.label_advice import FEW, MANY_CLASSES, label_notes, marks, merges, refusal
 from cofactor.io.tables.labels import (
     ON,
     LabelCells,
@@ -243,8 +243,8 @@ def _rows(found: Survey, rows: list[int]) -> str:
 
 def as_facts(found: Survey, label: Any) -> dict[str, Any]:
     """Return the counts and the advice for JSON."""
-    numeric, together = found.form == "numbers", merges(found.counts)
-    classes = 0 if numeric else len(found.classes) - len(together)
+    numeric, together, unknown = found.form == "numbers", merges(found.counts), marks(found.counts)
+    classes = 0 if numeric else len(found.classes) - len(together) - len(unknown)
     return {
         "rows": found.rows,
         "labelled": found.labelled,
@@ -259,6 +259,7 @@ def as_facts(found: Survey, label: Any) -> dict[str, Any]:
         "mean_characters": found.characters / found.rows,
         "longest": found.longest,
         "merges": together,
+        "marks": unknown,
         "rare": found.rare,
         "suggested_topics": suggest_topics(classes, found.distinct),
         "advice": advise(found, label),
