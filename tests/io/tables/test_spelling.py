@@ -19,6 +19,7 @@ from cofactor.io.tables.spelling import probable_merges
         ({"Billing": 30, "Biling": 2}, {"Biling": "Billing"}),
         ({"Billing": 30, "Billign": 1}, {"Billign": "Billing"}),
         ({"ship": 30, "sihp": 1, "food": 20, "foood": 2}, {"sihp": "ship", "foood": "food"}),
+        ({"acq": 30, "aqc": 5}, {"aqc": "acq"}),
         ({"technical support": 100, "techincal suport": 2},
          {"techincal suport": "technical support"}),
         ({"technical": 100, "technicl": 20}, {"technicl": "technical"}),

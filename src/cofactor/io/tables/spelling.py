@@ -12,9 +12,9 @@ Two names are probably one class if they
   of 5 to 7 characters are often different words; for them the smaller class must be rare beside the
   other one: two labels, or 2 % of the other's. Two typing errors need long names and a rare class.
 
-Typing errors leave the first letter as it is. In names of four letters, only two neighbours in the
-wrong order are one. Names with different digits are different classes, and so are names in scripts
-whose characters are words.
+Two letters in the wrong order are hardly ever another word, so they need neither length nor a rare
+class. Typing errors leave the first letter as it is, unless it is swapped with the second. Names
+with different digits are different classes, and so are names in scripts whose characters are words.
 """
 
 from __future__ import annotations
@@ -134,7 +134,13 @@ def _accepted(name: str, other: str, sizes: Mapping[str, int]) -> int:
         return 0
     rare = size <= max(RARE, RARE_SHARE * larger)
     short, long = sorted(map(len, map(_folded, (name, other))))
-    return 2 if rare and short >= LONG else int(rare or long >= LONG)
+    likely = rare or long >= LONG or _swapped(_stem(name), _stem(other))
+    return 2 if rare and short >= LONG else int(likely)
+
+
+def _swapped(a: str, b: str) -> bool:
+    """Tell whether two words have the same letters, at least three, in another order."""
+    return len(a) > 2 and sorted(a) == sorted(b)
 
 
 def errors(one: str, other: str) -> int:
@@ -148,8 +154,7 @@ def errors(one: str, other: str) -> int:
     (1, 9, 9)
     """
     a, b = _stem(one), _stem(other)
-    swapped = min(len(a), len(b)) >= SHORTEST - 1 and sorted(a) == sorted(b)
-    if max(map(ord, a + b)) >= _WORDLIKE or (max(len(a), len(b)) < SHORTEST and not swapped):
+    if max(map(ord, a + b)) >= _WORDLIKE or (max(len(a), len(b)) < SHORTEST and not _swapped(a, b)):
         return 9
     same_digits = re.findall(r"\d+", a) == re.findall(r"\d+", b)
     return _distance(a, b) if same_digits and (a[0] == b[0] or a[:2] == b[1::-1]) else 9
