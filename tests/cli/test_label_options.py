@@ -84,11 +84,24 @@ def test_many_merges_are_written_to_a_file(messy, tmp_path):
     assert f"--relabel-file {tmp_path / 'map.csv'} -k" in done["next"]
 
 
-def test_a_new_name_that_leads_nowhere_is_said(messy, tmp_path):
-    done = cofactor("fit", messy, *TEXT, "--relabel", "sporrt=sports", "-k", 3, "--iterations", 2,
-                    "-o", tmp_path / "m")  # fmt: skip
-    assert "--relabel leads to 'sports', which no document has" in said(done)
-    assert "Did you mean 'sport'?" in said(done)
+def test_an_old_name_that_does_not_occur_is_said(messy, tmp_path):
+    merge = ["--relabel", "Space=space", "--relabel", "sporrt=sport"]
+    done = cofactor("fit", messy, *TEXT, *merge, "-k", 3, "--iterations", 2, "-o", tmp_path / "m")
+    assert "--relabel renames 'sporrt', but no label has such a name. Did you mean 'sport'?" in (
+        said(done)
+    )
+    found = answer("check", messy, *TEXT, *merge)
+    assert "--relabel renames 'sporrt', but" in " ".join(found["advice"])
+    fine = cofactor("fit", messy, *TEXT, *merge[:2], "-k", 3, "--iterations", 2, "-o",
+                    tmp_path / "m")  # fmt: skip
+    assert "--relabel renames" not in said(fine)
+
+
+def test_columns_of_whole_numbers_are_said_to_be_combined(tmp_path):
+    rows = [[i, body, int(i) % 5 + 1, int(i) % 3 + 2] for i, body, _ in make_rows(60)]
+    table = write_table(tmp_path / "a.csv", rows, ("id", "body", "team", "mood"))
+    found = answer("check", table, *TEXT, "--label", "mood")
+    assert "--task numbers predicts each column" in " ".join(found["advice"])
 
 
 def test_ratings_are_numbers(tmp_path):

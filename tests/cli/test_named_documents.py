@@ -94,7 +94,7 @@ def test_dates_in_three_formats_are_refused_and_nothing_is_written(tmp_path):
     table = rows(20)
     table[7][3], table[9][3] = "3.4.2024", "04/03/24"
     write_table(tmp_path / "a.csv", table, COLUMNS)
-    for command in (["check"], ["fit", "-o", tmp_path / "m"]):
+    for command in (["check"], ["fit", "-o", tmp_path / "m"], ["blocks", "-o", tmp_path / "m"]):
         done = cofactor(command[0], tmp_path / "a.csv", *TEXT, *NAMED, *command[1:], code=2)
         assert "row 9: the date '3.4.2024' in 'when' has another format than" in said(done)
     assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]

@@ -15,6 +15,7 @@ from cofactor.cli._shared.tables import unused_relabels as unused
 from cofactor.cli._shared.targets import TASKS, settle_form, targets_of
 from cofactor.io.errors import at
 from cofactor.io.tables import Documents, InputError, Source, open_source
+from cofactor.io.tables.dates import read_dates
 from cofactor.io.tables.documents import DocumentRow, each_document
 from cofactor.io.tables.labels import LabelCounts
 from cofactor.io.tables.limits import batches
@@ -94,6 +95,7 @@ class TwoPassTable:
     digest: Any = None  # of the file in the first pass
     source: Source | None = None  # of the second pass
     labelled: int = 0  # number of documents that have a label in the second pass
+    dates: dict[Any, int] = field(default_factory=dict)  # distinct dates and their first rows
     described: Documents = field(default_factory=lambda: Documents(label_cells=[]))
 
     @classmethod
@@ -113,10 +115,15 @@ class TwoPassTable:
 
     def rows(self, source: Source) -> Iterator[DocumentRow]:
         """Yield the documents of a pass."""
-        return each_document(source, self.asked.text or "", self.asked.label_columns())
+        date = {self.asked.date: "--date"} if self.asked.date else None
+        return each_document(source, self.asked.text or "", self.asked.label_columns(), date)
 
     def settle(self, task: str) -> tuple[str, list[str]]:
         """Return the form of the labels, after the first pass, and sentences for the user."""
+        if self.asked.date is not None:
+            cells = ((row, cell) for cell, row in self.dates.items())
+            dates = read_dates(self.path, self.asked.date, cells, self.asked.date_format)
+            self.asked = replace(self.asked, date_format=dates.format)
         form = settle_form(self.counts, task)
         notes = list(unused(self.asked, self.counts))
         rare = self.counts.rarer_than(self.asked.min_labels, form) if self.asked.labels else []
@@ -133,6 +140,10 @@ class TwoPassTable:
         source = open_source(self.path, **self.asked.opening)
         for row in self.rows(source):
             self.counts.add(row.labels)
+            for cell in row.further:
+                self.dates.setdefault(
+                    str(cell) if isinstance(cell, list | dict) else cell, row.number
+                )
             if self.counts.documents % BATCH == 0:
                 progress(f"{self.counts.documents:,} documents")
             yield row.text

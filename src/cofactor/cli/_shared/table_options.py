@@ -17,7 +17,7 @@ import click
 
 from cofactor.cli._shared.command import COUNT, OPENING, TABLE, table_options
 from cofactor.io.tables.labels import LabelColumns, as_label_columns, as_noted
-from cofactor.io.tables.relabel import read_relabels, relabel_options
+from cofactor.io.tables.relabel import Relabels, read_relabels, relabel_options
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class TableOptions:
     labels: tuple[str, ...] = ()
     label_separator: str | None = None
     unlabelled: tuple[str, ...] = ()
-    relabel: dict[str, str] = field(default_factory=dict)
+    relabel: Relabels = field(default_factory=Relabels)
     min_labels: int = 0
     id: str | None = None
     keep: tuple[str, ...] = ()
@@ -51,7 +51,7 @@ class TableOptions:
             text=facts.get("text"), labels=as_label_columns(facts.get("label")).columns,
             label_separator=facts.get("label_separator"),
             unlabelled=tuple(facts.get("unlabelled") or ()),
-            relabel=dict(facts.get("relabel") or {}), id=facts.get("id"),
+            relabel=Relabels(facts.get("relabel")), id=facts.get("id"),
             keep=tuple(facts.get("keep") or ()), date=facts.get("date"),
             date_format=facts.get("date_format"), opening=dict(facts.get("opening") or {}),
         )  # fmt: skip
@@ -61,7 +61,7 @@ class TableOptions:
         return {
             "text": self.text, "label": as_noted(self.labels),
             "unlabelled": list(self.unlabelled), "label_separator": self.label_separator,
-            "relabel": self.relabel, "min_labels": self.min_labels or None, "id": self.id,
+            "relabel": dict(self.relabel), "min_labels": self.min_labels or None, "id": self.id,
             "keep": list(self.keep), "date": self.date, "date_format": self.date_format,
             "opening": self.opening,
         }  # fmt: skip

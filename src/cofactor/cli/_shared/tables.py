@@ -147,14 +147,10 @@ def _drop(documents: Documents, labels: frozenset[str]) -> None:
 
 
 def unused_relabels(asked: TableOptions, counts: LabelCounts) -> Iterator[str]:
-    """Say which new names of --relabel no label has: the old name is misspelt, or not there."""
-    known = sorted(set().union(*counts.columns))
-    lost = [new for new in dict.fromkeys(asked.relabel.values()) if new not in known]
-    if lost and known:
-        yield (
-            f"--relabel leads to {names(lost)}, which no document has after it, so the old name "
-            f"does not occur. {suggestion(lost[0], known)}"
-        )
+    """Say which old names of --relabel no label has: they are misspelt, or not there."""
+    if lost := asked.relabel.unmet:
+        close = f" {suggestion(lost[0], counts.labels)}" if len(lost) == 1 else ""
+        yield f"--relabel renames {names(lost)}, but no label has such a name.{close}"
 
 
 def left_out(rare: list[str], fewest: int) -> str:

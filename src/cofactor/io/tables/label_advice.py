@@ -115,8 +115,15 @@ def _on_numbers(counts: LabelCounts) -> Iterator[str]:
     if counts.form == "numbers":
         yield "The labels are numbers, so fit predicts numbers; --task classes predicts classes."
         return
-    numbers = whole_numbers(counts.classes) if counts.form == "classes" else None
-    if numbers is not None and len(numbers) > 2:
+    numbers = whole_numbers(counts.classes) if counts.form in ("classes", "sets") else None
+    if numbers is None or len(numbers) < 3 or (counts.form == "sets" and len(counts.columns) == 1):
+        return
+    if counts.form == "sets":
+        yield (
+            "The columns hold whole numbers, which are combined to sets of labels; --task numbers "
+            "predicts each column as numbers."
+        )
+    else:
         yield (
             f"The labels are whole numbers from {min(numbers)} to {max(numbers)} and are read as "
             f"{len(numbers)} classes; if their order matters, --task numbers predicts numbers."

@@ -11,12 +11,13 @@ are already in memory are read by `cofactor.targets`, which has its own rule for
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import Any
 
 from cofactor.io.errors import InputError
+from cofactor.io.tables.relabel import Relabels
 
 SEPARATORS = (";", "|", "/", ",")
 """Characters that may separate several labels in one cell, the most likely one first."""
@@ -45,21 +46,21 @@ class LabelColumns:
         Separates several labels in one cell.
     unlabelled : frozenset of str
         Labels that mean "not labelled", besides empty cells.
-    relabel : dict of str to str
+    relabel : Relabels
         New names of labels; those that are new names themselves are not renamed again.
     """
 
     columns: tuple[str, ...] = ()
     separator: str | None = None
     unlabelled: frozenset[str] = frozenset()
-    relabel: dict[str, str] = field(default_factory=dict)
+    relabel: Relabels = field(default_factory=Relabels)
 
     def read(self, texts: list[str]) -> tuple[str, ...]:
         """Return the labels in a cell, which holds one text or, if it is a list, several."""
         if self.separator and len(texts) == 1 and texts[0].strip() not in self.unlabelled:
             texts = texts[0].split(self.separator)
         tidy = (text.strip() for text in texts)
-        named = dict.fromkeys(self.relabel.get(text, text) for text in tidy)
+        named = dict.fromkeys(self.relabel.name_of(text) for text in tidy)
         return tuple(text for text in named if text and text not in self.unlabelled)
 
     def without(self, labels: Iterable[str]) -> LabelColumns:
@@ -71,14 +72,15 @@ def as_label_columns(
     columns: str | Sequence[str] | None,
     unlabelled: Iterable[str] = (),
     separator: str | None = None,
-    relabel: dict[str, str] | None = None,
+    relabel: Mapping[str, str] | None = None,
 ) -> LabelColumns:
     """Return `LabelColumns` for one name, several names, or none."""
     names = (columns,) if isinstance(columns, str) else tuple(columns or ())
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise InputError(f"--label {twice!r} is given twice; name each column once.")
     unknown = frozenset(one.strip() for one in unlabelled)
-    return LabelColumns(names, separator or None, unknown, relabel or {})
+    relabel = relabel if isinstance(relabel, Relabels) else Relabels(relabel)
+    return LabelColumns(names, separator or None, unknown, relabel)
 
 
 @dataclass

@@ -7,7 +7,7 @@ It lives beside `labels`, whose `LabelColumns.read` applies the names, and reads
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from cofactor.io.errors import InputError, at, printable
@@ -16,7 +16,26 @@ from cofactor.io.tables.sources import open_source
 HEADER = ["old", "new"]
 
 
-def read_relabels(given: Iterable[str], file: Path | None = None) -> dict[str, str]:
+class Relabels(dict[str, str]):
+    """New names of labels by their old ones; it notes which old names it has met."""
+
+    def __init__(self, names: Mapping[str, str] | None = None) -> None:
+        super().__init__(names or {})
+        self.met: set[str] = set()
+
+    def name_of(self, label: str) -> str:
+        """Return the new name of a label, or the label."""
+        if label in self:
+            self.met.add(label)
+        return self.get(label, label)
+
+    @property
+    def unmet(self) -> list[str]:
+        """Old names that no label had so far."""
+        return [name for name in self if name not in self.met]
+
+
+def read_relabels(given: Iterable[str], file: Path | None = None) -> Relabels:
     """Return the new name of each label.
 
     Parameters
@@ -28,7 +47,7 @@ def read_relabels(given: Iterable[str], file: Path | None = None) -> dict[str, s
 
     Returns
     -------
-    dict of str to str
+    Relabels
         A name that is renamed in turn is followed to its end.
 
     Examples
@@ -46,15 +65,15 @@ def read_relabels(given: Iterable[str], file: Path | None = None) -> dict[str, s
             )
         if old != new:
             names[old] = new
-    return {old: _end(old, names) for old in names}
+    return Relabels({old: _end(old, names) for old in names})
 
 
-def relabel_options(names: dict[str, str]) -> list[str]:
+def relabel_options(names: Mapping[str, str]) -> list[str]:
     """Return names as words of a command; `read_relabels` reads them back."""
     return [word for old, new in names.items() for word in ("--relabel", f"{old}={new}")]
 
 
-def relabel_command(names: dict[str, str]) -> str:
+def relabel_command(names: Mapping[str, str]) -> str:
     """Return names as options to copy from the screen."""
     return shlex.join(printable(word) for word in relabel_options(names))
 
