@@ -86,14 +86,7 @@ def fit(
     model = _model(task, **settings)
     seeds_are_classes = task == "classes" and model.seeds is not None and not asked.labels
     _check_place(output)
-    if holds_blocks(table):
-        _refuse_options(table)
-        reading: Reading | BlockReading = open_blocks(table).for_task(task)
-    else:
-        with announce("Reading the documents"):
-            reading = read_table(table, asked, task="auto" if seeds_are_classes else task)
-        if seeds_are_classes:
-            reading.facts["task"] = "classes"
+    reading = _read(table, asked, task, seeds_are_classes)
     note(_summary(reading))
     doubts = _doubts(reading, task, settings["topics"])
     for sentence in doubts:
@@ -116,6 +109,20 @@ def fit(
             note(sentence)
     if interrupted:
         click.get_current_context().exit(INTERRUPTED)
+
+
+def _read(
+    table: Path, asked: TableOptions, task: str, seeds_are_classes: bool
+) -> Reading | BlockReading:
+    """Read the table, or open the blocks."""
+    if holds_blocks(table):
+        _refuse_options(table)
+        return open_blocks(table).for_task(task)
+    with announce("Reading the documents"):
+        reading = read_table(table, asked, task="auto" if seeds_are_classes else task)
+    if seeds_are_classes:
+        reading.facts["task"] = "classes"
+    return reading
 
 
 def _beside(output: Path) -> Path:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -121,7 +122,12 @@ class AnswerColumns:
         names = ("all_classes", "top", "abstain")
         return [name for name in names if getattr(self, name)]
 
-    @property
+    @cached_property
+    def places(self) -> dict[Any, int]:
+        """The place of each target."""
+        return {name: place for place, name in enumerate(self.targets)}
+
+    @cached_property
     def names(self) -> list[str]:
         """Names of the columns."""
         own = [f"prediction_{name}" for name in self.targets] if self.apart else ["prediction"]
@@ -172,8 +178,7 @@ class AnswerColumns:
         if not labels:
             best = int(answers.leads[d].argmax())
             labels, sure, reason = (self.targets[best],), float(P[best]), BELOW_THRESHOLD
-        likely = {name for name, p in zip(self.targets, P, strict=True) if p >= self.abstain}
-        kept = tuple(name for name in labels if name in likely)
+        kept = tuple(name for name in labels if P[self.places[name]] >= self.abstain)
         return (kept, sure, reason) if kept else (None, sure, ABSTAINED)
 
     def _own(self, predicted: Any) -> list[Any]:
