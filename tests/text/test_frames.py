@@ -5,6 +5,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+import sklearn
 
 from cofactor import SSNMFClassifier, SSNMFRegressor, TopicModel
 
@@ -226,3 +227,16 @@ def test_transform_has_names_and_the_output_that_was_set(model, kind):
         assert again.transform(with_index).index.tolist() == list(range(100, 140))
     assert np.array_equal(again.documents(TEXTS).column("topic"),
                           model.documents(TEXTS).column("topic"))  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_the_output_that_is_set_for_all_estimators(model, kind):
+    """Also the vectorizer and the estimator inside are asked for tables then."""
+    with sklearn.config_context(transform_output=kind):
+        again = TopicModel(2, random_state=0).fit(TEXTS, LABELS)
+        table = again.transform(TEXTS)
+        assert list(table.columns) == ["topic0", "topic1"]
+        assert_same(model, again)
+        assert again.documents(TEXTS) == model.documents(TEXTS)
+        assert again.explain("moon").scores.tolist() == model.explain("moon").scores.tolist()
+        assert again.score(TEXTS, LABELS) == model.score(TEXTS, LABELS)

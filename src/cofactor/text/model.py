@@ -280,7 +280,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         ndarray of shape (n_documents, n_components)
         """
         matrix = self._matrix(X)
-        return self.estimator_.transform(matrix)
+        return np.asarray(self.estimator_.transform(matrix))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the names of the columns of ``transform``: topic0, topic1, ...

@@ -30,7 +30,7 @@ FEW, MANY_CLASSES, LISTED = 5, 50, 8
 FEWEST_IDS = 20
 """Number of labels from which distinct ones can be recognised as a numbering."""
 
-_CODE = re.compile(r"(?=\D*\d)[\w.:#/-]{4,}")
+_CODE = re.compile(r"(?=\D*\d)[\w.:#/-]{2,}")
 
 
 def refusal(counts: LabelCounts) -> str | None:

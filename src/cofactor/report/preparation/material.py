@@ -129,7 +129,7 @@ def _representations(model: Any, X: Any, same: bool) -> tuple[np.ndarray, bool]:
     fitted = model.document_topics_
     if same:
         return fitted, True
-    S = model.estimator_.transform(X)
+    S = np.asarray(model.estimator_.transform(X))
     return S, np.shape(fitted) == S.shape and bool(np.allclose(fitted, S))
 
 

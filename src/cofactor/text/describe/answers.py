@@ -47,7 +47,7 @@ def answer_documents(model: Any, X: Any) -> Answers:
     """Return what a fitted TopicModel answers about documents."""
     estimator = model.estimator_
     matrix = document_matrix(model.vectorizer_, X)
-    S = estimator.transform(matrix)
+    S = np.asarray(estimator.transform(matrix))  # an array, whatever set_output asks for
     scores = scores_of(estimator, matrix, S)
     return answers_of(model, S, scores)
 

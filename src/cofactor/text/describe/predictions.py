@@ -150,6 +150,6 @@ def explained_share(estimator: Any, X: Any, sample_weight: Any = None) -> float:
     A = np.ascontiguousarray(estimator.components_.T)
     mean = data.column_means(weights)[:, None]
     with Threads(estimator.n_jobs) as threads:
-        cost = objective.value(Factors(estimator.transform(X), A), threads).total
+        cost = objective.value(Factors(np.asarray(estimator.transform(X)), A), threads).total
         even = objective.value(Factors(np.ones((X.shape[0], 1)), mean), threads).total
     return 1.0 - cost / even if even > 0 else 0.0
