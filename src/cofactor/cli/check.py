@@ -12,7 +12,7 @@ import click
 from cofactor.cli._shared.command import OUTPUT_FILE, TABLE, Command, json_option
 from cofactor.cli._shared.table_options import TableOptions, all_table_options
 from cofactor.cli._shared.tables import (
-    WatchedColumns,
+    GatheredColumns,
     find_columns,
     further_columns,
     open_table,
@@ -50,14 +50,14 @@ def check(
     from standard input.
     """
     source = open_table(table, **asked.opening)
-    asked, watched = find_columns(source, asked), WatchedColumns()
+    asked, gathered = find_columns(source, asked), GatheredColumns()
     label, further = as_noted(asked.labels), further_columns(asked)
     found = survey(
         source, asked.text or "", asked.labels, asked.unlabelled, asked.label_separator,
-        relabel=asked.relabel, fewest=asked.min_labels, further=further, watch=watched.add,
+        relabel=asked.relabel, fewest=asked.min_labels, further=further, gather=gathered.add,
     )  # fmt: skip
-    named = watched.reading(source, asked)
-    found.names = dict(zip(watched.rows, named.ids or (), strict=False))
+    named = gathered.reading(source, asked)
+    found.names = dict(zip(gathered.rows, named.ids or (), strict=False))
     facts: dict[str, Any] = {**source.facts(), **asked.facts(), **named.facts}
     facts |= as_facts(found, label)
     facts["advice"] += [*named.notes, *unused_relabels(asked, found.counts)]

@@ -177,7 +177,7 @@ def _name_documents(found: Reading, source: Source, asked: TableOptions) -> None
         found.notes += on_dates(asked.date, found.dates)
 
 
-class WatchedColumns:
+class GatheredColumns:
     """Cells of the columns --id and --date, gathered while a table is surveyed."""
 
     def __init__(self) -> None:

@@ -82,12 +82,12 @@ def survey(
     relabel: dict[str, str] | None = None,
     fewest: int = 0,
     further: dict[str, str] | None = None,
-    watch: Callable[[int, list[Any]], None] | None = None,
+    gather: Callable[[int, list[Any]], None] | None = None,
 ) -> Survey:
     """Count the documents and labels of a table in one pass; texts are not kept.
 
     ``fewest`` is the value of --min-labels: classes with fewer labels count as unlabelled.
-    ``watch`` is called with the number and the ``further`` cells of each row.
+    ``gather`` is called with the number and the ``further`` cells of each row.
     """
     labels = as_label_columns(label, unlabelled, separator, relabel)
     found = Survey(labels=labels, fewest=fewest)
@@ -99,8 +99,8 @@ def survey(
         found.longest = max(found.longest, len(body))
         found.wordless += bool(body.strip()) and not LETTER.search(body)
         label_cells[cells] += 1
-        if watch is not None:
-            watch(number, others)
+        if gather is not None:
+            gather(number, others)
         _compare(found, seen, number, " ".join(body.split()), cells)
     if not found.rows:
         raise InputError(f"{at(source.path)} has a header but no rows; add documents below it.")
