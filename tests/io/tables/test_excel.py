@@ -1,7 +1,10 @@
 """Spreadsheets: what is read, what is said, and what is refused."""
 
+from contextlib import suppress
 from datetime import date
+from zipfile import ZipFile
 
+import numpy as np
 import pytest
 
 from cofactor.io.tables import InputError, open_source, read_documents
@@ -99,6 +102,32 @@ def test_damaged_and_large_files(tmp_path, monkeypatch):
     monkeypatch.setattr("cofactor.io.tables.spreadsheet_xml.LARGEST_SHEET", 100)
     with pytest.raises(InputError, match="unpacks to more than 100 bytes"):
         open_source(book(tmp_path))
+
+
+def test_a_cell_far_away_is_refused_before_room_is_made(tmp_path):
+    """calamine would hold 17 billion empty cells."""
+    path = book(tmp_path)
+    with ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    sheet = "xl/worksheets/sheet1.xml"
+    far = b'<row r="1048576"><c r="XFD1048576"><v>1</v></c></row></sheetData>'
+    parts[sheet] = parts[sheet].replace(b"</sheetData>", far)
+    with ZipFile(path, "w") as archive:
+        for name, data in parts.items():
+            archive.writestr(name, data)
+    with pytest.raises(InputError, match="as far as row 1,048,576 and column 16,384"):
+        open_source(path)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_damaged_parts_give_one_sentence(tmp_path, seed):
+    random, path = np.random.default_rng(seed), book(tmp_path)
+    data = bytearray(path.read_bytes())
+    for place in random.integers(len(data), size=3):
+        data[place] = random.integers(256)
+    path.write_bytes(bytes(data))
+    with suppress(InputError):
+        list(open_source(path).rows)
 
 
 def test_names_of_cells():

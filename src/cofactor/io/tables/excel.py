@@ -1,13 +1,15 @@
 """Excel files and other spreadsheets; reading them needs python-calamine.
 
-calamine reads values only. `spreadsheet_xml` finds what it cannot see: formulas that were never
-computed, which would be read as empty cells, and error values. Merged cells are refused, because
-only the first of them has a value.
+calamine reads values only, and holds all cells between the first and the last one.
+`spreadsheet_xml` refuses sheets that are spread too far, and finds what calamine cannot see:
+formulas that were never computed, which would be read as empty cells, and error values. Merged
+cells are refused, because only the first of them has a value.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from os import PathLike
 from typing import Any
 
@@ -29,34 +31,44 @@ def read_spreadsheet(
     sheet : str, optional
         Name of the sheet; by default the first one that is visible.
     """
-    book = _open(path)
-    found = _choose(path, book, sheet)
-    others = [name for name in book.sheet_names if name != found.name]
-    if found.start is None:
+    with _reading(path):
+        book = _open(path)
+        name = _choose(path, book, sheet)
+        notes = look_at_cells(path, name)  # before calamine makes room for all cells
+        found = book.get_sheet_by_name(name)
+        rows = _rows(path, found.iter_rows())
+    others = [one for one in book.sheet_names if one != name]
+    header = None if found.start is None else next(rows, None)
+    if header is None:
         there = f" There are {', '.join(map(repr, others[:12]))}." if others else ""
         raise InputError(
-            f"{at(path)}: the sheet {found.name!r} is empty; name another with --sheet.{there}"
+            f"{at(path)}: the sheet {name!r} is empty; name another with --sheet.{there}"
         )
     _refuse_merged(path, found)
-    notes = look_at_cells(path, found.name)
     if others and sheet is None:
-        notes.insert(0, f"Read the sheet {found.name!r}; --sheet names another of the "
+        notes.insert(0, f"Read the sheet {name!r}; --sheet names another of the "
                      f"{len(book.sheet_names)} sheets.")  # fmt: skip
-    rows = _rows(path, found.iter_rows(), found.start[1])
-    _, header = next(rows)
-    return [_as_name(cell) for cell in header], rows, notes
+    return [_as_name(cell) for cell in header[1]], rows, notes
 
 
 def _open(path: str | PathLike[str]) -> Any:
+    from python_calamine import CalamineWorkbook
+
+    return CalamineWorkbook.from_path(str(path))
+
+
+@contextmanager
+def _reading(path: str | PathLike[str]) -> Iterator[None]:
+    """Turn what goes wrong in calamine into one sentence."""
     try:
-        from python_calamine import CalamineError, CalamineWorkbook, PasswordError
+        from python_calamine import CalamineError, PasswordError
     except ImportError:
         raise InputError(
             f"{at(path)} is a spreadsheet, which needs python-calamine: pip install "
             "'cofactor[excel]', or save the sheet as CSV UTF-8."
         ) from None
     try:
-        return CalamineWorkbook.from_path(str(path))
+        yield
     except PasswordError:
         raise InputError(
             f"{at(path)} is protected by a password; save it without one, or as CSV UTF-8."
@@ -68,7 +80,8 @@ def _open(path: str | PathLike[str]) -> Any:
         ) from None
 
 
-def _choose(path: str | PathLike[str], book: Any, sheet: str | None) -> Any:
+def _choose(path: str | PathLike[str], book: Any, sheet: str | None) -> str:
+    """Return the name of the sheet to read."""
     names = list(book.sheet_names)
     if sheet is not None and sheet not in names:
         raise InputError(f"--sheet {sheet!r} is not a sheet of {at(path)}. "
@@ -76,7 +89,7 @@ def _choose(path: str | PathLike[str], book: Any, sheet: str | None) -> Any:
     visible = [one.name for one in book.sheets_metadata if str(one.visible).endswith(".Visible")]
     if not names:
         raise InputError(f"{at(path)} has no sheet; save the table as CSV UTF-8.")
-    return book.get_sheet_by_name(sheet or (visible or names)[0])
+    return sheet or str((visible or names)[0])
 
 
 def _refuse_merged(path: str | PathLike[str], sheet: Any) -> None:
@@ -88,7 +101,7 @@ def _refuse_merged(path: str | PathLike[str], sheet: Any) -> None:
         )
 
 
-def _rows(path: str | PathLike[str], rows: Any, first: int) -> Iterator[Row]:
+def _rows(path: str | PathLike[str], rows: Any) -> Iterator[Row]:
     """Yield the rows that are not empty, with their numbers in the spreadsheet."""
     for number, cells in enumerate(rows, start=1):
         if any(cell != "" for cell in cells):

@@ -26,14 +26,18 @@ FORMATS = {
     ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".txt": "csv", "": "csv",
     ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".parquet": "parquet",
     ".pq": "parquet",
-} | dict.fromkeys((".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"), "excel")  # fmt: skip
+} | dict.fromkeys((".xlsx", ".xlsm", ".xls"), "excel")  # fmt: skip
 WHOLE = {"parquet": "Parquet file", "excel": "spreadsheet"}
 """Formats that are read from a file on disk, not as a stream."""
 
 DESCRIPTORS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 """Paths of files that are already open: standard input and the shell's process substitution."""
 
-_REMEDIES = {".zip": "unpack it first"}
+_REMEDIES = {
+    ".zip": "unpack it first",
+    ".ods": "save the sheet as .xlsx or as CSV UTF-8",
+    ".xlsb": "save the sheet as .xlsx or as CSV UTF-8",
+}
 
 
 @dataclass

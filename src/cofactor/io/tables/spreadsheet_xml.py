@@ -1,12 +1,13 @@
 """Looks into the XML of an .xlsx file for what readers of values do not see.
 
-A formula without a saved value and an error value both look like empty cells. It uses the standard
-library only, reads the sheet once, and not at all if it holds neither.
+A formula without a saved value and an error value both look like empty cells, and a cell far away
+from the others makes readers hold all empty ones between them. It uses the standard library only.
 """
 
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterator
 from os import PathLike
 from typing import IO
@@ -18,6 +19,10 @@ from cofactor.io.errors import InputError, at, printable
 LARGEST_SHEET = 2**31
 """Maximum number of bytes of all parts of a spreadsheet after they are unpacked."""
 
+MOST_CELLS = 2**26
+"""Maximum number of cells between the first and the last one of a sheet, also empty ones."""
+
+_PLACE = re.compile(rb"""\sr=["']([A-Z]{1,4})([0-9]{1,9})["']""")
 _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 
 
@@ -32,7 +37,7 @@ def look_at_cells(path: str | PathLike[str], sheet: str) -> list[str]:
         with ZipFile(path) as archive:
             _refuse_large(path, archive)
             part = _part_of(archive, sheet)
-            if part is None or not _may_hold(archive, part):
+            if part is None or not _scan(path, archive, part):
                 return []
             with archive.open(part) as file:
                 return _notes(path, file)
@@ -76,16 +81,32 @@ def _part_of(archive: ZipFile, sheet: str) -> str | None:
     return None
 
 
-def _may_hold(archive: ZipFile, part: str) -> bool:
-    """Tell whether a sheet may hold formulas or errors, from its bytes."""
-    before = b""
+def _scan(path: str | PathLike[str], archive: ZipFile, part: str) -> bool:
+    """Tell whether a sheet may hold formulas or errors; refuse one that is spread too far.
+
+    Both are seen in its bytes, which takes less time than reading the XML.
+    """
+    before, rows, columns, found = b"", 0, 0, False
     with archive.open(part) as file:
         while chunk := file.read(2**20):
             text = before + chunk
-            if b"<f" in text or b't="e"' in text or b":f" in text:
-                return True
-            before = text[-8:]
-    return False
+            for letters, digits in _PLACE.findall(text):
+                rows, columns = max(rows, int(digits)), max(columns, _column(letters))
+            found = found or b"<f" in text or b't="e"' in text or b":f" in text
+            before = text[-24:]
+    if rows * columns > MOST_CELLS:
+        raise InputError(
+            f"{at(path)} has cells as far as row {rows:,} and column {columns:,}, which is too far "
+            "for a table; delete what stands beside it, or save it as CSV UTF-8."
+        )
+    return found
+
+
+def _column(letters: bytes) -> int:
+    number = 0
+    for letter in letters:
+        number = 26 * number + letter - ord("A") + 1
+    return number
 
 
 def _notes(path: str | PathLike[str], file: IO[bytes]) -> list[str]:
