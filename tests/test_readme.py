@@ -61,7 +61,7 @@ def test_they_lead_from_labels_to_predictions(runs, tickets):
     assert "cofactor fit tickets.csv --text body --label team" in runs["check"].stdout
     assert "rocket" in runs["topics"].stdout
     header, rows = read_table(tickets / "predictions.csv")
-    assert header == ["id", "body", "prediction", "confidence", "topic"]
+    assert header == ["id", "body", "prediction", "confidence", "topic", "reason"]
     truth = [row[2] for row in make_rows(30, seed=1, every=1)]
     assert sum(row[2] == name for row, name in zip(rows, truth, strict=True)) >= 27
     made = json.loads((tickets / "predictions.csv.manifest.json").read_text())

@@ -8,11 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from cofactor._version import __version__
 
-<<<<<<< HEAD
-LIBRARIES = ("numpy", "scipy", "scikit-learn")
-=======
-LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "stopwordsiso")
->>>>>>> text
+LIBRARIES = ("numpy", "scipy", "scikit-learn", "stopwordsiso")
 
 
 def version_of(name: str) -> str | None:

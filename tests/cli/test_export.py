@@ -20,7 +20,8 @@ def test_export_writes_tables(model, tmp_path):
     assert [row[1] for row in topics] == loaded.topic_names_
     made = json.loads((tmp_path / "tables" / "manifest.json").read_text())
     assert made["model"]["digest"] == read_facts(model)["digest"]
-    assert header[0] == "document"
+    assert header[0] == "row"
+    assert [row[0] for row in rows] == [str(i + 2) for i in range(90)]
 
 
 def test_export_to_anndata_or_say_what_is_missing(model, tmp_path):

@@ -60,6 +60,36 @@ def test_fit_tells_what_it_did(home, tmp_path):
     assert load_model(tmp_path / "m").n_components == 2
 
 
+def test_fit_ends_with_what_a_user_wants_to_know(home, tmp_path):
+    fit = ["fit", home / "posts.csv", "--text", "body", "-k", 3, "-o", tmp_path / "m"]
+    done = cofactor(*fit, "--label", "team")
+    expected = load_model(tmp_path / "m").expected_score_
+    *_, learned, score, written, following = done.stderr.splitlines()
+    assert learned == "3 topics in 90 documents, 3 classes learned from 48 documents with labels."
+    assert score == f"Expected on new texts like these: {expected}."
+    assert written == f"Wrote the model to {tmp_path / 'm'}."
+    assert following == f"Next: cofactor topics {tmp_path / 'm'}"
+    assert "objective" not in done.stderr
+    verbose = cofactor(*fit, "--label", "team", "--verbose").stderr
+    reason = load_model(tmp_path / "m").estimator_.stop_reason_
+    assert f"{reason} Time: vectorise" in verbose
+    assert reason.split(":")[0] in (tmp_path / "m" / "README.md").read_text().replace("\\", "")
+    done = cofactor(*fit)
+    assert "3 topics in 90 documents, without predictions." in done.stderr
+    assert "Expected on" not in done.stderr
+
+
+def test_fit_says_that_nothing_could_be_held_out(tmp_path):
+    rows = [[i, body, team if i in ("0", "1") else ""] for i, body, team in make_rows(every=1)]
+    table = write_table(tmp_path / "a.csv", rows)
+    done = cofactor("fit", table, "--text", "body", "--label", "team", "-k", 2, "--iterations", 2,
+                    "-o", tmp_path / "m")  # fmt: skip
+    assert load_model(tmp_path / "m").expected_score_ is None
+    assert "How well the model predicts is not known: no labels could be held out" in done.stderr
+    assert "Note: Stopped after max_iter=2 iterations" in done.stderr
+    assert "Its README.md keeps the notes above." in done.stderr
+
+
 def test_options_reach_the_model(home, tmp_path):
     stop = tmp_path / "stop.txt"
     stop.write_text("goal\npuck\n")

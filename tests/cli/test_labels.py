@@ -49,7 +49,7 @@ def test_check_leads_to_sets(home):
 def test_sets_are_written_back_as_they_were_read(home, sets, tmp_path):
     cofactor("predict", sets, home / "posts.csv", "-o", tmp_path / "out.csv")
     header, rows = read_table(tmp_path / "out.csv")
-    assert header[-3:] == ["prediction", "confidence", "topic"]
+    assert header[-4:] == ["prediction", "confidence", "topic", "reason"]
     assert {row[7] for row in rows} <= {"food;in", "out;space", "out;sport", "out"}
     known = [(set(row[2].split("; ")), set(row[7].split(";"))) for row in rows if row[2]]
     assert np.mean([one == other for one, other in known]) > 0.9
@@ -75,7 +75,7 @@ def test_columns_of_zeros_and_ones(home, tmp_path):
     assert found["input"]["labels_are"] == "columns"
     cofactor("predict", home / "columns", home / "posts.csv", "-o", tmp_path / "out.csv")
     header, rows = read_table(tmp_path / "out.csv")
-    assert header[-4:] == ["prediction_inside", "prediction_space", "confidence", "topic"]
+    assert header[-5:] == ["prediction_inside", "prediction_space", "confidence", "topic", "reason"]
     assert np.mean([row[3] == row[7] for row in rows]) > 0.9
     assert answer("verify", home / "columns")["identical"]
 
@@ -85,7 +85,7 @@ def test_several_numbers(home, tmp_path):
     assert (found["classes"], found["input"]["task"]) == (["a", "b"], "numbers")
     cofactor("predict", home / "numbers", home / "posts.csv", "-o", tmp_path / "out.csv")
     header, rows = read_table(tmp_path / "out.csv")
-    assert header[-4:] == ["prediction_a", "prediction_b", "confidence", "topic"]
+    assert header[-5:] == ["prediction_a", "prediction_b", "confidence", "topic", "reason"]
     said = load_model(home / "numbers").predict([row[1] for row in rows])
     assert np.allclose(np.array([row[7:9] for row in rows], dtype=float), said)
     done = cofactor("explain", home / "numbers", "rocket moon orbit")
@@ -126,8 +126,9 @@ def test_nothing_is_predicted_where_no_word_is_known(sets, tmp_path):
     path = write_table(tmp_path / "a.csv", [["qqq"], ["moon rocket"]], ("body",))
     done = cofactor("predict", sets, path, "-o", tmp_path / "out.csv")
     _, rows = read_table(tmp_path / "out.csv")
-    assert rows[0] == ["qqq", "", "", ""]
-    assert all(rows[1])
+    assert rows[0] == ["qqq", "", "", "", "no known word"]
+    assert all(rows[1][:4])
+    assert rows[1][4] == ""
     assert "1 row has no word" in done.stderr
     assert "none; the model knows no word of the text" in cofactor("explain", sets, "qqq").stdout
 

@@ -16,7 +16,7 @@ def test_predict_adds_three_columns(home, model, tmp_path):
     cofactor("predict", model, home / "new.csv", "-o", tmp_path / "out.csv")
     header, rows = read_table(tmp_path / "out.csv")
     _, new = read_table(home / "new.csv")
-    assert header == ["id", "body", "prediction", "confidence", "topic"]
+    assert header == ["id", "body", "prediction", "confidence", "topic", "reason"]
     assert [row[:2] for row in rows] == new
     said = load_model(model).documents([row[1] for row in new])
     assert [row[2] for row in rows] == said.column("prediction")
@@ -33,9 +33,10 @@ def test_predict_says_that_a_model_has_no_labels(home, model, tmp_path):
     done = cofactor("predict", tmp_path / "m", home / "new.csv", "-o", tmp_path / "out.csv")
     assert done.stderr.count(said) == 1
     header, rows = read_table(tmp_path / "out.csv")
-    assert header[-3:] == ["prediction", "confidence", "topic"]
-    assert {tuple(row[-3:-1]) for row in rows} == {("", "")}
-    assert all(row[-1] for row in rows)
+    assert header[-4:] == ["prediction", "confidence", "topic", "reason"]
+    assert {tuple(row[-4:-2]) for row in rows} == {("", "")}
+    assert all(row[-2] for row in rows)
+    assert {row[-1] for row in rows} == {"the fit had no labels"}
     assert said not in cofactor("predict", model, home / "new.csv").stderr
 
 
@@ -54,14 +55,21 @@ def test_predict_writes_the_format_that_the_name_asks_for(home, model, tmp_path,
     text = (gzip.decompress(data) if name.endswith("gz") else data).decode()
     first = text.splitlines()[1]
     if "jsonl" in name:
-        assert list(json.loads(first)) == ["id", "body", "prediction", "confidence", "topic"]
+        assert list(json.loads(first)) == [
+            "id",
+            "body",
+            "prediction",
+            "confidence",
+            "topic",
+            "reason",
+        ]
     else:
         assert len(first.split("\t" if "tsv" in name else ",")) >= 5
 
 
 def test_predict_without_output_prints_the_table_alone(home, model):
     done = cofactor("predict", model, home / "new.csv")
-    assert done.stdout.splitlines()[0] == "id,body,prediction,confidence,topic"
+    assert done.stdout.splitlines()[0] == "id,body,prediction,confidence,topic,reason"
     assert len(done.stdout.splitlines()) == 31
     lines = cofactor("predict", model, home / "new.csv", "--json").stdout.splitlines()
     assert [json.loads(line)["id"] for line in lines] == [str(i) for i in range(30)]
@@ -71,7 +79,7 @@ def test_predict_keeps_columns_that_have_its_names(home, model, tmp_path):
     path = write_table(tmp_path / "a.csv", [["orbit", "mine"]], ("body", "prediction"))
     done = cofactor("predict", model, path, "-o", tmp_path / "out.csv")
     header, rows = read_table(tmp_path / "out.csv")
-    assert header == ["body", "prediction", "prediction_2", "confidence", "topic"]
+    assert header == ["body", "prediction", "prediction_2", "confidence", "topic", "reason"]
     assert rows[0][1:3] == ["mine", "space"]
     assert "prediction_2" in done.stderr
 
@@ -90,7 +98,7 @@ def test_predict_reads_folders(model, tmp_path):
     (tmp_path / "in" / "x" / "one.txt").write_text("rocket moon")
     cofactor("predict", model, tmp_path / "in", "-o", tmp_path / "out.csv")
     header, rows = read_table(tmp_path / "out.csv")
-    assert header == ["file", "text", "label", "prediction", "confidence", "topic"]
+    assert header == ["file", "text", "label", "prediction", "confidence", "topic", "reason"]
     assert rows[0][:4] == ["x/one.txt", "rocket moon", "x", "space"]
 
 

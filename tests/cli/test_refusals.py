@@ -243,12 +243,12 @@ def test_no_dask_says_what_to_install(home, tmp_path, monkeypatch):
 
 
 def test_ctrl_c_while_predicting_leaves_nothing_behind(home, model, tmp_path, monkeypatch):
-    from cofactor import TopicModel
+    from cofactor.text.describe import answers
 
-    def interrupted(self, documents):
+    def interrupted(model, documents):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(TopicModel, "documents", interrupted)
+    monkeypatch.setattr(answers, "answer_documents", interrupted)
     done = cofactor("predict", model, home / "new.csv", "-o", tmp_path / "out.csv", code=130)
     assert "Interrupted; no file was changed." in done.stderr
     assert os.listdir(tmp_path) == []
@@ -257,13 +257,13 @@ def test_ctrl_c_while_predicting_leaves_nothing_behind(home, model, tmp_path, mo
 def test_ctrl_c_after_printed_rows_does_not_say_that_nothing_changed(home, model, monkeypatch):
     from cofactor.cli import predict
 
-    def interrupted(file, *arguments):
-        file.write(b"id,body\n")
+    def interrupted(writer, *arguments):
+        writer.write(["1", "moon"])
         raise KeyboardInterrupt
 
     monkeypatch.setattr(predict, "_write", interrupted)
     done = cofactor("predict", model, home / "new.csv", code=130)
-    assert done.stdout == "id,body\n"
+    assert done.stdout == "id,body,prediction,confidence,topic,reason\n1,moon\n"
     assert done.stderr.endswith("Interrupted.\n")
 
 

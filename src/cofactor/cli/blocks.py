@@ -15,19 +15,19 @@ from cofactor.cli._shared.command import (
     BadInput,
     Command,
     json_option,
-    table_options,
 )
 from cofactor.cli._shared.models import refusals
-from cofactor.cli._shared.targets import count_classes, settle_form
+from cofactor.cli._shared.table_options import TableOptions, all_table_options
+from cofactor.cli._shared.targets import count_classes
 from cofactor.cli._shared.terminal import announce, emit, note
 from cofactor.cli._shared.words import tell_language, vectorizer_of, word_options
-from cofactor.io.tables.labels import as_label_columns
+from cofactor.io.tables.label_advice import label_notes
 from cofactor.io.tables.survey import suggest_topics
 
 
 @click.command(cls=Command)
 @click.argument("table", type=TABLE)
-@table_options("text", "labels", "label_separator", "unlabelled")
+@all_table_options
 @click.option("-o", "--output", type=OUTPUT, required=True, metavar="FOLDER",
               help="Folder for the blocks.")  # fmt: skip
 @click.option("--overwrite", is_flag=True, help="Replace the blocks in FOLDER.")
@@ -36,8 +36,7 @@ from cofactor.io.tables.survey import suggest_topics
 @word_options
 @json_option
 def blocks(
-    table: Path, text: str | None, labels: tuple[str, ...], label_separator: str | None,
-    unlabelled: tuple[str, ...], opening: dict[str, Any], output: Path, overwrite: bool, task: str,
+    table: Path, asked: TableOptions, output: Path, overwrite: bool, task: str,
     words: dict[str, Any], as_json: bool,
 ) -> None:  # fmt: skip
     """Convert a table larger than memory to blocks that can be fitted.
@@ -48,15 +47,16 @@ def blocks(
     """
     _check_place(output, overwrite)
     vectorizer = vectorizer_of(**words)
-    columns = as_label_columns(labels, unlabelled, label_separator)
-    found = TwoPassTable.open(table, text, columns, opening)
+    found = TwoPassTable.open(table, asked)
     from cofactor.text.blocks import write_word_blocks
 
     with refusals():
         with announce("Reading the words") as progress:
             vectorizer.fit(found.texts(progress))
         tell_language(vectorizer, vectorizer.languages_)
-        form = settle_form(found.counts, task)
+        form, notes = found.settle(task)
+        for sentence in [*notes, *(label_notes(found.counts) if asked.labels else [])]:
+            note(f"Note: {sentence}")
         with announce("Writing the blocks") as progress:
             rows = write_word_blocks(
                 output, vectorizer, found.batches(form, progress),
@@ -70,7 +70,7 @@ def blocks(
         emit(facts)
     else:
         size = f"{facts['files']:,} {'block' if facts['files'] == 1 else 'blocks'}"
-        labelled = f"{found.counts.labelled:,} labelled" if found.labels.columns else "no labels"
+        labelled = f"{found.labelled:,} labelled" if found.asked.labels else "no labels"
         note(f"{facts['rows']:,} documents, {labelled}, {facts['words']:,} words; "
              f"{size} of {facts['bytes'] / 1e6:,.1f} MB together in {output}.")  # fmt: skip
         topics = suggest_topics(count_classes(found.counts, form), facts["rows"])

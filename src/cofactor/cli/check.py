@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from cofactor.cli._shared.command import TABLE, Command, json_option, table_options
-from cofactor.cli._shared.tables import open_table
-from cofactor.cli._shared.terminal import emit, make_table, percent, show, shown
+from cofactor.cli._shared.command import OUTPUT_FILE, TABLE, Command, json_option
+from cofactor.cli._shared.table_options import TableOptions, all_table_options
+from cofactor.cli._shared.tables import (
+    GatheredColumns,
+    find_columns,
+    further_columns,
+    open_table,
+    unused_relabels,
+)
+from cofactor.cli._shared.terminal import emit, make_table, note, percent, show, shown
 from cofactor.cli._shared.texts import describe_texts, summarise_texts
-from cofactor.io.tables.documents import label_columns, text_column
+from cofactor.io.atomic import replacing
+from cofactor.io.tables.label_advice import LISTED as LISTED_MERGES
 from cofactor.io.tables.labels import as_noted
+from cofactor.io.tables.relabel import relabel_options
 from cofactor.io.tables.survey import as_facts, survey
+from cofactor.io.tables.writers import make_writer
 from cofactor.text.vectorizer.inspection import Inspection
 
 LISTED = 20
@@ -23,50 +34,78 @@ LISTED = 20
 
 @click.command(cls=Command)
 @click.argument("table", type=TABLE)
-@table_options("text", "labels", "label_separator", "unlabelled")
+@all_table_options
+@click.option(
+    "--write-relabels",
+    type=OUTPUT_FILE,
+    metavar="FILE",
+    help="Write the merges of labels that are proposed to a file for --relabel-file.",
+)
 @json_option
 def check(
-    table: Path, text: str | None, labels: tuple[str, ...], label_separator: str | None,
-    unlabelled: tuple[str, ...], opening: dict[str, Any], as_json: bool,
+    table: Path, asked: TableOptions, write_relabels: Path | None, as_json: bool
 ) -> None:  # fmt: skip
     """Check a table before fitting: labels, empty texts, duplicates.
 
-    TABLE is a CSV, TSV or JSON lines file (also compressed, .gz), a Parquet file, or a folder of
-    text files whose sub-folders are the labels; - reads CSV from standard input.
+    TABLE is a CSV, TSV, JSON lines or JSON file (also compressed, .gz), a Parquet file, a
+    spreadsheet (.xlsx), or a folder of text files whose sub-folders are the labels; - reads CSV
+    from standard input.
     """
-    source = open_table(table, **opening)
-    text, labels = text_column(source, text), label_columns(source, labels)
-    label = as_noted(labels)
-    inspected = Inspection()
-    counts = survey(source, text, labels, unlabelled, label_separator, watch=inspected.add)
-    found, looks = as_facts(counts, label), describe_texts(inspected)
-    advice = [*looks.pop("advice"), *found.pop("advice")]
-    facts: dict[str, Any] = {**source.facts(), "text": text, "label": label, **found, **looks}
-    facts["advice"] = advice
+    source = open_table(table, **asked.opening)
+    asked = find_columns(source, asked)
+    gathered, inspected = GatheredColumns(), Inspection()
+    label, further = as_noted(asked.labels), further_columns(asked)
+    found = survey(
+        source, asked.text or "", asked.labels, asked.unlabelled, asked.label_separator,
+        relabel=asked.relabel, fewest=asked.min_labels, further=further, gather=gathered.add,
+        watch=inspected.add,
+    )  # fmt: skip
+    named = gathered.reading(source, asked)
+    found.names = dict(zip(gathered.rows, named.ids or (), strict=False))
+    facts: dict[str, Any] = {**source.facts(), **asked.facts(), **named.facts}
+    facts |= as_facts(found, label)
+    looks = describe_texts(inspected)
+    facts["advice"] = [*looks.pop("advice"), *facts["advice"]]
+    facts |= looks
+    facts["advice"] += [*named.notes, *unused_relabels(asked, found.counts)]
     facts["path"] = str(table)
     facts["columns"] = source.columns
-    facts["next"] = _next(facts, labels, label_separator, unlabelled, opening)
+    facts["next"] = _next(facts, asked, write_relabels)
+    if write_relabels:
+        _write_relabels(write_relabels, facts["merges"])
     if as_json:
         emit(facts)
     else:
         _show(facts)
 
 
-def _next(
-    facts: dict[str, Any], labels: tuple[str, ...], label_separator: str | None,
-    unlabelled: tuple[str, ...], opening: dict[str, Any],
-) -> str:  # fmt: skip
-    """Return the command that fits a model to the table."""
-    parts = ["cofactor", "fit", facts["path"], "--text", facts["text"]]
-    if facts["labelled"] and not facts["doubtful_labels"]:
-        parts += [part for name in labels for part in ("--label", name)]
-        parts += ["--label-separator", label_separator] if label_separator else []
-    for value in unlabelled:
-        parts += ["--unlabelled", value]
-    for name, value in opening.items():
-        option = f"--{name.replace('_', '-')}"
-        parts += [option] if value is True else [option, value]
-    return shlex.join([*parts, "-k", str(facts["suggested_topics"]), "-o", "model"])
+def _next(facts: dict[str, Any], asked: TableOptions, file: Path | None) -> str:
+    """Return the command that comes next: fit, with what is proposed for the labels.
+
+    If there are too many merges for a command, the next one writes them to a file.
+    """
+    labels = bool(facts["labelled"]) and not facts["doubtful_labels"]
+    if labels:
+        asked = replace(asked, unlabelled=(*asked.unlabelled, *facts["marks"]))
+    words = asked.words(with_labels=labels)
+    if labels and file is None and len(facts["merges"]) > LISTED_MERGES:
+        map_file = Path(facts["path"]).with_suffix(".relabels.csv").name
+        again = ["cofactor", "check", facts["path"], *words, "--write-relabels", map_file]
+        return shlex.join(again)
+    if labels and file:
+        words += ["--relabel-file", str(file)]
+    elif labels:
+        words += relabel_options(facts["merges"])
+    topics = ["-k", str(facts["suggested_topics"]), "-o", "model"]
+    return shlex.join(["cofactor", "fit", facts["path"], *words, *topics])
+
+
+def _write_relabels(path: Path, merges: dict[str, str]) -> None:
+    with replacing(path) as file:
+        writer = make_writer(file, "csv", ["old", "new"], defuse=False)
+        for pair in merges.items():
+            writer.write(list(pair))
+    note(f"Wrote {len(merges):,} merges to {path}.")
 
 
 def _show(facts: dict[str, Any]) -> None:
@@ -90,6 +129,10 @@ def _summary(facts: dict[str, Any]) -> Any:
     if facts["label"] is not None:
         share = percent(facts["labelled_share"])
         table.add_row("labelled", f"{facts['labelled']:,} ({share}), {_kinds(facts)}")
+    if facts["date"] is not None:
+        days = facts["dates"]
+        first, last = (str(day)[:10] for day in (days["first"], days["last"]))
+        table.add_row("dates", f"{days['known']:,}, {first} to {last}")
     for name, value in summarise_texts(facts):
         table.add_row(name, value)
     table.add_row("empty", f"{facts['empty']['count']:,}")

@@ -14,12 +14,13 @@ from cofactor._versions import version_of
 from cofactor.cli._shared.command import Command, json_option
 from cofactor.cli._shared.terminal import announce, emit, make_table, show, shown
 
-CORE = ("numpy", "scipy", "scikit-learn", "click", "rich")
+CORE = ("numpy", "scipy", "scikit-learn", "narwhals", "stopwordsiso", "click", "rich")
 EXTRAS = {
     "report": ("altair", "vl-convert-python", "jinja2"),
     "plot": ("matplotlib",),
     "dask": ("dask", "distributed"),
     "app": ("starlette", "uvicorn"),
+    "excel": ("python-calamine",),
     "Parquet files": ("pyarrow",),
     "tables in Python": ("pandas",),
     "export --to anndata": ("anndata",),

@@ -138,7 +138,7 @@ def _format(found: Any, prediction: Any) -> str:
     if not isinstance(prediction, tuple):
         return shown(f"{prediction:.4g}" if isinstance(prediction, float) else prediction, 60)
     if not prediction:
-        return "none of the labels"
+        return "no label reaches its threshold"
     if isinstance(prediction[0], float):
         pairs = zip(found.classes, prediction, strict=True)
         return ", ".join(f"{shown(name, 20)} {value:.4g}" for name, value in pairs)

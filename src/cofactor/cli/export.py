@@ -14,6 +14,7 @@ from cofactor._version import __version__
 from cofactor.cli._shared.command import MODEL, OUTPUT, TABLE, BadInput, Command, json_option
 from cofactor.cli._shared.command import table_options as options
 from cofactor.cli._shared.models import Opened, find_data, open_model, read_again
+from cofactor.cli._shared.tables import Reading
 from cofactor.cli._shared.terminal import announce, emit, note
 from cofactor.io.atomic import check_place, write_text
 from cofactor.io.json_text import to_json
@@ -28,11 +29,11 @@ DEFAULTS = {"csv": "{}-tables", "anndata": "{}.h5ad", "topicwizard": "{}-topicwi
 @click.option("-o", "--output", type=OUTPUT, metavar="PATH",
               help="Folder or .h5ad file to write.  [default: named after the model]")  # fmt: skip
 @click.option("--data", type=TABLE, help="Table of the documents.  [default: the one of the fit]")
-@options("text")
+@options("text", "id_column")
 @json_option
 def export(
     model: Path, target: str, output: Path | None, data: Path | None, text: str | None,
-    opening: dict[str, Any], as_json: bool,
+    id_column: str | None, opening: dict[str, Any], as_json: bool,
 ) -> None:  # fmt: skip
     """Write a model as tables or for another program.
 
@@ -46,9 +47,7 @@ def export(
     _check_place(target, output)
     if target == "anndata" and find_spec("anndata") is None:
         raise BadInput("--to anndata needs a package that is not installed: pip install anndata.")
-    documents = None
-    if target != "csv":
-        documents = _documents(opened, data, text, opening)
+    documents = _documents(opened, data, text, opening, id_column)
     with announce(f"Writing {output}"):
         facts = _WRITERS[target](opened, output, documents)
     if as_json:
@@ -57,19 +56,37 @@ def export(
         note(f"Wrote {', '.join(facts['files'])}.")
 
 
-def _documents(opened: Opened, data: Path | None, text: str | None, opening: dict[str, Any]) -> Any:
+def _documents(
+    opened: Opened, data: Path | None, text: str | None, opening: dict[str, Any],
+    id_column: str | None,
+) -> Reading | None:  # fmt: skip
     """Return the documents of the fit; None if their table does not exist."""
     path = find_data(opened, data)
     if path is None:
         return None
-    texts = read_again(opened, path, text, (), opening).documents.texts
-    samples = opened.facts["data"]["samples"]
-    if len(texts) != samples:
+    reading = read_again(opened, path, text, (), opening, id_column=id_column)
+    found, samples = len(reading.documents.texts), opened.facts["data"]["samples"]
+    if found != samples:
         raise BadInput(
-            f"{path} has {len(texts):,} documents, but the model was fitted on {samples:,}; name "
-            "the table of the fit with --data."
+            f"{path} has {found:,} documents, but the model was fitted on {samples:,}; name the "
+            "table of the fit with --data."
         )
-    return texts
+    return reading
+
+
+def _columns(documents: Reading | None) -> dict[str, list[Any]]:
+    """Return the columns that tell documents apart: row, name, date, and those of --keep."""
+    if documents is None:
+        note("The table of the fit does not exist, so documents are numbered from 0; name the "
+             "table with --data.")  # fmt: skip
+        return {}
+    columns: dict[str, list[Any]] = {"row": list(documents.documents.rows)}
+    if documents.ids is not None:
+        columns["id"] = documents.ids
+    if documents.dates is not None:
+        days = documents.dates.values
+        columns["date"] = [None if day is None else day.isoformat() for day in days]
+    return columns | documents.kept
 
 
 def _facts(opened: Opened, files: list[Path]) -> dict[str, Any]:
@@ -91,7 +108,8 @@ def _with_manifest(opened: Opened, output: Path, names: list[str]) -> dict[str, 
 def _to_csv(opened: Opened, output: Path, documents: Any) -> dict[str, Any]:
     from cofactor.io.exports.tables import write_tables
 
-    return _with_manifest(opened, output, write_tables(opened.model, output))
+    written = write_tables(opened.model, output, columns=_columns(documents))
+    return _with_manifest(opened, output, written)
 
 
 def _to_anndata(opened: Opened, output: Path, documents: Any) -> dict[str, Any]:
@@ -100,7 +118,9 @@ def _to_anndata(opened: Opened, output: Path, documents: Any) -> dict[str, Any]:
     if documents is None:
         note("The table of the fit does not exist, so X stays empty; name the table with --data.")
     facts = _facts(opened, [output])
-    write_anndata(opened.model, output, documents, to_json(facts))
+    texts = None if documents is None else documents.documents.texts
+    names = None if documents is None else list(map(str, documents.numbers))
+    write_anndata(opened.model, output, texts, to_json(facts), names)
     return facts
 
 
@@ -111,7 +131,9 @@ def _to_topicwizard(opened: Opened, output: Path, documents: Any) -> dict[str, A
         raise BadInput(
             "--to topicwizard needs documents, but their table does not exist; name it with --data."
         )
-    facts = _with_manifest(opened, output, write_wizard(opened.model, output, documents))
+    facts = _with_manifest(
+        opened, output, write_wizard(opened.model, output, documents.documents.texts)
+    )
     missing = "" if find_spec("topicwizard") else "pip install topic-wizard, then "
     note(f"To open it: {missing}python {output / 'show.py'}")
     return facts

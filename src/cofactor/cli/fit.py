@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from itertools import chain, count
 from pathlib import Path
@@ -18,7 +18,6 @@ from cofactor.cli._shared.cluster import fit_function
 from cofactor.cli._shared.command import (
     COUNT,
     INTERRUPTED,
-    OPENING,
     OUTPUT,
     SEED,
     TABLE,
@@ -26,20 +25,19 @@ from cofactor.cli._shared.command import (
     Command,
     Number,
     json_option,
-    table_options,
 )
 from cofactor.cli._shared.models import expectation, refusals, relative
+from cofactor.cli._shared.table_options import SETTLED, TableOptions, all_table_options
 from cofactor.cli._shared.tables import Reading, read_table
+from cofactor.cli._shared.targets import count_classes
 from cofactor.cli._shared.terminal import announce, emit, note
 from cofactor.cli._shared.words import WORDS, settle_language, vectorizer_of, word_options
-from cofactor.io.tables.survey import too_many_classes
-
-SETTLED = ("text", "labels", "label_separator", "unlabelled", *WORDS, *OPENING)
+from cofactor.io.tables.label_advice import label_notes, refusal
 
 
 @click.command(cls=Command)
 @click.argument("table", type=TABLE)
-@table_options("text", "labels", "label_separator", "unlabelled")
+@all_table_options
 @click.option("-k", "--topics", type=COUNT, default=10, help="Number of topics.")
 @click.option("-o", "--output", type=OUTPUT, required=True, metavar="FOLDER",
               help="Folder for the model; a model that is there is replaced.")  # fmt: skip
@@ -60,11 +58,11 @@ SETTLED = ("text", "labels", "label_separator", "unlabelled", *WORDS, *OPENING)
 @click.option("--jobs", type=int, default=-1, help="Number of threads; -1 for all cores.")
 @click.option("--cluster", metavar="ADDRESS", help="Fit on a Dask cluster: the address of its "
               "scheduler, or local for one process on each core.")  # fmt: skip
+@click.option("--verbose", is_flag=True, help="Say why the fit ended and how long steps took.")
 @json_option
 def fit(
-    table: Path, text: str | None, labels: tuple[str, ...], label_separator: str | None,
-    unlabelled: tuple[str, ...], opening: dict[str, Any], output: Path, task: str, as_json: bool,
-    cluster: str | None, **settings: Any,
+    table: Path, asked: TableOptions, output: Path, task: str, as_json: bool,
+    cluster: str | None, verbose: bool, **settings: Any,
 ) -> None:  # fmt: skip
     """Find topics in documents, guided by the available labels.
 
@@ -85,42 +83,47 @@ def fit(
     one is saved beside it.
     """
     model = _model(task, **settings)
-    seeds_are_classes = task == "classes" and model.seeds is not None and not labels
+    seeds_are_classes = task == "classes" and model.seeds is not None and not asked.labels
     _check_place(output)
-    if holds_blocks(table):
-        _refuse_options(table)
-        reading: Reading | BlockReading = open_blocks(table).for_task(task)
-    else:
-        with announce("Reading the documents"):
-            reading = read_table(
-                table, text, labels, unlabelled=unlabelled, label_separator=label_separator,
-                task="auto" if seeds_are_classes else task, **opening,
-            )  # fmt: skip
-        if seeds_are_classes:
-            reading.facts["task"] = "classes"
+    reading = _read(table, asked, task, seeds_are_classes)
     note(_summary(reading))
     if isinstance(reading, Reading):
         settle_language(model.vectorizer, reading.documents.texts)
-    _doubt(reading, task, settings["topics"])
+    doubts = _doubts(reading, task, settings["topics"])
+    for sentence in doubts:
+        note(f"Note: {sentence}")
     with fit_function(cluster) as how:
         messages, interrupted = _fit(model, reading, how, show_progress=cluster is None)
     if interrupted:
         output = _beside(output)
     places = {name: relative(reading.facts[name], output) for name in reading.places}
     reading.facts.update(places)
-    notes = {"input": reading.facts, "command": _command(), "warnings": messages}
+    said = [*doubts, *messages]
+    notes = {"input": reading.facts, "command": _command(), "warnings": said}
     with refusals():
         model.save(output, notes=notes)
-    facts = _facts(model, reading, output)
+    facts = _facts(model, reading, output, said)
     if as_json:
         emit(facts)
     else:
-        note(f"{facts['stop_reason']} Wrote the model to {output}.")
-        if said := expectation(model):
-            note(said)
-        note(f"Next: cofactor topics {shlex.quote(str(output))}")
+        for sentence in _ending(model, facts, verbose):
+            note(sentence)
     if interrupted:
         click.get_current_context().exit(INTERRUPTED)
+
+
+def _read(
+    table: Path, asked: TableOptions, task: str, seeds_are_classes: bool
+) -> Reading | BlockReading:
+    """Read the table, or open the blocks."""
+    if holds_blocks(table):
+        _refuse_options(table)
+        return open_blocks(table).for_task(task)
+    with announce("Reading the documents"):
+        reading = read_table(table, asked, task="auto" if seeds_are_classes else task)
+    if seeds_are_classes:
+        reading.facts["task"] = "classes"
+    return reading
 
 
 def _beside(output: Path) -> Path:
@@ -176,8 +179,7 @@ def _fit(
             model.set_params(task=reading.facts["task"])  # task="classes" would make seeds classes
         reading.fit(model, fit=how)
     for message in caught:
-        if message != model.estimator_.stop_reason_:
-            note(f"Note: {message}")
+        note(f"Note: {message}")
     return [*caught], FitInterruptedWarning in caught.values()
 
 
@@ -220,20 +222,34 @@ def _class_weight(given: tuple[str, ...]) -> dict[str, float] | str | None:
     return weights or None
 
 
-def _doubt(reading: Reading | BlockReading, task: str, topics: int) -> None:
-    """Refuse labels that look like texts, unless --task asks for classes; warn of many topics."""
-    from cofactor.targets.missing import is_missing
+def _doubts(reading: Reading | BlockReading, task: str, topics: int) -> list[str]:
+    """Return what is doubtful before the fit; refuse labels that are none, unless --task asks."""
+    found = _label_doubts(reading, task, topics) if isinstance(reading, Reading) else []
+    if topics > reading.facts["rows"]:
+        found.append(
+            f"{topics:,} topics for {reading.facts['rows']:,} documents will be much alike; give a "
+            "smaller number with -k."
+        )
+    return found
 
-    facts = reading.facts
-    if isinstance(reading, Reading) and facts["task"] == "classes" and task == "auto":
-        known = [one for one in reading.classes if isinstance(one, str) and not is_missing(one)]
-        if question := too_many_classes(len(set(known)), len(known)):
-            raise BadInput(
-                f"{question} Name the right column with --label, or insist with --task classes."
-            )
-    if topics > facts["rows"]:
-        note(f"Note: {topics:,} topics for {facts['rows']:,} documents will be much alike; give "
-             "a smaller number with -k.")  # fmt: skip
+
+def _label_doubts(reading: Reading, task: str, topics: int) -> list[str]:
+    facts, found = reading.facts, [*reading.notes]
+    if facts["label"] is None or (facts["format"] == "folder" and not facts["labelled"]):
+        return found
+    if task == "auto" and (reason := refusal(reading.counts)):
+        raise BadInput(
+            f"{reason} Name the right column with --label, or insist with --task classes or --task "
+            "numbers."
+        )
+    found += label_notes(reading.counts, facts["min_labels"] or 0, facts["labels_are"])
+    classes = count_classes(reading.counts, facts["labels_are"])
+    if 1 < topics < classes and facts["labels_are"] == "classes":
+        found.append(
+            f"{topics:,} topics for {classes:,} classes: several classes share a topic; -k "
+            f"{classes} gives one to each."
+        )
+    return found
 
 
 def _refuse_options(table: Path) -> None:
@@ -241,7 +257,7 @@ def _refuse_options(table: Path) -> None:
     context = click.get_current_context()
     for parameter in context.command.params:
         given = context.get_parameter_source(parameter.name or "")
-        if parameter.name in SETTLED and given is not ParameterSource.DEFAULT:
+        if parameter.name in (*SETTLED, *WORDS) and given is not ParameterSource.DEFAULT:
             raise BadInput(
                 f"{parameter.opts[0]} was decided when {table} was written; leave it out, or write "
                 "the blocks again with cofactor blocks."
@@ -279,7 +295,38 @@ def _command() -> list[str]:
     return ["cofactor", *sys.argv[1:]]
 
 
-def _facts(model: Any, reading: Reading | BlockReading, output: Path) -> dict[str, Any]:
+def _ending(model: Any, facts: dict[str, Any], verbose: bool) -> Iterator[str]:
+    """Say what a user wants to know at the end: topics, classes, labels, score, warnings."""
+    if verbose:
+        steps = ", ".join(f"{name} {took:.1f} s" for name, took in facts["seconds"].items())
+        yield f"{facts['stop_reason']} Time: {steps}."
+    yield f"{facts['topics']:,} topics in {facts['input']['rows']:,} documents{_learned(facts)}."
+    if facts["classes"]:
+        yield expectation(model) or (
+            "How well the model predicts is not known: no labels could be held out to test it; "
+            "cofactor report --truth tests it with labels of your own."
+        )
+    kept = " Its README.md keeps the notes above." if facts["warnings"] else ""
+    yield f"Wrote the model to {facts['model']}.{kept}"
+    yield f"Next: cofactor topics {shlex.quote(facts['model'])}"
+
+
+def _learned(facts: dict[str, Any]) -> str:
+    """Return what was learned from how many labels, for the end of a sentence."""
+    kind, labelled = facts["input"]["labels_are"], facts["input"]["labelled"]
+    if not facts["classes"]:
+        return ", without predictions"
+    known = f"{labelled:,} {'document' if labelled == 1 else 'documents'} with labels"
+    if kind == "numbers":
+        return f", numbers to predict learned from {known}"
+    noun = "classes" if kind in ("classes", "none") else "labels"
+    source = known if labelled else "seed words"
+    return f", {len(facts['classes']):,} {noun} learned from {source}"
+
+
+def _facts(
+    model: Any, reading: Reading | BlockReading, output: Path, said: list[str]
+) -> dict[str, Any]:
     expected = model.expected_score_
     return {
         "model": str(output),
@@ -293,4 +340,5 @@ def _facts(model: Any, reading: Reading | BlockReading, output: Path) -> dict[st
         "seed": model.seed_,
         "seconds": model.timings_,
         "fingerprint": model.fingerprint_,
+        "warnings": said,
     }

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import count
 from pathlib import Path
 from typing import IO, Any
 
@@ -15,15 +15,17 @@ import click
 
 from cofactor._version import __version__
 from cofactor.cli._shared.command import (
+    COUNT,
     MODEL,
     OUTPUT_FILE,
     TABLE,
     Command,
+    Number,
     delaying_signals,
     json_option,
     table_options,
 )
-from cofactor.cli._shared.models import Opened, answered, how_to_open, open_model
+from cofactor.cli._shared.models import Opened, how_to_open, open_model
 from cofactor.cli._shared.tables import open_table
 from cofactor.cli._shared.terminal import announce, emit, note, rows_out
 from cofactor.io.atomic import CHANGES, replacing
@@ -33,11 +35,10 @@ from cofactor.io.tables import InputError, Source
 from cofactor.io.tables.documents import as_text, text_column
 from cofactor.io.tables.labels import one_cell
 from cofactor.io.tables.limits import batches
-from cofactor.io.tables.writers import make_writer, output_kind
+from cofactor.io.tables.writers import free_name, make_writer, output_kind
 
 BATCH = 4096
-REST = ("confidence", "topic")
-DIGITS = 5  # significant digits of a confidence
+DIGITS = 5  # significant digits of a probability
 
 
 @click.command(cls=Command)
@@ -47,19 +48,34 @@ DIGITS = 5  # significant digits of a confidence
               help="File to write: .csv, .tsv or .jsonl, also compressed (.gz).  [default: CSV "
               "on stdout]")  # fmt: skip
 @table_options("text")
+@click.option("--all-classes", is_flag=True, help="Add the probability of every class.")
+@click.option("--topics", is_flag=True, help="Add number and share of the main topic, and the "
+              "shares of all topics.")  # fmt: skip
+@click.option("--top", type=COUNT, metavar="N",
+              help="Add the N most probable classes with their probabilities.")  # fmt: skip
+@click.option("--abstain", type=Number(float, 0, 1), metavar="P",
+              help="Predict only what is at least so probable.")  # fmt: skip
+@click.option("--id", "id_column", metavar="COLUMN",
+              help="Column that names the documents; --keep copies it, too.")  # fmt: skip
+@click.option("--keep", multiple=True, metavar="COLUMN", help="Column to copy to the output. May "
+              "be repeated.  [default: all columns]")  # fmt: skip
 @click.option("--keep-formulas", is_flag=True,
               help="Do not escape cells that a spreadsheet would run, like =1+1.")  # fmt: skip
 @json_option
 def predict(
     model: Path, table: Path, output: Path | None, text: str | None,
-    opening: dict[str, Any], keep_formulas: bool, as_json: bool,
+    opening: dict[str, Any], id_column: str | None, keep: tuple[str, ...], keep_formulas: bool,
+    as_json: bool, **asked: Any,
 ) -> None:  # fmt: skip
     """Add prediction, confidence and topic to a table.
 
-    The texts are in the same column as in the fit, unless --text names another. In CSV and TSV,
-    cells that a spreadsheet would take for a formula get an apostrophe in front. A manifest beside
-    the output says how it was made. With --json and without --output, rows are printed as JSON
-    lines.
+    The texts are in the same column as in the fit, unless --text names another. The column reason
+    says why a prediction is missing or doubtful: the text has no known word, no label reaches its
+    threshold (then the nearest one is given), or the prediction is less probable than --abstain.
+
+    In CSV and TSV, cells that a spreadsheet would take for a formula get an apostrophe in front. A
+    manifest beside the output says how it was made. With --json and without --output, rows are
+    printed as JSON lines.
     """
     kind = output_kind(output) if output else "jsonl" if as_json else "csv"
     if output and output.exists() and output.samefile(table):
@@ -67,14 +83,16 @@ def predict(
     opened = open_model(model)
     source = open_table(table, **how_to_open(opened, table, opening))
     column = _text_column(source, text, opened)
-    form = _Form.of(opened)
-    added = [free_name(name, source.columns) for name in (*form.columns, *REST)]
+    form = _Form.of(opened, _columns(opened, asked), kind)
+    copied = _Copied.of(source, id_column or _noted_id(source, opened), keep)
+    added = _added_names(form, copied.columns)
     if not opened.model.target_names_:
-        *empty, topic = added
+        empty, topic = added[:2], added[2]
         note(f"Note: the model was fitted without labels, so the columns {' and '.join(empty)} "
              f"stay empty; only {topic} is filled in.")  # fmt: skip
     with ExitStack() as after, announce("Predicting"), _opened(output) as file:
-        counts = _write(file, kind, opened, source, column, form, added, not keep_formulas)
+        writer = make_writer(file, kind, copied.columns, added, not keep_formulas)
+        counts = _write(writer, opened, source, column, copied, form)
         facts = _facts(opened, source, output, column, added, counts)
         if output:  # the manifest takes its place directly after the output
             after.enter_context(delaying_signals())
@@ -97,10 +115,60 @@ def _text_column(source: Source, text: str | None, opened: Opened) -> str:
     return text_column(source, text)
 
 
-def free_name(name: str, taken: list[str]) -> str:
-    """Return a name for a new column that the table does not have yet."""
-    names = (f"{name}_{number}" if number > 1 else name for number in count(1))
-    return next(free for free in names if free not in taken)
+def _columns(opened: Opened, asked: dict[str, Any]) -> Any:
+    """Return the columns to add; refuse options that need classes if there are none."""
+    from cofactor.text.describe.answers import AnswerColumns
+
+    apart = opened.input.get("labels_are") == "columns"
+    given = {name: value for name, value in asked.items() if value}
+    columns = AnswerColumns.of(opened.model, apart, **given)
+    for name in columns.needs_classes:
+        raise InputError(
+            f"--{name.replace('_', '-')} needs a model that predicts classes, but this one "
+            f"{'predicts numbers' if columns.kind == 'numbers' else 'has no labels'}; leave it out."
+        )
+    return columns
+
+
+def _noted_id(source: Source, opened: Opened) -> str | None:
+    """Return the column that named the documents of the fit, if the table has it."""
+    noted = opened.input.get("id")
+    return noted if isinstance(noted, str) and source.columns.count(noted) == 1 else None
+
+
+@dataclass(frozen=True)
+class _Copied:
+    """The columns of the table that are copied: all, or those of --keep after that of --id.
+
+    Rows that have no name are known by their numbers, as `check` counts them.
+    """
+
+    columns: list[str]  # that of the source itself, if all are copied: JSON lines may add some
+    places: tuple[int, ...] | None = None
+    numbered: bool = False
+
+    @classmethod
+    def of(cls, source: Source, name: str | None, keep: tuple[str, ...]) -> _Copied:
+        first = [] if name is None else [source.place(name, "--id")]
+        if not keep:
+            return cls(source.columns)
+        rest = [source.place(one, "--keep") for one in keep]
+        places = tuple(dict.fromkeys([*first, *rest]))
+        names = [source.columns[place] for place in places]
+        number = [] if first else [free_name("row", names)]
+        return cls([*number, *names], places, numbered=not first)
+
+    def cells(self, number: int, cells: list[Any]) -> list[Any]:
+        if self.places is None:
+            return cells
+        return [*([number] if self.numbered else []), *(cells[place] for place in self.places)]
+
+
+def _added_names(form: _Form, taken: list[str]) -> list[str]:
+    added: list[str] = []
+    for name in form.columns.names:
+        added.append(free_name(name, [*taken, *added]))
+    return added
 
 
 @contextmanager
@@ -117,68 +185,57 @@ def _opened(output: Path | None) -> Iterator[IO[bytes]]:
 
 @dataclass(frozen=True)
 class _Form:
-    """How predictions are written: in the form that the labels of the fit had.
+    """How cells are written: sets of labels with the separator of the fit, or as lists in JSON."""
 
-    If the labels were several columns of numbers, or of 0 and 1, each gets its own column. A set of
-    labels becomes one cell with the separator of the fit, or a list in JSON lines.
-    """
-
-    names: tuple[str, ...] = ()  # names of the columns, if there are several
-    numeric: bool = False
+    columns: Any  # AnswerColumns
     separator: str | None = None
+    lists: bool = False
 
     @classmethod
-    def of(cls, opened: Opened) -> _Form:
-        names, noted = opened.model.target_names_, opened.input
-        numeric = not hasattr(opened.model.estimator_, "classes_")
-        apart = noted.get("labels_are") == "columns" or (numeric and len(names) > 1)
-        separator = noted.get("label_separator")
-        return cls(tuple(map(str, names)) if apart else (), numeric, separator)
+    def of(cls, opened: Opened, columns: Any, kind: str) -> _Form:
+        separator = opened.input.get("label_separator")
+        return cls(columns, separator, kind == "jsonl" and not separator)
 
-    @property
-    def columns(self) -> list[str]:
-        return [f"prediction_{name}" for name in self.names] or ["prediction"]
+    def cells(self, answers: Any) -> Iterator[list[Any]]:
+        """Yield the cells of each document."""
+        for row in self.columns.rows(answers):
+            yield [self._cell(cell) for cell in row]
 
-    def cells(self, prediction: Any, kind: str) -> list[Any]:
-        """Return the cells of a prediction, one for each column."""
-        if self.names:
-            return self._apart(prediction)
-        if kind == "jsonl" and not self.separator:
-            return [prediction]
-        return [one_cell(prediction, self.separator)]
-
-    def _apart(self, prediction: Any) -> list[Any]:
-        if prediction is None:
-            return [None] * len(self.names)
-        return [*prediction] if self.numeric else [int(name in prediction) for name in self.names]
+    def _cell(self, cell: Any) -> Any:
+        if isinstance(cell, float) and self.columns.kind != "numbers":
+            return float(f"{cell:.{DIGITS}g}")
+        return cell if self.lists else one_cell(cell, self.separator)
 
 
 def _write(
-    file: IO[bytes], kind: str, opened: Opened, source: Source, column: str, form: _Form,
-    added: list[str], defuse: bool,
-) -> dict[str, int]:  # fmt: skip
+    writer: Any, opened: Opened, source: Source, column: str, copied: _Copied, form: _Form
+) -> dict[str, int]:
     """Predict and write batch by batch; return how many rows, blank rows and escaped cells."""
-    place, rows, blank = source.place(column, "--text"), 0, 0
-    writer = make_writer(file, kind, source.columns, added, defuse)
+    from cofactor.text.describe.answers import answer_documents
+
+    place, rows = source.place(column, "--text"), 0
+    reason = form.columns.names.index("reason")
+    reasons: Counter[str | None] = Counter()
     for batch in batches(source.rows, _length, BATCH):
         texts = [as_text(source, number, column, cells[place]) for number, cells in batch]
-        for (_, cells), document in zip(batch, opened.model.documents(texts), strict=True):
-            prediction, confidence = answered(document)
-            added_cells = [*form.cells(prediction, kind), _short(confidence), document.name]
-            writer.write(cells, added_cells)
-            blank += document.topic < 0
+        answers = form.cells(answer_documents(opened.model, texts))
+        for (number, cells), answer in zip(batch, answers, strict=True):
+            writer.write(copied.cells(number, cells), answer)
+            reasons[answer[reason]] += 1
         rows += len(batch)
-    return {"rows": rows, "blank": blank, "defused": writer.defused}
+    return {"rows": rows, "defused": writer.defused, **_counts(reasons)}
+
+
+def _counts(reasons: Counter[str | None]) -> dict[str, int]:
+    from cofactor.text.describe.answers import ABSTAINED, BELOW_THRESHOLD, NO_WORD
+
+    names = {"blank": NO_WORD, "below": BELOW_THRESHOLD, "abstained": ABSTAINED}
+    return {name: reasons[reason] for name, reason in names.items()}
 
 
 def _length(row: tuple[int, list[Any]]) -> int:
     """Return the characters of a row; every cell counts, since empty ones take memory too."""
     return len(row[1]) + sum(len(cell) for cell in row[1] if isinstance(cell, str))
-
-
-def _short(confidence: float | None) -> float | None:
-    """Round a confidence to its significant digits."""
-    return None if confidence is None else float(f"{confidence:.{DIGITS}g}")
 
 
 def _facts(
@@ -202,14 +259,29 @@ def _tell(facts: dict[str, Any], form: _Form, output: Path | None, as_json: bool
     where = f" to {output}" if output else ""
     note(f"Wrote {facts['rows']:,} rows{where}; read as {facts['input']['encoding'] or 'data'}.")
     if facts["blank"]:
-        blank = f"{facts['blank']:,} {'row has' if facts['blank'] == 1 else 'rows have'}"
-        note(f"{blank} no word that the model knows, so nothing is predicted there.")
+        note(
+            f"{_rows(facts, 'blank')} no word that the model knows, so nothing is predicted there."
+        )
+    if facts["below"]:
+        note(f"{_rows(facts, 'below')} no label that reaches its threshold; the nearest label is "
+             "given there, with the reason.")  # fmt: skip
+    if facts["abstained"]:
+        note(f"{_rows(facts, 'abstained')} a prediction that --abstain leaves out, with the "
+             "reason.")  # fmt: skip
     if facts["defused"]:
         note(f"{facts['defused']:,} cells look like formulas and got an apostrophe in front.")
-    plain = (*form.columns, *REST)
+    plain = form.columns.names
     renamed = [name for name, wish in zip(facts["added"], plain, strict=True) if name != wish]
     if renamed:
         note(f"The table already has columns of these names; the new ones are "
              f"{', '.join(renamed)}.")  # fmt: skip
     if as_json and output:
         emit(facts)
+
+
+def _rows(facts: dict[str, Any], name: str) -> str:
+    number = facts[name]
+    share = "" if number < 100 else f" ({number / facts['rows']:.0%})"
+    return (
+        f"{number:,} {'row' if number == 1 else 'rows'}{share} {'has' if number == 1 else 'have'}"
+    )

@@ -27,7 +27,7 @@ from cofactor.cli._shared.terminal import announce, emit, note
 @click.option("-o", "--output", type=OUTPUT_FILE, default=Path("report.html"), metavar="FILE",
               help="HTML file to write.")  # fmt: skip
 @click.option("--data", type=TABLE, help="Table of the documents.  [default: the one of the fit]")
-@options("text", "labels", "label_separator")
+@options("text", "labels", "label_separator", "id_column")
 @click.option("--truth", multiple=True, metavar="COLUMN",
               help="Column with labels that the fit has not seen, to test the model with. May be "
               "repeated.")  # fmt: skip
@@ -35,8 +35,8 @@ from cofactor.cli._shared.terminal import announce, emit, note
 @json_option
 def report(
     model: Path, output: Path, data: Path | None, text: str | None, labels: tuple[str, ...],
-    label_separator: str | None, opening: dict[str, Any], truth: tuple[str, ...], no_text: bool,
-    as_json: bool,
+    label_separator: str | None, id_column: str | None, opening: dict[str, Any],
+    truth: tuple[str, ...], no_text: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Write a report that opens in any browser.
 
@@ -54,9 +54,10 @@ def report(
              "name the table with --data.")  # fmt: skip
     else:
         with announce("Reading the documents"):
-            reading = read_again(opened, path, text, labels, opening, label_separator, truth)
+            reading = read_again(opened, path, text, labels, opening, label_separator, truth,
+                                 id_column)  # fmt: skip
         documents, known, hidden = reading.documents.texts, reading.y, reading.truth
-        rows = reading.documents.rows
+        rows = reading.numbers
     with announce("Writing the report"), needing_extra("The report", "report"), refusals():
         write = import_module("cofactor.report").write_report
         write(

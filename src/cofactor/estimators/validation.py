@@ -21,8 +21,7 @@ from cofactor.estimators.blocks import SAMPLE_CELLS
 from cofactor.noise import Noise
 from cofactor.outofcore import RowBlocks
 from cofactor.priors import Penalty, Prior
-from cofactor.targets.reading import refuse_dask
-from cofactor.targets.sets import NamedMatrix
+from cofactor.targets.reading import NamedMatrix, refuse_dask
 
 Shapes = Mapping[FactorName, tuple[int, int]]
 Method = TypeVar("Method", bound=Callable[..., Any])

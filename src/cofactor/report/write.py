@@ -24,7 +24,7 @@ def write_report(
     text: bool = True,
     title: str | None = None,
     source: str | None = None,
-    rows: Iterable[int] | None = None,
+    rows: Iterable[int | str] | None = None,
 ) -> Path:
     """Write a report on a topic model: one HTML file that works offline.
 
@@ -50,9 +50,9 @@ def write_report(
         Headline.
     source : str, optional
         Origin of the documents, such as a file name; shown under the headline.
-    rows : iterable of int, optional
-        Row of each document in that file, shown as its number; by default documents are numbered
-        from 0.
+    rows : iterable of int or str, optional
+        Row of each document in that file, or its name, to call it by; by default documents are
+        numbered from 0.
 
     Returns
     -------

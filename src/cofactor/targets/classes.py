@@ -77,6 +77,10 @@ def _encode_labels(y: Any, coding: ClassCoding | None) -> tuple[Any, Mask, Class
     elif labels.dtype.kind == "i" and known.all() and -1 in classes:
         hint = "if -1 means unlabelled, use None or NaN for it, or strings for the classes"
         warnings.warn(f"y holds only -1 and 1, read as two classes: {hint}.", stacklevel=3)
+    elif labels.dtype.kind == "f" and classes.size > 2 and classes[0] == -1:
+        hint = "in floats use NaN for unlabelled samples, or convert y to integers"
+        warnings.warn(f"y holds -1 among floats, read as a class like any other: {hint}.",
+                      stacklevel=3)  # fmt: skip
     coding = coding or ClassCoding("multiclass", classes)
     return _one_hot(codes, known, coding.classes.size), tall(known), coding
 

@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from cofactor.targets.reading import Array, Mask, cast, is_matrix, read_column, readable
+from cofactor.targets.frames import native
+from cofactor.targets.reading import Array, Mask, cast, cells_of, is_matrix, read_column, readable
 
 
 def is_missing(value: Any) -> bool:
@@ -85,12 +86,11 @@ def known_labels(y: Any, classes: Array | None) -> tuple[Array, Mask]:
 
 
 def _without_nulls(y: Any) -> tuple[Array, Mask]:
-    """Drop nulls before numpy sees y, because pandas and polars turn integers into floats there."""
-    if hasattr(y, "is_null"):  # polars
-        known = ~y.is_null().to_numpy()
-        return y.drop_nulls().to_numpy(), known
-    known = ~np.asarray(y.isna()) if hasattr(y, "isna") else np.ones(y.shape[0], dtype=bool)
-    return np.asarray(y[known]), known
+    """Drop nulls before numpy sees y, because most libraries turn integers into floats there."""
+    if isinstance(y, np.ndarray):
+        return y, np.ones(y.shape[0], dtype=bool)
+    known = ~y.is_null().to_numpy()
+    return np.asarray(native(y.drop_nulls()).to_numpy()), known
 
 
 def storable(y: Any) -> Array:
@@ -102,7 +102,7 @@ def storable(y: Any) -> Array:
     y = readable(y, "y")
     y = y.toarray() if issparse(y) else y
     if is_matrix(y):
-        return _storable_cells(np.asarray(y))
+        return _storable_cells(cells_of(y))
     if len(y.shape) == 1:
         return _storable_labels(y)
     labels = _storable_labels(y[y.columns[0]] if hasattr(y, "columns") else y[:, 0])
@@ -156,7 +156,7 @@ def read_cells(y: Any, name: str) -> tuple[Any, Mask]:
 
     Unknown cells are 0; the mask has one column if all cells are known. Errors call y ``name``.
     """
-    values: Any = csr_array(y, copy=True) if issparse(y) else np.asarray(y)
+    values: Any = csr_array(y, copy=True) if issparse(y) else cells_of(y)
     integer = values.dtype.kind in "iO"  # nullable integers come as objects
     if issparse(values):
         values.sum_duplicates()
@@ -186,7 +186,7 @@ def _known_cells(values: Any) -> Mask:
 
 def read_numbers(data: Any, name: str) -> NDArray[np.float64]:
     """Return a new array of finite numbers, NaN where unknown."""
-    array: Array = np.asarray(data)
+    array: Array = cells_of(data)
     if array.dtype.kind == "O":
         array = _numbers(array, name)
     if array.dtype.kind not in "biuf":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,20 +11,55 @@ from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import issparse
 from sklearn.exceptions import DataConversionWarning
 
+from cofactor.targets.frames import as_frame, native
+
 Array = NDArray[Any]
 Mask = NDArray[np.bool_]
 
 
+@dataclass(frozen=True, eq=False)
+class NamedMatrix:
+    """A matrix whose columns have names, as those of a DataFrame have."""
+
+    values: np.ndarray
+    columns: list[str]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Rows and columns."""
+        return self.values.shape
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def to_numpy(self) -> np.ndarray:
+        """Return the matrix."""
+        return self.values
+
+    def sets(self) -> list[tuple[str, ...] | None]:
+        """Return the names of the ones in each row; None for a row with an unknown cell."""
+        return [
+            tuple(name for name, cell in zip(self.columns, row, strict=True) if cell == 1)
+            if not np.isnan(row).any()
+            else None
+            for row in self.values
+        ]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self.values, dtype=dtype, copy=copy)
+
+
 def readable(data: Any, name: str) -> Any:
-    """Something with a shape: an ndarray, a sparse matrix, or an object of pandas or polars."""
+    """Something with a shape: an ndarray, a sparse matrix, or a column or table of narwhals."""
     if data is None:
         raise ValueError(f"The fit requires {name} to be passed, but the target {name} is None.")
     refuse_dask(name, data)
     if isinstance(data, np.ma.MaskedArray):
         raise TypeError(f"{name} is a masked array: pass {name}.astype(object).filled(None).")
-    if issparse(data) or (hasattr(data, "to_numpy") and hasattr(data, "shape")):
-        return data
-    return read_array(data, name)
+    if issparse(data) or isinstance(data, np.ndarray | NamedMatrix):
+        return read_array(data, name) if isinstance(data, np.ndarray) else data
+    found = as_frame(data)
+    return read_array(data, name) if found is None else found
 
 
 def refuse_dask(name: str, value: Any) -> None:
@@ -58,6 +94,11 @@ def cast(values: Any, dtype: DTypeLike, name: str) -> Any:
     return cast
 
 
+def cells_of(y: Any) -> Array:
+    """Return the cells of a matrix or a table, as the library that holds them converts them."""
+    return np.asarray(native(y))
+
+
 def tall(array: Array) -> Array:
     return array[:, None] if array.ndim == 1 else array
 
@@ -72,11 +113,18 @@ def read_column(y: Any) -> Any:
     return y[y.columns[0]] if hasattr(y, "columns") else y[:, 0]
 
 
+def table_of(y: Any) -> Any:
+    """Return a table whose columns have names, as `NamedMatrix` or as narwhals has it; or None."""
+    table = y if isinstance(y, NamedMatrix) else as_frame(y)
+    return table if table is not None and len(table.shape) == 2 else None
+
+
 def column_names(y: Any) -> tuple[Any, ...] | None:
     """Return the names of the columns of a matrix, as JSON can hold them; None without names."""
-    if not hasattr(y, "columns") or not is_matrix(y):
+    table = table_of(y)
+    if table is None or not is_matrix(table):
         return None
-    names = np.asarray(y.columns).tolist()
+    names = np.asarray(table.columns).tolist()
     return tuple(name if _is_plain(name) else str(name) for name in names)
 
 

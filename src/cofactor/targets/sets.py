@@ -3,44 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 
+from cofactor.targets.frames import as_frame
 from cofactor.targets.missing import is_missing
-
-
-@dataclass(frozen=True, eq=False)
-class NamedMatrix:
-    """A matrix whose columns have names, as those of a DataFrame have."""
-
-    values: np.ndarray
-    columns: list[str]
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Rows and columns."""
-        return self.values.shape
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def to_numpy(self) -> np.ndarray:
-        """Return the matrix."""
-        return self.values
-
-    def sets(self) -> list[tuple[str, ...] | None]:
-        """Return the names of the ones in each row; None for a row with an unknown cell."""
-        return [
-            tuple(name for name, cell in zip(self.columns, row, strict=True) if cell == 1)
-            if not np.isnan(row).any()
-            else None
-            for row in self.values
-        ]
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        return np.array(self.values, dtype=dtype, copy=copy)
+from cofactor.targets.reading import NamedMatrix
 
 
 def read_targets(y: Any, classes: Iterable[Any] | None = None) -> Any:
@@ -65,6 +35,7 @@ def read_targets(y: Any, classes: Iterable[Any] | None = None) -> Any:
     >>> found.columns, found.values.tolist()
     (['mars', 'moon'], [[1.0, 1.0], [0.0, 1.0], [nan, nan]])
     """
+    y = listed(y)
     if not holds_sets(y):
         return y
     rows = [None if is_unknown(labels) else _checked(labels) for labels in y]
@@ -86,6 +57,14 @@ def read_targets(y: Any, classes: Iterable[Any] | None = None) -> Any:
 
 def _mark(labels: Any) -> float:
     return np.nan if labels is None else 1.0
+
+
+def listed(y: Any) -> Any:
+    """Return a column whose cells are lists as a list, and anything else unchanged."""
+    column = as_frame(y)
+    if isinstance(column, nw.Series) and isinstance(column.dtype, nw.List):
+        return column.to_list()
+    return y
 
 
 def holds_sets(y: Any) -> bool:

@@ -17,7 +17,7 @@ from scipy import sparse as sp
 from cofactor._types import IntArray
 from cofactor.outofcore import RowBlocks, RowBlocksError
 from cofactor.outofcore.rowblocks import as_csr
-from cofactor.targets.sets import NamedMatrix
+from cofactor.targets.reading import NamedMatrix
 from cofactor.text.describe.predictions import target_names
 from cofactor.text.describe.words import even_rows
 from cofactor.text.fitting import Fit, described_fit, draw_seed, fit_estimator, fit_here, publish

@@ -6,9 +6,11 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from scipy import sparse as sp
 
+from cofactor.targets.frames import as_frame, native
 from cofactor.targets.missing import is_missing
 from cofactor.targets.sets import holds_sets, is_unknown
 
@@ -54,18 +56,25 @@ def each_document(documents: Any) -> Iterator[str]:
 
 def _single_column(documents: Any) -> Any:
     """Return the only column of a table or of a 2-D array, and anything else unchanged."""
+    frame = as_frame(documents)
+    if frame is not None:
+        column = frame if len(frame.shape) == 1 else frame[_only(frame.columns)]
+        return column.to_list()
     shape: tuple[int, ...] = getattr(documents, "shape", (0,))
     if len(shape) < 2:
         return documents
-    if len(shape) > 2 or shape[1] != 1:
-        columns = list(getattr(documents, "columns", range(shape[-1])))
+    _only(range(shape[1]) if len(shape) == 2 else [])
+    return documents.ravel()
+
+
+def _only(columns: Any) -> Any:
+    columns = list(columns)
+    if len(columns) != 1:
         raise ValueError(
             f"documents is a table with {len(columns)} columns, {columns}; pass the one that holds "
             "the text."
         )
-    if hasattr(documents, "columns"):
-        return documents[documents.columns[0]]
-    return documents.ravel()
+    return columns[0]
 
 
 def _read(place: int, document: Any) -> str:
@@ -98,5 +107,10 @@ def fingerprint(documents: list[str], y: Any = None) -> str:
 def _cells(y: Any) -> list[str]:
     if holds_sets(y):
         return [repr(None if is_unknown(labels) else sorted(map(str, labels))) for labels in y]
-    array = y.toarray() if hasattr(y, "toarray") else np.asarray(y, dtype=object)
+    column = as_frame(y)
+    if isinstance(column, nw.Series):
+        nulls = column.is_null().to_list()
+        pairs = zip(column.to_list(), nulls, strict=True)
+        return [str(None if null else cell) for cell, null in pairs]
+    array = y.toarray() if hasattr(y, "toarray") else np.asarray(native(column or y), dtype=object)
     return [str(cell) for cell in array.ravel().tolist()]

@@ -17,7 +17,7 @@ from cofactor.estimators.base import Factorization
 from cofactor.estimators.blocks import SAMPLE_CELLS
 from cofactor.estimators.validation import as_divergence, check_room
 from cofactor.outofcore import RowBlocks
-from cofactor.targets.sets import read_targets
+from cofactor.targets.sets import listed, read_targets
 from cofactor.text.describe.predictions import ESTIMATORS, infer_task, scores_of, target_names
 from cofactor.text.describe.summaries import describe
 from cofactor.text.documents import fingerprint, read_documents
@@ -65,6 +65,7 @@ def fit_documents(
     """
     started = time.perf_counter()
     texts = read_documents(documents)
+    y = listed(y)
     digest, y = fingerprint(texts, y), read_targets(y)
     vectorizer = new_vectorizer(model)
     X = sp.csr_array(vectorizer.fit_transform(texts))

@@ -18,11 +18,14 @@ from sklearn.utils.validation import check_is_fitted
 from cofactor.estimators import NMF, SSNMFClassifier
 from cofactor.estimators.validation import checks_parameters
 from cofactor.targets.sets import read_targets
+from cofactor.text.annotations import annotate
 from cofactor.text.describe import predictions, summaries
+from cofactor.text.describe.answers import answer_documents
 from cofactor.text.describe.explain import Explanation, explain_row, unknown_words
 from cofactor.text.describe.table import Table
 from cofactor.text.documents import document_matrix
 from cofactor.text.fitting import fit_documents
+from cofactor.text.label_doubts import warn_of_labels
 from cofactor.text.streams import fit_batch
 
 _CONSTRAINTS = SSNMFClassifier._parameter_constraints
@@ -199,6 +202,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         -------
         self
         """
+        warn_of_labels(read_targets(y), self.task, self.n_components)
         fit_documents(self, X, y, sample_weight=sample_weight, target_weights=target_weights)
         return self
 
@@ -281,7 +285,22 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         ndarray of shape (n_documents, n_components)
         """
         matrix = self._matrix(X)
-        return self.estimator_.transform(matrix)
+        return np.asarray(self.estimator_.transform(matrix))
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return the names of the columns of ``transform``: topic0, topic1, ...
+
+        Parameters
+        ----------
+        input_features : ignored
+            For scikit-learn's interface.
+
+        Returns
+        -------
+        ndarray of str
+        """
+        check_is_fitted(self, "estimator_")
+        return np.array([f"topic{k}" for k in range(len(self.topic_names_))], dtype=object)
 
     def predict(self, X: Iterable[Any]) -> np.ndarray:
         """Predict the class, the labels or the numbers of documents.
@@ -381,13 +400,45 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Table
         """
         check_is_fitted(self, "estimator_")
-        if X is None:
-            S, scores = self.document_topics_, predictions.document_scores(self)
-        else:
-            matrix = self._matrix(X)
-            S = self.estimator_.transform(matrix)
-            scores = predictions.scores_of(self.estimator_, matrix, S)
-        return summaries.document_table(self, S, scores)
+        if X is not None:
+            return answer_documents(self, X).documents
+        scores = predictions.document_scores(self)
+        return summaries.document_table(self, self.document_topics_, scores)
+
+    def annotate(
+        self, X: Any, text: str | None = None, *, all_classes: bool = False, topics: bool = False,
+        top: int = 0, abstain: float = 0.0,
+    ) -> Any:  # fmt: skip
+        """Return a table with prediction, confidence, topic and reason beside its rows.
+
+        The columns are those that ``cofactor predict`` writes. ``reason`` says why a prediction is
+        missing or doubtful: the text has no known word, no label reaches its threshold (then the
+        nearest one is given), or the prediction is less probable than ``abstain``.
+
+        Parameters
+        ----------
+        X : table, column or iterable of str
+            Documents: a table or a column of pandas, polars, pyarrow, DuckDB or another library
+            that narwhals knows, or any iterable.
+        text : str, optional
+            Name of the column that holds the texts; not needed if there is only one.
+        all_classes : bool, default=False
+            Add the probability of every class.
+        topics : bool, default=False
+            Add number and share of the main topic, and the shares of all topics.
+        top : int, default=0
+            Add so many of the most probable classes with their probabilities.
+        abstain : float, default=0
+            Predict only what is at least so probable.
+
+        Returns
+        -------
+        table
+            Of the same kind as X, with the new columns at its end; a list of dicts for an iterable.
+        """
+        check_is_fitted(self, "estimator_")
+        asked = {"all_classes": all_classes, "topics": topics, "top": top, "abstain": abstain}
+        return annotate(self, X, text, asked)
 
     def classes(self, n_words: int = 10) -> Table[summaries.TopicClass]:
         """Describe the classes: keywords, and each topic's part in them.

@@ -6,7 +6,7 @@ import pytest
 
 from cofactor.io.tables import InputError, open_source, read_documents
 from cofactor.io.tables.labels import (
-    are_fractions,
+    are_numbers,
     as_label_columns,
     join_columns,
     label_form,
@@ -72,8 +72,8 @@ def test_forms(columns, sets, form):
 
 
 def test_one_word_makes_a_column_no_numbers_whatever_the_order():
-    assert not are_fractions(["0.5", "x"])
-    assert not are_fractions(["x", "0.5"])
+    assert not are_numbers(["0.5", "x"])
+    assert not are_numbers(["x", "0.5"])
 
 
 def test_switches():

@@ -241,8 +241,12 @@ BAD = {
     "a.csv.gz": (gzip.compress(b"body\n" + bytes(range(32, 127)) * 99)[:-30], "damaged gzip"),
     "no.csv.gz": (b"body\n", "damaged gzip"),
     "a.parquet": (b"PAR1 no", "cannot be read as Parquet"),
-    "a.json": (b"[]", "one object on each line and name the file .jsonl"),
-    "a.xlsx": (b"PK", "save the sheet as CSV UTF-8"),
+    "a.json": (b"[]", "holds an empty array; it needs objects"),
+    "a.xlsx": (b"PK", "as CSV UTF-8"),
+    "mixed-too.csv": (
+        "t\ncafé\n".encode("cp1252") + "x\nnaïve\n".encode(),
+        "line 4 is UTF-8, but a line before it is Windows-1252: the file mixes",
+    ),
     "a.docx": (b"PK", "use .csv, .tsv, .jsonl"),
     "a.parquet.gz": (b"", "unpack it first"),
     "empty.jsonl": (b"\n\n", "is empty; it needs one JSON object on each line"),
@@ -250,6 +254,13 @@ BAD = {
     "list.jsonl": (b"[1, 2]\n", "line 1 holds a list, not an object"),
     "deep.jsonl": (b'{"a":' * 10**5, "line 1 is not JSON"),
 }
+
+
+def test_a_named_encoding_is_not_doubted(tmp_path):
+    content, _ = BAD["mixed-too.csv"]
+    (tmp_path / "a.csv").write_bytes(content)
+    source = open_source(tmp_path / "a.csv", encoding="windows-1252")
+    assert [cells for _, cells in source.rows] == [["café"], ["x"], ["naÃ¯ve"]]
 
 
 @pytest.mark.parametrize("name", BAD)

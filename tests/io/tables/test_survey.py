@@ -25,7 +25,7 @@ def test_a_survey_counts(tmp_path):
     [
         ("x,x,x", "All labels are the same"),
         ("x,y,NA", "--unlabelled 'NA'"),
-        ("Sport,sport,x", "'Sport', 'sport' differ only in case"),
+        ("Sport,sport,x", "'sport' (1) and 'Sport' (1). To merge them: --relabel sport=Sport"),
         ("1.5,2,3", "The labels are numbers"),
         (",,", "No document is labelled"),
         ("x,x,y", "Fewer than 5 labels of 'x', 'y'"),

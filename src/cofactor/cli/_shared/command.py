@@ -166,6 +166,10 @@ _OPTIONS = {
         "--unlabelled", metavar="VALUE", multiple=True,
         help="Label that means not labelled, like NA. May be repeated.",
     ),
+    "id_column": click.option(
+        "--id", "id_column", metavar="COLUMN",
+        help="Column that names the documents.  [default: that of the fit]",
+    ),
     "encoding": click.option(
         "--encoding", metavar="NAME", help="Encoding of the file.  [default: detected]"
     ),
@@ -176,8 +180,11 @@ _OPTIONS = {
     "no_quotes": click.option(
         "--no-quotes", is_flag=True, help="Read quotes as part of the text, as in many TSV files."
     ),
+    "sheet": click.option(
+        "--sheet", metavar="NAME", help="Sheet of a spreadsheet.  [default: the first one]"
+    ),
 }  # fmt: skip
-OPENING = ("encoding", "separator", "no_quotes")
+OPENING = ("encoding", "separator", "no_quotes", "sheet")
 
 
 def _one_character(context: click.Context, parameter: click.Parameter, value: str | None):

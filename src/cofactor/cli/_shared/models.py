@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from cofactor.cli._shared.table_options import TableOptions
 from cofactor.cli._shared.tables import Reading, read_table
 from cofactor.io.errors import at, printable, similar_path
 from cofactor.io.tables import InputError
-from cofactor.io.tables.labels import as_label_columns, as_noted
+from cofactor.io.tables.labels import as_noted
 from cofactor.io.tables.sources import DESCRIPTORS
 
 
@@ -103,17 +104,24 @@ def _is_own(opened: Opened, path: Path) -> bool:
 
 def read_again(
     opened: Opened, path: Path, text: str | None, labels: Sequence[str], opening: dict[str, Any],
-    label_separator: str | None = None, truth: Sequence[str] = (),
+    label_separator: str | None = None, truth: Sequence[str] = (), id_column: str | None = None,
 ) -> Reading:  # fmt: skip
-    """Read a table like the one that the model was fitted on, unless options say otherwise."""
-    noted, opening = opened.input, how_to_open(opened, path, opening)
+    """Read a table like the one that the model was fitted on, unless options say otherwise.
+
+    Names, dates and kept columns are read from the table of the fit only: another may lack them.
+    """
+    noted = TableOptions.noted(opened.input)
+    if not _is_own(opened, path):
+        noted = replace(noted, id=None, keep=(), date=None)
+    asked = replace(
+        noted, text=text or noted.text, labels=tuple(labels) or _noted_labels(opened, path, truth),
+        label_separator=label_separator or noted.label_separator,
+        opening=how_to_open(opened, path, opening), id=id_column or noted.id,
+    )  # fmt: skip
     return read_table(
-        path, text or noted.get("text"), labels or _noted_labels(opened, path, truth),
-        may_lack=bool(truth) and not labels,
-        unlabelled=tuple(noted.get("unlabelled") or ()), truth=truth,
-        task=noted.get("labels_are") or noted.get("task", "auto"),
-        label_separator=label_separator or noted.get("label_separator"),
-        only=_described(opened, path), **opening,
+        path, asked, may_lack=bool(truth) and not labels, truth=truth,
+        task=opened.input.get("labels_are") or opened.input.get("task", "auto"),
+        only=_described(opened, path),
     )  # fmt: skip
 
 
@@ -129,7 +137,7 @@ def _described(opened: Opened, path: Path) -> Collection[int] | None:
 
 def _noted_labels(opened: Opened, path: Path, truth: Sequence[str]) -> tuple[str, ...]:
     """Return the label columns of the fit, which a table to test with may lack."""
-    names = as_label_columns(opened.input.get("label")).columns
+    names = TableOptions.noted(opened.input).labels
     if not set(names) & set(truth):
         return names
     if _is_own(opened, path):

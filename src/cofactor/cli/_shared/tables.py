@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from cofactor.cli._shared.table_options import TableOptions
 from cofactor.cli._shared.targets import TASKS, settle_form, targets_of
 from cofactor.cli._shared.terminal import note
+from cofactor.io.errors import suggestion
 from cofactor.io.tables import Documents, Source, open_source, read_documents
-from cofactor.io.tables.documents import label_columns, text_column
-from cofactor.io.tables.labels import LabelCounts, as_noted
+from cofactor.io.tables.dates import Dates, read_dates
+from cofactor.io.tables.documents import as_text, label_columns, text_column
+from cofactor.io.tables.label_advice import names
+from cofactor.io.tables.labels import LabelCounts, without_labels
 
 
 @dataclass
@@ -33,7 +38,20 @@ class Reading:
     y: Any
     facts: dict[str, Any]
     truth: Any = None
+    counts: LabelCounts = field(default_factory=lambda: LabelCounts([]))  # of the labels that count
+    ids: list[str] | None = None  # names of the documents
+    dates: Dates | None = None
+    kept: dict[str, list[Any]] = field(default_factory=dict)  # columns to carry along
+    notes: list[str] = field(default_factory=list)  # sentences that the user should see
     places = ("path",)  # the facts that are paths
+
+    @property
+    def numbers(self) -> list[int | str]:
+        """What documents are called in outputs: their names, or the numbers of their rows."""
+        rows = self.documents.rows
+        if self.ids is None:
+            return [*rows]
+        return [name or f"row {row}" for name, row in zip(self.ids, rows, strict=True)]
 
     def fit(self, model: Any, **how: Any) -> None:
         """Fit a model to the documents; ``how`` goes to `cofactor.text.fitting.fit_documents`."""
@@ -50,47 +68,150 @@ class Reading:
 
 
 def read_table(
-    path: Path, text: str | None, labels: Sequence[str], *, unlabelled: Sequence[str] = (),
-    label_separator: str | None = None, task: str = "auto", truth: Sequence[str] = (),
-    may_lack: bool = False, only: Collection[int] | None = None, **opening: Any,
+    path: Path, asked: TableOptions, *, task: str = "auto", truth: Sequence[str] = (),
+    may_lack: bool = False, only: Collection[int] | None = None,
 ) -> Reading:  # fmt: skip
     """Read documents, labels and test labels in one pass.
 
     Parameters
     ----------
-    path, text, labels, unlabelled, label_separator, task : as the options of `cofactor fit`
+    path : Path
+    asked : TableOptions
+    task : str
+        As the option of `cofactor fit`.
     truth : sequence of str
         Columns of labels to test with.
     may_lack : bool
         Leave out label columns that the table does not have.
     only : collection of int, optional
         Indices of the rows to read; all rows by default.
-    **opening : as the parameters of `open_source`
     """
-    source = open_table(path, **opening)
+    source = open_table(path, **asked.opening)
     if only is not None:
         source.rows = (row for place, row in enumerate(source.rows) if place in only)
-    if may_lack:
-        labels = [name for name in labels if name in source.columns]
-    text, labels = text_column(source, text), label_columns(source, labels)
+    asked = find_columns(source, asked, may_lack)
     for name in truth:
         source.place(name, "--truth")
-    both = read_documents(source, text, (*labels, *truth), unlabelled, label_separator)
-    documents, hidden = _split_labels(both, len(labels))
-    counts = LabelCounts.begin(len(labels or truth), several=bool(label_separator))
-    for cells in (documents if labels else hidden).label_cells or []:
-        counts.add(cells)
+    both = read_documents(
+        source, asked.text or "", (*asked.labels, *truth), asked.unlabelled, asked.label_separator,
+        relabel=asked.relabel, further=further_columns(asked),
+    )  # fmt: skip
+    documents, hidden = _split_labels(both, len(asked.labels))
+    counts = _count(documents if asked.labels else hidden, len(asked.labels or truth), asked)
     form = settle_form(counts, task)
+    notes = list(unused_relabels(asked, counts))
+    if rare := counts.rarer_than(asked.min_labels, form) if asked.labels else []:
+        notes.append(left_out(rare, asked.min_labels))
+        _drop(documents, frozenset(rare))
+        asked = replace(asked, unlabelled=(*asked.unlabelled, *rare))
+        counts = _count(documents, len(asked.labels), asked)
     facts = {
-        **source.facts(),
-        **how_read(text, labels, unlabelled, label_separator, form, opening),
+        **source.facts(), **asked.facts(), "labels_are": form, "task": TASKS[form],
         "rows": len(documents.texts), "labelled": sum(map(any, documents.label_cells or [])),
     }  # fmt: skip
     y, tested = (
-        targets_of(form, source, one, names) if names else None
-        for one, names in ((documents, labels), (hidden, truth))
+        targets_of(form, source, one, columns) if columns else None
+        for one, columns in ((documents, asked.labels), (hidden, truth))
     )
-    return Reading(documents, y, facts, tested)
+    found = Reading(documents, y, facts, tested, counts, notes=notes)
+    _name_documents(found, source, asked)
+    return found
+
+
+def find_columns(source: Source, asked: TableOptions, may_lack: bool = False) -> TableOptions:
+    """Return the options with the columns of a table; refuse those that it does not have."""
+    labels: Sequence[str] = asked.labels
+    if may_lack:
+        labels = [name for name in labels if name in source.columns]
+    text = text_column(source, asked.text)
+    return replace(asked, text=text, labels=label_columns(source, labels, text))
+
+
+def further_columns(asked: TableOptions) -> dict[str, str]:
+    """Return the columns to read besides text and labels, each with the option that asks for it."""
+    found = dict.fromkeys(asked.keep, "--keep")
+    found |= {asked.date: "--date"} if asked.date else {}
+    return found | ({asked.id: "--id"} if asked.id else {})
+
+
+def _count(documents: Documents, columns: int, asked: TableOptions) -> LabelCounts:
+    counts = LabelCounts.begin(columns, several=bool(asked.label_separator))
+    for cells in documents.label_cells or []:
+        counts.add(cells)
+    return counts
+
+
+def _drop(documents: Documents, labels: frozenset[str]) -> None:
+    cells = documents.label_cells or []
+    documents.label_cells = [without_labels(one, labels) for one in cells]
+
+
+def unused_relabels(asked: TableOptions, counts: LabelCounts) -> Iterator[str]:
+    """Say which old names of --relabel no label has: they are misspelt, or not there."""
+    if lost := asked.relabel.unmet:
+        close = f" {suggestion(lost[0], counts.labels)}" if len(lost) == 1 else ""
+        yield f"--relabel renames {names(lost)}, but no label has such a name.{close}"
+
+
+def left_out(rare: list[str], fewest: int) -> str:
+    """Say which classes --min-labels leaves out."""
+    return (
+        f"{names(rare)} {'has' if len(rare) == 1 else 'have'} fewer than {fewest} labels; their "
+        "documents count as unlabelled."
+    )
+
+
+def _name_documents(found: Reading, source: Source, asked: TableOptions) -> None:
+    """Set names, dates and kept columns of the documents, and say what is odd about them."""
+    rows, further = found.documents.rows, found.documents.further
+    found.kept = {name: further[name] for name in asked.keep}
+    if asked.id is not None:
+        pairs = zip(rows, further[asked.id], strict=True)
+        found.ids = [as_text(source, row, asked.id, cell) for row, cell in pairs]
+        found.notes += on_ids(asked.id, found.ids)
+    if asked.date is not None:
+        cells = zip(rows, further[asked.date], strict=True)
+        found.dates = read_dates(source.path, asked.date, cells, asked.date_format)
+        found.facts["date_format"] = found.dates.format
+        found.facts["dates"] = found.dates.facts()
+        found.notes += on_dates(asked.date, found.dates)
+
+
+class GatheredColumns:
+    """Cells of the columns --id and --date, gathered while a table is surveyed."""
+
+    def __init__(self) -> None:
+        self.rows: list[int] = []
+        self.cells: list[list[Any]] = []
+
+    def add(self, row: int, cells: list[Any]) -> None:
+        """Keep the further cells of a row."""
+        self.rows.append(row)
+        self.cells.append(cells)
+
+    def reading(self, source: Source, asked: TableOptions) -> Reading:
+        """Return names, dates and sentences about them, as `read_table` does."""
+        names = further_columns(asked)
+        columns = zip(*self.cells, strict=True) if names else ()
+        further = dict(zip(names, map(list, columns), strict=False))
+        found = Reading(Documents(rows=self.rows, further=further), None, {})
+        _name_documents(found, source, asked)
+        return found
+
+
+def on_ids(column: str, ids: Sequence[str]) -> Iterator[str]:
+    """Say which names of documents are empty or repeated."""
+    counts = Counter(ids)
+    if empty := counts.pop("", 0):
+        yield f"{empty:,} cells of --id {column!r} are empty; rows tell those documents apart."
+    if twice := [name for name, count in counts.items() if count > 1]:
+        yield f"--id {column!r} does not tell all documents apart: {names(twice)} occur repeatedly."
+
+
+def on_dates(column: str, dates: Dates) -> Iterator[str]:
+    """Say how many documents have no date."""
+    if missing := len(dates.values) - len(dates.known):
+        yield f"{missing:,} of {len(dates.values):,} cells of --date {column!r} are empty."
 
 
 def open_table(path: Path, **opening: Any) -> Source:
@@ -101,21 +222,9 @@ def open_table(path: Path, **opening: Any) -> Source:
     return source
 
 
-def how_read(
-    text: str, labels: Sequence[str], unlabelled: Sequence[str], label_separator: str | None,
-    form: str, opening: dict[str, Any],
-) -> dict[str, Any]:  # fmt: skip
-    """Return how a table was read, for a manifest."""
-    return {
-        "text": text, "label": as_noted(labels), "unlabelled": list(unlabelled),
-        "label_separator": label_separator, "labels_are": form, "opening": opening,
-        "task": TASKS[form],
-    }  # fmt: skip
-
-
 def _split_labels(both: Documents, columns: int) -> tuple[Documents, Documents]:
     """Return the documents with the first label columns only, and with the others only."""
     cells = both.label_cells or []
     parts = [one[:columns] for one in cells], [one[columns:] for one in cells]
-    first, second = (Documents(both.texts, part, both.rows) for part in parts)
-    return (first if columns else Documents(both.texts, None, both.rows)), second
+    first, second = (replace(both, label_cells=part) for part in parts)
+    return (first if columns else replace(both, label_cells=None)), second

@@ -68,7 +68,7 @@ def targets_of(form: str, source: Source, documents: Documents, columns: Sequenc
 def _matrix(form: str, source: Source, documents: Documents, columns: Sequence[str]) -> Any:
     import numpy as np
 
-    from cofactor.targets.sets import NamedMatrix
+    from cofactor.targets.reading import NamedMatrix
 
     if form == "columns":
         cells = documents.label_cells or []

@@ -13,7 +13,10 @@ from cofactor.io.tables.labels import one_cell
 MISSING = "AnnData files need a package that is not installed: pip install anndata."
 
 
-def write_anndata(model: Any, path: Path, documents: list[str] | None, facts: str) -> None:
+def write_anndata(
+    model: Any, path: Path, documents: list[str] | None, facts: str,
+    names: list[str] | None = None,
+) -> None:  # fmt: skip
     """Write documents × words with topics beside both.
 
     Parameters
@@ -26,6 +29,8 @@ def write_anndata(model: Any, path: Path, documents: list[str] | None, facts: st
         The documents of the fit, whose tf-idf weights go into ``X``; None leaves ``X`` out.
     facts : str
         How the model was made, as JSON; kept in ``uns``.
+    names : list of str, optional
+        Names of the documents; by default they are numbered from 0.
     """
     try:
         from anndata import AnnData
@@ -33,7 +38,7 @@ def write_anndata(model: Any, path: Path, documents: list[str] | None, facts: st
         raise ImportError(MISSING, name="anndata") from error
     table = AnnData(
         X=None if documents is None else model.vectorizer_.transform(documents),
-        obs=_observations(model),
+        obs=_observations(model, names),
         var=_words(model),
         obsm={"X_topics": np.asarray(model.document_topics_)},
         varm={"topics": np.ascontiguousarray(model.estimator_.components_.T)},
@@ -43,11 +48,11 @@ def write_anndata(model: Any, path: Path, documents: list[str] | None, facts: st
         table.write_h5ad(new)
 
 
-def _observations(model: Any) -> Any:
+def _observations(model: Any, names: list[str] | None) -> Any:
     """Return the documents as anndata expects them: names and plain columns."""
     documents = model.documents()
     table = documents.to_pandas().drop(columns="document")
-    table.index = table.index.astype(str)
+    table.index = table.index.astype(str) if names is None else names
     table["prediction"] = [
         str(one_cell("" if p is None else p)) for p in documents.column("prediction")
     ]

@@ -8,10 +8,12 @@ from typing import Any
 
 from cofactor.io.atomic import replacing
 from cofactor.io.tables.labels import one_cell
-from cofactor.io.tables.writers import make_writer
+from cofactor.io.tables.writers import free_name, make_writer
 
 
-def write_tables(model: Any, folder: Path, n_words: int = 50) -> list[str]:
+def write_tables(
+    model: Any, folder: Path, n_words: int = 50, columns: dict[str, list[Any]] | None = None
+) -> list[str]:
     """Write the tables of a fitted TopicModel; return the names of the files.
 
     Parameters
@@ -21,6 +23,9 @@ def write_tables(model: Any, folder: Path, n_words: int = 50) -> list[str]:
         The folder for the files; other files in it stay.
     n_words : int, default=50
         Number of words of each topic in words.csv.
+    columns : dict of str to list, optional
+        Columns that tell the documents apart, such as their rows in the table of the fit; they come
+        first in documents.csv. By default the documents are numbered from 0.
 
     Returns
     -------
@@ -30,7 +35,7 @@ def write_tables(model: Any, folder: Path, n_words: int = 50) -> list[str]:
     tables = {
         "topics.csv": _topics(model),
         "words.csv": _words(model, n_words),
-        "documents.csv": _documents(model),
+        "documents.csv": _documents(model, columns),
         "classes.csv": _classes(model),
     }
     for name, rows in tables.items():
@@ -59,13 +64,16 @@ def _words(model: Any, n_words: int) -> Iterator[list[Any]]:
             yield [t.topic, t.name, rank, word, weight]
 
 
-def _documents(model: Any) -> Iterator[list[Any]]:
+def _documents(model: Any, columns: dict[str, list[Any]] | None) -> Iterator[list[Any]]:
     """Yield the training documents without their text, which a model does not keep."""
-    yield ["document", "topic", "name", "share", "prediction", "confidence",
-           *_numbered(model.topic_names_)]  # fmt: skip
-    for d, strengths in zip(model.documents(), model.document_topics_.tolist(), strict=True):
+    first = columns or {"document": [*range(len(model.document_topics_))]}
+    own = ["topic", "name", "share", "prediction", "confidence", *_numbered(model.topic_names_)]
+    yield [*first, *(free_name(name, first) for name in own)]
+    named = zip(*first.values(), strict=True)
+    described = zip(named, model.documents(), model.document_topics_.tolist(), strict=True)
+    for cells, d, strengths in described:
         said = one_cell(d.prediction)
-        yield [d.document, d.topic, d.name, d.share, said, d.confidence, *strengths]
+        yield [*cells, d.topic, d.name, d.share, said, d.confidence, *strengths]
 
 
 def _classes(model: Any) -> Iterator[list[Any]]:

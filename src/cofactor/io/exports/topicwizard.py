@@ -68,7 +68,7 @@ def write_wizard(model: Any, folder: Path, documents: list[str]) -> list[str]:
     list of str
     """
     folder.mkdir(parents=True, exist_ok=True)
-    X, S = model.vectorizer_.transform(documents), model.transform(documents)
+    X, S = model.vectorizer_.transform(documents), np.asarray(model.transform(documents))
     filled = np.flatnonzero(S.sum(axis=1) > 0)
     kept = [documents[place] for place in filled]
     with replacing(folder / "arrays.npz") as file:

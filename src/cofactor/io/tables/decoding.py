@@ -2,7 +2,8 @@
 
 A byte order mark decides. Without one, a text is UTF-16 if every other byte is zero. Otherwise it
 is ASCII up to the first byte that is not. If that byte begins a UTF-8 character, the whole file
-must be UTF-8; if not, the file is Windows-1252. Nothing is read or decoded twice.
+must be UTF-8; if not, the file is Windows-1252, and a later line that is UTF-8 is refused: the file
+mixes encodings. An encoding that the user names is not doubted. Nothing is decoded twice.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ class Decoder:
         self.encoding: str | None = None
         self._decoder: codecs.IncrementalDecoder | None = None
         self._held, self._line, self._begun = b"", 1, False
+        self._doubted, self._open = False, b""  # whether to look for UTF-8; a line without its end
         if encoding is not None:
             self._settle(_known(encoding))
 
@@ -91,13 +93,29 @@ class Decoder:
         self.encoding = encoding
         self._decoder = codecs.getincrementaldecoder(encoding)()
 
+    def _refuse_mixed(self, data: bytes, final: bool) -> None:
+        """Refuse a line that is UTF-8 in a file that was taken for Windows-1252."""
+        *lines, self._open = (self._open + data).split(b"\n")
+        if final:
+            lines.append(self._open)
+        for number, line in enumerate(lines, start=self._line):
+            if not line.isascii() and _is_utf8(line):
+                raise InputError(
+                    f"{at(self.path, line=number)} is UTF-8, but a line before it is Windows-1252: "
+                    "the file mixes encodings; save it as UTF-8, or read it as it is with "
+                    f"--encoding {FALLBACK}."
+                )
+
     def _decode(self, data: bytes, final: bool) -> str:
         if self._decoder is not None:
+            if self._doubted:
+                self._refuse_mixed(data, final)
             return self._decoder.decode(data, final)
         try:
             text, used = codecs.utf_8_decode(data, "strict", final)
         except UnicodeDecodeError as error:
             self._settle(FALLBACK if data[: error.start].isascii() else "utf-8")
+            self._doubted = self.encoding == FALLBACK
             return self._decode(data, final)
         if text.isascii():
             self._held = data[used:]
@@ -125,6 +143,14 @@ def _known(encoding: str) -> str:
         raise InputError(
             f"--encoding {encoding!r} is not known; try utf-8, utf-16, windows-1252 or iso-8859-15."
         ) from None
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _wide(sample: bytes) -> str | None:

@@ -1,10 +1,12 @@
-"""Reads documents and their labels from the rows of a table."""
+"""Reads documents, their labels and further columns from the rows of a table."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from datetime import date, time, timedelta
+from decimal import Decimal
+from typing import Any, NamedTuple
 
 from cofactor.io.errors import InputError, at, printable
 from cofactor.io.tables.labels import LabelCells, LabelColumns, as_label_columns
@@ -21,18 +23,30 @@ class Documents:
     label_cells : list of LabelCells, optional
         The labels of each document; None if there is no label column.
     rows : list of int
-        The row of each document in the table.
+        The row of each document in the table, as `check` and errors count it.
+    further : dict of str to list
+        The cells of further columns, by the names of the columns.
     """
 
     texts: list[str] = field(default_factory=list)
     label_cells: list[LabelCells] | None = None
     rows: list[int] = field(default_factory=list)
+    further: dict[str, list[Any]] = field(default_factory=dict)
 
     @property
     def labels(self) -> list[str] | None:
         """The first label of each document, "" if it is unlabelled."""
         cells = self.label_cells
         return None if cells is None else [next(iter(one[0]), "") for one in cells]
+
+
+class DocumentRow(NamedTuple):
+    """One row of a table, as `each_document` reads it."""
+
+    number: int
+    text: str
+    labels: LabelCells
+    further: list[Any]
 
 
 def text_column(source: Source, name: str | None) -> str:
@@ -51,10 +65,15 @@ def text_column(source: Source, name: str | None) -> str:
     )
 
 
-def label_columns(source: Source, names: Sequence[str]) -> tuple[str, ...]:
+def label_columns(source: Source, names: Sequence[str], text: str | None = None) -> tuple[str, ...]:
     """Return the label columns: ``names``, or the sub-folders of a folder."""
     for name in names:
         source.place(name, "--label")
+        if name == text:
+            raise InputError(
+                f"--label {name!r} is the column of the texts, too; name the column that holds the "
+                "labels, or leave --label out."
+            )
     return tuple(names) or (("label",) if source.kind == "folder" else ())
 
 
@@ -64,6 +83,9 @@ def read_documents(
     label: str | Sequence[str] | None,
     unlabelled: Iterable[str] = (),
     separator: str | None = None,
+    *,
+    relabel: dict[str, str] | None = None,
+    further: dict[str, str] | None = None,
 ) -> Documents:
     """Read all documents and their labels.
 
@@ -78,35 +100,48 @@ def read_documents(
         Labels that mean "not labelled", besides empty cells.
     separator : str, optional
         Separates several labels in one cell.
+    relabel : dict of str to str, optional
+        New names of labels.
+    further : dict of str to str, optional
+        Further columns to read, each with the option that asks for it, which errors name.
 
     Returns
     -------
     Documents
     """
-    labels = as_label_columns(label, unlabelled, separator)
+    labels = as_label_columns(label, unlabelled, separator, relabel)
     found = Documents(label_cells=[] if labels.columns else None)
-    for number, body, cells in each_document(source, text, labels):
+    found.further = {name: [] for name in further or {}}
+    for number, body, cells, others in each_document(source, text, labels, further):
         found.texts.append(body)
         found.rows.append(number)
         if found.label_cells is not None:
             found.label_cells.append(cells)
+        for column, cell in zip(found.further.values(), others, strict=True):
+            column.append(cell)
     if not found.texts:
         raise InputError(f"{at(source.path)} has a header but no rows; add documents below it.")
     return found
 
 
 def each_document(
-    source: Source, text: str, labels: LabelColumns
-) -> Iterator[tuple[int, str, LabelCells]]:
-    """Yield row number, text and labels of each document."""
+    source: Source, text: str, labels: LabelColumns, further: dict[str, str] | None = None
+) -> Iterator[DocumentRow]:
+    """Yield row number, text, labels and further cells of each document."""
     body = source.place(text, "--text")
     places = [source.place(name, "--label") for name in labels.columns]
+    others = [source.place(name, option) for name, option in (further or {}).items()]
     for number, cells in source.rows:
         label_cells = tuple(
             labels.read(_as_texts(source, number, name, cells[place]))
             for name, place in zip(labels.columns, places, strict=True)
         )
-        yield number, as_text(source, number, text, cells[body]), label_cells
+        yield DocumentRow(
+            number,
+            as_text(source, number, text, cells[body]),
+            label_cells,
+            [cells[place] for place in others],
+        )
 
 
 def _as_texts(source: Source, row: int, column: str, cell: Any) -> list[str]:
@@ -116,13 +151,15 @@ def _as_texts(source: Source, row: int, column: str, cell: Any) -> list[str]:
 
 
 def as_text(source: Source, row: int, column: str | None, cell: Any) -> str:
-    """Return a cell as text; None and NaN become empty."""
+    """Return a cell as text; None and NaN become empty, dates are written as 2024-12-31."""
     if isinstance(cell, str):
         return cell
     if cell is None or cell != cell:
         return ""
-    if isinstance(cell, bool | int | float):
+    if isinstance(cell, bool | int | float | Decimal | timedelta):
         return str(cell)
+    if isinstance(cell, date | time):
+        return cell.isoformat()
     raise InputError(
         f"{at(source.path, row)}: {column!r} holds a {type(cell).__name__}, but text is needed; "
         "choose another column, or write the cell as one string."

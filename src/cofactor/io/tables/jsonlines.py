@@ -27,8 +27,15 @@ def read_json_lines(
     first = list(_parse_all(path, ahead))
     if not first:
         raise InputError(f"{at(path)} is empty; it needs one JSON object on each line.")
+    return find_columns(first, _parse_all(path, numbered))
+
+
+def find_columns(
+    first: list[tuple[int, Record]], rest: Iterator[tuple[int, Record]]
+) -> tuple[list[str], Iterator[Row]]:
+    """Return the columns of the first records, and the rows of all."""
     columns = list(dict.fromkeys(key for _, record in first for key in record))
-    return columns, _rows(columns, chain(first, _parse_all(path, numbered)))
+    return columns, _rows(columns, chain(first, rest))
 
 
 def read_records(

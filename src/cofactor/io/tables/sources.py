@@ -14,6 +14,8 @@ from typing import Any
 
 from cofactor.io.errors import InputError, at, suggestion
 from cofactor.io.tables.decoding import CHUNK, Decoder, split_lines
+from cofactor.io.tables.excel import read_spreadsheet
+from cofactor.io.tables.json_arrays import read_json_array, starts_array
 from cofactor.io.tables.jsonlines import Record, read_json_lines, read_records
 from cofactor.io.tables.limits import check_length
 from cofactor.io.tables.parquet import read_parquet
@@ -22,17 +24,19 @@ from cofactor.io.tables.trees import read_tree
 
 FORMATS = {
     ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".txt": "csv", "": "csv",
-    ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", ".pq": "parquet",
-}  # fmt: skip
+    ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".parquet": "parquet",
+    ".pq": "parquet",
+} | dict.fromkeys((".xlsx", ".xlsm", ".xls"), "excel")  # fmt: skip
+WHOLE = {"parquet": "Parquet file", "excel": "spreadsheet"}
+"""Formats that are read from a file on disk, not as a stream."""
+
 DESCRIPTORS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 """Paths of files that are already open: standard input and the shell's process substitution."""
 
 _REMEDIES = {
-    ".json": "write one object on each line and name the file .jsonl",
-    ".xlsx": "save the sheet as CSV UTF-8",
-    ".xls": "save the sheet as CSV UTF-8",
-    ".ods": "save the sheet as CSV UTF-8",
     ".zip": "unpack it first",
+    ".ods": "save the sheet as .xlsx or as CSV UTF-8",
+    ".xlsb": "save the sheet as .xlsx or as CSV UTF-8",
 }
 
 
@@ -45,7 +49,7 @@ class Source:
     path : Path
         The file or folder.
     kind : str
-        The format: csv, tsv, jsonl, parquet or folder.
+        The format: csv, tsv, jsonl, json, parquet, excel or folder.
     columns : list of str
         Names of the columns; in JSON lines, columns that first occur later are appended.
     rows : iterator of (row number, cells)
@@ -97,8 +101,10 @@ def open_source(
     encoding: str | None = None,
     separator: str | None = None,
     no_quotes: bool = False,
+    sheet: str | None = None,
 ) -> Source:
-    """Open a table: CSV, TSV, JSON lines (also .gz), Parquet, or a folder of text files.
+    """Open a table: CSV, TSV, JSON lines or a JSON array (also .gz), Parquet, a spreadsheet, or a
+    folder of text files.
 
     Parameters
     ----------
@@ -110,6 +116,8 @@ def open_source(
         Character between cells; detected by default.
     no_quotes : bool, default=False
         Whether quotes are part of the text.
+    sheet : str, optional
+        Sheet of a spreadsheet; the first one by default.
 
     Returns
     -------
@@ -120,9 +128,15 @@ def open_source(
         return _open_tree(path, encoding)
     check_plain_file(path)
     kind = _format(path)
+    if sheet is not None and kind != "excel":
+        raise InputError(f"--sheet {sheet!r} needs a spreadsheet, but {at(path)} is none.")
     if kind == "parquet":
         columns, rows = read_parquet(path)
         return Source(path, kind, columns, _clean(rows))
+    if kind == "excel":
+        columns, rows, notes = read_spreadsheet(path, sheet)
+        digest = hashlib.sha256(path.read_bytes())
+        return Source(path, kind, columns, _clean(rows), digest=digest, notes=notes)
     separator = separator or ("\t" if kind == "tsv" else None)
     return _open_lines(path, kind, encoding, separator, no_quotes)
 
@@ -142,13 +156,14 @@ def check_plain_file(path: Path) -> None:
 def _format(path: Path) -> str:
     plain = path.with_suffix("") if path.suffix.lower() == ".gz" else path
     ending = plain.suffix.lower()
-    if path.suffix.lower() == ".gz" and FORMATS.get(ending) == "parquet":
-        raise InputError(f"{at(path)} is a compressed Parquet file; unpack it first.")
+    if path.suffix.lower() == ".gz" and FORMATS.get(ending) in WHOLE:
+        raise InputError(f"{at(path)} is a compressed {WHOLE[FORMATS[ending]]}; unpack it first.")
     if ending in FORMATS:
         return FORMATS[ending]
     if ending.strip(".").isdigit() or str(path).startswith("/dev/"):
         return "csv"
-    remedy = _REMEDIES.get(ending, "use .csv, .tsv, .jsonl (each also .gz), .parquet or a folder")
+    known = "use .csv, .tsv, .jsonl, .json (each also .gz), .parquet, .xlsx or a folder"
+    remedy = _REMEDIES.get(ending, known)
     raise InputError(f"{at(path)} ends in {ending!r}, which is not read; {remedy}.")
 
 
@@ -156,14 +171,20 @@ def _open_lines(
     path: Path, kind: str, encoding: str | None, separator: str | None, no_quotes: bool
 ) -> Source:
     decoder, digest = Decoder(path, encoding), hashlib.sha256()
-    lines = split_lines(decoder.over(_chunks(path, digest)), path)
-    if kind == "jsonl":
-        columns, rows = read_json_lines(path, lines)
-        separator = None
+    texts = decoder.over(_chunks(path, digest))
+    if kind == "json":
+        array, texts = starts_array(texts)
+        kind = "json" if array else "jsonl"  # many files of JSON lines end in .json
+    if kind == "json":
+        columns, rows = read_json_array(path, texts)
+    elif kind == "jsonl":
+        columns, rows = read_json_lines(path, split_lines(texts, path))
     else:
+        lines = split_lines(texts, path)
         columns, rows, separator = read_separated(path, lines, separator, no_quotes)
-    source = Source(path, kind, _without_surrogates(columns), rows, separator, digest=digest)
-    if kind == "jsonl":
+    own = None if kind in ("json", "jsonl") else separator
+    source = Source(path, kind, _without_surrogates(columns), rows, own, digest=digest)
+    if kind in ("json", "jsonl"):
         source.columns = columns  # the same list, because the reader appends to it
     source.rows = _clean(_noting(rows, decoder, source.encodings))
     return source

@@ -8,26 +8,23 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any
 
 from cofactor.io.errors import InputError, at, printable
 from cofactor.io.tables.documents import each_document
+from cofactor.io.tables.label_advice import FEW, MANY_CLASSES, label_notes, marks, merges, refusal
 from cofactor.io.tables.labels import (
     ON,
     LabelCells,
     LabelColumns,
+    LabelCounts,
     as_label_columns,
-    label_form,
     likely_separator,
+    without_labels,
 )
 from cofactor.io.tables.sources import Source
 
-UNKNOWN = {
-    "na", "n/a", "nan", "null", "none", "unknown", "unlabelled", "unlabeled", "?", "-", "tbd"
-}  # fmt: skip
-"""Labels that may mean "not labelled"; `advise` asks about them."""
-
-FEW, MANY_CLASSES = 5, 50
 LETTER = re.compile(r"[^\W\d_]")
 
 
@@ -36,10 +33,11 @@ class Survey:
     """Counts over the documents of a table."""
 
     rows: int = 0
-    labelled: int = 0
     labels: LabelColumns = field(default_factory=LabelColumns)
-    columns: list[Counter[str]] = field(default_factory=list)  # of each label column, its labels
-    several: int = 0  # number of documents with more than one label in a cell
+    counts: LabelCounts = field(default_factory=lambda: LabelCounts([]))
+    rare: list[str] = field(default_factory=list)  # classes that --min-labels leaves out
+    fewest: int = 0  # the value of --min-labels
+    names: dict[int, str] = field(default_factory=dict)  # of rows, from the column --id
     empty: int = 0
     empty_rows: list[int] = field(default_factory=list)
     duplicates: int = 0
@@ -51,16 +49,21 @@ class Survey:
     wordless: int = 0  # number of documents that are not empty, but have no letter
 
     @property
+    def labelled(self) -> int:
+        """Number of documents with a label."""
+        return self.counts.labelled
+
+    @property
     def form(self) -> str:
         """The form that the labels have; see `label_form`."""
-        return label_form(self.columns, bool(self.labels.separator) or self.several > 0)
+        return self.counts.form
 
     @property
     def classes(self) -> Counter[str]:
         """How many documents have each label; for columns of 0 and 1, how many ones each has."""
         if self.form != "columns":
-            return sum(self.columns, Counter())
-        named = zip(self.labels.columns, self.columns, strict=True)
+            return self.counts.classes
+        named = zip(self.labels.columns, self.counts.columns, strict=True)
         return Counter({n: sum(c for v, c in column.items() if v in ON) for n, column in named})
 
     @property
@@ -75,30 +78,50 @@ def survey(
     label: str | Sequence[str] | None,
     unlabelled: Iterable[str] = (),
     separator: str | None = None,
+    *,
+    relabel: dict[str, str] | None = None,
+    fewest: int = 0,
+    further: dict[str, str] | None = None,
+    gather: Callable[[int, list[Any]], None] | None = None,
     watch: Callable[[int, str], None] | None = None,
 ) -> Survey:
     """Count the documents and labels of a table in one pass; texts are not kept.
 
-    ``watch`` is called with the row number and the text of each document.
+    ``fewest`` is the value of --min-labels: classes with fewer labels count as unlabelled.
+    ``watch`` is called with the number and the text of each row, ``gather`` with the number and the
+    ``further`` cells.
     """
-    labels = as_label_columns(label, unlabelled, separator)
-    found = Survey(labels=labels, columns=[Counter() for _ in labels.columns])
+    labels = as_label_columns(label, unlabelled, separator, relabel)
+    found = Survey(labels=labels, fewest=fewest)
     seen: dict[bytes, LabelCells] = {}
-    for number, body, cells in each_document(source, text, labels):
+    label_cells: Counter[LabelCells] = Counter()
+    for number, body, cells, others in each_document(source, text, labels, further):
         found.rows += 1
         if watch is not None:
             watch(number, body)
         found.characters += len(body)
         found.longest = max(found.longest, len(body))
         found.wordless += bool(body.strip()) and not LETTER.search(body)
-        found.labelled += any(cells)
-        found.several += any(len(cell) > 1 for cell in cells)
-        for column, cell in zip(found.columns, cells, strict=True):
-            column.update(cell)
+        label_cells[cells] += 1
+        if gather is not None:
+            gather(number, others)
         _compare(found, seen, number, " ".join(body.split()), cells)
     if not found.rows:
         raise InputError(f"{at(source.path)} has a header but no rows; add documents below it.")
+    found.counts = _count_labels(label_cells, labels)
+    found.rare = found.counts.rarer_than(fewest, found.form)
+    if found.rare:
+        found.counts = _count_labels(label_cells, labels, frozenset(found.rare))
     return found
+
+
+def _count_labels(
+    label_cells: Counter[LabelCells], labels: LabelColumns, dropped: frozenset[str] = frozenset()
+) -> LabelCounts:
+    counts = LabelCounts.begin(len(labels.columns), several=bool(labels.separator))
+    for cells, times in label_cells.items():
+        counts.add(without_labels(cells, dropped), times)
+    return counts
 
 
 def _compare(
@@ -154,17 +177,19 @@ def advise(found: Survey, label: Any) -> list[str]:
 def _on_documents(found: Survey) -> list[str]:
     advice = []
     if found.empty:
-        advice.append(f"{_count(found.empty, 'document')} empty ({_rows(found.empty_rows)}): "
-                    "they do no harm, but nothing can be predicted for them.")  # fmt: skip
+        rows = _rows(found, found.empty_rows)
+        advice.append(f"{_count(found.empty, 'document')} empty ({rows}): they do no harm, but "
+                      "nothing can be predicted for them.")  # fmt: skip
     if found.duplicates:
         advice.append(
-            f"{_count(found.duplicates, 'document')} repeated ({_rows(found.duplicate_rows)}): "
-            "remove them unless they should count more than once."
+            f"{_count(found.duplicates, 'document')} repeated "
+            f"({_rows(found, found.duplicate_rows)}): remove them unless they should count more "
+            "than once."
         )
     if found.conflicts:
         advice.append(
             f"{_count(found.conflicts, 'repeated document')} labelled differently from the first "
-            f"({_rows(found.conflict_rows)}): decide on one label."
+            f"({_rows(found, found.conflict_rows)}): decide on one label."
         )
     if 2 * found.wordless > found.rows:
         advice.append(
@@ -176,11 +201,20 @@ def _on_documents(found: Survey) -> list[str]:
 
 
 def _on_labels(found: Survey) -> list[str]:
-    if not found.labelled:
-        return ["No document is labelled, so there would be topics but no predictions."]
-    if found.form == "numbers":
-        return ["The labels are numbers, so fit predicts numbers; --task classes predicts classes."]
-    return [*_on_forms(found), *_on_classes(found), *_on_names(found)]
+    doubt = refusal(found.counts)
+    if doubt:
+        doubt += " Name the right column with --label, or insist with --task."
+    forms = _on_forms(found) if found.labelled and not doubt else []
+    notes = [] if doubt else label_notes(found.counts, found.fewest)
+    return [*([doubt] if doubt else []), *forms, *_on_rare(found), *notes]
+
+
+def _on_rare(found: Survey) -> list[str]:
+    if not found.rare:
+        return []
+    classes = "1 class" if len(found.rare) == 1 else f"{len(found.rare):,} classes"
+    return [f"--min-labels {found.fewest} leaves out {classes}; their documents count as "
+            "unlabelled."]  # fmt: skip
 
 
 def _on_forms(found: Survey) -> list[str]:
@@ -190,7 +224,7 @@ def _on_forms(found: Survey) -> list[str]:
     if found.form == "sets":
         mean = sum(found.classes.values()) / found.labelled
         return [f"Documents have several labels at once, {mean:.1f} of them on average."]
-    mark = likely_separator(found.classes)
+    mark = likely_separator(found.classes) if found.form == "classes" else None
     if mark is None:
         return []
     first = next(label for label in found.classes if mark in label.strip(mark))
@@ -200,65 +234,27 @@ def _on_forms(found: Survey) -> list[str]:
     ]
 
 
-def _on_classes(found: Survey) -> list[str]:
-    advice = []
-    if len(found.classes) == 1:
-        advice.append("All labels are the same: label some documents of other classes.")
-    few = [name for name, count in found.classes.items() if count < FEW]
-    if few and len(found.classes) <= MANY_CLASSES:
-        advice.append(f"Fewer than {FEW} labels of {_names(few)}: a few more would help most.")
-    doubt = _doubt(found)
-    return [*advice, doubt] if doubt else advice
-
-
-def _doubt(found: Survey) -> str | None:
-    return too_many_classes(len(found.classes), found.labelled)
-
-
-def too_many_classes(classes: int, labelled: int) -> str | None:
-    """Ask whether this is the label column, if there are suspiciously many classes."""
-    if classes > MANY_CLASSES and 2 * classes > labelled:
-        return f"{classes:,} classes for {labelled:,} labels: is this the column of the labels?"
-    return None
-
-
-def _on_names(found: Survey) -> list[str]:
-    advice = []
-    unknown = [name for name in found.classes if name.casefold() in UNKNOWN]
-    if unknown:
-        options = " ".join(f"--unlabelled {printable(name)!r}" for name in unknown)
-        advice.append(f"If {_names(unknown)} means not labelled, add {options}.")
-    folded: dict[str, list[str]] = {}
-    for name in found.classes:
-        folded.setdefault(" ".join(name.casefold().split()), []).append(name)
-    alike = [names for names in folded.values() if len(names) > 1]
-    advice += [f"{_names(names)} differ only in case or spaces: make them one." for names in alike]
-    return advice
-
-
 def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun} is" if number == 1 else f"{number:,} {noun}s are"
 
 
-def _rows(rows: list[int]) -> str:
-    listed = ", ".join(map(str, rows)) + (", …" if len(rows) == FEW else "")
+def _rows(found: Survey, rows: list[int]) -> str:
+    named = (f"{row} {printable(found.names[row])!r}" if row in found.names else str(row)
+             for row in rows)  # fmt: skip
+    listed = ", ".join(named) + (", …" if len(rows) == FEW else "")
     return f"row {listed}" if len(rows) == 1 else f"rows {listed}"
-
-
-def _names(names: list[str]) -> str:
-    shown = ", ".join(repr(printable(name)) for name in names[:8])
-    return shown + (f" and {len(names) - 8} more" if len(names) > 8 else "")
 
 
 def as_facts(found: Survey, label: Any) -> dict[str, Any]:
     """Return the counts and the advice for JSON."""
-    numeric = found.form == "numbers"
+    numeric, together, unknown = found.form == "numbers", merges(found.counts), marks(found.counts)
+    classes = 0 if numeric else len(found.classes) - len(together) - len(unknown)
     return {
         "rows": found.rows,
         "labelled": found.labelled,
         "labelled_share": found.labelled / found.rows,
         "labels_are": found.form,
-        "doubtful_labels": not numeric and bool(_doubt(found)),
+        "doubtful_labels": bool(refusal(found.counts)),
         "classes": {} if numeric else dict(found.classes.most_common()),
         "range": _range(found) if numeric else None,
         "empty": {"count": found.empty, "rows": found.empty_rows},
@@ -266,11 +262,14 @@ def as_facts(found: Survey, label: Any) -> dict[str, Any]:
         "conflicts": {"count": found.conflicts, "rows": found.conflict_rows},
         "mean_characters": found.characters / found.rows,
         "longest": found.longest,
-        "suggested_topics": suggest_topics(0 if numeric else len(found.classes), found.distinct),
+        "merges": together,
+        "marks": unknown,
+        "rare": found.rare,
+        "suggested_topics": suggest_topics(classes, found.distinct),
         "advice": advise(found, label),
     }
 
 
 def _range(found: Survey) -> list[float]:
-    values = [float(label) for label in found.classes]
+    values = [value for value in map(float, found.classes) if isfinite(value)]
     return [min(values), max(values)]

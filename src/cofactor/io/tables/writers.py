@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Iterable
+from itertools import count
 from pathlib import Path
 from typing import IO, Any
 
@@ -96,6 +97,13 @@ def make_writer(
     if kind == "jsonl":
         return JsonLinesWriter(file, columns, list(added))
     return SeparatedWriter(file, columns, list(added), "\t" if kind == "tsv" else ",", defuse)
+
+
+def free_name(name: str, taken: Iterable[str]) -> str:
+    """Return a name for a new column that the table does not have yet."""
+    used = set(taken)
+    names = (f"{name}_{number}" if number > 1 else name for number in count(1))
+    return next(free for free in names if free not in used)
 
 
 KINDS = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}

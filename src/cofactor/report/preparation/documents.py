@@ -58,7 +58,7 @@ def _note(n: int, shown: int, material: Material) -> str:
     which = "documents of the fit" if material.from_fit else "documents given"
     part = f"A random sample of {shown:,} of the" if shown < n else "All"
     caption = f"{part} {n:,} {which}."
-    if material.rows is None:
+    if material.rows is None or material.named:
         return caption
     return f"{caption} Rows are those of the table, counted as cofactor check does."
 

@@ -40,11 +40,16 @@ class Material:
     truth: np.ndarray
     digest: str | None = None  # of documents and labels
     unknown_labels: list[str] = field(default_factory=list)  # labels that the model lacks
-    rows: Sequence[int] | None = None  # the documents' rows in their table
+    rows: Sequence[int | str] | None = None  # the documents' rows in their table, or their names
 
-    def number(self, d: int) -> int:
-        """Return the number of a document on the page: its row in the table, or its index."""
-        return int(d if self.rows is None else self.rows[d])
+    def number(self, d: int) -> int | str:
+        """Return what a document is called on the page: its name, its row, or its index."""
+        return int(d) if self.rows is None else self.rows[d]
+
+    @property
+    def named(self) -> bool:
+        """Whether documents have names in place of numbers."""
+        return any(isinstance(row, str) for row in self.rows or ())
 
     @cached_property
     def has_words(self) -> np.ndarray:
@@ -93,10 +98,10 @@ def is_known(labels: np.ndarray) -> np.ndarray:
 
 
 def read_material(
-    model: Any, documents: Any, labels: Any, truth: Any, rows: Iterable[int] | None = None
+    model: Any, documents: Any, labels: Any, truth: Any, rows: Iterable[int | str] | None = None
 ) -> Material:
     """Read documents and labels, and find out whether they are those of the fit."""
-    rows = None if rows is None else [int(row) for row in rows]
+    rows = None if rows is None else [row if isinstance(row, str) else int(row) for row in rows]
     if documents is None:
         if labels is not None or truth is not None or rows is not None:
             raise ValueError("labels and rows need their documents; pass documents too.")
@@ -124,7 +129,7 @@ def _representations(model: Any, X: Any, same: bool) -> tuple[np.ndarray, bool]:
     fitted = model.document_topics_
     if same:
         return fitted, True
-    S = model.estimator_.transform(X)
+    S = np.asarray(model.estimator_.transform(X))
     return S, np.shape(fitted) == S.shape and bool(np.allclose(fitted, S))
 
 

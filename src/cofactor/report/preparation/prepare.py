@@ -35,7 +35,7 @@ class Prepared:
     source: str
     kind: str  # "topics", "classes", "numbers" or "sets"
     text: bool
-    number: str  # the word before the number of a document: "row" or "document"
+    number: str  # the word before the number of a document: "row", "id" or "document"
     classes: list[str]
     summary: list[dict[str, Any]]
     notices: list[dict[str, str]]
@@ -68,7 +68,7 @@ def prepare(
         source=str(source or ""),
         kind=material.kind,
         text=bool(text and material.texts),
-        number="document" if rows is None else "row",
+        number="document" if rows is None else "id" if material.named else "row",
         classes=material.classes,
         summary=summary(material, found),
         notices=notices(material, found, text),

@@ -119,7 +119,7 @@ def match(model: Any, other: Any, X: Any) -> list[dict[str, Any]]:
     words kept, gained and lost."""
     words, ours, others = summaries.model_words(model), model.estimator_, other.components_
     ranking = summaries.word_ranking(model, "coherence")
-    again = None if ranking is None else rank_words(X, other.transform(X), others)
+    again = None if ranking is None else rank_words(X, np.asarray(other.transform(X)), others)
     before = _first_words(words, others, again)
     after = _first_words(words, ours.components_, ranking)
     return [

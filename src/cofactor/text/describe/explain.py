@@ -159,7 +159,7 @@ def explain_row(model: Any, X: Any, unknown: Sequence[str] = ()) -> Explanation:
         Words of the document that the model does not know.
     """
     estimator, x = model.estimator_, X.toarray()[0]
-    s, here = estimator.transform(X)[0].astype(float), np.flatnonzero(x)
+    s, here = np.asarray(estimator.transform(X))[0].astype(float), np.flatnonzero(x)
     loss = as_divergence("data_loss", model.data_loss)
     scores = scores_of(estimator, X, s[None])
     predicted = read_predictions(estimator, scores, model.target_names_)

@@ -14,7 +14,7 @@ from cofactor.engine.threads import Threads
 from cofactor.estimators import NMF, SSNMFClassifier, SSNMFRegressor
 from cofactor.estimators.validation import as_divergence
 from cofactor.targets.missing import is_missing
-from cofactor.targets.reading import is_matrix, readable
+from cofactor.targets.reading import cells_of, is_matrix, readable, table_of
 
 ESTIMATORS = {"topics": NMF, "classes": SSNMFClassifier, "numbers": SSNMFRegressor}
 
@@ -32,7 +32,7 @@ def infer_task(y: Any) -> str:
     y = readable(y, "y")
     if is_matrix(y):
         return "classes"
-    return "numbers" if any(map(_is_fraction, np.asarray(y).ravel().tolist())) else "classes"
+    return "numbers" if any(map(_is_fraction, cells_of(y).ravel().tolist())) else "classes"
 
 
 def _is_fraction(value: Any) -> bool:
@@ -46,8 +46,8 @@ def target_names(estimator: Any, y: Any) -> list[Any]:
     if not has_head(estimator):
         return []
     k = estimator.target_components_.shape[1]
-    if hasattr(y, "columns"):
-        return [str(name) for name in y.columns]
+    if (table := table_of(y)) is not None:
+        return [str(name) for name in table.columns]
     name = str(getattr(y, "name", None) or "y")
     return [name] if k == 1 else [f"{name}[{j}]" for j in range(k)]
 
@@ -150,6 +150,6 @@ def explained_share(estimator: Any, X: Any, sample_weight: Any = None) -> float:
     A = np.ascontiguousarray(estimator.components_.T)
     mean = data.column_means(weights)[:, None]
     with Threads(estimator.n_jobs) as threads:
-        cost = objective.value(Factors(estimator.transform(X), A), threads).total
+        cost = objective.value(Factors(np.asarray(estimator.transform(X)), A), threads).total
         even = objective.value(Factors(np.ones((X.shape[0], 1)), mean), threads).total
     return 1.0 - cost / even if even > 0 else 0.0

@@ -65,7 +65,7 @@ def describe(estimator: Any, X: Any, words: Any, seeded: dict[int, Seed]) -> dic
 
     Their scores, which ``scores_of`` gives, are not among them: streams compute these when needed.
     """
-    S, A = estimator.transform(X), estimator.components_
+    S, A = np.asarray(estimator.transform(X)), estimator.components_
     pinned = {k: seed.columns for k, seed in seeded.items()}
     ranking = rank_words(X, S, A, pinned)
     shown, probable = (shown_words(A, each, COHERENCE_WORDS) for each in (ranking, None))

@@ -36,7 +36,7 @@ READING = ("languages_", "stop_words_", "stem_")
 SMALL, LARGE = 50, 1000  # numbers of documents at which the automatic limits change
 
 
-class WordVectorizer(TransformerMixin, BaseEstimator):
+class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Turns documents into tf-idf rows of length one, with defaults for real text.
 
     A word is a run of letters, digits and marks of any script, in lower case. It starts with a

@@ -1,0 +1,197 @@
+"""What is doubtful about the labels of a table, in sentences that `check` and `fit` say alike.
+
+It lives above `labels`, `spelling` and `dates` and imports the standard library only. `refusal`
+says why labels cannot be what the user wants to predict: texts, row numbers, dates. `label_notes`
+says how labels are read where that may surprise, each time with the option that changes it. Both
+see counts only, so they also serve tables that are larger than memory.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+
+from cofactor.io.errors import printable
+from cofactor.io.tables.dates import are_dates
+from cofactor.io.tables.labels import LabelCounts, are_numbers, whole_numbers
+from cofactor.io.tables.relabel import relabel_command
+from cofactor.io.tables.spelling import MOST_COMPARED, probable_merges
+
+UNKNOWN = {
+    "na", "n/a", "nan", "null", "none", "unknown", "unlabelled", "unlabeled", "?", "-", "tbd"
+}  # fmt: skip
+"""Labels that may mean "not labelled"."""
+
+FEW, MANY_CLASSES, LISTED = 5, 50, 8
+"""Few labels of a class; many classes; number of merges that a sentence lists."""
+
+FEWEST_IDS = 20
+"""Number of labels from which distinct ones can be recognised as a numbering."""
+
+_CODE = re.compile(r"(?=\D*\d)[\w.:#/-]{2,}")
+
+
+def refusal(counts: LabelCounts) -> str | None:
+    """Say why labels of one column are most likely not what the user wants to predict.
+
+    Returns
+    -------
+    str or None
+        A sentence that ends without a remedy; None if nothing speaks against the labels.
+    """
+    if len(counts.columns) != 1 or counts.several or not counts.columns[0]:
+        return None
+    column, labelled = counts.columns[0], counts.labelled
+    first = printable(next(iter(column)))
+    if are_dates(column):
+        return f"The labels are dates, like '{first}', and dates are no classes."
+    if are_ids(column):
+        return (
+            f"All {labelled:,} labels are different and look like row numbers or ids ('{first}', "
+            "…), which no text can tell."
+        )
+    return None if counts.form == "numbers" else too_many_classes(len(column), labelled)
+
+
+def are_ids(column: Counter[str]) -> bool:
+    """Tell whether labels are names of rows: each occurs once, and they are a numbering.
+
+    Whole numbers are a numbering if they rise from row to row, have few gaps, or are long and of
+    one length. Other labels are one if all of them are codes with a digit.
+    """
+    if len(column) < FEWEST_IDS or max(column.values()) > 1:
+        return False
+    numbers = whole_numbers(column)
+    if numbers is None:
+        return not are_numbers(column) and all(map(_CODE.fullmatch, column))
+    rising = all(a < b for a, b in pairwise(numbers))
+    dense = max(numbers) - min(numbers) < 1.5 * len(numbers)
+    lengths = {len(str(number)) for number in numbers}
+    return rising or dense or (len(lengths) == 1 and min(lengths) > 5)
+
+
+def too_many_classes(classes: int, labelled: int) -> str | None:
+    """Ask whether this is the label column, if there are suspiciously many classes."""
+    if classes > MANY_CLASSES and 2 * classes > labelled:
+        return f"{classes:,} classes for {labelled:,} labels: is this the column of the labels?"
+    return None
+
+
+def label_notes(counts: LabelCounts, fewest: int = 0, asked: str | None = None) -> list[str]:
+    """Return sentences about how labels are read and which of them look wrong.
+
+    Parameters
+    ----------
+    counts : LabelCounts
+        The labels, after --relabel and --min-labels.
+    fewest : int
+        The value of --min-labels; 0 if it was not given.
+    asked : str, optional
+        The form that --task settled; by default the form that the labels have.
+    """
+    form = asked or counts.form
+    if not counts.labelled:
+        return ["No document is labelled, so there would be topics but no predictions."]
+    if form == "none":
+        return []
+    read = _on_numbers(counts) if asked in (None, counts.form) else ()
+    if form in ("numbers", "columns"):
+        return [*read, *_on_marks(counts)]
+    return [*read, *_on_sizes(counts, fewest), *_on_marks(counts), *_on_spelling(counts)]
+
+
+def merges(counts: LabelCounts) -> dict[str, str]:
+    """Return the classes that are probably one, each with the name to use."""
+    if counts.form not in ("classes", "sets"):
+        return {}
+    unknown = marks(counts)
+    return probable_merges({name: n for name, n in counts.classes.items() if name not in unknown})
+
+
+def _on_numbers(counts: LabelCounts) -> Iterator[str]:
+    """Say whether labels that look like numbers are read as numbers or as classes."""
+    if counts.form == "numbers":
+        yield "The labels are numbers, so fit predicts numbers; --task classes predicts classes."
+        return
+    numbers = whole_numbers(counts.classes) if counts.form in ("classes", "sets") else None
+    if numbers is None or len(numbers) < 3 or (counts.form == "sets" and len(counts.columns) == 1):
+        return
+    if counts.form == "sets":
+        yield (
+            "The columns hold whole numbers, which are combined to sets of labels; --task numbers "
+            "predicts each column as numbers."
+        )
+    else:
+        yield (
+            f"The labels are whole numbers from {min(numbers)} to {max(numbers)} and are read as "
+            f"{len(numbers)} classes; if their order matters, --task numbers predicts numbers."
+        )
+
+
+def _on_sizes(counts: LabelCounts, fewest: int) -> Iterator[str]:
+    classes = counts.classes
+    if len(classes) == 1:
+        yield "All labels are the same: label some documents of other classes."
+        return
+    misspelt = merges(counts)
+    unclear = {*misspelt, *marks(counts)}
+    few = [name for name, count in classes.items() if count < FEW and name not in unclear]
+    if not few:
+        return
+    if len(classes) <= MANY_CLASSES:
+        others = len(few) < len(classes) - len(unclear)
+        remedy = f" --min-labels {FEW} leaves them out." if others and not fewest else ""
+        yield f"Fewer than {FEW} labels of {names(few)}: a few more would help most.{remedy}"
+    elif not fewest:
+        yield (
+            f"{len(few):,} of {len(classes):,} labels have fewer than {FEW} documents and can "
+            f"hardly be learned; --min-labels {FEW} leaves them out."
+        )
+
+
+def marks(counts: LabelCounts) -> list[str]:
+    """Return the labels that probably mean "not labelled"."""
+    classes = counts.classes
+    found = [name for name in classes if name.casefold() in UNKNOWN]
+    return found + [one for one in classes if one in ("-1", "-1.0") and _is_mark(one, classes)]
+
+
+def _on_marks(counts: LabelCounts) -> Iterator[str]:
+    if unknown := marks(counts):
+        options = " ".join(f"--unlabelled {printable(name)!r}" for name in unknown)
+        yield f"If {names(unknown)} means not labelled, add {options}."
+
+
+def _is_mark(name: str, classes: Counter[str]) -> bool:
+    """Tell whether -1 may mean "not labelled": it is frequent, and no other number is negative."""
+    others = [one for one in classes if one != name]
+    frequent = classes[name] > 0.05 * classes.total()
+    return len(others) > 1 and frequent and not any(one.startswith("-") for one in others)
+
+
+def _on_spelling(counts: LabelCounts) -> Iterator[str]:
+    """List classes that are probably one, with the options that merge them."""
+    if len(counts.classes) > MOST_COMPARED:
+        yield f"There are more than {MOST_COMPARED:,} labels, so misspelt ones are not looked for."
+    found, classes = merges(counts), counts.classes
+    if not found:
+        return
+    listed = dict(list(found.items())[:LISTED])
+    pairs = ", ".join(
+        f"{printable(old)!r} ({classes[old]:,}) and {printable(new)!r} ({classes[new]:,})"
+        for old, new in listed.items()
+    )
+    rest = len(found) - len(listed)
+    more = f" and {rest} more" if rest else ""
+    how = relabel_command(listed)
+    if rest or any("=" in old + new for old, new in listed.items()):
+        how = "write them to a file with check --write-relabels, and name it with --relabel-file"
+    yield f"Probably one class each: {pairs}{more}. To merge them: {how}"
+
+
+def names(some: list[str]) -> str:
+    """Return class names for a sentence."""
+    shown = ", ".join(repr(printable(name)) for name in some[:8])
+    return shown + (f" and {len(some) - 8} more" if len(some) > 8 else "")

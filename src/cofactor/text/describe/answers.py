@@ -1,0 +1,202 @@
+"""What a model answers about documents, as the columns of a table.
+
+`answer_documents` computes everything in one pass: topics, predictions, probabilities.
+`AnswerColumns` says which columns a user wants and fills them row by row; `cofactor predict` and
+`TopicModel.annotate` both write what it gives. It imports the other modules of `describe` only.
+
+A prediction that is missing or doubtful has a reason beside it:
+
+- a document without a word that the model knows has no prediction, no topic and no probabilities;
+- a prediction less probable than ``abstain`` is left out;
+- where a document may have several labels and none reaches its threshold, the label that is nearest
+  to its threshold is given and marked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from cofactor.estimators.inference import topic_shares
+from cofactor.text.describe.predictions import predict_rows, predicted_kind, scores_of
+from cofactor.text.describe.summaries import Document, document_table
+from cofactor.text.describe.table import Table
+from cofactor.text.documents import document_matrix
+
+NO_WORD = "no known word"
+BELOW_THRESHOLD = "below its threshold"
+ABSTAINED = "not sure enough"
+NO_LABELS = "the fit had no labels"
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What a model answers about n documents."""
+
+    documents: Table[Document]
+    shares: np.ndarray  # (n, n_topics): of each topic in each document
+    probabilities: np.ndarray | None = None  # (n, n_targets); None for numbers and without labels
+    leads: np.ndarray | None = None  # (n, n_targets): scores above thresholds; of several labels
+
+
+def answer_documents(model: Any, X: Any) -> Answers:
+    """Return what a fitted TopicModel answers about documents."""
+    estimator = model.estimator_
+    matrix = document_matrix(model.vectorizer_, X)
+    S = np.asarray(estimator.transform(matrix))  # an array, whatever set_output asks for
+    scores = scores_of(estimator, matrix, S)
+    return answers_of(model, S, scores)
+
+
+def answers_of(model: Any, S: np.ndarray, scores: np.ndarray) -> Answers:
+    """Return what a model answers about documents with representations S and scores."""
+    estimator, kind = model.estimator_, predicted_kind(model.estimator_)
+    documents, shares = document_table(model, S, scores), topic_shares(S, estimator.components_)
+    if kind in ("topics", "numbers"):
+        return Answers(documents, shares)
+    P, _ = predict_rows(estimator, scores)
+    return Answers(documents, shares, P, _leads(estimator, scores, P) if kind == "sets" else None)
+
+
+def _leads(estimator: Any, scores: np.ndarray, P: np.ndarray | None) -> np.ndarray:
+    head = estimator.pooled_head
+    if head is not None and head.thresholds is not None:
+        return np.asarray(scores - head.thresholds)
+    assert P is not None
+    return P - 0.5
+
+
+@dataclass(frozen=True)
+class AnswerColumns:
+    """Which columns describe documents.
+
+    Parameters
+    ----------
+    kind : {"topics", "classes", "sets", "numbers"}
+        What the model predicts.
+    targets : tuple
+        Names of the classes, labels or numbers.
+    n_topics : int
+    apart : bool
+        Whether each target has a column of its own: several numbers, or labels as 0 and 1.
+    all_classes : bool
+        Add the probability of every class.
+    topics : bool
+        Add the number of the main topic, its share, and the shares of all topics.
+    top : int
+        Add so many of the most probable classes, with their probabilities.
+    abstain : float
+        Predict only what is at least so probable.
+    """
+
+    kind: str
+    targets: tuple[Any, ...]
+    n_topics: int
+    apart: bool = False
+    all_classes: bool = False
+    topics: bool = False
+    top: int = 0
+    abstain: float = 0.0
+
+    @classmethod
+    def of(cls, model: Any, apart: bool = False, **asked: Any) -> AnswerColumns:
+        """Return the columns for a fitted model.
+
+        ``apart`` is for labels only: several numbers always have columns of their own.
+        """
+        kind, targets = predicted_kind(model.estimator_), tuple(model.target_names_)
+        apart = (apart and kind == "sets") or (kind == "numbers" and len(targets) > 1)
+        if kind in ("classes", "sets"):
+            asked["top"] = min(asked.get("top", 0), len(targets))
+        return cls(kind, targets, len(model.topic_names_), apart, **asked)
+
+    @property
+    def needs_classes(self) -> list[str]:
+        """The parameters that were asked for but need a model that predicts classes."""
+        if self.kind in ("classes", "sets"):
+            return []
+        names = ("all_classes", "top", "abstain")
+        return [name for name in names if getattr(self, name)]
+
+    @cached_property
+    def places(self) -> dict[Any, int]:
+        """The place of each target."""
+        return {name: place for place, name in enumerate(self.targets)}
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Names of the columns."""
+        own = [f"prediction_{name}" for name in self.targets] if self.apart else ["prediction"]
+        found = [*own, "confidence", "topic", "reason"]
+        for place in range(1, self.top + 1):
+            found += [f"choice_{place}", f"choice_{place}_probability"]
+        if self.all_classes:
+            found += [f"probability_{name}" for name in self.targets]
+        if self.topics:
+            found += ["topic_number", "topic_share"]
+            found += [f"topic_{k}_share" for k in range(self.n_topics)]
+        return found
+
+    def rows(self, answers: Answers) -> Iterator[list[Any]]:
+        """Yield the cells of each document; a set of labels is a tuple, a missing cell None."""
+        for d, document in enumerate(answers.documents):
+            if document.topic < 0:
+                cells = self._own(None)
+                rest = len(self.names) - len(cells) - 3
+                yield [*cells, None, None, NO_WORD, *[None] * rest]
+            else:
+                yield [*self._predicted(answers, d, document), *self._further(answers, d, document)]
+
+    def _predicted(self, answers: Answers, d: int, document: Document) -> list[Any]:
+        """Return prediction, confidence, topic and reason."""
+        predicted, sure, reason = document.prediction, document.confidence, None
+        if self.kind == "topics":
+            reason = NO_LABELS
+        elif self.kind == "classes" and sure is not None and sure < self.abstain:
+            predicted, reason = None, ABSTAINED
+        elif self.kind == "sets" and not self.apart:
+            predicted, sure, reason = self._labels(answers, d, document)
+        cells = self._own(predicted)
+        if self.kind == "sets" and self.apart and answers.probabilities is not None:
+            doubtful = np.maximum(P := answers.probabilities[d], 1 - P) < self.abstain
+            cells = [None if no else cell for no, cell in zip(doubtful, cells, strict=True)]
+            reason = ABSTAINED if doubtful.any() else None
+        return [*cells, sure, document.name, reason]
+
+    def _labels(
+        self, answers: Answers, d: int, document: Document
+    ) -> tuple[Any, float | None, str | None]:
+        """Return the labels of a document that may have several, their confidence and a reason."""
+        assert answers.probabilities is not None
+        assert answers.leads is not None
+        P, reason, sure = answers.probabilities[d], None, document.confidence
+        labels = document.prediction
+        if not labels:
+            best = int(answers.leads[d].argmax())
+            labels, sure, reason = (self.targets[best],), float(P[best]), BELOW_THRESHOLD
+        kept = tuple(name for name in labels if P[self.places[name]] >= self.abstain)
+        return (kept, sure, reason) if kept else (None, sure, ABSTAINED)
+
+    def _own(self, predicted: Any) -> list[Any]:
+        """Return the cells of a prediction: one, or one for each target."""
+        if not self.apart:
+            return [predicted]
+        if predicted is None:
+            return [None] * len(self.targets)
+        if self.kind == "numbers":
+            return [*predicted]
+        return [int(name in predicted) for name in self.targets]
+
+    def _further(self, answers: Answers, d: int, document: Document) -> list[Any]:
+        cells: list[Any] = []
+        if (P := answers.probabilities) is not None:
+            for c in np.argsort(-P[d], kind="stable")[: self.top].tolist():
+                cells += [self.targets[c], float(P[d, c])]
+            cells += P[d].tolist() if self.all_classes else []
+        if self.topics:
+            cells += [document.topic, document.share, *answers.shares[d].tolist()]
+        return cells

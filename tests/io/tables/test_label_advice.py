@@ -1,0 +1,163 @@
+"""What is said about labels before a fit."""
+
+from collections import Counter
+
+import pytest
+
+from cofactor.io.tables import InputError
+from cofactor.io.tables.label_advice import label_notes, merges, refusal
+from cofactor.io.tables.labels import LabelCounts, are_numbers, as_label_columns, label_form
+from cofactor.io.tables.relabel import read_relabels, relabel_options
+
+
+def counted(labels, several=False):
+    counts = LabelCounts.begin(1, several)
+    for label in labels:
+        counts.add(((label,) if label else (),))
+    return counts
+
+
+SCORES = [str(80 + i % 21) for i in range(100)]
+
+
+@pytest.mark.parametrize(
+    ("labels", "form"),
+    [
+        (SCORES, "numbers"),  # never 21 classes
+        ([str(i % 5 + 1) for i in range(50)], "classes"),  # stars
+        ([str(i % 20) for i in range(100)], "classes"),  # codes from 0 on
+        ([str(i % 20 - 1) for i in range(100)], "classes"),  # codes, and -1
+        ([f"{i % 20:03}" for i in range(100)], "classes"),  # codes with zeros in front
+        ([f"{i % 15 * 10}" for i in range(100)], "numbers"),
+        ([*SCORES, "unknown"], "classes"),
+    ],
+)
+def test_whole_numbers(labels, form):
+    assert label_form([Counter(labels)], False) == form
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        (SCORES, "The labels are numbers, so fit predicts numbers; --task classes"),
+        ([str(i % 20) for i in range(100)], "from 0 to 19 and are read as 20 classes"),
+        ([str(i % 5 + 1) for i in range(50)], "--task numbers predicts numbers"),
+        (["-1"] * 10 + ["0", "1", "2"] * 20, "If '-1' means not labelled, add --unlabelled '-1'"),
+        (["-1.0"] * 10 + ["0.5", "1.5", "2"] * 20, "add --unlabelled '-1.0'"),
+        (["x"] * 9, "All labels are the same"),
+        ([""] * 9, "No document is labelled"),
+        (["x"] * 9 + ["y"] * 9 + ["z"], "Fewer than 5 labels of 'z'"),
+        (["x"] * 9 + ["y"] * 9 + ["z"], "--min-labels 5 leaves them out"),
+        (["Sport"] * 9 + ["Sprot"] * 2 + ["y"] * 9,
+         "'Sprot' (2) and 'Sport' (9). To merge them: --relabel Sprot=Sport"),
+    ],
+)  # fmt: skip
+def test_notes(labels, said):
+    assert said in " ".join(label_notes(counted(labels)))
+
+
+@pytest.mark.parametrize(
+    "labels", [["0", "1"] * 20, ["a"] * 9 + ["b"] * 9, ["-5", "-1"] * 9 + ["2", "7"] * 9]
+)
+def test_usual_labels_are_not_commented(labels):
+    assert not [one for one in label_notes(counted(labels)) if "whole numbers" not in one]
+
+
+def test_a_misspelt_class_is_not_asked_for_more_labels():
+    said = label_notes(counted(["Sport"] * 9 + ["Sprot"] * 2 + ["food"] * 9))
+    assert not any("Fewer than" in one for one in said)
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        ([f"2024-{i % 12 + 1:02}-01" for i in range(60)], "labels are dates, like '2024-01-01'"),
+        ([str(1000 + i) for i in range(30)], "look like row numbers or ids ('1000', …)"),
+        ([str(3 * i) for i in range(30)], "row numbers or ids"),
+        ([str(7919 * i % 900_000 + 100_000) for i in range(1, 40)], "row numbers or ids"),
+        ([f"T-{i}A" for i in range(1000, 1030)], "row numbers or ids"),
+        ([f"a text of its own {chr(97 + i % 26)}{chr(97 + i // 26)}" for i in range(60)],
+         "60 classes for 60 labels: is this the column of the labels?"),
+    ],
+)  # fmt: skip
+def test_what_is_no_label_is_refused(labels, said):
+    assert said in (refusal(counted(labels)) or "")
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        SCORES,
+        [str((i * 1237) % 3001 + 15) for i in range(60)],  # prices: distinct, but no numbering
+        [f"{i / 7:.3f}" for i in range(60)],
+        ["a", "b"] * 9,
+        [str(i) for i in range(10)],
+        [f"version {i}" for i in range(25)],
+    ],
+)
+def test_what_may_be_a_label_is_not(labels):
+    assert refusal(counted(labels)) is None
+
+
+def test_many_merges_go_to_a_file():
+    labels = [f"{name}{end}" for name in "abcdefghij" for end in ["x class", "X Class"]] * 9
+    assert len(merges(counted(labels))) == 10
+    said = " ".join(label_notes(counted(labels)))
+    assert "and 2 more" in said
+    assert "check --write-relabels, and name it with --relabel-file" in said
+
+
+def test_rare_classes():
+    counts = counted(["a"] * 9 + ["b"] * 4 + ["c"])
+    assert counts.rarer_than(5, "classes") == ["b", "c"]
+    assert counts.rarer_than(0, "numbers") == []
+    with pytest.raises(InputError, match="--min-labels 10 leaves no class: the largest has 9"):
+        counts.rarer_than(10, "classes")
+    with pytest.raises(InputError, match="--min-labels 5 needs classes, but here are numbers"):
+        counts.rarer_than(5, "numbers")
+
+
+def test_labels_are_renamed_before_they_are_dropped():
+    labels = as_label_columns("a", ["none"], ";", {"x": "y", "z": "none"})
+    assert labels.read([" x;y; z;w"]) == ("y", "w")
+    assert labels.without(["w"]).read(["x;w"]) == ("y",)
+
+
+def test_relabels_are_read_back(tmp_path):
+    names = {"a b": "c", "ü": "d e"}
+    given = relabel_options(names)
+    assert read_relabels(given[1::2]) == names
+    file = tmp_path / "map.csv"
+    file.write_text('old,new\n"a=b",c\nd,c\n')
+    assert read_relabels(["c=e"], file) == {"c": "e", "a=b": "e", "d": "e"}
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["a"], "must be the old and the new name, like Sprot=Sport"),
+        (["a="], "for labels that mean not labelled use --unlabelled"),
+        (["a=b=c"], "--relabel-file"),
+        (["a=b", "a=c"], "renames 'a' to 'c', but it is renamed to 'b' before"),
+        (["a=b", "b=c", "c=a"], "leads in a circle: 'a' to 'b' to 'c' to 'a'"),
+    ],
+)
+def test_relabels_that_can_be_meant_in_two_ways(given, said):
+    with pytest.raises(InputError) as caught:
+        read_relabels(given)
+    assert said in str(caught.value)
+
+
+def test_map_files_that_cannot_be_used(tmp_path):
+    file = tmp_path / "map.csv"
+    file.write_text("Sprot,Sport\nx,y\n")
+    with pytest.raises(InputError, match="its first line must be old,new"):
+        read_relabels([], file)
+    file.write_text("old,new\nx,\n")
+    with pytest.raises(InputError, match=r"map.csv, row 2 needs an old and a new name"):
+        read_relabels([], file)
+
+
+def test_numbers_and_words_do_not_mix():
+    assert not are_numbers(["0.5", "x"])
+    assert are_numbers(["0.5", "nan"])
