@@ -68,13 +68,8 @@ class Mutation:
     """Whether running into the time limit counts as noticed."""
 
     @property
-    def compiles(self) -> bool:
-        """Whether numba has to compile all kernels anew."""
-        return self.file.startswith("engine/kernels/") and not self.native
-
-    @property
     def native(self) -> bool:
-        """Whether the C compiler has to compile all kernels anew."""
+        """Whether the kernels have to be compiled anew."""
         return self.file.endswith((".c", ".h"))
 
     def check(self) -> None:
@@ -138,20 +133,16 @@ class Workshop:
         self.mutate(mutation)
         if mutation.native and (complaint := self.compile()):
             return Outcome(NOT_COMPILED, [], complaint)
-        return self.run(["-x", *shlex.split(mutation.tests)], compiles=mutation.compiles)
+        return self.run(["-x", *shlex.split(mutation.tests)])
 
-    def run(self, arguments: list[str], *, compiles: bool = False, limit: int = LIMIT) -> Outcome:
-        """Run tests on the copy; ``compiles`` keeps its kernels apart from those of the others."""
-        cache, noted = self.folder / "kernels", self.folder / "failures"
-        if compiles:
-            cache = self.folder / "mutated-kernels"
-            shutil.rmtree(cache, ignore_errors=True)
+    def run(self, arguments: list[str], *, limit: int = LIMIT) -> Outcome:
+        """Run tests on the copy."""
+        noted = self.folder / "failures"
         noted.write_text("")
         environment = {
             **os.environ,
             "PYTHONPATH": os.pathsep.join([str(self.folder / "src"), str(self.folder)]),
             "PYTHONDONTWRITEBYTECODE": "1",
-            "NUMBA_CACHE_DIR": str(cache),
             "MUTATION_FAILURES": str(noted),
         }
         code, output = _run([*PYTEST, "-p", "mutation_guard", *arguments], environment, limit)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.optimize import minimize
 
 from cofactor._types import FloatArray
+from cofactor.guesses.lbfgs import minimise
 from cofactor.guesses.linear import LinearModel
 from cofactor.guesses.matrix import Matrix
 
@@ -75,11 +75,9 @@ class _Problem:
             return value, (slope * unit).ravel()
 
         least = TOLERANCE * np.sqrt(self.total.min())
-        found = minimize(
-            cost, (start / unit).ravel(), jac=True, method="L-BFGS-B",
-            options={"maxiter": ITERATIONS, "gtol": least, "ftol": DECREASE},
-        )  # fmt: skip
-        return np.asarray(found.x.reshape(self.shape) * unit)
+        settings = {"iterations": ITERATIONS, "slope": least, "decrease": DECREASE}
+        found = minimise(cost, (start / unit).ravel(), **settings)
+        return np.asarray(found.reshape(self.shape) * unit)
 
     def cost(self, table: FloatArray, penalty: float) -> tuple[float, FloatArray]:
         """Return what is minimised and its slope."""

@@ -50,7 +50,7 @@ def _doubts(y: Any, task: str, topics: int) -> Iterator[str]:
     if not classes.size:
         yield "y has no label, so the model has topics but predicts nothing; add labels."
     elif classes.size == 1:
-        yield f"All labels of y are {classes[0]!r}; label some documents of other classes."
+        yield f"All labels of y are {str(classes[0])!r}; label some documents of other classes."
     elif task == "auto" and not is_matrix(y) and _are_scores(classes):
         yield (
             f"y holds {classes.size} different whole numbers, read as classes; pass "

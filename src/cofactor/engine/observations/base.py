@@ -72,13 +72,18 @@ class Layout(NamedTuple):
 def compressed_layout(X: Any) -> Layout:
     """List the stored cells of a CSR matrix by rows, or those of a CSC matrix by columns."""
     start = X.indptr.astype(np.int64)
-    return Layout(X.data, Places(X.indices.astype(np.int32, copy=False), start, start[:-1]))
+    return Layout(as_stored(X.data), Places(as_stored(X.indices, np.int32), start, start[:-1]))
+
+
+def as_stored(array: Any, dtype: Any = None) -> Any:
+    """Return an array as kernels read it: without gaps, and aligned; workers may send others."""
+    return np.require(array, dtype, ["C", "A"])
 
 
 def full_layout(array: FloatArray) -> Layout:
     """List every cell of a dense array; all rows share one run of indices."""
     n, m = array.shape
-    values = np.ascontiguousarray(array).reshape(-1)
+    values = as_stored(array).reshape(-1)
     start, first = np.arange(n + 1, dtype=np.int64) * m, np.zeros(n, dtype=np.int64)
     return Layout(values, Places(np.arange(m, dtype=np.int32), start, first))
 

@@ -17,7 +17,7 @@ from cofactor.engine import kernels
 from cofactor.engine.factors import PaddedFactor, cross
 from cofactor.engine.kernels import Entries, Slopes
 from cofactor.engine.observations import Layout, Observations
-from cofactor.engine.observations.base import times
+from cofactor.engine.observations.base import as_stored, times
 from cofactor.engine.subproblem.entries import (
     AnyEntries,
     ExpandedEntries,
@@ -241,4 +241,4 @@ class TermSide:
 
 def _wide(weights: FloatArray | None) -> FloatArray | None:
     """Return weights as kernels read them."""
-    return None if weights is None else np.ascontiguousarray(weights, np.float64)
+    return None if weights is None else as_stored(weights, np.float64)

@@ -28,16 +28,22 @@ static uint32_t saved_registers(void) {
     return low;
 }
 
+/* Whether all of these bits are set. */
+static int has(uint32_t found, uint32_t needed) { return (found & needed) == needed; }
+
 int64_t cofactor_level(void) {
-    const uint32_t fma = 1u << 12, saves = 1u << 27, avx2 = 1u << 5;
-    const uint32_t avx512 = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31; /* F, DQ, BW, VL */
+    const uint32_t one = 1u << 12 | 1u << 22 | 1u << 27 | 1u << 29; /* FMA, MOVBE, XSAVE, F16C */
+    const uint32_t seven = 1u << 3 | 1u << 5 | 1u << 8;             /* BMI1, AVX2, BMI2 */
+    const uint32_t lzcnt = 1u << 5;
+    const uint32_t wide = 1u << 16 | 1u << 17 | 1u << 28 | 1u << 30 | 1u << 31; /* AVX-512 */
     uint32_t b, c, most = cpuid(0, &b, &c);
     cpuid(1, &b, &c);
-    if (most < 7 || !(c & fma) || !(c & saves)) return 2;
+    if (most < 7 || !has(c, one) || !has(saved_registers(), 0x06)) return 2;
+    cpuid(0x80000001u, &b, &c);
+    if (!has(c, lzcnt)) return 2;
     cpuid(7, &b, &c);
-    uint32_t saved = saved_registers();
-    if (!(b & avx2) || (saved & 0x06) != 0x06) return 2;
-    return (b & avx512) == avx512 && (saved & 0xE6) == 0xE6 ? 4 : 3;
+    if (!has(b, seven)) return 2;
+    return has(b, wide) && has(saved_registers(), 0xE6) ? 4 : 3;
 }
 #else
 int64_t cofactor_level(void) { return 0; }
