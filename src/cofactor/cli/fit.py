@@ -162,7 +162,7 @@ def _fit(
         caught.setdefault(str(message), category)
 
     with (
-        announce("Fitting the topics (the first run also compiles)") as progress,
+        announce("Fitting the topics") as progress,
         warnings.catch_warnings(),
         refusals(),
     ):

@@ -90,7 +90,7 @@ def demonstrate(
             check_extra()
         corpus, labels = _read()
     known = choose_labelled(labels, share, seed)
-    with announce("Fitting the topics (the first run also compiles)"):
+    with announce("Fitting the topics"):
         model = _fit(corpus, labels, known, n_topics, seed)
     with announce("Comparing with methods that learn from the same labels"):
         prepared = _prepare(model, corpus, labels, known)

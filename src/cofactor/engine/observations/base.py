@@ -114,10 +114,6 @@ class Observations:
 
     def __post_init__(self, known_transpose: Observations | None) -> None:
         object.__setattr__(self, "_transposed", known_transpose)
-        for name in ("row_weights", "column_weights"):  # kernels sum them up in float64
-            weights = getattr(self, name)
-            if weights is not None:
-                object.__setattr__(self, name, np.ascontiguousarray(weights, np.float64))
 
     @property
     def dtype(self) -> np.dtype[Any]:

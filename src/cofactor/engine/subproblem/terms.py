@@ -96,14 +96,14 @@ class BoundTerm:
         d, observations = self.side.divergence, self.side.observations
         if not (d.up and observations.zeros):
             return None
-        return self.other.sums(observations.column_weights, self.threads) * d.up
+        return self.other.sums(self.side.column_scale, self.threads) * d.up
 
     @property
     def gram(self) -> FloatArray | None:
         d, observations = self.side.divergence, self.side.observations
         if not (d.square and observations.zeros):
             return None
-        return self.other.gram(observations.column_weights, self.threads) * d.square
+        return self.other.gram(self.side.column_scale, self.threads) * d.square
 
     def _cross(self, which: int) -> FloatArray | None:
         """Return the rows' downward (0) or upward (1) slopes, computed once."""
@@ -161,10 +161,11 @@ class TermSide:
         counts: FloatArray | None = None,
         constant: float | None = None,
     ) -> None:
-        self.observations, self.divergence, self.counts = observations, divergence, counts
+        self.observations, self.divergence, self.counts = observations, divergence, _wide(counts)
         self._constant = constant
-        self.row_scale = observations.row_weights if observations.zeros else None
-        self.counted_scale = times(self.row_scale, counts)
+        self.row_scale = _wide(observations.row_weights) if observations.zeros else None
+        self.column_scale = _wide(observations.column_weights)
+        self.counted_scale = times(self.row_scale, self.counts)
         self._zeros_are_entries = observations.zeros and (divergence.inverse or divergence.concave)
         self._is_full = len(observations.layout.values) == np.prod(observations.shape)
 
@@ -236,3 +237,8 @@ class TermSide:
             cells -= float(len(values) if weights is None else weights.sum())
             total += cells * float(d.constant(np.array([FLOOR]))[0])
         return total
+
+
+def _wide(weights: FloatArray | None) -> FloatArray | None:
+    """Return weights as kernels read them."""
+    return None if weights is None else np.ascontiguousarray(weights, np.float64)
