@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from cofactor.io.tables import InputError
-from cofactor.io.tables.label_advice import label_notes, merges, refusal
+from cofactor.io.tables.label_advice import label_notes, marks, merges, refusal
 from cofactor.io.tables.labels import LabelCounts, are_numbers, as_label_columns, label_form
 from cofactor.io.tables.relabel import read_relabels, relabel_options
 
@@ -54,6 +54,16 @@ def test_whole_numbers(labels, form):
 )  # fmt: skip
 def test_notes(labels, said):
     assert said in " ".join(label_notes(counted(labels)))
+
+
+@pytest.mark.parametrize("mark", ["k.A.", "#N/A", "keine Angabe", "N.A.", "未知", "--", "Unknown"])
+def test_labels_that_mean_not_labelled(mark):
+    assert marks(counted(["x", "y", mark] * 9)) == [mark]
+
+
+def test_minus_is_a_class_beside_plus():
+    assert marks(counted(["+", "-"] * 9)) == []
+    assert marks(counted(["x", "y", "-"] * 9)) == ["-"]
 
 
 @pytest.mark.parametrize(

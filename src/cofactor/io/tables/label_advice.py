@@ -20,9 +20,14 @@ from cofactor.io.tables.relabel import relabel_command
 from cofactor.io.tables.spelling import MOST_COMPARED, probable_merges
 
 UNKNOWN = {
-    "na", "n/a", "nan", "null", "none", "unknown", "unlabelled", "unlabeled", "?", "-", "tbd"
+    "na", "n/a", "n.a.", "#n/a", "<na>", "nan", "null", "nil", "none", "(none)", "(blank)",
+    "unknown", "unlabelled", "unlabeled", "no label", "not labelled", "not labeled", "unclassified",
+    "unassigned", "undefined", "tbd", "?", "??", "???", "-", "--", "---", "–", "—", ".", "...", "…",
+    "k.a.", "k. a.", "keine angabe", "unbekannt", "(leer)", "n/d", "n.d.", "s/d", "inconnu",
+    "non renseigné", "desconocido", "desconhecido", "sconosciuto", "onbekend", "nieznany",
+    "неизвестно", "未知", "不明",
 }  # fmt: skip
-"""Labels that may mean "not labelled"."""
+"""Labels that may mean "not labelled", in several languages and as spreadsheets write them."""
 
 FEW, MANY_CLASSES, LISTED = 5, 50, 8
 """Few labels of a class; many classes; number of merges that a sentence lists."""
@@ -154,7 +159,8 @@ def _on_sizes(counts: LabelCounts, fewest: int) -> Iterator[str]:
 def marks(counts: LabelCounts) -> list[str]:
     """Return the labels that probably mean "not labelled"."""
     classes = counts.classes
-    found = [name for name in classes if name.casefold() in UNKNOWN]
+    signs = set("-–—") if "+" in classes else ()  # the opposite of +, which is a class
+    found = [name for name in classes if name.casefold() in UNKNOWN and name not in signs]
     return found + [one for one in classes if one in ("-1", "-1.0") and _is_mark(one, classes)]
 
 
