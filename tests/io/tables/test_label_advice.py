@@ -61,6 +61,21 @@ def test_labels_that_mean_not_labelled(mark):
     assert marks(counted(["x", "y", mark] * 9)) == [mark]
 
 
+def test_numbers_are_noticed_beside_labels_that_mean_nothing():
+    notes = label_notes(counted([*SCORES, *["n/a"] * 9]))
+    assert notes == [
+        "If 'n/a' means not labelled, add --unlabelled 'n/a'. The other labels are numbers, which "
+        "fit then predicts."
+    ]
+    stars = label_notes(counted([*(str(i % 5 + 1) for i in range(50)), *["n/a"] * 9]))
+    assert "from 1 to 5 and are read as 5 classes" in stars[0]
+    assert stars[1] == "If 'n/a' means not labelled, add --unlabelled 'n/a'."
+    assert refusal(counted([*(str(3 * i) for i in range(60)), "7", "7", *["n/a"] * 9])) is None
+    assert "dates" in refusal(counted([*(f"2024-05-{i:02}" for i in range(10, 30)), "n/a", "n/a"]))
+    rest = counted(["a", "b", "n/a"] * 3).without(["n/a"])
+    assert (rest.classes, rest.labelled, rest.documents) == ({"a": 3, "b": 3}, 6, 9)
+
+
 def test_minus_is_a_class_beside_plus():
     assert marks(counted(["+", "-"] * 9)) == []
     assert marks(counted(["x", "y", "-"] * 9)) == ["-"]

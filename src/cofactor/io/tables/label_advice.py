@@ -46,6 +46,7 @@ def refusal(counts: LabelCounts) -> str | None:
     str or None
         A sentence that ends without a remedy; None if nothing speaks against the labels.
     """
+    counts = counts.without(marks(counts))
     if len(counts.columns) != 1 or counts.several or not counts.columns[0]:
         return None
     column, labelled = counts.columns[0], counts.labelled
@@ -101,8 +102,10 @@ def label_notes(counts: LabelCounts, fewest: int = 0, asked: str | None = None) 
         return ["No document is labelled, so there would be topics but no predictions."]
     if form == "none":
         return []
-    read = _on_numbers(counts) if asked in (None, counts.form) else ()
-    if form in ("numbers", "columns"):
+    rest = counts.without(marks(counts))
+    read = _on_numbers(rest) if asked in (None, counts.form) and rest.form == counts.form else ()
+    hidden = counts.form != "numbers" == rest.form
+    if hidden or form in ("numbers", "columns"):
         return [*read, *_on_marks(counts)]
     return [*read, *_on_sizes(counts, fewest), *_on_marks(counts), *_on_spelling(counts)]
 
@@ -167,7 +170,9 @@ def marks(counts: LabelCounts) -> list[str]:
 def _on_marks(counts: LabelCounts) -> Iterator[str]:
     if unknown := marks(counts):
         options = " ".join(f"--unlabelled {printable(name)!r}" for name in unknown)
-        yield f"If {names(unknown)} means not labelled, add {options}."
+        become = counts.form != "numbers" == counts.without(unknown).form
+        then = " The other labels are numbers, which fit then predicts." if become else ""
+        yield f"If {names(unknown)} means not labelled, add {options}.{then}"
 
 
 def _is_mark(name: str, classes: Counter[str]) -> bool:

@@ -133,6 +133,16 @@ class LabelCounts:
         """How many labels each class has, over all columns."""
         return sum(self.columns, Counter())
 
+    def without(self, labels: Iterable[str]) -> LabelCounts:
+        """Return the counts as they are if some labels mean "not labelled".
+
+        Documents that have such labels beside others are counted as unlabelled, too.
+        """
+        dropped = set(labels)
+        kept = [Counter({k: n for k, n in one.items() if k not in dropped}) for one in self.columns]
+        lost = sum(n for one in self.columns for k, n in one.items() if k in dropped)
+        return replace(self, columns=kept, labelled=max(0, self.labelled - lost))
+
     def rarer_than(self, fewest: int, form: str) -> list[str]:
         """Return the classes that have fewer labels than --min-labels asks for."""
         if fewest < 2:

@@ -248,7 +248,9 @@ def _rows(found: Survey, rows: list[int]) -> str:
 def as_facts(found: Survey, label: Any) -> dict[str, Any]:
     """Return the counts and the advice for JSON."""
     numeric, together, unknown = found.form == "numbers", merges(found.counts), marks(found.counts)
-    classes = 0 if numeric else len(found.classes) - len(together) - len(unknown)
+    proposed = found.counts.without(unknown).form  # of the labels as the next command reads them
+    named = len(found.classes) - len(together) - len(unknown)
+    classes = 0 if proposed == "numbers" else named
     return {
         "rows": found.rows,
         "labelled": found.labelled,
