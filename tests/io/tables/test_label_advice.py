@@ -6,7 +6,13 @@ import pytest
 
 from cofactor.io.tables import InputError
 from cofactor.io.tables.label_advice import label_notes, marks, merges, refusal
-from cofactor.io.tables.labels import LabelCounts, are_numbers, as_label_columns, label_form
+from cofactor.io.tables.labels import (
+    LabelCounts,
+    are_numbers,
+    as_label_columns,
+    label_form,
+    written_number,
+)
 from cofactor.io.tables.relabel import read_relabels, relabel_options
 
 
@@ -74,6 +80,23 @@ def test_numbers_are_noticed_beside_labels_that_mean_nothing():
     assert "dates" in refusal(counted([*(f"2024-05-{i:02}" for i in range(10, 30)), "n/a", "n/a"]))
     rest = counted(["a", "b", "n/a"] * 3).without(["n/a"])
     assert (rest.classes, rest.labelled, rest.documents) == ({"a": 3, "b": 3}, 6, 9)
+
+
+@pytest.mark.parametrize(
+    ("labels", "first"),
+    [
+        (["4,5", "3,0", "2"], "4,5"), (["5", "80 %", "7.5%"], "80 %"), (["7/10", "10/10"], "7/10"),
+        (["$12", "$ 7.50"], "$12"), (["1.200,50 €", "n/a", "7 €"], "1.200,50 €"),
+    ],
+)  # fmt: skip
+def test_numbers_as_people_write_them(labels, first):
+    said = f"Labels like {first!r} are read as {len(set(labels) - {'n/a'})} classes; to predict"
+    assert said in " ".join(label_notes(counted(labels * 9)))
+
+
+def test_names_with_digits_are_no_numbers():
+    for labels in (["1", "2"], ["4.5", "3"], ["3a", "4,5"], ["v1.2", "v1,3"], ["1-2"], ["1.2.3"]):
+        assert written_number(labels) is None
 
 
 def test_minus_is_a_class_beside_plus():

@@ -15,7 +15,7 @@ from itertools import pairwise
 
 from cofactor.io.errors import printable
 from cofactor.io.tables.dates import are_dates
-from cofactor.io.tables.labels import LabelCounts, are_numbers, whole_numbers
+from cofactor.io.tables.labels import LabelCounts, are_numbers, whole_numbers, written_number
 from cofactor.io.tables.relabel import relabel_command
 from cofactor.io.tables.spelling import MOST_COMPARED, probable_merges
 
@@ -123,6 +123,11 @@ def _on_numbers(counts: LabelCounts) -> Iterator[str]:
     if counts.form == "numbers":
         yield "The labels are numbers, so fit predicts numbers; --task classes predicts classes."
         return
+    if counts.form == "classes" and (first := written_number(counts.classes)):
+        yield (
+            f"Labels like {printable(first)!r} are read as {len(counts.classes)} classes; to "
+            "predict numbers, write them with a decimal point and without units, like 4.5."
+        )
     numbers = whole_numbers(counts.classes) if counts.form in ("classes", "sets") else None
     if numbers is None or len(numbers) < 3 or (counts.form == "sets" and len(counts.columns) == 1):
         return

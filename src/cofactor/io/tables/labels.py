@@ -10,6 +10,7 @@ are already in memory are read by `cofactor.targets`, which has its own rule for
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -29,6 +30,9 @@ MOST_CODES = 10
 """Number of distinct whole numbers up to which labels are codes of classes, like 1 to 5 stars."""
 
 ON, OFF = {"1", "1.0", "true"}, {"0", "0.0", "false"}
+
+_WRITTEN = re.compile(r"[$€£¥]?\s?[+-]?\d+([.,]\d+)*\s?([%$€£¥]|/\s?\d+)?")
+_NOT_PLAIN = re.compile(r"[,%$€£¥/]")
 
 LabelCells = tuple[tuple[str, ...], ...]
 """The labels of one document: for each label column those in its cell, () if it is unlabelled."""
@@ -246,6 +250,20 @@ def whole_numbers(labels: Iterable[str]) -> list[int] | None:
     if not all(map(_is_whole, labels)) or any(map(_is_code, labels)):
         return None
     return [int(float(label)) for label in labels]
+
+
+def written_number(labels: Iterable[str]) -> str | None:
+    """Return the first label that is not a plain number, if all are numbers as people write them:
+    4,5 or 80 % or 7/10 or $12.
+
+    Examples
+    --------
+    >>> written_number(["3", "4,5"]), written_number(["3", "4.5"]), written_number(["3", "4,5 kg"])
+    ('4,5', None, None)
+    """
+    labels = list(labels)
+    found = next(filter(_NOT_PLAIN.search, labels), None)
+    return found if all(map(_WRITTEN.fullmatch, labels)) else None
 
 
 def _is_whole(label: str) -> bool:
