@@ -35,7 +35,8 @@ FEW, MANY_CLASSES, LISTED = 5, 50, 8
 FEWEST_IDS = 20
 """Number of labels from which distinct ones can be recognised as a numbering."""
 
-_CODE = re.compile(r"(?=\D*\d)[\w.:#/-]{2,}")
+CODE = re.compile(r"(?=\D*\d)[\w.:#/-]{2,}")
+"""A name with a digit and without spaces, like T-00012."""
 
 
 def refusal(counts: LabelCounts) -> str | None:
@@ -71,7 +72,7 @@ def are_ids(column: Counter[str]) -> bool:
         return False
     numbers = whole_numbers(column)
     if numbers is None:
-        return not are_numbers(column) and all(map(_CODE.fullmatch, column))
+        return not are_numbers(column) and all(map(CODE.fullmatch, column))
     rising = all(a < b for a, b in pairwise(numbers))
     dense = max(numbers) - min(numbers) < 1.5 * len(numbers)
     lengths = {len(str(number)) for number in numbers}

@@ -13,7 +13,15 @@ from typing import Any
 
 from cofactor.io.errors import InputError, at, printable
 from cofactor.io.tables.documents import each_document
-from cofactor.io.tables.label_advice import FEW, MANY_CLASSES, label_notes, marks, merges, refusal
+from cofactor.io.tables.label_advice import (
+    CODE,
+    FEW,
+    MANY_CLASSES,
+    label_notes,
+    marks,
+    merges,
+    refusal,
+)
 from cofactor.io.tables.labels import (
     ON,
     LabelCells,
@@ -46,7 +54,7 @@ class Survey:
     conflict_rows: list[int] = field(default_factory=list)
     characters: int = 0
     longest: int = 0
-    wordless: int = 0  # number of documents that are not empty, but have no letter
+    wordless: int = 0  # number of documents that are not empty, but have no letter or are a code
 
     @property
     def labelled(self) -> int:
@@ -101,7 +109,7 @@ def survey(
             watch(number, body)
         found.characters += len(body)
         found.longest = max(found.longest, len(body))
-        found.wordless += bool(body.strip()) and not LETTER.search(body)
+        found.wordless += bool(body.strip()) and not has_word(body)
         label_cells[cells] += 1
         if gather is not None:
             gather(number, others)
@@ -113,6 +121,18 @@ def survey(
     if found.rare:
         found.counts = _count_labels(label_cells, labels, frozenset(found.rare))
     return found
+
+
+def has_word(text: str) -> bool:
+    """Tell whether a text has a letter and is more than a code.
+
+    Examples
+    --------
+    >>> [has_word(text) for text in ("moon", "route 66", "12", "T-00012", "第12章")]
+    [True, True, False, False, True]
+    """
+    code = text.isascii() and CODE.fullmatch(text.strip())
+    return bool(LETTER.search(text)) and not code
 
 
 def _count_labels(
