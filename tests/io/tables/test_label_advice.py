@@ -99,6 +99,14 @@ def test_names_with_digits_are_no_numbers():
         assert written_number(labels) is None
 
 
+def test_short_names_that_may_be_misspelt_are_asked_about():
+    labels = ["Hockey"] * 40 + ["Hokey"] * 3 + ["Cars"] * 30 + ["Rare"] * 3
+    assert merges(counted(labels)) == {}
+    said = " ".join(label_notes(counted(labels)))
+    assert "misspelt: 'Hokey' for 'Hockey'. If so, add --relabel Hokey=Hockey" in said
+    assert "'Rare' for" not in said
+
+
 def test_minus_is_a_class_beside_plus():
     assert marks(counted(["+", "-"] * 9)) == []
     assert marks(counted(["x", "y", "-"] * 9)) == ["-"]

@@ -17,7 +17,7 @@ from cofactor.io.errors import printable
 from cofactor.io.tables.dates import are_dates
 from cofactor.io.tables.labels import LabelCounts, are_numbers, whole_numbers, written_number
 from cofactor.io.tables.relabel import relabel_command
-from cofactor.io.tables.spelling import MOST_COMPARED, probable_merges
+from cofactor.io.tables.spelling import MOST_COMPARED, MUCH_LARGER, errors, probable_merges
 
 UNKNOWN = {
     "na", "n/a", "n.a.", "#n/a", "<na>", "nan", "null", "nil", "none", "(none)", "(blank)",
@@ -158,11 +158,27 @@ def _on_sizes(counts: LabelCounts, fewest: int) -> Iterator[str]:
         others = len(few) < len(classes) - len(unclear)
         remedy = f" --min-labels {FEW} leaves them out." if others and not fewest else ""
         yield f"Fewer than {FEW} labels of {names(few)}: a few more would help most.{remedy}"
+        if perhaps := _perhaps_misspelt(few, classes):
+            pairs = ", ".join(f"{printable(a)!r} for {printable(b)!r}" for a, b in perhaps.items())
+            yield f"Perhaps misspelt: {pairs}. If so, add {relabel_command(perhaps)}"
     elif not fewest:
         yield (
             f"{len(few):,} of {len(classes):,} labels have fewer than {FEW} documents and can "
             f"hardly be learned; --min-labels {FEW} leaves them out."
         )
+
+
+def _perhaps_misspelt(few: list[str], classes: Counter[str]) -> dict[str, str]:
+    """Return classes that are one typing error away from a much larger class, each with it.
+
+    `merges` is more careful, since its answer is proposed without a question.
+    """
+    found: dict[str, str] = {}
+    for name in few[:LISTED]:
+        larger = [one for one, n in classes.items() if n >= MUCH_LARGER * classes[name]]
+        near = [one for one in larger if errors(name, one) == 1]
+        found |= {name: max(near, key=classes.__getitem__)} if near else {}
+    return found
 
 
 def marks(counts: LabelCounts) -> list[str]:
@@ -178,7 +194,8 @@ def _on_marks(counts: LabelCounts) -> Iterator[str]:
         options = " ".join(f"--unlabelled {printable(name)!r}" for name in unknown)
         become = counts.form != "numbers" == counts.without(unknown).form
         then = " The other labels are numbers, which fit then predicts." if become else ""
-        yield f"If {names(unknown)} means not labelled, add {options}.{then}"
+        mean = "means" if len(unknown) == 1 else "mean"
+        yield f"If {names(unknown)} {mean} not labelled, add {options}.{then}"
 
 
 def _is_mark(name: str, classes: Counter[str]) -> bool:
