@@ -301,6 +301,21 @@ def likely_separator(labels: Counter[str]) -> str | None:
     return None
 
 
+def clear_separator(labels: Counter[str]) -> str | None:
+    """Return the separator if it is beyond doubt: split at it, the labels are half as many or less.
+
+    Examples
+    --------
+    >>> clear_separator(Counter(["a", "b", "a;b", "b; a"])), clear_separator(Counter(["a", "a;b"]))
+    (';', None)
+    """
+    mark = likely_separator(labels)
+    if mark is None or written_number(labels) is not None:
+        return None
+    parts = {part.strip() for label in labels for part in label.split(mark)} - {""}
+    return mark if 2 * len(parts) <= len(labels) else None
+
+
 def one_cell(prediction: Any, separator: str | None = None) -> Any:
     """Join several predicted labels into one cell; return any other prediction unchanged."""
     if not isinstance(prediction, tuple):

@@ -12,11 +12,13 @@ from math import isfinite
 from typing import Any
 
 from cofactor.io.errors import InputError, at, printable
+from cofactor.io.tables.dates import are_dates
 from cofactor.io.tables.documents import each_document
 from cofactor.io.tables.label_advice import (
     CODE,
     FEW,
     MANY_CLASSES,
+    are_ids,
     label_notes,
     marks,
     merges,
@@ -28,6 +30,7 @@ from cofactor.io.tables.labels import (
     LabelColumns,
     LabelCounts,
     as_label_columns,
+    clear_separator,
     likely_separator,
     without_labels,
 )
@@ -221,12 +224,23 @@ def _on_documents(found: Survey) -> list[str]:
 
 
 def _on_labels(found: Survey) -> list[str]:
-    doubt = refusal(found.counts)
+    split = separator(found)
+    doubt = None if split else refusal(found.counts)
     if doubt:
         doubt += " Name the right column with --label, or insist with --task."
     forms = _on_forms(found) if found.labelled and not doubt else []
-    notes = [] if doubt else label_notes(found.counts, found.fewest)
+    notes = [] if doubt or split else label_notes(found.counts, found.fewest)
     return [*([doubt] if doubt else []), *forms, *_on_rare(found), *notes]
+
+
+def separator(found: Survey) -> str | None:
+    """Return the --label-separator that is proposed, if the user gave none and it is needed.
+
+    What else is wrong with the labels can be said only after they are split.
+    """
+    if found.form != "classes" or are_dates(found.classes) or are_ids(found.classes):
+        return None
+    return clear_separator(found.classes)
 
 
 def _on_rare(found: Survey) -> list[str]:
@@ -286,6 +300,7 @@ def as_facts(found: Survey, label: Any) -> dict[str, Any]:
         "longest": found.longest,
         "merges": together,
         "marks": unknown,
+        "separator_to_try": separator(found),
         "rare": found.rare,
         "suggested_topics": suggest_topics(classes, found.distinct),
         "advice": advise(found, label),
