@@ -164,8 +164,8 @@ def _changed(found: Any, row: Any, aim: str) -> str:
     """Return what is predicted without a word, and how much that changes."""
     said = _format(found, row.prediction)
     if row.probability is None:
-        return f"{said} ({aim} {row.change:+.4g})"
-    return f"{said} ({aim} {percent(row.probability)}, {100 * row.change:+.1f} points)"
+        return f"{said} ({aim} {row.change:+z.4g})"
+    return f"{said} ({aim} {percent(row.probability)}, {100 * row.change:+z.1f} points)"
 
 
 def _through_topics(found: Any, c: int, most: int = 3) -> list[str]:
