@@ -60,6 +60,26 @@ def test_fit_tells_what_it_did(home, tmp_path):
     assert load_model(tmp_path / "m").n_components == 2
 
 
+@pytest.mark.parametrize(
+    ("labels", "always"),
+    [
+        (["a", "a", "b"], r"Always predicting 'a' (right for "),
+        (["0.5", "1.5", "9"], "the mean may"),
+    ],
+)
+def test_fit_says_if_texts_do_not_tell_the_labels(tmp_path, labels, always):
+    random = np.random.default_rng(0)
+    rows = [[i, body, random.choice(labels)] for i, body, _ in make_rows()]
+    path = write_table(tmp_path / "a.csv", rows)
+    done = cofactor("fit", path, "--text", "body", "--label", "team", "-k", 3, "-o", tmp_path / "m")
+    expected = load_model(tmp_path / "m").expected_score_
+    share = np.mean([row[2] == "a" for row in rows])
+    assert expected.low <= share
+    assert f"{expected}. Always predicting" in done.stderr
+    assert always + (f"{share:.0%}" if share else "") in done.stderr
+    assert "the texts do not tell these labels" in cofactor("topics", tmp_path / "m").stderr
+
+
 def test_fit_ends_with_what_a_user_wants_to_know(home, tmp_path):
     fit = ["fit", home / "posts.csv", "--text", "body", "-k", 3, "-o", tmp_path / "m"]
     done = cofactor(*fit, "--label", "team")

@@ -1,6 +1,7 @@
 """Labels that are misspelt, rare, numbers, ids or dates, at the command line."""
 
 import json
+import shlex
 
 import pytest
 
@@ -38,6 +39,27 @@ def test_check_proposes_merges_that_fit_takes(messy, tmp_path):
     noted = read_facts(tmp_path / "m")["notes"]
     assert noted["input"]["unlabelled"] == ["weather"]
     assert "'weather' has fewer than 5 labels" in " ".join(noted["warnings"])
+
+
+@pytest.mark.parametrize("mark", [",", ";", "/"])
+def test_check_proposes_to_split_labels(tmp_path, mark):
+    rows = [[i, body, mark.join(sorted({team, *("abcd"[: int(i) % 5])}))]
+            for i, body, team in make_rows(90, every=1)]  # fmt: skip
+    path = write_table(tmp_path / "sets.csv", rows)
+    found = answer("check", path, *TEXT)
+    assert found["next"].startswith("cofactor check ")
+    assert not any("Probably one class" in sentence for sentence in found["advice"])
+    again = answer(*shlex.split(found["next"])[1:])
+    assert set(again["classes"]) == {*WORDS, *"abcd"}
+    assert again["next"].startswith("cofactor fit ")
+
+
+@pytest.mark.parametrize("cell", ["2024/05/{:02}", "{},5", "{}/10", "A/{}", "food, {}"])
+def test_check_does_not_split_other_labels(tmp_path, cell):
+    rows = [[i, body, cell.format(int(i) % 9 + 11)] for i, body, _ in make_rows()]
+    found = answer("check", write_table(tmp_path / "one.csv", rows), *TEXT)
+    assert found["separator_to_try"] is None
+    assert found["next"].startswith("cofactor fit ")
 
 
 def test_later_commands_read_labels_in_the_same_way(messy, tmp_path):

@@ -102,6 +102,25 @@ def test_predict_reads_folders(model, tmp_path):
     assert rows[0][:4] == ["x/one.txt", "rocket moon", "x", "space"]
 
 
+def test_explain_says_why_it_is_not_the_next_class(model):
+    found = answer("explain", model, "rocket rocket goal butter", "--against", "sport")
+    lead = found["contrast"]
+    scores = {score["class"]: score["value"] for score in found["scores"]}
+    assert (lead["class"], lead["against"]) == (found["prediction"], "sport")
+    assert lead["lead"] == pytest.approx(scores[lead["class"]] - scores["sport"], abs=1e-9)
+    parts = [part["difference"] for part in [*found["words"], *found["topics"]]]
+    assert lead["base"] + sum(parts) == pytest.approx(lead["lead"], abs=1e-9)
+    for row in found["left_out"]:
+        rest = "rocket rocket goal butter".replace(row["word"], "")
+        assert answer("explain", model, rest)["prediction"] == row["prediction"]
+    said = cofactor("explain", model, "rocket rocket goal butter", "--class", "space").stdout
+    assert "Lead over " in said
+    assert "Without one word:" in said
+    assert answer("explain", model, "qqqq")["contrast"] is None
+    done = cofactor("explain", model, "rocket", "--class", "foot", code=2)
+    assert "Did you mean 'food'?" in done.stderr
+
+
 def test_explanations_add_up(model):
     found = answer("explain", model, "rocket to the goal with butter qqqq")
     for c, (score, base) in enumerate(zip(found["scores"], found["base"], strict=True)):

@@ -82,9 +82,13 @@ def check(
 def _next(facts: dict[str, Any], asked: TableOptions, file: Path | None) -> str:
     """Return the command that comes next: fit, with what is proposed for the labels.
 
-    If there are too many merges for a command, the next one writes them to a file.
+    If there are too many merges for a command, the next one writes them to a file. Labels that must
+    be split are checked again.
     """
     labels = bool(facts["labelled"]) and not facts["doubtful_labels"]
+    if facts["labelled"] and (mark := facts["separator_to_try"]):
+        words = replace(asked, label_separator=mark).words(with_labels=True)
+        return shlex.join(["cofactor", "check", facts["path"], *words])
     if labels:
         asked = replace(asked, unlabelled=(*asked.unlabelled, *facts["marks"]))
     words = asked.words(with_labels=labels)

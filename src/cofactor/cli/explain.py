@@ -17,20 +17,30 @@ from cofactor.cli._shared.terminal import emit, make_table, note, percent, show,
 @click.argument("model", type=MODEL)
 @click.argument("text")
 @click.option("--words", type=COUNT, default=15, help="Words to show.")
+@click.option("--class", "target", metavar="NAME",
+              help="Class or label to explain.  [default: the predicted one]")  # fmt: skip
+@click.option("--against", "rival", metavar="NAME",
+              help="Class to compare it with.  [default: the most probable other one]")  # fmt: skip
 @json_option
-def explain(model: Path, text: str, words: int, as_json: bool) -> None:
+def explain(
+    model: Path, text: str, words: int, target: str | None, rival: str | None, as_json: bool
+) -> None:
     """Show which words of a text speak for which topic and class.
 
-    TEXT is the text itself; - reads it from stdin. The contributions of words and topics and the
-    base add up to the score of the prediction. The last lines divide those of words and topics
-    among the topics, as far as the topics expect the words, and the rest.
+    TEXT is the text itself; - reads it from stdin. This says why the prediction is this class and
+    not the next one. The contributions of words and topics and the base add up to the score of the
+    class, and their differences to its lead over the next class. A label of several is compared
+    with its threshold. Then the text is predicted again without the words that matter most, one at
+    a time. The last lines divide the contributions among the topics, as far as the topics expect
+    the words, and the rest.
     """
     text = sys.stdin.read() if text == "-" else text
     if not text.strip():
         raise BadInput("TEXT is empty; pass some words, in quotes.")
     opened = open_model(model)
     text = text.encode("utf-8", "replace").decode()
-    found, document = opened.model.explain(text), opened.model.documents([text])[0]
+    document = opened.model.documents([text])[0]
+    found = opened.model.explain(text, target=target, rival=rival)
     if as_json:
         emit({"model": opened.origin(), **_facts(found, document)})
     else:
@@ -39,8 +49,8 @@ def explain(model: Path, text: str, words: int, as_json: bool) -> None:
 
 def _facts(found: Any, document: Any) -> dict[str, Any]:
     """Return the explanation as JSON values."""
-    topics = zip(found.topic_names, found.topics.tolist(), strict=True)
     prediction, confidence = answered(document)
+    known = document.topic >= 0
     return {
         "prediction": prediction,
         "confidence": confidence,
@@ -48,16 +58,9 @@ def _facts(found: Any, document: Any) -> dict[str, Any]:
         "scores": _by_name(found.classes, found.scores),
         "base": _by_name(found.classes, found.base),
         "beside_topics": _by_name(found.classes, found.beside_topics),
-        "topics": [
-            {
-                "topic": k,
-                "name": n,
-                "strength": s,
-                "classes": found.topic_scores[k].tolist(),
-                "through": found.through_topics[k].tolist(),
-            }
-            for k, (n, s) in enumerate(topics)
-        ],
+        "contrast": _contrast(found.contrast) if known and found.contrast else None,
+        "left_out": found.left_out.to_records(),
+        "topics": [_topic(found, k) for k in range(len(found.topic_names))],
         "words": [_word(found, j) for j in range(len(found.words))],
         "unknown": found.unknown,
     }
@@ -67,12 +70,34 @@ def _by_name(names: list[Any], values: Any) -> list[dict[str, Any]]:
     return [{"class": n, "value": v} for n, v in zip(names, values.tolist(), strict=True)]
 
 
+def _contrast(contrast: Any) -> dict[str, Any]:
+    """Return the lead of a class; against is None for the threshold of a label."""
+    return {
+        "class": contrast.target,
+        "against": contrast.rival,
+        "lead": contrast.lead,
+        "base": contrast.base,
+    }
+
+
+def _topic(found: Any, k: int) -> dict[str, Any]:
+    return {
+        "topic": k,
+        "name": found.topic_names[k],
+        "strength": float(found.topics[k]),
+        "classes": found.topic_scores[k].tolist(),
+        "through": found.through_topics[k].tolist(),
+        "difference": None if found.contrast is None else float(found.contrast.topics[k]),
+    }
+
+
 def _word(found: Any, j: int) -> dict[str, Any]:
     return {
         "word": found.words[j],
         "weight": float(found.weights[j]),
         "topics": found.topic_parts[j].tolist(),
         "classes": found.class_parts[j].tolist(),
+        "difference": None if found.contrast is None else float(found.contrast.words[j]),
     }
 
 
@@ -85,25 +110,62 @@ def _show(found: Any, document: Any, words: int) -> None:
 
 
 def _show_words(found: Any, words: int) -> None:
-    aim = "topic" if found.predicted is None else shown(found.classes[found.predicted], 16)
-    table = make_table(f"For {aim}", "Word", "Topic", *(["Class"] if found.classes else []),
-                       numbers=(f"For {aim}",))  # fmt: skip
-    for row in found.table[:words]:
-        best = [shown(row.speaks_for, 16)] if found.classes else []
-        table.add_row(f"{row.contribution:.4f}", shown(row.word), shown(row.topic, 30), *best)
-    show("", table)
-    if found.predicted is not None:
-        c = found.predicted
-        sums = [
-            ("words", found.class_parts[:, c].sum()),
-            ("topics", found.topic_scores[:, c].sum()),
-        ]
-        parts = ", ".join(f"{name} {value:.4f}" for name, value in [*sums, ("base", found.base[c])])
-        show("", f"Score {found.scores[c]:.4f}: {parts}")
+    show("", _word_table(found, words))
+    if found.explained is not None:
+        c = found.explained
+        parts = (found.class_parts[:, c], found.topic_scores[:, c], found.base[c])
+        lines = [_sum(f"Score of {shown(found.classes[c])}", found.scores[c], *parts)]
+        if (lead := found.contrast) is not None:
+            over = "its threshold" if lead.rival is None else shown(lead.rival)
+            lines.append(_sum(f"Lead over {over}", lead.lead, lead.words, lead.topics, lead.base))
+        show("", *lines, *_without(found))
         show("The words and topics by topic:", *_through_topics(found, c))
     rest = len(found.words) - words
     if rest > 0:
         note(f"{rest:,} more words; --words {len(found.words)} shows all.")
+
+
+def _word_table(found: Any, words: int) -> Any:
+    """Return the words that matter most; the one that speaks most for the class comes first."""
+    aim = "topic" if found.explained is None else shown(found.classes[found.explained], 16)
+    numbers = [f"For {aim}"]
+    if (lead := found.contrast) is not None and lead.rival is not None:
+        numbers = [f"{aim} − {shown(lead.rival, 16)}", *numbers]
+    classes = ["Class"] if found.classes else []
+    table = make_table(*numbers, "Word", "Topic", *classes, numbers=tuple(numbers))
+    most = {found.words[j] for j in found.ranked[:words]}
+    rows = [row for row in found.table if row.word in most]
+    if len(numbers) > 1:
+        rows.sort(key=lambda row: -row.difference)
+    for row in rows:
+        values = [row.difference, row.contribution][-len(numbers) :]
+        best = [shown(row.speaks_for, 16)] if found.classes else []
+        table.add_row(*(f"{v:z.4f}" for v in values), shown(row.word), shown(row.topic, 30), *best)
+    return table
+
+
+def _sum(name: str, total: float, words: Any, topics: Any, base: float) -> str:
+    parts = {"words": words.sum(), "topics": topics.sum(), "base": base}
+    return f"{name} {total:z.4f}: " + ", ".join(f"{n} {value:z.4f}" for n, value in parts.items())
+
+
+def _without(found: Any) -> list[str]:
+    """Return a line for each word that was left out."""
+    if not found.left_out:
+        return []
+    aim = shown(found.classes[found.explained], 16)
+    alone = len(found.words) == 1
+    return ["Without one word:", *(f"  {shown(row.word, 24)}: "
+            + ("no known word is left" if alone else _changed(found, row, aim))
+            for row in found.left_out)]  # fmt: skip
+
+
+def _changed(found: Any, row: Any, aim: str) -> str:
+    """Return what is predicted without a word, and how much that changes."""
+    said = _format(found, row.prediction)
+    if row.probability is None:
+        return f"{said} ({aim} {row.change:+z.4g})"
+    return f"{said} ({aim} {percent(row.probability)}, {100 * row.change:+z.1f} points)"
 
 
 def _through_topics(found: Any, c: int, most: int = 3) -> list[str]:
@@ -114,7 +176,7 @@ def _through_topics(found: Any, c: int, most: int = 3) -> list[str]:
     if len(ranked) > most:
         lines.append(("other topics", sum(part for _, part in ranked[most:])))
     lines.append(("words that the topics do not expect", float(found.beside_topics[c])))
-    return [f"  {part:8.4f}  {name}" for name, part in lines]
+    return [f"  {part:z8.4f}  {name}" for name, part in lines]
 
 
 def _headline(found: Any, document: Any) -> list[tuple[str, str]]:

@@ -456,21 +456,36 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self, "estimator_")
         return summaries.class_table(self, n_words)
 
-    def explain(self, text: str) -> Explanation:
-        """Show which words of a text speak for which topic and which class.
+    def explain(
+        self, text: str, *, target: Any = None, rival: Any = None, n_left_out: int = 5
+    ) -> Explanation:
+        """Show which words of a text speak for which topic and which class, and why the prediction
+        is this class and not the next one.
 
         Parameters
         ----------
         text : str
+        target : object, optional
+            Class, label or number to explain. The default is the predicted class, the label that
+            leads its threshold most, or the largest number.
+        rival : object, optional
+            Class to compare it with. The default is the most probable other class. A label is
+            compared with its threshold.
+        n_left_out : int, default=5
+            Number of words to leave out, one at a time, to see what changes.
 
         Returns
         -------
         Explanation
-            Its parts add up to the representation and to the score of the prediction.
+            Its parts add up to the representation and to the score of the prediction; those of its
+            ``contrast`` add up to the lead over the rival or the threshold.
         """
         if not isinstance(text, str):
             raise TypeError(f"text is of type {type(text).__name__}; pass one string.")
-        return explain_row(self, self._matrix([text]), unknown_words(self, text))
+        return explain_row(
+            self, self._matrix([text]), unknown_words(self, text),
+            target=target, rival=rival, n_left_out=n_left_out,
+        )  # fmt: skip
 
     # ---- files: the modules that write them are layers above this one, so they are reached
     # through the public names of the package

@@ -5,8 +5,14 @@ from collections import Counter
 import pytest
 
 from cofactor.io.tables import InputError
-from cofactor.io.tables.label_advice import label_notes, merges, refusal
-from cofactor.io.tables.labels import LabelCounts, are_numbers, as_label_columns, label_form
+from cofactor.io.tables.label_advice import label_notes, marks, merges, refusal
+from cofactor.io.tables.labels import (
+    LabelCounts,
+    are_numbers,
+    as_label_columns,
+    label_form,
+    written_number,
+)
 from cofactor.io.tables.relabel import read_relabels, relabel_options
 
 
@@ -54,6 +60,56 @@ def test_whole_numbers(labels, form):
 )  # fmt: skip
 def test_notes(labels, said):
     assert said in " ".join(label_notes(counted(labels)))
+
+
+@pytest.mark.parametrize("mark", ["k.A.", "#N/A", "keine Angabe", "N.A.", "未知", "--", "Unknown"])
+def test_labels_that_mean_not_labelled(mark):
+    assert marks(counted(["x", "y", mark] * 9)) == [mark]
+
+
+def test_numbers_are_noticed_beside_labels_that_mean_nothing():
+    notes = label_notes(counted([*SCORES, *["n/a"] * 9]))
+    assert notes == [
+        "If 'n/a' means not labelled, add --unlabelled 'n/a'. The other labels are numbers, which "
+        "fit then predicts."
+    ]
+    stars = label_notes(counted([*(str(i % 5 + 1) for i in range(50)), *["n/a"] * 9]))
+    assert "from 1 to 5 and are read as 5 classes" in stars[0]
+    assert stars[1] == "If 'n/a' means not labelled, add --unlabelled 'n/a'."
+    assert refusal(counted([*(str(3 * i) for i in range(60)), "7", "7", *["n/a"] * 9])) is None
+    assert "dates" in refusal(counted([*(f"2024-05-{i:02}" for i in range(10, 30)), "n/a", "n/a"]))
+    rest = counted(["a", "b", "n/a"] * 3).without(["n/a"])
+    assert (rest.classes, rest.labelled, rest.documents) == ({"a": 3, "b": 3}, 6, 9)
+
+
+@pytest.mark.parametrize(
+    ("labels", "first"),
+    [
+        (["4,5", "3,0", "2"], "4,5"), (["5", "80 %", "7.5%"], "80 %"), (["7/10", "10/10"], "7/10"),
+        (["$12", "$ 7.50"], "$12"), (["1.200,50 €", "n/a", "7 €"], "1.200,50 €"),
+    ],
+)  # fmt: skip
+def test_numbers_as_people_write_them(labels, first):
+    said = f"Labels like {first!r} are read as {len(set(labels) - {'n/a'})} classes; to predict"
+    assert said in " ".join(label_notes(counted(labels * 9)))
+
+
+def test_names_with_digits_are_no_numbers():
+    for labels in (["1", "2"], ["4.5", "3"], ["3a", "4,5"], ["v1.2", "v1,3"], ["1-2"], ["1.2.3"]):
+        assert written_number(labels) is None
+
+
+def test_short_names_that_may_be_misspelt_are_asked_about():
+    labels = ["Hockey"] * 40 + ["Hokey"] * 3 + ["Cars"] * 30 + ["Rare"] * 3
+    assert merges(counted(labels)) == {}
+    said = " ".join(label_notes(counted(labels)))
+    assert "misspelt: 'Hokey' for 'Hockey'. If so, add --relabel Hokey=Hockey" in said
+    assert "'Rare' for" not in said
+
+
+def test_minus_is_a_class_beside_plus():
+    assert marks(counted(["+", "-"] * 9)) == []
+    assert marks(counted(["x", "y", "-"] * 9)) == ["-"]
 
 
 @pytest.mark.parametrize(

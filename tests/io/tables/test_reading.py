@@ -290,6 +290,16 @@ def test_missing_columns_are_suggested(tmp_path, wanted, said):
         text_column(open_source(tmp_path / "a.csv"), wanted)
 
 
+@pytest.mark.parametrize("first", ["Export of May,,\n,,\n", ""])
+def test_lines_above_the_header_are_suspected(tmp_path, first):
+    (tmp_path / "a.csv").write_text(f"{first}id,body,team\n1,moon,x\n")
+    source = open_source(tmp_path / "a.csv")
+    for name in ("text", None):
+        with pytest.raises(InputError) as caught:
+            text_column(source, name)
+        assert ("if lines stand above the header" in str(caught.value)) == bool(first)
+
+
 def test_a_column_that_is_there_twice_is_refused(tmp_path):
     (tmp_path / "a.csv").write_text("body,body\na,b\n")
     with pytest.raises(InputError, match="names 2 columns"):

@@ -12,6 +12,7 @@ from cofactor.io.tables.spelling import probable_merges
         ({"Sport": 40, "sport": 39}, {"sport": "Sport"}),
         ({"tech support": 9, "Tech-Support": 3, "tech_support": 2},
          {"Tech-Support": "tech support", "tech_support": "tech support"}),
+        ({"Hockey": 9, "Hockey.": 8, "hockey ,": 1}, {"Hockey.": "Hockey", "hockey ,": "Hockey"}),
         ({"class 1": 9, "class1": 2, "class 2": 9}, {"class1": "class 1"}),
         ({"refund": 3, "refunds": 10}, {"refund": "refunds"}),
         ({"category": 8, "categories": 5, "box": 4, "boxes": 9},
@@ -34,6 +35,7 @@ def test_spellings_of_one_class(counts, expected):
     "counts",
     [
         {"Billing": 30, "Biling": 8},  # not much larger
+        {"...": 3, ".": 2, "C": 5, "C+": 5, "C++": 5, "C#": 5, "why?": 3, "why!": 2},
         {"cooking": 100, "booking": 1},  # another first letter
         {"beef": 1000, "beer": 1, "form": 9, "from": 8},  # short, or not rare
         {"frying": 280, "freying": 38},  # not rare

@@ -35,3 +35,10 @@ def test_a_survey_advises(tmp_path, labels, said):
     rows = "".join(f"text{i},{label}\n" for i, label in enumerate(labels.split(",")))
     found = the_survey(tmp_path, "body,team\n" + rows)
     assert said in " ".join(advise(found, "team"))
+
+
+@pytest.mark.parametrize(("text", "doubted"), [("T-{:05}", True), ("7{}", True), ("moon", False)])
+def test_ids_are_no_texts(tmp_path, text, doubted):
+    rows = "".join(f"{text.format(i)},x\n" for i in range(9))
+    said = " ".join(advise(the_survey(tmp_path, "body,team\n" + rows), "team"))
+    assert ("9 documents are without a word: is this the column of the texts?" in said) == doubted

@@ -122,7 +122,9 @@ def test_explanations_without_a_target(plain):
     assert found.classes == []
     np.testing.assert_allclose(found.topic_parts.sum(axis=0), found.topics, atol=1e-12)
     assert {row.word for row in found.table} == {"moon", "rocket"}
-    assert repr(plain.explain("")) == "word  weight  topic  topic_part  speaks_for  contribution"
+    assert repr(plain.explain("")) == (
+        "word  weight  topic  topic_part  speaks_for  contribution  difference"
+    )
 
 
 def test_parts_are_the_shares_of_the_optimum():

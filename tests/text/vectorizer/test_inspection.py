@@ -3,7 +3,13 @@
 import itertools
 
 from cofactor.text.vectorizer import inspection
-from cofactor.text.vectorizer.inspection import EvenSample, Inspection, Passages, show_change
+from cofactor.text.vectorizer.inspection import (
+    EvenSample,
+    Inspection,
+    Passages,
+    garbled_word,
+    show_change,
+)
 
 
 def inspect(texts):
@@ -55,3 +61,15 @@ def test_a_sample_of_a_stream_is_spread_evenly(monkeypatch):
     assert 10 <= len(places) <= 20
     assert len({b - a for a, b in itertools.pairwise(places)}) == 1
     assert places[-1] > 900
+
+
+def test_garbled_letters_are_counted():
+    words = ["schön", "größer", "für", "it’s", "“quote", "naïve", "Ñandú", "voilà", "žena"]
+    for word in words:
+        broken = word.encode().decode("cp1252")
+        assert garbled_word(f"so {broken} too") == (broken, word)
+        assert garbled_word(f"so {word} too") is None
+    assert garbled_word("x" * 1_000_000) is None
+    found = inspect(["schÃ¶n", "schön", "a fÃ¼r b", "SÃO PAULO"])
+    assert found.garbled == 2
+    assert found.garbled_example == (2, "schÃ¶n", "schön")

@@ -162,4 +162,22 @@ def expectation(model: Any) -> str:
     expected = model.expected_score_
     if expected is None:
         return ""
-    return f"Expected on new texts like these: {expected}."
+    return f"Expected on new texts like these: {expected}.{_beside_chance(model, expected)}"
+
+
+def _beside_chance(model: Any, expected: Any) -> str:
+    """Say whether a prediction that reads no text may be as good; "" if it is worse."""
+    labels = model.estimator_.pooled_head.labels if model.estimator_.pooled_head else None
+    always, level = "the mean", 0.0
+    if expected.measure == "accuracy" and labels is not None and labels.any():
+        always = repr(printable(str(model.target_names_[int(labels.argmax())])))
+        level = float(labels.max() / labels.sum())
+        always += f" (right for {level:.0%})"
+    elif expected.measure != "R²":
+        return ""
+    if expected.low > level:
+        return ""
+    return (
+        f" Always predicting {always} may be as good: either the texts do not tell these labels, "
+        "or there are too few of them."
+    )

@@ -25,6 +25,7 @@ def describe_texts(found: Inspection) -> dict[str, Any]:
             "example": None if change is None else change._asdict(),
         },
         "only_markup": {"count": found.emptied, "rows": found.emptied_rows},
+        "garbled": found.garbled,
         "shared_passages": [
             {"passage": passage, "share": share} for passage, share in found.passages.common()
         ],
@@ -32,6 +33,7 @@ def describe_texts(found: Inspection) -> dict[str, Any]:
             *on_languages([noticed.language for noticed in languages]),
             *_on_markup(found),
             *_on_passages(found),
+            *_on_garbled(found),
         ],
     }
 
@@ -68,4 +70,15 @@ def _on_passages(found: Inspection) -> list[str]:
         f"“{shown(passage, 60)}” stands in {share:.0%} of the texts: such passages say nothing "
         "about a text; remove them from the table."
         for passage, share in found.passages.common()[:NAMED]
+    ]
+
+
+def _on_garbled(found: Inspection) -> list[str]:
+    if (change := found.garbled_example) is None:
+        return []
+    texts = "1 text has" if found.garbled == 1 else f"{found.garbled:,} texts have"
+    return [
+        f"{texts} garbled letters, like {shown(change.before)!r} in row {change.row:,}, which "
+        f"should be {shown(change.after)!r}: the table was saved in a wrong encoding; export it "
+        "again as UTF-8."
     ]

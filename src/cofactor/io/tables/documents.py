@@ -61,7 +61,7 @@ def text_column(source: Source, name: str | None) -> str:
     there = ", ".join(map(repr, source.columns[:12]))
     raise InputError(
         f"--text is missing: name the column of {at(source.path)} that holds the text. There are "
-        f"{there}."
+        f"{there}.{source.on_header()}"
     )
 
 

@@ -15,14 +15,19 @@ from itertools import pairwise
 
 from cofactor.io.errors import printable
 from cofactor.io.tables.dates import are_dates
-from cofactor.io.tables.labels import LabelCounts, are_numbers, whole_numbers
+from cofactor.io.tables.labels import LabelCounts, are_numbers, whole_numbers, written_number
 from cofactor.io.tables.relabel import relabel_command
-from cofactor.io.tables.spelling import MOST_COMPARED, probable_merges
+from cofactor.io.tables.spelling import MOST_COMPARED, MUCH_LARGER, errors, probable_merges
 
 UNKNOWN = {
-    "na", "n/a", "nan", "null", "none", "unknown", "unlabelled", "unlabeled", "?", "-", "tbd"
+    "na", "n/a", "n.a.", "#n/a", "<na>", "nan", "null", "nil", "none", "(none)", "(blank)",
+    "unknown", "unlabelled", "unlabeled", "no label", "not labelled", "not labeled", "unclassified",
+    "unassigned", "undefined", "tbd", "?", "??", "???", "-", "--", "---", "–", "—", ".", "...", "…",
+    "k.a.", "k. a.", "keine angabe", "unbekannt", "(leer)", "n/d", "n.d.", "s/d", "inconnu",
+    "non renseigné", "desconocido", "desconhecido", "sconosciuto", "onbekend", "nieznany",
+    "неизвестно", "未知", "不明",
 }  # fmt: skip
-"""Labels that may mean "not labelled"."""
+"""Labels that may mean "not labelled", in several languages and as spreadsheets write them."""
 
 FEW, MANY_CLASSES, LISTED = 5, 50, 8
 """Few labels of a class; many classes; number of merges that a sentence lists."""
@@ -30,7 +35,8 @@ FEW, MANY_CLASSES, LISTED = 5, 50, 8
 FEWEST_IDS = 20
 """Number of labels from which distinct ones can be recognised as a numbering."""
 
-_CODE = re.compile(r"(?=\D*\d)[\w.:#/-]{2,}")
+CODE = re.compile(r"(?=\D*\d)[\w.:#/-]{2,}")
+"""A name with a digit and without spaces, like T-00012."""
 
 
 def refusal(counts: LabelCounts) -> str | None:
@@ -41,6 +47,7 @@ def refusal(counts: LabelCounts) -> str | None:
     str or None
         A sentence that ends without a remedy; None if nothing speaks against the labels.
     """
+    counts = counts.without(marks(counts))
     if len(counts.columns) != 1 or counts.several or not counts.columns[0]:
         return None
     column, labelled = counts.columns[0], counts.labelled
@@ -65,7 +72,7 @@ def are_ids(column: Counter[str]) -> bool:
         return False
     numbers = whole_numbers(column)
     if numbers is None:
-        return not are_numbers(column) and all(map(_CODE.fullmatch, column))
+        return not are_numbers(column) and all(map(CODE.fullmatch, column))
     rising = all(a < b for a, b in pairwise(numbers))
     dense = max(numbers) - min(numbers) < 1.5 * len(numbers)
     lengths = {len(str(number)) for number in numbers}
@@ -96,8 +103,10 @@ def label_notes(counts: LabelCounts, fewest: int = 0, asked: str | None = None) 
         return ["No document is labelled, so there would be topics but no predictions."]
     if form == "none":
         return []
-    read = _on_numbers(counts) if asked in (None, counts.form) else ()
-    if form in ("numbers", "columns"):
+    rest = counts.without(marks(counts))
+    read = _on_numbers(rest) if asked in (None, counts.form) and rest.form == counts.form else ()
+    hidden = counts.form != "numbers" == rest.form
+    if hidden or form in ("numbers", "columns"):
         return [*read, *_on_marks(counts)]
     return [*read, *_on_sizes(counts, fewest), *_on_marks(counts), *_on_spelling(counts)]
 
@@ -115,6 +124,11 @@ def _on_numbers(counts: LabelCounts) -> Iterator[str]:
     if counts.form == "numbers":
         yield "The labels are numbers, so fit predicts numbers; --task classes predicts classes."
         return
+    if counts.form == "classes" and (first := written_number(counts.classes)):
+        yield (
+            f"Labels like {printable(first)!r} are read as {len(counts.classes)} classes; to "
+            "predict numbers, write them with a decimal point and without units, like 4.5."
+        )
     numbers = whole_numbers(counts.classes) if counts.form in ("classes", "sets") else None
     if numbers is None or len(numbers) < 3 or (counts.form == "sets" and len(counts.columns) == 1):
         return
@@ -144,6 +158,9 @@ def _on_sizes(counts: LabelCounts, fewest: int) -> Iterator[str]:
         others = len(few) < len(classes) - len(unclear)
         remedy = f" --min-labels {FEW} leaves them out." if others and not fewest else ""
         yield f"Fewer than {FEW} labels of {names(few)}: a few more would help most.{remedy}"
+        if perhaps := _perhaps_misspelt(few, classes):
+            pairs = ", ".join(f"{printable(a)!r} for {printable(b)!r}" for a, b in perhaps.items())
+            yield f"Perhaps misspelt: {pairs}. If so, add {relabel_command(perhaps)}"
     elif not fewest:
         yield (
             f"{len(few):,} of {len(classes):,} labels have fewer than {FEW} documents and can "
@@ -151,17 +168,34 @@ def _on_sizes(counts: LabelCounts, fewest: int) -> Iterator[str]:
         )
 
 
+def _perhaps_misspelt(few: list[str], classes: Counter[str]) -> dict[str, str]:
+    """Return classes that are one typing error away from a much larger class, each with it.
+
+    `merges` is more careful, since its answer is proposed without a question.
+    """
+    found: dict[str, str] = {}
+    for name in few[:LISTED]:
+        larger = [one for one, n in classes.items() if n >= MUCH_LARGER * classes[name]]
+        near = [one for one in larger if errors(name, one) == 1]
+        found |= {name: max(near, key=classes.__getitem__)} if near else {}
+    return found
+
+
 def marks(counts: LabelCounts) -> list[str]:
     """Return the labels that probably mean "not labelled"."""
     classes = counts.classes
-    found = [name for name in classes if name.casefold() in UNKNOWN]
+    signs = set("-–—") if "+" in classes else ()  # the opposite of +, which is a class
+    found = [name for name in classes if name.casefold() in UNKNOWN and name not in signs]
     return found + [one for one in classes if one in ("-1", "-1.0") and _is_mark(one, classes)]
 
 
 def _on_marks(counts: LabelCounts) -> Iterator[str]:
     if unknown := marks(counts):
         options = " ".join(f"--unlabelled {printable(name)!r}" for name in unknown)
-        yield f"If {names(unknown)} means not labelled, add {options}."
+        become = counts.form != "numbers" == counts.without(unknown).form
+        then = " The other labels are numbers, which fit then predicts." if become else ""
+        mean = "means" if len(unknown) == 1 else "mean"
+        yield f"If {names(unknown)} {mean} not labelled, add {options}.{then}"
 
 
 def _is_mark(name: str, classes: Counter[str]) -> bool:

@@ -10,6 +10,7 @@ are already in memory are read by `cofactor.targets`, which has its own rule for
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -29,6 +30,9 @@ MOST_CODES = 10
 """Number of distinct whole numbers up to which labels are codes of classes, like 1 to 5 stars."""
 
 ON, OFF = {"1", "1.0", "true"}, {"0", "0.0", "false"}
+
+_WRITTEN = re.compile(r"[$€£¥]?\s?[+-]?\d+([.,]\d+)*\s?([%$€£¥]|/\s?\d+)?")
+_NOT_PLAIN = re.compile(r"[,%$€£¥/]")
 
 LabelCells = tuple[tuple[str, ...], ...]
 """The labels of one document: for each label column those in its cell, () if it is unlabelled."""
@@ -132,6 +136,16 @@ class LabelCounts:
     def classes(self) -> Counter[str]:
         """How many labels each class has, over all columns."""
         return sum(self.columns, Counter())
+
+    def without(self, labels: Iterable[str]) -> LabelCounts:
+        """Return the counts as they are if some labels mean "not labelled".
+
+        Documents that have such labels beside others are counted as unlabelled, too.
+        """
+        dropped = set(labels)
+        kept = [Counter({k: n for k, n in one.items() if k not in dropped}) for one in self.columns]
+        lost = sum(n for one in self.columns for k, n in one.items() if k in dropped)
+        return replace(self, columns=kept, labelled=max(0, self.labelled - lost))
 
     def rarer_than(self, fewest: int, form: str) -> list[str]:
         """Return the classes that have fewer labels than --min-labels asks for."""
@@ -238,6 +252,20 @@ def whole_numbers(labels: Iterable[str]) -> list[int] | None:
     return [int(float(label)) for label in labels]
 
 
+def written_number(labels: Iterable[str]) -> str | None:
+    """Return the first label that is not a plain number, if all are numbers as people write them:
+    4,5 or 80 % or 7/10 or $12.
+
+    Examples
+    --------
+    >>> written_number(["3", "4,5"]), written_number(["3", "4.5"]), written_number(["3", "4,5 kg"])
+    ('4,5', None, None)
+    """
+    labels = list(labels)
+    found = next(filter(_NOT_PLAIN.search, labels), None)
+    return found if all(map(_WRITTEN.fullmatch, labels)) else None
+
+
 def _is_whole(label: str) -> bool:
     return not _is_word(label) and isfinite(float(label)) and float(label).is_integer()
 
@@ -271,6 +299,21 @@ def likely_separator(labels: Counter[str]) -> str | None:
         if any(count > 1 or part in labels for part, count in parts.items()):
             return mark
     return None
+
+
+def clear_separator(labels: Counter[str]) -> str | None:
+    """Return the separator if it is beyond doubt: split at it, the labels are half as many or less.
+
+    Examples
+    --------
+    >>> clear_separator(Counter(["a", "b", "a;b", "b; a"])), clear_separator(Counter(["a", "a;b"]))
+    (';', None)
+    """
+    mark = likely_separator(labels)
+    if mark is None or written_number(labels) is not None:
+        return None
+    parts = {part.strip() for label in labels for part in label.split(mark)} - {""}
+    return mark if 2 * len(parts) <= len(labels) else None
 
 
 def one_cell(prediction: Any, separator: str | None = None) -> Any:

@@ -81,8 +81,14 @@ class Source:
             raise InputError(
                 f"{option} {name!r} names {found} columns of {at(self.path)}; rename all but one."
             )
-        remedy = suggestion(name, self.columns)
+        remedy = suggestion(name, self.columns) + self.on_header()
         raise InputError(f"{option} {name!r} is not a column of {at(self.path)}. {remedy}")
+
+    def on_header(self) -> str:
+        """Return a sentence if the first row is probably not the header: names are missing."""
+        if all(name.strip() for name in self.columns):
+            return ""
+        return " Some names are empty: if lines stand above the header, remove them."
 
     def facts(self) -> dict[str, Any]:
         """Return what was read, for a manifest; call it after the last row."""

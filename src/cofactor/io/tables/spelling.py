@@ -6,7 +6,8 @@ take.
 
 Two names are probably one class if they
 
-- are equal without case and without the spaces, hyphens and underscores between letters,
+- are equal without case, without the spaces, hyphens and underscores between letters, and without
+  a full stop or comma at the end,
 - are singular and plural of one English word, or
 - differ by one typing error, and one class has at least four times the labels of the other. Names
   of 5 to 7 characters are often different words; for them the smaller class must be rare beside the
@@ -35,6 +36,9 @@ RARE, RARE_SHARE = 2, 0.02
 
 SHORTEST, LONG = 5, 8
 """Characters of the longer name from which all typing errors count, and from which it is long."""
+
+STOPS = " .,;:"
+"""Characters that say nothing at the end of a name."""
 
 _JOINT = re.compile(r"(?<=[^\W\d_])[\s_-]+(?=[^\W_])|(?<=[^\W_])[\s_-]+(?=[^\W\d_])")
 _ES = ("ses", "xes", "zes", "ches", "shes")
@@ -83,8 +87,9 @@ def _largest(names: Iterable[str], counts: Mapping[str, int], key) -> dict[str, 
 
 
 def _folded(name: str) -> str:
-    """Return a name without case and without what joins its words."""
-    return _JOINT.sub("", unicodedata.normalize("NFKC", name).casefold().strip())
+    """Return a name without case, without what joins its words and without a stop at its end."""
+    tidy = unicodedata.normalize("NFKC", name).casefold().strip()
+    return _JOINT.sub("", tidy.rstrip(STOPS) or tidy)
 
 
 def _stem(name: str) -> str:

@@ -12,14 +12,25 @@ from math import isfinite
 from typing import Any
 
 from cofactor.io.errors import InputError, at, printable
+from cofactor.io.tables.dates import are_dates
 from cofactor.io.tables.documents import each_document
-from cofactor.io.tables.label_advice import FEW, MANY_CLASSES, label_notes, marks, merges, refusal
+from cofactor.io.tables.label_advice import (
+    CODE,
+    FEW,
+    MANY_CLASSES,
+    are_ids,
+    label_notes,
+    marks,
+    merges,
+    refusal,
+)
 from cofactor.io.tables.labels import (
     ON,
     LabelCells,
     LabelColumns,
     LabelCounts,
     as_label_columns,
+    clear_separator,
     likely_separator,
     without_labels,
 )
@@ -46,7 +57,7 @@ class Survey:
     conflict_rows: list[int] = field(default_factory=list)
     characters: int = 0
     longest: int = 0
-    wordless: int = 0  # number of documents that are not empty, but have no letter
+    wordless: int = 0  # number of documents that are not empty, but have no letter or are a code
 
     @property
     def labelled(self) -> int:
@@ -101,7 +112,7 @@ def survey(
             watch(number, body)
         found.characters += len(body)
         found.longest = max(found.longest, len(body))
-        found.wordless += bool(body.strip()) and not LETTER.search(body)
+        found.wordless += bool(body.strip()) and not has_word(body)
         label_cells[cells] += 1
         if gather is not None:
             gather(number, others)
@@ -113,6 +124,18 @@ def survey(
     if found.rare:
         found.counts = _count_labels(label_cells, labels, frozenset(found.rare))
     return found
+
+
+def has_word(text: str) -> bool:
+    """Tell whether a text has a letter and is more than a code.
+
+    Examples
+    --------
+    >>> [has_word(text) for text in ("moon", "route 66", "12", "T-00012", "第12章")]
+    [True, True, False, False, True]
+    """
+    code = text.isascii() and CODE.fullmatch(text.strip())
+    return bool(LETTER.search(text)) and not code
 
 
 def _count_labels(
@@ -201,12 +224,23 @@ def _on_documents(found: Survey) -> list[str]:
 
 
 def _on_labels(found: Survey) -> list[str]:
-    doubt = refusal(found.counts)
+    split = separator(found)
+    doubt = None if split else refusal(found.counts)
     if doubt:
         doubt += " Name the right column with --label, or insist with --task."
     forms = _on_forms(found) if found.labelled and not doubt else []
-    notes = [] if doubt else label_notes(found.counts, found.fewest)
+    notes = [] if doubt or split else label_notes(found.counts, found.fewest)
     return [*([doubt] if doubt else []), *forms, *_on_rare(found), *notes]
+
+
+def separator(found: Survey) -> str | None:
+    """Return the --label-separator that is proposed, if the user gave none and it is needed.
+
+    What else is wrong with the labels can be said only after they are split.
+    """
+    if found.form != "classes" or are_dates(found.classes) or are_ids(found.classes):
+        return None
+    return clear_separator(found.classes)
 
 
 def _on_rare(found: Survey) -> list[str]:
@@ -248,7 +282,9 @@ def _rows(found: Survey, rows: list[int]) -> str:
 def as_facts(found: Survey, label: Any) -> dict[str, Any]:
     """Return the counts and the advice for JSON."""
     numeric, together, unknown = found.form == "numbers", merges(found.counts), marks(found.counts)
-    classes = 0 if numeric else len(found.classes) - len(together) - len(unknown)
+    proposed = found.counts.without(unknown).form  # of the labels as the next command reads them
+    named = len(found.classes) - len(together) - len(unknown)
+    classes = 0 if proposed == "numbers" else named
     return {
         "rows": found.rows,
         "labelled": found.labelled,
@@ -264,6 +300,7 @@ def as_facts(found: Survey, label: Any) -> dict[str, Any]:
         "longest": found.longest,
         "merges": together,
         "marks": unknown,
+        "separator_to_try": separator(found),
         "rare": found.rare,
         "suggested_topics": suggest_topics(classes, found.distinct),
         "advice": advise(found, label),

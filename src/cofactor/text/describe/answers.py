@@ -22,7 +22,12 @@ from typing import Any
 import numpy as np
 
 from cofactor.estimators.inference import topic_shares
-from cofactor.text.describe.predictions import predict_rows, predicted_kind, scores_of
+from cofactor.text.describe.predictions import (
+    label_thresholds,
+    predict_rows,
+    predicted_kind,
+    scores_of,
+)
 from cofactor.text.describe.summaries import Document, document_table
 from cofactor.text.describe.table import Table
 from cofactor.text.documents import document_matrix
@@ -59,15 +64,8 @@ def answers_of(model: Any, S: np.ndarray, scores: np.ndarray) -> Answers:
     if kind in ("topics", "numbers"):
         return Answers(documents, shares)
     P, _ = predict_rows(estimator, scores)
-    return Answers(documents, shares, P, _leads(estimator, scores, P) if kind == "sets" else None)
-
-
-def _leads(estimator: Any, scores: np.ndarray, P: np.ndarray | None) -> np.ndarray:
-    head = estimator.pooled_head
-    if head is not None and head.thresholds is not None:
-        return np.asarray(scores - head.thresholds)
-    assert P is not None
-    return P - 0.5
+    leads = scores - label_thresholds(estimator) if kind == "sets" else None
+    return Answers(documents, shares, P, leads)
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,14 @@ if s is not fully converged.
 
 The pooled head scores words directly, by weights Ω. What they say through the topics is exact, too:
 x·Ω = Σ_k s_k (a_k·Ω) + (x − p)·Ω, where the last part is that of words beside the topics.
+
+`contrast` compares the parts with those of the next class and leaves words out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +27,13 @@ import numpy as np
 from cofactor.divergences import Divergence
 from cofactor.estimators.inference import topic_shares
 from cofactor.estimators.validation import as_divergence
+from cofactor.text.describe.contrast import (
+    Contrast,
+    LeftOut,
+    choose_pair,
+    contrast_with,
+    leave_out,
+)
 from cofactor.text.describe.predictions import (
     has_head,
     read_predictions,
@@ -44,7 +53,8 @@ class WordPart:
     topic: str  # the topic it speaks for most
     topic_part: float  # its part in that topic's strength in the document
     speaks_for: Any  # the class it speaks for most
-    contribution: float  # to the score of the predicted class
+    contribution: float  # to the score of the class that is explained
+    difference: float | None = None  # its contribution minus that to the runner-up, if there is one
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +67,8 @@ class Explanation:
     they are the probabilities. The scores of numbers are the predictions. Those of multi-label
     targets are log-odds before calibration with the pooled head, else fitted values, which
     ``predict_proba`` clips to 0 … 1.
+
+    ``contrast`` says why this class and not the next one, ``left_out`` what changes without a word.
 
     Parameters
     ----------
@@ -91,6 +103,14 @@ class Explanation:
         Probability of the prediction; None for numbers and without a target.
     unknown : list of str
         Words that the model does not know.
+    explained : int or None
+        Place of the class, label or number that is explained; None without a target.
+    contrast : Contrast or None
+        The same parts for the explained class minus those for the runner-up, or for a label and its
+        threshold. None for numbers, without a target, and if there is one class only.
+    left_out : Table
+        What is predicted without a word, for the words whose parts in ``contrast`` (or in the
+        number) are largest.
     """
 
     words: list[str]
@@ -107,6 +127,9 @@ class Explanation:
     prediction: Any = None
     confidence: float | None = None
     unknown: list[str] = field(default_factory=list)
+    explained: int | None = None
+    contrast: Contrast | None = None
+    left_out: Table[LeftOut] = field(default_factory=lambda: Table([], LeftOut))
 
     @property
     def predicted(self) -> int | None:
@@ -120,14 +143,22 @@ class Explanation:
 
     @property
     def table(self) -> Table[WordPart]:
-        """The words, those that speak most for the prediction (or the main topic) first."""
-        parts = self._main_parts()
+        """The words, those that speak most for what is explained (or the main topic) first."""
+        parts = self.main_parts
         return Table([self._row(j, parts) for j in np.argsort(-parts, kind="stable")], WordPart)
 
-    def _main_parts(self) -> np.ndarray:
-        if self.predicted is not None:
-            return self.class_parts[:, self.predicted]
-        return self.topic_parts[:, int(np.argmax(self.topics))]
+    @property
+    def main_parts(self) -> np.ndarray:
+        """Contributions of the words to the class that is explained, or to the main topic."""
+        if self.explained is not None:
+            return np.asarray(self.class_parts[:, self.explained])
+        return np.asarray(self.topic_parts[:, int(np.argmax(self.topics))])
+
+    @property
+    def ranked(self) -> np.ndarray:
+        """Places of the words, those that matter most for the lead, either way, first."""
+        parts = self.main_parts if self.contrast is None else self.contrast.words
+        return np.argsort(-np.abs(parts), kind="stable")
 
     def _row(self, j: int, parts: np.ndarray) -> WordPart:
         topic = int(np.argmax(self.topic_parts[j]))
@@ -135,19 +166,30 @@ class Explanation:
         return WordPart(
             self.words[j], float(self.weights[j]), self.topic_names[topic],
             float(self.topic_parts[j, topic]), best, float(parts[j]),
+            None if self.contrast is None else float(self.contrast.words[j]),
         )  # fmt: skip
 
     def __repr__(self) -> str:
         head = ""
         if self.predicted is not None:
             sure = "" if self.confidence is None else f" ({self.confidence:.1%})"
-            head = f"{self.prediction}{sure}\n"
+            head = f"{self.prediction}{sure}{self._versus()}\n"
         unknown = f"\nnot known: {' '.join(self.unknown)}" if self.unknown else ""
         return f"{head}{self.table!r}{unknown}"
 
+    def _versus(self) -> str:
+        if self.contrast is None:
+            return ""
+        one, other = self.contrast.target, self.contrast.rival
+        rival = "its threshold" if other is None else other
+        return f"; {one} leads {rival} by {self.contrast.lead:.3g}"
 
-def explain_row(model: Any, X: Any, unknown: Sequence[str] = ()) -> Explanation:
-    """Explain the prediction of a topic model for one document.
+
+def explain_row(
+    model: Any, X: Any, unknown: Sequence[str] = (), *, target: Any = None, rival: Any = None,
+    n_left_out: int = 0,
+) -> Explanation:  # fmt: skip
+    """Explain the prediction of a topic model for one document, or why it is not another one.
 
     Parameters
     ----------
@@ -157,7 +199,28 @@ def explain_row(model: Any, X: Any, unknown: Sequence[str] = ()) -> Explanation:
         The document's row of the matrix.
     unknown : sequence of str
         Words of the document that the model does not know.
+    target : object, optional
+        Class, label or number to explain. The default is the predicted class, the label that leads
+        its threshold most, or the largest number.
+    rival : object, optional
+        Class to compare it with. The default is the most probable other class.
+    n_left_out : int, default=0
+        Number of words to leave out, one at a time.
     """
+    told = _parts(model, X, unknown)
+    c, other = choose_pair(model, told.scores, target, rival)
+    told = replace(told, explained=c)
+    told = replace(told, contrast=contrast_with(told, model.estimator_, other))
+    if c is None:
+        return told
+    some = told.ranked[:n_left_out]
+    words = [told.words[j] for j in some]
+    left_out = leave_out(model, X, np.flatnonzero(X.toarray()[0])[some], words, c)
+    return replace(told, left_out=left_out)
+
+
+def _parts(model: Any, X: Any, unknown: Sequence[str]) -> Explanation:
+    """Return the parts of words and topics in the scores of all classes."""
     estimator, x = model.estimator_, X.toarray()[0]
     s, here = np.asarray(estimator.transform(X))[0].astype(float), np.flatnonzero(x)
     loss = as_divergence("data_loss", model.data_loss)

@@ -97,6 +97,15 @@ def scores_of(estimator: Any, X: Any, S: np.ndarray) -> np.ndarray:
     return np.asarray(estimator.scores(X, representation=S))
 
 
+def label_thresholds(estimator: Any) -> np.ndarray:
+    """Return what the scores of several labels must reach; 0 for classes and numbers."""
+    zeros = np.zeros(np.shape(estimator.target_components_)[1])
+    if predicted_kind(estimator) != "sets":
+        return zeros
+    head = estimator.pooled_head
+    return zeros + (0.5 if head is None or head.thresholds is None else head.thresholds)
+
+
 def document_scores(model: Any) -> np.ndarray:
     """Return the scores of a model's training documents; older models keep none."""
     estimator, S = model.estimator_, model.document_topics_

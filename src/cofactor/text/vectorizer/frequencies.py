@@ -94,10 +94,10 @@ def choose(found: Frequencies, *, min_df: Any, max_df: Any, most: int | None) ->
     if not len(kept):
         many = len(found.words)
         why = f"{many} are in too few or too many of them" if many else "they have no words"
-        raise ValueError(
-            f"No words are left of the {found.documents} documents ({why}); lower min_df, raise "
-            "max_df, or pass stop_words=None."
-        )
+        remedy = "lower min_df, raise max_df, or pass stop_words=None."
+        if not many:
+            remedy = "are these the texts? If so, stop_words=None keeps grammatical words."
+        raise ValueError(f"No words are left of the {found.documents} documents ({why}); {remedy}")
     if most is not None and len(kept) > most:
         order = np.argsort(-found.occurrences[kept], kind="stable")  # the same on every machine
         kept = np.sort(kept[order[:most]])

@@ -1,4 +1,4 @@
-"""Tells what texts look like: markup, languages, passages that many texts share.
+"""Tells what texts look like: markup, languages, passages that many texts share, garbled letters.
 
 `Inspection` is filled text by text and keeps a few of them only, so texts may exceed memory.
 """
@@ -20,8 +20,12 @@ LEARNED, COMMON, ENDS = 500, 0.3, 2000
 number of characters at the beginning and at the end of a text that are looked at."""
 SHORT = 20
 """Shortest passage, in characters."""
+WORD = 30
+"""Number of characters on each side of garbled letters that are looked at."""
 
 _PASSAGES = re.compile(r"[\r\n]+|(?<=[.!?。！？])\s+")
+_GARBLED = re.compile(r"[ÂÃÄÅÐÑ×Ø][\x80-\xbf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]|â€.")
+_SPACE = re.compile(r"[ \t\r\n]")  # no-break spaces are garbled letters, too
 _DIGITS = re.compile(r"\d+")
 
 
@@ -95,9 +99,14 @@ class Inspection:
     emptied_rows: list[int] = field(default_factory=list)
     sample: EvenSample = field(default_factory=EvenSample)
     passages: Passages = field(default_factory=Passages)
+    garbled: int = 0  # number of texts with letters like Ã¶
+    garbled_example: Change | None = None
 
     def add(self, row: int, text: str) -> None:
         """Count the markup of a text, and keep what tells its language."""
+        if (word := garbled_word(text)) is not None:
+            self.garbled += 1
+            self.garbled_example = self.garbled_example or Change(row, *word)
         cleaned, found = clean_and_count(text)
         self.markup.update(found)
         self.texts_with_markup += bool(found)
@@ -112,6 +121,24 @@ class Inspection:
     def languages(self) -> list[Noticed]:
         """Return the languages of the texts, the most frequent first."""
         return notice_languages(self.sample.texts)
+
+
+def garbled_word(text: str) -> tuple[str, str] | None:
+    """Return the first word that is UTF-8 read as Windows-1252, and what it should be.
+
+    Examples
+    --------
+    >>> garbled_word("sehr schÃ¶n"), garbled_word("sehr schön, SÃO PAULO")
+    (('schÃ¶n', 'schön'), None)
+    """
+    for found in _GARBLED.finditer(text):
+        before = _SPACE.split(text[max(0, found.start() - WORD) : found.start()])[-1]
+        word = before + _SPACE.split(text[found.start() : found.end() + WORD])[0]
+        try:
+            return word, word.encode("cp1252").decode("utf-8")
+        except UnicodeError:
+            continue
+    return None
 
 
 def show_change(row: int, text: str, cleaned: str, length: int = 70) -> Change:
