@@ -53,7 +53,8 @@ class Visit:
             self.troubles.append(message.text)
 
     def draw_all(self):
-        """Scroll to every chart, and wait until it is there."""
+        """Open what is folded, scroll to every chart, and wait until it is there."""
+        self.page.evaluate("document.querySelector('details.method').open = true")
         charts = self.page.locator(".chart")
         for k in range(charts.count()):
             charts.nth(k).scroll_into_view_if_needed()

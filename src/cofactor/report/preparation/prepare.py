@@ -24,6 +24,7 @@ from cofactor.report.preparation.scores import (
     number_tables,
     set_tables,
 )
+from cofactor.report.preparation.selection import CLASSES, TOPICS, class_sizes, largest
 from cofactor.text import TopicModel
 
 
@@ -41,7 +42,10 @@ class Prepared:
     notices: list[dict[str, str]]
     topics: list[dict[str, Any]]
     heatmap: list[dict[str, Any]]
-    points: list[dict[str, Any]]
+    class_sizes: list[int]  # documents of each class
+    largest_classes: list[str]  # those that charts show
+    largest_topics: list[int]  # those that the heatmap shows
+    points: list[dict[str, Any]]  # documents, each with its place on the map
     anchors: list[dict[str, Any]]  # positions of the topics on the map
     map_note: str
     evaluation: dict[str, Any] | None
@@ -50,6 +54,8 @@ class Prepared:
     curves: list[dict[str, Any]]
     changes: dict[str, Any] | None
     reproduction: dict[str, Any]
+    cut: bool  # whether long texts are cut in the table of documents
+    plain: str = PLAIN  # the name of the method that finds its topics without labels
 
 
 def prepare(
@@ -62,7 +68,8 @@ def prepare(
     check_is_fitted(model, "estimator_")
     material = read_material(model, documents, labels, truth, rows)
     found = evaluate(material)
-    points, note = of_documents.map_points(material, text)
+    sizes, topics = class_sizes(material), of_topics.topic_cards(material, text)
+    points, cut = of_documents.document_rows(material, text)
     return Prepared(
         title=str(title or "Topic report"),
         source=str(source or ""),
@@ -72,17 +79,21 @@ def prepare(
         classes=material.classes,
         summary=summary(material, found),
         notices=notices(material, found, text),
-        topics=of_topics.topic_cards(material, text),
+        topics=topics,
         heatmap=of_topics.heatmap(material),
+        class_sizes=sizes.tolist(),
+        largest_classes=[material.classes[c] for c in largest(sizes, CLASSES)],
+        largest_topics=largest([topic["share"] for topic in topics], TOPICS),
         points=points,
         anchors=of_documents.map_anchors(material),
-        map_note=note,
+        map_note=of_documents.documents_note(material),
         evaluation=evaluation_tables(material, found),
         uncertain=of_documents.uncertain(material, text),
         mistaken=of_documents.mistaken(material, found, text),
         curves=curves(model.estimator_),
         changes=changes(material, found),
         reproduction=reproduction(material),
+        cut=cut,
     )
 
 
@@ -118,8 +129,10 @@ def _of_classes(found: Evaluation, classes: list[str]) -> dict[str, Any]:
     assert found.probabilities is not None
     matrix = confusion(found.truth, found.predictions[MODEL], len(classes))
     bins, error = calibration(found.truth, found.probabilities)
+    kept = largest(matrix.sum(axis=1) + matrix.sum(axis=0), CLASSES)
     return {
-        "confusion": _cells(matrix, classes),
+        "confusion": _cells(*_merged(matrix, classes, kept)),
+        "confused": _confused(matrix, classes),
         "per_class": class_scores(matrix, classes),
         "calibration": bins,
         "calibration_error": error,
@@ -166,6 +179,34 @@ def _cells(matrix: np.ndarray, classes: list[str]) -> list[dict[str, Any]]:
         for i in range(len(classes)) if matrix[i].any()
         for j in range(len(classes))
     ]  # fmt: skip
+
+
+OTHERS = "other classes"
+CONFUSED = 100  # pairs of classes in a table
+
+
+def _merged(
+    matrix: np.ndarray, classes: list[str], kept: list[int]
+) -> tuple[np.ndarray, list[str]]:
+    """Return a confusion matrix of the classes kept; all others count as one."""
+    if len(kept) == len(classes):
+        return matrix, classes
+    place = np.full(len(classes), len(kept))
+    place[kept] = np.arange(len(kept))
+    merged = np.zeros((len(kept) + 1, len(kept) + 1), dtype=matrix.dtype)
+    np.add.at(merged, (place[:, None], place), matrix)
+    return merged, [*(classes[c] for c in kept), OTHERS]
+
+
+def _confused(matrix: np.ndarray, classes: list[str]) -> list[dict[str, Any]]:
+    """Return the pairs of classes that were confused, the most frequent first."""
+    wrong = matrix - np.diag(np.diag(matrix))
+    pairs = np.argwhere(wrong)
+    order = np.argsort(-wrong[tuple(pairs.T)], kind="stable")[:CONFUSED]
+    return [
+        {"truth": classes[i], "prediction": classes[j], "documents": int(wrong[i, j])}
+        for i, j in pairs[order]
+    ]
 
 
 def curves(estimator: Any) -> list[dict[str, Any]]:
