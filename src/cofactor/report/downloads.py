@@ -16,9 +16,8 @@ def downloads(prepared: Prepared) -> dict[str, Sheet]:
     methods = scores.get("by_method", [])
     sheets = {
         "methods": sheet(_methods(scores)),
-        "confusion": sheet(scores.get("confusion", [])),
-        "confused": sheet(scores.get("confused", [])),
-        "classes_scores": sheet(scores.get("per_class", [])),
+        "confusion": sheet(scores.get("confusion_pairs", [])),
+        "classes_scores": sheet(map(_named, scores.get("per_class", []))),
         "calibration": sheet(scores.get("calibration", [])),
         "pairs": sheet(scores.get("pairs", [])),
         "labels_scores": sheet(_by_method(scores.get("per_label", []), methods)),
@@ -52,10 +51,18 @@ def _methods(scores: dict[str, Any]) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
+NAMES = {"f1": "F1"}  # of columns that are called otherwise on the page
+APART = ("by_method", "average_precision")  # the scores of all methods, and that of the model
+
+
+def _named(row: dict[str, Any]) -> dict[str, Any]:
+    return {NAMES.get(name, name): value for name, value in row.items() if name not in APART}
+
+
 def _by_method(rows: list[dict[str, Any]], methods: list[str]) -> list[dict[str, Any]]:
     """Write the scores of each method to columns of their own."""
     return [
-        {**{name: value for name, value in row.items() if name != "by_method"},
+        {**_named(row),
          **{column: value for name, found in zip(methods, row["by_method"], strict=True)
             for column, value in _columns(name, found)}}
         for row in rows

@@ -15,6 +15,7 @@ from cofactor.report.preparation.prepare import Prepared
 Spec = dict[str, Any]
 WIDTH: Any = "container"
 ROOM, NUMBERED = 100, 15  # letters on one line, most classes for numbers in the cells
+COLUMNS = 30  # topics in the heatmap
 
 
 def draw(prepared: Prepared) -> dict[str, Spec]:
@@ -41,7 +42,7 @@ def heatmap(prepared: Prepared) -> alt.Chart:
     """Draw the largest topics × the largest classes: the share of each class in a topic."""
     rows = len(prepared.largest_classes)
     return _chart("heatmap", 60 + 24 * rows, cells=True).mark_rect(cornerRadius=2).encode(
-        alt.X("name:N", sort=alt.SortField("topic"), title=None)
+        alt.X("name:N", sort=None, title=None)
         .axis(labelAngle=-40, labelLimit=170),
         alt.Y("class:N").title(None).sort(None).axis(labelLimit=150, minExtent=100),
         alt.Color("share:Q").title("share").scale(domain=[0, 1]).legend(format="%"),

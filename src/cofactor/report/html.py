@@ -18,7 +18,7 @@ import jinja2
 
 from cofactor.io.json_text import to_json
 from cofactor.report.downloads import downloads, sheet
-from cofactor.report.figures import draw
+from cofactor.report.figures import COLUMNS, draw
 from cofactor.report.preparation.layout import choose_points
 from cofactor.report.preparation.prepare import Prepared
 from cofactor.report.vega_script import library
@@ -35,6 +35,7 @@ def render(prepared: Prepared) -> str:
     code, script, style = library(), "\n".join(map(_part, SCRIPTS)), _part("page.css")
     return _template().render(
         report=prepared,
+        columns=min(COLUMNS, len(prepared.topics)),
         created=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         state=safe_json(page_state(prepared)),
         library=code,
@@ -50,6 +51,7 @@ def page_state(prepared: Prepared) -> dict[str, Any]:
         "names": [topic["name"] for topic in prepared.topics],
         "words": [topic["words"] for topic in prepared.topics],
         "topics": [{name: topic[name] for name in TOPIC_COLUMNS} for topic in prepared.topics],
+        "order": prepared.order,
         "kind": prepared.kind,
         "number": prepared.number,
         "classes": prepared.classes,
@@ -76,11 +78,14 @@ def _chart_tables(prepared: Prepared) -> dict[str, Any]:
 
 
 def _largest_cells(prepared: Prepared) -> list[dict[str, Any]]:
-    topics, classes = set(prepared.largest_topics), set(prepared.largest_classes)
-    return [
+    """Return the heatmap of the largest topics and classes, in the order of the page."""
+    classes = set(prepared.largest_classes)
+    cells = [
         {**row, "share": round(row["share"], 4)}
-        for row in prepared.heatmap if row["topic"] in topics and row["class"] in classes
-    ]  # fmt: skip
+        for row in prepared.heatmap
+        if row["topic"] in prepared.order[:COLUMNS] and row["class"] in classes
+    ]
+    return sorted(cells, key=lambda row: prepared.order.index(row["topic"]))
 
 
 def _links(prepared: Prepared) -> list[list[float]]:

@@ -62,10 +62,10 @@
 
   // The colours of a map by topic (field "name") or by class: names, and what the rest is called.
   function domain(field) {
-    const names = field === "name" ? state.names.map((_, k) => label(k)) : legendClasses();
-    const place = (name) => (field === "name" ? names : state.classes).indexOf(name);
+    const names = field === "name" ? state.order.map(label) : legendClasses();
+    const places = field === "name" ? state.order : names.map((name) => state.classes.indexOf(name));
     const grey = isDark() ? "#4a545e" : "#c9ced3";
-    return { domain: [...names, NONE, OTHER, ""], range: [...names.map((name) => colour(place(name))), grey, grey, grey] };
+    return { domain: [...names, NONE, OTHER, ""], range: [...places.map(colour), grey, grey, grey] };
   }
 
   function colourMap(spec, field, width) {
@@ -108,15 +108,16 @@
     const across = width < 520 ? 2.6 : ACROSS;
     const taken = [];
     const rows = state.tables.anchors.map((row) => ({ ...named(row), x: RIM * row.x, y: RIM * row.y, side: side(row), short: "" }));
-    const largest = [...rows].sort((a, b) => state.topics[b.topic].share - state.topics[a.topic].share);
-    for (const row of largest) {
-      const at = [(row.x / across + 1) * (width / 2), (1 - row.y / DOWN) * (height / 2)];
+    const spots = rows.map((row) => [(row.x / across + 1) * (width / 2), (1 - row.y / DOWN) * (height / 2)]);
+    for (const row of state.order.map((k) => rows[k])) {
+      const at = spots[row.topic];
       const room = { left: at[0], right: width - at[0] }[row.side] || width;
       const text = fitting(row.name, Math.min(210, room - 12));
       const size = pen.measureText(text).width + 12;
       const box = { left: at[0] - ({ left: size, right: 0 }[row.side] ?? size / 2), top: at[1] + ({ top: -13, bottom: 13 }[row.side] || 0), size };
       const free = (other) => Math.abs(other.top - box.top) >= LINE || other.left + other.size < box.left || box.left + box.size < other.left;
-      if (!text || !taken.every(free)) continue;
+      const covers = ([x, y]) => Math.abs(y - box.top) < 9 && x > box.left && x < box.left + box.size && x !== at[0];
+      if (!text || !taken.every(free) || spots.some(covers)) continue;
       taken.push(box);
       row.short = text;
     }
@@ -269,7 +270,7 @@
   }
 
   function documentFilters() {
-    const topics = { name: "topic", options: state.names.map((_, k) => [String(k), label(k)]), test: (row, value) => row.topic === Number(value) };
+    const topics = { name: "topic", options: state.order.map((k) => [String(k), label(k)]), test: (row, value) => row.topic === Number(value) };
     const of = (name, field) => ({
       name, options: state.classes.map((each) => [each, each]), test: (row, value) => names(row[field]).includes(names(value)),
     });
@@ -311,8 +312,8 @@
     { name: "link", value: (row) => row.label_weight, show: (row) => (state.kind === "numbers" ? String(row.label_weight) : percent(row.label_weight)), kind: "number" },
     { name: "labels", value: (row) => row.labelled, kind: "number" },
     { name: "coherence", value: (row) => row.coherence, show: (row) => (row.coherence === null ? "" : row.coherence.toFixed(2)), kind: "number" },
-    { name: "words", value: (row) => firstWords(row.topic) },
-  ].filter(({ name }) => state.topics.some((row) => ({ class: row.label, link: row.label_weight, labels: row.labelled }[name] ?? (["class", "link", "labels"].includes(name) ? "" : 1)) !== ""));
+    { name: "words", value: (row) => firstWords(row.topic), kind: "broad" },
+  ].filter((column) => state.topics.some((row) => !["", null].includes(column.value(row))));
 
   function strongest(c) {
     const order = state.names.map((_, k) => k).filter((k) => state.links[k][c] >= 0.01);
@@ -322,24 +323,35 @@
   const classColumns = [
     { name: "class", value: (c) => state.classes[c] },
     { name: "documents", value: (c) => state.class_sizes[c], kind: "number" },
-    { name: "topics that speak for it", value: (c) => strongest(c).map((k) => `${label(k)} (${percent(state.links[k][c])})`).join("; ") },
+    { name: "topics that speak for it", value: (c) => strongest(c).map((k) => `${label(k)} (${percent(state.links[k][c])})`).join("; "), kind: "broad" },
   ];
 
   function saveLinks() {
-    saveCsv("topics-and-classes", ["topic", "name", ...state.classes], state.links.map((row, k) => [k, state.names[k], ...row]));
+    saveCsv("topics-and-classes", ["topic", "name", ...state.classes], state.order.map((k) => [k, state.names[k], ...state.links[k]]));
   }
 
   function saveTable(name) {
     if (name === "links") return saveLinks();
-    if (name === "topics") return saveCsv(name, topicColumns.map((c) => c.name), state.topics.map((row) => topicColumns.map((c) => c.value(row))));
+    if (name === "topics") return saveCsv(name, topicColumns.map((c) => c.name), state.order.map((k) => topicColumns.map((c) => c.value(state.topics[k]))));
     const table = state.downloads[name];
     saveCsv(name, table.columns, table.rows);
   }
 
-  if (byId("topic-grid")) tables.push(grid(byId("topic-grid"), topicColumns, state.topics, { name: "topics" }));
+  if (byId("topic-grid")) tables.push(grid(byId("topic-grid"), topicColumns, state.order.map((k) => state.topics[k]), { name: "topics" }));
   if (byId("class-grid")) {
     const order = state.classes.map((_, c) => c).sort((a, b) => state.class_sizes[b] - state.class_sizes[a]);
     tables.push(grid(byId("class-grid"), classColumns, order, { name: "classes" }));
+  }
+
+  for (const place of all("[data-grid]")) {
+    const name = place.dataset.grid;
+    const { columns: heads, rows } = state.downloads[name];
+    const cells = (k) => rows.map((row) => row[k]).filter((value) => typeof value === "number");
+    grid(place, heads.map((head, k) => {
+      const digits = cells(k).every(Number.isInteger) ? 0 : 2;
+      const show = (row) => (typeof row[k] === "number" ? row[k].toFixed(digits) : String(row[k] ?? ""));
+      return { name: head, value: (row) => row[k], show, kind: cells(k).length ? "number" : "" };
+    }), rows, { name });
   }
 
   // ---- cards that are folded

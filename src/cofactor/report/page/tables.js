@@ -3,6 +3,7 @@
 // document at a time, so that ten thousand rows open, sort and search at once.
 const Tables = (() => {
   const PAGE = 100;
+  const FEW = 15; // rows that need no search
   const FORMULA = /^([\t\r]|\s*[=+\-@＝＋－＠])/;
   const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?%?$/;
 
@@ -39,7 +40,7 @@ const Tables = (() => {
     return typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), "en", { numeric: true });
   }
 
-  // columns: {name, value(row), show(row), kind: "number" | "long" | ""}
+  // columns: {name, value(row), show(row), kind: "number", "broad" or "long" (opens on click)}
   // options: name (of the CSV file), filters: [{name, options: [[value, text]], test(row, value)}],
   //          detail(row): text shown below a row, status(n): the line above, id, statusId
   function grid(place, columns, rows, options) {
@@ -48,6 +49,7 @@ const Tables = (() => {
     const tools = make("div", "controls no-print");
     const search = make("input", "search");
     Object.assign(search, { type: "search", placeholder: "Search", autocomplete: "off" });
+    search.hidden = rows.length <= FEW;
     search.setAttribute("aria-label", `Search ${options.name}`);
     const selects = (options.filters || []).map((filter) => choice(filter));
     const csv = make("button", "csv", "CSV");
@@ -145,7 +147,7 @@ const Tables = (() => {
     function line(row) {
       const node = make("tr");
       node.append(...columns.map((column) => {
-        const td = make("td", column.kind === "number" ? "number" : "");
+        const td = make("td", { number: "number", long: "broad", broad: "broad" }[column.kind]);
         const text = show(column, row);
         if (column.kind !== "long") td.textContent = text;
         else td.append(opener(node, row, text));

@@ -24,7 +24,7 @@ from cofactor.report.preparation.scores import (
     number_tables,
     set_tables,
 )
-from cofactor.report.preparation.selection import CLASSES, TOPICS, class_sizes, largest
+from cofactor.report.preparation.selection import CLASSES, class_sizes, largest
 from cofactor.text import TopicModel
 
 
@@ -40,11 +40,11 @@ class Prepared:
     classes: list[str]
     summary: list[dict[str, Any]]
     notices: list[dict[str, str]]
-    topics: list[dict[str, Any]]
+    topics: list[dict[str, Any]]  # by number
+    order: list[int]  # in which topics are shown: the largest first
     heatmap: list[dict[str, Any]]
     class_sizes: list[int]  # documents of each class
     largest_classes: list[str]  # those that charts show
-    largest_topics: list[int]  # those that the heatmap shows
     points: list[dict[str, Any]]  # documents, each with its place on the map
     anchors: list[dict[str, Any]]  # positions of the topics on the map
     map_note: str
@@ -69,6 +69,7 @@ def prepare(
     material = read_material(model, documents, labels, truth, rows)
     found = evaluate(material)
     sizes, topics = class_sizes(material), of_topics.topic_cards(material, text)
+    order = sorted(range(len(topics)), key=lambda k: -topics[k]["share"])
     points, cut = of_documents.document_rows(material, text)
     return Prepared(
         title=str(title or "Topic report"),
@@ -80,10 +81,10 @@ def prepare(
         summary=summary(material, found),
         notices=notices(material, found, text),
         topics=topics,
+        order=order,
         heatmap=of_topics.heatmap(material),
         class_sizes=sizes.tolist(),
         largest_classes=[material.classes[c] for c in largest(sizes, CLASSES)],
-        largest_topics=largest([topic["share"] for topic in topics], TOPICS),
         points=points,
         anchors=of_documents.map_anchors(material),
         map_note=of_documents.documents_note(material),
@@ -91,7 +92,7 @@ def prepare(
         uncertain=of_documents.uncertain(material, text),
         mistaken=of_documents.mistaken(material, found, text),
         curves=curves(model.estimator_),
-        changes=changes(material, found),
+        changes=changes(material, found, order),
         reproduction=reproduction(material),
         cut=cut,
     )
@@ -132,7 +133,7 @@ def _of_classes(found: Evaluation, classes: list[str]) -> dict[str, Any]:
     kept = largest(matrix.sum(axis=1) + matrix.sum(axis=0), CLASSES)
     return {
         "confusion": _cells(*_merged(matrix, classes, kept)),
-        "confused": _confused(matrix, classes),
+        "confusion_pairs": _pairs(matrix, classes),
         "per_class": class_scores(matrix, classes),
         "calibration": bins,
         "calibration_error": error,
@@ -182,7 +183,6 @@ def _cells(matrix: np.ndarray, classes: list[str]) -> list[dict[str, Any]]:
 
 
 OTHERS = "other classes"
-CONFUSED = 100  # pairs of classes in a table
 
 
 def _merged(
@@ -198,14 +198,13 @@ def _merged(
     return merged, [*(classes[c] for c in kept), OTHERS]
 
 
-def _confused(matrix: np.ndarray, classes: list[str]) -> list[dict[str, Any]]:
-    """Return the pairs of classes that were confused, the most frequent first."""
-    wrong = matrix - np.diag(np.diag(matrix))
-    pairs = np.argwhere(wrong)
-    order = np.argsort(-wrong[tuple(pairs.T)], kind="stable")[:CONFUSED]
+def _pairs(matrix: np.ndarray, classes: list[str]) -> list[dict[str, Any]]:
+    """Return the cells of a confusion matrix that are not 0, the largest first."""
+    places = np.argwhere(matrix)
+    order = np.argsort(-matrix[tuple(places.T)], kind="stable")
     return [
-        {"truth": classes[i], "prediction": classes[j], "documents": int(wrong[i, j])}
-        for i, j in pairs[order]
+        {"truth": classes[i], "prediction": classes[j], "documents": int(matrix[i, j])}
+        for i, j in places[order]
     ]
 
 
@@ -220,16 +219,18 @@ def curves(estimator: Any) -> list[dict[str, Any]]:
     ]
 
 
-def changes(material: Material, found: Evaluation | None) -> dict[str, Any] | None:
-    """Compare the topics with those of the same seed and λ = 0."""
+def changes(
+    material: Material, found: Evaluation | None, order: list[int]
+) -> dict[str, Any] | None:
+    """Compare the topics, in this order, with those of the same seed and λ = 0."""
     if found is None or found.plain is None:
         return None
-    scores = found.scores()
+    scores, rows = found.scores(), of_topics.match(material.model, found.plain, material.X)
     return {
         "metric": METRICS[found.kind][0],
         "with_labels": scores[MODEL],
         "without": scores[PLAIN],
         "shown": [format_score(found.kind, scores[name]) for name in (PLAIN, MODEL)],
         "iterations": found.plain.n_iter_,
-        "topics": of_topics.match(material.model, found.plain, material.X),
+        "topics": sorted(rows, key=lambda row: order.index(row["topic"])),
     }

@@ -9,7 +9,7 @@ import numpy as np
 
 from cofactor.report.preparation.material import Material, is_known
 
-CLASSES, TOPICS = 25, 30  # in charts of classes, in the heatmap
+CLASSES = 25  # in charts
 ALL_CARDS, CARDS = 12, 6  # topics that all have a card shown; cards shown of more topics
 ROOM = 4_000_000  # bytes for the texts of all documents
 ESCAPED = "<>&\n"  # letters that take more bytes in the page
