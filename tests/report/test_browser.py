@@ -268,6 +268,9 @@ def test_documents_are_sorted_filtered_and_opened(browser, report, model, corpus
     page.locator("#documents .opener").first.click()
     document = int(page.locator("#documents td:first-child").first.text_content())
     assert page.locator("#documents .whole").text_content() == corpus[0][document]
+    page.locator("#colour").select_option("class")  # draws the map again
+    page.locator('[data-chart="map"] canvas').wait_for()
+    assert page.locator("#documents .whole").text_content() == corpus[0][document]
     page.locator("#documents .opener").first.click()
     assert page.locator("#documents .whole").count() == 0
     visit.close()

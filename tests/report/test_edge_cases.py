@@ -9,7 +9,10 @@ from scipy import sparse as sp
 from cofactor import TopicModel
 from cofactor.report import render_report
 
-pytestmark = pytest.mark.slow  # each writes whole reports
+pytestmark = [
+    pytest.mark.slow,  # each writes whole reports
+    pytest.mark.filterwarnings("ignore:n_components=. is less than the . classes:UserWarning"),
+]
 
 
 @pytest.mark.parametrize(
@@ -62,7 +65,8 @@ def test_few_and_many_topics(corpus, some, n_components):
 
 def test_one_class(corpus):
     y = np.where(np.arange(120) < 20, "only", "")
-    model = TopicModel(2, random_state=0).fit(corpus[0], y)
+    with pytest.warns(UserWarning, match="label some documents of other classes"):
+        model = TopicModel(2, random_state=0).fit(corpus[0], y)
     assert "too few labels" in render_report(model, corpus[0], y)
 
 

@@ -298,6 +298,7 @@
   function choose(stored) {
     const ranges = stored.length ? stored[0].values : null;
     const inside = (row) => !ranges || [row.x, row.y].every((v, i) => v >= Math.min(...ranges[i]) && v <= Math.max(...ranges[i]));
+    if (!ranges && !brushed) return; // a map that is drawn again leaves the table as it is
     brushed = Boolean(ranges);
     byId("clear").hidden = !ranges;
     documentGrid.limit(inside);
