@@ -88,7 +88,8 @@
   }
 
   // Names at the rim: the largest topics first, each where it does not cover another one.
-  const [ACROSS, DOWN, RIM, LINE] = [2, 1.4, 1.16, 15];
+  const [ACROSS, DOWN, LINE] = [2, 1.4, 15];
+  const RIM = Math.min(1.3, 1.08 + 0.45 / Math.sqrt(state.names.length)); // few topics scatter more
   const pen = make("canvas").getContext("2d");
 
   function fitting(text, room) {
@@ -349,7 +350,7 @@
     const { columns: heads, rows } = state.downloads[name];
     const cells = (k) => rows.map((row) => row[k]).filter((value) => typeof value === "number");
     grid(place, heads.map((head, k) => {
-      const digits = cells(k).every(Number.isInteger) ? 0 : 2;
+      const digits = head === "documents" ? 0 : 2;
       const show = (row) => (typeof row[k] === "number" ? row[k].toFixed(digits) : String(row[k] ?? ""));
       return { name: head, value: (row) => row[k], show, kind: cells(k).length ? "number" : "" };
     }), rows, { name });
