@@ -31,6 +31,21 @@ def test_report_shows_the_documents_of_the_fit(model, tmp_path, written):
     assert (written["text"], written["source"], written["topics"]) == (False, "posts.csv", 6)
 
 
+def test_report_has_the_title_and_opens(model, tmp_path, written, monkeypatch):
+    opened = []
+    monkeypatch.setattr("webbrowser.open", lambda url: bool(opened.append(url)) or True)
+    path = tmp_path / "a b.html"
+    done = cofactor("report", model, "-o", path, "--title", "Our posts", "--open",
+                    "--without-texts")  # fmt: skip
+    assert (written["title"], written["text"]) == ("Our posts", False)
+    assert opened == [path.resolve().as_uri()]
+    assert "browser" not in done.stderr
+    monkeypatch.setattr("webbrowser.open", lambda url: False)
+    done = cofactor("report", model, "-o", path, "--open")
+    assert "No browser was found" in done.stderr
+    assert (written["title"], written["text"]) == (None, True)
+
+
 def test_report_without_the_table_has_no_documents(tmp_path, written):
     path = write_table(tmp_path / "a.csv", make_rows(30))
     cofactor("fit", path, "--text", "body", "-o", tmp_path / "m", "-k", 2)

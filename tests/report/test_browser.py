@@ -1,14 +1,19 @@
 """The report in a real browser: no request, no error, and its controls work."""
 
+import csv
+import io
 import json
 import shutil
 
+import numpy as np
 import pytest
 
 from cofactor import TopicModel
+from cofactor.io.tables.writers import is_formula
 from cofactor.report import write_report
 from hostile import HOSTILE, hostile_model
 
+SUBJECTS = ("faith", "space", "sport")  # the classes of the corpus
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs the extra cofactor[browser]")
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 CHROMIUM = next(filter(None, map(shutil.which, NAMES)), None)
@@ -53,7 +58,8 @@ class Visit:
             self.troubles.append(message.text)
 
     def draw_all(self):
-        """Scroll to every chart, and wait until it is there."""
+        """Open what is folded, scroll to every chart, and wait until it is there."""
+        self.page.evaluate("document.querySelector('details.method').open = true")
         charts = self.page.locator(".chart")
         for k in range(charts.count()):
             charts.nth(k).scroll_into_view_if_needed()
@@ -107,7 +113,7 @@ def test_confusion_has_numbers_in_its_cells(browser, report):
 
 def test_slider_reorders_words(browser, report, model):
     visit = Visit(browser, report)
-    first = visit.page.locator(".words").first.locator(".word")
+    first = visit.page.locator('.words[data-topic="0"] .word')
     before = first.all_text_contents()
     assert len(before) == 10
     visit.page.locator("#relevance").fill("0")
@@ -148,8 +154,8 @@ def test_rename_and_download(browser, report, tmp_path):
     visit = Visit(browser, report)
     page = visit.page
     name = '<img src="http://evil.example/x">'
-    page.locator(".rename").nth(1).fill(name)
-    page.locator(".rename").nth(1).press("Enter")
+    page.locator('.rename[data-topic="1"]').fill(name)
+    page.locator('.rename[data-topic="1"]').press("Enter")
     assert page.locator('[data-name="1"]').text_content() == name
     assert page.locator("main img").count() == 0
     visit.draw_all()
@@ -189,4 +195,141 @@ def test_hostile_strings_stay_text(browser, tmp_path):
     shown = page.locator(".words .word").all_text_contents()
     assert set(shown) <= {*(t.encode("utf-8", "replace").decode() for t in HOSTILE),
                           *HOSTILE, *(f"word{i}" for i in range(4))}  # fmt: skip
+    visit.close()
+
+
+# --- tables --------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def library_of_many(tmp_path_factory):
+    """A report on 10,000 documents of 17 topics with 40 classes, made without a test of them."""
+    random = np.random.default_rng(0)
+    vocabulary = np.array([f"word{i}" for i in range(600)])
+    topics = random.integers(0, 17, 10_000)
+    texts = [
+        " ".join(vocabulary[(35 * k + random.integers(0, 35, 8)) % 600]) + f" number{d}"
+        for d, k in enumerate(topics)
+    ]
+    labels = [f"class {i % 40}" if i % 3 == 0 else "" for i in topics + 17 * (topics % 2)]
+    model = TopicModel(17, random_state=0, max_iter=3, tol=0).fit(texts[:600], labels[:600])
+    path = tmp_path_factory.mktemp("many") / "report.html"
+    return write_report(model, path, texts), texts
+
+
+@pytest.mark.slow
+def test_search_over_ten_thousand_documents_answers_at_once(browser, library_of_many):
+    path, texts = library_of_many
+    visit = Visit(browser, path, viewport={"width": 1280, "height": 900})
+    page = visit.page
+    rows = page.locator("#documents tbody tr")
+    assert rows.count() == 100
+    search = page.locator("#document-grid .search")
+    search.fill("word1")  # builds the index
+    page.locator("#chosen", has_text="found").wait_for()
+    wanted = [d for d, text in enumerate(texts) if "number77" in text]
+    took = page.evaluate(
+        """() => new Promise((done) => {
+            const status = document.getElementById('chosen'), start = performance.now();
+            const seen = new MutationObserver(() => done(performance.now() - start));
+            seen.observe(status, { childList: true });
+            const search = document.querySelector('#document-grid .search');
+            search.value = 'number77 WORD';
+            search.dispatchEvent(new Event('input'));
+        })"""
+    )
+    assert page.locator("#chosen").text_content() == f"{len(wanted)} of 10,000 found"
+    assert page.locator("#documents td:first-child").all_text_contents() == [
+        *map(str, wanted[:100])
+    ]
+    assert took < 1000
+    visit.close()
+
+
+def test_documents_are_sorted_filtered_and_opened(browser, report, model, corpus, tmp_path):
+    visit = Visit(browser, report, viewport={"width": 1280, "height": 900})
+    page = visit.page
+    place = page.locator("#documents th").all_text_contents().index("topic share") + 1
+    shown = page.locator(f"#documents td:nth-child({place})")
+    page.locator("#documents th button", has_text="topic share").click()
+    largest = [int(text.split()[0]) for text in shown.all_text_contents()]
+    shares = sorted((100 * row.share for row in model.documents()), reverse=True)
+    assert largest == pytest.approx(shares[:100], abs=0.6)
+    page.locator("#documents th button", has_text="topic share").click()
+    assert int(shown.first.text_content().split()[0]) == pytest.approx(shares[-1], abs=0.6)
+    page.locator('[data-filter="prediction"]').select_option("space")
+    page.locator('[data-filter="topic"]').select_option("1")
+    wanted = [
+        row.document for row in model.documents() if row.prediction == "space" and row.topic == 1
+    ]
+    found = page.locator("#documents td:first-child").all_text_contents()
+    assert sorted(map(int, found)) == wanted
+    page.locator('[data-filter="topic"]').select_option("")
+    page.locator("#documents .opener").first.click()
+    document = int(page.locator("#documents td:first-child").first.text_content())
+    assert page.locator("#documents .whole").text_content() == corpus[0][document]
+    page.locator("#colour").select_option("class")  # draws the map again
+    page.locator('[data-chart="map"] canvas').wait_for()
+    assert page.locator("#documents .whole").text_content() == corpus[0][document]
+    page.locator("#documents .opener").first.click()
+    assert page.locator("#documents .whole").count() == 0
+    visit.close()
+
+
+def test_every_table_is_saved_as_csv(browser, report, corpus, tmp_path):
+    visit = Visit(browser, report, viewport={"width": 1280, "height": 900})
+    page = visit.page
+    page.evaluate("document.querySelector('details.method').open = true")
+    saved = {}
+    buttons = page.locator("button.csv")
+    for k in range(buttons.count()):
+        with page.expect_download() as download:
+            buttons.nth(k).click()
+        path = tmp_path / download.value.suggested_filename
+        download.value.save_as(path)
+        saved[path.stem] = list(
+            csv.DictReader(io.StringIO(path.read_bytes().decode("utf-8-sig"), newline=""))
+        )
+    assert {"methods", "topics", "topics-and-classes", "documents", "confusion", "classes_scores",
+            "calibration", "review", "changes", "training"} == set(saved)  # fmt: skip
+    assert [row["text"] for row in saved["documents"]] == corpus[0]
+    assert [row["label"] for row in saved["documents"]] == list(corpus[1])
+    assert sum(int(row["documents"]) for row in saved["confusion"]) == 90
+    for row in saved["topics-and-classes"]:
+        assert sum(float(row[name]) for name in SUBJECTS) == pytest.approx(1.0, abs=1e-3)
+    shares = [float(row["share"]) for row in saved["topics"]]
+    assert shares == sorted(shares, reverse=True)
+    orders = {tuple(row["topic"] for row in saved[name]) for name in ("topics", "changes")}
+    cards = tuple(page.locator(".card .swatch").all_text_contents())
+    assert orders == {cards}
+    visit.close()
+
+
+def test_no_cell_of_a_csv_file_is_a_formula(browser, tmp_path):
+    model, texts, labels = hostile_model(HOSTILE)
+    texts = ["=1+1 " + text for text in texts]
+    visit = Visit(browser, write_report(model, tmp_path / "r.html", texts, labels))
+    with visit.page.expect_download() as download:
+        visit.page.locator("#document-grid .csv").click()
+    download.value.save_as(tmp_path / "d.csv")
+    with (tmp_path / "d.csv").open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.reader(file))
+    assert len(rows) == len(texts) + 1
+    assert rows[1][-1].startswith("'=1+1")
+    assert not any(is_formula(cell) for row in rows for cell in row)
+    visit.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [1280, 500])
+def test_a_page_of_many_topics_and_classes_stays_short(browser, library_of_many, width):
+    visit = Visit(browser, library_of_many[0], viewport={"width": width, "height": 900})
+    visit.draw_all()
+    page = visit.page
+    assert page.evaluate("document.documentElement.scrollHeight") < 12_000
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator(".card:visible").count() == 6
+    assert page.locator("#topic-grid tbody tr").count() == 17
+    page.click("#more-topics")
+    assert page.locator(".card:visible").count() == 17
     visit.close()

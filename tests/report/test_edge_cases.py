@@ -9,7 +9,10 @@ from scipy import sparse as sp
 from cofactor import TopicModel
 from cofactor.report import render_report
 
-pytestmark = pytest.mark.slow  # each writes whole reports
+pytestmark = [
+    pytest.mark.slow,  # each writes whole reports
+    pytest.mark.filterwarnings("ignore:n_components=. is less than the . classes:UserWarning"),
+]
 
 
 @pytest.mark.parametrize(
@@ -25,7 +28,6 @@ pytestmark = pytest.mark.slow  # each writes whole reports
         lambda y: [None if c == "" else c == "space" for c in y],
     ],
 )
-@pytest.mark.filterwarnings("ignore:n_components=3 is less than the 4 classes")
 def test_labels_in_any_form(corpus, some, read):
     y = read(some.tolist())
     model = TopicModel(3, random_state=0).fit(corpus[0], y)
@@ -56,16 +58,15 @@ def test_indicators(corpus):
 
 
 @pytest.mark.parametrize("n_components", [1, 2, 30])
-@pytest.mark.filterwarnings("ignore:n_components=. is less than the 3 classes")
 def test_few_and_many_topics(corpus, some, n_components):
     model = TopicModel(n_components, random_state=0).fit(corpus[0], some)
     assert "<title>" in render_report(model, corpus[0], some)
 
 
-@pytest.mark.filterwarnings("ignore:All labels of y are 'only'")
 def test_one_class(corpus):
     y = np.where(np.arange(120) < 20, "only", "")
-    model = TopicModel(2, random_state=0).fit(corpus[0], y)
+    with pytest.warns(UserWarning, match="label some documents of other classes"):
+        model = TopicModel(2, random_state=0).fit(corpus[0], y)
     assert "too few labels" in render_report(model, corpus[0], y)
 
 

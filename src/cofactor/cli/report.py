@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from cofactor.cli._shared.browser import open_page
 from cofactor.cli._shared.command import (
     MODEL,
     OUTPUT_FILE,
@@ -31,12 +32,15 @@ from cofactor.cli._shared.terminal import announce, emit, note
 @click.option("--truth", multiple=True, metavar="COLUMN",
               help="Column with labels that the fit has not seen, to test the model with. May be "
               "repeated.")  # fmt: skip
-@click.option("--no-text", is_flag=True, help="Leave the texts of the documents out.")
+@click.option("--title", metavar="TEXT", help="Headline of the report.  [default: Topic report]")
+@click.option("--without-texts", "--no-text", "without_texts", is_flag=True,
+              help="Leave the texts of the documents out of the file.")  # fmt: skip
+@click.option("--open", "open_it", is_flag=True, help="Open the report in the browser.")
 @json_option
 def report(
     model: Path, output: Path, data: Path | None, text: str | None, labels: tuple[str, ...],
     label_separator: str | None, id_column: str | None, opening: dict[str, Any],
-    truth: tuple[str, ...], no_text: bool, as_json: bool,
+    truth: tuple[str, ...], title: str | None, without_texts: bool, open_it: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Write a report that opens in any browser.
 
@@ -61,14 +65,17 @@ def report(
     with announce("Writing the report"), needing_extra("The report", "report"), refusals():
         write = import_module("cofactor.report").write_report
         write(
-            opened.model, output, documents=documents, labels=known, truth=hidden, text=not no_text,
-            source=None if path is None else path.name, rows=rows,
+            opened.model, output, documents=documents, labels=known, truth=hidden,
+            text=not without_texts, title=title, rows=rows,
+            source=None if path is None else path.name,
         )  # fmt: skip
     if as_json:
         emit({"model": opened.origin(), "report": str(output), "bytes": output.stat().st_size,
               "data": None if path is None else str(path)})  # fmt: skip
     else:
         note(f"Wrote {output}.")
+    if open_it:
+        open_page(output)
 
 
 def _check_truth(opened: Opened, truth: tuple[str, ...], data: Path | None) -> None:

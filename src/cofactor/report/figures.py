@@ -15,6 +15,7 @@ from cofactor.report.preparation.prepare import Prepared
 Spec = dict[str, Any]
 WIDTH: Any = "container"
 ROOM, NUMBERED = 100, 15  # letters on one line, most classes for numbers in the cells
+COLUMNS = 30  # topics in the heatmap
 
 
 def draw(prepared: Prepared) -> dict[str, Spec]:
@@ -24,7 +25,9 @@ def draw(prepared: Prepared) -> dict[str, Spec]:
         charts["heatmap"] = heatmap(prepared)
     scores = prepared.evaluation or {}
     if "confusion" in scores:
-        charts["confusion"] = confusion([row["class"] for row in scores["per_class"]])
+        charts["confusion"] = confusion(
+            list(dict.fromkeys(row["prediction"] for row in scores["confusion"]))
+        )
         charts["calibration"] = calibration()
     if "pairs" in scores:
         charts["pairs"] = pairs()
@@ -36,10 +39,10 @@ def _chart(table: str, height: int, **meta: Any) -> alt.Chart:
 
 
 def heatmap(prepared: Prepared) -> alt.Chart:
-    """Draw topics × classes: the share of each class in a topic's label weights."""
-    rows = len(prepared.classes)
+    """Draw the largest topics × the largest classes: the share of each class in a topic."""
+    rows = len(prepared.largest_classes)
     return _chart("heatmap", 60 + 24 * rows, cells=True).mark_rect(cornerRadius=2).encode(
-        alt.X("name:N", sort=alt.SortField("topic"), title=None)
+        alt.X("name:N", sort=None, title=None)
         .axis(labelAngle=-40, labelLimit=170),
         alt.Y("class:N").title(None).sort(None).axis(labelLimit=150, minExtent=100),
         alt.Color("share:Q").title("share").scale(domain=[0, 1]).legend(format="%"),
@@ -69,16 +72,33 @@ def _nominal(field: str) -> alt.Color:
 
 
 def _map(name: str, colour: alt.Color, number: str) -> Any:
-    meta = {"colour": {"topic": "topic", "class": "class", "prediction": "class"}.get(name)}
-    chart = alt.layer(_dots(colour, number), _numbers())
-    return chart.properties(width=WIDTH, height=480, usermeta=meta)
+    field = {"topic": "name", "class": "class", "prediction": "prediction"}.get(name)
+    chart = alt.layer(_dots(colour, number), _rim(), *map(_names, SIDES))
+    return chart.properties(width=WIDTH, height=480, usermeta={"colour": field, "map": True})
 
 
-def _numbers() -> alt.Chart:
-    """Write the numbers of the topics around the map."""
+def _rim() -> alt.Chart:
+    """Draw a dot for each topic around the map."""
     chart = alt.Chart(alt.NamedData("anchors"))
-    return chart.mark_text(fontSize=12, fontWeight=600).encode(
-        alt.X("x:Q"), alt.Y("y:Q"), text="number:N", tooltip=alt.Tooltip("name:N", title="topic")
+    return chart.mark_point(size=24, filled=True, opacity=0.9).encode(
+        alt.X("x:Q"), alt.Y("y:Q"), tooltip=alt.Tooltip("name:N", title="topic")
+    )
+
+
+SIDES: dict[str, dict[str, Any]] = {
+    "left": {"align": "right", "dx": -8},
+    "right": {"align": "left", "dx": 8},
+    "top": {"align": "center", "dy": -13},
+    "bottom": {"align": "center", "dy": 13},
+}
+"""How the names of topics lie around the map."""
+
+
+def _names(side: str) -> alt.Chart:
+    """Write the names of the topics on one side of the map; the page's script shortens them."""
+    chart = alt.Chart(alt.NamedData("anchors")).transform_filter(f"datum.side == '{side}'")
+    return chart.mark_text(fontSize=12, baseline="middle", **SIDES[side]).encode(
+        alt.X("x:Q"), alt.Y("y:Q"), text="short:N", tooltip=alt.Tooltip("name:N", title="topic")
     )
 
 
@@ -87,12 +107,12 @@ def _dots(colour: alt.Color, number: str) -> alt.Chart:
     faint = alt.condition(brush, alt.value(0.75), alt.value(0.12))
     axis = alt.Axis(labels=False, ticks=False, grid=False, domain=False, title=None)
     return alt.Chart(alt.NamedData("points")).mark_circle(size=32).encode(
-        alt.X("x:Q", axis=axis).scale(domain=[-1.34, 1.34]),
-        alt.Y("y:Q", axis=axis).scale(domain=[-1.34, 1.34]),
+        alt.X("x:Q", axis=axis).scale(domain=[-2, 2]),
+        alt.Y("y:Q", axis=axis).scale(domain=[-1.4, 1.4]),
         colour,
         opacity=faint,
         tooltip=[
-            alt.Tooltip("document:Q", title=number),
+            alt.Tooltip("document:N", title=number),
             alt.Tooltip("name:N", title="topic"),
             alt.Tooltip("prediction:N", title="prediction"),
             alt.Tooltip("class:N", title="label"),

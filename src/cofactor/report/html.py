@@ -17,19 +17,25 @@ from typing import Any
 import jinja2
 
 from cofactor.io.json_text import to_json
-from cofactor.report.figures import draw
+from cofactor.report.downloads import downloads, sheet
+from cofactor.report.figures import COLUMNS, draw
+from cofactor.report.preparation.layout import choose_points
 from cofactor.report.preparation.prepare import Prepared
 from cofactor.report.vega_script import library
 
-TABLES = ("heatmap", "points", "anchors")
+SCRIPTS = ("tables.js", "page.js")
+TOPIC_COLUMNS = (
+    "topic", "name", "share", "label", "label_weight", "labelled", "of_label", "coherence",
+)  # fmt: skip
 UNSAFE = "<>&\u2028\u2029"
 
 
 def render(prepared: Prepared) -> str:
     """Return the page."""
-    code, script, style = library(), _part("page.js"), _part("page.css")
+    code, script, style = library(), "\n".join(map(_part, SCRIPTS)), _part("page.css")
     return _template().render(
         report=prepared,
+        columns=min(COLUMNS, len(prepared.topics)),
         created=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         state=safe_json(page_state(prepared)),
         library=code,
@@ -41,19 +47,52 @@ def render(prepared: Prepared) -> str:
 
 def page_state(prepared: Prepared) -> dict[str, Any]:
     """Return the data of the page's script."""
-    scores = prepared.evaluation or {}
-    tables = {name: getattr(prepared, name) for name in TABLES}
-    tables |= {n: scores[n] for n in ("confusion", "calibration", "pairs") if n in scores}
-    for term in ("data", "target"):
-        tables[f"curve_{term}"] = [row for row in prepared.curves if row["term"] == term]
     return {
         "names": [topic["name"] for topic in prepared.topics],
         "words": [topic["words"] for topic in prepared.topics],
+        "topics": [{name: topic[name] for name in TOPIC_COLUMNS} for topic in prepared.topics],
+        "order": prepared.order,
+        "kind": prepared.kind,
+        "number": prepared.number,
         "classes": prepared.classes,
+        "class_sizes": prepared.class_sizes,
+        "largest_classes": prepared.largest_classes,
+        "links": _links(prepared),
         "text": prepared.text,
-        "tables": tables,
+        "documents": sheet(prepared.points),
+        "mapped": choose_points(len(prepared.points), 0).tolist(),
+        "tables": _chart_tables(prepared),
+        "downloads": downloads(prepared),
         "charts": draw(prepared),
     }
+
+
+def _chart_tables(prepared: Prepared) -> dict[str, Any]:
+    """Return the tables that charts show, by name."""
+    scores = prepared.evaluation or {}
+    tables = {"anchors": prepared.anchors, "heatmap": _largest_cells(prepared)}
+    tables |= {n: scores[n] for n in ("confusion", "calibration", "pairs") if n in scores}
+    for term in ("data", "target"):
+        tables[f"curve_{term}"] = [row for row in prepared.curves if row["term"] == term]
+    return tables
+
+
+def _largest_cells(prepared: Prepared) -> list[dict[str, Any]]:
+    """Return the heatmap of the largest topics and classes, in the order of the page."""
+    classes = set(prepared.largest_classes)
+    cells = [
+        {**row, "share": round(row["share"], 4)}
+        for row in prepared.heatmap
+        if row["topic"] in prepared.order[:COLUMNS] and row["class"] in classes
+    ]
+    return sorted(cells, key=lambda row: prepared.order.index(row["topic"]))
+
+
+def _links(prepared: Prepared) -> list[list[float]]:
+    """Return the share of each class (columns) in each topic (rows)."""
+    n = len(prepared.classes)
+    shares = [round(row["share"], 4) for row in prepared.heatmap]
+    return [shares[start : start + n] for start in range(0, len(shares), max(n, 1))]
 
 
 def safe_json(value: Any) -> str:

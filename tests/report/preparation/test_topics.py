@@ -7,7 +7,9 @@ import pytest
 
 from cofactor import TopicModel
 from cofactor.estimators.inference import topic_shares
+from cofactor.report.html import page_state
 from cofactor.report.preparation import topics
+from cofactor.report.preparation.prepare import prepare
 from cofactor.text.describe.compare import compare_topics
 
 
@@ -44,6 +46,52 @@ def test_typical_documents_are_mostly_of_the_topic(held, model):
         for document in card["typical"]:
             assert document["share"] == pytest.approx(shares[document["document"], k])
             assert document["share"] >= np.quantile(shares[:, k], 0.7)
+
+
+def test_typical_documents_are_ranked_by_strength(held, model, corpus):
+    X, A = model.vectorizer_.transform(corpus[0]).toarray(), model.estimator_.components_
+    S = model.document_topics_
+    shares = topic_shares(S, A)
+    for k, card in enumerate(held.topics):
+        explained = np.linalg.norm(S[:, [k]] * A[k], axis=1) / np.linalg.norm(X, axis=1)
+        strength = shares[:, k] * explained * np.minimum(1, (X > 0).sum(axis=1) / 20)
+        best = np.argsort(-strength, kind="stable")[:3]
+        assert [document["document"] for document in card["typical"]] == best.tolist()
+
+
+def test_order_of_documents_does_not_choose_the_typical_ones(model, corpus, held):
+    turned = prepare(model, corpus[0][::-1], rows=range(120)[::-1])
+    for before, after in zip(held.topics, turned.topics, strict=True):
+        assert [d["document"] for d in after["typical"]] == [
+            d["document"] for d in before["typical"]
+        ]
+
+
+def test_labels_behind_a_topic(held, model, some):
+    shares = topic_shares(model.document_topics_, model.estimator_.components_)
+    best = shares.argmax(axis=1)
+    for k, card in enumerate(held.topics):
+        behind = some[(best == k) & (some != "")]
+        assert card["labelled"] == len(behind)
+        assert card["of_label"] == (behind == card["label"]).sum()
+    assert sum(card["labelled"] for card in held.topics) == 30
+
+
+def test_similar_topics_have_the_largest_cosines():
+    A = np.array([[1.0, 1, 0, 0], [1, 0.9, 0, 0], [0, 0, 1, 0.2], [0.5, 0, 1, 0]])
+    found = topics.similar_topics(A)
+    cosine = A @ A.T / np.outer(*2 * [np.linalg.norm(A, axis=1)])
+    assert [row["topic"] for row in found[0]] == [1, 3]
+    assert found[0][1]["similarity"] == pytest.approx(cosine[0, 3])
+    assert [row["topic"] for row in found[2]] == [3]
+
+
+def test_topics_have_one_order(held):
+    shares = [held.topics[k]["share"] for k in held.order]
+    assert shares == sorted(shares, reverse=True)
+    assert [row["topic"] for row in held.changes["topics"]] == held.order
+    cells = page_state(held)["tables"]["heatmap"]
+    assert list(dict.fromkeys(row["topic"] for row in cells)) == held.order
 
 
 def test_matching_a_permutation_finds_it(model, corpus):

@@ -11,6 +11,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from cofactor.cli._shared.browser import open_page
 from cofactor.cli._shared.command import (
     COUNT,
     OUTPUT_FILE,
@@ -74,7 +75,7 @@ def demo(
     else:
         _show(result, open_console())
     if open_it and report is not None:
-        click.launch(report.resolve().as_uri())
+        open_page(report)
 
 
 def _show(result: Demonstration, console: Console) -> None:

@@ -4,12 +4,9 @@
   const root = document.documentElement;
   const all = (selector) => [...document.querySelectorAll(selector)];
   const byId = (id) => document.getElementById(id);
-  const make = (tag, className, text) => {
-    const node = document.createElement(tag);
-    if (className) node.className = className;
-    if (text !== undefined) node.textContent = text;
-    return node;
-  };
+  const { make, save, saveCsv, grid } = Tables;
+  const { columns, rows: cells } = state.documents;
+  const documents = cells.map((row) => Object.fromEntries(columns.map((name, k) => [name, row[k]])));
 
   // ---- theme
 
@@ -55,26 +52,94 @@
 
   const shown = new Map();
 
-  function domain(meaning) {
-    const names = meaning === "topic" ? state.names.map((_, k) => label(k)) : state.classes;
-    const other = meaning === "topic" ? NONE : "";
-    return { domain: [...names, other], range: [...names.map((_, k) => colour(k)), isDark() ? "#4a545e" : "#c9ced3"] };
+  const LEGEND = 20; // entries of a legend; the other classes share one colour
+  const OTHER = "other classes";
+  const legendClasses = () => {
+    const size = new Map(state.classes.map((name, c) => [name, state.class_sizes[c]]));
+    const largest = [...state.classes].sort((a, b) => size.get(b) - size.get(a)).slice(0, LEGEND);
+    return state.classes.filter((name) => largest.includes(name));
+  };
+
+  // The colours of a map by topic (field "name") or by class: names, and what the rest is called.
+  function domain(field) {
+    const names = field === "name" ? state.order.map(label) : legendClasses();
+    const places = field === "name" ? state.order : names.map((name) => state.classes.indexOf(name));
+    const grey = isDark() ? "#4a545e" : "#c9ced3";
+    return { domain: [...names, NONE, OTHER, ""], range: [...places.map(colour), grey, grey, grey] };
+  }
+
+  function colourMap(spec, field, width) {
+    const channel = spec.layer[0].encoding.color;
+    if (!field) return;
+    const scale = domain(field);
+    const names = scale.domain.slice(0, -3);
+    const columns = Math.max(1, Math.floor(width / (width < 520 ? 170 : 220)));
+    const values = field !== "name" && names.length < state.classes.length ? [...names, OTHER] : names;
+    const legend = names.length > LEGEND ? null : { ...channel.legend, values, columns, labelLimit: Math.floor(width / columns) - 36 };
+    Object.assign(channel, { field: "colour", scale, legend });
+  }
+
+  function mapRows(field) {
+    const known = field && field !== "name" ? new Set([...legendClasses(), ""]) : null;
+    return state.mapped.map((d) => {
+      const { text, ...row } = named(documents[d]);
+      return { ...row, colour: known && !known.has(row[field]) ? OTHER : row[field] };
+    });
+  }
+
+  // Names at the rim: the largest topics first, each where it does not cover another one.
+  const [ACROSS, DOWN, LINE] = [2, 1.4, 15];
+  const RIM = Math.min(1.3, 1.08 + 0.45 / Math.sqrt(state.names.length)); // few topics scatter more
+  const pen = make("canvas").getContext("2d");
+
+  function fitting(text, room) {
+    if (pen.measureText(text).width <= room) return text;
+    let end = text.length;
+    while (end > 0 && pen.measureText(`${text.slice(0, end)}…`).width > room) end -= 1;
+    return end > 3 ? `${text.slice(0, end)}…` : "";
+  }
+
+  function side({ x, y }) {
+    if (Math.abs(x) < 0.1) return y > 0 ? "top" : "bottom";
+    return x < 0 ? "left" : "right";
+  }
+
+  function rim(width, height) {
+    pen.font = "12px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif";
+    const across = width < 520 ? 2.6 : ACROSS;
+    const taken = [];
+    const rows = state.tables.anchors.map((row) => ({ ...named(row), x: RIM * row.x, y: RIM * row.y, side: side(row), short: "" }));
+    const spots = rows.map((row) => [(row.x / across + 1) * (width / 2), (1 - row.y / DOWN) * (height / 2)]);
+    for (const row of state.order.map((k) => rows[k])) {
+      const at = spots[row.topic];
+      const room = { left: at[0], right: width - at[0] }[row.side] || width;
+      const text = fitting(row.name, Math.min(210, room - 12));
+      const size = pen.measureText(text).width + 12;
+      const box = { left: at[0] - ({ left: size, right: 0 }[row.side] ?? size / 2), top: at[1] + ({ top: -13, bottom: 13 }[row.side] || 0), size };
+      const free = (other) => Math.abs(other.top - box.top) >= LINE || other.left + other.size < box.left || box.left + box.size < other.left;
+      const covers = ([x, y]) => Math.abs(y - box.top) < 9 && x > box.left && x < box.left + box.size && x !== at[0];
+      if (!text || !taken.every(free) || spots.some(covers)) continue;
+      taken.push(box);
+      row.short = text;
+    }
+    return { rows, across };
   }
 
   function specification(name, width) {
     const spec = structuredClone(state.charts[name]);
-    const meaning = (spec.usermeta || {}).colour;
-    if (meaning) {
-      const channel = spec.layer[0].encoding.color;
-      channel.scale = domain(meaning);
-      const used = meaning === "topic" ? state.names.map((_, k) => label(k)) : state.classes;
-      const columns = Math.max(1, Math.floor(width / (width < 520 ? 170 : 220)));
-      channel.legend = { ...channel.legend, values: used, columns, labelLimit: Math.floor(width / columns) - 36 };
+    const { map, colour: field, cells: isCells } = spec.usermeta || {};
+    const data = (key) => state.tables[key].map(named);
+    if (map) {
+      const { rows, across } = rim(width, spec.height);
+      colourMap(spec, field, width);
+      spec.layer[0].encoding.x.scale.domain = [-across, across];
+      spec.datasets = { points: mapRows(field), anchors: rows };
+    } else {
+      const text = JSON.stringify(spec);
+      const keys = Object.keys(state.tables).filter((key) => text.includes(`"name":"${key}"`));
+      spec.datasets = Object.fromEntries(keys.map((key) => [key, data(key)]));
     }
-    spec.datasets = Object.fromEntries(
-      Object.entries(state.tables).filter(([key]) => JSON.stringify(spec).includes(`"name":"${key}"`)).map(([key, rows]) => [key, rows.map(named)]),
-    );
-    if ((spec.usermeta || {}).cells && spec.layer) spec.layer[1].encoding.color = onRamp();
+    if (isCells && spec.layer) spec.layer[1].encoding.color = onRamp();
     if (width < 520) narrow(spec);
     return spec;
   }
@@ -185,9 +250,46 @@
     }
   }
 
-  // ---- the table of documents, and the brush
+  // ---- tables
 
-  const LONGEST = 100;
+  const percent = (value, digits = 0) => (value === null || value === undefined ? "" : `${(100 * value).toFixed(digits)} %`);
+  const has = (name) => documents.some((row) => row[name] !== "" && row[name] !== null);
+  const names = (joined) => `, ${joined}, `;
+  let brushed = false;
+
+  function documentColumns() {
+    const isSure = state.kind === "classes" || state.kind === "sets";
+    return [
+      { name: state.number, value: (row) => row.document, kind: typeof (documents[0] || {}).document === "number" ? "number" : "" },
+      { name: "topic", value: (row) => label(row.topic) },
+      { name: "topic share", value: (row) => row.share, show: (row) => (row.topic < 0 ? "" : percent(row.share)), kind: "number" },
+      has("class") && { name: "label", value: (row) => row.class },
+      state.kind !== "topics" && { name: "prediction", value: (row) => row.prediction },
+      isSure && { name: "confidence", value: (row) => row.confidence, show: (row) => percent(row.confidence), kind: "number" },
+      state.text && { name: "text", value: (row) => row.text, kind: "long" },
+    ].filter(Boolean);
+  }
+
+  function documentFilters() {
+    const topics = { name: "topic", options: state.order.map((k) => [String(k), label(k)]), test: (row, value) => row.topic === Number(value) };
+    const of = (name, field) => ({
+      name, options: state.classes.map((each) => [each, each]), test: (row, value) => names(row[field]).includes(names(value)),
+    });
+    if (state.kind !== "classes" && state.kind !== "sets") return [topics];
+    return [topics, has("class") && of("label", "class"), of("prediction", "prediction")].filter(Boolean);
+  }
+
+  function status(n) {
+    const count = n.toLocaleString("en");
+    if (brushed) return `${count} documents selected`;
+    return state.mapped.length < documents.length ? `${count} documents, ${state.mapped.length.toLocaleString("en")} of them on the map` : `${count} documents on the map`;
+  }
+
+  const tables = [];
+  const documentGrid = grid(byId("document-grid"), documentColumns(), documents, {
+    name: "documents", id: "documents", statusId: "chosen", filters: documentFilters(), status,
+  });
+  tables.push(documentGrid);
 
   function watch(view) {
     view.addDataListener("brush_store", (_, stored) => choose(stored));
@@ -197,28 +299,75 @@
   function choose(stored) {
     const ranges = stored.length ? stored[0].values : null;
     const inside = (row) => !ranges || [row.x, row.y].every((v, i) => v >= Math.min(...ranges[i]) && v <= Math.max(...ranges[i]));
-    const rows = state.tables.points.filter(inside);
+    if (!ranges && !brushed) return; // a map that is drawn again leaves the table as it is
+    brushed = Boolean(ranges);
     byId("clear").hidden = !ranges;
-    const first = rows.length > LONGEST ? `, the first ${LONGEST} below` : "";
-    byId("chosen").textContent = `${rows.length.toLocaleString("en")} documents ${ranges ? "selected" : "on the map"}${first}`;
-    byId("documents").tBodies[0].replaceChildren(...rows.slice(0, LONGEST).map(line));
+    documentGrid.limit(inside);
   }
 
-  function cell(name, text) {
-    const node = make("td", ["document", "row", "confidence"].includes(name) ? "number" : "");
-    node.append(name === "text" ? make("div", "clamp", text) : text);
-    return node;
+  const firstWords = (topic) => state.words[topic].slice(0, 10).map((word) => word.word).join(", ");
+  const topicColumns = [
+    { name: "topic", value: (row) => row.topic, kind: "number" },
+    { name: "name", value: (row) => state.names[row.topic] },
+    { name: "share", value: (row) => row.share, show: (row) => percent(row.share, 1), kind: "number" },
+    { name: "class", value: (row) => row.label },
+    { name: "link", value: (row) => row.label_weight, show: (row) => (state.kind === "numbers" ? String(row.label_weight) : percent(row.label_weight)), kind: "number" },
+    { name: "labels", value: (row) => row.labelled, kind: "number" },
+    { name: "coherence", value: (row) => row.coherence, show: (row) => (row.coherence === null ? "" : row.coherence.toFixed(2)), kind: "number" },
+    { name: "words", value: (row) => firstWords(row.topic), kind: "broad" },
+  ].filter((column) => state.topics.some((row) => !["", null].includes(column.value(row))));
+
+  function strongest(c) {
+    const order = state.names.map((_, k) => k).filter((k) => state.links[k][c] >= 0.01);
+    return order.sort((a, b) => state.links[b][c] - state.links[a][c]).slice(0, 3);
   }
 
-  function line(row) {
-    const columns = all("#documents th").map((head) => head.textContent);
-    const cells = {
-      document: row.document, row: row.document, topic: label(row.topic), label: row.class, prediction: row.prediction,
-      confidence: row.confidence === null ? "" : `${(100 * row.confidence).toFixed(0)} %`, text: row.text,
-    };
-    const node = make("tr");
-    node.append(...columns.map((name) => cell(name, String(cells[name]))));
-    return node;
+  const classColumns = [
+    { name: "class", value: (c) => state.classes[c] },
+    { name: "documents", value: (c) => state.class_sizes[c], kind: "number" },
+    { name: "topics that speak for it", value: (c) => strongest(c).map((k) => `${label(k)} (${percent(state.links[k][c])})`).join("; "), kind: "broad" },
+  ];
+
+  function saveLinks() {
+    saveCsv("topics-and-classes", ["topic", "name", ...state.classes], state.order.map((k) => [k, state.names[k], ...state.links[k]]));
+  }
+
+  function saveTable(name) {
+    if (name === "links") return saveLinks();
+    if (name === "topics") return saveCsv(name, topicColumns.map((c) => c.name), state.order.map((k) => topicColumns.map((c) => c.value(state.topics[k]))));
+    const table = state.downloads[name];
+    saveCsv(name, table.columns, table.rows);
+  }
+
+  if (byId("topic-grid")) tables.push(grid(byId("topic-grid"), topicColumns, state.order.map((k) => state.topics[k]), { name: "topics" }));
+  if (byId("class-grid")) {
+    const order = state.classes.map((_, c) => c).sort((a, b) => state.class_sizes[b] - state.class_sizes[a]);
+    tables.push(grid(byId("class-grid"), classColumns, order, { name: "classes" }));
+  }
+
+  for (const place of all("[data-grid]")) {
+    const name = place.dataset.grid;
+    const { columns: heads, rows } = state.downloads[name];
+    const cells = (k) => rows.map((row) => row[k]).filter((value) => typeof value === "number");
+    grid(place, heads.map((head, k) => {
+      const digits = head === "documents" ? 0 : 2;
+      const show = (row) => (typeof row[k] === "number" ? row[k].toFixed(digits) : String(row[k] ?? ""));
+      return { name: head, value: (row) => row[k], show, kind: cells(k).length ? "number" : "" };
+    }), rows, { name });
+  }
+
+  // ---- cards that are folded
+
+  function unfold() {
+    for (const card of all(".card[hidden]")) card.hidden = false;
+    if (byId("more-topics")) byId("more-topics").hidden = true;
+  }
+
+  function follow() {
+    const target = byId(location.hash.slice(1));
+    if (!target || !target.hidden) return;
+    unfold();
+    target.scrollIntoView();
   }
 
   // ---- events
@@ -229,16 +378,13 @@
     if (!name) event.target.value = state.names[topic];
     else state.names[topic] = name;
     for (const node of all(`[data-name="${topic}"]`)) node.textContent = state.names[topic];
+    for (const node of all(`[data-link="${topic}"]`)) node.textContent = label(topic);
+    for (const table of tables) table.refresh();
     redraw();
   }
 
   function download() {
-    const file = new Blob([JSON.stringify(state.names, null, 1)], { type: "application/json" });
-    const link = make("a");
-    link.href = URL.createObjectURL(file);
-    link.download = "topic-names.json";
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+    save("topic-names.json", JSON.stringify(state.names, null, 1), "application/json");
   }
 
   function repaint() {
@@ -258,7 +404,6 @@
   colours();
   swatches();
   bars();
-  choose([]);
   function slide(event) {
     moved = event.type === "input";
     if (!moved) byId("relevance").value = byId("relevance").defaultValue;
@@ -268,6 +413,10 @@
   byId("relevance").addEventListener("input", slide);
   byId("coherent").addEventListener("click", slide);
   byId("download").addEventListener("click", download);
+  for (const button of all("[data-csv]")) button.addEventListener("click", () => saveTable(button.dataset.csv));
+  if (byId("more-topics")) byId("more-topics").addEventListener("click", unfold);
+  addEventListener("hashchange", follow);
+  follow();
   byId("theme").addEventListener("click", () => {
     root.dataset.theme = isDark() ? "light" : "dark";
     repaint();
@@ -290,7 +439,7 @@
   // The other charts are drawn when the browser is idle, so that all can be printed; paper is light.
   const later = window.requestIdleCallback || ((task) => setTimeout(task, 200));
   async function rest() {
-    const next = all(".chart").find((place) => !shown.has(place) && place.dataset.chart);
+    const next = all(".chart").find((place) => !shown.has(place) && place.dataset.chart && place.clientWidth);
     if (!next) return;
     await draw(next);
     if (shown.has(next)) later(rest);

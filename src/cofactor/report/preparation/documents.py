@@ -1,4 +1,4 @@
-"""Tables of documents: the map, uncertain predictions and mistakes."""
+"""Tables of documents: all with their places on the map, uncertain predictions, mistakes."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ import numpy as np
 
 from cofactor.io.errors import shortened
 from cofactor.report.preparation.evaluation import MODEL, Evaluation
-from cofactor.report.preparation.layout import anchors, choose_points, place
+from cofactor.report.preparation.layout import MOST, anchors, choose_points, place
 from cofactor.report.preparation.material import Material, is_known
+from cofactor.report.preparation.selection import fitting_texts
 from cofactor.text.describe.explain import explain_row
 from cofactor.text.describe.predictions import read_predictions
 
 LISTED, LONGEST, WORDS = 6, 280, 6  # documents of a list, characters, words of an explanation
+LONGEST_TABLE = 10_000  # documents of the table that is searched
 LEAST = 0.005  # smallest contribution of a word that is shown
 
 
@@ -24,40 +26,45 @@ def excerpt(material: Material, d: int, text: bool) -> str:
     return shortened(" ".join(material.texts[d][: 4 * LONGEST].split()), LONGEST)
 
 
-def map_points(material: Material, text: bool) -> tuple[list[dict[str, Any]], str]:
-    """Return the documents on the map, and its caption."""
-    S, seed, estimator = material.S, material.model.seed_, material.model.estimator_
-    scores = material.scores
-    chosen = choose_points(len(S), seed)
+def document_rows(material: Material, text: bool) -> tuple[list[dict[str, Any]], bool]:
+    """Return the documents of the table (a random sample of many), and whether texts are cut."""
+    estimator, seed = material.model.estimator_, material.model.seed_
+    chosen = choose_points(len(material.S), seed, LONGEST_TABLE)
     shares = material.shares[chosen]
     spots = place(shares, estimator.components_, seed).round(4).tolist()
-    predicted, sure = read_predictions(estimator, scores[chosen], material.model.target_names_)
-    labels = [_label(material, d) for d in chosen]
+    told = read_predictions(estimator, material.scores[chosen], material.model.target_names_)
     best = np.where(shares.any(axis=1), shares.argmax(axis=1), -1).tolist()
+    texts, cut = _whole_texts(material, chosen, text)
     rows = [
         {"document": material.number(d), "x": x, "y": y, "topic": k, "share": round(float(p), 3),
-         "class": label, "prediction": show(guess) if k >= 0 else "",
-         "confidence": rounded(c) if k >= 0 else None,
-         "text": excerpt(material, d, text)}
-        for d, (x, y), k, p, label, guess, c in zip(
-            chosen, spots, best, shares.max(axis=1), labels, predicted, sure, strict=True)
+         "class": _label(material, d), "prediction": show(guess) if k >= 0 else "",
+         "confidence": rounded(c) if k >= 0 else None, "text": whole}
+        for d, (x, y), k, p, guess, c, whole in zip(
+            chosen, spots, best, shares.max(axis=1), *told, texts, strict=True)
     ]  # fmt: skip
-    return rows, _note(len(S), len(chosen), material)
+    return rows, cut
+
+
+def _whole_texts(material: Material, chosen: np.ndarray, text: bool) -> tuple[list[str], bool]:
+    """Return the texts of the table, cut to what fits into the file, and whether any was cut."""
+    if not text or material.texts is None:
+        return [""] * len(chosen), False
+    return fitting_texts([material.texts[d].strip() for d in chosen])
 
 
 def map_anchors(material: Material) -> list[dict[str, Any]]:
-    """Return the positions of the topics' numbers on the map."""
-    spots = 1.24 * anchors(material.model.estimator_.components_)
-    return [
-        {"topic": k, "number": str(k), "x": float(x), "y": float(y)}
-        for k, (x, y) in enumerate(spots)
-    ]
+    """Return the positions of the topics on the rim of the map."""
+    spots = anchors(material.model.estimator_.components_).round(4).tolist()
+    return [{"topic": k, "x": x, "y": y} for k, (x, y) in enumerate(spots)]
 
 
-def _note(n: int, shown: int, material: Material) -> str:
+def documents_note(material: Material) -> str:
+    """Return the caption of the map and the table."""
+    n = len(material.S)
     which = "documents of the fit" if material.from_fit else "documents given"
-    part = f"A random sample of {shown:,} of the" if shown < n else "All"
-    caption = f"{part} {n:,} {which}."
+    listed, mapped = min(n, LONGEST_TABLE), min(n, MOST)
+    part = f"A random sample of {listed:,} of the" if listed < n else "All"
+    caption = f"{part} {n:,} {which}{f', {mapped:,} of them on the map' * (mapped < listed)}."
     if material.rows is None or material.named:
         return caption
     return f"{caption} Rows are those of the table, counted as cofactor check does."

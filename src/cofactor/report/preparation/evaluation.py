@@ -24,7 +24,7 @@ from cofactor.text.describe.predictions import predict_rows, predicted_kind
 
 FOLDS, FEWER = 5, 3  # usually, and for many documents
 MANY = 1500  # with more labels, one split into four parts is enough
-MODEL, PLAIN = "this model", "NMF + head (λ = 0)"
+MODEL, PLAIN = "this model", "topics without labels"
 Predictions = dict[str, np.ndarray]  # by method
 
 

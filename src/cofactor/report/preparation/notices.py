@@ -110,7 +110,7 @@ def _missing(material: Material, found: Evaluation | None, text: bool) -> Notice
     if not material.from_fit:
         yield _note(
             "The documents are not those of the fit, so nothing was fitted again: there are no "
-            "baselines and no comparison with λ = 0."
+            "baselines and no comparison with a fit without labels."
         )
     if material.unknown_labels:
         yield _warn(f"Labels that the model does not know: {_and(material.unknown_labels)}.")

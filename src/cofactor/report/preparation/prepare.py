@@ -24,6 +24,7 @@ from cofactor.report.preparation.scores import (
     number_tables,
     set_tables,
 )
+from cofactor.report.preparation.selection import CLASSES, class_sizes, largest
 from cofactor.text import TopicModel
 
 
@@ -39,9 +40,12 @@ class Prepared:
     classes: list[str]
     summary: list[dict[str, Any]]
     notices: list[dict[str, str]]
-    topics: list[dict[str, Any]]
+    topics: list[dict[str, Any]]  # by number
+    order: list[int]  # in which topics are shown: the largest first
     heatmap: list[dict[str, Any]]
-    points: list[dict[str, Any]]
+    class_sizes: list[int]  # documents of each class
+    largest_classes: list[str]  # those that charts show
+    points: list[dict[str, Any]]  # documents, each with its place on the map
     anchors: list[dict[str, Any]]  # positions of the topics on the map
     map_note: str
     evaluation: dict[str, Any] | None
@@ -50,6 +54,8 @@ class Prepared:
     curves: list[dict[str, Any]]
     changes: dict[str, Any] | None
     reproduction: dict[str, Any]
+    cut: bool  # whether long texts are cut in the table of documents
+    plain: str = PLAIN  # the name of the method that finds its topics without labels
 
 
 def prepare(
@@ -62,7 +68,9 @@ def prepare(
     check_is_fitted(model, "estimator_")
     material = read_material(model, documents, labels, truth, rows)
     found = evaluate(material)
-    points, note = of_documents.map_points(material, text)
+    sizes, topics = class_sizes(material), of_topics.topic_cards(material, text)
+    order = sorted(range(len(topics)), key=lambda k: -topics[k]["share"])
+    points, cut = of_documents.document_rows(material, text)
     return Prepared(
         title=str(title or "Topic report"),
         source=str(source or ""),
@@ -72,17 +80,21 @@ def prepare(
         classes=material.classes,
         summary=summary(material, found),
         notices=notices(material, found, text),
-        topics=of_topics.topic_cards(material, text),
+        topics=topics,
+        order=order,
         heatmap=of_topics.heatmap(material),
+        class_sizes=sizes.tolist(),
+        largest_classes=[material.classes[c] for c in largest(sizes, CLASSES)],
         points=points,
         anchors=of_documents.map_anchors(material),
-        map_note=note,
+        map_note=of_documents.documents_note(material),
         evaluation=evaluation_tables(material, found),
         uncertain=of_documents.uncertain(material, text),
         mistaken=of_documents.mistaken(material, found, text),
         curves=curves(model.estimator_),
-        changes=changes(material, found),
+        changes=changes(material, found, order),
         reproduction=reproduction(material),
+        cut=cut,
     )
 
 
@@ -118,8 +130,10 @@ def _of_classes(found: Evaluation, classes: list[str]) -> dict[str, Any]:
     assert found.probabilities is not None
     matrix = confusion(found.truth, found.predictions[MODEL], len(classes))
     bins, error = calibration(found.truth, found.probabilities)
+    kept = largest(matrix.sum(axis=1) + matrix.sum(axis=0), CLASSES)
     return {
-        "confusion": _cells(matrix, classes),
+        "confusion": _cells(*_merged(matrix, classes, kept)),
+        "confusion_pairs": _pairs(matrix, classes),
         "per_class": class_scores(matrix, classes),
         "calibration": bins,
         "calibration_error": error,
@@ -168,6 +182,32 @@ def _cells(matrix: np.ndarray, classes: list[str]) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
+OTHERS = "other classes"
+
+
+def _merged(
+    matrix: np.ndarray, classes: list[str], kept: list[int]
+) -> tuple[np.ndarray, list[str]]:
+    """Return a confusion matrix of the classes kept; all others count as one."""
+    if len(kept) == len(classes):
+        return matrix, classes
+    place = np.full(len(classes), len(kept))
+    place[kept] = np.arange(len(kept))
+    merged = np.zeros((len(kept) + 1, len(kept) + 1), dtype=matrix.dtype)
+    np.add.at(merged, (place[:, None], place), matrix)
+    return merged, [*(classes[c] for c in kept), OTHERS]
+
+
+def _pairs(matrix: np.ndarray, classes: list[str]) -> list[dict[str, Any]]:
+    """Return the cells of a confusion matrix that are not 0, the largest first."""
+    places = np.argwhere(matrix)
+    order = np.argsort(-matrix[tuple(places.T)], kind="stable")
+    return [
+        {"truth": classes[i], "prediction": classes[j], "documents": int(matrix[i, j])}
+        for i, j in places[order]
+    ]
+
+
 def curves(estimator: Any) -> list[dict[str, Any]]:
     """Return the terms of the objective after each iteration."""
     names = [name for name in ("data", "target") if name in estimator.history_]
@@ -179,16 +219,18 @@ def curves(estimator: Any) -> list[dict[str, Any]]:
     ]
 
 
-def changes(material: Material, found: Evaluation | None) -> dict[str, Any] | None:
-    """Compare the topics with those of the same seed and λ = 0."""
+def changes(
+    material: Material, found: Evaluation | None, order: list[int]
+) -> dict[str, Any] | None:
+    """Compare the topics, in this order, with those of the same seed and λ = 0."""
     if found is None or found.plain is None:
         return None
-    scores = found.scores()
+    scores, rows = found.scores(), of_topics.match(material.model, found.plain, material.X)
     return {
         "metric": METRICS[found.kind][0],
         "with_labels": scores[MODEL],
         "without": scores[PLAIN],
         "shown": [format_score(found.kind, scores[name]) for name in (PLAIN, MODEL)],
         "iterations": found.plain.n_iter_,
-        "topics": of_topics.match(material.model, found.plain, material.X),
+        "topics": sorted(rows, key=lambda row: order.index(row["topic"])),
     }

@@ -6,15 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from cofactor.metrics.matching import match_topics, word_changes
+from cofactor.metrics.matching import match_topics, topic_similarity, word_changes
 from cofactor.metrics.topics import top_places
 from cofactor.report.preparation.documents import excerpt
-from cofactor.report.preparation.material import Material
+from cofactor.report.preparation.material import Material, is_known
+from cofactor.report.preparation.selection import ALL_CARDS, CARDS, largest
 from cofactor.text.describe import summaries
 from cofactor.text.describe.predictions import topic_links
 from cofactor.text.describe.words import profiles, rank_words, shown_words
 
 SHOWN, TYPICAL = 10, 3  # words and documents of a card
+NEIGHBOURS, ALIKE = 3, 0.3  # similar topics of a card, and their smallest cosine
 STEPS = np.linspace(0.0, 1.0, 11)  # of the relevance slider
 
 
@@ -26,15 +28,49 @@ def topic_cards(material: Material, text: bool) -> list[dict[str, Any]]:
     shares = summaries.corpus_shares(material.S, A)
     first = shown_words(A, summaries.word_ranking(model, "coherence"), SHOWN)
     words = relevant_words(summaries.model_words(model), A, shares, first)
-    typical = typical_documents(material, text)
+    typical, similar = typical_documents(material, text), similar_topics(A)
+    names = ["" if label is None else str(label) for label in summaries.topic_classes(model)[0]]
+    labels, first_cards = (
+        topic_labels(material, names),
+        set(largest(shares, len(A) if len(A) <= ALL_CARDS else CARDS)),
+    )
     return [
         {
             "topic": row.topic, "name": row.name, "share": float(shares[row.topic]),
-            "label": "" if row.label is None else str(row.label),
-            "label_weight": row.label_weight, "coherence": finite(row.coherence),
-            "words": words[row.topic], "typical": typical[row.topic],
+            "label": names[row.topic], "label_weight": row.label_weight,
+            "coherence": finite(row.coherence), "words": words[row.topic],
+            "typical": typical[row.topic], "similar": similar[row.topic],
+            "first": row.topic in first_cards, **labels[row.topic],
         }
         for row in model.topics(SHOWN)
+    ]  # fmt: skip
+
+
+def topic_labels(material: Material, names: list[str]) -> list[dict[str, int | None]]:
+    """Count for each topic the labelled documents that are mostly of it, and those among them with
+    the class ``names`` gives it; None if the labels of the fit are not given."""
+    labelled = is_known(material.labels)
+    if material.kind not in ("classes", "sets") or not (material.from_fit and labelled.any()):
+        return [{"labelled": None, "of_label": None} for _ in names]
+    shares = material.shares
+    best = np.where(labelled & shares.any(axis=1), shares.argmax(axis=1), -1)
+    y = material.labels
+    has = y[:, None] == np.arange(len(material.classes)) if y.ndim == 1 else y == 1
+    return [
+        {"labelled": int((best == k).sum()),
+         "of_label": int(has[best == k, material.classes.index(name)].sum())}
+        for k, name in enumerate(names)
+    ]  # fmt: skip
+
+
+def similar_topics(components: np.ndarray) -> list[list[dict[str, Any]]]:
+    """Return for each topic the others that share many of its words, most similar first."""
+    similarity = topic_similarity(components, components)
+    np.fill_diagonal(similarity, 0.0)
+    return [
+        [{"topic": int(j), "similarity": float(row[j])}
+         for j in top_places(row, NEIGHBOURS) if row[j] >= ALIKE]
+        for row in similarity
     ]  # fmt: skip
 
 
@@ -79,12 +115,11 @@ def relevant_words(
 
 
 def typical_documents(material: Material, text: bool) -> list[list[dict[str, Any]]]:
-    """Return for each topic the documents that are most of it, among the longer ones."""
+    """Return for each topic its strongest documents, strongest first."""
     shares = material.shares
     if material.X is None:
         return [[] for _ in range(shares.shape[1])]
-    length = np.diff(material.X.indptr)
-    weight = shares * np.minimum(1.0, length / 20.0)[:, None]
+    weight = shares * topic_strengths(material)
     return [
         [
             {
@@ -96,6 +131,19 @@ def typical_documents(material: Material, text: bool) -> list[list[dict[str, Any
         ]
         for k in range(shares.shape[1])
     ]
+
+
+def topic_strengths(material: Material) -> np.ndarray:
+    """Return how much of each document each topic explains, less for documents of a few words.
+
+    Shares alone do not rank: many documents are of one topic only. The part of a topic is the
+    length of its vector in the document, relative to that of the document.
+    """
+    X, A = material.X, material.model.estimator_.components_
+    parts = material.S * np.linalg.norm(A, axis=1)
+    length = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
+    words = np.minimum(1.0, np.diff(X.indptr) / 20.0)
+    return parts * (words / np.maximum(length, 1e-300))[:, None]
 
 
 def heatmap(material: Material) -> list[dict[str, Any]]:
