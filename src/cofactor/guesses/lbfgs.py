@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
 from scipy.linalg.blas import daxpy
@@ -20,6 +21,12 @@ MEMORY = 5
 SUFFICIENT = 1e-4
 """A step must bring this share of the decrease that the slope promises."""
 HALVINGS = 30
+FLAT = 1e-12
+"""Steps along which the gradient turns by less than this share are forgotten."""
+
+Memory: TypeAlias = deque[tuple[FloatArray, FloatArray, float, float]]
+"""Past steps: the move, the change of the gradient, 1 / their product, and the usual curvature's
+inverse."""
 
 
 def minimise(
@@ -37,7 +44,7 @@ def minimise(
     """
     x = start
     value, g = cost(x)
-    memory: deque[tuple[FloatArray, FloatArray, float]] = deque(maxlen=MEMORY)
+    memory: Memory = deque(maxlen=MEMORY)
     for _ in range(iterations):
         if np.abs(g).max() <= slope:
             break
@@ -47,9 +54,9 @@ def minimise(
             break
         new_x, new_value, new_g = found
         moved, turned = new_x - x, new_g - g
-        curvature = float(moved @ turned)
-        if curvature > 0.0:
-            memory.append((moved, turned, 1.0 / curvature))
+        curvature, size = float(moved @ turned), float(turned @ turned)
+        if curvature > FLAT * size:
+            memory.append((moved, turned, 1.0 / curvature, curvature / size))
         done = value - new_value <= decrease * max(abs(value), abs(new_value), 1.0)
         x, value, g = new_x, new_value, new_g
         if done:
@@ -57,19 +64,15 @@ def minimise(
     return x
 
 
-def _direction(g: FloatArray, memory: deque[tuple[FloatArray, FloatArray, float]]) -> FloatArray:
+def _direction(g: FloatArray, memory: Memory) -> FloatArray:
     """Return minus the gradient times the approximate inverse of the Hessian."""
     d, shares = -g, []
-    for moved, turned, inverse in reversed(memory):
+    for moved, turned, inverse, _ in reversed(memory):
         share = inverse * float(moved @ d)
         d = daxpy(turned, d, a=-share)
         shares.append(share)
-    if memory:
-        _, turned, inverse = memory[-1]
-        d *= 1.0 / (inverse * float(turned @ turned))
-    else:
-        d *= min(1.0, 1.0 / float(np.sqrt(g @ g)))
-    for (moved, turned, inverse), share in zip(memory, reversed(shares), strict=True):
+    d *= memory[-1][3] if memory else 1.0 / max(1.0, float(np.sqrt(g @ g)))
+    for (moved, turned, inverse, _), share in zip(memory, reversed(shares), strict=True):
         d = daxpy(moved, d, a=share - inverse * float(turned @ d))
     return d
 
@@ -83,6 +86,8 @@ def _search(
 ) -> tuple[FloatArray, float, FloatArray] | None:
     """Return the first point along d that is low enough; None if there is none."""
     length = 1.0
+    if not rise < 0.0:
+        return None
     for _ in range(HALVINGS):
         new_x = x + length * d
         new_value, g = cost(new_x)

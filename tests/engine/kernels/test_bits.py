@@ -13,7 +13,7 @@ from cofactor.engine.factors import pad
 from cofactor.engine.kernels import EPSILON, Surrogate, library
 from kernel_rows import as_cells, random_rows
 
-FLAGS = ["-std=c11", "-ffp-contract=off", "-fno-math-errno"]
+FLAGS = ["-std=c11", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"]
 DIGEST = "cc296441d2d9391f"  # of driver.c; it changes only with the arithmetic of a kernel
 
 

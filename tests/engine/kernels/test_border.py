@@ -1,5 +1,6 @@
 """The border of the kernels: whatever it is given, it works or raises an error, without a crash."""
 
+import pickle
 from contextlib import suppress
 from dataclasses import replace
 
@@ -193,7 +194,7 @@ def test_wrong_lengths_are_refused_or_harmless(kernel, name, cut):
         "no rows": x[:0],
         "a column less": x[..., :-1],
     }[cut])  # fmt: skip
-    absent = {*COEFFICIENTS, *PARTS, "down", "up"} - {"concave"}
+    absent = {*COEFFICIENTS, *PARTS, "down", "up"} - {"inverse", "concave"}
     if kernel != "cross_rows":
         absent |= {"values"}
     harmless = {
@@ -223,6 +224,7 @@ def test_wrong_lengths_are_refused_or_harmless(kernel, name, cut):
         ("start", -1, 10**6, "first must name places"),
         ("first", 2, -1, "first must name places"),
         ("first", 2, 10**6, "first must name places"),
+        ("first", 2, 2**63 - 1, "first must name places"),
     ],
 )
 def test_places_out_of_range_are_refused(kernel, name, place, value, message):
@@ -290,6 +292,57 @@ def test_entries_of_other_rows_are_refused():
     with pytest.raises(ValueError, match="entries are those of rows 3 to 6, not 0 to 11"):
         kernels.descend_slices(given["V"], some, given["F"], forms, given["bounds"], **call)
     kernels.descend_slices(given["V"], some, given["F"], forms, np.array([3, 6]), **call)
+
+
+def test_settings_that_would_leave_results_unwritten_are_refused():
+    given, none = arrays(), np.empty(0)
+    parts = given["V"], descended(given), given["F"], forms_of(given), given["bounds"]
+    for wrong in ({"rounds": 0}, {"rounds": -1}, {"sweeps": -1}):
+        with pytest.raises(ValueError, match="must be positive"):
+            kernels.descend_slices(*parts, costs=given["costs"], **{**DESCENDING, **wrong})
+    rows = given["V"], given["new"], entries_of(given), given["F"], forms_of(given), []
+    with pytest.raises(ValueError, match="rounds=0 must be positive"):
+        kernels.multiply_slices(*rows, given["bounds"], **{**MULTIPLYING, "rounds": 0})
+    with pytest.raises(ValueError, match="the descent does not know it"):
+        kernels.descend_slices(
+            given["V"],
+            entries_of(given),
+            given["F"],
+            forms_of(given),
+            given["bounds"],
+            **DESCENDING,
+        )
+    with pytest.raises(ValueError, match="both inverse and concave, or neither"):
+        kernels.value_slices(
+            given["V"], replace(entries_of(given), inverse=none), given["F"], None, given["bounds"],
+            given["out"],
+        )  # fmt: skip
+
+
+def test_rows_too_wide_are_refused():
+    """numpy makes them for nothing where there are no rows; a square of them would overflow."""
+    with pytest.raises(ValueError, match="at most 1048576"):
+        kernels.gram_slices(np.empty((0, 2**32)), None, np.array([0, 0]), np.empty((1, 1, 1)))
+
+
+def test_used_arguments_survive_a_pickle():
+    """The struct that C reads stays behind."""
+    given = arrays()
+    KERNELS["value_slices"][0](given)
+    for argument in (entries_of(given), forms_of(given)):
+        assert argument.native is not None
+        copy = pickle.loads(pickle.dumps(argument))
+        assert "native" not in vars(copy)
+        assert type(copy.native) is type(argument.native)
+
+
+def test_nan_is_a_cost_of_nan():
+    """A low cost in its place would hide it."""
+    given = arrays()
+    given["V"][2, 1] = np.nan
+    KERNELS["value_slices"][0](given)
+    assert np.isnan(given["out"][0])
+    assert np.isfinite(given["out"][1])
 
 
 def test_nothing_to_do_is_done():

@@ -86,6 +86,25 @@ def test_a_barrier_keeps_entries_off_zero(curved, size):
         assert np.all(V[forms.barrier > 0] > 0)
 
 
+@pytest.mark.parametrize("size", [1e-16, 1e-14, 1e-12, 1e-9])
+def test_weak_barriers_let_the_descent_converge(size):
+    """A topic with a barrier is never taken for a remnant: its logarithm would be infinite."""
+    rng = np.random.default_rng(17)
+    n, r, m = 40, 5, 12
+    entries, forms, F = random_rows(rng, n, r, m, square=False, barrier=False)
+    forms = replace(forms, barrier=np.full((1, r), size))
+    V = rng.random((n, r)) + 0.1
+    V[:, -1] = 1e-14
+    before = [row_value(V[i], i, entries, forms, F) for i in range(n)]
+    for rounds in (1, 2, 5, 8):
+        descend_rows(V, entries, F, forms, rounds, 2, 0.0)
+        after = [row_value(V[i], i, entries, forms, F) for i in range(n)]
+        for (old, total), (new, _) in zip(before, after, strict=True):
+            assert new <= old + 1e-9 * total
+        before = after
+    assert np.isfinite(V).all()
+
+
 def test_descent_finds_the_minimum_and_says_so():
     """Enough rounds: no row is left over, and the KKT conditions hold."""
     rng = np.random.default_rng(7)

@@ -1,6 +1,6 @@
 """The inner loops, in C: they take arrays and write arrays, and decide nothing else.
 
-Every kernel works on slices of rows of one factor V and takes a step on the same row problem
+Every kernel works on slices of rows of one factor V and takes a step on a row problem of this kind:
 
     min_{v ≥ 0}  (up − down)·v + ½ Σ_t s_t v'G_t v + Σ_t s_t ups_t·v
                  + Σ_e [ −log_e·log p_e + ½ square_e·p_e² + inverse_e/p_e + concave_e·log p_e ]
@@ -85,12 +85,16 @@ def descend_slices(
     of any slice has a logarithm.  A row is finished at the round that finds all its topics within
     ``tolerance`` of their optimum.  Return the number of rows that are not finished.
 
-    ``costs`` gets the weighted costs of each slice's entries afterwards.  Entries with an index
-    before ``split`` belong to the first term, the others to the second.
+    ``costs`` gets the weighted costs of each slice's entries afterwards.  The last entries of a
+    row, those with an index from ``split`` on, belong to the second term, the others to the first.
     """
     check_factor("V", V, write=True)
     check("F", F, (None, V.shape[1]))
     check_apart("V", V, F=F)
+    if rounds < 0 or sweeps < 0 or (rounds == 0 and costs is not None):
+        raise ValueError(f"rounds={rounds} and sweeps={sweeps} must be positive")
+    if entries.inverse.size:
+        raise ValueError("entries must have no inverse: the descent does not know it")
     which = slices_of(bounds, len(V))
     given = entries.cover(int(bounds[0]), int(bounds[-1]), F)
     return LIBRARY.call(
@@ -156,6 +160,8 @@ def multiply_slices(
     check_apart("new", new, V=V, F=F)
     which, low, high = slices_of(bounds, len(V)), int(bounds[0]), int(bounds[-1])
     given = entries.cover(low, high, F)
+    if rounds < 1:
+        raise ValueError(f"rounds={rounds} must be positive")
     if len(slopes) > 2:
         raise ValueError(f"slopes must be those of at most two terms, not {len(slopes)}")
     two = (SlopesStruct * 2)(*(some.cover(low, high, wide) for some in slopes if some.values.size))

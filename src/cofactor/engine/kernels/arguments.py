@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ctypes
 from ctypes import Structure, c_double, c_int64, c_void_p
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -20,6 +20,8 @@ from cofactor._types import FloatArray, IntArray
 
 NARROW, WIDE = np.dtype(np.float32), np.dtype(np.float64)
 INDEX, PLACE = np.dtype(np.int32), np.dtype(np.int64)
+WIDEST = 1 << 20
+"""Most numbers in a row of a factor; the kernels' sizes cannot overflow then."""
 
 
 # ---- the structs of native/cofactor.h, in its order
@@ -130,8 +132,10 @@ def _kind(array: Any) -> str:
 def check_factor(name: str, V: Any, *, write: bool = False) -> None:
     """Raise an error unless V is a factor with padded rows."""
     check(name, V, (None, None), write=write)
-    if V.shape[1] % 4 or not V.shape[1]:
-        raise ValueError(f"{name} must have rows of a multiple of 4 numbers, not {V.shape[1]}")
+    if V.shape[1] % 4 or not 0 < V.shape[1] <= WIDEST:
+        raise ValueError(
+            f"{name} must have rows of a multiple of 4 numbers, at most {WIDEST}, not {V.shape[1]}"
+        )
 
 
 def check_apart(name: str, written: Any, **others: Any) -> None:
@@ -161,6 +165,11 @@ def slices_of(bounds: Any, n: int) -> SlicesStruct:
 # ---- arguments
 
 
+def _arrays_only(argument: Any) -> dict[str, Any]:
+    """Return what to pickle of an argument: its fields, without the struct that C reads."""
+    return {field.name: getattr(argument, field.name) for field in fields(argument)}
+
+
 @dataclass(frozen=True, eq=False)
 class Places:
     """Where the entries of some rows stand.
@@ -175,8 +184,8 @@ class Places:
     first: IntArray
     origin: int = 0
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Places, (self.indices, self.start, self.first, self.origin)
+    def __getstate__(self) -> dict[str, Any]:
+        return _arrays_only(self)
 
     def __len__(self) -> int:
         return len(self.first)
@@ -215,8 +224,7 @@ class Places:
         lengths = np.diff(self.start)
         if self.start[0] < 0 or (lengths < 0).any():
             raise ValueError("start must rise from a number that is not negative")
-        last = self.first + lengths
-        if n and (self.first.min() < 0 or last.max() > len(self.indices)):
+        if n and (self.first.min() < 0 or (self.first > len(self.indices) - lengths).any()):
             raise ValueError(f"first must name places in the {len(self.indices)} indices")
         if self.indices.size and self.indices.min() < 0:
             raise ValueError("indices must not be negative")
@@ -252,6 +260,9 @@ class Entries:
     concave: FloatArray
     places: Places
 
+    def __getstate__(self) -> dict[str, Any]:
+        return _arrays_only(self)
+
     @property
     def kinds(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         return self.log, self.square, self.inverse, self.concave
@@ -264,8 +275,8 @@ class Entries:
     def native(self) -> EntriesStruct:
         """The struct, checked."""
         places = self.places
-        if self.inverse.size and not self.concave.size:
-            raise ValueError("entries with inverse need concave")
+        if (self.inverse.size > 0) != (self.concave.size > 0):
+            raise ValueError("entries need both inverse and concave, or neither")
         named = zip(("log", "square", "inverse", "concave"), self.kinds, strict=True)
         return EntriesStruct(places.native, *(places.numbers(*pair) for pair in named))
 
@@ -308,6 +319,9 @@ class Forms:
     scales: FloatArray
     barrier: FloatArray
     """Coefficients of −log v."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return _arrays_only(self)
 
     @cached_property
     def native(self) -> FormsStruct:

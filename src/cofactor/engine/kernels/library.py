@@ -77,7 +77,13 @@ def load() -> Library:
         return open_library(Path(wanted))
     found = {path.stem: path for path in FOLDER.glob(f"kernels*{SUFFIX}")}
     if wanted:
-        return open_library(found.get(f"kernels-{wanted}", FOLDER / f"kernels-{wanted}{SUFFIX}"))
+        library = open_library(FOLDER / f"kernels-{wanted}{SUFFIX}")
+        if f"v{library.level}" < wanted:
+            raise ImportError(
+                f"The environment variable {VARIABLE} names kernels for x86-64-{wanted}, but this "
+                f"machine has x86-64-v{library.level}; unset it."
+            )
+        return library
     if "kernels-v2" not in found:
         return open_library(FOLDER / f"kernels{SUFFIX}")
     basic = open_library(found["kernels-v2"])
@@ -89,9 +95,9 @@ def open_library(path: Path) -> Library:
     """Load the kernels of a file."""
     try:
         functions = ctypes.CDLL(str(path))
-    except OSError as error:
+        sizes = [int(functions.cofactor_size(c_int64(i))) for i in range(len(arguments.STRUCTS))]
+    except (OSError, AttributeError) as error:
         raise ImportError(_missing(path, error)) from None
-    sizes = [int(functions.cofactor_size(c_int64(i))) for i in range(len(arguments.STRUCTS))]
     if sizes != arguments.sizes():
         raise ImportError(
             f"cofactor's kernels in {path} belong to another version of cofactor: install it "
@@ -107,7 +113,7 @@ def open_library(path: Path) -> Library:
     return Library(path, functions, int(functions.cofactor_level()))
 
 
-def _missing(path: Path, error: OSError) -> str:
+def _missing(path: Path, error: Exception) -> str:
     if os.environ.get(VARIABLE):
         known = sorted(p.stem.removeprefix("kernels-") for p in FOLDER.glob(f"kernels*{SUFFIX}"))
         return (

@@ -48,6 +48,10 @@ class CoordinateDescent:
     rounds: int = 1
     tolerance: float = 0.0
 
+    def __post_init__(self) -> None:
+        if self.rounds < 1:
+            raise ValueError(f"rounds={self.rounds} must be at least 1.")
+
     def start(self, objective: Objective, factors: Factors, threads: Threads) -> State:
         return State(factors, objective.value(factors, threads), memory=Momentum(factors))
 

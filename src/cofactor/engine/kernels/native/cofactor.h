@@ -1,11 +1,13 @@
 /* The kernels as Python sees them: plain structs and functions.
 
-   Every kernel works on rows of one factor V and takes a step on the same row problem
+   Every kernel works on rows of one factor V and takes a step on a row problem of this kind:
 
        min_{v >= 0}  (up - down).v + 1/2 sum_t s_t v'G_t v + sum_t s_t ups_t.v
                      + sum_e [ -log_e log p_e + 1/2 square_e p_e^2 + inverse_e/p_e
                                + concave_e log p_e ]
                      - barrier.log v                      with p_e = EPSILON + F[index_e].v
+
+   The descent knows no inverse and concave parts, the quadratic descent no entries and barriers.
 
    Factors are float64, and their rows are padded: they have `wide` numbers, a multiple of four, of
    which the first r are topics and the others are zero.  Coefficients of entries may be float32.
@@ -75,7 +77,8 @@ typedef struct {
 typedef struct { /* where the costs of entries go; no costs: nowhere */
     double *costs;         /* two for each slice */
     const double *weights; /* of all rows; null: ones */
-    int64_t split;         /* entries with an index from here on belong to the second term */
+    int64_t split;         /* the last entries of a row, those with an index from here on, belong to
+                              the second term */
 } noting;
 
 typedef struct { /* coefficients of the surrogate for each row, divided by v; null: absent */

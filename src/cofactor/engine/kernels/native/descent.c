@@ -172,12 +172,14 @@ static int64_t find_gradient(descent *on, double tolerance) {
 }
 
 /* List the topics to sweep, and count them.  The others are set to zero; they are zero already, or
-   a remnant of rounding error.  Whether a topic is swept must not depend on rounding error. */
+   a remnant of rounding error.  Whether a topic is swept must not depend on rounding error.  A
+   topic with a barrier is never zero. */
 static int64_t activate(descent *on, int all_topics) {
     double largest = largest_of(on->share, on->r);
     int64_t count = 0;
     for (int64_t k = 0; k < on->r; k++) {
-        int stays = all_topics | (on->pull[k] < 0.0) | (on->share[k] > REMNANT * largest);
+        int stays = all_topics | (on->barrier[k] > 0.0) | (on->pull[k] < 0.0) |
+                    (on->share[k] > REMNANT * largest);
         on->active[count] = k;
         on->v[k] = stays ? on->v[k] : 0.0;
         count += stays;
@@ -310,12 +312,15 @@ int64_t cofactor_descend(double *V, const slices *which, const entries *given, c
     if (!allocate(&room)) return NO_MEMORY;
     carve_descent(&on, &room, longest);
     if (high > low) read_gram(form, low, F->wide, on.gram);
-    for (int64_t t = 0; t < which->count; t++)
+    for (int64_t t = 0; t < which->count; t++) {
+        double *costs = note->costs ? note->costs + 2 * t : NULL;
+        if (costs) costs[0] = costs[1] = 0.0;
         for (int64_t i = which->bounds[t]; i < which->bounds[t + 1]; i++) {
             on.row.v = on.v = V + i * F->wide;
             unfinished -= descend_row(&on, i, given, form, how);
-            if (note->costs) note_costs(&on, i, note, note->costs + 2 * t);
+            if (costs) note_costs(&on, i, note, costs);
         }
+    }
     free(room.allocated);
     return unfinished;
 }

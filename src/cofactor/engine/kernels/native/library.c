@@ -8,7 +8,8 @@ int64_t cofactor_size(int64_t which) {
         sizeof(by_row),  sizeof(forms),      sizeof(slices),      sizeof(factor),
         sizeof(descending), sizeof(multiplying), sizeof(noting), sizeof(surrogate),
     };
-    return which < (int64_t)(sizeof(sizes) / sizeof(*sizes)) ? sizes[which] : 0;
+    const int64_t count = sizeof(sizes) / sizeof(*sizes);
+    return which >= 0 && which < count ? sizes[which] : 0;
 }
 
 /* The compilers' own __builtin_cpu_supports needs a runtime library that zig does not link into

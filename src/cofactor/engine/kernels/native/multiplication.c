@@ -91,7 +91,7 @@ INLINE double positive_root(double q, double slope, double c) {
 
 /* A power of two that is at least the cube root of a positive number. */
 INLINE double above_cube_root(double x) {
-    int power;
+    int power = 0; /* stays 0 where x is not finite */
     frexp(x, &power);
     return ldexp(1.0, power > 0 ? (power + 2) / 3 : power / 3);
 }

@@ -5,6 +5,7 @@ enum { BATCH = 64 }; /* rows of a batch */
 
 typedef struct { /* arrays of a batch: topic by topic, or one number for each row */
     int64_t r, n_forms;
+    int shared; /* whether all rows have the same form */
     double *Vt, *Ct, *inverse; /* entries; minus the linear coefficients; inverse curvatures */
     double *scale;             /* of each form */
     double *gram;              /* the form of all rows, if they share one */
@@ -57,7 +58,7 @@ INLINE void subtract_product(const double *from, const double *gram, int64_t r, 
 static void find_slopes(batch *on, const forms *form, int64_t k) {
     int64_t r = on->r;
     const double *c = on->Ct + k * BATCH;
-    if (on->n_forms == 1) { /* all rows share it; the number of rows in a slice must not matter */
+    if (on->shared) {
         subtract_product(c, on->gram + k * r, r, on->Vt, on->g);
         return;
     }
@@ -135,7 +136,7 @@ static void carve_batch(batch *on, room *room) {
 int64_t cofactor_descend_quadratic(double *V, int64_t wide, const slices *which, const forms *form,
                                    const descending *how) {
     int64_t first = which->bounds[0], end = which->bounds[which->count], unfinished = 0;
-    batch on = {.r = form->r, .n_forms = form->n_forms};
+    batch on = {.r = form->r, .n_forms = form->n_forms, .shared = form->scales.count <= 1};
     room room = {0};
     carve_batch(&on, &room);
     if (!allocate(&room)) return NO_MEMORY;
@@ -144,7 +145,7 @@ int64_t cofactor_descend_quadratic(double *V, int64_t wide, const slices *which,
     for (int64_t low = first; low < end; low += BATCH) {
         int64_t count = end - low < BATCH ? end - low : BATCH;
         read_batch(&on, V, wide, form, low, count);
-        if (low == first || on.n_forms > 1) invert_diagonal(&on, form);
+        if (low == first || !on.shared) invert_diagonal(&on, form);
         unfinished += descend_batch(&on, count, form, how);
         write_batch(&on, V, wide, low, count);
     }

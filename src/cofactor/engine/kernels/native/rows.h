@@ -87,7 +87,7 @@ INLINE void find_entries(row *row, const places *at, int64_t i) {
     int64_t j = i - at->origin;
     row->count = at->start[j + 1] - at->start[j];
     row->stride = whole(row->count, LINE);
-    row->index = at->indices + at->first[j];
+    row->index = row->count ? at->indices + at->first[j] : NULL;
 }
 
 /* Read row i.  Without a copy its x may be those of the caller, and no zeros follow them. */
@@ -189,12 +189,12 @@ INLINE void pull(const row *row, const double *q, double weight, double *out) {
 INLINE void pull_cells(row *scratch, const slopes *cells, int64_t i, double *out) {
     row row = {.F = cells->F, .wide = scratch->wide};
     int64_t s = cells->at.start[i - cells->at.origin];
-    const double *values = (const double *)cells->values.data + s;
+    const double *values = scratch->q;
     find_entries(&row, &cells->at, i);
-    if (cells->values.narrow) {
+    if (cells->values.narrow)
         read_numbers(cells->values, s, row.count, scratch->q);
-        values = scratch->q;
-    }
+    else if (row.count)
+        values = (const double *)cells->values.data + s;
     pull(&row, values, cells->weight, out);
 }
 

@@ -110,6 +110,6 @@ INLINE vec logarithm(vec p) {
     series = q * series + 0.3999999999940942;
     series = q * series + 0.6666666666666735;
     series = q * series + 2.0;
-    vec rest = s * series;
-    return power * 0.6931471805599453 + rest;
+    vec rest = s * series, nothing = p - p; /* nan for nan and infinity */
+    return power * 0.6931471805599453 + rest + nothing;
 }
