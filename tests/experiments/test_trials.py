@@ -1,10 +1,12 @@
 """Trials are computed once, whoever asks, and never half."""
 
 import json
+import warnings
 from types import SimpleNamespace
 
 import pytest
 
+from cofactor.estimators.base import FitInterruptedWarning
 from cofactor.experiments.trials import Trials
 
 calls = []
@@ -14,6 +16,8 @@ def square(settings, shared):
     calls.append(settings["x"])
     if settings["x"] == 13:
         raise ValueError("thirteen")
+    if settings["x"] == 14:
+        warnings.warn("Interrupted", FitInterruptedWarning, stacklevel=1)
     return {"value": settings["x"] ** 2 + getattr(shared, "add", 0), "third": settings["x"] / 3}
 
 
@@ -31,6 +35,14 @@ def test_results_come_in_order_and_are_not_computed_twice(tmp_path):
     assert again.found == 2
     assert calls == [5]
     assert again.results[2] == first.results[0]  # to the last bit
+
+
+def test_a_fit_that_was_interrupted_is_no_trial(tmp_path):
+    """Ctrl-C leaves an estimator with the last complete iteration; its scores must not be kept."""
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path, [3, 14, 5])
+    assert calls == [3, 14]
+    assert run(tmp_path, [3, 5]).found == 1
 
 
 @pytest.mark.subprocess

@@ -25,6 +25,7 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from cofactor._versions import versions
+from cofactor.estimators.base import FitInterruptedWarning
 from cofactor.io.atomic import write_whole
 from cofactor.io.json_text import from_json_file, to_json_file
 
@@ -155,7 +156,11 @@ def _timed(function: Function, settings: Settings, shared: Any) -> tuple[Result,
     start = time.process_time()  # does not count other processes
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the paper's fits stop early
-        result = function(settings, shared)
+        warnings.simplefilter("error", FitInterruptedWarning)
+        try:
+            result = function(settings, shared)
+        except FitInterruptedWarning:  # half a fit is no trial
+            raise KeyboardInterrupt from None
     return result, time.process_time() - start
 
 
