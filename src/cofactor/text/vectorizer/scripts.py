@@ -37,7 +37,7 @@ _RUN = re.compile("|".join(f"[{letters}]+" for letters in UNSPACED.values()))
 _HAN = re.compile(f"[{UNSPACED['Han']}]")
 _LETTER = re.compile(
     "[\u0e40-\u0e44\u0ec0-\u0ec4]?"  # vowels that are written before their consonant
-    f"[^{MARKS}](?:[{MARKS}]|(?<=[\u17d2\u1039]).)*+"  # and consonants below another one
+    f"[^{MARKS}](?:[{MARKS}]|(?<=[\u17d2\u1039]).)*"  # and consonants below another one
     "|."
 )
 LONGEST = 100
