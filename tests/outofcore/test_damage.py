@@ -13,6 +13,7 @@ from scipy import sparse as sp
 from cofactor import NMF, RowBlocks
 from cofactor.io import manifests
 from cofactor.outofcore import RowBlocksError
+from cofactor.outofcore.sampling import joined_sample
 from cofactor.targets.sets import NamedMatrix
 
 ARRAYS = ["values", "indices", "start", "across-values", "across-indices", "across-start", "y"]
@@ -348,3 +349,10 @@ def test_a_lack_of_memory_is_not_damage(folder, monkeypatch):
     monkeypatch.setattr("cofactor.outofcore.checks.check_block", fail)
     with pytest.raises(MemoryError, match="3 GiB"):
         use(folder)
+
+
+def test_targets_that_differ_in_their_columns_are_refused():
+    """A header that was damaged may make a column of a matrix, or a matrix of a column."""
+    parts = [(sp.csr_array(np.eye(2)), y, np.ones(2)) for y in (np.ones((2, 1)), np.ones(2))]
+    with pytest.raises(RowBlocksError, match=r"differ in their columns: \(\) and \(1,\)"):
+        joined_sample(parts, 1.0)

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from cofactor._types import BoolArray, FloatArray, IntArray
+from cofactor.outofcore.errors import RowBlocksError
 from cofactor.targets.missing import missing_entries
 
 Sample = tuple[Any, Any, FloatArray]
@@ -102,6 +103,11 @@ def joined_sample(parts: Sequence[Sample], share: float) -> tuple[Any, Any, Floa
     """Put the samples of blocks together; the weights are None if all rows are there."""
     rows, targets, weights = zip(*parts, strict=True)
     X = sp.csr_array(sp.vstack(rows, format="csr"))
+    if len(columns := {np.shape(y)[1:] for y in targets}) > 1:
+        shown = " and ".join(str(shape) for shape in sorted(columns))
+        raise RowBlocksError(
+            f"the targets of the blocks differ in their columns: {shown}; write the blocks again"
+        )
     y = None if targets[0] is None else np.concatenate(targets)
     return X, y, None if share == 1.0 else np.concatenate(weights)
 
