@@ -1,6 +1,7 @@
 """Random row problems for the kernels, and their values by naive numpy."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -128,6 +129,17 @@ def random_rows(rng, n, r, m, *, square, barrier, curved=True, inverse=False):
     )
     F = padded_factor(rng, m, r) * np.exp(2 * rng.standard_normal((m, 1)))
     return entries, forms, F
+
+
+def rows_with(rng, n, r, m, parts):
+    """Entries with logarithms, squares, inverses or all of them, and their F."""
+    entries, _, F = random_rows(
+        rng, n, r, m, square=parts in ("square", "all"), barrier=False,
+        inverse=parts in ("inverse", "all"),
+    )  # fmt: skip
+    if parts in ("square", "inverse"):
+        entries = replace(entries, log=np.empty(0))
+    return entries, F
 
 
 def row_value(v, i, entries, forms, F, epsilon=EPSILON):

@@ -15,7 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, check_array, validate
 
 from cofactor._types import BoolArray, FactorName, FloatArray, IntArray
 from cofactor.divergences import DIVERGENCES, Divergence
-from cofactor.engine.factors import Factors
+from cofactor.engine.factors import NAMES, Factors
 from cofactor.engine.observations import Observations, observe
 from cofactor.estimators.blocks import SAMPLE_CELLS
 from cofactor.noise import Noise
@@ -213,7 +213,7 @@ def as_penalties(
     priors: Any, shapes: Shapes | None = None, targeted: bool = True
 ) -> dict[FactorName, Penalty]:
     """Return the sum of the priors on each factor; ``shapes`` are those of the factors present."""
-    known = ("samples", "features", "targets") if targeted else ("samples", "features")
+    known = NAMES if targeted else NAMES[:2]
     penalties: dict[FactorName, Penalty] = {}
     for name, given in (priors or {}).items():
         if name not in known:
@@ -250,12 +250,11 @@ def check_factors(
     init: Factors, shapes: Sequence[tuple[int, int] | None], dtype: np.dtype[Any]
 ) -> Factors:
     """Return a copy of a user's start after checking its shapes and entries."""
-    names = ("samples", "features", "targets")
     arrays = [
         None if shape is None else _check_factor(f"init.{name}", given, shape, dtype)
-        for name, given, shape in zip(names, init.each(), shapes, strict=True)
+        for name, given, shape in zip(NAMES, init.each(), shapes, strict=True)
     ]
-    for name, array in zip(names, arrays, strict=True):
+    for name, array in zip(NAMES, arrays, strict=True):
         if array is not None and not array.any():
             raise ValueError(
                 f"init.{name} is zero everywhere, and updates cannot leave that; pass positive "

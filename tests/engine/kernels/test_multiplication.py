@@ -8,7 +8,15 @@ import pytest
 import oracles
 from cofactor.engine.factors import pad
 from cofactor.engine.kernels import EPSILON, Surrogate, multiply_by_parts, surrogate_slices
-from kernel_rows import PARTS, everything, multiply_rows, random_rows, row_value, shared_forms
+from kernel_rows import (
+    PARTS,
+    everything,
+    multiply_rows,
+    random_rows,
+    row_value,
+    rows_with,
+    shared_forms,
+)
 
 
 @PARTS
@@ -35,12 +43,7 @@ def test_the_surrogate_of_entries(r, parts, epsilon):
     """Its coefficients against naive numpy, and the costs, which know nothing of epsilon."""
     rng = np.random.default_rng(r)
     n, m = 13, 17
-    entries, _, F = random_rows(
-        rng, n, r, m, square=parts in ("square", "all"), barrier=False,
-        inverse=parts in ("inverse", "all"),
-    )  # fmt: skip
-    if parts in ("square", "inverse"):
-        entries = replace(entries, log=np.empty(0))
+    entries, F = rows_with(rng, n, r, m, parts)
     V = rng.random((n, r)) + 0.1
     found, costs = Surrogate(*np.zeros((4, n, r))), np.full(2, np.nan)
     bounds = np.array([0, 5, n])

@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 
 from cofactor.engine.kernels import EPSILON, Places
-from kernel_rows import cost_of, entries_at, padded_factor, random_rows, row_value, shared_forms
+from kernel_rows import (
+    cost_of,
+    entries_at,
+    padded_factor,
+    random_rows,
+    row_value,
+    rows_with,
+    shared_forms,
+)
 
 WIDTHS = [1, 3, 4, 5, 8, 12, 13, 16, 20, 31, 32, 36, 64, 100]  # every branch of the unrolled loops
 COUNTS = [0, 1, 3, 4, 5, 8, 17]
@@ -51,12 +59,7 @@ def test_fitted_values_of_all_widths(width, count):
 def test_curved_value(parts):
     rng = np.random.default_rng(9)
     n, r, m = 12, 5, 10
-    entries, _, F = random_rows(
-        rng, n, r, m, square=parts in ("square", "all"), barrier=False,
-        inverse=parts in ("inverse", "all"),
-    )  # fmt: skip
-    if parts in ("square", "inverse"):
-        entries = replace(entries, log=np.empty(0))
+    entries, F = rows_with(rng, n, r, m, parts)
     V = np.exp(rng.standard_normal((n, r)))
     for weights in (None, rng.exponential(size=n)):
         w = np.ones(n) if weights is None else weights

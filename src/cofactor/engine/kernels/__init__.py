@@ -35,6 +35,7 @@ from cofactor.engine.kernels.arguments import (
     check,
     check_apart,
     check_factor,
+    check_topics,
     check_weights,
     noting,
     slices_of,
@@ -223,8 +224,7 @@ def surrogate_slices(
     which = slices_of(bounds, len(V))
     out = surrogate.cover(len(V), None, write=True)
     r = surrogate.c.shape[1]
-    if r > V.shape[1]:
-        raise ValueError(f"rows of {V.shape[1]} numbers do not fit {r} topics")
+    check_topics(r, V.shape[1])
     for name, array in zip(surrogate._fields, surrogate, strict=True):
         check_apart(name, array, V=V, F=F)
     if costs is not None:
@@ -303,8 +303,7 @@ def _sum_rows(
     check_factor("F", F)
     which, r = slices_of(bounds, len(F)), out.shape[-1]
     check("out", out, (which.count, *[r] * (ndim - 1)), write=True)
-    if r > F.shape[1]:
-        raise ValueError(f"rows of {F.shape[1]} numbers do not fit {r} topics")
+    check_topics(r, F.shape[1])
     check_apart("out", out, F=F)
     factor = byref(FactorStruct(address(F), F.shape[1]))
     LIBRARY.call(name, factor, byref(which), check_weights(weights, len(F)), r, address(out))
@@ -322,8 +321,7 @@ def inner_slices(
     check("other", other, (len(F), None))
     which, r = slices_of(bounds, len(F)), other.shape[1]
     check("out", out, (which.count,), write=True)
-    if r > F.shape[1]:
-        raise ValueError(f"rows of {F.shape[1]} numbers do not fit {r} topics")
+    check_topics(r, F.shape[1])
     factor, row_weights = (
         byref(FactorStruct(address(F), F.shape[1])),
         check_weights(weights, len(F)),

@@ -138,6 +138,12 @@ def check_factor(name: str, V: Any, *, write: bool = False) -> None:
         )
 
 
+def check_topics(r: int, wide: int) -> None:
+    """Raise an error unless rows of ``wide`` numbers have room for r topics."""
+    if r > wide:
+        raise ValueError(f"rows of {wide} numbers do not fit {r} topics")
+
+
 def check_apart(name: str, written: Any, **others: Any) -> None:
     """Raise an error if an array that is written shares memory with one that is read."""
     for other, array in others.items():
@@ -194,11 +200,6 @@ class Places:
         """Return the places of some rows."""
         a, b = low - self.origin, high - self.origin
         return Places(self.indices, self.start[a : b + 1], self.first[a:b], low)
-
-    @property
-    def is_shared(self) -> bool:
-        """Whether all rows have the same indices."""
-        return bool(len(self.first)) and not self.first.any()
 
     @cached_property
     def native(self) -> PlacesStruct:

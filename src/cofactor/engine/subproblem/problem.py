@@ -179,18 +179,16 @@ class RowProblem:
         if self.plan.quadratic:
             return descend_quadratic(V, self._forms(), rounds * sweeps, tolerance, threads)
         new = V.copied_rows()
-        unfinished, noted = self._descend_entries(new, threads, rounds, sweeps, tolerance)
-        if costs and V.array.dtype == new.dtype:  # the costs are those of rows before rounding
-            self._note(noted)
+        settings = rounds, sweeps, tolerance
+        noting = costs and V.array.dtype == new.dtype  # costs are those of rows before rounding
+        unfinished = self._descend_entries(new, threads, settings, noting)
         return Improved(PaddedFactor.from_padded(new, V.array), unfinished)
 
     def _descend_entries(
-        self, V: FloatArray, threads: Threads, rounds: int, sweeps: int, tolerance: float
-    ) -> tuple[int, FloatArray]:
-        """Descend on padded rows in place.
-
-        Return the number of unfinished rows and the costs of two terms' entries.
-        """
+        self, V: FloatArray, threads: Threads, settings: tuple[int, int, float], noting: bool
+    ) -> int:
+        """Descend on padded rows in place; return the number of unfinished rows."""
+        rounds, sweeps, tolerance = settings
         plan, forms, F = self.plan, self._forms(), self.F
         entries, bounds, counts = plan.entries, plan.bounds, plan.sides[0].counts
         split = len(self.terms[plan.entry_terms[0]].other.array) if plan.entry_terms else 0
@@ -209,14 +207,16 @@ class RowProblem:
                 sweeps=sweeps,
                 tolerance=tolerance,
                 all_topics=all_topics,
-                costs=noted[start:stop],
+                costs=noted[start:stop] if noting else None,
                 weights=counts,
                 split=split,
             )
 
         joined = isinstance(entries, Entries)
         unfinished = sum(threads.over(range(len(bounds)), work, join=joined))
-        return unfinished, noted.sum(axis=0)
+        if noting:
+            self._note(noted.sum(axis=0))
+        return unfinished
 
     def _note(self, costs: FloatArray) -> None:
         """Remember the costs of the terms' entries, without the terms' weights."""
