@@ -95,7 +95,9 @@ def shared_forms(r, up=0.0):
     """Return forms that all rows share: one upward slope for each topic."""
     none = np.empty((0, r))
     ups = np.array(np.broadcast_to(np.asarray(up, float), (1, r)))
-    return Forms(none, none, ups, np.zeros((1, r, r)), np.ones((1, 1)), np.zeros((1, r)))
+    zeros = np.zeros((1, r))
+    free = np.empty((0, r), bool)
+    return Forms(none, none, ups, np.zeros((1, r, r)), np.ones((1, 1)), zeros, free)
 
 
 def padded_factor(rng, rows, width):
@@ -126,6 +128,7 @@ def random_rows(rng, n, r, m, *, square, barrier, curved=True, inverse=False):
         np.array([root.T @ root + 1e-3 * np.eye(r) for root in roots]),
         rng.exponential(size=(n, 2)) if rng.random() < 0.5 else np.ones((1, 2)),
         rng.exponential(size=(n, r)) * (rng.random((n, r)) < 0.7) if barrier else np.zeros((1, r)),
+        np.empty((0, r), bool),
     )
     F = padded_factor(rng, m, r) * np.exp(2 * rng.standard_normal((m, 1)))
     return entries, forms, F

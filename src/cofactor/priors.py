@@ -16,7 +16,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from cofactor._types import FloatArray, IntArray
+from cofactor._types import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,10 @@ class Penalty:
         """Return the penalty for some rows of the factor."""
         up, barrier = (p[rows] if isinstance(p, np.ndarray) else p for p in (self.up, self.barrier))
         return Penalty(up, self.square, barrier)
+
+    def spared(self, entries: BoolArray) -> Penalty:
+        """Return the penalty without the logarithms of some entries, which may then be zero."""
+        return Penalty(self.up, self.square, np.where(entries, 0.0, self.barrier))
 
     @cached_property
     def has_barrier(self) -> bool:

@@ -139,12 +139,30 @@ class Factors:
         Topics, the paper's A.
     targets : array (k, r) or None
         Each topic's part in each target, the paper's B.
+
+    See Also
+    --------
+    of_topics : factors for a fit that goes on from topics, with samples of its own.
     """
 
     samples: FloatArray
     features: FloatArray
     targets: FloatArray | None = None
     _padded: dict[FactorName, PaddedFactor] = field(default_factory=dict, init=False, repr=False)
+
+    @classmethod
+    def of_topics(cls, features: FloatArray, targets: FloatArray | None = None) -> Factors:
+        """Return factors without samples.
+
+        A fit that starts from them represents its samples by these topics first, and guesses
+        unknown labels as it does by default.
+        """
+        none = np.empty((0, np.shape(features)[1]), dtype=np.asarray(features).dtype)
+        return cls(none, features, targets)
+
+    @property
+    def has_samples(self) -> bool:
+        return len(self.samples) > 0
 
     @property
     def rank(self) -> int:
@@ -181,6 +199,10 @@ class Factors:
         """Apply a function to each factor."""
         targets = None if self.targets is None else function(self.targets)
         return Factors(function(self.samples), function(self.features), targets)
+
+    def named(self) -> dict[FactorName, FloatArray]:
+        """Return the factors that there are, by name."""
+        return {name: V for name, V in zip(NAMES, self.each(), strict=True) if V is not None}
 
     def each(self) -> tuple[FloatArray, FloatArray, FloatArray | None]:
         return self.samples, self.features, self.targets

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
-from cofactor._types import FactorName, FloatArray
+from cofactor._types import BoolArray, FactorName, FloatArray
 from cofactor.divergences import Divergence
 from cofactor.engine.factors import Factors, PaddedFactor
 from cofactor.engine.observations import Observations
@@ -112,6 +112,9 @@ class Objective:
     sample_weight : array (n,) or None
     free : tuple of str
         Names of the factors to be updated, in this order.
+    fixed : mapping from factor name to bool array
+        Entries of the features or the targets that updates leave alone, to the bit.  A prior does
+        not keep them away from zero.
     short_lived : bool
         Whether the objective serves one iteration on one block of rows.  Its terms are then
         updated separately, because concatenating their entries would not pay off.
@@ -121,6 +124,7 @@ class Objective:
     priors: Mapping[FactorName, Penalty] = field(default_factory=dict)
     sample_weight: FloatArray | None = None
     free: tuple[FactorName, ...] = ("features", "targets", "samples")
+    fixed: Mapping[FactorName, BoolArray] = field(default_factory=dict)
     short_lived: bool = False
 
     def __post_init__(self) -> None:
@@ -151,7 +155,12 @@ class Objective:
         return found
 
     def _plan(self, name: FactorName, sides: list[TermSide], weights: list[float]) -> Plan:
-        return Plan(sides, weights, self.priors.get(name), self.short_lived)
+        return Plan(sides, weights, self._prior(name), self.fixed.get(name), self.short_lived)
+
+    def _prior(self, name: FactorName) -> Penalty | None:
+        """Return the prior of a factor, as far as it concerns updates: fixed entries may be 0."""
+        penalty, fixed = self.priors.get(name), self.fixed.get(name)
+        return penalty if penalty is None or fixed is None else penalty.spared(fixed)
 
     def _bound_terms(self, name: FactorName, factors: Factors, threads: Threads) -> list[BoundTerm]:
         """Return the terms that touch one factor, bound to the other factors."""
@@ -209,7 +218,8 @@ class Objective:
     def column_problem(self, name: FactorName, statistics: Statistics) -> ColumnProblem:
         """Return the row problem of the features or the targets that ``statistics`` describe."""
         term = next(term for term in self.terms if term.columns == name)
-        return ColumnProblem(statistics, term.divergence, term.weight, self.priors.get(name))
+        given = statistics, term.divergence, term.weight
+        return ColumnProblem(*given, self._prior(name), self.fixed.get(name))
 
     def value_of(self, result: AdvanceResult, threads: Threads) -> Value:
         """Return the value of the factors that ``advance`` returned."""

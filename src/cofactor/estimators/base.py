@@ -112,6 +112,7 @@ class Factorization(
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "priors": [dict, None],
+        "fixed": [dict, None],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
@@ -288,7 +289,7 @@ class Factorization(
                     settings, data, counts, targets, coding, threads
                 )
             else:
-                stream = old.with_priors(settings.priors)
+                stream = old.going_on(settings)
                 groups = None
                 if task is not None:
                     groups = task.further_groups(targets, counts, stream.recipe.guess)
@@ -488,6 +489,7 @@ class Supervised(Factorization):
         max_iter: int = 200,
         tol: float = 1e-4,
         priors: dict[str, Any] | None = None,
+        fixed: dict[str, Any] | None = None,
         head: str = "pooled",
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -501,6 +503,7 @@ class Supervised(Factorization):
         self.max_iter = max_iter
         self.tol = tol
         self.priors = priors
+        self.fixed = fixed
         self.head = head
         self.n_jobs = n_jobs
         self.random_state = random_state

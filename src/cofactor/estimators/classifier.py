@@ -48,7 +48,8 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         literal updates of the paper. "auto" is "cd" where the losses allow it.
     init : {"auto", "random", "nndsvd", "labels"} or Factors, default="auto"
         Start; "labels" gives each class its topics, and "auto" is "labels" where there are any,
-        otherwise as in :class:`NMF`.
+        otherwise as in :class:`NMF`. ``Factors.of_topics(components.T, target_components.T)`` goes
+        on from known topics.
     max_iter : int, default=200
         Maximum number of iterations.
     tol : float, default=1e-4
@@ -58,6 +59,10 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         objective.
     priors : dict, optional
         Priors of :mod:`cofactor.priors` on "samples", "features" or "targets", one or a list each.
+    fixed : dict, optional
+        Entries that stay as they are in ``init``: ``{"features": mask, "targets": mask}``. A mask
+        is True for topics (n_components,), or for entries of the shape of ``components_`` or
+        ``target_components_``. A fixed zero bans a feature or a class from a topic.
     head : {"pooled", "refit", "joint"}, default="pooled"
         What predicts. "pooled" adds the scores of linear models of the features, weighted by how
         they predict held-out labels, to those of the topics. "refit" predicts by
@@ -128,6 +133,7 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         max_iter: int = 200,
         tol: float = 1e-4,
         priors: dict[str, Any] | None = None,
+        fixed: dict[str, Any] | None = None,
         head: str = "pooled",
         class_weight: dict[Any, float] | str | None = None,
         n_jobs: int | None = None,
@@ -143,6 +149,7 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
             max_iter=max_iter,
             tol=tol,
             priors=priors,
+            fixed=fixed,
             head=head,
             n_jobs=n_jobs,
             random_state=random_state,

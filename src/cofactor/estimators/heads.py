@@ -57,7 +57,7 @@ def refit_head(
     """Estimate B anew on representations that have not seen the labels.
 
     Prediction sees such representations only. With ``equal_mass`` every sample gets the mean mass
-    first.
+    first. Fixed entries stay.
     """
     target, counts = objective.terms[1], objective.sample_weight
     rows = np.flatnonzero(labelled if counts is None else labelled & (counts > 0))
@@ -65,14 +65,16 @@ def refit_head(
     S = _without_labels(objective, factors, rows, threads)
     if equal_mass:
         S = with_mean_mass(S, factors.features, counts)
-    B = factors.get("targets")
-    B = np.maximum(B, 1e-3 * B.mean() + 1e-6).astype(S.dtype)
+    B, fixed = factors.get("targets"), objective.fixed.get("targets")
+    lifted = np.maximum(B, 1e-3 * B.mean() + 1e-6)
+    B = (lifted if fixed is None else np.where(fixed, B, lifted)).astype(S.dtype)
     refit = Objective(
         (Term("target", "targets", target.observations.select(rows), target.divergence,
               target.weight or 1.0),),
         {name: prior for name, prior in objective.priors.items() if name == "targets"},
         counts,
         free=("targets",),
+        fixed={} if fixed is None else {"targets": fixed},
     )  # fmt: skip
     unused = np.zeros((1, S.shape[1]), dtype=S.dtype)  # the features' place
     return solve_rows(refit, Factors(S, unused, np.ascontiguousarray(B)), threads).get("targets")

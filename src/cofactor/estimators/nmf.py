@@ -30,6 +30,7 @@ class NMF(Factorization):
     init : {"auto", "random", "nndsvd"} or Factors, default="auto"
         Start. "nndsvd" takes the topics from singular vectors. "auto" is "nndsvd" with coordinate
         descent on data whose cells are all observed and count alike, otherwise "random".
+        ``Factors.of_topics(components.T)`` goes on from known topics.
     max_iter : int, default=200
         Maximum number of iterations.
     tol : float, default=1e-4
@@ -39,6 +40,10 @@ class NMF(Factorization):
         objective.
     priors : dict, optional
         Priors of :mod:`cofactor.priors` on "samples" or "features", one or a list each.
+    fixed : dict, optional
+        Entries that stay as they are in ``init``: ``{"features": mask}``, where ``mask`` is True
+        for topics (n_components,) or for entries of the shape of ``components_``. A fixed zero bans
+        a feature from a topic.
     n_jobs : int, optional
         Number of threads; the result is bit-identical for any number.
     random_state : int, RandomState or None, default=None
@@ -96,6 +101,7 @@ class NMF(Factorization):
         max_iter: int = 200,
         tol: float = 1e-4,
         priors: dict[str, Any] | None = None,
+        fixed: dict[str, Any] | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -106,6 +112,7 @@ class NMF(Factorization):
         self.max_iter = max_iter
         self.tol = tol
         self.priors = priors
+        self.fixed = fixed
         self.n_jobs = n_jobs
         self.random_state = random_state
 

@@ -28,7 +28,8 @@ class SSNMFRegressor(RegressorMixin, Supervised):
 
     Parameters
     ----------
-    n_components, data_loss, supervision, solver, max_iter, tol, priors, head, n_jobs, random_state
+    n_components, data_loss, supervision, solver, max_iter, tol, priors, fixed, head, n_jobs,
+    random_state
         As in :class:`SSNMFClassifier`.
     target_loss : {"frobenius", "kullback-leibler", "itakura-saito"}, Divergence or noise,
     default="frobenius"
@@ -72,6 +73,7 @@ class SSNMFRegressor(RegressorMixin, Supervised):
         max_iter: int = 200,
         tol: float = 1e-4,
         priors: dict[str, Any] | None = None,
+        fixed: dict[str, Any] | None = None,
         head: str = "pooled",
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -86,6 +88,7 @@ class SSNMFRegressor(RegressorMixin, Supervised):
             max_iter=max_iter,
             tol=tol,
             priors=priors,
+            fixed=fixed,
             head=head,
             n_jobs=n_jobs,
             random_state=random_state,

@@ -37,7 +37,7 @@ from cofactor.guesses.pool import ExpectedScore, Pool, fit_pool
 from cofactor.guesses.weighted_data import as_numbers
 from cofactor.noise import Noise, likelihood_supervision
 from cofactor.priors import Penalty
-from cofactor.starts import class_start, plain_start
+from cofactor.starts import class_start, plain_start, start_from_topics
 from cofactor.targets import Targets, complete
 
 TOO_SMALL = 1e-6
@@ -59,6 +59,7 @@ class Settings:
     init: str | Factors
     rules: list[RelativeDecrease]
     priors: Any
+    fixed: Any
     head: str
     random_state: Any
 
@@ -77,6 +78,7 @@ class Settings:
             estimator.init,
             [RelativeDecrease(estimator.tol, literal=literal)] if estimator.tol else [],
             estimator.priors,
+            estimator.fixed,
             getattr(estimator, "head", "joint"),
             estimator.random_state,
         )
@@ -100,6 +102,13 @@ class Settings:
     def starts_from_labels(self) -> bool:
         """Whether the start groups the labelled samples, if there are any."""
         return isinstance(self.init, str) and self.init in ("auto", "labels")
+
+    @property
+    def guesses_labels(self) -> bool:
+        """Whether unlabelled samples get guesses: not in a fit that starts from given samples."""
+        if isinstance(self.init, Factors):
+            return not self.init.has_samples
+        return self.starts_from_labels
 
     def solver_name(self, objective: Objective) -> str:
         """Return the name of the solver; "auto" depends on the losses."""
@@ -171,7 +180,7 @@ def set_up(
     numbers = as_numbers(counts) if given.scale_counts else counts
     models, scores = feature_models(settings, given, groups, data, numbers, units.data, threads)
     guess = None
-    if groups is not None and settings.starts_from_labels:
+    if groups is not None and settings.guesses_labels:
         guess = (
             counted_guess(data, numbers, groups, threads)
             if models.pool is None
@@ -187,7 +196,8 @@ def set_up(
         weight = clipped(_weight(settings, units, terms, counts, threads))
         supervision = units.supervision_outside(weight)
         terms = (terms[0], replace(terms[1], weight=weight))
-    objective = Objective(terms, penalties, counts)
+    fixed = validation.as_fixed(settings.fixed, _shapes(settings, terms), settings.init)
+    objective = Objective(terms, penalties, counts, fixed=fixed)
     start = _start(settings, objective, units, guess, threads)
     conversion = Conversion(units, supervision, constant)
     return Setup(objective, start, guess, given.targets, targets, conversion, models)
@@ -253,7 +263,7 @@ def _value_exponent(
 
 def _groups(settings: Settings, given: Input) -> Classes | None:
     """Return the labelled samples in groups, or None where neither start nor head needs them."""
-    wanted = settings.starts_from_labels or (given.kind == "classes" and settings.pooled)
+    wanted = settings.guesses_labels or (given.kind == "classes" and settings.pooled)
     groups = given.groups() if wanted else None
     if groups is None and isinstance(settings.init, str) and settings.init == "labels":
         raise ValueError(
@@ -330,15 +340,20 @@ def _priors(
     settings: Settings, units: Units, terms: tuple[Term, ...]
 ) -> tuple[dict[FactorName, Penalty], float]:
     """Return the priors in our units, and the constant that their logarithms lose by that."""
-    rank = settings.n_components
-    shapes: dict[FactorName, tuple[int, int]] = {"samples": (terms[0].observations.shape[0], rank)}
-    shapes |= {term.columns: (term.observations.shape[1], rank) for term in terms}
+    shapes = _shapes(settings, terms)
     penalties = validation.as_penalties(
         settings.priors, shapes, targeted=settings.target_loss is not None
     )
     inside = {name: units.penalty(name, penalty) for name, penalty in penalties.items()}
     constant = sum(units.constant(name, p, shapes[name]) for name, p in penalties.items())
     return inside, constant
+
+
+def _shapes(settings: Settings, terms: tuple[Term, ...]) -> dict[FactorName, tuple[int, int]]:
+    """Return the shape of each factor."""
+    rank = settings.n_components
+    shapes: dict[FactorName, tuple[int, int]] = {"samples": (terms[0].observations.shape[0], rank)}
+    return shapes | {term.columns: (term.observations.shape[1], rank) for term in terms}
 
 
 def _weight(
@@ -396,7 +411,8 @@ def _given_start(
     random: np.random.RandomState,
     threads: Threads,
 ) -> Factors:
-    """Return the user's factors in our units; targets that are not given are drawn."""
+    """Return the user's factors in our units; targets that are not given are drawn, samples are
+    fitted."""
     widths = [term.observations.shape[1] for term in objective.terms]
     samples = objective.terms[0].observations.shape[0]
     shapes = [(size, rank) for size in (samples, *widths)] + [None] * (2 - len(widths))
@@ -405,4 +421,4 @@ def _given_start(
     if shapes[2] is not None and given.targets is None:
         drawn = plain_start(objective, rank, random, "random", threads)
         given = Factors(given.samples, given.features, drawn.targets)
-    return given
+    return given if given.has_samples else start_from_topics(objective, given, threads)

@@ -23,8 +23,8 @@ from cofactor.engine.observations.base import stack as stack_rows
 from cofactor.engine.solvers.online import Past, absorb
 from cofactor.engine.threads import Threads
 from cofactor.estimators.blocks import Recipe
-from cofactor.estimators.setup import Conversion
-from cofactor.estimators.validation import as_penalties
+from cofactor.estimators.setup import Conversion, Settings
+from cofactor.estimators.validation import as_fixed, as_penalties
 from cofactor.guesses.guess import Classes, Counted, counted_guess
 from cofactor.guesses.pool import Pool
 from cofactor.starts import settled_samples
@@ -67,11 +67,15 @@ class Stream:
         history = History([*self.history.objective], terms)
         return replace(self, recipe=replace(self.recipe), history=history, window=[*self.window])
 
-    def with_priors(self, priors: Any) -> Stream:
-        """Return a copy that goes on with the priors, which may be other ones than before."""
+    def going_on(self, settings: Settings) -> Stream:
+        """Return a copy that goes on with priors and fixed entries, which may be other ones than
+        before."""
         units, stream = self.recipe.units, self.copy()
-        inside = {name: units.penalty(name, p) for name, p in as_penalties(priors).items()}
-        stream.recipe.outline = replace(stream.recipe.outline, priors=inside)
+        penalties = as_penalties(settings.priors)
+        inside = {name: units.penalty(name, penalty) for name, penalty in penalties.items()}
+        shapes = {name: V.shape for name, V in self.factors.named().items()}
+        fixed = as_fixed(settings.fixed, shapes, settings.init)
+        stream.recipe.outline = replace(stream.recipe.outline, priors=inside, fixed=fixed)
         return stream
 
     def resume(self, A: FloatArray, B: FloatArray | None) -> None:
@@ -101,8 +105,9 @@ class Stream:
         A, mean = self.factors.features, batch.data.column_means(batch.counts)
         new = (mean > 0) & ~A.any(axis=1)
         if new.any():
-            A = A.copy()
-            A[new] = np.outer(mean[new] / mean.sum(), A.sum(axis=0))
+            fixed = self.recipe.outline.fixed.get("features", np.zeros((1, 1), bool))
+            rows = np.outer(mean / mean.sum(), A.sum(axis=0)).astype(A.dtype)
+            A = np.where(new[:, None] & ~fixed, rows, A)
             self.factors = self.factors.replace("features", A)
 
     def keep(self, batch: Batch, threads: Threads) -> None:

@@ -246,16 +246,48 @@ def _check_prior_shape(name: FactorName, penalty: Penalty, shapes: Shapes | None
             )
 
 
+def as_fixed(fixed: Any, shapes: Shapes, init: Any) -> dict[FactorName, BoolArray]:
+    """Return the entries that are fixed, for each factor in its own shape."""
+    if fixed and not isinstance(init, Factors):
+        raise ValueError(
+            f"fixed needs topics to keep, but init={init!r}; pass init=Factors.of_topics(features, "
+            "targets)."
+        )
+    masks: dict[FactorName, BoolArray] = {}
+    for name, given in (fixed or {}).items():
+        if name not in NAMES[1:]:
+            raise ValueError(f"fixed has the key {name!r}; use 'features' or 'targets'.")
+        if name in shapes:
+            masks[name] = _as_mask(f"fixed[{name!r}]", given, shapes[name])
+    return masks
+
+
+def _as_mask(name: str, given: Any, shape: tuple[int, int]) -> BoolArray:
+    n, rank = shape
+    mask = np.asarray(given)
+    if mask.dtype != np.bool_:
+        raise TypeError(f"{name} has dtype {mask.dtype}; pass an array of True and False.")
+    if mask.shape == (rank,):
+        mask = np.repeat(mask[:, None], n, axis=1)
+    if mask.shape != (rank, n):
+        raise ValueError(
+            f"{name} has shape {mask.shape}; pass {(rank,)} for whole topics, or {(rank, n)}."
+        )
+    return np.ascontiguousarray(mask.T)
+
+
 def check_factors(
     init: Factors, shapes: Sequence[tuple[int, int] | None], dtype: np.dtype[Any]
 ) -> Factors:
-    """Return a copy of a user's start after checking its shapes and entries."""
+    """Return a copy of a user's start, which may lack samples, after checking it."""
+    if not np.size(init.samples):
+        shapes = [(0, init.rank), *shapes[1:]]
     arrays = [
         None if shape is None else _check_factor(f"init.{name}", given, shape, dtype)
         for name, given, shape in zip(NAMES, init.each(), shapes, strict=True)
     ]
     for name, array in zip(NAMES, arrays, strict=True):
-        if array is not None and not array.any():
+        if array is not None and array.size and not array.any():
             raise ValueError(
                 f"init.{name} is zero everywhere, and updates cannot leave that; pass positive "
                 "entries."

@@ -38,7 +38,12 @@ def settle(objective: Objective, factors: Factors, threads: Threads) -> FloatArr
     """Return the samples after one update from the data alone, with zeros lifted."""
     problem = objective.only_samples().problem("samples", factors, threads)
     S, _ = MultiplicativeUpdates().improve(problem, factors.padded("samples"), threads)
-    return positive_rows(S.array, SETTLED_SHARE)
+    return settled(S.array)
+
+
+def settled(S: FloatArray) -> FloatArray:
+    """Lift the zeros of samples that the data alone settled, so that updates can leave them."""
+    return positive_rows(S, SETTLED_SHARE)
 
 
 def finish(

@@ -16,10 +16,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cofactor._types import FloatArray, IntArray
+from cofactor._types import BoolArray, FloatArray, IntArray
 
 NARROW, WIDE = np.dtype(np.float32), np.dtype(np.float64)
 INDEX, PLACE = np.dtype(np.int32), np.dtype(np.int64)
+MARK = np.dtype(np.bool_)
 WIDEST = 1 << 20
 """Most numbers in a row of a factor; the kernels' sizes cannot overflow then."""
 
@@ -50,8 +51,13 @@ class ByRowStruct(Structure):
     _fields_ = [("data", c_void_p), ("count", c_int64)]
 
 
+class MarksStruct(Structure):
+    _fields_ = [("data", c_void_p), ("count", c_int64)]
+
+
 class FormsStruct(Structure):
     _fields_ = [(name, ByRowStruct) for name in ("down", "up", "scales", "barrier")]
+    _fields_ += [("fixed", MarksStruct)]
     _fields_ += [("ups", c_void_p), ("grams", c_void_p), ("n_forms", c_int64), ("r", c_int64)]
 
 
@@ -82,8 +88,9 @@ class SurrogateStruct(Structure):
 
 
 STRUCTS = (
-    NumbersStruct, PlacesStruct, EntriesStruct, SlopesStruct, ByRowStruct, FormsStruct,
-    SlicesStruct, FactorStruct, DescendingStruct, MultiplyingStruct, NotingStruct, SurrogateStruct,
+    NumbersStruct, PlacesStruct, EntriesStruct, SlopesStruct, ByRowStruct, MarksStruct,
+    FormsStruct, SlicesStruct, FactorStruct, DescendingStruct, MultiplyingStruct, NotingStruct,
+    SurrogateStruct,
 )  # fmt: skip
 
 
@@ -305,7 +312,7 @@ class Slopes(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Forms:
-    """The linear, quadratic and barrier parts of rows.
+    """The linear, quadratic and barrier parts of rows, and which of their entries are fixed.
 
     An array with a first dimension of 1 is shared by all rows.
     """
@@ -320,6 +327,8 @@ class Forms:
     scales: FloatArray
     barrier: FloatArray
     """Coefficients of −log v."""
+    fixed: BoolArray
+    """Entries that updates leave alone.  No rows: none.  They must have no barrier."""
 
     def __getstate__(self) -> dict[str, Any]:
         return _arrays_only(self)
@@ -334,15 +343,18 @@ class Forms:
         check("grams", self.grams, (n, r, r))
         for name, width in (("down", r), ("up", r), ("scales", n), ("barrier", r)):
             check(name, getattr(self, name), (None, width))
+        check("fixed", self.fixed, (None, r), MARK)
         if not len(self.scales) or not len(self.barrier):
             raise ValueError("scales and barrier must have rows")
         by_row = (self.down, self.up, self.scales, self.barrier)
         each = (ByRowStruct(address(a), len(a)) for a in by_row)
-        return FormsStruct(*each, address(self.ups), address(self.grams), n, r)
+        fixed = MarksStruct(address(self.fixed), len(self.fixed))
+        return FormsStruct(*each, fixed, address(self.ups), address(self.grams), n, r)
 
     @cached_property
     def _lengths(self) -> set[int]:
-        return {len(self.down), len(self.up), len(self.scales), len(self.barrier)}
+        by_row = (self.down, self.up, self.scales, self.barrier, self.fixed)
+        return {len(array) for array in by_row}
 
     def cover(self, n: int, wide: int) -> FormsStruct:
         """Return the struct for n rows of ``wide`` numbers."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cofactor._types import FloatArray, IntArray
+from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.divergences import Divergence
 from cofactor.engine import kernels
 from cofactor.engine.factors import PaddedFactor, aligned
@@ -53,6 +53,8 @@ class Plan:
         Weight of each term.
     penalty : Penalty or None
         The factor's prior.
+    fixed : bool array (n, r) or None
+        Entries of the factor that updates leave alone.
     short_lived : bool
         Whether the plan serves one iteration only (see ``Objective``).
     """
@@ -62,9 +64,10 @@ class Plan:
         sides: Sequence[TermSide],
         weights: Sequence[float],
         penalty: Penalty | None,
+        fixed: BoolArray | None = None,
         short_lived: bool = False,
     ) -> None:
-        self.sides, self.weights, self.penalty = sides, weights, penalty
+        self.sides, self.weights, self.penalty, self.fixed = sides, weights, penalty, fixed
         self._short_lived = short_lived
         self.has_barrier = penalty is not None and penalty.has_barrier
 
@@ -154,7 +157,9 @@ class RowProblem:
 
     def _forms(self, *, down: bool = True) -> Forms:
         plan = self.plan
-        return merge_forms(self.terms, plan.weights, plan.penalty, self.shape, down=down)
+        return merge_forms(
+            self.terms, plan.weights, plan.penalty, plan.fixed, self.shape, down=down
+        )
 
     # ---- coordinate descent
 
@@ -316,11 +321,12 @@ def merge_forms(
     parts: Sequence[TermForm],
     weights: Sequence[float],
     penalty: Penalty | None,
+    fixed: BoolArray | None,
     shape: tuple[int, int],
     *,
     down: bool = True,
 ) -> Forms:
-    """Add up the forms of the terms and the prior.
+    """Add up the forms of the terms and the prior, and say which entries are fixed.
 
     ``down=False`` leaves the downward slopes out; a kernel then sums them up itself.
     """
@@ -338,6 +344,7 @@ def merge_forms(
         up=none.up if up is None else up,
         ups=none.ups if ups is None else ups[None],
         grams=none.grams if gram is None else gram[None],
+        fixed=none.fixed if fixed is None else fixed,
     )
     if len(shared) < len(parts):
         scaled = [(parts[t], weights[t]) for t in range(len(parts)) if t not in shared]
@@ -384,4 +391,4 @@ def _no_forms(r: int) -> Forms:
     """Return the forms of no term, for r topics; they must not be changed."""
     none = np.empty((0, r))
     one, zeros = np.ones((1, 1)), np.zeros((1, r))
-    return Forms(none, none, zeros, np.zeros((1, r, r)), one, zeros)
+    return Forms(none, none, zeros, np.zeros((1, r, r)), one, zeros, np.empty((0, r), bool))

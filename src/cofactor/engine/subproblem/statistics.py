@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from cofactor._types import FloatArray
+from cofactor._types import BoolArray, FloatArray
 from cofactor.divergences import Divergence
 from cofactor.engine.factors import PaddedFactor
 from cofactor.engine.kernels import Forms, Surrogate
@@ -126,8 +126,10 @@ class ColumnProblem:
         divergence: Divergence,
         weight: float,
         penalty: Penalty | None,
+        fixed: BoolArray | None = None,
     ) -> None:
-        self.statistics, self.weight, self.penalty = statistics, weight, penalty
+        self.statistics, self.weight = statistics, weight
+        self.penalty, self.fixed = penalty, fixed
         self.losses = [(divergence, weight)]
         self._has_barrier = penalty is not None and penalty.has_barrier
 
@@ -138,7 +140,7 @@ class ColumnProblem:
 
     def _forms(self, V: PaddedFactor) -> Forms:
         n, r = V.array.shape
-        return merge_forms([self.statistics], [self.weight], self.penalty, (n, r))
+        return merge_forms([self.statistics], [self.weight], self.penalty, self.fixed, (n, r))
 
     def descend(self, V: PaddedFactor, threads: Threads) -> PaddedFactor:
         """Sweep the topics once by coordinate descent; for quadratic problems."""

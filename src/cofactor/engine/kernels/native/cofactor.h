@@ -44,8 +44,14 @@ typedef struct { /* one run of numbers for each row (count > 1), for all rows (1
     int64_t count;
 } by_row;
 
-typedef struct { /* linear, quadratic and barrier parts */
+typedef struct { /* which entries of V stay as they are, for rows as above; none: all may change */
+    const uint8_t *data;
+    int64_t count;
+} marks;
+
+typedef struct { /* linear, quadratic and barrier parts, and which topics are fixed */
     by_row down, up, scales, barrier;
+    marks fixed;
     const double *ups;   /* n_forms x r */
     const double *grams; /* n_forms x r x r */
     int64_t n_forms, r;

@@ -17,6 +17,7 @@ typedef struct { /* what a descent knows of the row at hand, beside its entries 
     int64_t r;
     int bends; /* whether there is a quadratic form */
     const double *barrier;
+    const uint8_t *fixed; /* null: no topic is */
     double *linear, *gram;
     double *bent;        /* gram v, kept up to date */
     double *pull, *push; /* parts of the gradient; then pull is the gradient */
@@ -144,8 +145,10 @@ INLINE double largest_of(const double *v, int64_t r) {
     return top;
 }
 
-/* Fit the row, and write the gradient to pull and gram v to bent; return how many topics are not
-   at their optimum. */
+INLINE int is_fixed(const descent *on, int64_t k) { return on->fixed && on->fixed[k]; }
+
+/* Fit the row, and write the gradient to pull and gram v to bent; return how many topics that are
+   not fixed are not at their optimum. */
 static int64_t find_gradient(descent *on, double tolerance) {
     row *row = &on->row;
     fit_and_pull(row, EPSILON, on->pull);
@@ -164,15 +167,15 @@ static int64_t find_gradient(descent *on, double tolerance) {
             g -= on->barrier[k] / on->v[k];
             size += on->barrier[k] / on->v[k];
         }
-        count += unbalanced(on->v[k], largest, g, size, tolerance);
+        count += !is_fixed(on, k) && unbalanced(on->v[k], largest, g, size, tolerance);
         on->share[k] = on->v[k] * size;
         on->pull[k] = g - FLAT * size; /* a gradient that is zero to rounding counts as downhill */
     }
     return count;
 }
 
-/* List the topics to sweep, and count them.  The others are set to zero; they are zero already, or
-   a remnant of rounding error.  Whether a topic is swept must not depend on rounding error.  A
+/* List the topics to sweep, and count them.  The others are set to zero unless they are fixed; they
+   are zero already, or a remnant of rounding error.  Whether a topic is swept must not depend on rounding error.  A
    topic with a barrier is never zero. */
 static int64_t activate(descent *on, int all_topics) {
     double largest = largest_of(on->share, on->r);
@@ -180,6 +183,7 @@ static int64_t activate(descent *on, int all_topics) {
     for (int64_t k = 0; k < on->r; k++) {
         int stays = all_topics | (on->barrier[k] > 0.0) | (on->pull[k] < 0.0) |
                     (on->share[k] > REMNANT * largest);
+        if (is_fixed(on, k)) continue;
         on->active[count] = k;
         on->v[k] = stays ? on->v[k] : 0.0;
         count += stays;
@@ -260,6 +264,7 @@ static int descend_row(descent *on, int64_t i, const entries *given, const forms
                        const descending *how) {
     int finished = 0;
     on->barrier = of_row(form->barrier, i, on->r);
+    on->fixed = fixed_topics(form, i);
     lift(on->v, on->barrier, on->r);
     read_linear(form, i, on->linear);
     if (on->bends && form->scales.count > 1) read_gram(form, i, on->row.wide, on->gram);

@@ -5,7 +5,7 @@
 int64_t cofactor_size(int64_t which) {
     const int64_t sizes[] = {
         sizeof(numbers), sizeof(places),     sizeof(entries),     sizeof(slopes),
-        sizeof(by_row),  sizeof(forms),      sizeof(slices),      sizeof(factor),
+        sizeof(by_row),  sizeof(marks),      sizeof(forms),      sizeof(slices),      sizeof(factor),
         sizeof(descending), sizeof(multiplying), sizeof(noting), sizeof(surrogate),
     };
     const int64_t count = sizeof(sizes) / sizeof(*sizes);

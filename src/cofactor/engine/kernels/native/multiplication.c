@@ -10,6 +10,7 @@ typedef struct { /* what an update knows of the row at hand */
     int64_t r;
     const forms *form;
     const multiplying *how;
+    const uint8_t *fixed;     /* topics that keep their entries; null: none */
     double *c, *push, *e, *u; /* the entries' parts of the surrogate */
     double *bent, *up, *down, *gram, *t, *other;
     int bends;       /* whether there is a quadratic form */
@@ -75,6 +76,7 @@ static void find_down(update *on, const slopes *two, int64_t i) {
 /* Read the upward slopes and the quadratic form, unless the row before had the same. */
 static void find_forms(update *on, int64_t i, int first) {
     const forms *form = on->form;
+    on->fixed = fixed_topics(form, i);
     if (first || form->scales.count > 1 || form->up.count > 1) read_up(form, i, on->up);
     if (on->bends && (first || form->scales.count > 1))
         read_gram(form, i, on->row.wide, on->gram);
@@ -169,6 +171,9 @@ INLINE int update_row(update *on, const double *barrier, const double *v, double
             if (barrier[k] > 0.0) on->c[k] += barrier[k] / v[k];
     if (on->bends) bend(on->gram, v, on->r, on->row.wide, on->bent);
     find_ratios(on);
+    if (on->fixed)
+        for (int64_t k = 0; k < on->r; k++)
+            if (on->fixed[k]) on->t[k] = 1.0;
     int rests = apply_ratios(on, v, new);
     if (barrier) lift(new, barrier, on->r);
     return rests;

@@ -7,6 +7,7 @@ typedef struct { /* arrays of a batch: topic by topic, or one number for each ro
     int64_t r, n_forms;
     int shared; /* whether all rows have the same form */
     double *Vt, *Ct, *inverse; /* entries; minus the linear coefficients; inverse curvatures */
+    double *moves;             /* 1, or 0 for entries that are fixed */
     double *scale;             /* of each form */
     double *gram;              /* the form of all rows, if they share one */
     double *g;                 /* minus the gradient of one topic */
@@ -17,10 +18,12 @@ static void read_batch(batch *on, const double *V, int64_t wide, const forms *fo
                        int64_t count) {
     for (int64_t j = 0; j < count; j++) {
         const double *scale = of_row(form->scales, low + j, on->n_forms);
+        const uint8_t *fixed = fixed_topics(form, low + j);
         read_linear(form, low + j, on->linear);
         for (int64_t t = 0; t < on->n_forms; t++) on->scale[t * BATCH + j] = scale[t];
         for (int64_t k = 0; k < on->r; k++) {
             on->Ct[k * BATCH + j] = -on->linear[k];
+            on->moves[k * BATCH + j] = fixed && fixed[k] ? 0.0 : 1.0;
             on->Vt[k * BATCH + j] = V[(low + j) * wide + k];
         }
     }
@@ -70,23 +73,24 @@ static void find_slopes(batch *on, const forms *form, int64_t k) {
     }
 }
 
-/* Move topic k of every live row to its minimum; raise `off` above 0 where it was not there.
+/* Move topic k of every live row to its minimum, unless it is fixed; raise `off` above 0 where it
+   was not there.
 
    It was there if the slope g is at most `tolerance` of its parts, c and c - g.  A small v counts
    in proportion to the largest entry of the row, as in the descent on rows with entries. */
 static void step_along(batch *on, int64_t k, double tolerance) {
     double *v = on->Vt + k * BATCH, *off = on->off;
     const double *c = on->Ct + k * BATCH, *inverse = on->inverse + k * BATCH;
-    const double *slope = on->g, *live = on->live, *top = on->top;
+    const double *slope = on->g, *live = on->live, *top = on->top, *moves = on->moves + k * BATCH;
     const vec zero = {0};
     for (int64_t j = 0; j < BATCH; j += LANES) {
         vec old = load(v + j), g = load(slope + j), curved = load(inverse + j);
         vec size = tolerance * (absolute(load(c + j)) + absolute(load(c + j) - g));
         vec away = larger_of(g - size, -g * old - size * load(top + j));
-        store(off + j, larger_of(load(off + j), away));
+        store(off + j, larger_of(load(off + j), away * load(moves + j)));
         /* no curvature: only the slope counts, and a rising one sends v to zero */
         vec d = choose((curved == zero) & (g < zero), -old, g * curved);
-        store(v + j, old + larger_of(d, -old) * load(live + j));
+        store(v + j, old + larger_of(d, -old) * (load(live + j) * load(moves + j)));
     }
 }
 
@@ -127,6 +131,7 @@ static int64_t descend_batch(batch *on, int64_t count, const forms *form, const 
 static void carve_batch(batch *on, room *room) {
     int64_t r = on->r;
     on->Vt = carve(room, r * BATCH), on->Ct = carve(room, r * BATCH);
+    on->moves = carve(room, r * BATCH);
     on->inverse = carve(room, r * BATCH), on->scale = carve(room, on->n_forms * BATCH);
     on->g = carve(room, BATCH), on->part = carve(room, BATCH), on->live = carve(room, BATCH);
     on->off = carve(room, BATCH), on->top = carve(room, BATCH);

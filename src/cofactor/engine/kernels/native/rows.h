@@ -287,6 +287,12 @@ INLINE const double *of_row(by_row some, int64_t i, int64_t width) {
     return some.data + (some.count > 1 ? i * width : 0);
 }
 
+/* Which topics of row i are fixed; null: none. */
+INLINE const uint8_t *fixed_topics(const forms *form, int64_t i) {
+    if (!form->fixed.count) return NULL;
+    return form->fixed.data + (form->fixed.count > 1 ? i * form->r : 0);
+}
+
 /* The upward slopes of a row: those of its forms, and its own. */
 INLINE void read_up(const forms *form, int64_t i, double *up) {
     const double *scale = of_row(form->scales, i, form->n_forms);
