@@ -24,6 +24,8 @@ from cofactor.text.describe.answers import answer_documents
 from cofactor.text.describe.explain import Explanation, explain_row, unknown_words
 from cofactor.text.describe.table import Table
 from cofactor.text.documents import document_matrix
+from cofactor.text.editing import edits
+from cofactor.text.editing.refits import refit
 from cofactor.text.fitting import fit_documents
 from cofactor.text.label_doubts import warn_of_labels
 from cofactor.text.streams import fit_batch
@@ -486,6 +488,183 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             self, self._matrix([text]), unknown_words(self, text),
             target=target, rival=rival, n_left_out=n_left_out,
         )  # fmt: skip
+
+    # ---- editing: each returns a new model, and this one stays as it is
+
+    def rename(self, topic: int | str, name: str) -> Self:
+        """Return the model with another name of a topic, which later fits keep.
+
+        Parameters
+        ----------
+        topic : int or str
+            Number or name.
+        name : str
+            The new name.
+
+        Returns
+        -------
+        TopicModel
+        """
+        check_is_fitted(self, "estimator_")
+        return edits.rename(self, topic, name)
+
+    def merge(self, topics: Iterable[int | str], name: str | None = None) -> Self:
+        """Return the model with some topics joined in the place of the first of them.
+
+        The mass of the new topic in each document is the sum of the masses of the old ones; what it
+        says of the classes is their mean, weighted by mass. Later topics get lower numbers.
+
+        Parameters
+        ----------
+        topics : iterable of int or str
+            At least two numbers or names.
+        name : str, optional
+            Its name. By default the first name that a user gave to one of them, or its words.
+
+        Returns
+        -------
+        TopicModel
+        """
+        check_is_fitted(self, "estimator_")
+        return edits.merge(self, topics, name)
+
+    def drop(self, topics: int | str | Iterable[int | str]) -> Self:
+        """Return the model without some topics. Later topics get lower numbers.
+
+        Parameters
+        ----------
+        topics : int, str or an iterable of them
+            Numbers or names.
+
+        Returns
+        -------
+        TopicModel
+        """
+        check_is_fitted(self, "estimator_")
+        return edits.drop(self, topics)
+
+    def split(self, topic: int | str, documents: Iterable[Any], into: int = 2) -> Self:
+        """Return the model with one topic divided into several, which stand in its place.
+
+        Parameters
+        ----------
+        topic : int or str
+            Number or name.
+        documents : iterable of str
+            Documents that show how; the new model describes them.
+        into : int, default=2
+            Number of parts.
+
+        Returns
+        -------
+        TopicModel
+        """
+        check_is_fitted(self, "estimator_")
+        return edits.split(self, topic, documents, into)
+
+    def freeze(self, topics: int | str | Iterable[int | str]) -> Self:
+        """Return the model with topics whose words and weights later fits leave alone.
+
+        Parameters
+        ----------
+        topics : int, str or an iterable of them
+            Numbers or names.
+
+        Returns
+        -------
+        TopicModel
+        """
+        check_is_fitted(self, "estimator_")
+        return edits.freeze(self, topics, True)
+
+    def thaw(self, topics: int | str | Iterable[int | str]) -> Self:
+        """Return the model with topics that are no longer frozen.
+
+        Parameters
+        ----------
+        topics : int, str or an iterable of them
+            Numbers or names.
+
+        Returns
+        -------
+        TopicModel
+        """
+        check_is_fitted(self, "estimator_")
+        return edits.freeze(self, topics, False)
+
+    def pin(self, topic: int | str, words: str | Iterable[str]) -> Self:
+        """Return the model with words that belong to a topic.
+
+        They get at least the weight of the topic's tenth word. Later fits leave that weight alone.
+
+        Parameters
+        ----------
+        topic : int or str
+            Number or name.
+        words : str or iterable of str
+            Words of the model.
+
+        Returns
+        -------
+        TopicModel
+        """
+        check_is_fitted(self, "estimator_")
+        return edits.pin(self, topic, words)
+
+    def ban(self, topic: int | str, words: str | Iterable[str]) -> Self:
+        """Return the model with words that a topic does not have, also after later fits.
+
+        Parameters
+        ----------
+        topic : int or str
+            Number or name.
+        words : str or iterable of str
+            Words of the model.
+
+        Returns
+        -------
+        TopicModel
+        """
+        check_is_fitted(self, "estimator_")
+        return edits.ban(self, topic, words)
+
+    def refit(
+        self, documents: Iterable[Any], y: Any = None, *, iterations: int | None = None
+    ) -> Self:
+        """Return a model whose fit goes on from these topics, with all edits in force.
+
+        Frozen topics, pinned and banned words and given names stay. Words and their weights are
+        those of this model. Unlabelled documents are guessed as in ``fit``.
+
+        Parameters
+        ----------
+        documents : iterable of str
+            Documents: those of the fit, or others of their kind.
+        y : array-like, optional
+            Their labels, as in ``fit``.
+        iterations : int, optional
+            Maximum number of iterations; by default ``max_iter``.
+
+        Returns
+        -------
+        TopicModel
+            Its ``drift_`` is a table with a row for each topic: the similarity to before, words
+            that came and went, documents and predictions that moved.
+
+        Examples
+        --------
+        >>> from cofactor import TopicModel
+        >>> texts = ["goal and puck", "puck and ice", "moon and rocket", "rocket and orbit"] * 3
+        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""] * 3)
+        >>> again = model.rename(0, "in space").ban(0, "orbit").freeze(1).refit(texts)
+        Traceback (most recent call last):
+        ValueError: y is None, but this model predicts; pass the documents' labels.
+        >>> again = model.freeze(1).refit(texts, ["sport", "", "space", ""] * 3)
+        >>> again.drift_[1].similarity
+        1.0
+        """
+        check_is_fitted(self, "estimator_")
+        return refit(self, documents, y, iterations=iterations)
 
     # ---- files: the modules that write them are layers above this one, so they are reached
     # through the public names of the package

@@ -80,7 +80,7 @@ def read_seeds(seeds: Any, vectorizer: Any, n_components: int) -> Seeds:
 def _columns(name: Any, given: Any, places: dict[str, int], analyze: Analyzer | None) -> list[int]:
     if isinstance(given, str) or not all(isinstance(word, str) for word in given):
         raise TypeError(f"seeds[{name!r}]={given!r} must be a list of words.")
-    found = {word: _places_of(word, places, analyze) for word in given}
+    found = {word: places_of(word, places, analyze) for word in given}
     missing = [word for word, columns in found.items() if not columns]
     hint = "they are not among the model's words, which leave out stop words and rare words"
     if len(missing) == len(found):
@@ -90,7 +90,8 @@ def _columns(name: Any, given: Any, places: dict[str, int], analyze: Analyzer | 
     return sorted({place for columns in found.values() for place in columns})
 
 
-def _places_of(word: str, places: dict[str, int], analyze: Analyzer | None) -> list[int]:
+def places_of(word: str, places: dict[str, int], analyze: Analyzer | None) -> list[int]:
+    """Return the columns of a word, in the form that the model's words have."""
     for name in (word, tidy(word)):
         if name in places:
             return [places[name]]

@@ -29,6 +29,7 @@ from cofactor.io.models.reservoirs import NAMES, make_reservoir, take_reservoir
 from cofactor.targets import ClassCoding, ValueCoding
 from cofactor.text import TopicModel, WordVectorizer
 from cofactor.text.describe.words import RANKED
+from cofactor.text.editing import Settled
 from cofactor.text.vectorizer.words import OLDER, READING
 
 PLAIN = (
@@ -43,11 +44,11 @@ RANKING = ("topic_words_", "probable_coherence_")
 """Attributes that models of cofactor 0.1 lack; their words are shown by probability."""
 OPTIONAL = frozenset({
     "feature_names_in_", "target_components_", "supervision_", "_head", "expected_score_",
-    "_reservoir", "document_scores_", "cells_", *RANKING, *READING,
+    "_reservoir", "document_scores_", "cells_", "settled_", *RANKING, *READING,
 })  # fmt: skip
 TEXT = (
     "estimator_", "vectorizer_", "document_topics_", "topic_names_", "target_names_", "coherence_",
-    "seed_", "timings_", "fingerprint_", "document_scores_", *RANKING,
+    "seed_", "timings_", "fingerprint_", "document_scores_", "settled_", *RANKING,
 )  # fmt: skip
 FITTED: dict[type, tuple[str, ...]] = {
     NMF: (*PLAIN, "cells_"),
@@ -300,6 +301,10 @@ def _check_text(model: Any, parts: dict[str, Any]) -> None:
     )
     require(type(parts["seed_"]) is int and isinstance(parts["timings_"], dict), "seed_, timings_")
     require(isinstance(parts["fingerprint_"], str), "fingerprint_ is not a string")
+    if (settled := parts.get("settled_")) is not None:
+        require(
+            type(settled) is Settled and len(settled) == r, "settled_ is not that of the topics"
+        )
 
 
 def _check_coherence(values: Any, name: str, r: int) -> None:
@@ -369,6 +374,16 @@ def _check_divergence(loss: Divergence) -> None:
     require(all(isinstance(x, int | float) for x in numbers), "a coefficient is not a number")
 
 
+def _check_settled(settled: Settled) -> None:
+    lists = (settled.names, settled.frozen, settled.pinned, settled.banned)
+    good = all(isinstance(some, list) and len(some) == len(settled.names) for some in lists)
+    require(good, "its parts are not lists with an item for each topic")
+    good = all(name is None or isinstance(name, str) for name in settled.names)
+    good = good and all(type(frozen) is bool for frozen in settled.frozen)
+    words = [*settled.pinned, *settled.banned]
+    require(good and all(map(_are_strings, words)), "an item has the wrong type")
+
+
 _FIELD_CHECKS: dict[type, Callable[[Any], None]] = {
     Units: _check_units,
     ExpectedScore: _check_expected,
@@ -376,6 +391,7 @@ _FIELD_CHECKS: dict[type, Callable[[Any], None]] = {
     ValueCoding: _check_values,
     Divergence: _check_divergence,
     OwnVectorizer: check_own,
+    Settled: _check_settled,
 }
 _DATACLASSES: dict[str, type] = {
     "Divergence": Divergence,
@@ -394,6 +410,7 @@ _DATACLASSES: dict[str, type] = {
     "PoissonNoise": noise.Poisson,
     "GammaNoise": noise.Gamma,
     "OwnVectorizer": OwnVectorizer,
+    "Settled": Settled,
 }
 
 

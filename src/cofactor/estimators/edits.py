@@ -1,0 +1,103 @@
+"""Fitted estimators with other topics: joined, dropped, replaced. No data are needed.
+
+A topic's part in a sample is counted by its *mass*: the representation times the sum of the topic's
+features. Masses add when topics are joined, and whatever a topic says of the targets is the mean of
+what its sources say, weighted by their mass in the training samples.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from cofactor._types import FloatArray
+
+OF_THE_DATA = ("_stream", "_reservoir", "n_samples_seen_", "cells_")
+"""Attributes of streams and of missing cells, which an edited estimator has not."""
+TINY = 1e-300
+
+
+def masses(components: FloatArray) -> FloatArray:
+    """Return the sum of each topic's features."""
+    return np.maximum(components.sum(axis=1, dtype=np.float64), TINY)
+
+
+def join_topics(estimator: Any, groups: Sequence[Sequence[int]]) -> Any:
+    """Return a copy of a fitted estimator whose topics are groups of its topics.
+
+    A group of one topic is that topic, to the bit; topics in no group are dropped. The mass of a
+    group in each sample is the sum of its topics' masses.
+    """
+    A, S = estimator.components_, estimator.representation_
+    mixing = group_weights(A, S, groups)
+    size = masses(A)
+    joined = [
+        A[group[0]] if len(group) == 1 else (row / size) @ A * (row @ size)
+        for group, row in zip(groups, mixing, strict=True)
+    ]
+    components = np.array(joined, dtype=A.dtype)
+    return with_topics(estimator, components, add_masses(S, A, components, groups), mixing)
+
+
+def group_weights(A: FloatArray, S: FloatArray, groups: Sequence[Sequence[int]]) -> FloatArray:
+    """Return the part of each topic in each group, by mass (n_groups, n_topics)."""
+    mass = S.sum(axis=0, dtype=np.float64) * masses(A)
+    weights = np.zeros((len(groups), len(A)))
+    for row, group in zip(weights, groups, strict=True):
+        own = mass[list(group)]
+        row[list(group)] = own / own.sum() if own.sum() > 0 else 1.0 / len(group)
+    return weights
+
+
+def add_masses(
+    S: FloatArray, A: FloatArray, joined: FloatArray, groups: Sequence[Sequence[int]]
+) -> FloatArray:
+    """Return representations by joined topics: the masses of a group's topics add."""
+    before, after = masses(A), masses(joined)
+    columns = [
+        S[:, group[0]] if len(group) == 1 else S[:, list(group)] @ before[list(group)] / size
+        for group, size in zip(groups, after, strict=True)
+    ]
+    return np.ascontiguousarray(np.stack(columns, axis=1), dtype=S.dtype)
+
+
+def with_topics(
+    estimator: Any, components: FloatArray, representation: FloatArray, mixing: FloatArray
+) -> Any:
+    """Return a copy of a fitted estimator with other topics.
+
+    Parameters
+    ----------
+    components : array (n_new, n_features)
+        The new topics.
+    representation : array (n_samples, n_new)
+        Samples in terms of them.
+    mixing : array (n_new, n_topics)
+        What each new topic says of the targets is this mean of what the topics said.
+    """
+    head = getattr(estimator, "pooled_head", None)
+    edited = copy.copy(estimator)
+    for name in OF_THE_DATA:
+        edited.__dict__.pop(name, None)
+    edited.n_components = len(components)
+    if (B := getattr(estimator, "target_components_", None)) is not None:
+        per_mass = B / masses(estimator.components_)[:, None]
+        new = (mixing @ per_mass) * masses(components)[:, None]
+        kept = _kept(mixing, estimator.components_, components)
+        new[kept >= 0] = B[kept[kept >= 0]]
+        edited.target_components_ = np.ascontiguousarray(new, dtype=B.dtype)
+    if head is not None:
+        edited._head = replace(head, topics=mixing @ head.topics)
+    edited.components_, edited.representation_ = components, representation
+    return edited
+
+
+def _kept(mixing: FloatArray, before: FloatArray, after: FloatArray) -> Any:
+    """Return the topic that each new topic is, unchanged; −1 for the others."""
+    source = mixing.argmax(axis=1)
+    same = [np.array_equal(row, before[k]) for row, k in zip(after, source, strict=True)]
+    return np.where((mixing.max(axis=1) == 1.0) & np.array(same, dtype=bool), source, -1)

@@ -1,0 +1,338 @@
+"""Edits of a fitted topic model. Each returns a new model; the old one stays as it was."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse as sp
+
+from cofactor._types import FloatArray
+from cofactor.estimators import NMF
+from cofactor.estimators.edits import add_masses, join_topics, masses, with_topics
+from cofactor.estimators.inference import topic_shares
+from cofactor.text.describe.predictions import document_scores, has_head
+from cofactor.text.describe.summaries import COHERENCE_WORDS, model_words, topic_names
+from cofactor.text.describe.words import RANKED, shown_words
+from cofactor.text.documents import document_matrix, fingerprint, read_documents
+from cofactor.text.editing.settled import Settled
+from cofactor.text.fitting import described_fit
+from cofactor.text.seeds import places_of
+
+PINNED_RANK = 10
+"""A pinned word gets at least the weight of the topic's word of this rank."""
+LEAST_SHARE = 1e-6
+"""A topic with a smaller share of the documents fits none of them."""
+
+
+# ---- which topic is meant
+
+
+def topic_number(model: Any, topic: Any) -> int:
+    """Return the number of a topic that is given by number or by name."""
+    names, n = model.topic_names_, len(model.topic_names_)
+    if isinstance(topic, str):
+        if topic in names:
+            return names.index(topic)
+        raise ValueError(f"topic {topic!r} does not exist; the topics are {_listed(names)}.")
+    if isinstance(topic, bool) or not isinstance(topic, int | np.integer):
+        raise TypeError(f"topic={topic!r} must be a number or a name.")
+    if not 0 <= topic < n:
+        raise ValueError(f"topic {topic} does not exist; the topics are 0 to {n - 1}.")
+    return int(topic)
+
+
+def topic_numbers(model: Any, topics: Any) -> list[int]:
+    """Return the numbers of topics; a single one need not stand in a list."""
+    given = [topics] if isinstance(topics, str | int | np.integer) else list(topics)
+    return list(dict.fromkeys(topic_number(model, topic) for topic in given))
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(map(repr, names[:5]))
+    return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more"
+
+
+def known_words(model: Any, words: Any) -> dict[str, int]:
+    """Return the columns of words; words of other forms than the model's become the model's."""
+    given = [words] if isinstance(words, str) else list(words)
+    if not given or not all(isinstance(word, str) for word in given):
+        raise ValueError(f"words={words!r} must be one word or a list of words.")
+    names = model_words(model)
+    places = {str(word): j for j, word in enumerate(names)}
+    analyze = getattr(model.vectorizer_, "build_analyzer", lambda: None)()
+    found: dict[str, int] = {}
+    for word in given:
+        columns = places_of(word, places, analyze)
+        if not columns:
+            raise ValueError(
+                f"The word {word!r} is not among the {len(names)} words of the model, which leave "
+                "out stop words and rare words; use others."
+            )
+        found |= {str(names[j]): j for j in columns}
+    return found
+
+
+# ---- edits that keep the topics' numbers
+
+
+def rename(model: Any, topic: Any, name: str) -> Any:
+    """Return the model with another name of a topic."""
+    if not isinstance(name, str) or not name.strip():
+        raise ValueError(f"name={name!r} must be a text that is not empty.")
+    k = topic_number(model, topic)
+    names = [*model.topic_names_]
+    names[k] = name
+    return edited(model, topic_names_=names, settled_=Settled.of(model).named(k, name))
+
+
+def freeze(model: Any, topics: Any, frozen: bool) -> Any:
+    """Return the model with topics that later fits leave alone, or no longer do."""
+    numbers = topic_numbers(model, topics)
+    return edited(model, settled_=Settled.of(model).freezing(numbers, frozen))
+
+
+def pin(model: Any, topic: Any, words: Any) -> Any:
+    """Return the model with words that belong to a topic, also in later fits."""
+    k, found = topic_number(model, topic), known_words(model, words)
+    A = model.estimator_.components_.copy()
+    columns = list(found.values())
+    least = np.sort(A[k])[-min(PINNED_RANK, A.shape[1])]
+    A[k, columns] = np.maximum(A[k, columns], least if least > 0 else A[k].max())
+    settled = Settled.of(model).pinning(k, list(found))
+    return _with_words(model, A, settled, k, first=columns)
+
+
+def ban(model: Any, topic: Any, words: Any) -> Any:
+    """Return the model with words that a topic must not have, also in later fits."""
+    k, found = topic_number(model, topic), known_words(model, words)
+    A = model.estimator_.components_.copy()
+    A[k, list(found.values())] = 0.0
+    if not A[k].any():
+        raise ValueError(f"Without {_listed(list(found))} topic {k} has no word; drop it instead.")
+    settled = Settled.of(model).banning(k, list(found))
+    return _with_words(model, A, settled, k, gone=[*found.values()])
+
+
+def _with_words(
+    model: Any, A: FloatArray, settled: Settled, topic: int, first: Sequence[int] = (),
+    gone: Sequence[int] = (),
+) -> Any:  # fmt: skip
+    """Return the model with other entries of one topic; documents keep their masses."""
+    estimator = model.estimator_
+    groups = [[k] for k in range(len(A))]
+    S = keep_masses(estimator.representation_, estimator.components_, A)
+    new = with_topics(estimator, A, S, np.eye(len(A)))
+    ranking = _reranked(getattr(model, "topic_words_", None), topic, first, gone)
+    represented = keep_masses(model.document_topics_, estimator.components_, A)
+    return _published(model, new, settled, ranking, represented, groups, changed={topic})
+
+
+def keep_masses(S: FloatArray, A: FloatArray, changed: FloatArray) -> FloatArray:
+    """Return representations that keep each topic's mass after its features changed."""
+    scale = masses(A) / masses(changed)
+    same = (changed == A).all(axis=1)
+    return np.ascontiguousarray(S * np.where(same, 1.0, scale), dtype=S.dtype)
+
+
+# ---- edits that number the topics anew
+
+
+def merge(model: Any, topics: Any, name: str | None = None) -> Any:
+    """Return the model with some topics joined in the place of the first of them."""
+    numbers = sorted(topic_numbers(model, topics))
+    if len(numbers) < 2:
+        raise ValueError(f"topics={topics!r} must name at least two different topics to merge.")
+    merged = regroup(model, merged_groups(len(model.topic_names_), [numbers]))
+    return merged if name is None else rename(merged, numbers[0], name)
+
+
+def merged_groups(n: int, merges: Sequence[Sequence[int]], dropped: Iterable[int] = ()) -> list:
+    """Return the groups of n topics after merges and drops; a merge stands where its first was."""
+    place = {min(group): sorted(group) for group in merges}
+    inside = {k for group in merges for k in group}
+    left = [k for k in range(n) if (k in place or k not in inside) and k not in set(dropped)]
+    return [place.get(k, [k]) for k in left]
+
+
+def drop(model: Any, topics: Any) -> Any:
+    """Return the model without some topics."""
+    numbers = topic_numbers(model, topics)
+    n = len(model.topic_names_)
+    if len(numbers) == n:
+        raise ValueError("A model needs a topic: the last one cannot be dropped.")
+    return regroup(model, merged_groups(n, [], numbers))
+
+
+def regroup(model: Any, groups: Sequence[Sequence[int]]) -> Any:
+    """Return the model whose topics are groups of its topics; topics in no group are dropped."""
+    estimator = model.estimator_
+    new = join_topics(estimator, groups)
+    ranking = getattr(model, "topic_words_", None)
+    if ranking is not None:
+        shares = model.document_topics_.sum(axis=0) * masses(estimator.components_)
+        ranking = _joined_rankings(ranking, groups, shares)
+    represented = add_masses(model.document_topics_, estimator.components_, new.components_, groups)
+    changed = {place for place, group in enumerate(groups) if len(group) > 1}
+    settled = Settled.of(model).grouped(groups)
+    return _published(model, new, settled, ranking, represented, groups, changed)
+
+
+def split(model: Any, topic: Any, documents: Any, into: int = 2) -> Any:
+    """Return the model with one topic divided by the documents; it describes these documents."""
+    k = topic_number(model, topic)
+    if isinstance(into, bool) or not isinstance(into, int | np.integer) or into < 2:
+        raise ValueError(f"into={into!r} must be a whole number, at least 2.")
+    texts = read_documents(documents)
+    X, estimator = document_matrix(model.vectorizer_, texts), model.estimator_
+    parts = _parts_of(estimator, X, k, into, model.topic_names_[k], model.seed_)
+    A = np.concatenate([estimator.components_[:k], parts, estimator.components_[k + 1 :]])
+    sources = [*range(k), *[k] * into, *range(k + 1, len(estimator.components_))]
+    mixing = np.eye(len(estimator.components_))[sources]
+    new = with_topics(estimator, A, np.zeros((0, len(A))), mixing)
+    new.representation_ = np.asarray(new.transform(X))
+    settled = Settled.of(model).grouped([[source] for source in sources])
+    for place in range(k, k + into):
+        settled.names[place], settled.frozen[place] = None, False
+    return described(model, new, settled, X, fingerprint(texts))
+
+
+def _parts_of(estimator: Any, X: Any, topic: int, into: int, name: str, seed: int) -> FloatArray:
+    """Divide the part of the documents that a topic explains into topics of its own."""
+    S = np.asarray(estimator.transform(X))
+    share = topic_shares(S, estimator.components_)[:, topic]
+    rows = np.flatnonzero(share > LEAST_SHARE)
+    if len(rows) < into:
+        raise ValueError(
+            f"Topic {topic} ({name}) fits {len(rows)} of the documents; splitting it into {into} "
+            f"needs at least {into} documents."
+        )
+    own = _explained(sp.csr_array(X[rows]), S[rows], estimator.components_, topic)
+    parts = NMF(into, data_loss=estimator.data_loss, random_state=seed, n_jobs=estimator.n_jobs)
+    found = parts.fit(own).components_
+    size = masses(estimator.components_)[topic]
+    return np.asarray(found * (size / masses(found))[:, None], dtype=estimator.components_.dtype)
+
+
+def _explained(X: Any, S: FloatArray, A: FloatArray, topic: int) -> Any:
+    """Return the part of each stored cell that one topic explains."""
+    rows, columns = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr)), X.indices
+    own = S[rows, topic] * A[topic, columns]
+    fitted = np.einsum("er,re->e", S[rows], A[:, columns])
+    part = np.divide(own, fitted, out=np.zeros_like(own), where=fitted > 0)
+    return sp.csr_array((X.data * part, X.indices, X.indptr), shape=X.shape)
+
+
+# ---- the new model
+
+
+def edited(model: Any, **changes: Any) -> Any:
+    """Return a copy of a model with other attributes; the old one stays as it was."""
+    new = copy.copy(model)
+    new.__dict__.update(changes)
+    return new
+
+
+def _published(
+    model: Any, estimator: Any, settled: Settled, ranking: Any, represented: FloatArray,
+    groups: Sequence[Sequence[int]], changed: set[int],
+) -> Any:  # fmt: skip
+    """Return the model with an edited estimator, described without documents.
+
+    The coherence of topics that changed is not known without documents.
+    """
+    first = [group[0] for group in groups]
+    fresh = np.isin(np.arange(len(groups)), list(changed))
+    coherence = {
+        name: np.where(fresh, np.nan, getattr(model, name)[first])
+        for name in ("coherence_", "probable_coherence_")
+        if name in vars(model)
+    }
+    names = _names(model, estimator, settled, ranking, first, changed)
+    scores = _rescored(model, estimator, represented)
+    new = edited(
+        model, estimator_=estimator, n_components=len(groups), settled_=settled,
+        document_topics_=represented, topic_names_=names, document_scores_=scores, **coherence,
+    )  # fmt: skip
+    if ranking is not None:
+        new.topic_words_ = ranking
+    for name in ("_seeding", "_batch"):
+        new.__dict__.pop(name, None)
+    return new
+
+
+def _names(
+    model: Any, estimator: Any, settled: Settled, ranking: Any, first: Sequence[int],
+    changed: set[int],
+) -> list[str]:  # fmt: skip
+    shown = shown_words(estimator.components_, ranking, COHERENCE_WORDS)
+    fresh = topic_names(shown, model_words(model), {})
+    return [
+        settled.names[k] or (fresh[k] if k in changed else model.topic_names_[old])
+        for k, old in enumerate(first)
+    ]
+
+
+def _rescored(model: Any, estimator: Any, represented: FloatArray) -> FloatArray:
+    """Return the documents' scores: what their words add stays, what their topics add is new."""
+    old, scores = model.estimator_, document_scores(model)
+    if not has_head(old):
+        return scores
+    if old.pooled_head is None:
+        return np.asarray(represented @ estimator.target_components_)
+    before = topic_shares(model.document_topics_, old.components_) @ old.pooled_head.topics
+    after = topic_shares(represented, estimator.components_) @ estimator.pooled_head.topics
+    return np.asarray(scores - before + after)
+
+
+def described(
+    model: Any, estimator: Any, settled: Settled, X: Any, digest: str, **changes: Any
+) -> Any:
+    """Return the model with another estimator, described by the documents X."""
+    words = model_words(edited(model, **changes))
+    found = described_fit(estimator, X, words, {})
+    ranking = found["topic_words_"]
+    for k, (pins, bans) in enumerate(settled.columns(words)):
+        ranking = _reranked(ranking, k, pins, bans) if pins or bans else ranking
+    shown = shown_words(estimator.components_, ranking, COHERENCE_WORDS)
+    fresh = topic_names(shown, words, {})
+    names = [mine or name for mine, name in zip(settled.names, fresh, strict=True)]
+    found |= {"topic_words_": ranking, "topic_names_": names}
+    new = edited(
+        model, estimator_=estimator, n_components=len(names), settled_=settled,
+        fingerprint_=digest, **found, **changes,
+    )  # fmt: skip
+    for name in ("_seeding", "_batch"):
+        new.__dict__.pop(name, None)
+    return new
+
+
+# ---- which words come first
+
+
+def _reranked(ranking: Any, topic: int, first: Sequence[int], gone: Sequence[int]) -> Any:
+    if ranking is None:
+        return None
+    rows = [[j for j in row.tolist() if j >= 0] for row in ranking]
+    left = [j for j in rows[topic] if j not in {*first, *gone}]
+    rows[topic] = [*first, *left][:RANKED]
+    return _padded(rows)
+
+
+def _joined_rankings(ranking: Any, groups: Sequence[Sequence[int]], shares: FloatArray) -> Any:
+    """Return the rankings of groups: words of the topics in turn, the largest topic first."""
+    rows = []
+    for group in groups:
+        ordered = sorted(group, key=lambda k: -shares[k])
+        lists = [[j for j in ranking[k].tolist() if j >= 0] for k in ordered]
+        longest = max(map(len, lists))
+        turns = [words[i] for i in range(longest) for words in lists if i < len(words)]
+        rows.append(list(dict.fromkeys(turns))[:RANKED])
+    return _padded(rows)
+
+
+def _padded(rows: list[list[int]]) -> Any:
+    width = max(map(len, rows))
+    return np.array([row + [-1] * (width - len(row)) for row in rows], dtype=np.int64)

@@ -1,0 +1,86 @@
+"""A fit that goes on from the topics of a model, with everything that the user settled in force."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from cofactor.engine.factors import Factors
+from cofactor.estimators.validation import as_divergence
+from cofactor.targets.sets import listed, read_targets
+from cofactor.text.describe.predictions import ESTIMATORS, has_head, infer_task, target_names
+from cofactor.text.describe.summaries import model_words
+from cofactor.text.documents import document_matrix, fingerprint, read_documents
+from cofactor.text.editing.drift import measure_drift
+from cofactor.text.editing.edits import described
+from cofactor.text.editing.settled import Settled
+from cofactor.text.fitting import with_seeds
+from cofactor.text.interrupts import finish
+from cofactor.text.seeds import read_seeds, weigh
+
+
+def refit(model: Any, documents: Any, y: Any = None, *, iterations: int | None = None) -> Any:
+    """Return a model whose fit went on from the topics of ``model``; its ``drift_`` says how far.
+
+    See ``TopicModel.refit``.
+    """
+    _check_iterations(iterations)
+    texts = read_documents(documents)
+    y = listed(y)
+    digest, y = fingerprint(texts, y), read_targets(y)
+    if y is None and has_head(model.estimator_):
+        raise ValueError("y is None, but this model predicts; pass the documents' labels.")
+    X, settled = document_matrix(model.vectorizer_, texts), Settled.of(model)
+    estimator = warm_estimator(model, y, iterations)
+    estimator.set_params(
+        init=Factors.of_topics(np.ascontiguousarray(model.estimator_.components_.T)),
+        fixed={"features": settled.mask(model_words(model))},
+        priors=_priors(model, X),
+    )
+    fitted = run_fit(estimator, X, y, iterations, model.callbacks)
+    fitted.set_params(init=model.init, fixed=None, priors=model.priors)
+    new = finish(
+        lambda: described(model, fitted, settled, X, digest, target_names_=target_names(fitted, y))
+    )
+    new.drift_ = measure_drift(model, new, range(len(settled)), X, X)
+    return new
+
+
+def _check_iterations(iterations: Any) -> None:
+    whole = isinstance(iterations, int | np.integer) and not isinstance(iterations, bool)
+    if iterations is not None and not (whole and iterations > 0):
+        raise ValueError(f"iterations={iterations!r} must be a positive whole number, or None.")
+
+
+def warm_estimator(model: Any, y: Any, iterations: int | None) -> Any:
+    """Return an unfitted estimator with the settings of the model's own."""
+    task = infer_task(y) if model.task == "auto" else model.task
+    old, kind = model.estimator_, ESTIMATORS[task]
+    estimator = clone(old) if type(old) is kind else kind()
+    if type(old) is not kind:
+        shared = estimator.get_params(deep=False).keys() & old.get_params(deep=False).keys()
+        estimator.set_params(**{name: getattr(old, name) for name in shared})
+    return estimator.set_params(max_iter=iterations or model.max_iter, random_state=model.seed_)
+
+
+def _priors(model: Any, X: Any) -> Any:
+    """Return the model's priors, with those of its seeds that still have a topic."""
+    names = [*map(str, model.topic_names_)]
+    seeds = {name: words for name, words in (model.seeds or {}).items() if str(name) in names}
+    if not seeds:
+        return model.priors
+    found = read_seeds(seeds, model.vectorizer_, len(names))
+    mass = weigh(X, as_divergence("data_loss", model.data_loss), None)
+    return with_seeds(model, found, [names.index(name) for name in found.names], mass)
+
+
+def run_fit(estimator: Any, X: Any, y: Any, iterations: int | None, callbacks: Any) -> Any:
+    """Fit; a number of iterations that the user asked for is no reason to warn."""
+    with warnings.catch_warnings():
+        if iterations is not None:
+            warnings.simplefilter("ignore", ConvergenceWarning)
+        return estimator.set_callbacks(*callbacks).fit(X, y).set_callbacks()

@@ -1,0 +1,108 @@
+"""What a user settled of the topics of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from cofactor._types import BoolArray
+
+
+@dataclass(frozen=True)
+class Settled:
+    """Names, frozen topics, pinned and banned words: one item for each topic.
+
+    Later fits keep all of it. The fields are lists so that a model folder can hold them.
+    """
+
+    names: list[str | None]
+    """Names that the user gave; None: the name follows the words."""
+    frozen: list[bool]
+    pinned: list[list[str]]
+    banned: list[list[str]]
+
+    @classmethod
+    def nothing(cls, n_topics: int) -> Settled:
+        """Return the state of a model that nobody edited."""
+        topics = range(n_topics)
+        return cls(
+            [None] * n_topics, [False] * n_topics, [[] for _ in topics], [[] for _ in topics]
+        )
+
+    @classmethod
+    def of(cls, model: Any) -> Settled:
+        """Return what is settled of a fitted model."""
+        found: Settled | None = vars(model).get("settled_")
+        return cls.nothing(len(model.topic_names_)) if found is None else found
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def named(self, topic: int, name: str) -> Settled:
+        return replace(self, names=_with(self.names, topic, name))
+
+    def freezing(self, topics: Sequence[int], frozen: bool) -> Settled:
+        return replace(
+            self, frozen=[frozen if k in topics else f for k, f in enumerate(self.frozen)]
+        )
+
+    def pinning(self, topic: int, words: Sequence[str]) -> Settled:
+        """Pin words; what was banned of them is banned no more."""
+        return replace(
+            self,
+            pinned=_with(self.pinned, topic, _joined(self.pinned[topic], words)),
+            banned=_with(self.banned, topic, _without(self.banned[topic], words)),
+        )
+
+    def banning(self, topic: int, words: Sequence[str]) -> Settled:
+        """Ban words; what was pinned of them is pinned no more."""
+        return replace(
+            self,
+            banned=_with(self.banned, topic, _joined(self.banned[topic], words)),
+            pinned=_with(self.pinned, topic, _without(self.pinned[topic], words)),
+        )
+
+    def grouped(self, groups: Sequence[Sequence[int]]) -> Settled:
+        """Return what holds for groups of topics: a group keeps the first name that a user gave,
+        is frozen if all its topics are, and bans a word if all its topics do."""
+        return Settled(
+            [next((self.names[k] for k in g if self.names[k] is not None), None) for g in groups],
+            [all(self.frozen[k] for k in g) for g in groups],
+            [_joined([], [word for k in g for word in self.pinned[k]]) for g in groups],
+            [_shared([self.banned[k] for k in g]) for g in groups],
+        )
+
+    def columns(self, words: Any) -> list[tuple[list[int], list[int]]]:
+        """Return the columns of each topic's pinned and of its banned words."""
+        places = {str(word): j for j, word in enumerate(words)}
+        pairs = zip(self.pinned, self.banned, strict=True)
+        return [
+            tuple([places[word] for word in some if word in places] for some in pair)  # type: ignore[misc]
+            for pair in pairs
+        ]
+
+    def mask(self, words: Any) -> BoolArray:
+        """Return the entries of the topics that later fits leave alone (n_topics, n_words)."""
+        mask = np.repeat(np.array(self.frozen, dtype=bool)[:, None], len(words), axis=1)
+        for row, (pins, bans) in zip(mask, self.columns(words), strict=True):
+            row[[*pins, *bans]] = True
+        return mask
+
+
+def _with(items: list[Any], place: int, item: Any) -> list[Any]:
+    return [*items[:place], item, *items[place + 1 :]]
+
+
+def _joined(first: Sequence[str], second: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys([*first, *second]))
+
+
+def _without(words: Sequence[str], left_out: Sequence[str]) -> list[str]:
+    return [word for word in words if word not in left_out]
+
+
+def _shared(lists: list[list[str]]) -> list[str]:
+    return [word for word in lists[0] if all(word in other for other in lists[1:])]
