@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from cofactor.io.atomic import replacing
 from cofactor.io.tables.labels import one_cell
 from cofactor.io.tables.writers import free_name, make_writer
+from cofactor.text.editing import Settled
 
 
 def write_tables(
@@ -51,10 +53,19 @@ def _write(path: Path, rows: Iterator[list[Any]]) -> None:
 
 
 def _topics(model: Any) -> Iterator[list[Any]]:
-    yield ["topic", "name", "share", "label", "label_weight", "coherence", "words"]
+    """Yield the topics; the coherence of an edited one is empty until documents are seen."""
+    settled = Settled.of(model)
+    yield [
+        "topic", "name", "share", "label", "label_weight", "coherence", "words", "frozen",
+        "pinned", "banned",
+    ]  # fmt: skip
     for t in model.topics():
-        words = " ".join(t.words)
-        yield [t.topic, t.name, t.share, t.label, t.label_weight, t.coherence, words]
+        coherence = t.coherence if isfinite(t.coherence) else None
+        said = settled.facts(t.topic)
+        yield [
+            t.topic, t.name, t.share, t.label, t.label_weight, coherence, " ".join(t.words),
+            "yes" if said["frozen"] else "", " ".join(said["pinned"]), " ".join(said["banned"]),
+        ]  # fmt: skip
 
 
 def _words(model: Any, n_words: int) -> Iterator[list[Any]]:

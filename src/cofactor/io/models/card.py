@@ -9,6 +9,7 @@ from typing import Any
 
 from cofactor.io.errors import printable
 from cofactor.text import TopicModel
+from cofactor.text.editing import Settled
 
 LONGEST = 500
 """Largest number of characters of a note."""
@@ -22,6 +23,7 @@ def card(model: Any, facts: dict[str, Any]) -> str:
         _table(("", ""), [(key, value) for key, value in _summary(facts)]),
         *_warnings(facts),
         *_topics(model),
+        *_history(facts),
         *_notes(facts),
         "## Settings",
         _table(("parameter", "value"), list(facts["settings"].items())),
@@ -54,9 +56,22 @@ def _warnings(facts: dict[str, Any]) -> list[str]:
     return ["## Warnings of the fit", "\n".join(f"- {_plain(one)}" for one in said)]
 
 
+def _history(facts: dict[str, Any]) -> list[str]:
+    """Return what edits and later fits did, if the notes have it."""
+    steps = _as_list(facts["notes"].get("history"))
+    told = [_as_list(one.get("said")) for one in steps if isinstance(one, dict)]
+    said = [sentence for each in told for sentence in each]
+    return ["## Edits", "\n".join(f"1. {_plain(one)}" for one in said)] if said else []
+
+
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
 def _notes(facts: dict[str, Any]) -> list[str]:
     """Return the other notes, such as the table and the command."""
-    rows = list(_flat({k: v for k, v in facts["notes"].items() if k != "warnings"}))
+    apart = ("warnings", "history")
+    rows = list(_flat({k: v for k, v in facts["notes"].items() if k not in apart}))
     return ["## Notes", _table(("", ""), rows)] if rows else []
 
 
@@ -72,11 +87,14 @@ def _flat(notes: dict[str, Any], before: str = "") -> Iterator[tuple[Any, ...]]:
 def _topics(model: Any) -> list[str]:
     if not isinstance(model, TopicModel):
         return []
-    rows = [
-        (topic.topic, topic.name, " ".join(topic.words), f"{topic.share:.1%}", topic.label)
-        for topic in model.topics()
+    settled = Settled.of(model)
+    rows: list[tuple[Any, ...]] = [
+        (t.topic, t.name, " ".join(t.words), f"{t.share:.1%}", t.label, settled.said(t.topic))
+        for t in model.topics()
     ]
-    return ["## Topics", _table(("topic", "name", "words", "share", "class"), rows)]
+    head = ("topic", "name", "words", "share", "class", "settled by the user")
+    width = len(head) if any(row[-1] for row in rows) else len(head) - 1
+    return ["## Topics", _table(head[:width], [row[:width] for row in rows])]
 
 
 def _table(head: tuple[str, ...], rows: list[tuple[Any, ...]]) -> str:
