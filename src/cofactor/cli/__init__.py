@@ -25,6 +25,8 @@ COMMANDS = {
     "predict": "Add prediction, confidence and topic to a table.",
     "explain": "Show which words of a text speak for which topic and class.",
     "report": "Write a report that opens in any browser.",
+    "edit": "Rename, merge, drop, split, freeze, pin and ban topics.",
+    "refit": "Fit again from the topics of a model; show what moved.",
     "compare": "Match the topics of two models; compare their accuracy.",
     "export": "Write a model as tables or for another program.",
     "verify": "Fit a model again and check that the result is the same.",

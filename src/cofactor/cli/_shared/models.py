@@ -105,10 +105,12 @@ def _is_own(opened: Opened, path: Path) -> bool:
 def read_again(
     opened: Opened, path: Path, text: str | None, labels: Sequence[str], opening: dict[str, Any],
     label_separator: str | None = None, truth: Sequence[str] = (), id_column: str | None = None,
+    may_lack: bool = False,
 ) -> Reading:  # fmt: skip
     """Read a table like the one that the model was fitted on, unless options say otherwise.
 
     Names, dates and kept columns are read from the table of the fit only: another may lack them.
+    With ``may_lack``, or to test with ``truth``, it may lack the label columns, too.
     """
     noted = TableOptions.noted(opened.input)
     if not _is_own(opened, path):
@@ -119,7 +121,7 @@ def read_again(
         opening=how_to_open(opened, path, opening), id=id_column or noted.id,
     )  # fmt: skip
     return read_table(
-        path, asked, may_lack=bool(truth) and not labels, truth=truth,
+        path, asked, may_lack=(may_lack or bool(truth)) and not labels, truth=truth,
         task=opened.input.get("labels_are") or opened.input.get("task", "auto"),
         only=_described(opened, path),
     )  # fmt: skip
@@ -127,12 +129,17 @@ def read_again(
 
 def _described(opened: Opened, path: Path) -> Collection[int] | None:
     """Return the rows of its own table that a model of blocks describes; None for all rows."""
-    rows = opened.input.get("rows")
-    if not (opened.input.get("blocks") and isinstance(rows, int) and _is_own(opened, path)):
+    if not describes_rows(opened, path):
         return None
     from cofactor.text.blocks import described_rows
 
-    return frozenset(described_rows(rows).tolist())
+    return frozenset(described_rows(opened.input["rows"]).tolist())
+
+
+def describes_rows(opened: Opened, path: Path) -> bool:
+    """Tell whether a model of blocks describes some rows of a table, which is its own."""
+    rows = opened.input.get("rows")
+    return bool(opened.input.get("blocks")) and isinstance(rows, int) and _is_own(opened, path)
 
 
 def _noted_labels(opened: Opened, path: Path, truth: Sequence[str]) -> tuple[str, ...]:
