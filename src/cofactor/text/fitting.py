@@ -20,7 +20,7 @@ from cofactor.outofcore import RowBlocks
 from cofactor.targets.sets import listed, read_targets
 from cofactor.text.describe.predictions import ESTIMATORS, infer_task, scores_of, target_names
 from cofactor.text.describe.summaries import describe
-from cofactor.text.documents import fingerprint, read_documents
+from cofactor.text.documents import Corpus, fingerprint, read_documents
 from cofactor.text.interrupts import finish
 from cofactor.text.seeds import (
     Mass,
@@ -35,8 +35,8 @@ from cofactor.text.seeds import (
 )
 from cofactor.text.vectorizer.words import WordVectorizer
 
-OF_STREAMS = ("_seeding", "_batch", "document_scores_")
-"""Attributes that only streams have, or compute later; those of an earlier fit must not stay."""
+OF_STREAMS = ("_seeding", "_batch", "document_scores_", "_corpus", "drift_", "settled_")
+"""Attributes that some fits do not set; those of an earlier fit must not stay."""
 Fit = Callable[..., Any]
 """A function ``fit(estimator, X, y, **weights)`` that returns the fitted estimator."""
 
@@ -74,10 +74,12 @@ def fit_documents(
     estimator, seeded = fit_estimator(model, vectorizer, X, y, seed=seed, fit=fit, **weights)
     fitted = time.perf_counter()
     described = finish(lambda: described_fit(estimator, X, words, seeded))
+    plain = all(weight is None for weight in weights.values())
+    corpus = Corpus(fingerprint(texts), X, digest if plain else None)
     publish(
         model, described, {"vectorise": started, "fit": vectorised, "describe": fitted},
         vectorizer_=vectorizer, estimator_=estimator, seed_=seed, fingerprint_=digest,
-        target_names_=target_names(estimator, y),
+        target_names_=target_names(estimator, y), _corpus=corpus,
     )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ class Settled:
     """
 
     names: list[str | None]
-    """Names that the user gave; None: the name follows the words."""
+    """Names that the user gave, those of seeds included; None: the name follows the words."""
     frozen: list[bool]
     pinned: list[list[str]]
     banned: list[list[str]]
@@ -36,7 +36,11 @@ class Settled:
     def of(cls, model: Any) -> Settled:
         """Return what is settled of a fitted model."""
         found: Settled | None = vars(model).get("settled_")
-        return cls.nothing(len(model.topic_names_)) if found is None else found
+        if found is not None:
+            return found
+        seeds = {str(name) for name in model.seeds or ()}
+        names = [name if name in seeds else None for name in model.topic_names_]
+        return replace(cls.nothing(len(names)), names=names)
 
     def __len__(self) -> int:
         return len(self.names)
