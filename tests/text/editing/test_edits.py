@@ -22,8 +22,9 @@ K = 5
 def corpus():
     rng = np.random.default_rng(0)
     subjects = rng.choice(list(WORDS), 90)
+    every = [word for words in WORDS.values() for word in words]
     texts = [
-        " ".join([*rng.choice(WORDS[subject], 8), *rng.choice(sum(WORDS.values(), []), 2)])
+        " ".join([*rng.choice(WORDS[subject], 8), *rng.choice(every, 2)])
         for subject in subjects
     ]
     return texts, [label if rng.random() < 0.5 else "" for label in subjects]
