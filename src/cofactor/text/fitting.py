@@ -116,7 +116,7 @@ def fit_estimator(
     fitted = fit(plan.estimator, X, plan.y, **plan.weights).set_callbacks()
     if plan.weak:  # held-out labels of seeds tell how seeds are found again, not what is true
         fitted.expected_score_ = None
-    return drop_seeds(model, fitted), plan.seeds.by_topic(plan.topics)
+    return let_go(model, fitted), plan.seeds.by_topic(plan.topics)
 
 
 class FitPlan(NamedTuple):
@@ -171,12 +171,12 @@ def _can_be_labelled(X: Any, y: Any) -> bool:
     return not isinstance(X, RowBlocks) and (y is None or np.ndim(y) == 1)
 
 
-def drop_seeds(model: Any, estimator: Any) -> Any:
-    """Restore the estimator's priors and start.
+def let_go(model: Any, estimator: Any) -> Any:
+    """Restore the estimator's priors and start, and fix nothing.
 
-    The seeds' arrays are as large as the topics and can be computed again.
+    The arrays of seeds and of fixed entries are as large as the topics and can be computed again.
     """
-    return estimator.set_params(priors=model.priors, init=model.init)
+    return estimator.set_params(priors=model.priors, init=model.init, fixed=None)
 
 
 def described_fit(estimator: Any, X: Any, words: Any, seeded: dict[int, Seed]) -> dict[str, Any]:

@@ -24,8 +24,7 @@ def corpus():
     subjects = rng.choice(list(WORDS), 90)
     every = [word for words in WORDS.values() for word in words]
     texts = [
-        " ".join([*rng.choice(WORDS[subject], 8), *rng.choice(every, 2)])
-        for subject in subjects
+        " ".join([*rng.choice(WORDS[subject], 8), *rng.choice(every, 2)]) for subject in subjects
     ]
     return texts, [label if rng.random() < 0.5 else "" for label in subjects]
 
@@ -197,6 +196,21 @@ def test_what_is_settled_survives_save_load_and_refit(model, corpus, tmp_path):
         assert again.topics()[1].words[0] == foreign
         assert again.drift_[2].similarity == pytest.approx(1.0)
         assert [row.topic for row in again.drift_] == list(range(K))
+
+
+def test_what_is_settled_holds_in_streams(model, corpus):
+    texts, labels = corpus
+    first = model.topics()[0].words[0]
+    mine = model.rename(3, "mine").ban(0, first).freeze(2)
+    before = mine.estimator_.components_.copy()
+    for low in (0, 45):
+        mine.partial_fit(texts[low : low + 45], labels[low : low + 45])
+        fixed = mine.settled_.mask(mine.vectorizer_.get_feature_names_out())
+        assert mine.estimator_.components_[fixed].tobytes() == before[fixed].tobytes()
+        assert mine.topic_names_[3] == "mine"
+        assert first not in mine.topics(40)[0].words
+    assert not np.array_equal(mine.estimator_.components_, before)
+    assert mine.estimator_.fixed is None
 
 
 def test_freezing_all_topics_changes_no_bit_of_them(model, corpus):

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from cofactor._types import BoolArray
+from cofactor._types import BoolArray, FloatArray
+from cofactor.engine.factors import Factors
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,11 @@ class Settled:
         for row, (pins, bans) in zip(mask, self.columns(words), strict=True):
             row[[*pins, *bans]] = True
         return mask
+
+    def hold(self, estimator: Any, components: FloatArray, words: Any) -> Any:
+        """Let the next fit of an estimator go on from topics, with everything settled in force."""
+        topics = Factors.of_topics(np.ascontiguousarray(components.T))
+        return estimator.set_params(init=topics, fixed={"features": self.mask(words)})
 
 
 def _with(items: list[Any], place: int, item: Any) -> list[Any]:
