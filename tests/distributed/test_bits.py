@@ -10,15 +10,19 @@ from scipy import sparse as sp
 from sklearn.base import clone
 
 from cofactor import NMF, RowBlocks, SSNMFClassifier, SSNMFRegressor
+from cofactor.engine.factors import Factors
 from cofactor.targets import labelled_mask
 
 distributed = pytest.importorskip("cofactor.distributed", reason="needs cofactor[dask]")
 LOSSES = ("frobenius", "kullback-leibler")
 
 
+TOPICS = Factors.of_topics(np.random.default_rng(0).random((30, 4)) + 0.1)
+FIXED = np.random.default_rng(1).random((4, 30)) < 0.5
 CASES = [
     *({"data_loss": d, "target_loss": t} for d, t in itertools.product(LOSSES, LOSSES)),
     {"solver": "cd"},
+    {"init": TOPICS, "fixed": {"features": FIXED}},
 ]
 
 
@@ -48,6 +52,9 @@ def test_workers_do_not_matter(n_workers, new_cluster, client, fits, written, sa
             here, disk = fits(k)
             same(here, disk)
             same(here, distributed.fit(cluster, written, None, clone(here)))
+            if here.fixed:
+                kept = here.components_[FIXED].tobytes()
+                assert kept == TOPICS.features.T[FIXED].tobytes()
 
 
 def test_every_form_of_data(client, data, blocks, pieces, estimator, same):

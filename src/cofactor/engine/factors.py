@@ -162,7 +162,7 @@ class Factors:
 
     @property
     def has_samples(self) -> bool:
-        return len(self.samples) > 0
+        return np.size(self.samples) > 0
 
     @property
     def rank(self) -> int:

@@ -81,7 +81,7 @@ SOLVERS: dict[str, Solver] = {
 BLOCK_SOLVERS: dict[str, Solver] = {**SOLVERS, "cd": BlockDescent()}
 OF_SOME_FITS = (
     "_stream", "_reservoir", "n_samples_seen_", "target_components_", "supervision_", "_head",
-    "expected_score_", "cells_",
+    "expected_score_", "cells_", "_models",
 )  # fmt: skip
 """Attributes that a fit may lack; those of an earlier fit must not stay."""
 FACTORS = ("components", "representation", "target_components")
@@ -133,6 +133,7 @@ class Factorization(
         counts = validation.check_counts(sample_weight, X)
         W = validation.check_weights("data_weights", data_weights, X.shape)
         given = Input(moderate(validation.observed_data(X, W), counts), counts)
+        given = given._replace(known_models=self.__dict__.pop("_models_to_reuse", None))
         coding: Coding | None = None
         weights: FloatArray | None = None
         if task is not None:
@@ -175,6 +176,7 @@ class Factorization(
                 raise ValueError(NOT_FINITE)
             self._keep(fit, _attributes(setup.conversion, coding, fit.factors, fit.history))
             self._keep_head(publish, fit)
+            self._models = setup.known_models
             if task is None and rows is None and not fit.interrupted:
                 self._keep_cells(settings, setup, threads)
             for hook in hooks:
@@ -214,7 +216,7 @@ class Factorization(
         assert self._task is not None
         objective, units = setup.objective, setup.conversion.units
         head, expected = pooled_head(
-            setup.models, objective, factors, setup.known, units.data, threads
+            setup.known_models.models, objective, factors, setup.known, units.data, threads
         )
         labels = self._task.labels(setup.known, objective.sample_weight).sum(axis=0)
         head = replace(head, labels=labels)
@@ -272,6 +274,15 @@ class Factorization(
                 stacklevel=6,
             )
 
+    def reuse_models(self, earlier: Factorization) -> Self:
+        """Let the next fit take the models of the features from an earlier fit.
+
+        They depend on X, y and the weights of both, not on the topics: those must be the same.
+        """
+        if (known := vars(earlier).get("_models")) is not None:
+            self._models_to_reuse = known
+        return self
+
     # ---- streams
 
     def _learn(
@@ -304,7 +315,7 @@ class Factorization(
                 B = stream.head(refit, threads)
         attributes = _attributes(stream.conversion, coding, Factors(S, A, B), stream.history)
         attributes |= self._going_on(reservoir, stream)
-        for name in ("_reservoir", "_head", "expected_score_", "cells_"):
+        for name in ("_reservoir", "_head", "expected_score_", "cells_", "_models"):
             self.__dict__.pop(name, None)
         self.__dict__.update(attributes)
         seen = stream.past.samples

@@ -83,6 +83,8 @@ def with_topics(
     edited = copy.copy(estimator)
     for name in OF_THE_DATA:
         edited.__dict__.pop(name, None)
+    if (known := vars(estimator).get("_models")) is not None and known.models.tags is not None:
+        del edited._models  # the head of tags has a row for each topic
     edited.n_components = len(components)
     if (B := getattr(estimator, "target_components_", None)) is not None:
         per_mass = B / masses(estimator.components_)[:, None]

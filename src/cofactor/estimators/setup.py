@@ -149,7 +149,14 @@ class Setup(NamedTuple):
     targets: Targets | None
     """The targets, completed by guesses."""
     conversion: Conversion
+    known_models: KnownModels
+
+
+class KnownModels(NamedTuple):
+    """Models of the features, and the scores of the samples by their pool."""
+
     models: FeatureModels
+    scores: Any
 
 
 class Input(NamedTuple):
@@ -164,6 +171,8 @@ class Input(NamedTuple):
     """What the targets hold: "classes", "sets" of labels, or "numbers"."""
     scale_counts: bool = True
     """Whether sample weights may be scaled; not where further rows must have the same units."""
+    known_models: KnownModels | None = None
+    """Those of an earlier fit of the same samples and targets, if they are known."""
 
 
 def set_up(
@@ -178,7 +187,10 @@ def set_up(
     units, counts = _count_units(units, given)
     groups = _groups(settings, given)
     numbers = as_numbers(counts) if given.scale_counts else counts
-    models, scores = feature_models(settings, given, groups, data, numbers, units.data, threads)
+    known = given.known_models
+    if known is None:
+        known = feature_models(settings, given, groups, data, numbers, units.data, threads)
+    models, scores = known
     guess = None
     if groups is not None and settings.guesses_labels:
         guess = (
@@ -200,7 +212,7 @@ def set_up(
     objective = Objective(terms, penalties, counts, fixed=fixed)
     start = _start(settings, objective, units, guess, threads)
     conversion = Conversion(units, supervision, constant)
-    return Setup(objective, start, guess, given.targets, targets, conversion, models)
+    return Setup(objective, start, guess, given.targets, targets, conversion, known)
 
 
 def feature_models(
@@ -211,16 +223,16 @@ def feature_models(
     counts: FloatArray | None,
     exponent: int,
     threads: Threads,
-) -> tuple[FeatureModels, Any]:
+) -> KnownModels:
     """Fit the models of the features that head or guesses need.
 
-    ``data`` were divided by 2**exponent. Return the models, and the scores of the samples by the
-    pool.
+    ``data`` were divided by 2**exponent.
     """
     counts = as_numbers(counts) if given.scale_counts else counts
     pool, scores = _pool(settings, given, groups, data, counts, exponent, threads)
     tags = _tags(settings, given, data, counts, exponent, threads)
-    return FeatureModels(pool, None if groups is None else groups.prototypes, tags), scores
+    present = None if groups is None else groups.prototypes
+    return KnownModels(FeatureModels(pool, present, tags), scores)
 
 
 def _data_units(

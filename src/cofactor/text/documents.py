@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import narwhals as nw
@@ -91,6 +92,29 @@ def _read(place: int, document: Any) -> str:
 def document_matrix(vectorizer: Any, documents: Any) -> sp.csr_array:
     """Return the matrix of documents in the words of a fitted vectorizer."""
     return sp.csr_array(vectorizer.transform(read_documents(documents)))
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """The matrix of the documents that a model was fitted on, for fits that go on from it.
+
+    It stays in memory as long as the model does; neither ``save`` nor pickle keeps it.
+    """
+
+    texts: str
+    """Digest of the documents."""
+    X: Any
+    fitted_on: str | None
+    """Digest of documents and labels, if they counted without weights."""
+
+    @staticmethod
+    def known(model: Any, texts: list[str]) -> Corpus | None:
+        """Return what a model knows of these documents."""
+        corpus: Corpus | None = vars(model).get("_corpus")
+        return corpus if corpus is not None and corpus.texts == fingerprint(texts) else None
+
+    def __reduce__(self) -> Any:
+        return type(None), ()
 
 
 def fingerprint(documents: list[str], y: Any = None) -> str:

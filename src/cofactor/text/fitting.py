@@ -20,7 +20,7 @@ from cofactor.outofcore import RowBlocks
 from cofactor.targets.sets import listed, read_targets
 from cofactor.text.describe.predictions import ESTIMATORS, infer_task, scores_of, target_names
 from cofactor.text.describe.summaries import describe
-from cofactor.text.documents import fingerprint, read_documents
+from cofactor.text.documents import Corpus, fingerprint, read_documents
 from cofactor.text.interrupts import finish
 from cofactor.text.seeds import (
     Mass,
@@ -35,8 +35,8 @@ from cofactor.text.seeds import (
 )
 from cofactor.text.vectorizer.words import WordVectorizer
 
-OF_STREAMS = ("_seeding", "_batch", "document_scores_")
-"""Attributes that only streams have, or compute later; those of an earlier fit must not stay."""
+OF_STREAMS = ("_seeding", "_batch", "document_scores_", "_corpus", "drift_", "settled_")
+"""Attributes that some fits do not set; those of an earlier fit must not stay."""
 Fit = Callable[..., Any]
 """A function ``fit(estimator, X, y, **weights)`` that returns the fitted estimator."""
 
@@ -74,10 +74,12 @@ def fit_documents(
     estimator, seeded = fit_estimator(model, vectorizer, X, y, seed=seed, fit=fit, **weights)
     fitted = time.perf_counter()
     described = finish(lambda: described_fit(estimator, X, words, seeded))
+    plain = all(weight is None for weight in weights.values())
+    corpus = Corpus(fingerprint(texts), X, digest if plain else None)
     publish(
         model, described, {"vectorise": started, "fit": vectorised, "describe": fitted},
         vectorizer_=vectorizer, estimator_=estimator, seed_=seed, fingerprint_=digest,
-        target_names_=target_names(estimator, y),
+        target_names_=target_names(estimator, y), _corpus=corpus,
     )  # fmt: skip
 
 
@@ -114,7 +116,7 @@ def fit_estimator(
     fitted = fit(plan.estimator, X, plan.y, **plan.weights).set_callbacks()
     if plan.weak:  # held-out labels of seeds tell how seeds are found again, not what is true
         fitted.expected_score_ = None
-    return drop_seeds(model, fitted), plan.seeds.by_topic(plan.topics)
+    return let_go(model, fitted), plan.seeds.by_topic(plan.topics)
 
 
 class FitPlan(NamedTuple):
@@ -169,12 +171,12 @@ def _can_be_labelled(X: Any, y: Any) -> bool:
     return not isinstance(X, RowBlocks) and (y is None or np.ndim(y) == 1)
 
 
-def drop_seeds(model: Any, estimator: Any) -> Any:
-    """Restore the estimator's priors and start.
+def let_go(model: Any, estimator: Any) -> Any:
+    """Restore the estimator's priors and start, and fix nothing.
 
-    The seeds' arrays are as large as the topics and can be computed again.
+    The arrays of seeds and of fixed entries are as large as the topics and can be computed again.
     """
-    return estimator.set_params(priors=model.priors, init=model.init)
+    return estimator.set_params(priors=model.priors, init=model.init, fixed=None)
 
 
 def described_fit(estimator: Any, X: Any, words: Any, seeded: dict[int, Seed]) -> dict[str, Any]:

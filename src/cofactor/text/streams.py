@@ -15,9 +15,10 @@ from cofactor.targets.sets import read_targets
 from cofactor.text.describe import predictions
 from cofactor.text.describe.summaries import describe
 from cofactor.text.documents import fingerprint, read_documents
+from cofactor.text.editing.shown import with_settled
 from cofactor.text.fitting import (
     draw_seed,
-    drop_seeds,
+    let_go,
     new_vectorizer,
     plan_fit,
     publish,
@@ -60,10 +61,13 @@ def fit_batch(model: Any, documents: Any, y: Any, classes: Any) -> None:
     read = _further_batch if hasattr(model, "estimator_") else _first_batch
     batch = read(model, texts, y, classes)
     vectorised, estimator = time.perf_counter(), batch.estimator
-    drop_seeds(model, estimator.partial_fit(batch.X, batch.y, **_classes(estimator, classes)))
+    let_go(model, estimator.partial_fit(batch.X, batch.y, **_classes(estimator, classes)))
     fitted, words = time.perf_counter(), batch.vectorizer.get_feature_names_out()
     seeded = batch.seeding.seeds.by_topic(batch.seeding.topics)
     described = finish(lambda: describe(estimator, batch.X, words, seeded))
+    if (settled := vars(model).get("settled_")) is not None:
+        described = with_settled(described, settled, estimator.components_, words)
+        described["settled_"] = settled
     names = batch.target_names
     publish(
         model, described, {"vectorise": started, "fit": vectorised, "describe": fitted},
@@ -91,6 +95,8 @@ def _further_batch(model: Any, texts: list[str], y: Any, classes: Any) -> Docume
     if seeding.seeds:
         priors = with_seeds(model, seeding.seeds, seeding.topics, seeding.mass)
         estimator.set_params(priors=priors)
+    if (settled := vars(model).get("settled_")) is not None:
+        settled.hold(estimator, estimator.components_, model.vectorizer_.get_feature_names_out())
     names = model.target_names_
     y = _further_targets(estimator, None if model.task == "topics" else y, len(texts), len(names))
     return DocumentBatch(model.vectorizer_, X, seeding, estimator, y, model.seed_, names)

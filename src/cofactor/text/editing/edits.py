@@ -15,9 +15,10 @@ from cofactor.estimators.edits import add_masses, join_topics, masses, with_topi
 from cofactor.estimators.inference import topic_shares
 from cofactor.text.describe.predictions import document_scores, has_head
 from cofactor.text.describe.summaries import COHERENCE_WORDS, model_words, topic_names
-from cofactor.text.describe.words import RANKED, shown_words
+from cofactor.text.describe.words import shown_words
 from cofactor.text.documents import document_matrix, fingerprint, read_documents
 from cofactor.text.editing.settled import Settled
+from cofactor.text.editing.shown import joined_rankings, reranked, with_settled
 from cofactor.text.fitting import described_fit
 from cofactor.text.seeds import places_of
 
@@ -125,7 +126,7 @@ def _with_words(
     groups = [[k] for k in range(len(A))]
     S = keep_masses(estimator.representation_, estimator.components_, A)
     new = with_topics(estimator, A, S, np.eye(len(A)))
-    ranking = _reranked(getattr(model, "topic_words_", None), topic, first, gone)
+    ranking = reranked(getattr(model, "topic_words_", None), topic, first, gone)
     represented = keep_masses(model.document_topics_, estimator.components_, A)
     return _published(model, new, settled, ranking, represented, groups, changed={topic})
 
@@ -173,7 +174,7 @@ def regroup(model: Any, groups: Sequence[Sequence[int]]) -> Any:
     ranking = getattr(model, "topic_words_", None)
     if ranking is not None:
         shares = model.document_topics_.sum(axis=0) * masses(estimator.components_)
-        ranking = _joined_rankings(ranking, groups, shares)
+        ranking = joined_rankings(ranking, groups, shares)
     represented = add_masses(model.document_topics_, estimator.components_, new.components_, groups)
     changed = {place for place, group in enumerate(groups) if len(group) > 1}
     settled = Settled.of(model).grouped(groups)
@@ -296,13 +297,8 @@ def described(
     """Return the model with another estimator, described by the documents X."""
     words = model_words(edited(model, **changes))
     found = described_fit(estimator, X, words, {})
-    ranking = found["topic_words_"]
-    for k, (pins, bans) in enumerate(settled.columns(words)):
-        ranking = _reranked(ranking, k, pins, bans) if pins or bans else ranking
-    shown = shown_words(estimator.components_, ranking, COHERENCE_WORDS)
-    fresh = topic_names(shown, words, {})
-    names = [mine or name for mine, name in zip(settled.names, fresh, strict=True)]
-    found |= {"topic_words_": ranking, "topic_names_": names}
+    found = with_settled(found, settled, estimator.components_, words)
+    names = found["topic_names_"]
     new = edited(
         model, estimator_=estimator, n_components=len(names), settled_=settled,
         fingerprint_=digest, **found, **changes,
@@ -310,32 +306,3 @@ def described(
     for name in ("_seeding", "_batch"):
         new.__dict__.pop(name, None)
     return new
-
-
-# ---- which words come first
-
-
-def _reranked(ranking: Any, topic: int, first: Sequence[int], gone: Sequence[int]) -> Any:
-    if ranking is None:
-        return None
-    rows = [[j for j in row.tolist() if j >= 0] for row in ranking]
-    left = [j for j in rows[topic] if j not in {*first, *gone}]
-    rows[topic] = [*first, *left][:RANKED]
-    return _padded(rows)
-
-
-def _joined_rankings(ranking: Any, groups: Sequence[Sequence[int]], shares: FloatArray) -> Any:
-    """Return the rankings of groups: words of the topics in turn, the largest topic first."""
-    rows = []
-    for group in groups:
-        ordered = sorted(group, key=lambda k: -shares[k])
-        lists = [[j for j in ranking[k].tolist() if j >= 0] for k in ordered]
-        longest = max(map(len, lists))
-        turns = [words[i] for i in range(longest) for words in lists if i < len(words)]
-        rows.append(list(dict.fromkeys(turns))[:RANKED])
-    return _padded(rows)
-
-
-def _padded(rows: list[list[int]]) -> Any:
-    width = max(map(len, rows))
-    return np.array([row + [-1] * (width - len(row)) for row in rows], dtype=np.int64)

@@ -9,16 +9,15 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from cofactor.engine.factors import Factors
 from cofactor.estimators.validation import as_divergence
 from cofactor.targets.sets import listed, read_targets
 from cofactor.text.describe.predictions import ESTIMATORS, has_head, infer_task, target_names
 from cofactor.text.describe.summaries import model_words
-from cofactor.text.documents import document_matrix, fingerprint, read_documents
+from cofactor.text.documents import Corpus, document_matrix, fingerprint, read_documents
 from cofactor.text.editing.drift import measure_drift
 from cofactor.text.editing.edits import described
 from cofactor.text.editing.settled import Settled
-from cofactor.text.fitting import with_seeds
+from cofactor.text.fitting import let_go, with_seeds
 from cofactor.text.interrupts import finish
 from cofactor.text.seeds import read_seeds, weigh
 
@@ -34,18 +33,18 @@ def refit(model: Any, documents: Any, y: Any = None, *, iterations: int | None =
     digest, y = fingerprint(texts, y), read_targets(y)
     if y is None and has_head(model.estimator_):
         raise ValueError("y is None, but this model predicts; pass the documents' labels.")
-    X, settled = document_matrix(model.vectorizer_, texts), Settled.of(model)
+    known, settled = Corpus.known(model, texts), Settled.of(model)
+    X = document_matrix(model.vectorizer_, texts) if known is None else known.X
     estimator = warm_estimator(model, y, iterations)
-    estimator.set_params(
-        init=Factors.of_topics(np.ascontiguousarray(model.estimator_.components_.T)),
-        fixed={"features": settled.mask(model_words(model))},
-        priors=_priors(model, X),
-    )
-    fitted = run_fit(estimator, X, y, iterations, model.callbacks)
-    fitted.set_params(init=model.init, fixed=None, priors=model.priors)
-    new = finish(
-        lambda: described(model, fitted, settled, X, digest, target_names_=target_names(fitted, y))
-    )
+    if known is not None and known.fitted_on == digest:
+        estimator.reuse_models(model.estimator_)
+    settled.hold(estimator, model.estimator_.components_, model_words(model))
+    estimator.set_params(priors=_priors(model, X))
+    fitted = let_go(model, run_fit(estimator, X, y, iterations, model.callbacks))
+    learned = {
+        "target_names_": target_names(fitted, y), "_corpus": Corpus(fingerprint(texts), X, digest)
+    }  # fmt: skip
+    new = finish(lambda: described(model, fitted, settled, X, digest, **learned))
     new.drift_ = measure_drift(model, new, range(len(settled)), X, X)
     return new
 

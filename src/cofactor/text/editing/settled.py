@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from cofactor._types import BoolArray
+from cofactor._types import BoolArray, FloatArray
+from cofactor.engine.factors import Factors
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class Settled:
     """
 
     names: list[str | None]
-    """Names that the user gave; None: the name follows the words."""
+    """Names that the user gave, those of seeds included; None: the name follows the words."""
     frozen: list[bool]
     pinned: list[list[str]]
     banned: list[list[str]]
@@ -36,7 +37,11 @@ class Settled:
     def of(cls, model: Any) -> Settled:
         """Return what is settled of a fitted model."""
         found: Settled | None = vars(model).get("settled_")
-        return cls.nothing(len(model.topic_names_)) if found is None else found
+        if found is not None:
+            return found
+        seeds = {str(name) for name in model.seeds or ()}
+        names = [name if name in seeds else None for name in model.topic_names_]
+        return replace(cls.nothing(len(names)), names=names)
 
     def __len__(self) -> int:
         return len(self.names)
@@ -107,6 +112,11 @@ class Settled:
         for row, (pins, bans) in zip(mask, self.columns(words), strict=True):
             row[[*pins, *bans]] = True
         return mask
+
+    def hold(self, estimator: Any, components: FloatArray, words: Any) -> Any:
+        """Let the next fit of an estimator go on from topics, with everything settled in force."""
+        topics = Factors.of_topics(np.ascontiguousarray(components.T))
+        return estimator.set_params(init=topics, fixed={"features": self.mask(words)})
 
 
 def _with(items: list[Any], place: int, item: Any) -> list[Any]:

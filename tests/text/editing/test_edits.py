@@ -1,0 +1,286 @@
+"""Edits of topic models: exact, pure, and in force after save, load and refit."""
+
+import copy
+
+import numpy as np
+import pytest
+
+from cofactor import TopicModel, load_model
+from cofactor.estimators.edits import masses, with_topics
+from cofactor.estimators.inference import topic_shares
+from cofactor.text.editing.edits import edited, regroup
+
+WORDS = {
+    "sport": ["goal", "puck", "ice", "team", "score", "skate"],
+    "space": ["moon", "orbit", "rocket", "launch", "probe", "lunar"],
+    "food": ["bread", "soup", "salt", "oven", "butter", "dough"],
+}
+K = 5
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    rng = np.random.default_rng(0)
+    subjects = rng.choice(list(WORDS), 90)
+    every = [word for words in WORDS.values() for word in words]
+    texts = [
+        " ".join([*rng.choice(WORDS[subject], 8), *rng.choice(every, 2)]) for subject in subjects
+    ]
+    return texts, [label if rng.random() < 0.5 else "" for label in subjects]
+
+
+@pytest.fixture(scope="module")
+def model(corpus):
+    return TopicModel(K, random_state=0).fit(*corpus)
+
+
+@pytest.fixture(scope="module")
+def plain(corpus):
+    return TopicModel(K, random_state=0).fit(corpus[0])
+
+
+@pytest.fixture(params=["pooled", "refit", "joint", "plain", "numbers"])
+def any_model(request, corpus):
+    texts, labels = corpus
+    if request.param == "plain":
+        return TopicModel(K, random_state=0).fit(texts)
+    if request.param == "numbers":
+        y = np.array([text.count("goal") + 0.5 for text in texts])
+        return TopicModel(K, random_state=0).fit(texts, y)
+    return TopicModel(K, random_state=0, head=request.param).fit(texts, labels)
+
+
+def shares_of_words(model):
+    A = model.estimator_.components_
+    return A / A.sum(axis=1, keepdims=True)
+
+
+def mass_of(model):
+    return model.document_topics_ * masses(model.estimator_.components_)
+
+
+def assert_same(one, other, rtol=1e-10):
+    for name in ("document_topics_", "document_scores_"):
+        np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol, atol=1e-10)
+    for name in ("components_", "target_components_"):
+        if hasattr(other.estimator_, name):
+            given, wanted = (getattr(m.estimator_, name) for m in (one, other))
+            np.testing.assert_allclose(given, wanted, rtol, atol=1e-12)
+
+
+def test_merging_two_copies_gives_the_model_before_the_copy(any_model, corpus):
+    """A copy takes a third of the topic's mass in every document."""
+    estimator = any_model.estimator_
+    sources = [0, 1, 1, 2, 3, 4]
+    part = np.array([1, 1 / 3, 2 / 3, 1, 1, 1])
+    copied = with_topics(
+        estimator, estimator.components_[sources], estimator.representation_[:, sources] * part,
+        np.eye(K)[sources],
+    )  # fmt: skip
+    twice = edited(
+        any_model, estimator_=copied, n_components=K + 1,
+        document_topics_=any_model.document_topics_[:, sources] * part,
+        **{n: np.asarray(getattr(any_model, n))[sources]
+           for n in ("coherence_", "probable_coherence_", "topic_words_")},
+        topic_names_=[any_model.topic_names_[k] for k in sources],
+    )  # fmt: skip
+    once = twice.merge([1, 2])
+    assert_same(once, any_model)
+    assert [t.words for t in once.topics()] == [t.words for t in any_model.topics()]
+    if hasattr(any_model.estimator_, "target_components_"):
+        one, other = (np.asarray(m.predict(corpus[0])) for m in (once, any_model))
+        assert np.mean(one == other) == 1.0 or np.allclose(one.astype(float), other.astype(float))
+
+
+def test_masses_add_when_topics_are_merged(any_model):
+    merged = any_model.merge([3, 1], name="both")
+    before, after = mass_of(any_model), mass_of(merged)
+    np.testing.assert_allclose(after[:, 1], before[:, 1] + before[:, 3], rtol=1e-12)
+    np.testing.assert_allclose(after.sum(axis=1), before.sum(axis=1), rtol=1e-12)
+    assert merged.topic_names_[1] == "both"
+    assert len(merged.topic_names_) == merged.n_components == K - 1
+    others = [0, 2, 3]  # in the new model; to the bit
+    kept = any_model.estimator_.components_[[0, 2, 4]]
+    assert merged.estimator_.components_[others].tobytes() == kept.tobytes()
+    assert np.isnan(merged.coherence_[1])
+    assert np.array_equal(merged.coherence_[others], any_model.coherence_[[0, 2, 4]])
+
+
+def test_merged_topics_say_the_mean_of_what_they_said(model):
+    head, merged = model.estimator_.pooled_head, model.merge([0, 2])
+    S, A = model.estimator_.representation_, model.estimator_.components_
+    weights = (S.sum(axis=0) * masses(A))[[0, 2]]
+    wanted = np.average(head.topics[[0, 2]], axis=0, weights=weights)
+    np.testing.assert_allclose(merged.estimator_.pooled_head.topics[0], wanted)
+    shares = topic_shares(merged.document_topics_, merged.estimator_.components_)
+    words = (
+        model.document_scores_
+        - topic_shares(model.document_topics_, model.estimator_.components_) @ head.topics
+    )
+    again = words + shares @ merged.estimator_.pooled_head.topics
+    np.testing.assert_allclose(merged.document_scores_, again, atol=1e-12)
+
+
+def test_dropped_topics_are_gone(any_model, corpus):
+    left = any_model.drop([1, any_model.topic_names_[4]])
+    kept = any_model.estimator_.components_[[0, 2, 3]]
+    assert left.estimator_.components_.tobytes() == kept.tobytes()
+    assert left.topic_names_ == [any_model.topic_names_[k] for k in (0, 2, 3)]
+    assert left.transform(corpus[0][:3]).shape == (3, 3)
+    assert len(left.topics()) == len(left.topic_words_) == 3
+
+
+def test_split_divides_what_the_topic_explains(any_model, corpus):
+    texts, _ = corpus
+    new = any_model.split(1, texts, into=3)
+    A, old = new.estimator_.components_, any_model.estimator_.components_
+    assert A[[0, 4, 5, 6]].tobytes() == old[[0, 2, 3, 4]].tobytes()
+    assert len(new.topic_names_) == K + 2
+    if not new.target_names_:  # the score is the explained share: more topics explain more
+        assert new.score(texts) > any_model.score(texts)
+    words = set(np.argsort(-old[1])[:10])
+    parts = {j for k in (1, 2, 3) for j in np.argsort(-A[k])[:6]}
+    assert len(parts & words) >= 5
+
+
+def test_pinned_words_belong_and_banned_words_do_not(model):
+    words = list(model.vectorizer_.get_feature_names_out())
+    k, least = 0, np.sort(model.estimator_.components_[0])[-10]
+    foreign = words[int(np.argmin(model.estimator_.components_[0]))]
+    pinned = model.pin(k, foreign)
+    assert pinned.topics()[k].words[0] == foreign
+    assert pinned.estimator_.components_[k, words.index(foreign)] >= least
+    first = model.topics()[k].words[0]
+    banned = model.ban(model.topic_names_[k], [first])
+    assert first not in banned.topics(30)[k].words
+    assert banned.estimator_.components_[k, words.index(first)] == 0.0
+    np.testing.assert_allclose(mass_of(banned), mass_of(model), rtol=1e-12)
+    back = banned.pin(k, first)
+    assert (back.settled_.banned[k], back.settled_.pinned[k]) == ([], [first])
+
+
+def test_edits_leave_the_model_as_it_was(model, corpus):
+    texts, labels = corpus
+    before = copy.deepcopy({k: v for k, v in vars(model).items() if k != "_corpus"})
+    model.rename(0, "x").merge([0, 1]).drop(0).freeze([0]).thaw(0)
+    model.pin(1, model.topics()[0].words[0]).ban(2, model.topics()[2].words[0])
+    model.split(0, texts).refit(texts, labels, iterations=2)
+    for name, value in vars(model).items():
+        if isinstance(value, np.ndarray):
+            assert np.array_equal(value, before[name], equal_nan=value.dtype.kind == "f"), name
+    assert "settled_" not in vars(model)
+    for name, value in vars(before["estimator_"]).items():
+        if isinstance(value, np.ndarray):
+            assert np.array_equal(getattr(model.estimator_, name), value), name
+
+
+def test_what_is_settled_survives_save_load_and_refit(model, corpus, tmp_path):
+    texts, labels = corpus
+    first = model.topics()[0].words[0]
+    foreign = model.topics()[2].words[0]
+    mine = model.rename(3, "mine").ban(0, first).pin(1, foreign).freeze(2)
+    mine.save(tmp_path / "model")
+    loaded = load_model(tmp_path / "model")
+    assert loaded.settled_ == mine.settled_
+    assert_same(loaded, mine, rtol=0)
+    for start in (mine, loaded):
+        again = start.refit(texts, labels)
+        assert again.settled_ == mine.settled_
+        assert again.topic_names_[3] == "mine"
+        A, old = again.estimator_.components_, mine.estimator_.components_
+        fixed = mine.settled_.mask(again.vectorizer_.get_feature_names_out())
+        assert A[fixed].tobytes() == old[fixed].tobytes()
+        assert fixed[2].all()
+        assert not np.array_equal(A[~fixed], old[~fixed])
+        assert first not in again.topics(40)[0].words
+        assert again.topics()[1].words[0] == foreign
+        assert again.drift_[2].similarity == pytest.approx(1.0)
+        assert [row.topic for row in again.drift_] == list(range(K))
+
+
+def test_what_is_settled_holds_in_streams(model, corpus):
+    texts, labels = corpus
+    first = model.topics()[0].words[0]
+    mine = model.rename(3, "mine").ban(0, first).freeze(2)
+    before = mine.estimator_.components_.copy()
+    for low in (0, 45):
+        mine.partial_fit(texts[low : low + 45], labels[low : low + 45])
+        fixed = mine.settled_.mask(mine.vectorizer_.get_feature_names_out())
+        assert mine.estimator_.components_[fixed].tobytes() == before[fixed].tobytes()
+        assert mine.topic_names_[3] == "mine"
+        assert first not in mine.topics(40)[0].words
+    assert not np.array_equal(mine.estimator_.components_, before)
+    assert mine.estimator_.fixed is None
+
+
+def test_freezing_all_topics_changes_no_bit_of_them(model, corpus):
+    again = model.freeze(range(K)).refit(*corpus)
+    assert again.estimator_.components_.tobytes() == model.estimator_.components_.tobytes()
+    assert all(not row.gained and row.came == row.went == 0 for row in again.drift_)
+
+
+def test_known_matrix_and_models_change_nothing(model, corpus):
+    """A refit on the documents of the fit reuses their matrix and the linear models."""
+    texts, labels = corpus
+    known = model.freeze(0).refit(texts, labels)
+    stranger = model.freeze(0)
+    stranger.__dict__.pop("_corpus")
+    stranger.estimator_ = copy.copy(stranger.estimator_)
+    stranger.estimator_.__dict__.pop("_models")
+    anew = stranger.refit(texts, labels)
+    assert known.estimator_.components_.tobytes() == anew.estimator_.components_.tobytes()
+    assert np.array_equal(known.document_scores_, anew.document_scores_)
+    changed = model.freeze(0).refit(texts, ["sport" if x == "food" else x for x in labels])
+    assert set(changed.target_names_) == {"sport", "space"}
+
+
+def test_refits_take_other_documents_labels_and_classes(model, corpus):
+    texts, labels = corpus
+    more = [*labels[:-2], "other", "other"]
+    again = model.refit(texts[20:], more[20:])
+    assert again.target_names_ == ["food", "other", "space", "sport"]
+    assert len(again.document_topics_) == len(texts) - 20
+
+
+def test_seeds_still_pull(corpus):
+    texts, labels = corpus
+    seeded = TopicModel(3, seeds={"sport": ["goal"]}, random_state=0).fit(texts, labels)
+    again = seeded.refit(texts, labels, iterations=3)
+    k = seeded.topic_names_.index("sport")
+    assert again.topic_names_[k] == "sport"
+    assert "goal" in again.topics()[k].words
+    loose = TopicModel(3, random_state=0).fit(texts, labels)
+    goal = list(again.vectorizer_.get_feature_names_out()).index("goal")
+    share = [P[:, goal].max() for P in map(shares_of_words, (again, loose.refit(texts, labels)))]
+    assert share[0] > share[1]
+
+
+def test_regrouping_can_merge_and_drop_at_once(plain):
+    new = regroup(plain, [[0, 3], [2]])
+    assert len(new.topic_names_) == 2
+    assert new.estimator_.components_[1].tobytes() == plain.estimator_.components_[2].tobytes()
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (lambda m: m.rename(9, "x"), r"topic 9 does not exist; the topics are 0 to 4"),
+        (lambda m: m.rename("nobody", "x"), r"topic 'nobody' does not exist; the topics are '"),
+        (lambda m: m.rename(0, " "), r"name=' ' must be a text"),
+        (lambda m: m.merge([2]), r"topics=\[2\] must name at least two different topics"),
+        (lambda m: m.merge([2, 2]), r"at least two different topics"),
+        (lambda m: m.drop(range(K)), r"A model needs a topic"),
+        (lambda m: m.drop(-1), r"topic -1 does not exist"),
+        (lambda m: m.freeze(1.5), r"'float' object is not iterable|must be a number or a name"),
+        (lambda m: m.pin(0, "zzzz"), r"word 'zzzz' is not among the \d+ words of the model"),
+        (lambda m: m.ban(0, []), r"words=\[\] must be one word or a list of words"),
+        (lambda m: m.ban(0, list(m.vectorizer_.get_feature_names_out())), "drop it instead"),
+        (lambda m: m.split(0, ["nothing known"]), r"fits 0 of the documents; splitting it into 2"),
+        (lambda m: m.split(0, ["goal"], into=1), r"into=1 must be a whole number, at least 2"),
+        (lambda m: m.refit(["goal puck"], ["sport"], iterations=0), r"iterations=0 must be"),
+        (lambda m: m.refit(["goal puck"]), r"y is None, but this model predicts"),
+    ],
+)
+def test_bad_edits_are_one_sentence(model, edit, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        edit(model)
