@@ -26,7 +26,7 @@ def show_topics(model: Any, rows: list[dict[str, Any]]) -> None:
     labelled = any(row["label"] is not None for row in rows)
     classes = hasattr(model.estimator_, "classes_")
     about = ("Class" if classes else "Target", "Link" if classes else "Value")
-    given = [_given_name(model, row) for row in rows]
+    given = [row["given_name"] or "" for row in rows]
     names = ["Topic", *(["Name"] if any(given) else []), "Share", *(about if labelled else ()),
              "Coher.", "Words"]  # fmt: skip
     table = make_table(*names, numbers=("Topic", "Share", about[1], "Coher."))
@@ -39,12 +39,6 @@ def show_topics(model: Any, rows: list[dict[str, Any]]) -> None:
             *link, coherence(row["coherence"]), words,
         )  # fmt: skip
     show(table)
-
-
-def _given_name(model: Any, row: dict[str, Any]) -> str:
-    """Return the name that a user or a seed gave; "" if the name follows the words."""
-    seeds = map(str, model.seeds or ())
-    return row["name"] if row["given_name"] is not None or row["name"] in seeds else ""
 
 
 def coherence(value: float) -> str:
