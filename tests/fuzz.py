@@ -56,6 +56,7 @@ from cofactor.callbacks import Checkpoint, CheckpointError
 from cofactor.io import manifests, npy
 from cofactor.outofcore import RowBlocksError
 from cofactor.targets.sets import NamedMatrix
+from cofactor.text.editing import Settled
 
 TIME = 10
 """Seconds of processor time that a case may take."""
@@ -226,6 +227,7 @@ def _model(kind: type) -> Template:
         if kind is TopicModel:
             texts, labels = TEXTS * 2, ["sport", "", "", "space", "", ""] * 2
             model = TopicModel(2, random_state=0).fit(texts, labels)
+            model = model.rename(0, "night").freeze(1).pin(0, "rocket").ban(1, "moon")
         else:
             target = {NMF: None, SSNMFClassifier: y, SSNMFRegressor: subject * 1.5 - 1}[kind]
             model = kind(2, **_settings()).fit(X, target)
@@ -237,7 +239,8 @@ def _model(kind: type) -> Template:
             texts = [*TEXTS, "", "puck moon"]
             said = model.predict(texts).tolist()
             orders = [model.topics(by=by) for by in ("coherence", "probability")]
-            return model.transform(texts), repr((said, orders, model.classes()))
+            settled = Settled.of(model), model.drop(0).settled_
+            return model.transform(texts), repr((said, orders, model.classes(), settled))
         shown = np.resize(X.toarray(), (4, model.n_features_in_))
         said = [] if isinstance(model, NMF) else np.asarray(model.predict(shown)).tolist()
         return model.transform(shown), repr(said)

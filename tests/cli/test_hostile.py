@@ -72,6 +72,10 @@ def harmless(text):
         ["export", "{model}", "-o", "{tmp}/\x1b[2J"],
         ["report", "{model}", "-o", "{tmp}/\x1b[2J.html", "--data", "{table}", "--text", "body"],
         ["verify", "{model}", "--data", "{table}", "--text", "body"],
+        ["edit", "{model}", "--name", "0=\x1b[2Ja", "-o", "{tmp}/\x1b[2Je"],
+        ["edit", "{model}", "--drop", "\x1b[2J", "-o", "{tmp}/e"],
+        ["refit", "{model}", "{table}", "--text", "body", "--label", "\x1b[1mteam", "-o",
+         "{tmp}/\x1b[2Jr"],
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("as_json", [False, True])

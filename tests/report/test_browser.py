@@ -11,6 +11,7 @@ import pytest
 from cofactor import TopicModel
 from cofactor.io.tables.writers import is_formula
 from cofactor.report import write_report
+from cofactor.text.editing.changes import topics_digest
 from hostile import HOSTILE, hostile_model
 
 SUBJECTS = ("faith", "space", "sport")  # the classes of the corpus
@@ -150,7 +151,7 @@ def test_brush_filters_the_table(browser, report):
     visit.close()
 
 
-def test_rename_and_download(browser, report, tmp_path):
+def test_rename_and_download(browser, report, model, tmp_path):
     visit = Visit(browser, report)
     page = visit.page
     name = '<img src="http://evil.example/x">'
@@ -162,9 +163,10 @@ def test_rename_and_download(browser, report, tmp_path):
     with page.expect_download() as download:
         page.click("#download")
     download.value.save_as(tmp_path / "names.json")
-    names = json.loads((tmp_path / "names.json").read_text("utf-8"))
-    assert len(names) == 4
-    assert names[1] == name
+    found = json.loads((tmp_path / "names.json").read_text("utf-8"))
+    assert list(found["names"]) == ["0", "1", "2", "3"]
+    assert found["names"]["1"] == name
+    assert found["fingerprint"] == topics_digest(model)
     assert download.value.suggested_filename == "topic-names.json"
     visit.close()
 

@@ -18,6 +18,7 @@ from cofactor.report.figures import draw
 from cofactor.report.html import safe_json
 from cofactor.report.preparation.prepare import prepare
 from cofactor.report.vega_script import library
+from cofactor.text.editing.changes import topics_digest
 from hostile import HOSTILE, hostile_model
 
 
@@ -159,6 +160,19 @@ def test_model_from_a_folder(model, corpus, some, tmp_path):
     assert "The documents were not given" in page
     assert 'id="quality"' not in page
     assert "held out" in render_report(again, corpus[0], some, truth=corpus[1])
+
+
+def test_edits_are_shown(model, corpus, some):
+    edited = model.merge([0, 2]).freeze(0).ban(1, "goal").pin(2, "moon").rename(2, "far away")
+    page = render_report(edited, corpus[0], some)
+    assert "which do not know the edits" in page
+    for said in ("frozen", "banned: goal", "pinned: moon", "far away"):
+        assert page.count(said) > 1  # on the card and in the table
+    assert "nan" not in re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL).lower().split()
+    state = Reader(page).state
+    assert state["fingerprint"] == topics_digest(edited)
+    assert [row["coherence"] is None for row in state["topics"]] == [True, True, True]
+    assert "edits" not in render_report(model)
 
 
 def test_wrong_model():

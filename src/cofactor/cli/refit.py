@@ -167,7 +167,8 @@ def _ending(before: Any, new: Any, output: Path) -> Iterator[str]:
     drift = list(new.drift_)
     moved, texts = sum(row.came for row in drift), sum(row.documents for row in drift)
     changed = sum(row.predictions for row in drift)
-    predictions = f" {changed:,} predictions changed." if _can_change(before, new) else ""
+    noun = "prediction" if changed == 1 else "predictions"
+    predictions = f" {changed:,} {noun} changed." if _can_change(before, new) else ""
     yield f"{moved:,} of {texts:,} texts have another main topic than before.{predictions}"
     yield from _scores(before, new)
     yield f"Wrote the model to {output}."

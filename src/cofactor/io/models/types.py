@@ -301,10 +301,9 @@ def _check_text(model: Any, parts: dict[str, Any]) -> None:
     )
     require(type(parts["seed_"]) is int and isinstance(parts["timings_"], dict), "seed_, timings_")
     require(isinstance(parts["fingerprint_"], str), "fingerprint_ is not a string")
-    if (settled := parts.get("settled_")) is not None:
-        require(
-            type(settled) is Settled and len(settled) == r, "settled_ is not that of the topics"
-        )
+    settled = parts.get("settled_", Settled.nothing(r))
+    good = type(settled) is Settled and len(settled) == r
+    require(good, "settled_ is not that of the topics")
 
 
 def _check_coherence(values: Any, name: str, r: int) -> None:
