@@ -1,8 +1,12 @@
 """edit: several edits at once, by the numbers of the model; names of a report; refusals."""
 
+import doctest
 import json
 import os
+import re
+import shlex
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -66,6 +70,9 @@ def test_names_of_topics_stand_for_numbers(model, tmp_path):
 def test_edits_are_told_and_noted(model, edited):
     said = cofactor("edit", model, *EVERYTHING, "-o", edited.parent / "again")
     names = load_model(model).topic_names_
+    assert f"Wrote the model to {edited.parent / 'again'}.\n" in said.stderr
+    again = cofactor("edit", model, "--name", "0=a", "-o", edited.parent / "again")
+    assert "in place of the one there." in again.stderr
     assert f"Topic 2 ({names[2]}) is dropped." in said.stderr
     assert "Topics 1 and 4 are merged into topic 1 (one of two)." in said.stderr
     assert f"'goal' and 'oven' are pinned to topic 0 ({names[0]})." in said.stderr
@@ -250,3 +257,13 @@ def test_lists_of_topics_fit_the_terminal(edited, width):
     done = cofactor("topics", edited.parent / "first", env={"COLUMNS": str(width)})
     assert max(map(len, done.stdout.splitlines())) <= width
     assert done.stdout.split()[:3] == ["Topic", "Name", "Share"]
+
+
+def test_the_guide_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    guide = Path(__file__).parents[2] / "docs" / "editing.md"
+    write_table(tmp_path / "tickets.csv", make_rows(60))
+    block = re.search(r"```shell\n(.*?)```", guide.read_text(encoding="utf-8"), re.DOTALL)[1]
+    for line in block.splitlines():
+        cofactor(*shlex.split(line)[1:])
+    assert doctest.testfile(str(guide), module_relative=False).failed == 0

@@ -82,4 +82,9 @@ def main() -> None:
       cofactor topics model
       cofactor predict model new.csv -o out.csv
       cofactor report model -o report.html
+
+    \b
+    To change topics and go on from them:
+      cofactor edit model --merge 2,5 --name 2=billing --drop 7 -o edited
+      cofactor refit edited -o model2
     """

@@ -20,7 +20,7 @@ from cofactor.cli._shared.command import (
     json_option,
     table_options,
 )
-from cofactor.cli._shared.fits import check_new_place
+from cofactor.cli._shared.fits import check_new_place, saved_model
 from cofactor.cli._shared.history import Step, next_notes
 from cofactor.cli._shared.models import (
     Opened,
@@ -99,8 +99,7 @@ def edit(
     if reading is not None and not describes_rows(opened, Path(reading.facts["path"])):
         path = relative(reading.facts["path"], output)
         more = {"input": {**reading.facts, "path": path}}
-    with refusals():
-        new.save(output, notes=next_notes(opened, output, step, **more))
+    wrote = saved_model(new, output, next_notes(opened, output, step, **more))
     rows = topic_rows(new, 10)
     if as_json:
         emit({"model": opened.origin(), "output": str(output), "changes": changes.facts(),
@@ -109,7 +108,7 @@ def edit(
     for sentence in said:
         note(sentence)
     show_topics(new, rows)
-    note(f"Wrote the model to {output}.")
+    note(wrote)
     note(f"Next: cofactor refit {shlex.quote(str(output))} -o NEW")
 
 

@@ -22,14 +22,13 @@ from cofactor.cli._shared.command import (
     json_option,
     table_options,
 )
-from cofactor.cli._shared.fits import check_new_place, place_beside, watched_fit
+from cofactor.cli._shared.fits import check_new_place, place_beside, saved_model, watched_fit
 from cofactor.cli._shared.history import Step, next_notes
 from cofactor.cli._shared.models import (
     Opened,
     find_data,
     open_model,
     read_again,
-    refusals,
     relative,
 )
 from cofactor.cli._shared.tables import Reading
@@ -76,14 +75,14 @@ def refit(
     step = Step("refit", {"iterations": iterations}, [told])
     facts = {**reading.facts, "path": relative(reading.facts["path"], output)}
     notes = next_notes(opened, output, step, input=facts, warnings=[*reading.notes, *said])
-    with refusals():
-        new.save(output, notes=notes)
+    wrote = saved_model(new, output, notes)
     if as_json:
         emit(_facts(opened, new, output, facts))
     else:
         _show_drift(opened.model, new)
-        for sentence in _ending(opened.model, new, output):
+        for sentence in (*_ending(opened.model, new), wrote):
             note(sentence)
+        note(f"Next: cofactor topics {shlex.quote(str(output))}")
     if interrupted:
         click.get_current_context().exit(INTERRUPTED)
 
@@ -163,7 +162,7 @@ def _can_change(before: Any, new: Any) -> bool:
     return all(hasattr(model.estimator_, "classes_") for model in (before, new))
 
 
-def _ending(before: Any, new: Any, output: Path) -> Iterator[str]:
+def _ending(before: Any, new: Any) -> Iterator[str]:
     drift = list(new.drift_)
     moved, texts = sum(row.came for row in drift), sum(row.documents for row in drift)
     changed = sum(row.predictions for row in drift)
@@ -171,8 +170,6 @@ def _ending(before: Any, new: Any, output: Path) -> Iterator[str]:
     predictions = f" {changed:,} {noun} changed." if _can_change(before, new) else ""
     yield f"{moved:,} of {texts:,} texts have another main topic than before.{predictions}"
     yield from _scores(before, new)
-    yield f"Wrote the model to {output}."
-    yield f"Next: cofactor topics {shlex.quote(str(output))}"
 
 
 def _scores(before: Any, after: Any) -> list[str]:

@@ -33,6 +33,14 @@ def check_new_place(output: Path, model: Path) -> None:
         raise BadInput(f"--output {output} is the model itself; name another folder.")
 
 
+def saved_model(model: Any, output: Path, notes: dict[str, Any]) -> str:
+    """Save a model; return a sentence that says where it is, and whether it replaced another."""
+    replaced = (output / "manifest.json").exists()
+    with refusals():
+        model.save(output, notes=notes)
+    return f"Wrote the model to {output}{', in place of the one there' if replaced else ''}."
+
+
 def place_beside(output: Path) -> Path:
     """Return a folder for an unfinished model, which must not replace another one."""
     named = output if output.name else output.absolute()  # "." has no name
