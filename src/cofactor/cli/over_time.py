@@ -11,6 +11,7 @@ from cofactor.cli._shared.command import (
     COUNT,
     MODEL,
     OUTPUT_FILE,
+    PERIODS,
     TABLE,
     BadInput,
     Command,
@@ -25,7 +26,6 @@ from cofactor.io.atomic import check_place, replacing
 from cofactor.io.errors import at
 from cofactor.io.tables.writers import make_writer, output_kind
 
-EVERY = ("day", "week", "month", "quarter", "year")
 DIGITS = 5  # significant digits of a share
 
 
@@ -33,7 +33,7 @@ DIGITS = 5  # significant digits of a share
 @click.argument("model", type=MODEL)
 @click.argument("table", type=TABLE)
 @table_options("text", "date", "date_format")
-@click.option("--every", type=click.Choice(EVERY), default="month", help="Length of a period.")
+@click.option("--every", type=click.Choice(PERIODS), default="month", help="Length of a period.")
 @click.option("--words", type=COUNT, default=10, help="Words of a topic in a period.")
 @click.option("-o", "--output", type=OUTPUT_FILE, default=Path("over_time.csv"), metavar="FILE",
               help="File to write: .csv, .tsv or .jsonl, also compressed (.gz).")  # fmt: skip

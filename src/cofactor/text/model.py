@@ -568,7 +568,8 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         text : bool, default=True
             False leaves out the text of the documents.
         **options
-            ``title``, ``source`` and ``rows``, see :func:`cofactor.write_report`.
+            ``title``, ``source``, ``rows``, ``dates`` and ``every``, see
+            :func:`cofactor.write_report`.
 
         Returns
         -------

@@ -192,6 +192,7 @@ _OPTIONS = {
         "--sheet", metavar="NAME", help="Sheet of a spreadsheet.  [default: the first one]"
     ),
 }  # fmt: skip
+PERIODS = ("day", "week", "month", "quarter", "year")
 OPENING = ("encoding", "separator", "no_quotes", "sheet")
 
 
