@@ -367,3 +367,24 @@ def test_one_period_is_said_and_not_drawn(browser, model, corpus, some, tmp_path
     assert "All dates are in one period, 2024" in visit.page.locator("#time").text_content()
     assert visit.page.locator("#time .chart").count() == 0
     visit.close()
+
+
+def test_words_stay_whole_in_cells_unless_they_are_extremely_long(
+    browser, model, corpus, some, tmp_path
+):
+    rows = ["Rechtsschutzversicherung", "x" * 400, *(f"T-{i}" for i in range(118))]
+    path = write_report(model, tmp_path / "r.html", corpus[0], some, rows=rows)
+    visit = Visit(browser, path, viewport={"width": 1280, "height": 800})
+    lines = """(place) => {
+        const range = document.createRange();
+        const cell = document.querySelectorAll("#documents tbody tr")[place].cells[0];
+        range.selectNodeContents(cell);
+        return [range.getClientRects().length, range.getBoundingClientRect().width];
+    }"""
+    assert visit.page.evaluate(lines, 0)[0] == 1
+    broken, width = visit.page.evaluate(lines, 1)
+    assert broken > 5
+    assert width < 640
+    box = visit.page.locator("#document-grid .tall")
+    assert box.evaluate("node => node.scrollWidth <= node.clientWidth")
+    visit.close()
