@@ -57,6 +57,7 @@ class Prepared:
     reproduction: dict[str, Any]
     cut: bool  # whether long texts are cut in the table of documents
     over_time: dict[str, Any] | None = None  # shares and words in periods; None without dates
+    pooled: bool = True  # whether a word multiplies the ratio of probabilities, or adds points
     plain: str = PLAIN  # the name of the method that finds its topics without labels
 
 
@@ -100,6 +101,7 @@ def prepare(
         reproduction=reproduction(material),
         cut=cut,
         over_time=timed,
+        pooled=getattr(model.estimator_, "pooled_head", None) is not None,
     )
 
 
