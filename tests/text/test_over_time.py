@@ -6,8 +6,10 @@ from datetime import date, datetime
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 
 from cofactor import TopicModel
+from cofactor.divergences import DIVERGENCES
 from cofactor.engine.threads import Threads
 from cofactor.text.over_time import SURE, features_step
 from cofactor.text.periods import UNITS, divide, read_days, suitable_unit
@@ -67,7 +69,9 @@ def test_words_are_those_of_one_multiplicative_update(loss):
         expected = A * (s.T @ (x / np.where(x > 0, p, 1.0))) / s.sum(axis=0)[:, None]
     expected /= expected.sum(axis=1, keepdims=True)
     with Threads(1) as threads:
-        found = features_step(model, model.vectorizer_.transform(TEXTS)[period], s, threads)
+        found = features_step(
+            DIVERGENCES[loss], csr_array(x), s, np.ascontiguousarray(A.T), threads
+        )
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-12)
     table = model.over_time(TEXTS, DATES)
     names = model.vectorizer_.get_feature_names_out()

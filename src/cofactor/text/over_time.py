@@ -122,7 +122,8 @@ def describe_periods(
     n_words : int
         Maximum number of words of a topic in a period.
     """
-    X, S = sp.csr_array(X, dtype=np.float64), np.asarray(S, dtype=np.float64)
+    X, S = sp.csr_array(X, dtype=np.float64, copy=True), np.asarray(S, dtype=np.float64)
+    X.eliminate_zeros()
     known, names = np.asarray(S.any(axis=1)), periods.names
     members = [np.flatnonzero(periods.places == t) for t in range(len(names))]
     spoken = [rows[known[rows]] for rows in members]
@@ -176,7 +177,7 @@ def _measures(model: Any, S: FloatArray, scores: FloatArray) -> list[Measure]:
 
 def words_in_periods(
     model: Any, X: Any, S: FloatArray, members: Sequence[IntArray], n_words: int
-) -> list[list[tuple[tuple[str, ...], tuple[str, ...]]]]:
+) -> list[list[tuple[tuple[str, ...], ...]]]:
     """Return for each period and topic its words, and those that it has more often than in all.
 
     Parameters
@@ -186,52 +187,73 @@ def words_in_periods(
     members : sequence of array of int
         The documents of each period.
     """
+    loss: Divergence = as_divergence("data_loss", model.data_loss)
+    A = np.ascontiguousarray(model.estimator_.components_.T, dtype=np.float64)
     names, ranking = model_words(model), word_ranking(model, "coherence")
-    shares = topic_shares(S, model.estimator_.components_)
-    occurs = sp.csr_array((np.ones(X.nnz), X.indices, X.indptr), X.shape)
-    dated = np.concatenate(members)
+    shares, dated = topic_shares(S, A.T), np.concatenate(members)
+    rates = word_rates(X[dated], shares[dated])
+    found = []
     with Threads(model.estimator_.n_jobs) as threads:
-        P = features_step(model, X[dated], S[dated], threads)
-        found = []
+        whole = features_step(loss, X[dated], S[dated], A, threads)
         for rows in members:
-            own = features_step(model, X[rows], S[rows], threads)
-            more = risen(occurs, shares, rows, dated) & (own > P) & (P > 0)
-            rise = own * np.log(np.divide(own, P, out=np.ones_like(own), where=more))
+            columns = np.unique(X[rows].indices)  # all others have no weight in this period
+            part = X[rows][:, columns]
+            own = features_step(loss, part, S[rows], A[columns], threads)
+            more = risen(part, shares[rows], rates[:, columns])
+            rise = _rise(own, whole[:, columns], more)
+            usual = _usual(own, ranking, columns)
             found.append([
-                (_first(names, row, None if ranking is None else ranking[k], n_words),
-                 tuple(map(str, names[top_places(rise[k], n_words)])))
-                for k, row in enumerate(own)
+                tuple(tuple(map(str, names[columns[top_places(weights, n_words)]]))
+                      for weights in pair)
+                for pair in zip(usual, rise, strict=True)
             ])  # fmt: skip
     return found
 
 
-def features_step(model: Any, X: Any, S: FloatArray, threads: Threads) -> FloatArray:
+def features_step(
+    loss: Divergence, X: Any, S: FloatArray, A: FloatArray, threads: Threads
+) -> FloatArray:
     """Return the topics as distributions over words (n_topics × n_words) after one multiplicative
-    update of the features for documents X with fixed representations S; 0 for absent topics."""
-    A = np.ascontiguousarray(model.estimator_.components_.T, dtype=np.float64)
-    if not X.shape[0]:
+    update of the features A for documents X with fixed representations S; 0 for absent topics."""
+    if not X.nnz:
         return np.zeros(A.T.shape)
-    loss: Divergence = as_divergence("data_loss", model.data_loss)
     objective = Objective((Term("data", "features", observe(X), loss),), free=("features",))
     found = objective.sweep(Factors(S, A), MultiplicativeUpdates().improve, threads).factors
     return profiles(found.features.T * np.asarray(S.any(axis=0))[:, None])
 
 
-def risen(occurs: Any, shares: FloatArray, rows: IntArray, dated: IntArray) -> Any:
-    """Tell which words (columns) more documents of each topic (rows) have in a period than chance
-    explains.
+def word_rates(X: Any, shares: FloatArray) -> FloatArray:
+    """Return the share of each topic's documents (rows) that have each word (columns); a document
+    counts by its share of the topic."""
+    return _counts(X, shares) / np.maximum(shares.sum(axis=0), 1e-300)[:, None]
 
-    A document counts by its share of the topic. With e documents expected, as often as in all
-    periods, √(e + 1) is the standard error: e alone is too small for words of a few documents.
+
+def _counts(X: Any, shares: FloatArray) -> FloatArray:
+    occurs = sp.csr_array((np.ones(X.nnz), X.indices, X.indptr), X.shape)
+    return np.asarray((occurs.T @ shares).T)
+
+
+def risen(X: Any, shares: FloatArray, rates: FloatArray) -> Any:
+    """Tell which words more documents of each topic have in a period than chance explains.
+
+    With e documents expected, as often as in all periods, √(e + 1) is the standard error: e alone
+    is too small for words of a few documents.
     """
-    count, every = ((occurs[part].T @ shares[part]).T for part in (rows, dated))
-    total = np.maximum(shares[dated].sum(axis=0), 1e-300)
-    expected = every * (shares[rows].sum(axis=0) / total)[:, None]
+    count, expected = _counts(X, shares), rates * shares.sum(axis=0)[:, None]
     return count - expected >= SURE * np.sqrt(expected + 1.0)
 
 
-def _first(names: Any, weights: FloatArray, ranked: IntArray | None, n: int) -> tuple[str, ...]:
-    """Return the most probable of the words that describe a topic, or of all if none do."""
-    places = np.arange(len(weights)) if ranked is None else ranked[ranked >= 0]
-    places = places if len(places) else np.arange(len(weights))
-    return tuple(map(str, names[places[top_places(weights[places], n)]]))
+def _rise(own: FloatArray, whole: FloatArray, more: Any) -> FloatArray:
+    """Return the terms of the Kullback–Leibler divergence of a period and the whole for the words
+    that have risen, 0 for others."""
+    up = more & (own > whole) & (whole > 0)
+    return own * np.log(np.divide(own, whole, out=np.ones_like(own), where=up))
+
+
+def _usual(own: FloatArray, ranking: IntArray | None, columns: IntArray) -> FloatArray:
+    """Return the weights of the words that describe each topic, or of all if none do."""
+    if ranking is None:
+        return own
+    known = [row[row >= 0] for row in ranking]
+    shown = np.array([np.isin(columns, row) if len(row) else columns >= 0 for row in known])
+    return np.where(shown, own, 0.0)
