@@ -27,6 +27,13 @@ def test_examples(tmp_path, monkeypatch):
     assert result.failed == 0
 
 
+def test_examples_of_the_pages():
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    page = README.parent / "docs" / "over-time.md"
+    result = doctest.testfile(str(page), module_relative=False, optionflags=flags)
+    assert (result.attempted, result.failed) == (8, 0)
+
+
 @pytest.fixture(scope="module")
 def tickets(tmp_path_factory):
     """A folder with tickets.csv, half of it labelled, and new.csv, for the commands to run in."""

@@ -24,6 +24,7 @@ COMMANDS = {
     "topics": "Show the topics of a model.",
     "predict": "Add prediction, confidence and topic to a table.",
     "explain": "Show which words of a text speak for which topic and class.",
+    "over-time": "Write the shares and words of topics in each period.",
     "report": "Write a report that opens in any browser.",
     "compare": "Match the topics of two models; compare their accuracy.",
     "export": "Write a model as tables or for another program.",
@@ -52,7 +53,8 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = getattr(import_module(f"cofactor.cli.{cmd_name}"), cmd_name)
+        name = cmd_name.replace("-", "_")
+        command: click.Command = getattr(import_module(f"cofactor.cli.{name}"), name)
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]):

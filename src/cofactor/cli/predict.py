@@ -185,24 +185,32 @@ def _opened(output: Path | None) -> Iterator[IO[bytes]]:
 
 @dataclass(frozen=True)
 class _Form:
-    """How cells are written: sets of labels with the separator of the fit, or as lists in JSON."""
+    """How cells are written: sets of labels with the separator of the fit, or as lists in JSON;
+    numbers and probabilities with the digits that mean something."""
 
     columns: Any  # AnswerColumns
     separator: str | None = None
     lists: bool = False
+    decimals: tuple[int, ...] = ()  # of predicted numbers, which come first in a row
 
     @classmethod
     def of(cls, opened: Opened, columns: Any, kind: str) -> _Form:
+        from cofactor.text.describe.predictions import number_decimals
+
         separator = opened.input.get("label_separator")
-        return cls(columns, separator, kind == "jsonl" and not separator)
+        decimals = tuple(number_decimals(opened.model)) if columns.kind == "numbers" else ()
+        return cls(columns, separator, kind == "jsonl" and not separator, decimals)
 
     def cells(self, answers: Any) -> Iterator[list[Any]]:
         """Yield the cells of each document."""
+        first = len(self.decimals)
         for row in self.columns.rows(answers):
-            yield [self._cell(cell) for cell in row]
+            pairs = zip(row, self.decimals, strict=False)
+            numbers = [None if cell is None else round(cell, places) for cell, places in pairs]
+            yield [*numbers, *(self._cell(cell) for cell in row[first:])]
 
     def _cell(self, cell: Any) -> Any:
-        if isinstance(cell, float) and self.columns.kind != "numbers":
+        if isinstance(cell, float):
             return float(f"{cell:.{DIGITS}g}")
         return cell if self.lists else one_cell(cell, self.separator)
 

@@ -87,6 +87,7 @@ def _reviewed(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         {"document": row["document"], "true class": row.get("truth", ""), "text": row["text"],
          **{f"{name} {n}": value for n, side in enumerate(row["sides"], 1) for name, value in (
              ("class", side["class"]), ("probability", side["probability"]),
-             ("words", ", ".join(word["word"] for word in side["words"])))}}
+             ("words", ", ".join(word["word"] for word in side["words"])))},
+         "without": "; ".join(f"{each['word']}: {each['prediction']}" for each in row["without"])}
         for row in rows
     ]  # fmt: skip

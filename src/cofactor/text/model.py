@@ -28,6 +28,7 @@ from cofactor.text.editing import edits
 from cofactor.text.editing.refits import refit
 from cofactor.text.fitting import fit_documents
 from cofactor.text.label_doubts import warn_of_labels
+from cofactor.text.over_time import PeriodShare, over_time, warn_of
 from cofactor.text.streams import fit_batch
 
 _CONSTRAINTS = SSNMFClassifier._parameter_constraints
@@ -489,6 +490,50 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             target=target, rival=rival, n_left_out=n_left_out,
         )  # fmt: skip
 
+    def over_time(
+        self, documents: Iterable[Any], dates: Any, every: str = "month", *, n_words: int = 10
+    ) -> Table[PeriodShare]:
+        """Describe the topics and classes of documents in each period.
+
+        The topics stay as they are. Periods follow one another without a gap: one without documents
+        has 0 documents, and None as shares. Documents without a date are left out, with a warning.
+
+        Parameters
+        ----------
+        documents : iterable of str
+            Documents of the fit, or others.
+        dates : iterable
+            Their dates: dates or texts in one format such as 2024-12-31; None where not known.
+        every : {"day", "week", "month", "quarter", "year"}, default="month"
+            Length of a period.
+        n_words : int, default=10
+            Maximum number of words of a topic in a period.
+
+        Returns
+        -------
+        Table
+            A row for each period and topic, class or number: period, its first day, its number of
+            documents, kind ("topic", "class" or "number"), number of the topic, name, share with an
+            interval of 95 %, words of the topic in this period, and rising words: those that the
+            topic has more often than in all periods, by more than chance explains. The share of a
+            class is its mean probability; for a number it is the mean prediction.
+
+        Examples
+        --------
+        >>> from cofactor import TopicModel
+        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
+        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
+        >>> table = model.over_time(texts, ["2024-01-09", "2024-01-30", "2024-03-01", "2024-03-08"])
+        >>> for row in table:
+        ...     if row.kind == "class" and row.name == "space":
+        ...         print(row.period, row.documents, row.share and round(row.share))
+        2024-01 2 0
+        2024-02 0 None
+        2024-03 2 1
+        """
+        check_is_fitted(self, "estimator_")
+        return warn_of(over_time(self, documents, dates, every, n_words))
+
     # ---- editing: each returns a new model, and this one stays as it is
 
     def rename(self, topic: int | str, name: str) -> Self:
@@ -702,7 +747,8 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         text : bool, default=True
             False leaves out the text of the documents.
         **options
-            ``title``, ``source`` and ``rows``, see :func:`cofactor.write_report`.
+            ``title``, ``source``, ``rows``, ``dates`` and ``every``, see
+            :func:`cofactor.write_report`.
 
         Returns
         -------

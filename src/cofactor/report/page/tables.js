@@ -4,6 +4,7 @@
 const Tables = (() => {
   const PAGE = 100;
   const FEW = 15; // rows that need no search
+  const LONG = /\S{25}/; // words that may break inside a cell
   const FORMULA = /^([\t\r]|\s*[=+\-@＝＋－＠])/;
   const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?%?$/;
 
@@ -149,6 +150,7 @@ const Tables = (() => {
       node.append(...columns.map((column) => {
         const td = make("td", { number: "number", long: "broad", broad: "broad" }[column.kind]);
         const text = show(column, row);
+        if (LONG.test(text)) td.classList.add("breakable"); // other words stay whole
         if (column.kind !== "long") td.textContent = text;
         else td.append(opener(node, row, text));
         return td;
