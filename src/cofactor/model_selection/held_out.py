@@ -25,19 +25,23 @@ from cofactor.estimators.cells import products
 
 SHARES = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 """Shares of the usual profile to try; with 1 the topics do not count."""
+PARTS = 2
+"""Number of parts of the columns; each is predicted from the others."""
+TINY = 1e-100
+"""Stands for a prediction of zero, where a divergence may be infinite."""
 UNSEEN = 0.5
 """What a column gets beside its sum, so that no column is expected to be zero, in units of the
 smallest positive cell."""
 
 
-def draw_half(X: Any, random: np.random.RandomState) -> BoolArray:
-    """Draw half of the columns; of two columns of similar sums, one is drawn."""
+def deal_columns(X: Any, random: np.random.RandomState, parts: int = PARTS) -> IntArray:
+    """Deal the columns into parts; columns of similar sums go to different parts."""
     m = X.shape[1]
     order = np.argsort(-_column_sums(X), kind="stable")
-    first = random.randint(2, size=(m + 1) // 2).astype(bool)
-    drawn = np.empty(m, dtype=bool)
-    drawn[order] = np.column_stack([first, ~first]).ravel()[:m]
-    return drawn
+    rounds = random.random_sample((-(-m // parts), parts)).argsort(axis=1)
+    dealt = np.empty(m, dtype=np.int64)
+    dealt[order] = rounds.ravel()[:m]
+    return dealt
 
 
 def _column_sums(X: Any) -> FloatArray:
@@ -102,7 +106,7 @@ class HiddenCells:
         i, j = _row_numbers(self.cells), self.cells.indices
         own, usual = products(S, A.T, i, j), self.size[i] * self.usual[j]
         tried = [self._cost(S, A, own, usual, share) for share in SHARES]
-        return min(tried, key=lambda costs: float(np.nan_to_num(costs.sum(), nan=np.inf)))
+        return min(tried, key=np.sum)
 
     def _cost(
         self, S: FloatArray, A: FloatArray, own: FloatArray, usual: FloatArray, share: float
@@ -117,10 +121,9 @@ class HiddenCells:
         A = np.vstack([A, self.usual])
         zeros = loss.up * (S @ A.sum(axis=1))
         zeros += 0.5 * loss.square * np.einsum("ij,jk,ik->i", S, A @ A.T, S, optimize=True)
-        x, p = self.cells.data, (1.0 - share) * own + share * usual
+        x, p = self.cells.data, np.maximum((1.0 - share) * own + share * usual, TINY)
         known = ~np.isnan(x)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            stored = np.where(known, loss.value(np.where(known, x, 1.0), p), 0.0)
+        stored = np.where(known, loss.value(np.where(known, x, 1.0), p), 0.0)
         stored -= loss.up * p + 0.5 * loss.square * p * p
         return np.asarray(zeros + np.bincount(_row_numbers(self.cells), stored, minlength=n))
 

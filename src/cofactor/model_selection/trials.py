@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from cofactor._types import FloatArray, IntArray
+from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.callbacks import StopOnEvent
 from cofactor.engine.threads import count_threads
 from cofactor.metrics.matching import match_topics
 from cofactor.metrics.topics import npmi_coherence, top_words, topic_diversity
-from cofactor.model_selection.held_out import HiddenCells, LabelCosts, draw_half, label_costs
+from cofactor.model_selection.held_out import HiddenCells, LabelCosts, deal_columns, label_costs
 from cofactor.model_selection.problem import Problem
 from cofactor.model_selection.splitters import PartlyLabelledKFold
 
@@ -39,7 +39,7 @@ class Fold:
     labelled: IntArray
     """The held-out rows that have a label."""
     seed: int
-    halves: tuple[HiddenCells, HiddenCells]
+    hidden: list[HiddenCells]
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,31 +82,31 @@ def draw_folds(problem: Problem, runs: int, random: np.random.RandomState) -> li
         folds = PartlyLabelledKFold(runs, random_state=random).assign(problem.y, problem.known)
     others = random.permutation(np.flatnonzero(~problem.known))
     folds[others] = np.arange(len(others))[::-1] % runs
-    half, seeds = draw_half(problem.X, random), random.randint(2**31 - 1, size=runs)
-    return [_fold(problem, folds == fold, half, int(seeds[fold])) for fold in range(runs)]
+    parts, seeds = deal_columns(problem.X, random), random.randint(2**31 - 1, size=runs)
+    return [_fold(problem, folds == fold, parts, int(seeds[fold])) for fold in range(runs)]
 
 
-def _fold(problem: Problem, held_out: Any, half: Any, seed: int) -> Fold:
+def _fold(problem: Problem, held_out: BoolArray, parts: IntArray, seed: int) -> Fold:
     train, test = np.flatnonzero(~held_out), np.flatnonzero(held_out)
     data = problem.X[train], problem.X[test]
-    first, second = (HiddenCells.of(*data, seen, problem.loss) for seen in (half, ~half))
+    hidden = [HiddenCells.of(*data, parts != part, problem.loss) for part in np.unique(parts)]
     labelled = np.flatnonzero(held_out & problem.known)
-    return Fold(train, test, labelled, seed, (first, second))
+    return Fold(train, test, labelled, seed, hidden)
 
 
 def usual_costs(problem: Problem, folds: Sequence[Fold]) -> FloatArray:
     """Return each row's cost of its cells by the usual profile, in the order of the data."""
     costs = np.full(problem.X.shape[0], np.nan)
     for fold in folds:
-        costs[fold.test] = _over_halves(fold, [half.usual_costs() for half in fold.halves])
+        costs[fold.test] = _over_parts(fold, [part.usual_costs() for part in fold.hidden])
     return costs
 
 
-def _over_halves(fold: Fold, costs: Sequence[FloatArray]) -> FloatArray:
-    """Add the costs of both halves; NaN for rows that neither half predicts."""
+def _over_parts(fold: Fold, costs: Sequence[FloatArray]) -> FloatArray:
+    """Add the costs of all parts of the columns; NaN for rows without any."""
     total = np.full(len(fold.test), np.nan)
-    for half, each in zip(fold.halves, costs, strict=True):
-        total[half.rows] = np.nan_to_num(total[half.rows]) + each
+    for part, each in zip(fold.hidden, costs, strict=True):
+        total[part.rows] = np.nan_to_num(total[part.rows]) + each
     return total
 
 
@@ -130,7 +130,7 @@ def run_trial(problem: Problem, fold: Fold, parameters: Parameters, ended: Event
     coherence = np.nan
     if problem.counts is not None:
         coherence = float(np.nanmean(npmi_coherence(words, problem.counts)))
-    cells = _over_halves(fold, [half.costs(model) for half in fold.halves])
+    cells = _over_parts(fold, [part.costs(model) for part in fold.hidden])
     return Trial(cells, labels, model.components_, coherence, topic_diversity(words), seconds)
 
 
