@@ -4,8 +4,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from commands import answer, cofactor, read_table
 from cofactor.cli.choose import Sizes
+from commands import answer, cofactor, read_table
 
 
 def test_choose_prints_a_table_and_one_sentence(home, tmp_path):

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from scipy import sparse as sp
 
-from commands import make_rows
-from complaints import assert_says
 from cofactor import NMF, Factors, SSNMFClassifier, SSNMFRegressor, TopicModel
 from cofactor.metrics import match_topics
 from cofactor.model_selection import choose
 from cofactor.model_selection.figure import prepare
 from cofactor.model_selection.trials import similarities
+from commands import make_rows
+from complaints import assert_says
 
 RANDOM = np.random.default_rng(0)
 SHARES = RANDOM.dirichlet([0.1] * 4, 160)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score
 
-from complaints import assert_says
 from cofactor import SSNMFClassifier, SSNMFRegressor
 from cofactor.model_selection import labelled_scorer
+from complaints import assert_says
 
 RANDOM = np.random.default_rng(1)
 X = RANDOM.random((40, 6)) + np.repeat(np.eye(2), 20, axis=0).repeat(3, axis=1)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
-from complaints import assert_says
 from cofactor import SSNMFClassifier
 from cofactor.model_selection import PartlyLabelledKFold
+from complaints import assert_says
 
 NAN = float("nan")
 RANDOM = np.random.default_rng(0)
