@@ -20,6 +20,7 @@ __all__ = ["main"]
 COMMANDS = {
     "check": "Check a table before fitting: labels, empty texts, duplicates.",
     "blocks": "Convert a table larger than memory to blocks that can be fitted.",
+    "choose": "Compare numbers of topics, and recommend one.",
     "fit": "Find topics in documents, guided by the available labels.",
     "topics": "Show the topics of a model.",
     "predict": "Add prediction, confidence and topic to a table.",

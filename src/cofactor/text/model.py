@@ -17,8 +17,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from cofactor.estimators import NMF, SSNMFClassifier
 from cofactor.estimators.validation import checks_parameters
+from cofactor.model_selection.problem import Problem
 from cofactor.targets.sets import read_targets
 from cofactor.text.annotations import annotate
+from cofactor.text.choosing import matrix_problem
 from cofactor.text.describe import predictions, summaries
 from cofactor.text.describe.answers import answer_documents
 from cofactor.text.describe.explain import Explanation, explain_row, unknown_words
@@ -710,6 +712,24 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self, "estimator_")
         return refit(self, documents, y, iterations=iterations)
+
+    # ---- choosing
+
+    def matrix_problem(self, documents: Iterable[Any], y: Any = None) -> Problem:
+        """Vectorise documents for :func:`cofactor.model_selection.choose`, which calls this.
+
+        Parameters
+        ----------
+        documents : iterable of str
+            Documents.
+        y : array-like, optional
+            Their labels, as for ``fit``.
+
+        Returns
+        -------
+        Problem
+        """
+        return matrix_problem(self, documents, y)
 
     # ---- files: the modules that write them are layers above this one, so they are reached
     # through the public names of the package
