@@ -516,3 +516,28 @@ def test_pools_are_replaceable():
     pool, scores = Data("tf-idf").fit()
     flat = replace(pool, sharpness=0.0)
     assert_allclose(flat.guesses(scores), 1 / K)
+
+
+def test_held_out_scores_do_not_know_the_label(monkeypatch):
+    """A feature of one sample alone says its class to a model that saw the label, and no other."""
+    monkeypatch.setattr(pool_module, "MANY", 10)  # so that a fit would hold out one fold only
+    y = np.arange(30) % 3
+    cells = csr_array(np.eye(30))
+    ones, everyone = np.ones(30), np.ones(30, dtype=bool)
+    scores = pool_module.held_out_scores(observe(cells), ones, np.eye(3)[y], everyone, Threads())
+    assert np.isfinite(scores).all()
+    assert (scores.argmax(axis=1) == y).mean() < 0.6
+    _, seen = fit_pool(observe(cells), ones, np.eye(3)[y], everyone, Threads())
+    assert (seen.argmax(axis=1) == y).all()
+
+
+def test_equal_samples_are_held_out_together():
+    y = np.array([0, 0, 0, 1, 1, 1, 2, -1])
+    cells = np.abs(np.random.default_rng(0).normal(size=(8, 5)))
+    cells[1] = cells[0]
+    labelled = y >= 0
+    shares = np.eye(3)[np.maximum(y, 0)]
+    scores = pool_module.held_out_scores(observe(cells), np.ones(8), shares, labelled, Threads())
+    assert np.isnan(scores[6:]).all()  # a single label, and none
+    assert np.isfinite(scores[:6]).all()
+    assert_array_equal(scores[0], scores[1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
@@ -21,7 +22,7 @@ from cofactor.guesses.naive_bayes import (
 )
 from cofactor.guesses.neighbours import neighbour_graph, spread_labels
 from cofactor.guesses.regression import softmax_path, softmax_regression
-from cofactor.guesses.rows import distinct_rows
+from cofactor.guesses.rows import Distinct, distinct_rows
 from cofactor.guesses.views import View, choose_view
 
 PENALTIES = (1.0, 0.1, 0.01, 0.001)
@@ -127,23 +128,74 @@ def fit_pool(
     """
     view = choose_view(data, counts, exponent)
     V = view.of(data)
-    distinct = distinct_rows(V, shares, labelled, counts)
-    rows = distinct.rows
-    X = Matrix(V[rows], threads)
-    known = labelled[rows]
-    Y = np.where(known[:, None], shares[rows], 0.0)
-    trusted = counts if confidence is None else counts * confidence
-    weights = np.where(known, distinct.total(trusted), 0.0)
-    labels = Labels(Y, weights, distinct.weights, None if importance is None else importance[rows])
-    basis = None
-    if not X.is_sparse and min(X.shape) <= ROTATED:
-        X, basis = X.rotated()  # so that few steps of regression suffice
+    X, labels, _ = _distinct_samples(
+        V, counts, shares, labelled, threads, confidence=confidence, importance=importance
+    )
+    X, basis = _rotated(X)
     model, parts, penalty, expected = _Work(X, labels).fit()
     if basis is not None:
         model = LinearModel(basis @ model.weights, model.base)
     scores = model.scores(Matrix(V, threads))
     pool = Pool(view, model, _sharpness(scores[~labelled & (counts > 0)]), parts, penalty, expected)
     return pool, scores
+
+
+@with_one_blas_thread
+def held_out_scores(
+    data: Observations,
+    counts: FloatArray,
+    shares: FloatArray,
+    labelled: BoolArray,
+    threads: Threads,
+) -> FloatArray:
+    """Return scores of the labelled samples by pools that do not know their labels.
+
+    Equal samples with equal labels are held out together. Rows of other samples, and of classes
+    with a single label, are NaN. Parameters are those of `fit_pool`.
+    """
+    V = choose_view(data, counts, 0).of(data)
+    X, labels, distinct = _distinct_samples(V, counts, shares, labelled, threads)
+    work = _Work(_rotated(X)[0], labels)
+    found = np.full(shares.shape, np.nan)
+    if (held := work.held_out(every=True)) is not None:
+        of_distinct = np.full(labels.shares.shape, np.nan)
+        of_distinct[held[0]] = work.weighed(*held).scores
+        lengths = np.diff(np.r_[distinct.starts, len(distinct.order)])
+        found[distinct.order] = np.repeat(of_distinct, lengths, axis=0)
+    return found
+
+
+def _distinct_samples(
+    V: Any,
+    counts: FloatArray,
+    shares: FloatArray,
+    labelled: BoolArray,
+    threads: Threads,
+    confidence: FloatArray | None = None,
+    importance: FloatArray | None = None,
+) -> tuple[Matrix, Labels, Distinct]:
+    """Return the distinct samples of a view and their labels."""
+    distinct = distinct_rows(V, shares, labelled, counts)
+    rows = distinct.rows
+    known = labelled[rows]
+    Y = np.where(known[:, None], shares[rows], 0.0)
+    trusted = counts if confidence is None else counts * confidence
+    weights = np.where(known, distinct.total(trusted), 0.0)
+    labels = Labels(Y, weights, distinct.weights, None if importance is None else importance[rows])
+    return Matrix(V[rows], threads), labels, distinct
+
+
+def _rotated(X: Matrix) -> tuple[Matrix, FloatArray | None]:
+    """Rotate dense samples to their principal axes, so that few steps of regression suffice."""
+    return X.rotated() if not X.is_sparse and min(X.shape) <= ROTATED else (X, None)
+
+
+class _Weighed(NamedTuple):
+    """Weights of the parts, the penalty of softmax regression, and scores of held-out samples."""
+
+    beta: FloatArray
+    penalty: float
+    scores: FloatArray
 
 
 @dataclass(eq=False)
@@ -199,12 +251,9 @@ class _Work:
         if held is None:
             beta, penalty = self.without_held_out(models)
         else:
-            out, Z = held
-            truth, weight = self.labels.shares[out], self.labels.costs[out]
-            tried = {p: _part_weights(z, truth, weight, *self.prior()) for p, z in Z.items()}
-            penalty = min(tried, key=lambda p: tried[p][1])
-            beta = tried[penalty][0]
-            expected = _expected(Z[penalty] @ beta, truth, self.labels.weights[out])
+            beta, penalty, scores = self.weighed(*held)
+            out = held[0]
+            expected = _expected(scores, self.labels.shares[out], self.labels.weights[out])
         labels = self.labels
         models[SOFTMAX] = softmax_regression(self.X, labels.shares, labels.costs, penalty)
         chosen = [models[name] for name in self.names]
@@ -213,6 +262,14 @@ class _Work:
             sum(b * part.base for b, part in zip(beta, chosen, strict=True)),
         )
         return model, dict(zip(self.names, beta.tolist(), strict=True)), penalty, expected
+
+    def weighed(self, out: IntArray, Z: dict[float, FloatArray]) -> _Weighed:
+        """Choose penalty and weights by held-out labels; arguments are what `held_out` returns."""
+        truth, weight = self.labels.shares[out], self.labels.costs[out]
+        tried = {p: _part_weights(z, truth, weight, *self.prior()) for p, z in Z.items()}
+        penalty = min(tried, key=lambda p: tried[p][1])
+        beta = tried[penalty][0]
+        return _Weighed(beta, penalty, Z[penalty] @ beta)
 
     def without_held_out(self, models: dict[str, LinearModel]) -> tuple[FloatArray, float]:
         usual = {BAYES: 0.5, FLAT: 0.0, SOFTMAX: 1.0, SPREAD: 0.3}
@@ -233,11 +290,14 @@ class _Work:
         p = sizes[sizes > 0] / sizes.sum()
         return float(np.exp(-(p * np.log(p)).sum()) / P.shape[1])
 
-    def held_out(self) -> tuple[IntArray, dict[float, FloatArray]] | None:
-        """Return the held-out samples, and the parts' scores of them for each penalty."""
+    def held_out(self, every: bool = False) -> tuple[IntArray, dict[float, FloatArray]] | None:
+        """Return the held-out samples, and the parts' scores of them for each penalty.
+
+        Of many samples one fold suffices to weigh the parts; ``every`` holds out all.
+        """
         place, n_folds = _folds(self.labels)
-        many = np.count_nonzero(self.labels.known) > MANY
-        folds = [fold for fold in range(1 if many else n_folds) if (place == fold).any()]
+        one = np.count_nonzero(self.labels.known) > MANY and not every
+        folds = [fold for fold in range(1 if one else n_folds) if (place == fold).any()]
         if not folds:
             return None
         variables = max(self.X.shape) * self.labels.shares.shape[1]

@@ -20,6 +20,7 @@ from cofactor.outofcore import RowBlocks
 from cofactor.targets.sets import listed, read_targets
 from cofactor.text.describe.predictions import ESTIMATORS, infer_task, scores_of, target_names
 from cofactor.text.describe.summaries import describe
+from cofactor.text.describe.support import count_labels
 from cofactor.text.documents import fingerprint, read_documents
 from cofactor.text.interrupts import finish
 from cofactor.text.seeds import (
@@ -35,8 +36,10 @@ from cofactor.text.seeds import (
 )
 from cofactor.text.vectorizer.words import WordVectorizer
 
-OF_STREAMS = ("_seeding", "_batch", "document_scores_")
-"""Attributes that only streams have, or compute later; those of an earlier fit must not stay."""
+OF_OTHERS = ("_seeding", "_batch", "document_scores_", "topic_support_", "topic_labels_",
+             "stability_")  # fmt: skip
+"""Attributes that not every fit has, or that are computed later; those of an earlier fit must not
+stay."""
 Fit = Callable[..., Any]
 """A function ``fit(estimator, X, y, **weights)`` that returns the fitted estimator."""
 
@@ -73,7 +76,7 @@ def fit_documents(
     vectorised = time.perf_counter()
     estimator, seeded = fit_estimator(model, vectorizer, X, y, seed=seed, fit=fit, **weights)
     fitted = time.perf_counter()
-    described = finish(lambda: described_fit(estimator, X, words, seeded))
+    described = finish(lambda: described_fit(estimator, X, words, seeded, y))
     publish(
         model, described, {"vectorise": started, "fit": vectorised, "describe": fitted},
         vectorizer_=vectorizer, estimator_=estimator, seed_=seed, fingerprint_=digest,
@@ -177,10 +180,15 @@ def drop_seeds(model: Any, estimator: Any) -> Any:
     return estimator.set_params(priors=model.priors, init=model.init)
 
 
-def described_fit(estimator: Any, X: Any, words: Any, seeded: dict[int, Seed]) -> dict[str, Any]:
-    """Return the attributes that describe the documents of a fit, their scores included."""
+def described_fit(
+    estimator: Any, X: Any, words: Any, seeded: dict[int, Seed], y: Any
+) -> dict[str, Any]:
+    """Return the attributes that describe the documents of a fit: their scores and the labels
+    behind each topic, too."""
     described = describe(estimator, X, words, seeded)
-    return {**described, "document_scores_": scores_of(estimator, X, described["document_topics_"])}
+    S = described["document_topics_"]
+    described |= count_labels(estimator, S, y)
+    return {**described, "document_scores_": scores_of(estimator, X, S)}
 
 
 def publish(
@@ -192,7 +200,7 @@ def publish(
     """
     ends = [*list(begun.values())[1:], time.perf_counter()]
     pairs = zip(begun.items(), ends, strict=True)
-    for name in OF_STREAMS:
+    for name in OF_OTHERS:
         model.__dict__.pop(name, None)
     model.__dict__.update(
         described, **learned, timings_={step: end - start for (step, start), end in pairs}

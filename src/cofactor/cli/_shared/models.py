@@ -105,8 +105,11 @@ def _is_own(opened: Opened, path: Path) -> bool:
 def read_again(
     opened: Opened, path: Path, text: str | None, labels: Sequence[str], opening: dict[str, Any],
     label_separator: str | None = None, truth: Sequence[str] = (), id_column: str | None = None,
+    may_lack: bool = False,
 ) -> Reading:  # fmt: skip
     """Read a table like the one that the model was fitted on, unless options say otherwise.
+
+    With ``may_lack``, or with test labels, the table need not have the label columns of the fit.
 
     Names, dates and kept columns are read from the table of the fit only: another may lack them.
     """
@@ -119,7 +122,7 @@ def read_again(
         opening=how_to_open(opened, path, opening), id=id_column or noted.id,
     )  # fmt: skip
     return read_table(
-        path, asked, may_lack=bool(truth) and not labels, truth=truth,
+        path, asked, may_lack=(may_lack or bool(truth)) and not labels, truth=truth,
         task=opened.input.get("labels_are") or opened.input.get("task", "auto"),
         only=_described(opened, path),
     )  # fmt: skip

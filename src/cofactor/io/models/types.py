@@ -41,13 +41,17 @@ SUPERVISED = (
 )  # fmt: skip
 RANKING = ("topic_words_", "probable_coherence_")
 """Attributes that models of cofactor 0.1 lack; their words are shown by probability."""
+SUPPORT = ("topic_support_", "topic_labels_")
+"""Labels behind topics, which streams and older models lack."""
 OPTIONAL = frozenset({
     "feature_names_in_", "target_components_", "supervision_", "_head", "expected_score_",
-    "_reservoir", "document_scores_", "cells_", *RANKING, *READING,
+    "_reservoir", "document_scores_", "cells_", *RANKING, *READING, *SUPPORT,
+    "stability_",
 })  # fmt: skip
 TEXT = (
     "estimator_", "vectorizer_", "document_topics_", "topic_names_", "target_names_", "coherence_",
     "seed_", "timings_", "fingerprint_", "document_scores_", *RANKING,
+    *SUPPORT, "stability_",
 )  # fmt: skip
 FITTED: dict[type, tuple[str, ...]] = {
     NMF: (*PLAIN, "cells_"),
@@ -292,6 +296,12 @@ def _check_text(model: Any, parts: dict[str, Any]) -> None:
         _check_coherence(parts.get("probable_coherence_"), "probable_coherence_", r)
         _check_ranking(parts.get("topic_words_"), r, m)
     names, head = parts["topic_names_"], getattr(estimator, "target_components_", None)
+    if "stability_" in parts:
+        _check_stability(parts["stability_"], r)
+    if any(name in parts for name in SUPPORT):
+        _check_support(
+            *(parts.get(name) for name in SUPPORT), r, 0 if head is None else head.shape[1]
+        )
     good = isinstance(names, list) and all(isinstance(name, str) for name in names)
     require(good and len(names) == r, "topic_names_ are not the names of the topics")
     good = isinstance(parts["target_names_"], list)
@@ -305,6 +315,18 @@ def _check_text(model: Any, parts: dict[str, Any]) -> None:
 def _check_coherence(values: Any, name: str, r: int) -> None:
     good = isinstance(values, np.ndarray) and values.shape == (r,)
     require(good, f"{name} does not have a number for each topic")
+
+
+def _check_support(support: Any, labels: Any, r: int, width: int) -> None:
+    for counts, name, shape in zip((support, labels), SUPPORT, ((r,), (r, width)), strict=True):
+        good = isinstance(counts, np.ndarray) and counts.dtype.kind == "i" and counts.shape == shape
+        require(good and bool((counts >= 0).all()), f"{name} is not an array of counts of {shape}")
+
+
+def _check_stability(stability: Any, r: int) -> None:
+    good = isinstance(stability, np.ndarray) and stability.dtype.kind == "f" and stability.ndim == 2
+    require(good and stability.shape[1] == r and len(stability) > 0, "stability_ has another shape")
+    require(bool(((stability >= 0) & (stability <= 1)).all()), "stability_ is not between 0 and 1")
 
 
 def _check_ranking(ranking: Any, r: int, m: int) -> None:

@@ -1,0 +1,94 @@
+"""Labels that look wrong: predictions of models that do not know them say something else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import log_softmax
+
+from cofactor.engine.observations import observe
+from cofactor.engine.threads import Threads
+from cofactor.guesses.pool import held_out_scores
+from cofactor.targets import encode_classes, label_shares
+from cofactor.targets.sets import read_targets
+from cofactor.text.describe.table import Table
+from cofactor.text.documents import document_matrix
+
+
+@dataclass(frozen=True)
+class DoubtfulLabel:
+    """A label that looks wrong."""
+
+    document: int
+    label: Any  # as it is given
+    suggestion: Any  # the class that looks right
+    probability: float  # of the suggestion
+    label_probability: float  # of the given label
+
+
+def doubtful_labels(model: Any, documents: Any, y: Any) -> Table[DoubtfulLabel]:
+    """Return the labels that look wrong, most doubtful first.
+
+    Linear models of the words predict each label; they learn from the other folds only. These are
+    the models whose held-out labels weigh the parts of the pooled head.
+
+    Parameters
+    ----------
+    model : TopicModel
+        A fitted model; it turns documents into a matrix.
+    documents : iterable of str
+    y : array-like
+        One class a document, unknown ones marked as for ``fit``.
+
+    Returns
+    -------
+    Table
+    """
+    X = document_matrix(model.vectorizer_, documents)
+    targets, coding = encode_classes(read_targets(y), n_samples=X.shape[0])
+    if coding.kind != "multiclass":
+        raise ValueError(
+            "y holds several labels a document, whose doubts cannot be ranked; pass one class for "
+            "each document, such as a single column of y."
+        )
+    labelled = targets.labelled & (np.diff(X.indptr) > 0)
+    shares = label_shares(targets)
+    sizes = np.bincount(shares[labelled].argmax(axis=1), minlength=shares.shape[1])
+    if np.count_nonzero(sizes) < 2 or sizes.max() < 2:
+        raise ValueError(
+            "y needs two classes or more, and two labels of one class, to compare labels with what "
+            f"other labels say; it has {sizes.sum()} labels of {np.count_nonzero(sizes)} classes. "
+            "Add labels."
+        )
+    with Threads(model.n_jobs) as threads:
+        scores = held_out_scores(observe(X), np.ones(len(labelled)), shares, labelled, threads)
+    return rank_doubts(log_softmax(scores, axis=1), shares.argmax(axis=1), coding.classes.tolist())
+
+
+def rank_doubts(log_p: np.ndarray, labels: np.ndarray, classes: list[Any]) -> Table[DoubtfulLabel]:
+    """Rank labels by how much more probable another class is.
+
+    Parameters
+    ----------
+    log_p : array (n, k)
+        Logarithms of the probabilities of classes by models that do not know the labels; rows of
+        documents that are not judged are NaN.
+    labels : array (n,)
+        Places of the given labels.
+    classes : list
+        Names of the classes.
+    """
+    judged = np.flatnonzero(~np.isnan(log_p).any(axis=1))
+    best, own = log_p[judged].argmax(axis=1), labels[judged]
+    lead = log_p[judged, best] - log_p[judged, own]
+    order = np.argsort(-lead, kind="stable")[: np.count_nonzero(lead > 0)]
+    rows = [
+        DoubtfulLabel(
+            int(judged[i]), classes[own[i]], classes[best[i]],
+            float(np.exp(log_p[judged[i], best[i]])), float(np.exp(log_p[judged[i], own[i]])),
+        )
+        for i in order
+    ]  # fmt: skip
+    return Table(rows, DoubtfulLabel)
