@@ -21,17 +21,18 @@ corpora that are absent are skipped.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse as sp
-from sklearn.metrics import average_precision_score
+from sklearn.metrics import average_precision_score, roc_auc_score
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # so that it runs as a script, too
 
@@ -39,6 +40,7 @@ from benchmarks import measuring
 from benchmarks.measuring import Row
 from benchmarks.prediction_sets import CLASSES, Folders, MissingSet
 from cofactor import TopicModel
+from cofactor.metrics.matching import topic_similarity
 
 SETTLED, CHECKED = (
     ("reuters_r8", "searchsnippets", "trec"),
@@ -69,10 +71,10 @@ class Corpus:
     def documents(self, rows: np.ndarray) -> list[str]:
         return [str(row) for row in rows]
 
-    def fit(self, rows: np.ndarray, y: np.ndarray, seed: int) -> TopicModel:
+    def fit(self, rows: np.ndarray, y: Any, seed: int, topics: int | None = None) -> TopicModel:
         model = TopicModel(
-            self.topics, vectorizer=ByNumber(self.X), max_iter=ITERATIONS, random_state=seed,
-            task="classes",
+            topics or self.topics, vectorizer=ByNumber(self.X), max_iter=ITERATIONS,
+            task="topics" if y is None else "classes", random_state=seed,
         )  # fmt: skip
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -140,14 +142,10 @@ def labelling(corpus: Corpus, options: argparse.Namespace) -> list[Row]:
     return [
         Row(f"{corpus.name}, mean of all rounds", *(f"{100 * mean:.1f}" for mean in means),
             f"{ahead.mean():+.1f}", "> 0", bool(ahead.mean() > 0),
-            f"{seconds(took)} a fit; every fifth round: {curve}"),
+            f"{measuring.seconds(took)} a fit; every fifth round: {curve}"),
         Row(f"{corpus.name}, worst round", "", "", f"{ahead.min():+.1f}", f"≥ {WORST:g}",
             bool(ahead.min() >= WORST), f"after round {int(ahead.argmin()) + 1}"),
     ]  # fmt: skip
-
-
-def seconds(t: float) -> str:
-    return measuring.seconds(t)
 
 
 def simulate(corpus: Corpus, strategy: str, seed: int, rounds: int) -> np.ndarray:
@@ -197,3 +195,86 @@ def planted(corpus: Corpus, seed: int) -> tuple[float, float]:
     own = P[np.arange(len(y)), np.searchsorted(model.classes_, y)]
     lead = np.log(P.max(axis=1)) - np.log(own)
     return average_precision_score(wrong, rank), average_precision_score(wrong, lead)
+
+
+# Stability
+
+
+REAL, NOISE, EXTRA = 8, 0.25, 6  # true topics, share of documents that are noise, further topics
+ALIKE = 0.8  # least cosine of a real topic and a true one
+SEPARATED = 0.9  # ROC AUC
+
+
+def stability(options: argparse.Namespace) -> Iterator[Row]:
+    """Tell real topics from those of noise, without labels and with some."""
+    for name, share in (("no labels", 0.0), ("one label in ten", 0.1)):
+        draws = [separation(seed, share, options.runs) for seed in range(options.draws)]
+        real, stable = (np.concatenate(part) for part in zip(*draws, strict=True))
+        area = roc_auc_score(real, stable)
+        means = stable[real].mean(), stable[~real].mean()
+        yield Row(
+            f"made topics, {name}", *(f"{mean:.2f}" for mean in means), f"{area:.3f}",
+            f"≥ {SEPARATED:g}", bool(area >= SEPARATED),
+            f"{real.sum()} real topics and {(~real).sum()} others",
+        )  # fmt: skip
+
+
+def separation(seed: int, share: float, runs: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return which topics of a model are real, and how stable each is."""
+    counts, y, truth = made_documents(np.random.default_rng(seed))
+    rows = np.arange(counts.shape[0])
+    corpus = Corpus("made", counts, y, rows, rows)
+    known = np.random.default_rng([seed, 1]).random(len(y)) < share
+    labels = np.where(known & (y != ""), y, "") if share else None
+    model = corpus.fit(rows, labels, seed, topics=REAL + EXTRA)
+    model.stability(corpus.documents(rows), labels, runs=runs)
+    similarity = topic_similarity(model.estimator_.components_, truth)
+    return similarity.max(axis=1) >= ALIKE, model.stability_.mean(axis=0)
+
+
+def made_documents(
+    random: np.random.Generator, n: int = 600, words: int = 800, length: int = 60
+) -> tuple[sp.csr_array, np.ndarray, np.ndarray]:
+    """Draw documents of a few topics each, and documents whose words are drawn at random.
+
+    Return counts of words, the main topic of each document ("" for noise), and the topics.
+    """
+    truth = random.dirichlet(np.full(words, 0.03), REAL)
+    usual = random.dirichlet(np.full(words, 1.0))  # how frequent words are in noise
+    shares = random.dirichlet(np.full(REAL, 0.1), n)
+    noise = random.random(n) < NOISE
+    P = np.where(noise[:, None], usual, 0.9 * shares @ truth + 0.1 * usual)
+    counts = np.array([random.multinomial(length, p) for p in P])
+    y = np.array([f"class {k}" for k in shares.argmax(axis=1)], dtype=object)
+    return sp.csr_array(counts.astype(float)), np.where(noise, "", y), truth
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    for option, variable in (
+        ("--data", "COFACTOR_SHARED_DATA"),
+        ("--data-home", "COFACTOR_DATA_HOME"),
+    ):
+        default = os.environ.get(variable)
+        parser.add_argument(option, default=default, help=f"folder of data (default: {variable})")
+    parser.add_argument("--sets", nargs="+", default=[*SETTLED, *CHECKED], help="corpora")
+    parser.add_argument("--parts", nargs="+", default=["labelling", "doubts", "stability"])
+    parser.add_argument("--starts", type=int, default=5, help="starts; default: 5")
+    parser.add_argument("--rounds", type=int, default=20, help="rounds of labelling; default: 20")
+    parser.add_argument("--strategy", default="mixed", help="of to_label; default: mixed")
+    parser.add_argument("--runs", type=int, default=20, help="draws of documents; default: 20")
+    parser.add_argument("--draws", type=int, default=5, help="made corpora; default: 5")
+    options = parser.parse_args(argv)
+    measuring.restart_with_fixed_environment()
+    print(", ".join(f"{name} {what}" for name, what in measuring.machine().items()), end="\n\n")
+    rows = []
+    for corpus in corpora(tuple(options.sets), options):
+        rows += labelling(corpus, options) if "labelling" in options.parts else []
+        rows += [doubts(corpus, options)] if "doubts" in options.parts else []
+    rows += stability(options) if "stability" in options.parts else []
+    measuring.print_rows(rows)
+    return measuring.verdict(rows)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

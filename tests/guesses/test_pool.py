@@ -29,6 +29,7 @@ from cofactor.guesses.pool import (
     _sharpness,
     _Work,
     fit_pool,
+    judged,
 )
 
 K = 3
@@ -333,7 +334,7 @@ def test_labels_at_random_leave_every_usual_part_some_weight(kind):
 def test_the_expected_score_is_wilsons_interval(right, n):
     truth, scores = np.tile([1.0, 0.0], (n, 1)), np.tile([0.0, 1.0], (n, 1))
     scores[:right] = [1.0, 0.0]
-    found = _expected(scores, truth, np.ones(n))
+    found = _expected(judged(scores, truth, np.ones(n)))
     assert found.value == right / n
     assert 0.0 <= found.low <= found.value <= found.high <= 1.0
     assert found.n_samples == n
@@ -344,7 +345,7 @@ def test_the_expected_score_is_wilsons_interval(right, n):
 
 def test_the_expected_score_counts_weights():
     truth, scores = np.eye(2)[[0, 0, 1]], np.eye(2)[[0, 1, 1]]
-    found = _expected(scores, truth, np.array([1.0, 5.0, 2.0]))
+    found = _expected(judged(scores, truth, np.array([1.0, 5.0, 2.0])))
     assert found.value == pytest.approx(3 / 8)
     assert found.n_samples == 8.0
     assert isinstance(found, ExpectedScore)

@@ -99,6 +99,9 @@ def predict(
             manifest = after.enter_context(replacing(f"{output}.manifest.json"))
             manifest.write((to_json(facts, indent=1) + "\n").encode())
     _tell(facts, form, output, as_json)
+    if asked["abstain"] and (expected := opened.model.expected_coverage(asked["abstain"])):
+        note(f"Expected on new texts like those of the fit: {expected}, from "
+             f"{expected.n_samples:,.0f} held-out labels.")  # fmt: skip
 
 
 def _text_column(source: Source, text: str | None, opened: Opened) -> str:

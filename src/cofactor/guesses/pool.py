@@ -82,6 +82,51 @@ class ExpectedScore:
         return f"{self.measure} {self.value:.0%} ({self.low:.0%} to {self.high:.0%})"
 
 
+@dataclass(frozen=True)
+class ExpectedCoverage:
+    """What to expect on new samples if unsure predictions are left out, from held-out labels.
+
+    It rests on the features' part of the head alone, as `ExpectedScore` does.
+
+    Parameters
+    ----------
+    abstain : float
+        Predictions less probable than this are left out.
+    coverage : float
+        Share of samples that get a prediction.
+    accuracy : float or None
+        Share of these predictions that are right; None if there are none.
+    low, high : float
+        Its interval of 95 %.
+    n_samples : float
+        Number of held-out labels, counted with their weights.
+    """
+
+    abstain: float
+    coverage: float
+    accuracy: float | None
+    low: float
+    high: float
+    n_samples: float
+
+    @classmethod
+    def of(cls, held_out: FloatArray, abstain: float) -> ExpectedCoverage:
+        """Count held-out predictions; see `Pool.held_out`."""
+        confidence, right, weight = held_out
+        sure = confidence >= abstain
+        total, kept = float(weight.sum()), float(weight[sure].sum())
+        if kept == 0.0:
+            return cls(abstain, 0.0, None, 0.0, 1.0, total)
+        p = float(np.average(right[sure], weights=weight[sure]))
+        return cls(abstain, kept / total, p, *wilson_interval(p, kept), total)
+
+    def __str__(self) -> str:
+        if self.accuracy is None:
+            return "no prediction"
+        reach = f"{self.low:.0%} to {self.high:.0%}"
+        return f"a prediction for {self.coverage:.0%}, right for {self.accuracy:.0%} ({reach})"
+
+
 @dataclass(frozen=True, eq=False)
 class Pool:
     """A linear model of what a view shows, and how it came about."""
@@ -93,6 +138,8 @@ class Pool:
     """Weight of each part."""
     penalty: float
     expected: ExpectedScore | None = None
+    held_out: FloatArray | None = None
+    """Held-out predictions: confidence, whether right, and weight of each (3, n)."""
 
     def scores(self, data: Observations, threads: Threads) -> FloatArray:
         """Return the scores of the classes; softmax turns them into probabilities."""
@@ -132,12 +179,13 @@ def fit_pool(
         V, counts, shares, labelled, threads, confidence=confidence, importance=importance
     )
     X, basis = _rotated(X)
-    model, parts, penalty, expected = _Work(X, labels).fit()
+    model, parts, penalty, held_out = _Work(X, labels).fit()
     if basis is not None:
         model = LinearModel(basis @ model.weights, model.base)
     scores = model.scores(Matrix(V, threads))
-    pool = Pool(view, model, _sharpness(scores[~labelled & (counts > 0)]), parts, penalty, expected)
-    return pool, scores
+    sharpness = _sharpness(scores[~labelled & (counts > 0)])
+    expected = None if held_out is None else _expected(held_out)
+    return Pool(view, model, sharpness, parts, penalty, expected, held_out), scores
 
 
 @with_one_blas_thread
@@ -242,18 +290,19 @@ class _Work:
         costs = costs if near.importance is None else costs * near.importance
         return softmax_regression(self.near, Q, costs, USUAL_PENALTY)
 
-    def fit(self) -> tuple[LinearModel, dict[str, float], float, ExpectedScore | None]:
+    def fit(self) -> tuple[LinearModel, dict[str, float], float, FloatArray | None]:
+        """Return the model, the weights of its parts, the penalty and held-out predictions."""
         models = {
             name: self.part(name, self.labels, EM_ROUNDS) for name in self.names if name != SOFTMAX
         }
         held = self.held_out()
-        expected = None
+        record = None
         if held is None:
             beta, penalty = self.without_held_out(models)
         else:
             beta, penalty, scores = self.weighed(*held)
             out = held[0]
-            expected = _expected(scores, self.labels.shares[out], self.labels.weights[out])
+            record = judged(scores, self.labels.shares[out], self.labels.weights[out])
         labels = self.labels
         models[SOFTMAX] = softmax_regression(self.X, labels.shares, labels.costs, penalty)
         chosen = [models[name] for name in self.names]
@@ -261,7 +310,7 @@ class _Work:
             sum(b * part.weights for b, part in zip(beta, chosen, strict=True)),
             sum(b * part.base for b, part in zip(beta, chosen, strict=True)),
         )
-        return model, dict(zip(self.names, beta.tolist(), strict=True)), penalty, expected
+        return model, dict(zip(self.names, beta.tolist(), strict=True)), penalty, record
 
     def weighed(self, out: IntArray, Z: dict[float, FloatArray]) -> _Weighed:
         """Choose penalty and weights by held-out labels; arguments are what `held_out` returns."""
@@ -380,9 +429,15 @@ def _part_weights(
     return found.x, float(found.fun)
 
 
-def _expected(scores: FloatArray, truth: FloatArray, weight: FloatArray) -> ExpectedScore:
-    """Return the accuracy on held-out labels with Wilson's 95 % interval."""
+def judged(scores: FloatArray, truth: FloatArray, weight: FloatArray) -> FloatArray:
+    """Return the confidence of each prediction, whether it is right, and its weight (3, n)."""
     right = truth.argmax(axis=1) == scores.argmax(axis=1)
+    return np.stack([softmax(scores, axis=1).max(axis=1), right, weight])
+
+
+def _expected(held_out: FloatArray) -> ExpectedScore:
+    """Return the accuracy on held-out labels with Wilson's 95 % interval."""
+    _, right, weight = held_out
     p, n = float(np.average(right, weights=weight)), float(weight.sum())
     return ExpectedScore(p, *wilson_interval(p, n), n)
 

@@ -116,7 +116,7 @@ def fit_estimator(
     plan.estimator.set_callbacks(*model.callbacks)
     fitted = fit(plan.estimator, X, plan.y, **plan.weights).set_callbacks()
     if plan.weak:  # held-out labels of seeds tell how seeds are found again, not what is true
-        fitted.expected_score_ = None
+        fitted.forget_held_out()
     return drop_seeds(model, fitted), plan.seeds.by_topic(plan.topics)
 
 

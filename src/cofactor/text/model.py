@@ -270,6 +270,24 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         """The score to expect on new documents like these, from held-out labels, or None."""
         return getattr(self.estimator_, "expected_score_", None)
 
+    def expected_coverage(self, abstain: float) -> Any:
+        """Return what to expect of ``predict(X, abstain=abstain)`` on new documents like these.
+
+        Parameters
+        ----------
+        abstain : float
+            Predictions less probable than this are left out.
+
+        Returns
+        -------
+        ExpectedCoverage or None
+            The share of documents that get a prediction, and of these that are right, from held-out
+            labels; None if it is not known, as in :class:`SSNMFClassifier`.
+        """
+        check_is_fitted(self, "estimator_")
+        expected = getattr(self.estimator_, "expected_coverage", None)
+        return None if expected is None else expected(abstain)
+
     @cached_property
     def document_scores_(self) -> np.ndarray:
         """Scores of the documents that ``document_topics_`` represents; a stream's are computed at
@@ -315,20 +333,27 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self, "estimator_")
         return np.array([f"topic{k}" for k in range(len(self.topic_names_))], dtype=object)
 
-    def predict(self, X: Iterable[Any]) -> np.ndarray:
+    def predict(self, X: Iterable[Any], *, abstain: float = 0.0) -> np.ndarray:
         """Predict the class, the labels or the numbers of documents.
 
         Parameters
         ----------
         X : iterable of str
             Documents.
+        abstain : float, default=0
+            Predict only classes, or labels, that are at least so probable; others are None, or NaN
+            among several labels. See ``expected_coverage``.
 
         Returns
         -------
         ndarray
         """
         check_is_fitted(self, "estimator_")
-        return predictions.predictor(self.estimator_, "predict")(self._matrix(X))
+        predict = predictions.predictor(self.estimator_, "predict")
+        if not abstain:
+            return predict(self._matrix(X))
+        predictions.predictor(self.estimator_, "predict_proba")  # numbers have no probability
+        return predict(self._matrix(X), abstain=abstain)
 
     def predict_proba(self, X: Iterable[Any]) -> np.ndarray:
         """Return the probability of each class.
@@ -446,7 +471,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         top : int, default=0
             Add so many of the most probable classes with their probabilities.
         abstain : float, default=0
-            Predict only what is at least so probable.
+            Predict only what is at least so probable; ``expected_coverage`` says what to expect.
 
         Returns
         -------

@@ -216,6 +216,10 @@ def _check_head(head: PooledHead, r: int, m: int, width: int) -> None:
     if head.half_width is not None:
         good = isinstance(head.half_width, np.ndarray) and head.half_width.shape == (width,)
         require(good and bool((head.half_width >= 0).all()), "half_width is wrong")
+    if head.held_out is not None:
+        n = np.shape(head.held_out)[-1] if np.ndim(head.held_out) == 2 else 0
+        _check_signed(head.held_out, "held_out", (3, n))
+        require(bool((head.held_out >= 0).all()), "held_out has a negative entry")
     numbers = (head.size_mean, head.size_sd)
     require(all(isinstance(x, float) and np.isfinite(x) for x in numbers), "size_mean, size_sd")
     require(type(head.reach) is float and 0.0 <= head.reach <= 1.0, "reach is not a share")
