@@ -53,18 +53,47 @@ def doubtful_labels(model: Any, documents: Any, y: Any) -> Table[DoubtfulLabel]:
             "y holds several labels a document, whose doubts cannot be ranked; pass one class for "
             "each document, such as a single column of y."
         )
-    labelled = targets.labelled & (np.diff(X.indptr) > 0)
     shares = label_shares(targets)
-    sizes = np.bincount(shares[labelled].argmax(axis=1), minlength=shares.shape[1])
-    if np.count_nonzero(sizes) < 2 or sizes.max() < 2:
+    labels = np.where(targets.labelled, shares.argmax(axis=1), -1)
+    log_p = judge_labels(X, labels, model.n_jobs)
+    if log_p is None:
+        known = labels[labels >= 0]
         raise ValueError(
             "y needs two classes or more, and two labels of one class, to compare labels with what "
-            f"other labels say; it has {sizes.sum()} labels of {np.count_nonzero(sizes)} classes. "
+            f"other labels say; it has {len(known)} labels of {len(np.unique(known))} classes. "
             "Add labels."
         )
-    with Threads(model.n_jobs) as threads:
-        scores = held_out_scores(observe(X), np.ones(len(labelled)), shares, labelled, threads)
-    return rank_doubts(log_softmax(scores, axis=1), shares.argmax(axis=1), coding.classes.tolist())
+    return rank_doubts(log_p, labels, coding.classes.tolist())
+
+
+def judge_labels(X: Any, labels: np.ndarray, n_jobs: int | None = None) -> np.ndarray | None:
+    """Return logarithms of the classes' probabilities by models that do not know the labels.
+
+    Parameters
+    ----------
+    X : csr_array (n, m)
+        Documents; those without words are not judged.
+    labels : array (n,)
+        Places of the classes; −1 is unlabelled.
+    n_jobs : int, optional
+        Number of threads.
+
+    Returns
+    -------
+    array (n, k) or None
+        Rows that are not judged are NaN. None if the labels do not suffice.
+    """
+    judged = (labels >= 0) & (np.diff(X.indptr) > 0)
+    sizes = np.bincount(labels[judged], minlength=max(1, int(labels.max()) + 1))
+    if np.count_nonzero(sizes) < 2 or sizes.max() < 2:
+        return None
+    shares = np.eye(len(sizes))[np.maximum(labels, 0)]
+    seen = sizes > 0
+    found = np.full(shares.shape, -np.inf)
+    with Threads(n_jobs) as threads:
+        scores = held_out_scores(observe(X), np.ones(len(labels)), shares[:, seen], judged, threads)
+    found[:, seen] = log_softmax(scores, axis=1)
+    return found
 
 
 def rank_doubts(log_p: np.ndarray, labels: np.ndarray, classes: list[Any]) -> Table[DoubtfulLabel]:
@@ -76,7 +105,7 @@ def rank_doubts(log_p: np.ndarray, labels: np.ndarray, classes: list[Any]) -> Ta
         Logarithms of the probabilities of classes by models that do not know the labels; rows of
         documents that are not judged are NaN.
     labels : array (n,)
-        Places of the given labels.
+        Places of the given labels; −1 is unlabelled.
     classes : list
         Names of the classes.
     """
