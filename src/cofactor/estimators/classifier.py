@@ -28,7 +28,7 @@ TINY = 1e-12
 
 def check_abstain(abstain: Any) -> None:
     """Refuse anything but a probability."""
-    if not isinstance(abstain, Real) or not 0 <= abstain <= 1:
+    if not isinstance(abstain, Real) or not 0.0 <= float(abstain) <= 1.0:
         raise ValueError(f"abstain={abstain!r} must be a probability, from 0 to 1.")
 
 

@@ -34,7 +34,7 @@ def test_planted_labels_come_first_with_the_right_class(planted):
     assert all(one.probability > one.label_probability for one in found)
 
 
-def test_the_rank_is_the_lead_in_log_odds():
+def test_the_least_probable_label_comes_first():
     P = np.array([[0.5, 0.4, 0.1], [0.2, 0.7, 0.1], [0.6, 0.3, 0.1], [0.9, 0.05, 0.05]])
     log_p = np.log(P)
     log_p[3] = np.nan

@@ -303,9 +303,7 @@ def _check_text(model: Any, parts: dict[str, Any]) -> None:
     if "stability_" in parts:
         _check_stability(parts["stability_"], r)
     if any(name in parts for name in SUPPORT):
-        _check_support(
-            *(parts.get(name) for name in SUPPORT), r, 0 if head is None else head.shape[1]
-        )
+        _check_support(parts, r, 0 if head is None else head.shape[1])
     good = isinstance(names, list) and all(isinstance(name, str) for name in names)
     require(good and len(names) == r, "topic_names_ are not the names of the topics")
     good = isinstance(parts["target_names_"], list)
@@ -321,8 +319,9 @@ def _check_coherence(values: Any, name: str, r: int) -> None:
     require(good, f"{name} does not have a number for each topic")
 
 
-def _check_support(support: Any, labels: Any, r: int, width: int) -> None:
-    for counts, name, shape in zip((support, labels), SUPPORT, ((r,), (r, width)), strict=True):
+def _check_support(parts: dict[str, Any], r: int, width: int) -> None:
+    for name, shape in zip(SUPPORT, ((r,), (r, width)), strict=True):
+        counts = parts.get(name)
         good = isinstance(counts, np.ndarray) and counts.dtype.kind == "i" and counts.shape == shape
         require(good and bool((counts >= 0).all()), f"{name} is not an array of counts of {shape}")
 

@@ -64,7 +64,7 @@ def _known_cells(estimator: Any, y: Any, n: int) -> tuple[np.ndarray, np.ndarray
     """Return which documents are labelled, and which labels they have."""
     if predicted_kind(estimator) == "numbers":
         known = ~np.isnan(tall(read_numbers(readable(y, "y"), "y")))
-        return known.any(axis=1), known
+        return np.asarray(known.any(axis=1)), known
     targets, _ = encode_classes(y, n_samples=n, coding=estimator.coding)
     values = targets.values
     return targets.labelled, (values.toarray() if hasattr(values, "toarray") else values) > 0

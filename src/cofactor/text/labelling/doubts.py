@@ -97,7 +97,7 @@ def judge_labels(X: Any, labels: np.ndarray, n_jobs: int | None = None) -> np.nd
 
 
 def rank_doubts(log_p: np.ndarray, labels: np.ndarray, classes: list[Any]) -> Table[DoubtfulLabel]:
-    """Rank labels by how much more probable another class is.
+    """Rank labels that are not the most probable class, the least probable label first.
 
     Parameters
     ----------
@@ -111,13 +111,13 @@ def rank_doubts(log_p: np.ndarray, labels: np.ndarray, classes: list[Any]) -> Ta
     """
     judged = np.flatnonzero(~np.isnan(log_p).any(axis=1))
     best, own = log_p[judged].argmax(axis=1), labels[judged]
-    lead = log_p[judged, best] - log_p[judged, own]
-    order = np.argsort(-lead, kind="stable")[: np.count_nonzero(lead > 0)]
+    given = log_p[judged, own]
+    P = np.exp(log_p[judged])
     rows = [
         DoubtfulLabel(
-            int(judged[i]), classes[own[i]], classes[best[i]],
-            float(np.exp(log_p[judged[i], best[i]])), float(np.exp(log_p[judged[i], own[i]])),
+            int(judged[i]), classes[own[i]], classes[best[i]], float(P[i, best[i]]),
+            float(P[i, own[i]]),
         )
-        for i in order
+        for i in np.argsort(given, kind="stable") if best[i] != own[i]
     ]  # fmt: skip
     return Table(rows, DoubtfulLabel)
