@@ -1,4 +1,4 @@
-"""Folds, scores and numbers of topics for partly labelled data.
+"""Folds, scores and numbers of topics, and their stability, for partly labelled data.
 
 - ``labels``: y in one form, and which samples are labelled
 - ``splitters``: `PartlyLabelledKFold`, whose test folds hold labelled samples only
@@ -9,6 +9,7 @@
 - ``rule``: the one-standard-error rule
 - ``choosing``: `choose`, which compares numbers of topics, and `Choice`, its result
 - ``figure``: the figure of a choice
+- ``stability``: `topic_stability`, how much of each topic comes back in other draws of the samples
 """
 
 from __future__ import annotations
@@ -20,14 +21,24 @@ if TYPE_CHECKING:
     from cofactor.model_selection.choosing import Choice, choose
     from cofactor.model_selection.scorers import labelled_scorer
     from cofactor.model_selection.splitters import PartlyLabelledKFold
+    from cofactor.model_selection.stability import bootstrap_counts, topic_stability
 
-__all__ = ["Choice", "PartlyLabelledKFold", "choose", "labelled_scorer"]
+__all__ = [
+    "Choice",
+    "PartlyLabelledKFold",
+    "bootstrap_counts",
+    "choose",
+    "labelled_scorer",
+    "topic_stability",
+]
 
 _HOMES = {
     "Choice": "choosing",
     "PartlyLabelledKFold": "splitters",
+    "bootstrap_counts": "stability",
     "choose": "choosing",
     "labelled_scorer": "scorers",
+    "topic_stability": "stability",
 }
 
 

@@ -24,6 +24,7 @@ def downloads(prepared: Prepared) -> dict[str, Sheet]:
         "targets_scores": sheet(_by_method(scores.get("per_target", []), methods)),
         "changes": sheet(map(_change, (prepared.changes or {}).get("topics", []))),
         "review": sheet([*_reviewed(prepared.mistaken), *_reviewed(prepared.uncertain)]),
+        "doubtful": sheet(prepared.doubtful),
         "training": sheet(prepared.curves),
     }
     return {name: each for name, each in sheets.items() if each["rows"]}

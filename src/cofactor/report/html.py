@@ -26,6 +26,7 @@ from cofactor.report.vega_script import library
 SCRIPTS = ("tables.js", "page.js")
 TOPIC_COLUMNS = (
     "topic", "name", "share", "label", "label_weight", "labelled", "of_label", "coherence",
+    "stability",
 )  # fmt: skip
 UNSAFE = "<>&\u2028\u2029"
 

@@ -94,3 +94,18 @@ def test_mistaken_are_wrong(corpus, some):
         assert row["truth"] == wrong[row["document"]]
         assert row["sides"][0]["class"] != row["truth"]
         assert row["sides"][1]["class"] == row["truth"]
+
+
+def test_labels_that_look_wrong_are_listed(model, corpus):
+    texts, labels = corpus
+    planted = labels.copy()
+    planted[[7, 20]] = "space"  # 7 is of sport, 20 of faith
+    found = prepare(model, texts, planted, rows=range(1, 121)).doubtful
+    assert {row["document"]: row["looks_like"] for row in found[:2]} == {
+        8: "sport",
+        21: "faith",
+    }
+    assert {row["label"] for row in found[:2]} == {"space"}
+    assert found[0]["text"] in (texts[7], texts[20])
+    assert prepare(model, texts).doubtful == []
+    assert prepare(model, texts, planted, text=False).doubtful[0]["text"] == ""

@@ -105,9 +105,11 @@ def _is_own(opened: Opened, path: Path) -> bool:
 def read_again(
     opened: Opened, path: Path, text: str | None, labels: Sequence[str], opening: dict[str, Any],
     label_separator: str | None = None, truth: Sequence[str] = (), id_column: str | None = None,
-    date: str | None = None, date_format: str | None = None,
+    date: str | None = None, date_format: str | None = None, may_lack: bool = False,
 ) -> Reading:  # fmt: skip
     """Read a table like the one that the model was fitted on, unless options say otherwise.
+
+    With ``may_lack``, or with test labels, the table need not have the label columns of the fit.
 
     Names, dates and kept columns are read from the table of the fit only: another may lack them.
     """
@@ -122,7 +124,7 @@ def read_again(
         date_format=date_format or (noted.date_format if date in (None, noted.date) else None),
     )  # fmt: skip
     return read_table(
-        path, asked, may_lack=bool(truth) and not labels, truth=truth,
+        path, asked, may_lack=(may_lack or bool(truth)) and not labels, truth=truth,
         task=opened.input.get("labels_are") or opened.input.get("task", "auto"),
         only=_described(opened, path),
     )  # fmt: skip

@@ -51,10 +51,10 @@ def _write(path: Path, rows: Iterator[list[Any]]) -> None:
 
 
 def _topics(model: Any) -> Iterator[list[Any]]:
-    yield ["topic", "name", "share", "label", "label_weight", "coherence", "words"]
+    names = ("topic", "name", "share", "label", "label_weight", "labels", "coherence", "stability")
+    yield [*names, "words"]
     for t in model.topics():
-        words = " ".join(t.words)
-        yield [t.topic, t.name, t.share, t.label, t.label_weight, t.coherence, words]
+        yield [*(getattr(t, name) for name in names), " ".join(t.words)]
 
 
 def _words(model: Any, n_words: int) -> Iterator[list[Any]]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from cofactor.io.errors import printable
 from cofactor.text import TopicModel
+from cofactor.text.describe.summaries import shown_link, shown_stability
 
 LONGEST = 500
 """Largest number of characters of a note."""
@@ -72,11 +73,29 @@ def _flat(notes: dict[str, Any], before: str = "") -> Iterator[tuple[Any, ...]]:
 def _topics(model: Any) -> list[str]:
     if not isinstance(model, TopicModel):
         return []
-    rows = [
-        (topic.topic, topic.name, " ".join(topic.words), f"{topic.share:.1%}", topic.label)
-        for topic in model.topics()
-    ]
-    return ["## Topics", _table(("topic", "name", "words", "share", "class"), rows)]
+    topics = model.topics()
+    columns = {
+        "topic": topics.column("topic"),
+        "name": topics.column("name"),
+        "words": [" ".join(words) for words in topics.column("words")],
+        "share": [f"{share:.1%}" for share in topics.column("share")],
+        "class": topics.column("label"),
+        "link": [shown_link(model, topic) for topic in topics],
+        "labels": topics.column("labels"),
+        "stability": [shown_stability(topic) for topic in topics],
+    }
+    told = {name: cells for name, cells in columns.items() if set(cells) - {None, ""}}
+    table = _table(tuple(told), list(zip(*told.values(), strict=True)))
+    return ["## Topics", table, *(MEANINGS[name] for name in MEANINGS if name in told)]
+
+
+MEANINGS = {
+    "labels": "Labels are labelled documents that are mostly of the topic. A link in per cent is "
+    "the probability of the class for a document of this topic alone, shrunk as if each topic had "
+    "two more labels, divided as all labels are.",
+    "stability": "Stability, from 0 to 1, says how much of a topic is found again if documents and "
+    "labels are drawn anew; the interval holds 95 % of the draws.",
+}
 
 
 def _table(head: tuple[str, ...], rows: list[tuple[Any, ...]]) -> str:

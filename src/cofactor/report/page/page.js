@@ -354,6 +354,7 @@
     { name: "link", value: (row) => row.label_weight, show: (row) => (state.kind === "numbers" ? String(row.label_weight) : percent(row.label_weight)), kind: "number" },
     { name: "labels", value: (row) => row.labelled, kind: "number" },
     { name: "coherence", value: (row) => row.coherence, show: (row) => (row.coherence === null ? "" : row.coherence.toFixed(2)), kind: "number" },
+    { name: "stability", value: (row) => row.stability, show: (row) => (row.stability === null ? "" : row.stability.toFixed(2)), kind: "number" },
     { name: "words", value: (row) => firstWords(row.topic), kind: "broad" },
   ].filter((column) => state.topics.some((row) => !["", null].includes(column.value(row))));
 

@@ -1,4 +1,5 @@
-"""Tables of documents: all with their places on the map, uncertain predictions, mistakes."""
+"""Tables of documents: all with their places on the map, uncertain predictions, mistakes, labels
+that look wrong."""
 
 from __future__ import annotations
 
@@ -13,8 +14,10 @@ from cofactor.report.preparation.material import Material, is_known
 from cofactor.report.preparation.selection import fitting_texts
 from cofactor.text.describe.explain import Explanation, explain_row
 from cofactor.text.describe.predictions import read_predictions
+from cofactor.text.labelling.doubts import judge_labels, rank_doubts
 
 LISTED, LONGEST, WORDS = 6, 280, 6  # documents of a list, characters, words of an explanation
+DOUBTFUL = 20  # labels that look wrong
 LONGEST_TABLE = 10_000  # documents of the table that is searched
 LEAST = 0.005  # smallest contribution of a word that is shown
 LEFT_OUT = 3  # words that are left out, one at a time
@@ -118,6 +121,22 @@ def mistaken(material: Material, found: Evaluation | None, text: bool) -> list[d
         {**_described(material, found.judges[i], int(found.tested[i]), P[i], text, found.truth[i]),
          "truth": material.classes[found.truth[i]]}
         for i in order
+    ]  # fmt: skip
+
+
+def doubtful(material: Material, text: bool) -> list[dict[str, Any]]:
+    """Return the documents whose labels look wrong, most doubtful first."""
+    if material.kind != "classes" or material.X is None:
+        return []
+    log_p = judge_labels(material.X, material.labels, material.model.n_jobs)
+    if log_p is None:
+        return []
+    found = rank_doubts(log_p, material.labels, material.classes)[:DOUBTFUL]
+    return [
+        {"document": material.number(row.document), "label": str(row.label),
+         "label_probability": rounded(row.label_probability), "looks_like": str(row.suggestion),
+         "probability": rounded(row.probability), "text": excerpt(material, row.document, text)}
+        for row in found
     ]  # fmt: skip
 
 

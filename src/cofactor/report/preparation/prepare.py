@@ -52,6 +52,7 @@ class Prepared:
     evaluation: dict[str, Any] | None
     uncertain: list[dict[str, Any]]
     mistaken: list[dict[str, Any]]
+    doubtful: list[dict[str, Any]]
     curves: list[dict[str, Any]]
     changes: dict[str, Any] | None
     reproduction: dict[str, Any]
@@ -96,6 +97,7 @@ def prepare(
         evaluation=evaluation_tables(material, found),
         uncertain=of_documents.uncertain(material, text),
         mistaken=of_documents.mistaken(material, found, text),
+        doubtful=of_documents.doubtful(material, text),
         curves=curves(model.estimator_),
         changes=changes(material, found, order),
         reproduction=reproduction(material),

@@ -70,7 +70,7 @@ def predicted_kind(estimator: Any) -> str:
     return "sets" if estimator.coding.kind == "multilabel" else "classes"
 
 
-def predictor(estimator: Any, method: str) -> Callable[[Any], np.ndarray]:
+def predictor(estimator: Any, method: str) -> Callable[..., np.ndarray]:
     """Return a method of the estimator that predicts; refuse if the labels do not allow it."""
     if hasattr(estimator, method):
         return getattr(estimator, method)
