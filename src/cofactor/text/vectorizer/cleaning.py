@@ -39,10 +39,11 @@ _BLOCK_ENDS = {
 }
 _TAG = re.compile(
     r"<(?:/?[A-Za-z][\w:.-]*+\s*+/?>"
-    r"|[A-Za-z][\w:.-]*+\s[^<>=]*+=[^<>]*+(?:>|\Z)"  # with attributes; perhaps it never closes
+    r"|[A-Za-z][\w:.-]*+\s[^<>=]*+=[^<>]*+>"  # with attributes
     r"|[!?][A-Za-z][^<>]*+>"
     r"|!--)"
 )
+_OPEN_TAG = re.compile(r"<[A-Za-z][\w:.-]*+\s[^<>=]*+=[^<>]*+\Z")
 _URL = re.compile(
     r"(?:https?|ftp)://[!-;=?-\[\]-~]++|(?<![\w.])www\.[!-;=?-\[\]-~]++", re.IGNORECASE
 )
@@ -157,6 +158,9 @@ def _cut_bare_urls(text: str) -> tuple[str, int]:
     return _blank(_BARE_URL, text) if _DOMAIN_AND_PATH.search(text) else (text, 0)
 
 
+UNCLOSED = "tags that never close"
+"""A kind of markup; it ends with the text."""
+
 Rule = Callable[[str], tuple[str, int]]
 RULES: tuple[tuple[str, tuple[str, ...], Rule], ...] = (
     ("entities", ("&",), partial(_unescape, _ENTITY)),
@@ -168,6 +172,7 @@ RULES: tuple[tuple[str, tuple[str, ...], Rule], ...] = (
     ),
     ("tags", ("<",), _cut_blocks),
     ("tags", ("<",), partial(_blank, _TAG)),
+    (UNCLOSED, ("<",), partial(_blank, _OPEN_TAG)),
     ("remnants", ("[/",), partial(_blank, _BBCODE)),
     ("URLs", ("://", "www.", "WWW."), partial(_blank, _URL)),
     ("URLs", ("/",), _cut_bare_urls),
