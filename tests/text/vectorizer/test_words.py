@@ -129,14 +129,38 @@ def test_stop_words():
     assert not ENGLISH & content
 
 
-def test_numbers_of_documents_set_the_limits():
-    def limits(n, **settings):
-        return WordVectorizer(**settings)._limits(n)
+def documents_with(*numbers, documents=100):
+    """Documents whose words are in as many of them as the numbers say."""
+    words = [f"w{chr(97 + j // 26)}{chr(97 + j % 26)}" for j in range(len(numbers))]
+    return [
+        " ".join(word for word, n in zip(words, numbers, strict=True) if i < n)
+        for i in range(documents)
+    ]
 
-    assert limits(49) == {"min_df": 1, "max_df": 1.0}
-    assert limits(50) == {"min_df": 2, "max_df": 0.5}
-    assert limits(1000) == {"min_df": 5, "max_df": 0.5}
-    assert limits(1000, min_df=1, max_df=0.9) == {"min_df": 1, "max_df": 0.9}
+
+@pytest.mark.parametrize(
+    ("numbers", "rarest"),
+    [
+        ([17, 17] + [1] * 6, 5),  # 34 of 40 words stay: 85 %
+        ([17, 16] + [1] * 6, 1),
+        ([40, 40] + [4] * 3 + [1] * 2, 5),  # 80 of 94
+        ([40, 39] + [4] * 3 + [1] * 2, 2),  # 79 of 93
+        ([40, 39, 99] + [4] * 3 + [1] * 2, 2),  # a word in most documents does not count
+    ],
+)
+def test_rare_words_stay_if_texts_would_lose_many(numbers, rarest):
+    kept = WordVectorizer().fit(documents_with(*numbers))
+    frequent = [n for n in numbers if rarest <= n <= 50]
+    assert len(kept.words_) == len(frequent)
+    assert len(WordVectorizer(min_df=2).fit(documents_with(*numbers)).words_) == sum(
+        2 <= n <= 50 for n in numbers
+    )
+
+
+def test_in_few_documents_no_word_is_rare_or_common():
+    few = documents_with(49, 30, 30, 1, documents=49)
+    assert len(WordVectorizer().fit(few).words_) == 4
+    assert len(WordVectorizer().fit([*few, "waa wab wac"]).words_) == 1  # only the rare one
 
 
 def test_the_matrix_is_scikit_learns():
