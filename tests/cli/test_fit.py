@@ -198,7 +198,7 @@ def test_fit_tells_its_iterations(home, tmp_path, monkeypatch):
     def announce(sentence):
         yield told.append
 
-    monkeypatch.setattr("cofactor.cli.fit.announce", announce)
+    monkeypatch.setattr("cofactor.cli._shared.fits.announce", announce)
     cofactor("fit", home / "posts.csv", "--text", "body", "-k", 2, "-o", tmp_path / "m")
     n = load_model(tmp_path / "m").n_iter_
     assert told == [f"iteration {i}" for i in range(1, n + 1)]

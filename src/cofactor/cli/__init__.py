@@ -28,6 +28,8 @@ COMMANDS = {
     "explain": "Show which words of a text speak for which topic and class.",
     "over-time": "Write the shares and words of topics in each period.",
     "report": "Write a report that opens in any browser.",
+    "edit": "Rename, merge, drop, split, freeze, pin and ban topics.",
+    "refit": "Fit again from the topics of a model; show what moved.",
     "compare": "Match the topics of two models; compare their accuracy.",
     "export": "Write a model as tables or for another program.",
     "verify": "Fit a model again and check that the result is the same.",

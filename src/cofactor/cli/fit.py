@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import shlex
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
-from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +24,7 @@ from cofactor.cli._shared.command import (
     json_option,
 )
 from cofactor.cli._shared.doubts import label_doubts, summary
+from cofactor.cli._shared.fits import check_place, command_line, place_beside, watched_fit
 from cofactor.cli._shared.model_options import model_of, model_options, settle_task
 from cofactor.cli._shared.models import expectation, refusals, relative
 from cofactor.cli._shared.table_options import SETTLED, TableOptions, all_table_options
@@ -76,7 +75,7 @@ def fit(
         **settings,
     )  # fmt: skip
     seeds_are_classes = task == "classes" and model.seeds is not None and not asked.labels
-    _check_place(output)
+    check_place(output)
     reading = _read(table, asked, task, seeds_are_classes)
     note(summary(reading))
     if isinstance(reading, Reading):
@@ -87,11 +86,11 @@ def fit(
     with fit_function(cluster) as how:
         messages, interrupted = _fit(model, reading, how, show_progress=cluster is None)
     if interrupted:
-        output = _beside(output)
+        output = place_beside(output)
     places = {name: relative(reading.facts[name], output) for name in reading.places}
     reading.facts.update(places)
     said = [*doubts, *messages]
-    notes = {"input": reading.facts, "command": _command(), "warnings": said}
+    notes = {"input": reading.facts, "command": command_line(), "warnings": said}
     with refusals():
         model.save(output, notes=notes)
     facts = _facts(model, reading, output, said)
@@ -118,48 +117,16 @@ def _read(
     return reading
 
 
-def _beside(output: Path) -> Path:
-    """Return a folder for an unfinished model, which must not replace another one."""
-    named = output if output.name else output.absolute()  # "." has no name
-    others = (f"{named.name}-unfinished{number}" for number in chain([""], count(2)))
-    places = chain([output], map(named.with_name, others))
-    return next(place for place in places if not place.exists())
-
-
 def _fit(
     model: Any, reading: Reading | BlockReading, how: Callable[..., Any], show_progress: bool
 ) -> tuple[list[str], bool]:
     """Fit the model and show warnings; return these and whether the fit was interrupted."""
-    from cofactor.estimators.base import FitInterruptedWarning
-
-    caught: dict[str, type[Warning]] = {}
-
-    def catch(message: Any, category: type[Warning], *place: Any, **more: Any) -> None:
-        if category is FitInterruptedWarning and category not in caught.values():
-            note("Stopping; saving the model ...")
-        caught.setdefault(str(message), category)
-
-    with (
-        announce("Fitting the topics") as progress,
-        warnings.catch_warnings(),
-        refusals(),
-    ):
-        warnings.simplefilter("always")
-        warnings.showwarning = catch
+    with watched_fit("Fitting the topics") as watched:
         if show_progress:
-            model.set_callbacks(_reporter(progress))
+            model.set_callbacks(watched.reporter())
         settle_task(model, reading.facts["task"], asked=isinstance(reading, BlockReading))
         reading.fit(model, fit=how)
-    for message in caught:
-        note(f"Note: {message}")
-    return [*caught], FitInterruptedWarning in caught.values()
-
-
-def _reporter(progress: Callable[[str], None]) -> Any:
-    """Return a callback that shows the number of finished iterations."""
-    from cofactor.callbacks import ReportIterations
-
-    return ReportIterations(lambda done: progress(f"iteration {done}"))
+    return watched.messages, watched.interrupted
 
 
 def _doubts(reading: Reading | BlockReading, task: str, topics: int) -> list[str]:
@@ -183,22 +150,6 @@ def _refuse_options(table: Path) -> None:
                 f"{parameter.opts[0]} was decided when {table} was written; leave it out, or write "
                 "the blocks again with cofactor blocks."
             )
-
-
-def _check_place(output: Path) -> None:
-    """Refuse an output folder that could not be saved to, before any work is done."""
-    if output.is_file():
-        raise BadInput(f"--output {output} is a file; name a folder for the model.")
-    if output.is_dir() and any(output.iterdir()) and not (output / "manifest.json").exists():
-        raise BadInput(
-            f"--output {output} is a folder with other files and no model; name another folder."
-        )
-
-
-def _command() -> list[str]:
-    import sys
-
-    return ["cofactor", *sys.argv[1:]]
 
 
 def _ending(model: Any, facts: dict[str, Any], verbose: bool) -> Iterator[str]:

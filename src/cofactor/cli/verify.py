@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import warnings
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,64 +14,140 @@ import click
 from cofactor.cli._shared.blocks import find_blocks, holds_blocks, open_blocks
 from cofactor.cli._shared.command import MODEL, TABLE, BadInput, Command, json_option
 from cofactor.cli._shared.command import table_options as options
+from cofactor.cli._shared.history import open_origin
 from cofactor.cli._shared.models import Opened, find_data, open_model, read_again, refusals
 from cofactor.cli._shared.terminal import announce, emit, note, show
+
+Read = Callable[..., tuple[Path, Any]]
+"""A function that reads the documents, or opens their blocks; it returns the path, too."""
 
 
 @click.command(cls=Command)
 @click.argument("model", type=MODEL)
 @click.option("--data", type=TABLE, help="Table of the documents.  [default: the one of the fit]")
+@click.option("--before", type=MODEL, metavar="MODEL",
+              help="Model that an edit or a refit began with.  [default: as noted]")  # fmt: skip
 @options("text", "labels", "label_separator")
 @json_option
 def verify(
-    model: Path, data: Path | None, text: str | None, labels: tuple[str, ...],
-    label_separator: str | None, opening: dict[str, Any], as_json: bool,
+    model: Path, data: Path | None, before: Path | None, text: str | None,
+    labels: tuple[str, ...], label_separator: str | None, opening: dict[str, Any], as_json: bool,
 ) -> None:  # fmt: skip
     """Fit a model again and check that the result is the same.
 
-    The fit uses the parameters in the model's manifest. The exit code is 0 if topics and
-    predictions are the same, and 1 if they are not.
+    The fit uses the parameters in the model's manifest. Of a model that `cofactor edit` or
+    `cofactor refit` made, that last step is repeated; verify the model before it on its own. The
+    exit code is 0 if topics and predictions are the same, and 1 if they are not.
     """
     opened = open_model(model)
-    path = find_blocks(opened) or find_data(opened, data)
-    if path is None:
-        raise BadInput(
-            "The table that the model was fitted on does not exist; name it with --data."
-        )
-    if holds_blocks(path):
-        reading: Any = open_blocks(path)
-    else:
-        reading = read_again(opened, path, text, labels, opening, label_separator)
-    facts = _refit(opened, reading)
-    facts |= {"model": opened.origin(), "data": str(path)}
+    origin = open_origin(opened, before)
+    if origin is None:
+        _refuse_edits(opened, before)
+
+    def read(documents: bool = False) -> tuple[Path, Any]:
+        blocks = None if documents else find_blocks(opened)
+        path = blocks or find_data(opened, data)
+        if path is None:
+            raise BadInput(
+                "The table that the model was fitted on does not exist; name it with --data."
+            )
+        if holds_blocks(path):
+            return path, open_blocks(path)
+        return path, read_again(opened, path, text, labels, opening, label_separator)
+
+    facts = _fit_again(opened, read) if origin is None else _repeat(opened, *origin, read)
+    facts["model"] = opened.origin()
     if as_json:
         emit(facts)
     else:
         show(*_sentences(facts))
+        if origin is not None:
+            note(f"Next: cofactor verify {shlex.quote(str(origin[0].path))}")
     if not (facts["equal"] and facts["same_data"]):
         click.get_current_context().exit(1)
 
 
-def _refit(opened: Opened, reading: Any) -> dict[str, Any]:
-    from cofactor._versions import versions
+def _refuse_edits(opened: Opened, before: Path | None) -> None:
+    """Refuse a model that was edited by other means than commands, which nothing can repeat."""
+    if "settled_" in vars(opened.model):
+        raise BadInput(
+            "The model was edited after its fit, and its manifest does not say how; only edits by "
+            "cofactor edit and cofactor refit can be repeated."
+        )
+    if before is not None:
+        raise BadInput("--before is for edited models, but this one was made by a fit.")
+
+
+def _fit_again(opened: Opened, read: Read) -> dict[str, Any]:
+    """Repeat the fit of a model."""
     from cofactor.text.describe.compare import refit
 
+    path, reading = read()
     with announce("Fitting again"), refusals(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = asdict(refit(opened.model, reading.fit))
+    return {**found, **_versions_changed(opened), "step": "fit", "data": str(path)}
+
+
+def _repeat(opened: Opened, before: Opened, step: dict[str, Any], read: Read) -> dict[str, Any]:
+    """Repeat the edit or the refit that made a model."""
+    from cofactor.text.describe.compare import compare_again
+    from cofactor.text.interrupts import ending_at_interrupts
+
+    make = {"edit": _edit_again, "refit": _refit_again}[step["step"]]
+    with refusals(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with ending_at_interrupts():
+            again, path = make(before.model, step, read)
+        found = asdict(compare_again(opened.model, again))
+        found["same_names"] = _settled(opened.model) == _settled(again)
+    found["equal"] = found["equal"] and found["same_names"]
+    return {**found, **_versions_changed(opened), "step": step["step"],
+            "before": before.origin(), "data": path and str(path)}  # fmt: skip
+
+
+def _edit_again(model: Any, step: dict[str, Any], read: Read) -> tuple[Any, Path | None]:
+    from cofactor.text.editing.changes import Changes, make_changes
+
+    changes = Changes.read(step.get("changes"))
+    if not changes.splits:
+        return make_changes(model, changes), None
+    path, reading = read(documents=True)
+    with announce("Editing again"):
+        return make_changes(model, changes, reading.documents.texts, reading.y), path
+
+
+def _refit_again(model: Any, step: dict[str, Any], read: Read) -> tuple[Any, Path | None]:
+    path, reading = read(documents=True)
+    with announce("Fitting again"):
+        return reading.refit(model, step.get("iterations")), path
+
+
+def _settled(model: Any) -> Any:
+    """Return what a user settled about topics, and their names."""
+    from cofactor.text.editing import Settled
+
+    return Settled.of(model), [*model.topic_names_]
+
+
+def _versions_changed(opened: Opened) -> dict[str, Any]:
+    from cofactor._versions import versions
+
     then, now = opened.facts["versions"], versions()
     changed = {name: [then.get(name), now[name]] for name in now if then.get(name) != now[name]}
     if changed:
         note("Versions have changed: " + ", ".join(
             f"{name} {was} to {now}" for name, (was, now) in changed.items()))  # fmt: skip
-    return {**found, "versions_changed": changed}
+    return {"versions_changed": changed}
 
 
 def _sentences(facts: dict[str, Any]) -> list[str]:
     gap, agree = facts["topic_difference"], facts["same_predictions"]
-    data = "The documents and labels are those of the fit."
+    data = ["The documents and labels are those of the fit."]
     if not facts["same_data"]:
-        data = "The documents or labels are not those of the fit."
+        data = ["The documents or labels are not those of the fit."]
+    elif facts["data"] is None:
+        data = []
     if facts["identical"]:
         topics = "The topics are bit-identical."
     elif gap is None:
@@ -77,5 +155,6 @@ def _sentences(facts: dict[str, Any]) -> list[str]:
     else:
         topics = f"The topics differ by up to {gap:.1e} of the largest weight."
     predictions = [] if agree is None else [f"Predictions agree for {agree:.1%} of the documents."]
+    names = [] if facts.get("same_names", True) else ["Names, or what was settled, differ."]
     verdict = "Verified." if facts["equal"] and facts["same_data"] else "Not verified."
-    return [data, topics, *predictions, verdict]
+    return [*data, topics, *names, *predictions, verdict]

@@ -27,6 +27,7 @@ SCRIPTS = ("tables.js", "page.js")
 TOPIC_COLUMNS = (
     "topic", "name", "share", "label", "label_weight", "labelled", "of_label", "coherence",
     "stability",
+    "settled",
 )  # fmt: skip
 UNSAFE = "<>&\u2028\u2029"
 
@@ -50,6 +51,7 @@ def page_state(prepared: Prepared) -> dict[str, Any]:
     """Return the data of the page's script."""
     return {
         "names": [topic["name"] for topic in prepared.topics],
+        "fingerprint": prepared.topics_digest,
         "words": [topic["words"] for topic in prepared.topics],
         "topics": [{name: topic[name] for name in TOPIC_COLUMNS} for topic in prepared.topics],
         "order": prepared.order,

@@ -109,9 +109,8 @@ def read_again(
 ) -> Reading:  # fmt: skip
     """Read a table like the one that the model was fitted on, unless options say otherwise.
 
-    With ``may_lack``, or with test labels, the table need not have the label columns of the fit.
-
     Names, dates and kept columns are read from the table of the fit only: another may lack them.
+    With ``may_lack``, or to test with ``truth``, it may lack the label columns, too.
     """
     noted = TableOptions.noted(opened.input)
     if not _is_own(opened, path):
@@ -132,12 +131,17 @@ def read_again(
 
 def _described(opened: Opened, path: Path) -> Collection[int] | None:
     """Return the rows of its own table that a model of blocks describes; None for all rows."""
-    rows = opened.input.get("rows")
-    if not (opened.input.get("blocks") and isinstance(rows, int) and _is_own(opened, path)):
+    if not describes_rows(opened, path):
         return None
     from cofactor.text.blocks import described_rows
 
-    return frozenset(described_rows(rows).tolist())
+    return frozenset(described_rows(opened.input["rows"]).tolist())
+
+
+def describes_rows(opened: Opened, path: Path) -> bool:
+    """Tell whether a model of blocks describes some rows of a table, which is its own."""
+    rows = opened.input.get("rows")
+    return bool(opened.input.get("blocks")) and isinstance(rows, int) and _is_own(opened, path)
 
 
 def _noted_labels(opened: Opened, path: Path, truth: Sequence[str]) -> tuple[str, ...]:

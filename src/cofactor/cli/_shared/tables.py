@@ -59,6 +59,12 @@ class Reading:
 
         fit_documents(model, self.documents.texts, self.y, **how)
 
+    def refit(self, model: Any, iterations: int | None) -> Any:
+        """Return the model whose fit on the documents goes on from the topics of ``model``."""
+        if model.task == "topics" and self.facts["task"] != "topics":  # labels are new to it
+            model.set_params(task=self.facts["task"])
+        return model.refit(self.documents.texts, self.y, iterations=iterations)
+
     @property
     def classes(self) -> list[Any]:
         """The class of each document, or its set of labels; None or "" if it is unlabelled."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from cofactor.io.atomic import replacing
 from cofactor.io.tables.labels import one_cell
 from cofactor.io.tables.writers import free_name, make_writer
+from cofactor.text.editing import Settled
 
 
 def write_tables(
@@ -51,10 +53,17 @@ def _write(path: Path, rows: Iterator[list[Any]]) -> None:
 
 
 def _topics(model: Any) -> Iterator[list[Any]]:
-    names = ("topic", "name", "share", "label", "label_weight", "labels", "coherence", "stability")
-    yield [*names, "words"]
+    """Yield the topics; the coherence of an edited one is empty until documents are seen."""
+    settled = Settled.of(model)
+    names = ("topic", "name", "share", "label", "label_weight", "labels", "stability")
+    yield [*names, "coherence", "words", "frozen", "pinned", "banned"]
     for t in model.topics():
-        yield [*(getattr(t, name) for name in names), " ".join(t.words)]
+        coherence = t.coherence if isfinite(t.coherence) else None
+        said = settled.facts(t.topic)
+        yield [
+            *(getattr(t, name) for name in names), coherence, " ".join(t.words),
+            "yes" if said["frozen"] else "", " ".join(said["pinned"]), " ".join(said["banned"]),
+        ]  # fmt: skip
 
 
 def _words(model: Any, n_words: int) -> Iterator[list[Any]]:

@@ -10,6 +10,7 @@ from typing import Any
 from cofactor.io.errors import printable
 from cofactor.text import TopicModel
 from cofactor.text.describe.summaries import shown_link, shown_stability
+from cofactor.text.editing import Settled
 
 LONGEST = 500
 """Largest number of characters of a note."""
@@ -23,6 +24,7 @@ def card(model: Any, facts: dict[str, Any]) -> str:
         _table(("", ""), [(key, value) for key, value in _summary(facts)]),
         *_warnings(facts),
         *_topics(model),
+        *_history(facts),
         *_notes(facts),
         "## Settings",
         _table(("parameter", "value"), list(facts["settings"].items())),
@@ -55,9 +57,22 @@ def _warnings(facts: dict[str, Any]) -> list[str]:
     return ["## Warnings of the fit", "\n".join(f"- {_plain(one)}" for one in said)]
 
 
+def _history(facts: dict[str, Any]) -> list[str]:
+    """Return what edits and later fits did, if the notes have it."""
+    steps = _as_list(facts["notes"].get("history"))
+    told = [_as_list(one.get("said")) for one in steps if isinstance(one, dict)]
+    said = [sentence for each in told for sentence in each]
+    return ["## Edits", "\n".join(f"1. {_plain(one)}" for one in said)] if said else []
+
+
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
 def _notes(facts: dict[str, Any]) -> list[str]:
     """Return the other notes, such as the table and the command."""
-    rows = list(_flat({k: v for k, v in facts["notes"].items() if k != "warnings"}))
+    apart = ("warnings", "history")
+    rows = list(_flat({k: v for k, v in facts["notes"].items() if k not in apart}))
     return ["## Notes", _table(("", ""), rows)] if rows else []
 
 
@@ -73,7 +88,7 @@ def _flat(notes: dict[str, Any], before: str = "") -> Iterator[tuple[Any, ...]]:
 def _topics(model: Any) -> list[str]:
     if not isinstance(model, TopicModel):
         return []
-    topics = model.topics()
+    topics, settled = model.topics(), Settled.of(model)
     columns = {
         "topic": topics.column("topic"),
         "name": topics.column("name"),
@@ -83,6 +98,7 @@ def _topics(model: Any) -> list[str]:
         "link": [shown_link(model, topic) for topic in topics],
         "labels": topics.column("labels"),
         "stability": [shown_stability(topic) for topic in topics],
+        "settled by the user": [settled.said(k) for k in topics.column("topic")],
     }
     told = {name: cells for name, cells in columns.items() if set(cells) - {None, ""}}
     table = _table(tuple(told), list(zip(*told.values(), strict=True)))

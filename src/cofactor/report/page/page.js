@@ -356,6 +356,7 @@
     { name: "coherence", value: (row) => row.coherence, show: (row) => (row.coherence === null ? "" : row.coherence.toFixed(2)), kind: "number" },
     { name: "stability", value: (row) => row.stability, show: (row) => (row.stability === null ? "" : row.stability.toFixed(2)), kind: "number" },
     { name: "words", value: (row) => firstWords(row.topic), kind: "broad" },
+    { name: "settled", value: (row) => row.settled, kind: "broad" },
   ].filter((column) => state.topics.some((row) => !["", null].includes(column.value(row))));
 
   function strongest(c) {
@@ -473,7 +474,8 @@
   }
 
   function download() {
-    save("topic-names.json", JSON.stringify(state.names, null, 1), "application/json");
+    const found = { fingerprint: state.fingerprint, names: { ...state.names } };
+    save("topic-names.json", JSON.stringify(found, null, 1), "application/json");
   }
 
   function repaint() {

@@ -10,6 +10,7 @@ from cofactor.io.errors import shortened
 from cofactor.report.preparation.evaluation import MODEL, Evaluation
 from cofactor.report.preparation.material import Material, is_known
 from cofactor.report.preparation.scores import METRICS, format_score
+from cofactor.text.editing import Settled
 
 
 def summary(material: Material, found: Evaluation | None) -> list[dict[str, Any]]:
@@ -64,11 +65,28 @@ def reproduction(material: Material) -> dict[str, Any]:
         "end of the fit": str(model.estimator_.stop_reason_),
         "data of the fit": model.fingerprint_,
     }
+    if edited := _edits(model):
+        facts["edited after the fit"] = edited
     if material.digest is not None:
         same = material.digest == model.fingerprint_
         facts["data of this report"] = "the same" if same else material.digest
     facts |= {f"time to {step}": f"{s:.1f} s" for step, s in model.timings_.items()}
     return {"facts": facts, "versions": versions(), "call": call(model)}
+
+
+def _edits(model: Any) -> str:
+    """Return what a user settled about the topics; "" if the model was not edited."""
+    if "settled_" not in vars(model):
+        return ""
+    settled = Settled.of(model)
+    counts = {
+        "names given": sum(name is not None for name in settled.names),
+        "topics frozen": sum(settled.frozen),
+        "words pinned": sum(map(len, settled.pinned)),
+        "words banned": sum(map(len, settled.banned)),
+    }
+    told = ", ".join(f"{name}: {count}" for name, count in counts.items() if count)
+    return told or "yes"
 
 
 def call(model: Any) -> str:

@@ -22,8 +22,8 @@ Notices = Iterator[tuple[str, str]]  # "warning" or "note", and a sentence
 
 def notices(material: Material, found: Evaluation | None, text: bool) -> list[dict[str, str]]:
     """Return warnings first, then remarks on what is missing."""
-    parts = (_scores(found), _fit(material), _labels(material), _topics(material),
-             _missing(material, found, text))  # fmt: skip
+    parts = (_scores(found), _fit(material), _edits(material, found), _labels(material),
+             _topics(material), _missing(material, found, text))  # fmt: skip
     rows = [
         {"level": level, "text": sentence[:1].upper() + sentence[1:]}
         for part in parts for level, sentence in part
@@ -64,6 +64,17 @@ def _fit(material: Material) -> Notices:
         yield _warn(
             f"The fit stopped after max_iter={model.max_iter} iterations before it converged; "
             "raise max_iter."
+        )
+
+
+def _edits(material: Material, found: Evaluation | None) -> Notices:
+    """Say that scores of further fits are not those of edited topics."""
+    if "settled_" not in vars(material.model) or found is None:
+        return
+    if any(judge is not material.model for judge in found.judges):
+        yield _note(
+            "The topics were edited after the fit. The scores come from further fits with as many "
+            "topics, which do not know the edits."
         )
 
 

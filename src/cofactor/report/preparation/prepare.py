@@ -27,6 +27,7 @@ from cofactor.report.preparation.scores import (
 )
 from cofactor.report.preparation.selection import CLASSES, class_sizes, largest
 from cofactor.text import TopicModel
+from cofactor.text.editing.changes import topics_digest
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ class Prepared:
     summary: list[dict[str, Any]]
     notices: list[dict[str, str]]
     topics: list[dict[str, Any]]  # by number
+    topics_digest: str  # by which downloaded names are recognised
     order: list[int]  # in which topics are shown: the largest first
     heatmap: list[dict[str, Any]]
     class_sizes: list[int]  # documents of each class
@@ -87,6 +89,7 @@ def prepare(
         summary=summary(material, found),
         notices=notices(material, found, text),
         topics=topics,
+        topics_digest=topics_digest(model),
         order=order,
         heatmap=of_topics.heatmap(material),
         class_sizes=sizes.tolist(),

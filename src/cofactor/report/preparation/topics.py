@@ -14,6 +14,7 @@ from cofactor.report.preparation.selection import ALL_CARDS, CARDS, largest
 from cofactor.text.describe import summaries
 from cofactor.text.describe.predictions import topic_links
 from cofactor.text.describe.words import profiles, rank_words, shown_words
+from cofactor.text.editing import Settled
 
 SHOWN, TYPICAL = 10, 3  # words and documents of a card
 NEIGHBOURS, ALIKE = 3, 0.3  # similar topics of a card, and their smallest cosine
@@ -29,6 +30,7 @@ def topic_cards(material: Material, text: bool) -> list[dict[str, Any]]:
     first = shown_words(A, summaries.word_ranking(model, "coherence"), SHOWN)
     words = relevant_words(summaries.model_words(model), A, shares, first)
     typical, similar = typical_documents(material, text), similar_topics(A)
+    settled = Settled.of(model)
     names = ["" if label is None else str(label) for label in summaries.topic_classes(model)[0]]
     labels, first_cards = (
         topic_labels(material, names),
@@ -40,7 +42,8 @@ def topic_cards(material: Material, text: bool) -> list[dict[str, Any]]:
             "label": names[row.topic], "label_weight": row.label_weight,
             "coherence": finite(row.coherence), "words": words[row.topic],
             "typical": typical[row.topic], "similar": similar[row.topic],
-            "first": row.topic in first_cards, **labels[row.topic],
+            "first": row.topic in first_cards, "settled": settled.said(row.topic),
+            **labels[row.topic],
             "stability": row.stability, "stability_interval": row.stability_interval,
         }
         for row in model.topics(SHOWN)

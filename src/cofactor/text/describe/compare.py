@@ -106,7 +106,7 @@ def _names(labels: Any) -> set[str]:
 
 @dataclass(frozen=True)
 class Refit:
-    """Comparison of a model with its own refit."""
+    """Comparison of a model with one that was made in the same way."""
 
     same_data: bool  # documents and labels are those of the first fit
     identical: bool  # topics are bit-identical
@@ -131,6 +131,11 @@ def refit(model: Any, fit: Callable[[Any], Any], tolerance: float = 1e-6) -> Ref
     with ending_at_interrupts():
         again = clone(model).set_params(random_state=model.seed_)
         fit(again)
+    return compare_again(model, again, tolerance)
+
+
+def compare_again(model: Any, again: Any, tolerance: float = 1e-6) -> Refit:
+    """Compare a model with one that was made in the same way."""
     same_data = model.fingerprint_ == again.fingerprint_
     gap = _gap(model, again)
     agree = _agreement(model, again)

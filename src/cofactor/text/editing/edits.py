@@ -182,8 +182,11 @@ def regroup(model: Any, groups: Sequence[Sequence[int]]) -> Any:
     return _published(model, new, settled, ranking, represented, groups, changed)
 
 
-def split(model: Any, topic: Any, documents: Any, into: int = 2) -> Any:
-    """Return the model with one topic divided by the documents; it describes these documents."""
+def split(model: Any, topic: Any, documents: Any, into: int = 2, y: Any = None) -> Any:
+    """Return the model with one topic divided by the documents; it describes these documents.
+
+    The labels y, if they are given, only help to recognise the documents later.
+    """
     k = topic_number(model, topic)
     if isinstance(into, bool) or not isinstance(into, int | np.integer) or into < 2:
         raise ValueError(f"into={into!r} must be a whole number, at least 2.")
@@ -198,7 +201,7 @@ def split(model: Any, topic: Any, documents: Any, into: int = 2) -> Any:
     settled = Settled.of(model).grouped([[source] for source in sources])
     for place in range(k, k + into):
         settled.names[place], settled.frozen[place] = None, False
-    return described(model, new, settled, X, fingerprint(texts))
+    return described(model, new, settled, X, fingerprint(texts, y))
 
 
 def _parts_of(estimator: Any, X: Any, topic: int, into: int, name: str, seed: int) -> FloatArray:

@@ -46,6 +46,23 @@ class Settled:
     def __len__(self) -> int:
         return len(self.names)
 
+    def said(self, topic: int) -> str:
+        """Return what holds for the words of a topic, such as "frozen; pinned: a, b"; or ""."""
+        pinned, banned = self.pinned[topic], self.banned[topic]
+        parts = [
+            "frozen" if self.frozen[topic] else "",
+            f"pinned: {', '.join(pinned)}" if pinned else "",
+            f"banned: {', '.join(banned)}" if banned else "",
+        ]
+        return "; ".join(filter(None, parts))
+
+    def facts(self, topic: int) -> dict[str, Any]:
+        """Return what holds for a topic, for tables and JSON."""
+        return {
+            "given_name": self.names[topic], "frozen": self.frozen[topic],
+            "pinned": [*self.pinned[topic]], "banned": [*self.banned[topic]],
+        }  # fmt: skip
+
     def named(self, topic: int, name: str) -> Settled:
         return replace(self, names=_with(self.names, topic, name))
 

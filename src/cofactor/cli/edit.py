@@ -1,0 +1,289 @@
+"""`cofactor edit`: names, merges, drops, splits, freezes, pins and bans topics of a model."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from cofactor.cli._shared.command import (
+    MODEL,
+    OUTPUT,
+    TABLE,
+    BadInput,
+    Command,
+    Number,
+    json_option,
+    table_options,
+)
+from cofactor.cli._shared.fits import check_new_place
+from cofactor.cli._shared.history import Step, next_notes
+from cofactor.cli._shared.models import (
+    Opened,
+    describes_rows,
+    find_data,
+    open_model,
+    read_again,
+    refusals,
+    relative,
+)
+from cofactor.cli._shared.tables import Reading
+from cofactor.cli._shared.terminal import announce, emit, note
+from cofactor.cli._shared.topic_tables import show_topics, topic_rows
+from cofactor.io.errors import at, suggestion
+from cofactor.io.json_text import from_json_file
+from cofactor.io.untrusted import DamagedFileError, read_file
+
+LARGEST_NAMES = 2**22
+Value = TypeVar("Value")
+
+
+@click.command(cls=Command)
+@click.argument("model", type=MODEL)
+@click.option("-o", "--output", type=OUTPUT, required=True, metavar="FOLDER",
+              help="Folder for the edited model; another model that is there is "
+              "replaced.")  # fmt: skip
+@click.option("--names", "names_file", type=TABLE, metavar="FILE",
+              help="Names of topics, as a report downloads them.")  # fmt: skip
+@click.option("--name", "names", multiple=True, metavar="TOPIC=NAME",
+              help="New name of a topic, like 2=billing. May be repeated.")  # fmt: skip
+@click.option("--merge", multiple=True, metavar="TOPIC,TOPIC",
+              help="Topics to make one, like 2,5. May be repeated.")  # fmt: skip
+@click.option("--drop", multiple=True, metavar="TOPIC,...", help="Topics to leave out.")
+@click.option("--freeze", multiple=True, metavar="TOPIC,...",
+              help="Topics whose words and weights later fits leave alone.")  # fmt: skip
+@click.option("--thaw", multiple=True, metavar="TOPIC,...", help="Topics to freeze no longer.")
+@click.option("--pin", multiple=True, metavar="TOPIC=WORD,...",
+              help="Words that belong to a topic, like 4=refund,invoice. May be "
+              "repeated.")  # fmt: skip
+@click.option("--ban", multiple=True, metavar="TOPIC=WORD,...",
+              help="Words that a topic must not have, like 4=http,www. May be "
+              "repeated.")  # fmt: skip
+@click.option("--split", multiple=True, metavar="TOPIC,...",
+              help="Topics to divide, by the texts of --table.")  # fmt: skip
+@click.option("--into", type=Number(int, 2), default=2, metavar="N",
+              help="Parts of each topic of --split.")  # fmt: skip
+@click.option("--table", type=TABLE,
+              help="Table of texts for --split.  [default: the one of the fit]")  # fmt: skip
+@table_options("text")
+@json_option
+def edit(
+    model: Path, output: Path, names_file: Path | None, into: int, table: Path | None,
+    text: str | None, opening: dict[str, Any], as_json: bool, **asked: tuple[str, ...],
+) -> None:  # fmt: skip
+    """Rename, merge, drop, split, freeze, pin and ban topics.
+
+    TOPIC is a number that `cofactor topics` shows, or a name. All numbers are those of MODEL,
+    whatever else is merged or dropped in the same command. What is said of a topic that is merged
+    holds for the merged topic.
+
+    The edited model predicts at once. `cofactor refit` goes on from its topics and keeps names,
+    frozen topics, pinned and banned words.
+    """
+    opened = open_model(model)
+    check_new_place(output, opened.path)
+    changes = _read_changes(opened, names_file, into, asked)
+    reading = None
+    if changes.splits:
+        reading = _read_documents(opened, table, text, opening)
+    elif table is not None:
+        raise BadInput("--table is for --split only; leave it out, or name a topic with --split.")
+    new, said = _edit(opened.model, changes, reading)
+    step = Step("edit", {"changes": changes.facts()}, said)
+    more = {}
+    if reading is not None and not describes_rows(opened, Path(reading.facts["path"])):
+        path = relative(reading.facts["path"], output)
+        more = {"input": {**reading.facts, "path": path}}
+    with refusals():
+        new.save(output, notes=next_notes(opened, output, step, **more))
+    rows = topic_rows(new, 10)
+    if as_json:
+        emit({"model": opened.origin(), "output": str(output), "changes": changes.facts(),
+              "said": said, "topics": rows})  # fmt: skip
+        return
+    for sentence in said:
+        note(sentence)
+    show_topics(new, rows)
+    note(f"Wrote the model to {output}.")
+    note(f"Next: cofactor refit {shlex.quote(str(output))} -o NEW")
+
+
+def _edit(model: Any, changes: Any, reading: Reading | None) -> tuple[Any, list[str]]:
+    from cofactor.text.editing.changes import make_changes, tell_changes
+
+    with refusals():
+        if reading is None:
+            new = make_changes(model, changes)
+        else:
+            with announce("Splitting"):
+                new = make_changes(model, changes, reading.documents.texts, reading.y)
+        return new, tell_changes(model, changes, new)
+
+
+def _read_documents(
+    opened: Opened, table: Path | None, text: str | None, opening: dict[str, Any]
+) -> Reading:
+    """Return the texts that show how topics are split."""
+    path = find_data(opened, table)
+    if path is None:
+        raise BadInput(
+            "--split needs texts, but the table of the fit does not exist; name one with --table."
+        )
+    with announce("Reading the documents"):
+        return read_again(opened, path, text, (), opening, may_lack=True)
+
+
+# ---- what the options ask for
+
+
+def _read_changes(
+    opened: Opened, names_file: Path | None, into: int, asked: dict[str, tuple[str, ...]]
+) -> Any:
+    """Return the changes that the options ask for, by the numbers of the topics."""
+    from cofactor.text.editing.changes import Changes, check_changes
+
+    topics = _Topics(opened.model.topic_names_)
+    frozen: dict[int, bool] = {}
+    for option, value in (("freeze", True), ("thaw", False)):
+        _put(frozen, ((k, value) for k in topics.listed(option, asked[option])), "--thaw")
+    changes = Changes(
+        names=_put({}, topics.pairs("name", asked["names"], str.strip), "--name"),
+        frozen=frozen,
+        pinned=_words(topics.pairs("pin", asked["pin"], _split)),
+        banned=_words(topics.pairs("ban", asked["ban"], _split)),
+        merges=[topics.listed("merge", (one,)) for one in asked["merge"]],
+        drops=topics.listed("drop", asked["drop"]),
+        splits=dict.fromkeys(topics.listed("split", asked["split"]), into),
+    )
+    if names_file is not None:
+        changes = replace(changes, names=_names_of(names_file, opened, changes))
+    if not changes:
+        raise BadInput(
+            "There is nothing to edit; name topics with --names, --name, --merge, --drop, --split, "
+            "--freeze, --thaw, --pin or --ban."
+            if names_file is None
+            else f"{at(names_file)} has the names that the model already has; nothing changes."
+        )
+    with refusals():
+        check_changes(changes, len(opened.model.topic_names_))
+    return changes
+
+
+class _Topics:
+    """Finds topics by their numbers and names, which may hold commas and signs of equality."""
+
+    def __init__(self, names: list[str]) -> None:
+        self._names = names
+
+    def listed(self, option: str, given: tuple[str, ...]) -> list[int]:
+        """Return the topics that an option lists; names may hold commas."""
+        found: list[int] = []
+        for one in given:
+            parts = one.split(",")
+            while parts:
+                most = next((n for n in range(len(parts), 1, -1) if self._is_name(parts[:n])), 1)
+                found.append(self.number(option, ",".join(parts[:most])))
+                del parts[:most]
+        return list(dict.fromkeys(found))
+
+    def pairs(
+        self, option: str, given: tuple[str, ...], read: Callable[[str], Value]
+    ) -> Iterator[tuple[int, Value]]:
+        """Yield the topic and the value of each TOPIC=VALUE."""
+        for one in given:
+            topic, equals, value = one.partition("=")
+            found = read(value)
+            if not (topic.strip() and equals and found):
+                raise BadInput(f"--{option} {one!r} must be a topic and {_EXAMPLES[option]}.")
+            yield self.number(option, topic), found
+
+    def number(self, option: str, given: str) -> int:
+        """Return the number of the topic that is given by number or name."""
+        text = given.strip()
+        if text.isdecimal() and text.isascii() and len(text) < 10 and int(text) < len(self._names):
+            return int(text)
+        if self._names.count(text) > 1:
+            raise BadInput(f"--{option}: several topics are called {text!r}; name one by number.")
+        if text in self._names:
+            return self._names.index(text)
+        last = len(self._names) - 1
+        close = "" if text.lstrip("-").isdecimal() else f" {suggestion(text, self._names)}"
+        raise BadInput(
+            f"--{option}: topic {text!r} does not exist; the topics are 0 to {last}.{close}"
+        )
+
+    def _is_name(self, parts: list[str]) -> bool:
+        return ",".join(parts).strip() in self._names
+
+
+_EXAMPLES = {
+    "name": "its new name, like 2=billing",
+    "pin": "words, like 4=refund,invoice",
+    "ban": "words, like 4=http,www",
+}
+
+
+def _split(value: str) -> list[str]:
+    return [word.strip() for word in value.split(",") if word.strip()]
+
+
+def _put(found: dict[int, Value], pairs: Any, option: str) -> dict[int, Value]:
+    """Add pairs to a dict; refuse a topic that gets two values."""
+    for k, value in pairs:
+        if found.setdefault(k, value) != value:
+            raise BadInput(f"{option} contradicts what is said of topic {k} before; choose one.")
+    return found
+
+
+def _words(pairs: Iterator[tuple[int, list[str]]]) -> dict[int, list[str]]:
+    found: dict[int, list[str]] = {}
+    for k, words in pairs:
+        found[k] = list(dict.fromkeys([*found.get(k, []), *words]))
+    return found
+
+
+# ---- the file of names
+
+
+def _names_of(path: Path, opened: Opened, changes: Any) -> dict[int, str]:
+    """Return the names of a file that differ from the model's, then those of --name.
+
+    Topics that are dropped or split need no name.
+    """
+    names = opened.model.topic_names_
+    given = {
+        k: name for k, name in _read_names(path, opened).items()
+        if name != names[k] and k not in changes.drops and k not in changes.splits
+    }  # fmt: skip
+    return given | changes.names
+
+
+def _read_names(path: Path, opened: Opened) -> dict[int, str]:
+    """Read what a report downloads, or an object of topics and names without a fingerprint."""
+    from cofactor.text.editing.changes import topics_digest
+
+    try:
+        found = from_json_file(read_file(path.resolve(), LARGEST_NAMES), "it")
+    except DamagedFileError as error:
+        raise BadInput(f"{at(path)} has no names of topics: {error}.") from None
+    names = found.get("names", found) if isinstance(found, dict) else None
+    if not isinstance(names, dict) or not all(isinstance(one, str) for one in names.values()):
+        raise BadInput(
+            f"{at(path)} has no names of topics; it must hold an object like "
+            '{"0": "billing", "3": "refunds"}, as a report downloads it.'
+        )
+    if found.get("fingerprint", ...) not in (..., topics_digest(opened.model)):
+        raise BadInput(
+            f"{at(path)} belongs to another model than {at(opened.path)}, or to one with other "
+            "topics; name the model whose report it comes from."
+        )
+    topics = _Topics(opened.model.topic_names_)
+    given = {topics.number("names", key): name.strip() for key, name in names.items()}
+    for k, name in given.items():
+        if not name:
+            raise BadInput(f"{at(path)}: the name of topic {k} is empty; give it one.")
+    return given
