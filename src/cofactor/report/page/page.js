@@ -162,6 +162,7 @@
   }
 
   function lines(spec, width) {
+    if (width < 520) spec.height = 220;
     const drawn = isOne() ? [choice()] : state.over_time.lines[choice()].map((name) => `${choice()} ${name}`);
     const rows = shares.filter((row) => drawn.includes(lineOf(row)));
     const first = drawn.map((line) => rows.find((row) => lineOf(row) === line));
