@@ -76,7 +76,7 @@ def test_explanations_are_those_of_the_model(held, model, corpus):
             assert min(parts, default=1) > 0
             assert not len(parts) or parts[0] == max(sign * told.contrast.words)
             for word, part in zip(side["words"], parts, strict=True):
-                assert word["shown"] == f"×{np.exp(part):.3g}"
+                assert word["shown"] == f"×{np.exp(part):.1f}"
         for change in row["without"]:
             text = corpus[0][row["document"]].replace(change["word"], "")
             assert model.predict([text]).tolist() == [change["prediction"]]

@@ -162,6 +162,7 @@
   }
 
   function lines(spec, width) {
+    if (width < 520) spec.height = 220;
     const drawn = isOne() ? [choice()] : state.over_time.lines[choice()].map((name) => `${choice()} ${name}`);
     const rows = shares.filter((row) => drawn.includes(lineOf(row)));
     const first = drawn.map((line) => rows.find((row) => lineOf(row) === line));
@@ -174,9 +175,10 @@
     const [y, { color }] = spec.layer ? [spec.layer[1].encoding.y, {}] : [spec.encoding.y, spec.encoding];
     if (first[0].kind === "number") Object.assign(y, { axis: { ...y.axis, format: "~g" }, scale: { zero: false } });
     if (spec.layer) return spec.layer.map(({ mark }) => [mark, mark.point]).flat().filter(Boolean).forEach((mark) => Object.assign(mark, { color: range[0] }));
-    const columns = Math.max(1, Math.floor(width / (width < 520 ? 170 : 260)));
+    const room = width - 60; // beside the numbers of the axis
+    const columns = Math.max(1, Math.floor(room / (room < 520 ? 170 : 260)));
     color.scale = { domain: first.map(lineName), range };
-    Object.assign(color.legend, { columns, symbolType: "stroke", symbolStrokeWidth: 3, labelLimit: Math.floor(width / columns) - 36 });
+    Object.assign(color.legend, { columns, symbolType: "stroke", symbolStrokeWidth: 3, labelLimit: Math.floor(room / columns) - 44 });
   }
 
   function onRamp() {

@@ -35,10 +35,12 @@ const Tables = (() => {
     save(`${name}.csv`, `\ufeff${lines.join("\r\n")}\r\n`, "text/csv");
   }
 
+  const collator = new Intl.Collator("en", { numeric: true }); // one for all: making it takes long
+
   function compare(a, b) {
     const empty = (value) => value === null || value === undefined || value === "";
     if (empty(a) || empty(b)) return empty(a) - empty(b); // empty cells come last in both directions
-    return typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), "en", { numeric: true });
+    return typeof a === "number" && typeof b === "number" ? a - b : collator.compare(String(a), String(b));
   }
 
   // columns: {name, value(row), show(row), kind: "number", "broad" or "long" (opens on click)}

@@ -19,7 +19,8 @@ from cofactor.text.labelling.doubts import judge_labels, rank_doubts
 LISTED, LONGEST, WORDS = 6, 280, 6  # documents of a list, characters, words of an explanation
 DOUBTFUL = 20  # labels that look wrong
 LONGEST_TABLE = 10_000  # documents of the table that is searched
-LEAST = 0.005  # smallest contribution of a word that is shown
+LEAST = {True: 0.05, False: 0.005}  # smallest contribution that is shown, with a pooled head or not
+MOST_TIMES = 1000  # larger factors are not told apart
 LEFT_OUT = 3  # words that are left out, one at a time
 
 
@@ -178,12 +179,25 @@ def _speaking(told: Explanation | None, sign: int, pooled: bool) -> list[dict[st
     if told is None or told.contrast is None:
         return []
     parts = sign * told.contrast.words
-    best = [j for j in np.argsort(-parts, kind="stable")[:WORDS] if parts[j] >= LEAST]
+    best = [j for j in np.argsort(-parts, kind="stable")[:WORDS] if parts[j] >= LEAST[pooled]]
     return [
         {"word": told.words[j], "part": round(float(parts[j]), 3),
-         "shown": f"×{np.exp(parts[j]):.3g}" if pooled else f"+{100 * parts[j]:.0f}"}
+         "shown": _times(parts[j]) if pooled else f"+{100 * parts[j]:.0f}"}
         for j in best
     ]  # fmt: skip
+
+
+def _times(logarithm: float) -> str:
+    """Return the factor that a part of a score is.
+
+    Examples
+    --------
+    >>> _times(np.log(2.04)), _times(800.0)
+    ('×2.0', 'over ×1,000')
+    """
+    if logarithm > np.log(MOST_TIMES):
+        return f"over ×{MOST_TIMES:,}"
+    return f"×{np.exp(logarithm):.1f}"
 
 
 def _without(told: Explanation) -> list[dict[str, Any]]:

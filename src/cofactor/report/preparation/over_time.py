@@ -9,10 +9,11 @@ import numpy as np
 
 from cofactor.report.preparation.material import Material
 from cofactor.report.preparation.selection import CLASSES, class_sizes, largest
-from cofactor.text.over_time import OverTime, PeriodShare, describe_periods
+from cofactor.text.over_time import SURE, OverTime, PeriodShare, describe_periods
 from cofactor.text.periods import divide, read_days, suitable_unit
 
-LINES, WORDS = 6, 6  # lines of a chart that shows several, words of a period
+FEWEST, LINES, WORDS = 3, 6, 6  # least and most lines of a chart, words of a period
+CHANCE = "No topic’s share changed by more than chance explains."
 
 
 def over_time(material: Material, dates: Any, every: str | None) -> dict[str, Any] | None:
@@ -36,17 +37,19 @@ def over_time(material: Material, dates: Any, every: str | None) -> dict[str, An
         material.model, material.X, material.S, material.scores, periods, WORDS
     )
     rows = _rows(found, material)
+    lines = {kind: most_changed(rows, kind) for kind in ("topic", "class", "number")}
+    same = [CHANCE] if len(periods.starts) > 1 and not _changed(rows, "topic") else []
     counts = [row["documents"] for row in rows if row["kind"] == "topic" and row["topic"] == 0]
     return {
         "every": periods.every,
-        "notes": list(found.doubts()),
+        "notes": [*same, *found.doubts()],
         "periods": [
             {"period": name, "documents": count}
             for name, count in zip(periods.names, counts, strict=True)
         ],
         "empty": sum(count == 0 for count in counts),
         "rows": rows,
-        "lines": {kind: most_changed(rows, kind) for kind in ("topic", "class", "number")},
+        "lines": lines,
     }
 
 
@@ -70,21 +73,34 @@ def most_changed(rows: Sequence[dict[str, Any]], kind: str) -> list[int | str]:
     """Return the topics or classes whose shares differ most between periods, the most first.
 
     A period counts by its documents, and the part that chance has in the differences is taken off,
-    so that neither a period of few documents nor the largest topics decide.
+    so that neither a period of few documents nor the largest topics decide. Those that differ no
+    more than by chance are left out if there are enough others.
     """
+    spreads = _spreads(rows, kind)
+    order = sorted(spreads, key=lambda name: -spreads[name])
+    return order[: min(LINES, max(FEWEST, len(_changed(rows, kind))))]
+
+
+def _changed(rows: Sequence[dict[str, Any]], kind: str) -> list[int | str]:
+    """Return the topics or classes that differ between periods by more than chance explains."""
+    return [name for name, spread in _spreads(rows, kind).items() if spread > 0]
+
+
+def _spreads(rows: Sequence[dict[str, Any]], kind: str) -> dict[int | str, float]:
     parts: dict[int | str, list[tuple[float, int]]] = {}
     for row in rows:
         if row["kind"] == kind:
             cells = parts.setdefault(row["topic"] if kind == "topic" else row["class"], [])
             cells += [] if row["share"] is None else [(row["share"], row["documents"])]
-    return sorted(parts, key=lambda name: -_spread(parts[name]))[:LINES]
+    return {name: _spread(cells) for name, cells in parts.items()}
 
 
 def _spread(cells: list[tuple[float, int]]) -> float:
-    """Return the variance between periods, less that of the mean of as many documents."""
+    """Return the variance between periods, less what chance explains: the mean and three standard
+    deviations of that of periods whose documents have one share each, all or nothing."""
     if not cells:
         return 0.0
     shares, weights = np.array(cells, dtype=float).T
-    mean = np.average(shares, weights=weights)
-    chance = mean * (1 - mean) / weights
-    return float(np.average((shares - mean) ** 2 - chance, weights=weights))
+    mean, free = np.average(shares, weights=weights), len(cells) - 1
+    chance = max(mean * (1 - mean), 0.0) * (free + SURE * np.sqrt(2 * free)) / weights.sum()
+    return float(np.average((shares - mean) ** 2, weights=weights) - chance)
