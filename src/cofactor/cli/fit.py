@@ -55,6 +55,9 @@ from cofactor.io.tables.label_advice import label_notes, refusal
               "May be repeated. The word balanced makes all classes count the same.")  # fmt: skip
 @click.option("--iterations", type=COUNT, default=200,
               help="Maximum number of iterations.")  # fmt: skip
+@click.option("--stability", type=COUNT, metavar="RUNS",
+              help="Fit so many draws of the texts and labels as well, to tell which topics are "
+              "found again; topics, report and the model's README.md show it.")  # fmt: skip
 @click.option("--jobs", type=int, default=-1, help="Number of threads; -1 for all cores.")
 @click.option("--cluster", metavar="ADDRESS", help="Fit on a Dask cluster: the address of its "
               "scheduler, or local for one process on each core.")  # fmt: skip
@@ -62,7 +65,7 @@ from cofactor.io.tables.label_advice import label_notes, refusal
 @json_option
 def fit(
     table: Path, asked: TableOptions, output: Path, task: str, as_json: bool,
-    cluster: str | None, verbose: bool, **settings: Any,
+    cluster: str | None, stability: int | None, verbose: bool, **settings: Any,
 ) -> None:  # fmt: skip
     """Find topics in documents, guided by the available labels.
 
@@ -86,6 +89,8 @@ def fit(
     seeds_are_classes = task == "classes" and model.seeds is not None and not asked.labels
     _check_place(output)
     reading = _read(table, asked, task, seeds_are_classes)
+    if stability and not isinstance(reading, Reading):
+        raise BadInput("--stability needs a table; blocks are too large to be fitted repeatedly.")
     note(_summary(reading))
     if isinstance(reading, Reading):
         settle_language(model.vectorizer, reading.documents.texts)
@@ -96,6 +101,8 @@ def fit(
         messages, interrupted = _fit(model, reading, how, show_progress=cluster is None)
     if interrupted:
         output = _beside(output)
+    elif stability:
+        _measure_stability(model, reading, stability)
     places = {name: relative(reading.facts[name], output) for name in reading.places}
     reading.facts.update(places)
     said = [*doubts, *messages]
@@ -181,6 +188,20 @@ def _fit(
     for message in caught:
         note(f"Note: {message}")
     return [*caught], FitInterruptedWarning in caught.values()
+
+
+def _measure_stability(model: Any, reading: Any, runs: int) -> None:
+    """Fit draws of the texts and labels; Ctrl-C keeps the model without its stability."""
+    from cofactor.text.stability import measure_stability
+
+    try:
+        with announce("Measuring the stability of topics") as progress, refusals():
+            model.stability_ = measure_stability(
+                model, reading.documents.texts, reading.y, runs, None,
+                lambda done: progress(f"draw {done} of {runs}"),
+            )  # fmt: skip
+    except KeyboardInterrupt:
+        note("Interrupted; the model is saved without the stability of its topics.")
 
 
 def _reporter(progress: Callable[[str], None]) -> Any:
