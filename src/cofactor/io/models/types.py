@@ -321,7 +321,7 @@ def _check_coherence(values: Any, name: str, r: int) -> None:
 
 def _check_support(parts: dict[str, Any], r: int, width: int) -> None:
     for name, shape in zip(SUPPORT, ((r,), (r, width)), strict=True):
-        counts = parts.get(name)
+        counts: Any = parts.get(name)
         good = isinstance(counts, np.ndarray) and counts.dtype.kind == "i" and counts.shape == shape
         require(good and bool((counts >= 0).all()), f"{name} is not an array of counts of {shape}")
 
