@@ -43,13 +43,16 @@ from cofactor.cli._shared.words import WORDS, settle_language
     click.option("--supervision", type=Number(float, 0),
                  help="Weight of the labels relative to the texts.  [default: balanced]")
 )  # fmt: skip
+@click.option("--stability", type=COUNT, metavar="RUNS",
+              help="Fit so many draws of the texts and labels as well, to tell which topics are "
+              "found again; topics, report and the model's README.md show it.")  # fmt: skip
 @click.option("--cluster", metavar="ADDRESS", help="Fit on a Dask cluster: the address of its "
               "scheduler, or local for one process on each core.")  # fmt: skip
 @click.option("--verbose", is_flag=True, help="Say why the fit ended and how long steps took.")
 @json_option
 def fit(
     table: Path, asked: TableOptions, topics: int, output: Path, task: str, as_json: bool,
-    cluster: str | None, verbose: bool, **settings: Any,
+    cluster: str | None, stability: int | None, verbose: bool, **settings: Any,
 ) -> None:  # fmt: skip
     """Find topics in documents, guided by the available labels.
 
@@ -77,6 +80,8 @@ def fit(
     seeds_are_classes = task == "classes" and model.seeds is not None and not asked.labels
     check_place(output)
     reading = _read(table, asked, task, seeds_are_classes)
+    if stability and not isinstance(reading, Reading):
+        raise BadInput("--stability needs a table; blocks are too large to be fitted repeatedly.")
     note(summary(reading))
     if isinstance(reading, Reading):
         settle_language(model.vectorizer, reading.documents.texts)
@@ -87,6 +92,8 @@ def fit(
         messages, interrupted = _fit(model, reading, how, show_progress=cluster is None)
     if interrupted:
         output = place_beside(output)
+    elif stability:
+        _measure_stability(model, reading, stability)
     places = {name: relative(reading.facts[name], output) for name in reading.places}
     reading.facts.update(places)
     said = [*doubts, *messages]
@@ -127,6 +134,20 @@ def _fit(
         settle_task(model, reading.facts["task"], asked=isinstance(reading, BlockReading))
         reading.fit(model, fit=how)
     return watched.messages, watched.interrupted
+
+
+def _measure_stability(model: Any, reading: Any, runs: int) -> None:
+    """Fit draws of the texts and labels; Ctrl-C keeps the model without its stability."""
+    from cofactor.text.stability import measure_stability
+
+    try:
+        with announce("Measuring the stability of topics") as progress, refusals():
+            model.stability_ = measure_stability(
+                model, reading.documents.texts, reading.y, runs, None,
+                lambda done: progress(f"draw {done} of {runs}"),
+            )  # fmt: skip
+    except KeyboardInterrupt:
+        note("Interrupted; the model is saved without the stability of its topics.")
 
 
 def _doubts(reading: Reading | BlockReading, task: str, topics: int) -> list[str]:

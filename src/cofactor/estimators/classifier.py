@@ -289,9 +289,9 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         --------
         >>> import numpy as np
         >>> from cofactor import SSNMFClassifier
-        >>> X = np.eye(2).repeat(20, axis=0) + 0.1
+        >>> X = np.random.default_rng(0).poisson(3 * np.eye(2).repeat(20, axis=0) + 0.1)
         >>> model = SSNMFClassifier(2, random_state=0).fit(X, np.arange(40) // 20)
-        >>> model.expected_coverage(0.9).accuracy
+        >>> model.expected_coverage(0.5).coverage
         1.0
         """
         check_abstain(abstain)

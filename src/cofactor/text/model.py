@@ -791,9 +791,9 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         n : int, default=10
             Number of documents.
         strategy : {"mixed", "close", "topics", "random"}, default="mixed"
-            "mixed" takes one of five at random; up to half of the others are the first documents
-            of topics without a label, and the rest are close calls, whose two best classes are
-            almost equally probable. The others have one of these reasons only.
+            "mixed" takes one of five at random. The others are the first documents of topics
+            without a label, then close calls, whose two best classes are almost equally probable.
+            The other strategies have one of these reasons only.
         y : array-like, optional
             Labels of the documents, as for ``fit``; labelled ones are not chosen.
         random_state : int, RandomState or None, default=None

@@ -40,10 +40,11 @@ def measure_stability(
     The documents become a matrix once, in the words of the model. Parameters are those of
     ``TopicModel.stability``; ``progress`` is told the number of finished fits.
     """
-    if y is None and has_head(model.estimator_):
+    if y is None and has_head(model.estimator_) and not model.seeds:
         raise ValueError("y is None, but the model was fitted with labels; pass them.")
     X, estimator = document_matrix(model.vectorizer_, documents), model.estimator_
-    y = read_targets(y, getattr(estimator, "classes_", None)) if has_head(estimator) else None
+    classes = getattr(estimator, "classes_", None)
+    y = None if y is None or not has_head(estimator) else read_targets(y, classes)
     seed = model.seed_ if random_state is None else random_state
     again = copy.copy(model).set_callbacks()
 

@@ -2,12 +2,14 @@
 
 Three kinds of rows are worth a label, and each has its reason:
 
-- close calls, whose two best classes are almost equally probable: a label moves the border;
 - the first row of a topic that has no label yet: a label says what the topic speaks for;
+- close calls, whose two best classes are almost equally probable: a label moves the border;
 - rows drawn at random: they find what the model does not know that it does not know, and their
   labels test it fairly.
 
-Near-duplicates of labelled or chosen rows are left out: they say nothing new.
+A mixture takes first rows of topics before close calls: what looks like a close call to a model
+that does not know all classes may be a class of its own. Near-duplicates of labelled or
+chosen rows are left out: they say nothing new.
 """
 
 from __future__ import annotations
@@ -23,8 +25,6 @@ from cofactor.metrics.topics import top_places
 CLOSE, FIRST, RANDOM = "close call", "first of its topic", "random check"
 RANDOM_PART = 5
 """One of so many rows is drawn at random."""
-TOPIC_PART = 2
-"""One of so many other rows, at most, is the first of its topic."""
 STRATEGIES = ("mixed", "close", "topics", "random")
 TRIED = 20
 """Number of rows of a topic that are tried in turn, if the first ones are known."""
@@ -91,8 +91,8 @@ def _ends(strategy: str, n: int) -> list[tuple[str, int]]:
     """Return the reasons in their order, and how many rows there are after each."""
     if strategy != "mixed":
         return [({"close": CLOSE, "topics": FIRST, "random": RANDOM}[strategy], n)]
-    sure = n - n // RANDOM_PART  # further topics come before random rows if there is no close call
-    return [(FIRST, sure // TOPIC_PART), (CLOSE, sure), (FIRST, sure), (RANDOM, n)]
+    chosen = n - n // RANDOM_PART
+    return [(FIRST, chosen), (CLOSE, chosen), (RANDOM, n)]
 
 
 def _close_calls(candidates: Candidates) -> Iterator[list[int]]:

@@ -15,6 +15,7 @@ from cofactor.targets.missing import known_values, labelled_mask
 from cofactor.targets.sets import read_targets
 from cofactor.text.describe.answers import answers_of
 from cofactor.text.describe.predictions import label_thresholds, predicted_kind, scores_of
+from cofactor.text.describe.support import topic_counts
 from cofactor.text.describe.table import Table
 from cofactor.text.documents import document_matrix
 from cofactor.text.labelling.choice import STRATEGIES, Candidates, choose_rows
@@ -65,7 +66,7 @@ def candidates_of(
     shares = topic_shares(S, model.estimator_.components_)
     labelled = _labelled(model, y, X.shape[0])
     covered = getattr(model, "topic_support_", np.zeros(shares.shape[1])) > 0
-    covered[shares[labelled].argmax(axis=1)] = True
+    covered |= topic_counts(shares, labelled, labelled[:, None])["topic_support_"] > 0
     rows = sp.csr_array(normalize(X.astype(float)))
     return Candidates(rows, shares, margins(model.estimator_, scores), labelled, covered)
 
