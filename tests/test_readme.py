@@ -27,6 +27,14 @@ def test_examples(tmp_path, monkeypatch):
     assert result.failed == 0
 
 
+def test_examples_of_choosing():
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    page = str(README.parent / "docs" / "choosing.md")
+    result = doctest.testfile(page, module_relative=False, optionflags=flags)
+    assert result.attempted >= 15
+    assert result.failed == 0
+
+
 @pytest.fixture(scope="module")
 def tickets(tmp_path_factory):
     """A folder with tickets.csv, half of it labelled, and new.csv, for the commands to run in."""

@@ -107,7 +107,11 @@ def choose(
 
     The one-standard-error rule decides: first by labels, then by cells, then by stability, the
     candidates remain that the best one does not beat by a standard error; of these, the one with
-    the fewest topics is chosen. Without labels, cells and stability decide.
+    the fewest topics is chosen. Without labels, cells and stability decide. For labels the error is
+    that of the best candidate's mean; for cells and stability that of the difference, which is
+    smaller. Cells are judged by the better half of a candidate's fits, those with the smallest
+    divergence of the rows that they saw, because a fit may get stuck. With ``init="auto"`` and
+    without labels every other fit starts at random, so that not all get stuck.
 
     The fits run side by side on ``n_jobs`` threads of the estimator. Documents are turned into a
     matrix once. Ctrl-C returns the choice among the candidates that are complete by then.

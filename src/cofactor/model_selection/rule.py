@@ -24,8 +24,8 @@ class Criterion:
     paired : bool
         Whether a candidate is judged by the standard error of its difference from the best one.
         Both have the same rows, which differ more among themselves than the candidates do; so
-        small differences count. Otherwise the error is that of the best one's own mean: what it
-        leaves out is less than is known about the best.
+        small differences count. Otherwise the error is that of the best one's own mean, and
+        differences do not count that are smaller than the doubt about the best.
     """
 
     name: str
