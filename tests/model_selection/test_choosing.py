@@ -1,6 +1,7 @@
 """The choice of the number of topics."""
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,7 +11,8 @@ from cofactor import NMF, Factors, SSNMFClassifier, SSNMFRegressor, TopicModel
 from cofactor.metrics import match_topics
 from cofactor.model_selection import choose
 from cofactor.model_selection.figure import prepare
-from cofactor.model_selection.trials import similarities
+from cofactor.model_selection.problem import settle_problem
+from cofactor.model_selection.trials import better_fits, similarities
 from commands import make_rows
 from complaints import assert_says
 
@@ -98,6 +100,29 @@ def test_stability_is_the_mean_similarity_of_matched_topics():
              for i in range(3) for j in range(3)}  # fmt: skip
     expected = [np.mean([pairs[i, j] for j in range(3) if j != i]) for i in range(3)]
     assert np.allclose(similarities(topics), expected)
+
+
+def test_stuck_fits_are_the_worse_half_of_a_candidates_fits():
+    usual = np.array([10.0, 12.0, 11.0, 14.0, 10.5])  # of the rows of five folds
+    stuck = [[1.3, 1.0, 1.3, 1.0, 1.0], [0.9, 0.9, 1.1, 0.9, 1.1]]
+    misfits = usual * np.array([*stuck, [0.88] * 5, [0.86] * 5, [0.84] * 5])
+    candidates = [SimpleNamespace(misfits=row) for row in misfits]
+    found = better_fits(candidates)
+    assert found.sum(axis=1).tolist() == [3] * 5
+    assert found[0].tolist() == [False, True, False, True, True]
+    assert found[1].tolist() == [True, True, False, True, False]
+
+
+def test_every_other_fit_without_labels_starts_at_random():
+    for model, y, expected in (
+        (NMF(), None, "random"),
+        (NMF(init="nndsvd"), None, "nndsvd"),
+        (SSNMFClassifier(), Y, "auto"),
+        (SSNMFClassifier(), np.full(160, -1), "random"),
+    ):
+        make = settle_problem(model, X, y).make
+        starts = [make(X, Y, 0, vary, n_components=3).estimator.init for vary in (False, True)]
+        assert starts == [model.init, expected]
 
 
 def test_an_interruption_keeps_the_complete_candidates():

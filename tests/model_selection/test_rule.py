@@ -28,6 +28,19 @@ def test_the_smallest_within_one_standard_error_of_the_best_is_chosen():
     assert 2 < smaller < 18
 
 
+def test_rows_that_do_not_count_for_a_candidate_are_left_out_of_its_comparisons():
+    costs = np.array([[1.0, 2.0, 3.0, 9.0], [1.5, 2.5, 3.4, 4.4], [2.0, 3.0, 4.0, 5.0]])
+    used = np.array([[True, True, True, False], [True] * 4, [True] * 4])
+    criterion = Criterion("cells", costs, used)
+    usual = np.median(costs, axis=0)
+    assert np.allclose(criterion.means, [usual.mean() + (costs[0] - usual)[:3].mean(),
+                                         usual.mean() + (costs[1] - usual).mean(),
+                                         usual.mean() + (costs[2] - usual).mean()])  # fmt: skip
+    assert criterion.errors(0)[2] == 0  # the difference is 1 in all three rows
+    assert np.isclose(criterion.errors(0)[1], sem([0.5, 0.5, 0.4]))
+    assert decide([criterion], [4, 3, 2]).chosen == 0
+
+
 def test_criteria_narrow_in_turn():
     labels = np.array([[1.0, 1.1], [1.0, 1.1], [1.0, 1.1], [5.0, 5.1]])
     cells = np.array([[3.0, 3.1], [1.0, 1.1], [1.0, 1.1], [0.0, 0.1]])

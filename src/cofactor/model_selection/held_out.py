@@ -29,6 +29,8 @@ PARTS = 2
 """Number of parts of the columns; each is predicted from the others."""
 TINY = 1e-100
 """Stands for a prediction of zero, where a divergence may be infinite."""
+LEAST_SEEN = 0.5
+"""Share of a topic below which it is believed less, relative to the share of seen columns."""
 UNSEEN = 0.5
 """What a column gets beside its sum, so that no column is expected to be zero, in units of the
 smallest positive cell."""
@@ -102,11 +104,21 @@ class HiddenCells:
         """Return each row's cost of its hidden cells."""
         weights = self.seen[None, :].astype(np.float64)
         S = np.asarray(estimator.transform(self.X, data_weights=weights), dtype=np.float64)
-        A = np.asarray(estimator.components_[:, ~self.seen], dtype=np.float64)
+        A = np.asarray(estimator.components_, dtype=np.float64)
+        S = S * self._trust(A)
+        A = A[:, ~self.seen]
         i, j = _row_numbers(self.cells), self.cells.indices
         own, usual = products(S, A.T, i, j), self.size[i] * self.usual[j]
         tried = [self._cost(S, A, own, usual, share) for share in SHARES]
         return min(tried, key=np.sum)
+
+    def _trust(self, A: FloatArray) -> FloatArray:
+        """Return how far each topic is believed: less where it is mostly hidden.
+
+        What is seen of such a topic would be magnified, and with it the noise.
+        """
+        share = A[:, self.seen].sum(axis=1) / np.maximum(A.sum(axis=1), TINY)
+        return np.minimum(1.0, share / (LEAST_SEEN * self.seen.mean()))
 
     def _cost(
         self, S: FloatArray, A: FloatArray, own: FloatArray, usual: FloatArray, share: float

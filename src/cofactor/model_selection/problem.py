@@ -56,7 +56,8 @@ class Problem:
     known : array of bool (n,)
         Which rows are labelled.
     make : callable
-        ``make(X, y, seed, **parameters)`` returns an unfitted estimator for rows of X.
+        ``make(X, y, seed, vary, **parameters)`` returns an unfitted estimator for rows of X; with
+        ``vary`` it has another start, see `varied`.
     loss : Divergence
         Cost of the misfit of cells.
     random_state : int, RandomState or None
@@ -110,15 +111,28 @@ def _estimator_problem(estimator: Any, X: Any, y: Any) -> Problem:
         is_matrix(readable(y, "y"), X.shape[0])  # which compares the numbers of rows
         labels, known = settled_labels(y, numbers=numbers)
     return Problem(
-        X, labels, known, partial(_make, estimator, labels is None),
+        X, labels, known, partial(_make, estimator, bool(known.any())),
         as_divergence("data_loss", estimator.data_loss), estimator.random_state, estimator.n_jobs,
         numbers=numbers,
     )  # fmt: skip
 
 
 def _make(
-    estimator: Any, unlabelled: bool, X: Any, y: Any, seed: int, **parameters: Any
+    estimator: Any, labelled: bool, X: Any, y: Any, seed: int, vary: bool, **parameters: Any
 ) -> PlainFit:
     """Return a copy of the estimator with other parameters, for one thread."""
     copy = clone(estimator).set_params(n_jobs=1, random_state=seed, **parameters)
-    return PlainFit(copy, np.full(X.shape[0], None) if unlabelled else y, {})
+    if vary:
+        copy = varied(copy, labelled)
+    return PlainFit(copy, np.full(X.shape[0], None) if y is None else y, {})
+
+
+def varied(estimator: Any, labelled: bool) -> Any:
+    """Return an estimator, which starts at random if its start would be the same for any seed.
+
+    So it is with ``init="auto"`` where no labels start the fit. Fits from different starts get
+    stuck at different numbers of topics.
+    """
+    if not labelled and isinstance(estimator.init, str) and estimator.init == "auto":
+        estimator.set_params(init="random")
+    return estimator

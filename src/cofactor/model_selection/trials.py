@@ -39,6 +39,8 @@ class Fold:
     labelled: IntArray
     """The held-out rows that have a label."""
     seed: int
+    vary: bool
+    """Whether the fit has another start than usual, see `cofactor.model_selection.problem`."""
     hidden: list[HiddenCells]
 
 
@@ -50,6 +52,8 @@ class Trial:
     """Cost of the cells of each held-out row; NaN where nothing could be predicted."""
     labels: LabelCosts | None
     components: FloatArray
+    misfit: float
+    """Divergence of the rows that were fitted."""
     coherence: float
     diversity: float
     seconds: float
@@ -62,7 +66,8 @@ class Candidate:
 
     ``cells`` holds the cost of the hidden cells of each row, ``labels`` and ``right`` that of each
     label and whether it is predicted (NaN for rows without one), and ``stability`` the mean
-    similarity of each fit's topics to those of the other fits.
+    similarity of each fit's topics to those of the other fits. ``misfits`` are the divergences of
+    the rows that each fit saw.
     """
 
     parameters: Parameters
@@ -70,6 +75,7 @@ class Candidate:
     labels: FloatArray
     right: FloatArray
     stability: FloatArray
+    misfits: FloatArray
     coherence: float
     diversity: float
     seconds: float
@@ -83,15 +89,26 @@ def draw_folds(problem: Problem, runs: int, random: np.random.RandomState) -> li
     others = random.permutation(np.flatnonzero(~problem.known))
     folds[others] = np.arange(len(others))[::-1] % runs
     parts, seeds = deal_columns(problem.X, random), random.randint(2**31 - 1, size=runs)
-    return [_fold(problem, folds == fold, parts, int(seeds[fold])) for fold in range(runs)]
+    return [
+        _fold(problem, folds == number, parts, int(seed), number % 2 == 1)
+        for number, seed in enumerate(seeds)
+    ]
 
 
-def _fold(problem: Problem, held_out: BoolArray, parts: IntArray, seed: int) -> Fold:
+def _fold(problem: Problem, held_out: BoolArray, parts: IntArray, seed: int, vary: bool) -> Fold:
     train, test = np.flatnonzero(~held_out), np.flatnonzero(held_out)
     data = problem.X[train], problem.X[test]
     hidden = [HiddenCells.of(*data, parts != part, problem.loss) for part in np.unique(parts)]
     labelled = np.flatnonzero(held_out & problem.known)
-    return Fold(train, test, labelled, seed, hidden)
+    return Fold(train, test, labelled, seed, vary, hidden)
+
+
+def held_out_in(folds: Sequence[Fold]) -> IntArray:
+    """Return the number of the fold that each row is held out in."""
+    rows = np.empty(sum(len(fold.test) for fold in folds), dtype=np.int64)
+    for number, fold in enumerate(folds):
+        rows[fold.test] = number
+    return rows
 
 
 def usual_costs(problem: Problem, folds: Sequence[Fold]) -> FloatArray:
@@ -115,7 +132,7 @@ def run_trial(problem: Problem, fold: Fold, parameters: Parameters, ended: Event
     X = problem.X[fold.train]
     y = None if problem.y is None else problem.y[fold.train]
     started = time.perf_counter()
-    plan = problem.make(X, y, fold.seed, **parameters)
+    plan = problem.make(X, y, fold.seed, fold.vary, **parameters)
     model = plan.estimator.set_callbacks(StopOnEvent(ended))
     model.fit(X, plan.y, **plan.weights)
     seconds = time.perf_counter() - started
@@ -131,7 +148,10 @@ def run_trial(problem: Problem, fold: Fold, parameters: Parameters, ended: Event
     if problem.counts is not None:
         coherence = float(np.nanmean(npmi_coherence(words, problem.counts)))
     cells = _over_parts(fold, [part.costs(model) for part in fold.hidden])
-    return Trial(cells, labels, model.components_, coherence, topic_diversity(words), seconds)
+    misfit = float(model.history_["data"][-1])
+    return Trial(
+        cells, labels, model.components_, misfit, coherence, topic_diversity(words), seconds
+    )
 
 
 def run_candidates(
@@ -172,10 +192,22 @@ def summarise(
             labels[fold.labelled], right[fold.labelled] = trial.labels
     return Candidate(
         parameters, cells, labels, right, similarities([trial.components for trial in trials]),
+        np.array([trial.misfit for trial in trials]),
         coherence=float(np.mean([trial.coherence for trial in trials])),
         diversity=float(np.mean([trial.diversity for trial in trials])),
         seconds=float(np.sum([trial.seconds for trial in trials])),
     )  # fmt: skip
+
+
+def better_fits(candidates: Sequence[Candidate]) -> BoolArray:
+    """Tell which fits of each candidate are the better half (candidates × folds).
+
+    A fit may get stuck, with two topics in one and another one in two, however many topics there
+    are. That shows in the divergence of the rows that it saw, relative to what is usual for these.
+    """
+    misfits = np.log(np.maximum([candidate.misfits for candidate in candidates], 1e-300))
+    places = np.argsort(np.argsort(misfits - np.median(misfits, axis=0), axis=1), axis=1)
+    return np.asarray(places < (misfits.shape[1] + 1) // 2)
 
 
 def similarities(topics: Sequence[FloatArray]) -> FloatArray:

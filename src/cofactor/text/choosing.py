@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from cofactor.estimators.validation import as_divergence
 from cofactor.model_selection.labels import settled_labels
-from cofactor.model_selection.problem import Problem
+from cofactor.model_selection.problem import Problem, varied
 from cofactor.targets.reading import is_matrix, readable
 from cofactor.targets.sets import listed, read_targets
 from cofactor.text.describe.predictions import infer_task
@@ -33,13 +33,19 @@ def matrix_problem(model: Any, documents: Any, y: Any) -> Problem:
     vectorizer = new_vectorizer(model)
     X = sp.csr_array(vectorizer.fit_transform(texts))
     return Problem(
-        X, labels, known, partial(_make, copy, vectorizer),
+        X, labels, known, partial(_make, copy, vectorizer, bool(known.any())),
         as_divergence("data_loss", model.data_loss), model.random_state, model.n_jobs,
         counts=sp.csc_array(X), numbers=task == "numbers",
     )  # fmt: skip
 
 
-def _make(model: Any, vectorizer: Any, X: Any, y: Any, seed: int, **parameters: Any) -> FitPlan:
+def _make(
+    model: Any, vectorizer: Any, labelled: bool, X: Any, y: Any, seed: int, vary: bool,
+    **parameters: Any,
+) -> FitPlan:  # fmt: skip
     """Return the estimator of a model with other parameters, for one thread."""
     copy = clone(model).set_params(n_jobs=1, **parameters)
-    return plan_fit(copy, vectorizer, X, y, seed=seed)
+    plan = plan_fit(copy, vectorizer, X, y, seed=seed)
+    if vary:
+        varied(plan.estimator, labelled or plan.weak)
+    return plan
