@@ -13,9 +13,9 @@ from scipy import sparse as sp
 
 from cofactor._types import IntArray
 
-RARE, KEPT = (5, 2), 0.85
-"""Limits for rare words, the one that leaves out most first, and the least share of their words
-that texts must keep on average; see `rare_limit`."""
+RARE, SHARE, ENOUGH = (5, 2), 0.9, 50
+"""Limits for rare words, the one that leaves out most first. Texts must keep this share of their
+words, or this number of words, on average; see `rare_limit`."""
 
 
 class Frequencies(NamedTuple):
@@ -97,14 +97,14 @@ def rare_limit(found: Frequencies, max_df: Any) -> int:
 
     Examples
     --------
-    >>> found = count(["a b", "a b", "a b", "b c"], str.split)
+    >>> found = count(["a b"] * 4 + ["a"], str.split)
     >>> rare_limit(found, max_df=1.0), rare_limit(count(["a b", "a c"], str.split), max_df=1.0)
     (2, 1)
     """
     high = as_number(max_df, found.documents)
     numbers = found.documents_with[found.documents_with <= high]
     kept = (numbers[numbers >= limit].sum() for limit in RARE)
-    enough = KEPT * numbers.sum()
+    enough = min(SHARE * numbers.sum(), ENOUGH * found.documents)
     return next((limit for limit, rest in zip(RARE, kept, strict=True) if rest >= enough), 1)
 
 

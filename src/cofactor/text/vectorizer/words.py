@@ -69,8 +69,8 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         effect with ``vocabulary`` or ``tokens="characters"``.
     min_df : int, float or "auto", default="auto"
         Leave out words in fewer documents than this; a float is a share. "auto" is 5, 2 or 1: the
-        largest number with which texts keep at least 85 % of their words on average; 1 below 50
-        documents.
+        largest number with which texts keep at least 90 % of their words, or 50 words, on average;
+        1 below 50 documents.
     max_df : int, float or "auto", default="auto"
         Leave out words in more documents than this. "auto" is half of the documents; below 50
         documents there is no limit.
