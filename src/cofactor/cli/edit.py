@@ -32,6 +32,7 @@ from cofactor.cli._shared.models import (
     relative,
 )
 from cofactor.cli._shared.tables import Reading
+from cofactor.cli._shared.targets import NoLabelsError
 from cofactor.cli._shared.terminal import announce, emit, note
 from cofactor.cli._shared.topic_tables import show_topics, topic_rows
 from cofactor.io.errors import at, suggestion
@@ -134,7 +135,11 @@ def _read_documents(
             "--split needs texts, but the table of the fit does not exist; name one with --table."
         )
     with announce("Reading the documents"):
-        return read_again(opened, path, text, (), opening, may_lack=True)
+        try:
+            return read_again(opened, path, text, (), opening, may_lack=True)
+        except NoLabelsError:  # a split does not need them
+            opened = opened.noting(label=None, labels_are="none")
+            return read_again(opened, path, text, (), opening)
 
 
 # ---- what the options ask for

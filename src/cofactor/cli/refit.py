@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import asdict, replace
+from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,9 @@ from cofactor.cli._shared.models import (
     relative,
 )
 from cofactor.cli._shared.tables import Reading
+from cofactor.cli._shared.targets import NoLabelsError
 from cofactor.cli._shared.terminal import announce, emit, make_table, note, show, shown
+from cofactor.io.errors import at
 
 
 @click.command(cls=Command)
@@ -78,8 +81,8 @@ def refit(
     if as_json:
         emit(_facts(opened, new, output, facts))
     else:
-        _show_drift(new)
-        for sentence in _ending(opened, new, output):
+        _show_drift(opened.model, new)
+        for sentence in _ending(opened.model, new, output):
             note(sentence)
     if interrupted:
         click.get_current_context().exit(INTERRUPTED)
@@ -95,12 +98,24 @@ def _read(
         raise BadInput("The table that the model was fitted on does not exist; name one as TABLE.")
     if holds_blocks(path):
         raise BadInput(f"{path} holds blocks, but a refit reads tables; name the table itself.")
-    noted: dict[str, Any] = {**opened.input, "blocks": None}
-    if labels and noted.get("labels_are") in (None, "none"):
-        noted |= {"labels_are": None, "task": "auto"}
-    whole = replace(opened, facts={**opened.facts, "notes": {"input": noted}})
-    with announce("Reading the documents"):
-        return read_again(whole, path, text, labels, opening, label_separator)
+    new = labels and opened.input.get("labels_are") in (None, "none")
+    whole = opened.noting(blocks=None, **({"labels_are": None, "task": "auto"} if new else {}))
+    try:
+        with announce("Reading the documents"):
+            reading = read_again(whole, path, text, labels, opening, label_separator)
+    except NoLabelsError:
+        raise _no_labels(path) from None
+    model = opened.model
+    if reading.y is None and model.target_names_ and not model.seeds:  # seeds may be classes
+        raise _no_labels(path)
+    return reading
+
+
+def _no_labels(path: Path) -> BadInput:
+    return BadInput(
+        f"{at(path)} has no labels, but the model learned from labels; name their column with "
+        "--label, or a table that has them."
+    )
 
 
 def _refit(opened: Opened, reading: Reading, iterations: int | None) -> tuple[Any, list[str], bool]:
@@ -127,46 +142,36 @@ def _told(opened: Opened, reading: Reading, iterations: int | None) -> str:
 # ---- what moved
 
 
-def _show_drift(model: Any) -> None:
+def _show_drift(before: Any, new: Any) -> None:
     """Print how the topics moved, those that moved most first."""
-    predicts = bool(model.target_names_)
-    names = (
-        "Topic",
-        "Name",
-        "Similar",
-        "New words",
-        "Lost words",
-        "Texts",
-        "Moved",
-        *_last(predicts),
-    )
-    table = make_table(*names, numbers=("Topic", "Similar", "Texts", "Moved", *_last(predicts)))
-    for row in sorted(model.drift_, key=lambda row: row.similarity):
+    last = ("Changed",) if _can_change(before, new) else ()
+    names = ("Topic", "Name", "Similar", "New words", "Lost words", "Texts", "Moved", *last)
+    table = make_table(*names, numbers=("Topic", "Similar", "Texts", "Moved", *last))
+    for row in sorted(new.drift_, key=lambda row: row.similarity):
         moved = f"+{row.came:,} -{row.went:,}" if row.came or row.went else ""
-        changed = [f"{row.predictions:,}"] if predicts else []
         table.add_row(
             str(row.topic), shown(row.name, 30), f"{row.similarity:.2f}",
             shown(" ".join(row.gained), 200), shown(" ".join(row.lost), 200),
-            f"{row.documents:,}", moved, *changed,
+            f"{row.documents:,}", moved, *(f"{row.predictions:,}" for _ in last),
         )  # fmt: skip
     show(table)
 
 
-def _last(predicts: bool) -> tuple[str, ...]:
-    return ("Changed",) if predicts else ()
+def _can_change(before: Any, new: Any) -> bool:
+    """Tell whether it says anything how many predictions are others than before: both models
+    predict, and not numbers, which always change a little."""
+    return all(hasattr(model.estimator_, "classes_") for model in (before, new))
 
 
-def _ending(opened: Opened, new: Any, output: Path) -> list[str]:
+def _ending(before: Any, new: Any, output: Path) -> Iterator[str]:
     drift = list(new.drift_)
     moved, texts = sum(row.came for row in drift), sum(row.documents for row in drift)
     changed = sum(row.predictions for row in drift)
-    predictions = f" {changed:,} predictions changed." if new.target_names_ else ""
-    return [
-        f"{moved:,} of {texts:,} texts have another main topic than before.{predictions}",
-        *_scores(opened.model, new),
-        f"Wrote the model to {output}.",
-        f"Next: cofactor topics {shlex.quote(str(output))}",
-    ]
+    predictions = f" {changed:,} predictions changed." if _can_change(before, new) else ""
+    yield f"{moved:,} of {texts:,} texts have another main topic than before.{predictions}"
+    yield from _scores(before, new)
+    yield f"Wrote the model to {output}."
+    yield f"Next: cofactor topics {shlex.quote(str(output))}"
 
 
 def _scores(before: Any, after: Any) -> list[str]:

@@ -157,8 +157,8 @@ def plan_fit(
         raise ValueError("target_weights needs y; pass labels or leave the weights out.")
     seeds = read_seeds(model.seeds, vectorizer, model.n_components)
     found = None
-    if seeds_label and model.task == "classes" and seeds and _can_be_labelled(X, y):
-        found = weak_labels(seeds, X, y, weights.get("target_weights"))
+    if seeds_label:
+        found = seed_labels(model, seeds, X, y, weights.get("target_weights"))
     if found is not None:
         y, weights["target_weights"] = found
     if task == "classes" and y is None and seeds and not isinstance(X, RowBlocks):
@@ -171,9 +171,15 @@ def plan_fit(
     return FitPlan(estimator, y, weights, seeds, topics, found is not None)
 
 
-def _can_be_labelled(X: Any, y: Any) -> bool:
-    """Tell whether seeds can label documents: those in memory, with one label each or none."""
-    return not isinstance(X, RowBlocks) and (y is None or np.ndim(y) == 1)
+def seed_labels(model: Any, seeds: Seeds, X: Any, y: Any, target_weights: Any = None) -> Any:
+    """Return labels and weights as `weak_labels` does, or None if seeds do not label documents.
+
+    They label documents in memory, with one label each or none, of a model for classes.
+    """
+    can = not isinstance(X, RowBlocks) and (y is None or np.ndim(y) == 1)
+    if not (can and seeds and model.task == "classes"):
+        return None
+    return weak_labels(seeds, X, y, target_weights)
 
 
 def let_go(model: Any, estimator: Any) -> Any:

@@ -32,6 +32,11 @@ class Opened:
         found = notes.get("input") if isinstance(notes, dict) else None
         return found if isinstance(found, dict) else {}
 
+    def noting(self, **changes: Any) -> Opened:
+        """Return a copy that notes the table in another way."""
+        notes = {"input": {**self.input, **changes}}
+        return replace(self, facts={**self.facts, "notes": notes})
+
     def origin(self) -> dict[str, Any]:
         """Return what identifies the model, for the manifests of its predictions and exports."""
         return {

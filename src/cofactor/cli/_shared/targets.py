@@ -19,6 +19,10 @@ TASKS = {"none": "topics", "numbers": "numbers"} | dict.fromkeys(
 """The task of a model that learns from labels of a form."""
 
 
+class NoLabelsError(InputError):
+    """A model is to learn from labels, but there are none."""
+
+
 def settle_form(counts: LabelCounts, asked: str) -> str:
     """Return the form of the targets.
 
@@ -31,7 +35,7 @@ def settle_form(counts: LabelCounts, asked: str) -> str:
     """
     form = counts.form
     if form == "none" and asked in ("classes", "numbers"):
-        raise InputError(
+        raise NoLabelsError(
             f"--task {asked} needs labels, but there are none; name their column with --label"
             f"{', or give --seed-words for each class' if asked == 'classes' else ''}."
         )

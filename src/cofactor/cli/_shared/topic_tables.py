@@ -26,7 +26,7 @@ def show_topics(model: Any, rows: list[dict[str, Any]]) -> None:
     about, link = ("Class", "Link") if classes else ("Target", "Value")
     columns = {
         "Topic": [str(row["topic"]) for row in rows],
-        "Name": [shown(_given_name(model, row)) for row in rows],
+        "Name": [shown(row["given_name"] or "") for row in rows],
         "Share": [percent(row["share"]) for row in rows],
         about: [shown(row["label"], 20) for row in rows],
         link: [_link(row, classes) for row in rows],
@@ -55,12 +55,6 @@ def _stability(row: dict[str, Any]) -> str:
         return ""
     low, high = row["stability_interval"]
     return f"{row['stability']:.2f} ({low:.2f}–{high:.2f})"
-
-
-def _given_name(model: Any, row: dict[str, Any]) -> str:
-    """Return the name that a user or a seed gave; "" if the name follows the words."""
-    seeds = map(str, model.seeds or ())
-    return row["name"] if row["given_name"] is not None or row["name"] in seeds else ""
 
 
 def coherence(value: float) -> str:

@@ -185,7 +185,8 @@ def regroup(model: Any, groups: Sequence[Sequence[int]]) -> Any:
 def split(model: Any, topic: Any, documents: Any, into: int = 2, y: Any = None) -> Any:
     """Return the model with one topic divided by the documents; it describes these documents.
 
-    The labels y, if they are given, only help to recognise the documents later.
+    The parts are new topics: of what was settled about the old one, only banned words stay. The
+    labels y, if they are given, only help to recognise the documents later.
     """
     k = topic_number(model, topic)
     if isinstance(into, bool) or not isinstance(into, int | np.integer) or into < 2:
@@ -200,7 +201,7 @@ def split(model: Any, topic: Any, documents: Any, into: int = 2, y: Any = None) 
     new.representation_ = np.asarray(new.transform(X))
     settled = Settled.of(model).grouped([[source] for source in sources])
     for place in range(k, k + into):
-        settled.names[place], settled.frozen[place] = None, False
+        settled.names[place], settled.frozen[place], settled.pinned[place] = None, False, []
     return described(model, new, settled, X, fingerprint(texts, y))
 
 

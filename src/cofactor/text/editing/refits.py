@@ -17,7 +17,7 @@ from cofactor.text.documents import Corpus, document_matrix, fingerprint, read_d
 from cofactor.text.editing.drift import measure_drift
 from cofactor.text.editing.edits import described
 from cofactor.text.editing.settled import Settled
-from cofactor.text.fitting import let_go, with_seeds
+from cofactor.text.fitting import let_go, seed_labels, with_seeds
 from cofactor.text.interrupts import finish
 from cofactor.text.seeds import read_seeds, weigh
 
@@ -31,22 +31,35 @@ def refit(model: Any, documents: Any, y: Any = None, *, iterations: int | None =
     texts = read_documents(documents)
     y = listed(y)
     digest, y = fingerprint(texts, y), read_targets(y)
-    if y is None and has_head(model.estimator_):
-        raise ValueError("y is None, but this model predicts; pass the documents' labels.")
     known, settled = Corpus.known(model, texts), Settled.of(model)
     X = document_matrix(model.vectorizer_, texts) if known is None else known.X
+    if not X.nnz:
+        raise ValueError("No document has a word of the model; pass documents of its kind.")
+    y, weights = _labels(model, X, y)
     estimator = warm_estimator(model, y, iterations)
     if known is not None and known.fitted_on == digest:
         estimator.reuse_models(model.estimator_)
     settled.hold(estimator, model.estimator_.components_, model_words(model))
     estimator.set_params(priors=_priors(model, X))
-    fitted = let_go(model, run_fit(estimator, X, y, iterations, model.callbacks))
+    fitted = let_go(model, run_fit(estimator, X, y, iterations, model.callbacks, **weights))
+    if weights:  # held-out labels of seeds tell how seeds are found again, not what is true
+        fitted.expected_score_ = None
     learned = {
         "target_names_": target_names(fitted, y), "_corpus": Corpus(fingerprint(texts), X, digest)
     }  # fmt: skip
     new = finish(lambda: described(model, fitted, settled, X, digest, y, **learned))
     new.drift_ = measure_drift(model, new, range(len(settled)), X, X)
     return new
+
+
+def _labels(model: Any, X: Any, y: Any) -> tuple[Any, dict[str, Any]]:
+    """Return the labels, with those of seeds that are classes, and the weights of the fit."""
+    seeds = read_seeds(model.seeds, model.vectorizer_, max(1, len(model.seeds or ())))
+    if (found := seed_labels(model, seeds, X, y)) is not None:
+        return found[0], {"target_weights": found[1]}
+    if y is None and has_head(model.estimator_):
+        raise ValueError("y is None, but this model predicts; pass the documents' labels.")
+    return y, {}
 
 
 def _check_iterations(iterations: Any) -> None:
@@ -77,9 +90,11 @@ def _priors(model: Any, X: Any) -> Any:
     return with_seeds(model, found, [names.index(name) for name in found.names], mass)
 
 
-def run_fit(estimator: Any, X: Any, y: Any, iterations: int | None, callbacks: Any) -> Any:
+def run_fit(
+    estimator: Any, X: Any, y: Any, iterations: int | None, callbacks: Any, **weights: Any
+) -> Any:
     """Fit; a number of iterations that the user asked for is no reason to warn."""
     with warnings.catch_warnings():
         if iterations is not None:
             warnings.simplefilter("ignore", ConvergenceWarning)
-        return estimator.set_callbacks(*callbacks).fit(X, y).set_callbacks()
+        return estimator.set_callbacks(*callbacks).fit(X, y, **weights).set_callbacks()
