@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from cofactor._version import __version__
 
 if TYPE_CHECKING:  # so that type checkers and editors see the classes
-    from cofactor import callbacks, divergences, metrics, noise, priors
+    from cofactor import callbacks, divergences, metrics, model_selection, noise, priors
     from cofactor.divergences import Divergence
     from cofactor.engine.factors import Factors
     from cofactor.estimators import NMF, SSNMFClassifier, SSNMFRegressor
@@ -35,7 +35,7 @@ _HOMES = {
     "Factors": "cofactor.engine.factors",
     "Divergence": "cofactor.divergences",
 }
-_MODULES = ("callbacks", "divergences", "metrics", "noise", "priors")
+_MODULES = ("callbacks", "divergences", "metrics", "model_selection", "noise", "priors")
 
 __all__ = [
     "NMF",
@@ -51,6 +51,7 @@ __all__ = [
     "divergences",
     "load_model",
     "metrics",
+    "model_selection",
     "noise",
     "priors",
     "read_facts",

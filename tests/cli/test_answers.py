@@ -64,6 +64,8 @@ def test_doubtful_predictions_are_left_out_with_a_reason(home, model, tmp_path):
     left = sum(row["reason"] != "" for row in rows)
     assert 0 < left < 30
     assert f"{left} rows have a prediction that --abstain leaves out" in done.stderr
+    expected = load_model(model).expected_coverage(middle)
+    assert f"{expected}, from 48 held-out labels" in done.stderr  # make_rows labels 48 of 90
 
 
 def test_rows_without_a_known_word_have_no_numbers(model, tmp_path):

@@ -121,6 +121,7 @@ def test_a_model_of_blocks_is_nearly_that_of_the_table(place, tmp_path):
     assert blocks.fingerprint_ == whole.fingerprint_
     assert blocks.vectorizer_.words_.tolist() == whole.vectorizer_.words_.tolist()
     assert len(blocks.documents()) == 240
+    np.testing.assert_array_equal(blocks.topic_labels_.sum(0), whole.topic_labels_.sum(0))
     ends = [model.estimator_.history_["objective"][-1] for model in (whole, blocks)]
     assert ends[1] == pytest.approx(ends[0], rel=0.05)
 

@@ -202,3 +202,14 @@ def test_fit_tells_its_iterations(home, tmp_path, monkeypatch):
     cofactor("fit", home / "posts.csv", "--text", "body", "-k", 2, "-o", tmp_path / "m")
     n = load_model(tmp_path / "m").n_iter_
     assert told == [f"iteration {i}" for i in range(1, n + 1)]
+
+
+def test_stability_is_measured_saved_and_shown(home, tmp_path):
+    fit = ["fit", home / "posts.csv", "--text", "body", "--label", "team", "-k", 3]
+    cofactor(*fit, "--stability", 3, "-o", tmp_path / "m")
+    rows = answer("topics", tmp_path / "m")["topics"]
+    assert all(0.8 < row["stability"] <= 1.0 for row in rows)
+    shown = cofactor("topics", tmp_path / "m").stdout
+    assert f"{rows[0]['stability']:.2f} (" in shown
+    assert "Stability" in shown.splitlines()[0]
+    assert [row["labels"] for row in rows] == [16, 16, 16]  # make_rows labels 48 of 90

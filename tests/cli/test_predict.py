@@ -9,7 +9,7 @@ from scipy.special import softmax
 
 from cofactor import load_model
 from cofactor.io.models import read_facts
-from commands import WORDS, answer, cofactor, read_table, write_table
+from commands import WORDS, answer, cofactor, make_rows, read_table, write_table
 
 
 def test_predict_adds_three_columns(home, model, tmp_path):
@@ -25,6 +25,24 @@ def test_predict_adds_three_columns(home, model, tmp_path):
     assert [row[4] for row in rows] == said.column("name")
     right = [row[2] == list(WORDS)[i % 3] for i, row in enumerate(rows)]
     assert np.mean(right) > 0.9
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e5])
+def test_numbers_have_the_digits_that_mean_something(tmp_path, unit):
+    random = np.random.default_rng(0)
+    table = [[i, body, repr(unit * (1000 + 10 * (int(i) % 3) + random.normal()))]
+             for i, body, _ in make_rows()]  # fmt: skip
+    path = write_table(tmp_path / "t.csv", table)
+    cofactor("fit", path, "--text", "body", "--label", "team", "-k", 3, "--iterations", 5,
+             "-o", tmp_path / "m")  # fmt: skip
+    cofactor("predict", tmp_path / "m", path, "--keep", "id", "-o", tmp_path / "out.csv")
+    said = [row[2] for row in read_table(tmp_path / "out.csv")[1]]
+    model = load_model(tmp_path / "m")
+    width = float(model.estimator_.pooled_head.half_width[0])
+    error = np.abs(model.predict([row[1] for row in table]) - np.array(said, dtype=float))
+    assert 0 < error.max() <= width / 200 * (1 + 1e-9)
+    assert max(len(cell.removesuffix(".0").strip("0.")) for cell in said) <= 7  # such as 1003.42
+    assert len(set(said)) > 30
 
 
 def test_predict_says_that_a_model_has_no_labels(home, model, tmp_path):

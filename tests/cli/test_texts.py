@@ -58,6 +58,15 @@ def test_check_counts_markup_and_shows_a_row(tables):
     assert not answer("check", tables / "clean.csv", *READ)["markup"]["pieces"]
 
 
+def test_check_names_rows_that_lose_text(tmp_path):
+    cut = [["90", 'moon <a href="/x and the rest', ""], ["91", "x" * 10**6, ""]]
+    table = write_table(tmp_path / "a.csv", [*make_rows(), *cut])
+    assert answer("check", table, *READ)["unclosed_tags"] == {"count": 1, "rows": [92]}
+    said = " ".join(cofactor("check", table, *READ).stdout.split())
+    assert "A tag never closes in 1 of the texts (row 92), so what follows it is left out" in said
+    assert "Words of more than 100 characters are in 1 of the texts (row 93)" in said
+
+
 def test_markup_is_no_topic_word_unless_it_is_kept(tables, tmp_path):
     for name in ("clean", "dirty"):
         cofactor("fit", tables / f"{name}.csv", *READ, "-k", 3, "-o", tmp_path / name)

@@ -29,6 +29,7 @@ from cofactor.guesses.pool import (
     _sharpness,
     _Work,
     fit_pool,
+    judged,
 )
 
 K = 3
@@ -333,7 +334,7 @@ def test_labels_at_random_leave_every_usual_part_some_weight(kind):
 def test_the_expected_score_is_wilsons_interval(right, n):
     truth, scores = np.tile([1.0, 0.0], (n, 1)), np.tile([0.0, 1.0], (n, 1))
     scores[:right] = [1.0, 0.0]
-    found = _expected(scores, truth, np.ones(n))
+    found = _expected(judged(scores, truth, np.ones(n)))
     assert found.value == right / n
     assert 0.0 <= found.low <= found.value <= found.high <= 1.0
     assert found.n_samples == n
@@ -344,7 +345,7 @@ def test_the_expected_score_is_wilsons_interval(right, n):
 
 def test_the_expected_score_counts_weights():
     truth, scores = np.eye(2)[[0, 0, 1]], np.eye(2)[[0, 1, 1]]
-    found = _expected(scores, truth, np.array([1.0, 5.0, 2.0]))
+    found = _expected(judged(scores, truth, np.array([1.0, 5.0, 2.0])))
     assert found.value == pytest.approx(3 / 8)
     assert found.n_samples == 8.0
     assert isinstance(found, ExpectedScore)
@@ -516,3 +517,28 @@ def test_pools_are_replaceable():
     pool, scores = Data("tf-idf").fit()
     flat = replace(pool, sharpness=0.0)
     assert_allclose(flat.guesses(scores), 1 / K)
+
+
+def test_held_out_scores_do_not_know_the_label(monkeypatch):
+    """A feature of one sample alone says its class to a model that saw the label, and no other."""
+    monkeypatch.setattr(pool_module, "MANY", 10)  # so that a fit would hold out one fold only
+    y = np.arange(30) % 3
+    cells = csr_array(np.eye(30))
+    ones, everyone = np.ones(30), np.ones(30, dtype=bool)
+    scores = pool_module.held_out_scores(observe(cells), ones, np.eye(3)[y], everyone, Threads())
+    assert np.isfinite(scores).all()
+    assert (scores.argmax(axis=1) == y).mean() < 0.6
+    _, seen = fit_pool(observe(cells), ones, np.eye(3)[y], everyone, Threads())
+    assert (seen.argmax(axis=1) == y).all()
+
+
+def test_equal_samples_are_held_out_together():
+    y = np.array([0, 0, 0, 1, 1, 1, 2, -1])
+    cells = np.abs(np.random.default_rng(0).normal(size=(8, 5)))
+    cells[1] = cells[0]
+    labelled = y >= 0
+    shares = np.eye(3)[np.maximum(y, 0)]
+    scores = pool_module.held_out_scores(observe(cells), np.ones(8), shares, labelled, Threads())
+    assert np.isnan(scores[6:]).all()  # a single label, and none
+    assert np.isfinite(scores[:6]).all()
+    assert_array_equal(scores[0], scores[1])

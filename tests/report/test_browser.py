@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import shutil
+from datetime import date
 
 import numpy as np
 import pytest
@@ -334,4 +335,58 @@ def test_a_page_of_many_topics_and_classes_stays_short(browser, library_of_many,
     assert page.locator("#topic-grid tbody tr").count() == 17
     page.click("#more-topics")
     assert page.locator(".card:visible").count() == 17
+    visit.close()
+
+
+# ---- over time
+
+DATES = [date(2024, 1 + i // 20 + (i >= 60), 2) for i in range(120)]  # April is empty
+
+
+def test_lines_are_broken_where_there_are_no_documents(browser, model, corpus, some, tmp_path):
+    path = tmp_path / "r.html"
+    write_report(model, path, corpus[0], some, dates=DATES, every="month")
+    visit = Visit(browser, path, viewport={"width": 500, "height": 800})
+    visit.draw_all()
+    page, chart = visit.page, '[data-chart="time"]'
+    paths = page.locator(f"{chart} .mark-line path").all()
+    assert len(paths) == 3  # nothing changed, so these are few
+    for line in paths:  # of two parts: before April and after it
+        assert line.get_attribute("d").count("M") == 2
+    page.select_option("#time-choice", "topic 2")
+    page.wait_for_function(f"document.querySelectorAll('{chart} .mark-line path').length === 1")
+    cells = page.locator("#time-grid tbody tr").nth(3).locator("td").all_text_contents()
+    assert cells == ["2024-04", f"2 · {model.topic_names_[2]}", "0", "", "", ""]
+    assert page.locator("#time-grid tbody tr").count() == 7
+    assert page.evaluate("document.documentElement.scrollWidth") <= 500
+    visit.close()
+
+
+def test_one_period_is_said_and_not_drawn(browser, model, corpus, some, tmp_path):
+    path = write_report(model, tmp_path / "r.html", corpus[0], some, dates=[date(2024, 1, 2)] * 120)
+    visit = Visit(browser, path)
+    visit.draw_all()
+    assert "All dates are in one period, 2024" in visit.page.locator("#time").text_content()
+    assert visit.page.locator("#time .chart").count() == 0
+    visit.close()
+
+
+def test_words_stay_whole_in_cells_unless_they_are_extremely_long(
+    browser, model, corpus, some, tmp_path
+):
+    rows = ["Rechtsschutzversicherung", "x" * 400, *(f"T-{i}" for i in range(118))]
+    path = write_report(model, tmp_path / "r.html", corpus[0], some, rows=rows)
+    visit = Visit(browser, path, viewport={"width": 1280, "height": 800})
+    lines = """(place) => {
+        const range = document.createRange();
+        const cell = document.querySelectorAll("#documents tbody tr")[place].cells[0];
+        range.selectNodeContents(cell);
+        return [range.getClientRects().length, range.getBoundingClientRect().width];
+    }"""
+    assert visit.page.evaluate(lines, 0)[0] == 1
+    broken, width = visit.page.evaluate(lines, 1)
+    assert broken > 5
+    assert width < 640
+    box = visit.page.locator("#document-grid .tall")
+    assert box.evaluate("node => node.scrollWidth <= node.clientWidth")
     visit.close()

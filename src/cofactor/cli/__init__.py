@@ -20,10 +20,13 @@ __all__ = ["main"]
 COMMANDS = {
     "check": "Check a table before fitting: labels, empty texts, duplicates.",
     "blocks": "Convert a table larger than memory to blocks that can be fitted.",
+    "choose": "Compare numbers of topics, and recommend one.",
     "fit": "Find topics in documents, guided by the available labels.",
     "topics": "Show the topics of a model.",
     "predict": "Add prediction, confidence and topic to a table.",
+    "suggest": "Say which texts to label next, or which labels look wrong.",
     "explain": "Show which words of a text speak for which topic and class.",
+    "over-time": "Write the shares and words of topics in each period.",
     "report": "Write a report that opens in any browser.",
     "edit": "Rename, merge, drop, split, freeze, pin and ban topics.",
     "refit": "Fit again from the topics of a model; show what moved.",
@@ -54,7 +57,8 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = getattr(import_module(f"cofactor.cli.{cmd_name}"), cmd_name)
+        name = cmd_name.replace("-", "_")
+        command: click.Command = getattr(import_module(f"cofactor.cli.{name}"), name)
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]):

@@ -17,21 +17,20 @@ from cofactor.cli._shared.command import (
     COUNT,
     INTERRUPTED,
     OUTPUT,
-    SEED,
     TABLE,
     BadInput,
     Command,
     Number,
     json_option,
 )
+from cofactor.cli._shared.doubts import label_doubts, summary
 from cofactor.cli._shared.fits import check_place, command_line, place_beside, watched_fit
+from cofactor.cli._shared.model_options import model_of, model_options, settle_task
 from cofactor.cli._shared.models import expectation, refusals, relative
 from cofactor.cli._shared.table_options import SETTLED, TableOptions, all_table_options
 from cofactor.cli._shared.tables import Reading, read_table
-from cofactor.cli._shared.targets import count_classes
 from cofactor.cli._shared.terminal import announce, emit, note
-from cofactor.cli._shared.words import WORDS, settle_language, vectorizer_of, word_options
-from cofactor.io.tables.label_advice import label_notes, refusal
+from cofactor.cli._shared.words import WORDS, settle_language
 
 
 @click.command(cls=Command)
@@ -40,28 +39,20 @@ from cofactor.io.tables.label_advice import label_notes, refusal
 @click.option("-k", "--topics", type=COUNT, default=10, help="Number of topics.")
 @click.option("-o", "--output", type=OUTPUT, required=True, metavar="FOLDER",
               help="Folder for the model; a model that is there is replaced.")  # fmt: skip
-@click.option("--task", type=click.Choice(["auto", "topics", "classes", "numbers"]),
-              default="auto", help="What to learn from the labels.")  # fmt: skip
-@click.option("--seed", type=SEED, default=0, help="Random seed.")
-@click.option("--seed-words", multiple=True, metavar="NAME=WORD,WORD",
-              help="Words that draw a topic to a subject: billing=invoice,refund. May be "
-              "repeated.")  # fmt: skip
-@word_options
-@click.option("--supervision", type=Number(float, 0),
-              help="Weight of the labels relative to the texts.  [default: balanced]")  # fmt: skip
-@click.option("--class-weight", multiple=True, metavar="CLASS=WEIGHT",
-              help="How much labels of a class count, like spam=5; other classes have weight 1. "
-              "May be repeated. The word balanced makes all classes count the same.")  # fmt: skip
-@click.option("--iterations", type=COUNT, default=200,
-              help="Maximum number of iterations.")  # fmt: skip
-@click.option("--jobs", type=int, default=-1, help="Number of threads; -1 for all cores.")
+@model_options(
+    click.option("--supervision", type=Number(float, 0),
+                 help="Weight of the labels relative to the texts.  [default: balanced]")
+)  # fmt: skip
+@click.option("--stability", type=COUNT, metavar="RUNS",
+              help="Fit so many draws of the texts and labels as well, to tell which topics are "
+              "found again; topics, report and the model's README.md show it.")  # fmt: skip
 @click.option("--cluster", metavar="ADDRESS", help="Fit on a Dask cluster: the address of its "
               "scheduler, or local for one process on each core.")  # fmt: skip
 @click.option("--verbose", is_flag=True, help="Say why the fit ended and how long steps took.")
 @json_option
 def fit(
-    table: Path, asked: TableOptions, output: Path, task: str, as_json: bool,
-    cluster: str | None, verbose: bool, **settings: Any,
+    table: Path, asked: TableOptions, topics: int, output: Path, task: str, as_json: bool,
+    cluster: str | None, stability: int | None, verbose: bool, **settings: Any,
 ) -> None:  # fmt: skip
     """Find topics in documents, guided by the available labels.
 
@@ -81,20 +72,28 @@ def fit(
     iteration, nothing is saved. A model that is already in FOLDER is not replaced; the unfinished
     one is saved beside it.
     """
-    model = _model(task, **settings)
+    supervision = settings.pop("supervision")
+    model = model_of(
+        task=task, n_components=topics, supervision="auto" if supervision is None else supervision,
+        **settings,
+    )  # fmt: skip
     seeds_are_classes = task == "classes" and model.seeds is not None and not asked.labels
     check_place(output)
     reading = _read(table, asked, task, seeds_are_classes)
-    note(_summary(reading))
+    if stability and not isinstance(reading, Reading):
+        raise BadInput("--stability needs a table; blocks are too large to be fitted repeatedly.")
+    note(summary(reading))
     if isinstance(reading, Reading):
         settle_language(model.vectorizer, reading.documents.texts)
-    doubts = _doubts(reading, task, settings["topics"])
+    doubts = _doubts(reading, task, topics)
     for sentence in doubts:
         note(f"Note: {sentence}")
     with fit_function(cluster) as how:
         messages, interrupted = _fit(model, reading, how, show_progress=cluster is None)
     if interrupted:
         output = place_beside(output)
+    elif stability:
+        _measure_stability(model, reading, stability)
     places = {name: relative(reading.facts[name], output) for name in reading.places}
     reading.facts.update(places)
     said = [*doubts, *messages]
@@ -125,24 +124,6 @@ def _read(
     return reading
 
 
-def _model(
-    task: str, topics: int, seed: int, seed_words: tuple[str, ...], words: dict[str, Any],
-    supervision: float | None, class_weight: tuple[str, ...], iterations: int, jobs: int,
-) -> Any:  # fmt: skip
-    """Return the model that the options ask for."""
-    if jobs == 0:
-        raise BadInput("--jobs 0 runs nothing; give a positive number, or -1 for all cores.")
-    seeds, weights = _seeds(seed_words), _class_weight(class_weight)
-    vectorizer = vectorizer_of(**words)
-    from cofactor.text import TopicModel
-
-    return TopicModel(
-        topics, task=task, seeds=seeds, vectorizer=vectorizer,
-        supervision="auto" if supervision is None else supervision, max_iter=iterations,
-        class_weight=weights, n_jobs=jobs, random_state=seed,
-    )  # fmt: skip
-
-
 def _fit(
     model: Any, reading: Reading | BlockReading, how: Callable[..., Any], show_progress: bool
 ) -> tuple[list[str], bool]:
@@ -150,71 +131,32 @@ def _fit(
     with watched_fit("Fitting the topics") as watched:
         if show_progress:
             model.set_callbacks(watched.reporter())
-        asked = model.task != "auto" or isinstance(reading, BlockReading)
-        if asked or not model.seeds or reading.facts["task"] != "classes":
-            model.set_params(task=reading.facts["task"])  # task="classes" would make seeds classes
+        settle_task(model, reading.facts["task"], asked=isinstance(reading, BlockReading))
         reading.fit(model, fit=how)
     return watched.messages, watched.interrupted
 
 
-def _seeds(given: tuple[str, ...]) -> dict[str, list[str]] | None:
-    seeds: dict[str, list[str]] = {}
-    for one in given:
-        name, equals, words = one.partition("=")
-        found = [word.strip() for word in words.split(",") if word.strip()]
-        if not (name.strip() and equals and found):
-            raise BadInput(
-                f"--seed-words {one!r} must be a name and its words, like billing=invoice,refund."
-            )
-        seeds.setdefault(name.strip(), []).extend(found)
-    return seeds or None
+def _measure_stability(model: Any, reading: Any, runs: int) -> None:
+    """Fit draws of the texts and labels; Ctrl-C keeps the model without its stability."""
+    from cofactor.text.stability import measure_stability
 
-
-def _class_weight(given: tuple[str, ...]) -> dict[str, float] | str | None:
-    if "balanced" in given:
-        if others := [one for one in given if one != "balanced"]:
-            raise BadInput(f"--class-weight balanced sets all weights; leave out {others[0]!r}.")
-        return "balanced"
-    weights: dict[str, float] = {}
-    for one in given:
-        name, _, weight = one.rpartition("=")  # names may hold =, too
-        try:
-            weights[name.strip()] = float(weight)
-        except ValueError:
-            name = ""
-        if not name.strip():
-            raise BadInput(
-                f"--class-weight {one!r} must be balanced, or a class and its weight, like spam=5."
-            )
-    return weights or None
+    try:
+        with announce("Measuring the stability of topics") as progress, refusals():
+            model.stability_ = measure_stability(
+                model, reading.documents.texts, reading.y, runs, None,
+                lambda done: progress(f"draw {done} of {runs}"),
+            )  # fmt: skip
+    except KeyboardInterrupt:
+        note("Interrupted; the model is saved without the stability of its topics.")
 
 
 def _doubts(reading: Reading | BlockReading, task: str, topics: int) -> list[str]:
     """Return what is doubtful before the fit; refuse labels that are none, unless --task asks."""
-    found = _label_doubts(reading, task, topics) if isinstance(reading, Reading) else []
+    found = label_doubts(reading, task, topics) if isinstance(reading, Reading) else []
     if topics > reading.facts["rows"]:
         found.append(
             f"{topics:,} topics for {reading.facts['rows']:,} documents will be much alike; give a "
             "smaller number with -k."
-        )
-    return found
-
-
-def _label_doubts(reading: Reading, task: str, topics: int) -> list[str]:
-    facts, found = reading.facts, [*reading.notes]
-    if facts["label"] is None or (facts["format"] == "folder" and not facts["labelled"]):
-        return found
-    if task == "auto" and (reason := refusal(reading.counts)):
-        raise BadInput(
-            f"{reason} Name the right column with --label, or insist with --task classes or --task "
-            "numbers."
-        )
-    found += label_notes(reading.counts, facts["min_labels"] or 0, facts["labels_are"])
-    classes = count_classes(reading.counts, facts["labels_are"])
-    if 1 < topics < classes and facts["labels_are"] == "classes":
-        found.append(
-            f"{topics:,} topics for {classes:,} classes: several classes share a topic; -k "
-            f"{classes} gives one to each."
         )
     return found
 
@@ -229,21 +171,6 @@ def _refuse_options(table: Path) -> None:
                 f"{parameter.opts[0]} was decided when {table} was written; leave it out, or write "
                 "the blocks again with cofactor blocks."
             )
-
-
-def _summary(reading: Reading | BlockReading) -> str:
-    facts = reading.facts
-    how = [facts["format"]] + ([facts["encoding"]] if facts["encoding"] else [])
-    labels = f"{facts['labelled']:,} labelled{_FORMS.get(facts['labels_are'], '')}"
-    labels = labels if facts["label"] else "no label column"
-    return f"{facts['rows']:,} documents ({', '.join(how)}), {labels}."
-
-
-_FORMS = {
-    "sets": " with any number of labels",
-    "columns": " with yes or no in each column",
-    "numbers": " with numbers",
-}
 
 
 def _ending(model: Any, facts: dict[str, Any], verbose: bool) -> Iterator[str]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import click
 
@@ -26,9 +26,10 @@ from cofactor.cli._shared.command import (
     table_options,
 )
 from cofactor.cli._shared.models import Opened, how_to_open, open_model
+from cofactor.cli._shared.outputs import opened_output, refuse_table_as_output
 from cofactor.cli._shared.tables import open_table
-from cofactor.cli._shared.terminal import announce, emit, note, rows_out
-from cofactor.io.atomic import CHANGES, replacing
+from cofactor.cli._shared.terminal import announce, emit, note
+from cofactor.io.atomic import replacing
 from cofactor.io.errors import at
 from cofactor.io.json_text import to_json
 from cofactor.io.tables import InputError, Source
@@ -78,8 +79,7 @@ def predict(
     printed as JSON lines.
     """
     kind = output_kind(output) if output else "jsonl" if as_json else "csv"
-    if output and output.exists() and output.samefile(table):
-        raise InputError(f"--output {at(output)} is the table itself; name another file.")
+    refuse_table_as_output(output, table)
     opened = open_model(model)
     source = open_table(table, **how_to_open(opened, table, opening))
     column = _text_column(source, text, opened)
@@ -90,7 +90,7 @@ def predict(
         empty, topic = added[:2], added[2]
         note(f"Note: the model was fitted without labels, so the columns {' and '.join(empty)} "
              f"stay empty; only {topic} is filled in.")  # fmt: skip
-    with ExitStack() as after, announce("Predicting"), _opened(output) as file:
+    with ExitStack() as after, announce("Predicting"), opened_output(output) as file:
         writer = make_writer(file, kind, copied.columns, added, not keep_formulas)
         counts = _write(writer, opened, source, column, copied, form)
         facts = _facts(opened, source, output, column, added, counts)
@@ -99,6 +99,9 @@ def predict(
             manifest = after.enter_context(replacing(f"{output}.manifest.json"))
             manifest.write((to_json(facts, indent=1) + "\n").encode())
     _tell(facts, form, output, as_json)
+    if asked["abstain"] and (expected := opened.model.expected_coverage(asked["abstain"])):
+        note(f"Expected on new texts like those of the fit: {expected}, from "
+             f"{expected.n_samples:,.0f} held-out labels.")  # fmt: skip
 
 
 def _text_column(source: Source, text: str | None, opened: Opened) -> str:
@@ -171,38 +174,34 @@ def _added_names(form: _Form, taken: list[str]) -> list[str]:
     return added
 
 
-@contextmanager
-def _opened(output: Path | None) -> Iterator[IO[bytes]]:
-    if output:
-        with replacing(output) as file:
-            yield file
-    else:
-        CHANGES.count += 1  # stdout may be a file
-        out = rows_out()
-        yield out
-        out.flush()
-
-
 @dataclass(frozen=True)
 class _Form:
-    """How cells are written: sets of labels with the separator of the fit, or as lists in JSON."""
+    """How cells are written: sets of labels with the separator of the fit, or as lists in JSON;
+    numbers and probabilities with the digits that mean something."""
 
     columns: Any  # AnswerColumns
     separator: str | None = None
     lists: bool = False
+    decimals: tuple[int, ...] = ()  # of predicted numbers, which come first in a row
 
     @classmethod
     def of(cls, opened: Opened, columns: Any, kind: str) -> _Form:
+        from cofactor.text.describe.predictions import number_decimals
+
         separator = opened.input.get("label_separator")
-        return cls(columns, separator, kind == "jsonl" and not separator)
+        decimals = tuple(number_decimals(opened.model)) if columns.kind == "numbers" else ()
+        return cls(columns, separator, kind == "jsonl" and not separator, decimals)
 
     def cells(self, answers: Any) -> Iterator[list[Any]]:
         """Yield the cells of each document."""
+        first = len(self.decimals)
         for row in self.columns.rows(answers):
-            yield [self._cell(cell) for cell in row]
+            pairs = zip(row, self.decimals, strict=False)
+            numbers = [None if cell is None else round(cell, places) for cell, places in pairs]
+            yield [*numbers, *(self._cell(cell) for cell in row[first:])]
 
     def _cell(self, cell: Any) -> Any:
-        if isinstance(cell, float) and self.columns.kind != "numbers":
+        if isinstance(cell, float):
             return float(f"{cell:.{DIGITS}g}")
         return cell if self.lists else one_cell(cell, self.separator)
 

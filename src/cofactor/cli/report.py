@@ -12,6 +12,7 @@ from cofactor.cli._shared.browser import open_page
 from cofactor.cli._shared.command import (
     MODEL,
     OUTPUT_FILE,
+    PERIODS,
     TABLE,
     BadInput,
     Command,
@@ -20,6 +21,7 @@ from cofactor.cli._shared.command import (
 )
 from cofactor.cli._shared.command import table_options as options
 from cofactor.cli._shared.models import Opened, find_data, open_model, read_again, refusals
+from cofactor.cli._shared.tables import Reading
 from cofactor.cli._shared.terminal import announce, emit, note
 
 
@@ -28,7 +30,9 @@ from cofactor.cli._shared.terminal import announce, emit, note
 @click.option("-o", "--output", type=OUTPUT_FILE, default=Path("report.html"), metavar="FILE",
               help="HTML file to write.")  # fmt: skip
 @click.option("--data", type=TABLE, help="Table of the documents.  [default: the one of the fit]")
-@options("text", "labels", "label_separator", "id_column")
+@options("text", "labels", "label_separator", "id_column", "date", "date_format")
+@click.option("--every", type=click.Choice(PERIODS), help="Length of a period in the chart over "
+              "time.  [default: one that suits the dates]")  # fmt: skip
 @click.option("--truth", multiple=True, metavar="COLUMN",
               help="Column with labels that the fit has not seen, to test the model with. May be "
               "repeated.")  # fmt: skip
@@ -39,35 +43,37 @@ from cofactor.cli._shared.terminal import announce, emit, note
 @json_option
 def report(
     model: Path, output: Path, data: Path | None, text: str | None, labels: tuple[str, ...],
-    label_separator: str | None, id_column: str | None, opening: dict[str, Any],
+    label_separator: str | None, id_column: str | None, date: str | None,
+    date_format: str | None, every: str | None, opening: dict[str, Any],
     truth: tuple[str, ...], title: str | None, without_texts: bool, open_it: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Write a report that opens in any browser.
 
     The report is one file and loads nothing from the network. Its scores come from further fits,
     each of which leaves some labels out to test with, or, with --truth, from labels that the model
-    has not seen.
+    has not seen. With --date it shows topics and classes over time.
     """
     opened = open_model(model)
     if truth:
         _check_truth(opened, truth, data)
     path = find_data(opened, data)
-    documents = known = hidden = rows = None
+    documents = known = hidden = rows = days = None
     if path is None:
         note("The table of the fit does not exist any more, so the report shows no documents; "
              "name the table with --data.")  # fmt: skip
     else:
         with announce("Reading the documents"):
             reading = read_again(opened, path, text, labels, opening, label_separator, truth,
-                                 id_column)  # fmt: skip
+                                 id_column, date, date_format)  # fmt: skip
         documents, known, hidden = reading.documents.texts, reading.y, reading.truth
-        rows = reading.numbers
+        rows, days = reading.numbers, _days(reading)
     with announce("Writing the report"), needing_extra("The report", "report"), refusals():
         write = import_module("cofactor.report").write_report
         write(
             opened.model, output, documents=documents, labels=known, truth=hidden,
             text=not without_texts, title=title, rows=rows,
             source=None if path is None else path.name,
+            dates=days, every=every,
         )  # fmt: skip
     if as_json:
         emit({"model": opened.origin(), "report": str(output), "bytes": output.stat().st_size,
@@ -76,6 +82,16 @@ def report(
         note(f"Wrote {output}.")
     if open_it:
         open_page(output)
+
+
+def _days(reading: Reading) -> list[Any] | None:
+    """Return the dates of the documents; None if there are none."""
+    if reading.dates is None:
+        return None
+    if not reading.dates.known:
+        note("Note: the column of the dates is empty, so the report shows nothing over time.")
+        return None
+    return reading.dates.values
 
 
 def _check_truth(opened: Opened, truth: tuple[str, ...], data: Path | None) -> None:

@@ -24,9 +24,12 @@ def topics(model: Path, words: int, by: str, as_json: bool) -> None:
     """Show the topics of a model.
 
     The largest topic comes first. Share is its share of all texts. Class is the class that a text
-    of this topic alone would get, and link its probability. Coherence, from -1 to 1, tells how
-    often the first words occur together; it is not known of a topic that was edited. Given names,
-    frozen topics, pinned and banned words are shown, too.
+    of this topic alone would get, and link its probability. Labels is the number of labelled texts
+    that are mostly of the topic; with few of them, the link is shrunk to the share of the class
+    among all labels. Coherence, from -1 to 1, tells how often the first words occur together; it is
+    not known of a topic that was edited. Stability, if the model has it, tells how much of a topic
+    is found again in other draws of the texts and labels, from 0 to 1. Given names, frozen topics,
+    pinned and banned words are shown, too.
     """
     opened = open_model(model)
     rows = topic_rows(opened.model, words, by)

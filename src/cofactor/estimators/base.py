@@ -662,6 +662,12 @@ class Supervised(Factorization):
             raise AttributeError("expected_score_ needs head='pooled' and labels.")
         return vars(self).get("expected_score_")
 
+    def forget_held_out(self) -> None:
+        """Forget what held-out labels said about new samples: these labels were not known ones."""
+        self.expected_score_ = None
+        if (head := self.pooled_head) is not None:
+            self._head = replace(head, held_out=None)
+
     def _stream_head(self) -> dict[str, Any]:
         """Fit the pooled head of a stream on the rows that it has gathered."""
         task, units, rank = self._task, self._units, len(self.components_)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,10 +12,11 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length
 
-from cofactor._types import FloatArray
+from cofactor._types import BoolArray, FloatArray
 from cofactor.engine.factors import Factors
 from cofactor.estimators.base import Supervised
 from cofactor.estimators.tasks import Classification
+from cofactor.guesses.pool import ExpectedCoverage
 from cofactor.targets import labelled_mask
 from cofactor.targets.class_weights import BALANCED
 from cofactor.targets.missing import read_cells
@@ -22,6 +24,30 @@ from cofactor.targets.reading import readable
 
 TINY = 1e-12
 """Smallest distance of a label's probability from 0 and 1."""
+
+
+def check_abstain(abstain: Any) -> None:
+    """Refuse anything but a probability."""
+    if not isinstance(abstain, Real) or not 0.0 <= float(abstain) <= 1.0:
+        raise ValueError(f"abstain={abstain!r} must be a probability, from 0 to 1.")
+
+
+def unsure_cells(P: FloatArray, abstain: float, several: bool) -> BoolArray:
+    """Tell which predictions are less probable than ``abstain``.
+
+    Parameters
+    ----------
+    P : array (n, k)
+        Probabilities of classes, or of labels.
+    abstain : float
+    several : bool
+        Whether a sample may have several labels; then each label is judged, yes or no.
+
+    Returns
+    -------
+    array of bool, (n,) or (n, k)
+    """
+    return np.asarray((np.maximum(P, 1 - P) if several else P.max(axis=1)) < abstain)
 
 
 class SSNMFClassifier(ClassifierMixin, Supervised):
@@ -217,13 +243,62 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
             return np.asarray(scores[:, 1] - scores[:, 0])
         return scores
 
-    def predict(self, X: Any, *, data_weights: Any = None) -> Any:
+    def predict(self, X: Any, *, data_weights: Any = None, abstain: float = 0.0) -> Any:
         """Return the most probable class of each sample, or the label indicator of a multi-label
         ``y``.
 
-        Parameters are those of ``predict_proba``.
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Nonnegative data; NaN is missing.
+        data_weights : array-like or sparse matrix, optional
+            Weights of the cells of X, as in ``fit``.
+        abstain : float, default=0
+            Predict only what is at least so probable. Other classes are None, other cells of an
+            indicator NaN, as unlabelled ones are in ``fit``. ``expected_coverage`` says how many
+            predictions remain, and how many of them are right.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
         """
-        return self.read(self.scores(X, data_weights=data_weights))
+        check_abstain(abstain)
+        scores = self.scores(X, data_weights=data_weights)
+        predicted = self.read(scores)
+        if not abstain:
+            return predicted
+        unsure = unsure_cells(self.probabilities(scores), abstain, predicted.ndim > 1)
+        return np.where(unsure, np.nan if predicted.ndim > 1 else None, predicted)
+
+    def expected_coverage(self, abstain: float) -> ExpectedCoverage | None:
+        """Return what to expect of ``predict(X, abstain=abstain)`` on new samples like these.
+
+        Parameters
+        ----------
+        abstain : float
+            Predictions less probable than this are left out.
+
+        Returns
+        -------
+        ExpectedCoverage or None
+            The share of samples that get a prediction, and of these that are right, from held-out
+            labels. None if no label was held out: with another head than "pooled", for several
+            labels a sample, and if no class has two labels.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from cofactor import SSNMFClassifier
+        >>> X = np.random.default_rng(0).poisson(3 * np.eye(2).repeat(20, axis=0) + 0.1)
+        >>> model = SSNMFClassifier(2, random_state=0).fit(X, np.arange(40) // 20)
+        >>> model.expected_coverage(0.5).coverage
+        1.0
+        """
+        check_abstain(abstain)
+        head = self.pooled_head
+        if head is None or head.held_out is None:
+            return None
+        return ExpectedCoverage.of(head.held_out, float(abstain))
 
     def read(self, scores: FloatArray) -> Any:
         """Return the predictions that scores stand for.

@@ -129,6 +129,8 @@ class PooledHead:
         alone.
     labels : array (k,) or None
         Number of labels of each target that the head was fitted on; None if it is not known.
+    held_out : array (3, n) or None
+        Predictions of held-out labels by the features' part: confidence, whether right, weight.
     """
 
     view: View
@@ -143,6 +145,7 @@ class PooledHead:
     half_width: FloatArray | None = None
     reach: float = 1.0
     labels: FloatArray | None = None
+    held_out: FloatArray | None = None
 
     def topic_scores(self, components: FloatArray, threads: Threads) -> FloatArray:
         """Return the scores of a sample of usual size that is all one topic."""
@@ -266,7 +269,10 @@ def class_head(pool: Pool, A: FloatArray, B: FloatArray, present: FloatArray) ->
     absent = np.where(present.any(axis=0), 0.0, ABSENT)
     weights, base = pool.model
     weights, base = weights - weights.mean(axis=1, keepdims=True), base - base.mean()
-    return PooledHead(pool.view, weights @ present, base @ present + absent, topics @ present)
+    return PooledHead(
+        pool.view, weights @ present, base @ present + absent, topics @ present,
+        held_out=pool.held_out,
+    )  # fmt: skip
 
 
 def tag_head(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
@@ -21,7 +22,7 @@ from cofactor.guesses.naive_bayes import (
 )
 from cofactor.guesses.neighbours import neighbour_graph, spread_labels
 from cofactor.guesses.regression import softmax_path, softmax_regression
-from cofactor.guesses.rows import distinct_rows
+from cofactor.guesses.rows import Distinct, distinct_rows
 from cofactor.guesses.views import View, choose_view
 
 PENALTIES = (1.0, 0.1, 0.01, 0.001)
@@ -81,6 +82,51 @@ class ExpectedScore:
         return f"{self.measure} {self.value:.0%} ({self.low:.0%} to {self.high:.0%})"
 
 
+@dataclass(frozen=True)
+class ExpectedCoverage:
+    """What to expect on new samples if unsure predictions are left out, from held-out labels.
+
+    It rests on the features' part of the head alone, as `ExpectedScore` does.
+
+    Parameters
+    ----------
+    abstain : float
+        Predictions less probable than this are left out.
+    coverage : float
+        Share of samples that get a prediction.
+    accuracy : float or None
+        Share of these predictions that are right; None if there are none.
+    low, high : float
+        Its interval of 95 %.
+    n_samples : float
+        Number of held-out labels, counted with their weights.
+    """
+
+    abstain: float
+    coverage: float
+    accuracy: float | None
+    low: float
+    high: float
+    n_samples: float
+
+    @classmethod
+    def of(cls, held_out: FloatArray, abstain: float) -> ExpectedCoverage:
+        """Count held-out predictions; see `Pool.held_out`."""
+        confidence, right, weight = held_out
+        sure = confidence >= abstain
+        total, kept = float(weight.sum()), float(weight[sure].sum())
+        if kept == 0.0:
+            return cls(abstain, 0.0, None, 0.0, 1.0, total)
+        p = float(np.average(right[sure], weights=weight[sure]))
+        return cls(abstain, kept / total, p, *wilson_interval(p, kept), total)
+
+    def __str__(self) -> str:
+        if self.accuracy is None:
+            return "no prediction"
+        reach = f"{self.low:.0%} to {self.high:.0%}"
+        return f"a prediction for {self.coverage:.0%}, right for {self.accuracy:.0%} ({reach})"
+
+
 @dataclass(frozen=True, eq=False)
 class Pool:
     """A linear model of what a view shows, and how it came about."""
@@ -92,6 +138,8 @@ class Pool:
     """Weight of each part."""
     penalty: float
     expected: ExpectedScore | None = None
+    held_out: FloatArray | None = None
+    """Held-out predictions: confidence, whether right, and weight of each (3, n)."""
 
     def scores(self, data: Observations, threads: Threads) -> FloatArray:
         """Return the scores of the classes; softmax turns them into probabilities."""
@@ -127,23 +175,75 @@ def fit_pool(
     """
     view = choose_view(data, counts, exponent)
     V = view.of(data)
+    X, labels, _ = _distinct_samples(
+        V, counts, shares, labelled, threads, confidence=confidence, importance=importance
+    )
+    X, basis = _rotated(X)
+    model, parts, penalty, held_out = _Work(X, labels).fit()
+    if basis is not None:
+        model = LinearModel(basis @ model.weights, model.base)
+    scores = model.scores(Matrix(V, threads))
+    sharpness = _sharpness(scores[~labelled & (counts > 0)])
+    expected = None if held_out is None else _expected(held_out)
+    return Pool(view, model, sharpness, parts, penalty, expected, held_out), scores
+
+
+@with_one_blas_thread
+def held_out_scores(
+    data: Observations,
+    counts: FloatArray,
+    shares: FloatArray,
+    labelled: BoolArray,
+    threads: Threads,
+) -> FloatArray:
+    """Return scores of the labelled samples by pools that do not know their labels.
+
+    Equal samples with equal labels are held out together. Rows of other samples, and of classes
+    with a single label, are NaN. Parameters are those of `fit_pool`.
+    """
+    V = choose_view(data, counts, 0).of(data)
+    X, labels, distinct = _distinct_samples(V, counts, shares, labelled, threads)
+    work = _Work(_rotated(X)[0], labels)
+    found = np.full(shares.shape, np.nan)
+    if (held := work.held_out(every=True)) is not None:
+        of_distinct = np.full(labels.shares.shape, np.nan)
+        of_distinct[held[0]] = work.weighed(*held).scores
+        lengths = np.diff(np.r_[distinct.starts, len(distinct.order)])
+        found[distinct.order] = np.repeat(of_distinct, lengths, axis=0)
+    return found
+
+
+def _distinct_samples(
+    V: Any,
+    counts: FloatArray,
+    shares: FloatArray,
+    labelled: BoolArray,
+    threads: Threads,
+    confidence: FloatArray | None = None,
+    importance: FloatArray | None = None,
+) -> tuple[Matrix, Labels, Distinct]:
+    """Return the distinct samples of a view and their labels."""
     distinct = distinct_rows(V, shares, labelled, counts)
     rows = distinct.rows
-    X = Matrix(V[rows], threads)
     known = labelled[rows]
     Y = np.where(known[:, None], shares[rows], 0.0)
     trusted = counts if confidence is None else counts * confidence
     weights = np.where(known, distinct.total(trusted), 0.0)
     labels = Labels(Y, weights, distinct.weights, None if importance is None else importance[rows])
-    basis = None
-    if not X.is_sparse and min(X.shape) <= ROTATED:
-        X, basis = X.rotated()  # so that few steps of regression suffice
-    model, parts, penalty, expected = _Work(X, labels).fit()
-    if basis is not None:
-        model = LinearModel(basis @ model.weights, model.base)
-    scores = model.scores(Matrix(V, threads))
-    pool = Pool(view, model, _sharpness(scores[~labelled & (counts > 0)]), parts, penalty, expected)
-    return pool, scores
+    return Matrix(V[rows], threads), labels, distinct
+
+
+def _rotated(X: Matrix) -> tuple[Matrix, FloatArray | None]:
+    """Rotate dense samples to their principal axes, so that few steps of regression suffice."""
+    return X.rotated() if not X.is_sparse and min(X.shape) <= ROTATED else (X, None)
+
+
+class _Weighed(NamedTuple):
+    """Weights of the parts, the penalty of softmax regression, and scores of held-out samples."""
+
+    beta: FloatArray
+    penalty: float
+    scores: FloatArray
 
 
 @dataclass(eq=False)
@@ -190,21 +290,19 @@ class _Work:
         costs = costs if near.importance is None else costs * near.importance
         return softmax_regression(self.near, Q, costs, USUAL_PENALTY)
 
-    def fit(self) -> tuple[LinearModel, dict[str, float], float, ExpectedScore | None]:
+    def fit(self) -> tuple[LinearModel, dict[str, float], float, FloatArray | None]:
+        """Return the model, the weights of its parts, the penalty and held-out predictions."""
         models = {
             name: self.part(name, self.labels, EM_ROUNDS) for name in self.names if name != SOFTMAX
         }
         held = self.held_out()
-        expected = None
+        record = None
         if held is None:
             beta, penalty = self.without_held_out(models)
         else:
-            out, Z = held
-            truth, weight = self.labels.shares[out], self.labels.costs[out]
-            tried = {p: _part_weights(z, truth, weight, *self.prior()) for p, z in Z.items()}
-            penalty = min(tried, key=lambda p: tried[p][1])
-            beta = tried[penalty][0]
-            expected = _expected(Z[penalty] @ beta, truth, self.labels.weights[out])
+            beta, penalty, scores = self.weighed(*held)
+            out = held[0]
+            record = judged(scores, self.labels.shares[out], self.labels.weights[out])
         labels = self.labels
         models[SOFTMAX] = softmax_regression(self.X, labels.shares, labels.costs, penalty)
         chosen = [models[name] for name in self.names]
@@ -212,7 +310,15 @@ class _Work:
             sum(b * part.weights for b, part in zip(beta, chosen, strict=True)),
             sum(b * part.base for b, part in zip(beta, chosen, strict=True)),
         )
-        return model, dict(zip(self.names, beta.tolist(), strict=True)), penalty, expected
+        return model, dict(zip(self.names, beta.tolist(), strict=True)), penalty, record
+
+    def weighed(self, out: IntArray, Z: dict[float, FloatArray]) -> _Weighed:
+        """Choose penalty and weights by held-out labels; arguments are what `held_out` returns."""
+        truth, weight = self.labels.shares[out], self.labels.costs[out]
+        tried = {p: _part_weights(z, truth, weight, *self.prior()) for p, z in Z.items()}
+        penalty = min(tried, key=lambda p: tried[p][1])
+        beta = tried[penalty][0]
+        return _Weighed(beta, penalty, Z[penalty] @ beta)
 
     def without_held_out(self, models: dict[str, LinearModel]) -> tuple[FloatArray, float]:
         usual = {BAYES: 0.5, FLAT: 0.0, SOFTMAX: 1.0, SPREAD: 0.3}
@@ -233,11 +339,14 @@ class _Work:
         p = sizes[sizes > 0] / sizes.sum()
         return float(np.exp(-(p * np.log(p)).sum()) / P.shape[1])
 
-    def held_out(self) -> tuple[IntArray, dict[float, FloatArray]] | None:
-        """Return the held-out samples, and the parts' scores of them for each penalty."""
+    def held_out(self, every: bool = False) -> tuple[IntArray, dict[float, FloatArray]] | None:
+        """Return the held-out samples, and the parts' scores of them for each penalty.
+
+        Of many samples one fold suffices to weigh the parts; ``every`` holds out all.
+        """
         place, n_folds = _folds(self.labels)
-        many = np.count_nonzero(self.labels.known) > MANY
-        folds = [fold for fold in range(1 if many else n_folds) if (place == fold).any()]
+        one = np.count_nonzero(self.labels.known) > MANY and not every
+        folds = [fold for fold in range(1 if one else n_folds) if (place == fold).any()]
         if not folds:
             return None
         variables = max(self.X.shape) * self.labels.shares.shape[1]
@@ -320,9 +429,15 @@ def _part_weights(
     return found.x, float(found.fun)
 
 
-def _expected(scores: FloatArray, truth: FloatArray, weight: FloatArray) -> ExpectedScore:
-    """Return the accuracy on held-out labels with Wilson's 95 % interval."""
+def judged(scores: FloatArray, truth: FloatArray, weight: FloatArray) -> FloatArray:
+    """Return the confidence of each prediction, whether it is right, and its weight (3, n)."""
     right = truth.argmax(axis=1) == scores.argmax(axis=1)
+    return np.stack([softmax(scores, axis=1).max(axis=1), right, weight])
+
+
+def _expected(held_out: FloatArray) -> ExpectedScore:
+    """Return the accuracy on held-out labels with Wilson's 95 % interval."""
+    _, right, weight = held_out
     p, n = float(np.average(right, weights=weight)), float(weight.sum())
     return ExpectedScore(p, *wilson_interval(p, n), n)
 

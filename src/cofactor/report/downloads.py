@@ -24,6 +24,7 @@ def downloads(prepared: Prepared) -> dict[str, Sheet]:
         "targets_scores": sheet(_by_method(scores.get("per_target", []), methods)),
         "changes": sheet(map(_change, (prepared.changes or {}).get("topics", []))),
         "review": sheet([*_reviewed(prepared.mistaken), *_reviewed(prepared.uncertain)]),
+        "doubtful": sheet(prepared.doubtful),
         "training": sheet(prepared.curves),
     }
     return {name: each for name, each in sheets.items() if each["rows"]}
@@ -87,6 +88,7 @@ def _reviewed(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         {"document": row["document"], "true class": row.get("truth", ""), "text": row["text"],
          **{f"{name} {n}": value for n, side in enumerate(row["sides"], 1) for name, value in (
              ("class", side["class"]), ("probability", side["probability"]),
-             ("words", ", ".join(word["word"] for word in side["words"])))}}
+             ("words", ", ".join(word["word"] for word in side["words"])))},
+         "without": "; ".join(f"{each['word']}: {each['prediction']}" for each in row["without"])}
         for row in rows
     ]  # fmt: skip

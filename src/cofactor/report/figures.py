@@ -20,7 +20,7 @@ COLUMNS = 30  # topics in the heatmap
 
 def draw(prepared: Prepared) -> dict[str, Spec]:
     """Return the Vega-Lite specifications of a report's charts by name."""
-    charts: dict[str, Any] = {**_maps(prepared), **_curves(prepared)}
+    charts: dict[str, Any] = {**_maps(prepared), **_curves(prepared), **_over_time(prepared)}
     if prepared.heatmap:
         charts["heatmap"] = heatmap(prepared)
     scores = prepared.evaluation or {}
@@ -118,6 +118,71 @@ def _dots(colour: alt.Color, number: str) -> alt.Chart:
             alt.Tooltip("class:N", title="label"),
         ],
     ).add_params(brush)  # fmt: skip
+
+
+def _over_time(prepared: Prepared) -> dict[str, Any]:
+    """Draw the documents of each period, several shares, and one share with its interval."""
+    found = prepared.over_time
+    if found is None or len(found["periods"]) < 2:
+        return {}
+    return {"time_documents": period_documents(), "time_lines": share_lines(), "time_one": share()}
+
+
+GAPS: Any = "break-paths-show-path-domains"  # a period without a share breaks its line
+MARGIN = 46  # room for the numbers left of charts over time, so that their periods are aligned
+
+
+def _periods() -> alt.X:
+    axis = alt.Axis(labelAngle=0, labelOverlap="greedy", labelSeparation=8, grid=False)
+    return alt.X("period:O", sort=None, title=None, axis=axis)
+
+
+def _share(scale: alt.Scale | None = None) -> alt.Y:
+    axis = alt.Axis(format="~%", tickCount=5, minExtent=MARGIN, maxExtent=MARGIN)
+    return alt.Y("share:Q", title=None, axis=axis, scale=scale or alt.Undefined)
+
+
+def _told() -> list[alt.Tooltip]:
+    return [
+        alt.Tooltip("label:N", title="line"),
+        alt.Tooltip("period:N", title="period"),
+        alt.Tooltip("told:N", title="share"),
+        alt.Tooltip("documents:Q", title="documents"),
+    ]
+
+
+def period_documents() -> alt.Chart:
+    """Draw the number of documents in each period."""
+    axis = alt.Axis(tickCount=2, format="~s", minExtent=MARGIN, maxExtent=MARGIN)
+    return _chart("periods", 56).properties(title="documents").mark_bar(opacity=0.5).encode(
+        _periods().axis(labels=False, ticks=False),
+        alt.Y("documents:Q", title=None, axis=axis),
+        tooltip=[alt.Tooltip("period:N"), alt.Tooltip("documents:Q")],
+    )  # fmt: skip
+
+
+def share_lines() -> alt.Chart:
+    """Draw the shares of several topics or classes; a click on a legend's entry lights its line."""
+    line = alt.selection_point(name="line", fields=["label"], bind="legend")
+    chart = _chart("shares", 300, time=True).properties(title="share")
+    return chart.mark_line(invalid=GAPS, strokeWidth=2, point={"size": 28}).encode(
+        _periods(),
+        _share(),
+        alt.Color("label:N").legend(title=None, orient="bottom"),
+        opacity=alt.condition(line, alt.value(1), alt.value(0.12)),
+        tooltip=_told(),
+    ).add_params(line)  # fmt: skip
+
+
+def share() -> Any:
+    """Draw one share and its interval."""
+    base = alt.Chart(alt.NamedData("shares")).encode(_periods())
+    band = base.mark_area(invalid=GAPS, opacity=0.16).encode(
+        alt.Y("low:Q", title=None), alt.Y2("high:Q")
+    )
+    line = base.mark_line(invalid=GAPS, strokeWidth=2, point={"size": 28})
+    chart = alt.layer(band, line.encode(_share(), tooltip=_told()))
+    return chart.properties(width=WIDTH, height=300, usermeta={"time": True}, title="share")
 
 
 def confusion(classes: list[str]) -> Any:

@@ -26,6 +26,7 @@ from cofactor.report.vega_script import library
 SCRIPTS = ("tables.js", "page.js")
 TOPIC_COLUMNS = (
     "topic", "name", "share", "label", "label_weight", "labelled", "of_label", "coherence",
+    "stability",
     "settled",
 )  # fmt: skip
 UNSAFE = "<>&\u2028\u2029"
@@ -62,6 +63,7 @@ def page_state(prepared: Prepared) -> dict[str, Any]:
         "links": _links(prepared),
         "text": prepared.text,
         "documents": sheet(prepared.points),
+        "over_time": _over_time(prepared),
         "mapped": choose_points(len(prepared.points), 0).tolist(),
         "tables": _chart_tables(prepared),
         "downloads": downloads(prepared),
@@ -74,9 +76,19 @@ def _chart_tables(prepared: Prepared) -> dict[str, Any]:
     scores = prepared.evaluation or {}
     tables = {"anchors": prepared.anchors, "heatmap": _largest_cells(prepared)}
     tables |= {n: scores[n] for n in ("confusion", "calibration", "pairs") if n in scores}
+    if prepared.over_time:
+        tables["periods"] = prepared.over_time["periods"]
     for term in ("data", "target"):
         tables[f"curve_{term}"] = [row for row in prepared.curves if row["term"] == term]
     return tables
+
+
+def _over_time(prepared: Prepared) -> dict[str, Any] | None:
+    """Return what the script needs to draw shares over time; None if there is nothing to draw."""
+    found = prepared.over_time
+    if found is None or len(found["periods"]) < 2:
+        return None
+    return {"rows": sheet(found["rows"]), "lines": found["lines"]}
 
 
 def _largest_cells(prepared: Prepared) -> list[dict[str, Any]]:

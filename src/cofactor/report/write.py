@@ -25,6 +25,8 @@ def write_report(
     title: str | None = None,
     source: str | None = None,
     rows: Iterable[int | str] | None = None,
+    dates: Any = None,
+    every: str | None = None,
 ) -> Path:
     """Write a report on a topic model: one HTML file that works offline.
 
@@ -53,6 +55,11 @@ def write_report(
     rows : iterable of int or str, optional
         Row of each document in that file, or its name, to call it by; by default documents are
         numbered from 0.
+    dates : iterable, optional
+        Dates of the documents, as `TopicModel.over_time` takes them; the report then shows topics
+        and classes over time.
+    every : {"day", "week", "month", "quarter", "year"}, optional
+        Length of a period; by default the shortest one with enough documents for a chart.
 
     Returns
     -------
@@ -60,10 +67,9 @@ def write_report(
         The file.
     """
     check_extra()
-    return write_page(
-        prepare(model, documents, labels, truth, text=text, title=title, source=source, rows=rows),
-        path,
-    )
+    content = prepare(model, documents, labels, truth, text=text, title=title, source=source,
+                      rows=rows, dates=dates, every=every)  # fmt: skip
+    return write_page(content, path)
 
 
 def render_report(model: Any, documents: Any = None, labels: Any = None, **options: Any) -> str:

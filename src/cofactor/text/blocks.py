@@ -143,7 +143,8 @@ def fit_blocks(model: Any, blocks: WordBlocks, *, fit: Fit = fit_here) -> None:
     fitted = time.perf_counter()
     places = described_rows(blocks.rows.shape[0])
     some = take_rows(blocks.rows, places)
-    described = finish(lambda: described_fit(estimator, some, words, seeded))
+    y = None if blocks.rows.targets(0) is None else take_targets(blocks.rows, places)
+    described = finish(lambda: described_fit(estimator, some, words, seeded, y))
     estimator.representation_ = np.array(estimator.representation_[places])
     named = (
         NamedMatrix(np.empty((0, len(blocks.targets))), blocks.targets) if blocks.targets else None
@@ -157,8 +158,18 @@ def fit_blocks(model: Any, blocks: WordBlocks, *, fit: Fit = fit_here) -> None:
 
 def take_rows(rows: RowBlocks, places: IntArray) -> sp.csr_array:
     """Return the rows of blocks at sorted ``places`` as a matrix in memory."""
-    parts = []
-    for i, (low, high) in enumerate(zip(rows.bounds[:-1], rows.bounds[1:], strict=True)):
-        inside = places[(places >= low) & (places < high)] - low
-        parts.append(as_csr(rows.block(i).X)[inside])
+    parts = [as_csr(rows.block(i).X)[inside] for i, inside in _by_block(rows, places)]
     return sp.csr_array(sp.vstack(parts, format="csr"))
+
+
+def take_targets(rows: RowBlocks, places: IntArray) -> np.ndarray:
+    """Return the targets of blocks at sorted ``places``."""
+    return np.concatenate(
+        [np.asarray(rows.targets(i))[inside] for i, inside in _by_block(rows, places)]
+    )
+
+
+def _by_block(rows: RowBlocks, places: IntArray) -> Iterator[tuple[int, IntArray]]:
+    """Yield each block and the places in it."""
+    for i, (low, high) in enumerate(zip(rows.bounds[:-1], rows.bounds[1:], strict=True)):
+        yield i, places[(places >= low) & (places < high)] - low

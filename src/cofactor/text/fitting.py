@@ -20,6 +20,7 @@ from cofactor.outofcore import RowBlocks
 from cofactor.targets.sets import listed, read_targets
 from cofactor.text.describe.predictions import ESTIMATORS, infer_task, scores_of, target_names
 from cofactor.text.describe.summaries import describe
+from cofactor.text.describe.support import count_labels
 from cofactor.text.documents import Corpus, fingerprint, read_documents
 from cofactor.text.interrupts import finish
 from cofactor.text.seeds import (
@@ -35,8 +36,12 @@ from cofactor.text.seeds import (
 )
 from cofactor.text.vectorizer.words import WordVectorizer
 
-OF_STREAMS = ("_seeding", "_batch", "document_scores_", "_corpus", "drift_", "settled_")
-"""Attributes that some fits do not set; those of an earlier fit must not stay."""
+OF_OTHERS = (
+    "_seeding", "_batch", "_corpus", "document_scores_", "topic_support_", "topic_labels_",
+    "stability_", "drift_", "settled_",
+)  # fmt: skip
+"""Attributes that not every fit has, or that are computed later; those of an earlier fit must not
+stay."""
 Fit = Callable[..., Any]
 """A function ``fit(estimator, X, y, **weights)`` that returns the fitted estimator."""
 
@@ -73,7 +78,7 @@ def fit_documents(
     vectorised = time.perf_counter()
     estimator, seeded = fit_estimator(model, vectorizer, X, y, seed=seed, fit=fit, **weights)
     fitted = time.perf_counter()
-    described = finish(lambda: described_fit(estimator, X, words, seeded))
+    described = finish(lambda: described_fit(estimator, X, words, seeded, y))
     plain = all(weight is None for weight in weights.values())
     corpus = Corpus(fingerprint(texts), X, digest if plain else None)
     publish(
@@ -115,7 +120,7 @@ def fit_estimator(
     plan.estimator.set_callbacks(*model.callbacks)
     fitted = fit(plan.estimator, X, plan.y, **plan.weights).set_callbacks()
     if plan.weak:  # held-out labels of seeds tell how seeds are found again, not what is true
-        fitted.expected_score_ = None
+        fitted.forget_held_out()
     return let_go(model, fitted), plan.seeds.by_topic(plan.topics)
 
 
@@ -185,10 +190,15 @@ def let_go(model: Any, estimator: Any) -> Any:
     return estimator.set_params(priors=model.priors, init=model.init, fixed=None)
 
 
-def described_fit(estimator: Any, X: Any, words: Any, seeded: dict[int, Seed]) -> dict[str, Any]:
-    """Return the attributes that describe the documents of a fit, their scores included."""
+def described_fit(
+    estimator: Any, X: Any, words: Any, seeded: dict[int, Seed], y: Any
+) -> dict[str, Any]:
+    """Return the attributes that describe the documents of a fit: their scores and the labels
+    behind each topic, too."""
     described = describe(estimator, X, words, seeded)
-    return {**described, "document_scores_": scores_of(estimator, X, described["document_topics_"])}
+    S = described["document_topics_"]
+    described |= count_labels(estimator, S, y)
+    return {**described, "document_scores_": scores_of(estimator, X, S)}
 
 
 def publish(
@@ -200,7 +210,7 @@ def publish(
     """
     ends = [*list(begun.values())[1:], time.perf_counter()]
     pairs = zip(begun.items(), ends, strict=True)
-    for name in OF_STREAMS:
+    for name in OF_OTHERS:
         model.__dict__.pop(name, None)
     model.__dict__.update(
         described, **learned, timings_={step: end - start for (step, start), end in pairs}

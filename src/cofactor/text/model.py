@@ -17,8 +17,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from cofactor.estimators import NMF, SSNMFClassifier
 from cofactor.estimators.validation import checks_parameters
+from cofactor.model_selection.problem import Problem
 from cofactor.targets.sets import read_targets
 from cofactor.text.annotations import annotate
+from cofactor.text.choosing import matrix_problem
 from cofactor.text.describe import predictions, summaries
 from cofactor.text.describe.answers import answer_documents
 from cofactor.text.describe.explain import Explanation, explain_row, unknown_words
@@ -28,6 +30,10 @@ from cofactor.text.editing import edits
 from cofactor.text.editing.refits import refit
 from cofactor.text.fitting import fit_documents
 from cofactor.text.label_doubts import warn_of_labels
+from cofactor.text.labelling.doubts import DoubtfulLabel, doubtful_labels
+from cofactor.text.labelling.suggestions import ToLabel, suggest
+from cofactor.text.over_time import PeriodShare, over_time, warn_of
+from cofactor.text.stability import TopicStability, measure_stability, stability_table
 from cofactor.text.streams import fit_batch
 
 _CONSTRAINTS = SSNMFClassifier._parameter_constraints
@@ -89,6 +95,13 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Mean NPMI of each topic's first ten words in the training documents.
     probable_coherence_ : ndarray of shape (n_components,)
         The same for the ten most probable words.
+    topic_support_ : ndarray of shape (n_components,)
+        Number of labelled documents that are mostly of each topic. Streams lack it; a model of
+        blocks counts the documents that it describes.
+    topic_labels_ : ndarray of shape (n_components, n_targets)
+        Number of those documents that have each label, or a number.
+    stability_ : ndarray of shape (runs, n_components)
+        Similarity of each topic to its match in each draw; known after ``stability``.
     seed_ : int
         Seed of the start.
     timings_ : dict of float
@@ -134,6 +147,9 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     topic_words_: np.ndarray
     coherence_: np.ndarray
     probable_coherence_: np.ndarray
+    topic_support_: np.ndarray
+    topic_labels_: np.ndarray
+    stability_: np.ndarray
     seed_: int
     timings_: dict[str, float]
     fingerprint_: str
@@ -259,6 +275,24 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         """The score to expect on new documents like these, from held-out labels, or None."""
         return getattr(self.estimator_, "expected_score_", None)
 
+    def expected_coverage(self, abstain: float) -> Any:
+        """Return what to expect of ``predict(X, abstain=abstain)`` on new documents like these.
+
+        Parameters
+        ----------
+        abstain : float
+            Predictions less probable than this are left out.
+
+        Returns
+        -------
+        ExpectedCoverage or None
+            The share of documents that get a prediction, and of these that are right, from held-out
+            labels; None if it is not known, as in :class:`SSNMFClassifier`.
+        """
+        check_is_fitted(self, "estimator_")
+        expected = getattr(self.estimator_, "expected_coverage", None)
+        return None if expected is None else expected(abstain)
+
     @cached_property
     def document_scores_(self) -> np.ndarray:
         """Scores of the documents that ``document_topics_`` represents; a stream's are computed at
@@ -304,20 +338,27 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self, "estimator_")
         return np.array([f"topic{k}" for k in range(len(self.topic_names_))], dtype=object)
 
-    def predict(self, X: Iterable[Any]) -> np.ndarray:
+    def predict(self, X: Iterable[Any], *, abstain: float = 0.0) -> np.ndarray:
         """Predict the class, the labels or the numbers of documents.
 
         Parameters
         ----------
         X : iterable of str
             Documents.
+        abstain : float, default=0
+            Predict only classes, or labels, that are at least so probable; others are None, or NaN
+            among several labels. See ``expected_coverage``.
 
         Returns
         -------
         ndarray
         """
         check_is_fitted(self, "estimator_")
-        return predictions.predictor(self.estimator_, "predict")(self._matrix(X))
+        predict = predictions.predictor(self.estimator_, "predict")
+        if not abstain:
+            return predict(self._matrix(X))
+        predictions.predictor(self.estimator_, "predict_proba")  # numbers have no probability
+        return predict(self._matrix(X), abstain=abstain)
 
     def predict_proba(self, X: Iterable[Any]) -> np.ndarray:
         """Return the probability of each class.
@@ -384,7 +425,11 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         -------
         Table
             topic, name, words, weights (probabilities of the words), share of the corpus, label
-            (the class it speaks for most) and its weight, coherence of the first ten words.
+            (the class it speaks for most) and its weight, coherence of the first ten words, labels
+            (number of labelled documents that are mostly of the topic), and stability with its
+            interval, if it was measured. The weight of a label is its probability for a document
+            of this topic alone, shrunk by the labels behind the topic: as if each topic had two
+            more labels, divided as all labels are.
         """
         check_is_fitted(self, "estimator_")
         return summaries.topic_table(self, n_words, by)
@@ -431,7 +476,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         top : int, default=0
             Add so many of the most probable classes with their probabilities.
         abstain : float, default=0
-            Predict only what is at least so probable.
+            Predict only what is at least so probable; ``expected_coverage`` says what to expect.
 
         Returns
         -------
@@ -488,6 +533,50 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             self, self._matrix([text]), unknown_words(self, text),
             target=target, rival=rival, n_left_out=n_left_out,
         )  # fmt: skip
+
+    def over_time(
+        self, documents: Iterable[Any], dates: Any, every: str = "month", *, n_words: int = 10
+    ) -> Table[PeriodShare]:
+        """Describe the topics and classes of documents in each period.
+
+        The topics stay as they are. Periods follow one another without a gap: one without documents
+        has 0 documents, and None as shares. Documents without a date are left out, with a warning.
+
+        Parameters
+        ----------
+        documents : iterable of str
+            Documents of the fit, or others.
+        dates : iterable
+            Their dates: dates or texts in one format such as 2024-12-31; None where not known.
+        every : {"day", "week", "month", "quarter", "year"}, default="month"
+            Length of a period.
+        n_words : int, default=10
+            Maximum number of words of a topic in a period.
+
+        Returns
+        -------
+        Table
+            A row for each period and topic, class or number: period, its first day, its number of
+            documents, kind ("topic", "class" or "number"), number of the topic, name, share with an
+            interval of 95 %, words of the topic in this period, and rising words: those that the
+            topic has more often than in all periods, by more than chance explains. The share of a
+            class is its mean probability; for a number it is the mean prediction.
+
+        Examples
+        --------
+        >>> from cofactor import TopicModel
+        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
+        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
+        >>> table = model.over_time(texts, ["2024-01-09", "2024-01-30", "2024-03-01", "2024-03-08"])
+        >>> for row in table:
+        ...     if row.kind == "class" and row.name == "space":
+        ...         print(row.period, row.documents, row.share and round(row.share))
+        2024-01 2 0
+        2024-02 0 None
+        2024-03 2 1
+        """
+        check_is_fitted(self, "estimator_")
+        return warn_of(over_time(self, documents, dates, every, n_words))
 
     # ---- editing: each returns a new model, and this one stays as it is
 
@@ -666,6 +755,122 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self, "estimator_")
         return refit(self, documents, y, iterations=iterations)
 
+    # ---- choosing
+
+    def matrix_problem(self, documents: Iterable[Any], y: Any = None) -> Problem:
+        """Vectorise documents for :func:`cofactor.model_selection.choose`, which calls this.
+
+        Parameters
+        ----------
+        documents : iterable of str
+            Documents.
+        y : array-like, optional
+            Their labels, as for ``fit``.
+
+        Returns
+        -------
+        Problem
+        """
+        return matrix_problem(self, documents, y)
+
+    # ---- trust
+
+    def to_label(
+        self, documents: Iterable[Any], n: int = 10, *, strategy: str = "mixed", y: Any = None,
+        random_state: Any = None,
+    ) -> Table[ToLabel]:  # fmt: skip
+        """Say which documents to label next, and why.
+
+        Near-duplicates of labelled or chosen documents, and documents without known words, are
+        left out. Label the documents and fit again with all labels.
+
+        Parameters
+        ----------
+        documents : iterable of str
+            Documents to choose from.
+        n : int, default=10
+            Number of documents.
+        strategy : {"mixed", "close", "topics", "random"}, default="mixed"
+            "mixed" takes one of five at random. The others are the first documents of topics
+            without a label, then close calls, whose two best classes are almost equally probable.
+            The other strategies have one of these reasons only.
+        y : array-like, optional
+            Labels of the documents, as for ``fit``; labelled ones are not chosen.
+        random_state : int, RandomState or None, default=None
+            Seed of the random choice; None stands for ``seed_``.
+
+        Returns
+        -------
+        Table
+            document (its index), reason ("close call", "first of its topic" or "random check"),
+            prediction and its confidence, topic and its name.
+
+        Examples
+        --------
+        >>> from cofactor import TopicModel
+        >>> texts = ["puck and goal", "moon orbit", "hockey puck", "moon rocket", "goal or orbit"]
+        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "space", "", "", ""])
+        >>> model.to_label(texts[2:], 1).column("reason")
+        ['close call']
+        """
+        check_is_fitted(self, "estimator_")
+        return suggest(self, documents, n, y, strategy, random_state)
+
+    def doubtful_labels(self, documents: Iterable[Any], y: Any) -> Table[DoubtfulLabel]:
+        """Find labels that look wrong.
+
+        Each label is compared with the prediction of models that do not know it: linear models of
+        the words, fitted without a tenth or a fifth of the labels. A class with a single label
+        cannot be judged.
+
+        Parameters
+        ----------
+        documents : iterable of str
+            Documents.
+        y : array-like
+            Their labels, one class a document; unknown ones marked as for ``fit``.
+
+        Returns
+        -------
+        Table
+            document (its index), label, suggestion (the class that looks right), and the
+            probabilities of both; the most doubtful label comes first. Labels that are predicted
+            are not listed.
+        """
+        check_is_fitted(self, "estimator_")
+        return doubtful_labels(self, documents, y)
+
+    def stability(
+        self, documents: Iterable[Any], y: Any = None, *, runs: int = 20, random_state: Any = None
+    ) -> Table[TopicStability]:
+        """Measure how much of each topic is found again in other draws of documents and labels.
+
+        Documents are drawn with replacement and fitted again, each time from another start;
+        labelled and unlabelled ones are drawn apart. A topic that fits noise does not come back.
+        It takes as long as ``runs`` fits. Afterwards ``topics``, reports and the card of a saved
+        model show the result.
+
+        Parameters
+        ----------
+        documents : iterable of str
+            Documents, such as those of the fit.
+        y : array-like, optional
+            Their labels, as for ``fit``.
+        runs : int, default=20
+            Number of draws.
+        random_state : int, optional
+            Seed of the draws; None stands for ``seed_``.
+
+        Returns
+        -------
+        Table
+            topic, name, stability (the mean cosine of the topic and its match, from 0 to 1), and
+            the interval that holds 95 % of the draws.
+        """
+        check_is_fitted(self, "estimator_")
+        self.stability_ = measure_stability(self, documents, y, runs, random_state)
+        return stability_table(self.topic_names_, self.stability_)
+
     # ---- files: the modules that write them are layers above this one, so they are reached
     # through the public names of the package
 
@@ -702,7 +907,8 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         text : bool, default=True
             False leaves out the text of the documents.
         **options
-            ``title``, ``source`` and ``rows``, see :func:`cofactor.write_report`.
+            ``title``, ``source``, ``rows``, ``dates`` and ``every``, see
+            :func:`cofactor.write_report`.
 
         Returns
         -------

@@ -68,6 +68,7 @@ def test_the_sheet_is_chosen_and_said(tmp_path):
         (ROWS, {}, "Post", r"--sheet 'Post' is not a sheet of .*a\.xlsx\. Did you mean 'Posts'\?"),
         ({"A": [], "B": ROWS}, {}, None,
          r"the sheet 'A' is empty; name another with --sheet\. There are 'B'\."),
+        ({"A": []}, {}, None, r"the sheet 'A' is empty; it is the only sheet: fill it in"),
         (ROWS, {"merged": ["C2:C4"]}, None,
          r"row 2: the cells C2:C4 of the sheet 'Posts' are merged.*; unmerge them and fill in"),
         ([HEADER, [1, formula('A2&"x"'), "y"]], {}, None,
@@ -88,7 +89,7 @@ def test_saved_values_of_formulas_are_read_and_said(tmp_path):
     assert list(source.rows) == [(2, [1, "ab", None]), (3, [2, "x", None])]
     assert source.notes == [
         "2 cells hold formulas; the values that were saved are read.",
-        "1 cells hold errors like #N/A and are read as empty.",
+        "1 cell holds errors like #N/A, which are read as empty.",
     ]
 
 

@@ -52,6 +52,7 @@ def test_whole_numbers(labels, form):
         (["-1.0"] * 10 + ["0.5", "1.5", "2"] * 20, "add --unlabelled '-1.0'"),
         (["x"] * 9, "All labels are the same"),
         ([""] * 9, "No document is labelled"),
+        (["x"] * 9 + ["y"] * 9 + ["z" * 10**6], f"The label '{'z' * 59}…' has more than 200"),
         (["x"] * 9 + ["y"] * 9 + ["z"], "Fewer than 5 labels of 'z'"),
         (["x"] * 9 + ["y"] * 9 + ["z"], "--min-labels 5 leaves them out"),
         (["Sport"] * 9 + ["Sprot"] * 2 + ["y"] * 9,

@@ -247,6 +247,8 @@ BAD = {
         "t\ncafé\n".encode("cp1252") + "x\nnaïve\n".encode(),
         "line 4 is UTF-8, but a line before it is Windows-1252: the file mixes",
     ),
+    "packed.csv": (b"PK\x03\x04\x14\0", "is a spreadsheet or another packed file; name it with"),
+    "gzip.csv": (gzip.compress(b"body\nx\n"), "is a compressed file; add .gz to its name"),
     "a.docx": (b"PK", "use .csv, .tsv, .jsonl"),
     "a.parquet.gz": (b"", "unpack it first"),
     "empty.jsonl": (b"\n\n", "is empty; it needs one JSON object on each line"),

@@ -65,6 +65,22 @@ def test_very_many_names_are_compared_without_typing_errors(monkeypatch):
     assert probable_merges(counts) == {"billing": "Billing"}
 
 
+def test_the_work_is_bounded_by_the_lengths_of_names():
+    """A million characters with two left out would be 5e17 characters."""
+    long = "x" * 10**6
+    assert probable_merges({long: 40, f"{long[1:]}y": 1, "Billing": 30, "Biling": 1}) == {
+        "Biling": "Billing"
+    }
+    assert spelling.errors(long, f"y{long}") == 9
+    names = {f"{'word ' * 6}{i:04}": 1 for i in range(spelling.MOST_COMPARED)}
+    variants = sum(len(name) ** 3 / 2 for name in names if len(name) <= _longest(len(names)))
+    assert 0 < variants <= spelling.MOST_CHARACTERS
+
+
+def _longest(names):
+    return spelling._longest_compared(names)
+
+
 def test_distances_are_those_of_the_definition():
     """Against a recursion over the first characters."""
     from functools import cache

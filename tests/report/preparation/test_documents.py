@@ -66,12 +66,21 @@ def test_explanations_are_those_of_the_model(held, model, corpus):
     assert held.uncertain
     for row in held.uncertain:
         told = model.explain(corpus[0][row["document"]])
-        first = row["sides"][0]
-        place = told.classes.index(first["class"])
-        assert first["probability"] == pytest.approx(softmax(told.scores)[place])
-        for word in first["words"]:
-            part = told.class_parts[told.words.index(word["word"]), place]
-            assert word["part"] == pytest.approx(part, abs=1e-3)
+        for sign, side in zip((1, -1), row["sides"], strict=True):
+            assert side["class"] == (told.contrast.target if sign == 1 else told.contrast.rival)
+            place = told.classes.index(side["class"])
+            assert side["probability"] == pytest.approx(softmax(told.scores)[place])
+            places = [told.words.index(word["word"]) for word in side["words"]]
+            parts = sign * told.contrast.words[places]  # for this class and against the other one
+            assert [word["part"] for word in side["words"]] == pytest.approx(parts, abs=1e-3)
+            assert min(parts, default=1) > 0
+            assert not len(parts) or parts[0] == max(sign * told.contrast.words)
+            for word, part in zip(side["words"], parts, strict=True):
+                assert word["shown"] == f"×{np.exp(part):.1f}"
+        for change in row["without"]:
+            text = corpus[0][row["document"]].replace(change["word"], "")
+            assert model.predict([text]).tolist() == [change["prediction"]]
+            assert change["prediction"] != told.prediction
 
 
 @pytest.mark.slow
@@ -85,3 +94,18 @@ def test_mistaken_are_wrong(corpus, some):
         assert row["truth"] == wrong[row["document"]]
         assert row["sides"][0]["class"] != row["truth"]
         assert row["sides"][1]["class"] == row["truth"]
+
+
+def test_labels_that_look_wrong_are_listed(model, corpus):
+    texts, labels = corpus
+    planted = labels.copy()
+    planted[[7, 20]] = "space"  # 7 is of sport, 20 of faith
+    found = prepare(model, texts, planted, rows=range(1, 121)).doubtful
+    assert {row["document"]: row["looks_like"] for row in found[:2]} == {
+        8: "sport",
+        21: "faith",
+    }
+    assert {row["label"] for row in found[:2]} == {"space"}
+    assert found[0]["text"] in (texts[7], texts[20])
+    assert prepare(model, texts).doubtful == []
+    assert prepare(model, texts, planted, text=False).doubtful[0]["text"] == ""

@@ -8,7 +8,7 @@ import pytest
 from cofactor import TopicModel, load_model
 from cofactor.estimators.edits import masses, with_topics
 from cofactor.estimators.inference import topic_shares
-from cofactor.text.editing.edits import edited, regroup
+from cofactor.text.editing.edits import SUPPORT, edited, regroup
 
 WORDS = {
     "sport": ["goal", "puck", "ice", "team", "score", "skate"],
@@ -81,7 +81,7 @@ def test_merging_two_copies_gives_the_model_before_the_copy(any_model, corpus):
         any_model, estimator_=copied, n_components=K + 1,
         document_topics_=any_model.document_topics_[:, sources] * part,
         **{n: np.asarray(getattr(any_model, n))[sources]
-           for n in ("coherence_", "probable_coherence_", "topic_words_")},
+           for n in ("coherence_", "probable_coherence_", "topic_words_", *SUPPORT)},
         topic_names_=[any_model.topic_names_[k] for k in sources],
     )  # fmt: skip
     once = twice.merge([1, 2])
@@ -103,6 +103,8 @@ def test_masses_add_when_topics_are_merged(any_model):
     kept = any_model.estimator_.components_[[0, 2, 4]]
     assert merged.estimator_.components_[others].tobytes() == kept.tobytes()
     assert np.isnan(merged.coherence_[1])
+    support = any_model.topic_support_
+    assert merged.topic_support_.tolist() == [support[0], support[1] + support[3], *support[[2, 4]]]
     assert np.array_equal(merged.coherence_[others], any_model.coherence_[[0, 2, 4]])
 
 

@@ -3,10 +3,12 @@
 import itertools
 
 from cofactor.text.vectorizer import inspection
+from cofactor.text.vectorizer.cleaning import UNCLOSED
 from cofactor.text.vectorizer.inspection import (
     EvenSample,
     Inspection,
     Passages,
+    RowCount,
     garbled_word,
     show_change,
 )
@@ -23,8 +25,15 @@ def test_markup_is_counted_and_shown():
     found = inspect(["plain", "<p>", "", "a&nbsp;b <i>c</i>", "<b>d</b>"])
     assert found.markup == {"tags": 5, "entities": 1}
     assert found.texts_with_markup == 3
-    assert (found.emptied, found.emptied_rows) == (1, [3])
+    assert found.emptied == RowCount(1, [3])
     assert found.change == (5, "a&nbsp;b <i>c</i>", "a b c")
+
+
+def test_what_is_left_out_without_being_markup_is_named_by_its_row():
+    found = inspect(["a <i", 'moon <a href="/x and the rest', "a" * 101, "好" * 101, "1" * 101])
+    assert found.unclosed == RowCount(1, [3])
+    assert found.overlong == RowCount(1, [4])
+    assert found.markup == {UNCLOSED: 1}
 
 
 def test_an_example_begins_near_the_first_difference():

@@ -129,14 +129,40 @@ def test_stop_words():
     assert not ENGLISH & content
 
 
-def test_numbers_of_documents_set_the_limits():
-    def limits(n, **settings):
-        return WordVectorizer(**settings)._limits(n)
+def documents_with(*numbers, documents=100):
+    """Documents whose words are in as many of them as the numbers say."""
+    words = [f"w{j}" for j in range(len(numbers))]
+    return [
+        " ".join(word for word, n in zip(words, numbers, strict=True) if i < n)
+        for i in range(documents)
+    ]
 
-    assert limits(49) == {"min_df": 1, "max_df": 1.0}
-    assert limits(50) == {"min_df": 2, "max_df": 0.5}
-    assert limits(1000) == {"min_df": 5, "max_df": 0.5}
-    assert limits(1000, min_df=1, max_df=0.9) == {"min_df": 1, "max_df": 0.9}
+
+@pytest.mark.parametrize(
+    ("numbers", "rarest"),
+    [
+        ([27, 27] + [1] * 6, 5),  # 54 of 60 words stay: 90 %
+        ([27, 26] + [1] * 6, 1),
+        ([45, 45] + [4] * 2 + [1] * 2, 5),  # 90 of 100
+        ([45, 44] + [4] * 2 + [1] * 2, 2),  # 89 of 99
+        ([45, 44, 99] + [4] * 2 + [1] * 2, 2),  # a word in most documents does not count
+        ([50] * 100 + [1] * 2000, 5),  # 50 words a text stay
+        ([50] * 99 + [49] + [1] * 2000, 1),
+    ],
+)
+def test_rare_words_stay_if_texts_would_lose_many(numbers, rarest):
+    kept = WordVectorizer().fit(documents_with(*numbers))
+    frequent = [n for n in numbers if rarest <= n <= 50]
+    assert len(kept.words_) == len(frequent)
+    assert len(WordVectorizer(min_df=2).fit(documents_with(*numbers)).words_) == sum(
+        2 <= n <= 50 for n in numbers
+    )
+
+
+def test_in_few_documents_no_word_is_rare_or_common():
+    few = documents_with(49, 30, 30, 1, documents=49)
+    assert len(WordVectorizer().fit(few).words_) == 4
+    assert len(WordVectorizer().fit([*few, "w0 w1 w2"]).words_) == 1  # only the rare one
 
 
 def test_the_matrix_is_scikit_learns():

@@ -170,6 +170,14 @@ _OPTIONS = {
         "--id", "id_column", metavar="COLUMN",
         help="Column that names the documents.  [default: that of the fit]",
     ),
+    "date": click.option(
+        "--date", metavar="COLUMN",
+        help="Column that holds the documents' dates.  [default: that of the fit]",
+    ),
+    "date_format": click.option(
+        "--date-format", metavar="FORMAT",
+        help="Format of the dates, like %d/%m/%Y.  [default: detected]",
+    ),
     "encoding": click.option(
         "--encoding", metavar="NAME", help="Encoding of the file.  [default: detected]"
     ),
@@ -184,6 +192,7 @@ _OPTIONS = {
         "--sheet", metavar="NAME", help="Sheet of a spreadsheet.  [default: the first one]"
     ),
 }  # fmt: skip
+PERIODS = ("day", "week", "month", "quarter", "year")
 OPENING = ("encoding", "separator", "no_quotes", "sheet")
 
 

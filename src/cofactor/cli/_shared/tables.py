@@ -88,7 +88,8 @@ def read_table(
     truth : sequence of str
         Columns of labels to test with.
     may_lack : bool
-        Leave out label columns that the table does not have.
+        Leave out label columns that the table does not have; without test labels, the table may
+        have no labels at all.
     only : collection of int, optional
         Indices of the rows to read; all rows by default.
     """
@@ -104,7 +105,8 @@ def read_table(
     )  # fmt: skip
     documents, hidden = _split_labels(both, len(asked.labels))
     counts = _count(documents if asked.labels else hidden, len(asked.labels or truth), asked)
-    form = settle_form(counts, task)
+    unlabelled = may_lack and not truth and counts.form == "none"
+    form = settle_form(counts, "none" if unlabelled else task)
     notes = list(unused_relabels(asked, counts))
     if rare := counts.rarer_than(asked.min_labels, form) if asked.labels else []:
         notes.append(left_out(rare, asked.min_labels))

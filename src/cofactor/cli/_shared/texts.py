@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 from cofactor.cli._shared.terminal import shown
 from cofactor.cli._shared.words import on_languages
-from cofactor.text.vectorizer.inspection import Inspection
+from cofactor.text.vectorizer.inspection import Inspection, RowCount
+from cofactor.text.vectorizer.scripts import LONGEST
 
 NAMED = 3
 """Number of shared passages that are named."""
@@ -24,7 +26,9 @@ def describe_texts(found: Inspection) -> dict[str, Any]:
             "pieces": dict(found.markup.most_common()),
             "example": None if change is None else change._asdict(),
         },
-        "only_markup": {"count": found.emptied, "rows": found.emptied_rows},
+        "only_markup": asdict(found.emptied),
+        "unclosed_tags": asdict(found.unclosed),
+        "overlong_words": asdict(found.overlong),
         "garbled": found.garbled,
         "shared_passages": [
             {"passage": passage, "share": share} for passage, share in found.passages.common()
@@ -32,6 +36,7 @@ def describe_texts(found: Inspection) -> dict[str, Any]:
         "advice": [
             *on_languages([noticed.language for noticed in languages]),
             *_on_markup(found),
+            *_on_overlong(found),
             *_on_passages(found),
             *_on_garbled(found),
         ],
@@ -56,13 +61,28 @@ def _on_markup(found: Inspection) -> list[str]:
     advice = []
     if found.markup:
         advice.append("Markup is left out of the texts (--raw keeps it).")
-    if found.emptied:
-        rows = ", ".join(map(str, found.emptied_rows))
+    if found.unclosed.count:
         advice.append(
-            f"Nothing but markup is in {found.emptied:,} of the texts (row {rows}), which makes "
-            "them empty."
+            f"A tag never closes in {_texts(found.unclosed)}, so what follows it is left out: "
+            "correct the table, or keep the tags with --raw."
         )
+    if found.emptied.count:
+        advice.append(f"Nothing but markup is in {_texts(found.emptied)}, which makes them empty.")
     return advice
+
+
+def _on_overlong(found: Inspection) -> list[str]:
+    if not found.overlong.count:
+        return []
+    return [
+        f"Words of more than {LONGEST} characters are in {_texts(found.overlong)} and are left "
+        "out: if they are text, put spaces between the words."
+    ]
+
+
+def _texts(some: RowCount) -> str:
+    more = ", …" if some.count > len(some.rows) else ""
+    return f"{some.count:,} of the texts (row {', '.join(map(str, some.rows))}{more})"
 
 
 def _on_passages(found: Inspection) -> list[str]:

@@ -20,25 +20,41 @@ def topic_rows(model: Any, words: int, by: str = "coherence") -> list[dict[str, 
 
 
 def show_topics(model: Any, rows: list[dict[str, Any]]) -> None:
-    """Print the rows of `topic_rows`; names that follow the words are left out."""
+    """Print the rows of `topic_rows`; names that follow the words, and empty columns, are left
+    out."""
+    classes = hasattr(model.estimator_, "classes_")
+    about, link = ("Class", "Link") if classes else ("Target", "Value")
+    columns = {
+        "Topic": [str(row["topic"]) for row in rows],
+        "Name": [shown(row["given_name"] or "") for row in rows],
+        "Share": [percent(row["share"]) for row in rows],
+        about: [shown(row["label"], 20) for row in rows],
+        link: [_link(row, classes) for row in rows],
+        "Labels": ["" if row["labels"] is None else str(row["labels"]) for row in rows],
+        "Coher.": [coherence(row["coherence"]) for row in rows],
+        "Stability": [_stability(row) for row in rows],
+        "Words": [shown(_words(model, row), 2000) for row in rows],
+    }
+    told = {name: cells for name, cells in columns.items() if any(cells)}
+    texts = {"Name", about, "Words"}
+    table = make_table(*told, numbers=tuple(name for name in told if name not in texts))
+    for cells in zip(*told.values(), strict=True):
+        table.add_row(*cells)
+    show(table)
+
+
+def _words(model: Any, row: dict[str, Any]) -> str:
     from cofactor.text.editing import Settled
 
-    labelled = any(row["label"] is not None for row in rows)
-    classes = hasattr(model.estimator_, "classes_")
-    about = ("Class" if classes else "Target", "Link" if classes else "Value")
-    given = [row["given_name"] or "" for row in rows]
-    names = ["Topic", *(["Name"] if any(given) else []), "Share", *(about if labelled else ()),
-             "Coher.", "Words"]  # fmt: skip
-    table = make_table(*names, numbers=("Topic", "Share", about[1], "Coher."))
-    for row, name in zip(rows, given, strict=True):
-        link = (shown(row["label"], 20), _link(row, classes)) if labelled else ()
-        marks = Settled.of(model).said(row["topic"])
-        words = shown(" ".join(row["words"]) + (f" ({marks})" if marks else ""), 2000)
-        table.add_row(
-            str(row["topic"]), *([shown(name)] if any(given) else []), percent(row["share"]),
-            *link, coherence(row["coherence"]), words,
-        )  # fmt: skip
-    show(table)
+    marks = Settled.of(model).said(row["topic"])
+    return " ".join(row["words"]) + (f" ({marks})" if marks else "")
+
+
+def _stability(row: dict[str, Any]) -> str:
+    if row["stability"] is None:
+        return ""
+    low, high = row["stability_interval"]
+    return f"{row['stability']:.2f} ({low:.2f}–{high:.2f})"
 
 
 def coherence(value: float) -> str:
@@ -47,4 +63,6 @@ def coherence(value: float) -> str:
 
 
 def _link(row: dict[str, Any], classes: bool) -> str:
+    if row["label_weight"] is None:
+        return ""
     return f"{row['label_weight']:.0%}" if classes else f"{row['label_weight']:.3g}"

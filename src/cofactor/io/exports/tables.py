@@ -55,15 +55,13 @@ def _write(path: Path, rows: Iterator[list[Any]]) -> None:
 def _topics(model: Any) -> Iterator[list[Any]]:
     """Yield the topics; the coherence of an edited one is empty until documents are seen."""
     settled = Settled.of(model)
-    yield [
-        "topic", "name", "share", "label", "label_weight", "coherence", "words", "frozen",
-        "pinned", "banned",
-    ]  # fmt: skip
+    names = ("topic", "name", "share", "label", "label_weight", "labels", "stability")
+    yield [*names, "coherence", "words", "frozen", "pinned", "banned"]
     for t in model.topics():
         coherence = t.coherence if isfinite(t.coherence) else None
         said = settled.facts(t.topic)
         yield [
-            t.topic, t.name, t.share, t.label, t.label_weight, coherence, " ".join(t.words),
+            *(getattr(t, name) for name in names), coherence, " ".join(t.words),
             "yes" if said["frozen"] else "", " ".join(said["pinned"]), " ".join(said["banned"]),
         ]  # fmt: skip
 

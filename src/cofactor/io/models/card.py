@@ -9,6 +9,7 @@ from typing import Any
 
 from cofactor.io.errors import printable
 from cofactor.text import TopicModel
+from cofactor.text.describe.summaries import shown_link, shown_stability
 from cofactor.text.editing import Settled
 
 LONGEST = 500
@@ -87,14 +88,30 @@ def _flat(notes: dict[str, Any], before: str = "") -> Iterator[tuple[Any, ...]]:
 def _topics(model: Any) -> list[str]:
     if not isinstance(model, TopicModel):
         return []
-    settled = Settled.of(model)
-    rows: list[tuple[Any, ...]] = [
-        (t.topic, t.name, " ".join(t.words), f"{t.share:.1%}", t.label, settled.said(t.topic))
-        for t in model.topics()
-    ]
-    head = ("topic", "name", "words", "share", "class", "settled by the user")
-    width = len(head) if any(row[-1] for row in rows) else len(head) - 1
-    return ["## Topics", _table(head[:width], [row[:width] for row in rows])]
+    topics, settled = model.topics(), Settled.of(model)
+    columns = {
+        "topic": topics.column("topic"),
+        "name": topics.column("name"),
+        "words": [" ".join(words) for words in topics.column("words")],
+        "share": [f"{share:.1%}" for share in topics.column("share")],
+        "class": topics.column("label"),
+        "link": [shown_link(model, topic) for topic in topics],
+        "labels": topics.column("labels"),
+        "stability": [shown_stability(topic) for topic in topics],
+        "settled by the user": [settled.said(k) for k in topics.column("topic")],
+    }
+    told = {name: cells for name, cells in columns.items() if set(cells) - {None, ""}}
+    table = _table(tuple(told), list(zip(*told.values(), strict=True)))
+    return ["## Topics", table, *(MEANINGS[name] for name in MEANINGS if name in told)]
+
+
+MEANINGS = {
+    "labels": "Labels are labelled documents that are mostly of the topic. A link in per cent is "
+    "the probability of the class for a document of this topic alone, shrunk as if each topic had "
+    "two more labels, divided as all labels are.",
+    "stability": "Stability, from 0 to 1, says how much of a topic is found again if documents and "
+    "labels are drawn anew; the interval holds 95 % of the draws.",
+}
 
 
 def _table(head: tuple[str, ...], rows: list[tuple[Any, ...]]) -> str:

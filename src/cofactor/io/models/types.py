@@ -42,13 +42,17 @@ SUPERVISED = (
 )  # fmt: skip
 RANKING = ("topic_words_", "probable_coherence_")
 """Attributes that models of cofactor 0.1 lack; their words are shown by probability."""
+SUPPORT = ("topic_support_", "topic_labels_")
+"""Labels behind topics, which streams and older models lack."""
 OPTIONAL = frozenset({
     "feature_names_in_", "target_components_", "supervision_", "_head", "expected_score_",
-    "_reservoir", "document_scores_", "cells_", "settled_", *RANKING, *READING,
+    "_reservoir", "document_scores_", "cells_", "settled_", *RANKING, *READING, *SUPPORT,
+    "stability_",
 })  # fmt: skip
 TEXT = (
     "estimator_", "vectorizer_", "document_topics_", "topic_names_", "target_names_", "coherence_",
     "seed_", "timings_", "fingerprint_", "document_scores_", "settled_", *RANKING,
+    *SUPPORT, "stability_",
 )  # fmt: skip
 FITTED: dict[type, tuple[str, ...]] = {
     NMF: (*PLAIN, "cells_"),
@@ -213,6 +217,10 @@ def _check_head(head: PooledHead, r: int, m: int, width: int) -> None:
     if head.half_width is not None:
         good = isinstance(head.half_width, np.ndarray) and head.half_width.shape == (width,)
         require(good and bool((head.half_width >= 0).all()), "half_width is wrong")
+    if head.held_out is not None:
+        n = np.shape(head.held_out)[-1] if np.ndim(head.held_out) == 2 else 0
+        _check_signed(head.held_out, "held_out", (3, n))
+        require(bool((head.held_out >= 0).all()), "held_out has a negative entry")
     numbers = (head.size_mean, head.size_sd)
     require(all(isinstance(x, float) and np.isfinite(x) for x in numbers), "size_mean, size_sd")
     require(type(head.reach) is float and 0.0 <= head.reach <= 1.0, "reach is not a share")
@@ -293,6 +301,10 @@ def _check_text(model: Any, parts: dict[str, Any]) -> None:
         _check_coherence(parts.get("probable_coherence_"), "probable_coherence_", r)
         _check_ranking(parts.get("topic_words_"), r, m)
     names, head = parts["topic_names_"], getattr(estimator, "target_components_", None)
+    if "stability_" in parts:
+        _check_stability(parts["stability_"], r)
+    if any(name in parts for name in SUPPORT):
+        _check_support(parts, r, 0 if head is None else head.shape[1])
     good = isinstance(names, list) and all(isinstance(name, str) for name in names)
     require(good and len(names) == r, "topic_names_ are not the names of the topics")
     good = isinstance(parts["target_names_"], list)
@@ -309,6 +321,19 @@ def _check_text(model: Any, parts: dict[str, Any]) -> None:
 def _check_coherence(values: Any, name: str, r: int) -> None:
     good = isinstance(values, np.ndarray) and values.shape == (r,)
     require(good, f"{name} does not have a number for each topic")
+
+
+def _check_support(parts: dict[str, Any], r: int, width: int) -> None:
+    for name, shape in zip(SUPPORT, ((r,), (r, width)), strict=True):
+        counts: Any = parts.get(name)
+        good = isinstance(counts, np.ndarray) and counts.dtype.kind == "i" and counts.shape == shape
+        require(good and bool((counts >= 0).all()), f"{name} is not an array of counts of {shape}")
+
+
+def _check_stability(stability: Any, r: int) -> None:
+    good = isinstance(stability, np.ndarray) and stability.dtype.kind == "f" and stability.ndim == 2
+    require(good and stability.shape[1] == r and len(stability) > 0, "stability_ has another shape")
+    require(bool(((stability >= 0) & (stability <= 1)).all()), "stability_ is not between 0 and 1")
 
 
 def _check_ranking(ranking: Any, r: int, m: int) -> None:

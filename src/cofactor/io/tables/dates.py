@@ -15,7 +15,7 @@ from itertools import islice
 from os import PathLike
 from typing import Any
 
-from cofactor.io.errors import InputError, at, printable
+from cofactor.io.errors import InputError, at, printable, shortened
 
 ISO = "ISO"
 """The name of all formats that `datetime.fromisoformat` reads, except plain digits."""
@@ -32,6 +32,7 @@ FORMATS = (
 )  # fmt: skip
 """Formats that are tried, as `datetime.strptime` writes them; the first that fits is taken."""
 
+LONGEST = 60  # characters of a date in an error
 LOOKED_AT = 200
 """Number of labels that are looked at to tell whether a column holds dates."""
 
@@ -80,7 +81,7 @@ def parse_date(text: str, form: str) -> datetime | None:
 
 
 def read_dates(
-    path: str | PathLike[str],
+    path: str | PathLike[str] | None,
     column: str,
     cells: Iterable[tuple[int, Any]],
     form: str | None = None,
@@ -89,10 +90,10 @@ def read_dates(
 
     Parameters
     ----------
-    path : str or path
-        The table, named in errors.
+    path : str, path or None
+        The table, named in errors; None for an argument of a function.
     column : str
-        The column, named in errors.
+        The column or the argument, named in errors.
     cells : iterable of (row number, cell)
         Texts, dates, or None.
     form : str, optional
@@ -124,7 +125,7 @@ def _as_datetime(cell: Any) -> datetime | None:
 
 
 def _format_of(
-    path: str | PathLike[str], column: str, rows: dict[str, int], live: list[str]
+    path: str | PathLike[str] | None, column: str, rows: dict[str, int], live: list[str]
 ) -> str:
     """Return the only format that reads all texts; ``rows`` has the first row of each."""
     first = next(iter(rows.items()), None)
@@ -135,25 +136,43 @@ def _format_of(
         live = fitting
     for text, row in rows.items():
         if len({parse_date(text, form) for form in live}) > 1:
-            choices = " or ".join(f"--date-format '{form}'" for form in live[:2])
-            raise InputError(
-                f"{at(path, row)}: the date '{printable(text)}' in {column!r} can be read in two "
-                f"ways, and no other row tells which; add {choices}."
-            )
+            raise InputError(_ambiguous(path, column, text, row, live))
     return live[0]
 
 
-def _differs(
-    path: str | PathLike[str], column: str, text: str, row: int, live: list[str], first: Any
+def _subject(path: str | PathLike[str] | None, column: str, text: str, row: int) -> str:
+    """Begin a sentence about one date."""
+    text = shortened(printable(text), LONGEST)
+    if path is None:
+        return f"{column}[{row}] is '{text}', which"
+    return f"{at(path, row)}: the date '{text}' in {column!r}"
+
+
+def _ambiguous(
+    path: str | PathLike[str] | None, column: str, text: str, row: int, live: list[str]
 ) -> str:
-    said = f"{at(path, row)}: the date '{printable(text)}' in {column!r}"
+    other, remedy = ("date", "pass dates in place of texts") if path is None else ("row", "add ")
+    if path is not None:
+        remedy += " or ".join(f"--date-format '{form}'" for form in live[:2])
+    return (
+        f"{_subject(path, column, text, row)} can be read in two ways, and no other {other} tells "
+        f"which; {remedy}."
+    )
+
+
+def _differs(
+    path: str | PathLike[str] | None, column: str, text: str, row: int, live: list[str], first: Any
+) -> str:
+    said = _subject(path, column, text, row)
     if first is not None and first[1] != row:
-        said += f" has another format than '{printable(first[0])}' in row {first[1]}"
+        place = f"{column}[{first[1]}]" if path is None else f"row {first[1]}"
+        said += f" has another format than '{printable(first[0])}' in {place}"
     elif len(live) == 1:
         said += f" does not have the format {live[0]}"
     else:
         said += " has no format that is known"
-    return said + "; write all dates in one format, best as 2024-12-31, or name another column."
+    said += "; write all dates in one format, best as 2024-12-31"
+    return said + ("." if path is None else ", or name another column.")
 
 
 def are_dates(labels: Iterable[str]) -> bool:

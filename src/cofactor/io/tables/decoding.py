@@ -25,6 +25,15 @@ _MARKS = {
 }
 FALLBACK = "windows-1252"
 
+_OTHER_FILES = {
+    b"PK\x03\x04": "a spreadsheet or another packed file; name it with its own ending, such as "
+    ".xlsx, or save it as CSV UTF-8",
+    b"\xd0\xcf\x11\xe0": "an old spreadsheet; name it .xls, or save it as CSV UTF-8",
+    b"PAR1\x15": "a Parquet file; name it .parquet",
+    b"\x1f\x8b": "a compressed file; add .gz to its name",
+}
+"""How files begin that hold no text, and what to do with them."""
+
 
 class Decoder:
     """Decodes a file chunk by chunk.
@@ -81,6 +90,7 @@ class Decoder:
     def _begin(self, data: bytes) -> bytes:
         """Look for a byte order mark; return the bytes after it."""
         self._begun = True
+        self._refuse_other_files(data)
         for mark, encoding in _MARKS.items():
             if data.startswith(mark) and self.encoding in (None, encoding, encoding[:6]):
                 self._settle(encoding)
@@ -88,6 +98,11 @@ class Decoder:
         if self._decoder is None and (wide := _wide(data[:4096])):
             self._settle(wide)
         return data
+
+    def _refuse_other_files(self, data: bytes) -> None:
+        for beginning, remedy in _OTHER_FILES.items():
+            if data.startswith(beginning):
+                raise InputError(f"{at(self.path)} is {remedy}.")
 
     def _settle(self, encoding: str) -> None:
         self.encoding = encoding

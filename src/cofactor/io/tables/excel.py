@@ -40,10 +40,7 @@ def read_spreadsheet(
     others = [one for one in book.sheet_names if one != name]
     header = None if found.start is None else next(rows, None)
     if header is None:
-        there = f" There are {', '.join(map(repr, others[:12]))}." if others else ""
-        raise InputError(
-            f"{at(path)}: the sheet {name!r} is empty; name another with --sheet.{there}"
-        )
+        raise InputError(f"{at(path)}: the sheet {name!r} is empty; {_instead(others)}")
     _refuse_merged(path, found)
     if others and sheet is None:
         notes.insert(0, f"Read the sheet {name!r}; --sheet names another of the "
@@ -90,6 +87,13 @@ def _choose(path: str | PathLike[str], book: Any, sheet: str | None) -> str:
     if not names:
         raise InputError(f"{at(path)} has no sheet; save the table as CSV UTF-8.")
     return sheet or str((visible or names)[0])
+
+
+def _instead(others: list[str]) -> str:
+    """Return what to do if a sheet is empty."""
+    if not others:
+        return "it is the only sheet: fill it in, or name another file."
+    return f"name another with --sheet. There are {', '.join(map(repr, others[:12]))}."
 
 
 def _refuse_merged(path: str | PathLike[str], sheet: Any) -> None:

@@ -13,11 +13,17 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 
-from cofactor.io.errors import printable
+from cofactor.io.errors import printable, shortened
 from cofactor.io.tables.dates import are_dates
 from cofactor.io.tables.labels import LabelCounts, are_numbers, whole_numbers, written_number
 from cofactor.io.tables.relabel import relabel_command
-from cofactor.io.tables.spelling import MOST_COMPARED, MUCH_LARGER, errors, probable_merges
+from cofactor.io.tables.spelling import (
+    LONGEST,
+    MOST_COMPARED,
+    MUCH_LARGER,
+    errors,
+    probable_merges,
+)
 
 UNKNOWN = {
     "na", "n/a", "n.a.", "#n/a", "<na>", "nan", "null", "nil", "none", "(none)", "(blank)",
@@ -31,6 +37,9 @@ UNKNOWN = {
 
 FEW, MANY_CLASSES, LISTED = 5, 50, 8
 """Few labels of a class; many classes; number of merges that a sentence lists."""
+
+SHOWN = 60
+"""Number of characters of a label that a sentence shows."""
 
 FEWEST_IDS = 20
 """Number of labels from which distinct ones can be recognised as a numbering."""
@@ -51,7 +60,7 @@ def refusal(counts: LabelCounts) -> str | None:
     if len(counts.columns) != 1 or counts.several or not counts.columns[0]:
         return None
     column, labelled = counts.columns[0], counts.labelled
-    first = printable(next(iter(column)))
+    first = _shown(next(iter(column)))
     if are_dates(column):
         return f"The labels are dates, like '{first}', and dates are no classes."
     if are_ids(column):
@@ -108,7 +117,8 @@ def label_notes(counts: LabelCounts, fewest: int = 0, asked: str | None = None) 
     hidden = counts.form != "numbers" == rest.form
     if hidden or form in ("numbers", "columns"):
         return [*read, *_on_marks(counts)]
-    return [*read, *_on_sizes(counts, fewest), *_on_marks(counts), *_on_spelling(counts)]
+    doubtful = (*_on_lengths(counts), *_on_sizes(counts, fewest))
+    return [*read, *doubtful, *_on_marks(counts), *_on_spelling(counts)]
 
 
 def merges(counts: LabelCounts) -> dict[str, str]:
@@ -144,13 +154,27 @@ def _on_numbers(counts: LabelCounts) -> Iterator[str]:
         )
 
 
+def _on_lengths(counts: LabelCounts) -> Iterator[str]:
+    """Doubt labels that are as long as texts."""
+    if long := _as_long_as_texts(counts):
+        have = "The label {} has" if len(long) == 1 else "The labels {} have"
+        yield (
+            f"{have.format(names(long))} more than {LONGEST} characters: is this a text, or a "
+            "quote that is never closed? Correct the table, or name another column with --label."
+        )
+
+
+def _as_long_as_texts(counts: LabelCounts) -> list[str]:
+    return [name for name in counts.classes if len(name) > LONGEST]
+
+
 def _on_sizes(counts: LabelCounts, fewest: int) -> Iterator[str]:
     classes = counts.classes
     if len(classes) == 1:
         yield "All labels are the same: label some documents of other classes."
         return
     misspelt = merges(counts)
-    unclear = {*misspelt, *marks(counts)}
+    unclear = {*misspelt, *marks(counts), *_as_long_as_texts(counts)}
     few = [name for name, count in classes.items() if count < FEW and name not in unclear]
     if not few:
         return
@@ -227,5 +251,9 @@ def _on_spelling(counts: LabelCounts) -> Iterator[str]:
 
 def names(some: list[str]) -> str:
     """Return class names for a sentence."""
-    shown = ", ".join(repr(printable(name)) for name in some[:8])
-    return shown + (f" and {len(some) - 8} more" if len(some) > 8 else "")
+    listed = ", ".join(repr(_shown(name)) for name in some[:8])
+    return listed + (f" and {len(some) - 8} more" if len(some) > 8 else "")
+
+
+def _shown(name: str) -> str:
+    return shortened(printable(name), SHOWN)

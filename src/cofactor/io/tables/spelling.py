@@ -13,6 +13,9 @@ Two names are probably one class if they
   of 5 to 7 characters are often different words; for them the smaller class must be rare beside the
   other one: two labels, or 2 % of the other's. Two typing errors need long names and a rare class.
 
+Names of more than 200 characters are texts, and none of them is misspelt. The more classes there
+are, the shorter are the names in which typing errors are looked for: the work is bounded.
+
 Two letters in the wrong order are hardly ever another word, so they need neither length nor a rare
 class. Typing errors leave the first letter as it is, unless it is swapped with the second. Names
 with different digits are different classes, and so are names in scripts whose characters are words.
@@ -20,6 +23,7 @@ with different digits are different classes, and so are names in scripts whose c
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from collections import defaultdict
@@ -36,6 +40,10 @@ RARE, RARE_SHARE = 2, 0.02
 
 SHORTEST, LONG = 5, 8
 """Characters of the longer name from which all typing errors count, and from which it is long."""
+
+LONGEST, MOST_CHARACTERS = 200, 5 * 10**7
+"""Characters of the longest name that can be misspelt, and of all names with one or two of their
+characters left out, which are compared."""
 
 STOPS = " .,;:"
 """Characters that say nothing at the end of a name."""
@@ -111,7 +119,9 @@ def _typing_errors(sizes: Mapping[str, int]) -> dict[str, str]:
         return {}
     found: dict[str, str] = {}
     variants: dict[str, list[str]] = defaultdict(list)  # of the names that are not misspelt
-    for name in sorted(sizes, key=lambda one: -sizes[one]):
+    longest = _longest_compared(len(sizes))
+    compared = [name for name in sizes if len(name) <= longest]
+    for name in sorted(compared, key=lambda one: -sizes[one]):
         near = {one for variant in _shortened(_stem(name)) for one in variants.get(variant, ())}
         ranked = sorted((errors(name, one), -sizes[one], one) for one in near)
         meant = [one for n, _, one in ranked if n <= _accepted(name, one, sizes)]
@@ -121,6 +131,11 @@ def _typing_errors(sizes: Mapping[str, int]) -> dict[str, str]:
         for variant in _shortened(_stem(name)):
             variants[variant].append(name)
     return found
+
+
+def _longest_compared(names: int) -> float:
+    """Return the length up to which names are compared: L characters have L²/2 variants."""
+    return min(LONGEST, math.cbrt(2 * MOST_CHARACTERS / max(names, 1)))
 
 
 def _shortened(word: str) -> Iterator[str]:
@@ -158,6 +173,8 @@ def errors(one: str, other: str) -> int:
     >>> errors("Billing", "biling"), errors("Grade 1", "Grade 2"), errors("beer", "beef")
     (1, 9, 9)
     """
+    if max(len(one), len(other)) > LONGEST:
+        return 9
     a, b = _stem(one), _stem(other)
     if max(map(ord, a + b)) >= _WORDLIKE or (max(len(a), len(b)) < SHORTEST and not _swapped(a, b)):
         return 9

@@ -125,10 +125,14 @@ def _notes(path: str | PathLike[str], file: IO[bytes]) -> list[str]:
         errors += cell.get("t") == "e"
     notes = []
     if formulas:
-        notes.append(f"{formulas:,} cells hold formulas; the values that were saved are read.")
+        notes.append(f"{_cells_hold(formulas)} formulas; the values that were saved are read.")
     if errors:
-        notes.append(f"{errors:,} cells hold errors like #N/A and are read as empty.")
+        notes.append(f"{_cells_hold(errors)} errors like #N/A, which are read as empty.")
     return notes
+
+
+def _cells_hold(number: int) -> str:
+    return "1 cell holds" if number == 1 else f"{number:,} cells hold"
 
 
 def _cells(file: IO[bytes]) -> Iterator[ElementTree.Element]:

@@ -5,8 +5,8 @@
   const all = (selector) => [...document.querySelectorAll(selector)];
   const byId = (id) => document.getElementById(id);
   const { make, save, saveCsv, grid } = Tables;
-  const { columns, rows: cells } = state.documents;
-  const documents = cells.map((row) => Object.fromEntries(columns.map((name, k) => [name, row[k]])));
+  const records = (sheet) => sheet.rows.map((row) => Object.fromEntries(sheet.columns.map((name, k) => [name, row[k]])));
+  const documents = records(state.documents);
 
   // ---- theme
 
@@ -35,6 +35,7 @@
       axis: { ...words, gridColor: line, domainColor: line, tickColor: line, labelPadding: 6, titlePadding: 10 },
       legend: { ...words, labelColor: ink, symbolType: "circle", gradientLength: 120, rowPadding: 6, columnPadding: 18 },
       mark: { color: colour(0) }, text: { color: soft },
+      title: { color: soft, font, fontSize: 12, fontWeight: 500, anchor: "start", frame: "group" },
       range: { ramp: ramp(), heatmap: ramp() },
     };
   }
@@ -127,13 +128,15 @@
 
   function specification(name, width) {
     const spec = structuredClone(state.charts[name]);
-    const { map, colour: field, cells: isCells } = spec.usermeta || {};
+    const { map, time, colour: field, cells: isCells } = spec.usermeta || {};
     const data = (key) => state.tables[key].map(named);
     if (map) {
       const { rows, across } = rim(width, spec.height);
       colourMap(spec, field, width);
       spec.layer[0].encoding.x.scale.domain = [-across, across];
       spec.datasets = { points: mapRows(field), anchors: rows };
+    } else if (time) {
+      lines(spec, width);
     } else {
       const text = JSON.stringify(spec);
       const keys = Object.keys(state.tables).filter((key) => text.includes(`"name":"${key}"`));
@@ -142,6 +145,40 @@
     if (isCells && spec.layer) spec.layer[1].encoding.color = onRamp();
     if (width < 520) narrow(spec);
     return spec;
+  }
+
+  // ---- over time: several lines, or one with its interval
+
+  const shares = state.over_time ? records(state.over_time.rows) : [];
+  const lineOf = (row) => `${row.kind} ${row.kind === "topic" ? row.topic : row.class}`;
+  const lineName = (row) => (row.kind === "topic" ? label(row.topic) : row.class);
+  const choice = () => byId("time-choice").value;
+  const isTopic = () => choice().startsWith("topic ");
+  const isOne = () => !(choice() in state.over_time.lines);
+
+  function told({ kind, share, low, high }) {
+    if (share === null) return "no documents";
+    return kind === "number" ? String(share) : `${percent(share, 1)} (${percent(low)} – ${percent(high)})`;
+  }
+
+  function lines(spec, width) {
+    if (width < 520) spec.height = 220;
+    const drawn = isOne() ? [choice()] : state.over_time.lines[choice()].map((name) => `${choice()} ${name}`);
+    const rows = shares.filter((row) => drawn.includes(lineOf(row)));
+    const first = drawn.map((line) => rows.find((row) => lineOf(row) === line));
+    const range = first.map((row, place) => {
+      const own = row.kind === "topic" ? row.topic : state.classes.indexOf(row.class);
+      const all = row.kind === "topic" ? state.names : state.classes;
+      return colour(all.length <= palette().length ? own : place);
+    });
+    spec.datasets = { shares: rows.map((row) => ({ ...row, label: lineName(row), told: told(row) })) };
+    const [y, { color }] = spec.layer ? [spec.layer[1].encoding.y, {}] : [spec.encoding.y, spec.encoding];
+    if (first[0].kind === "number") Object.assign(y, { axis: { ...y.axis, format: "~g" }, scale: { zero: false } });
+    if (spec.layer) return spec.layer.map(({ mark }) => [mark, mark.point]).flat().filter(Boolean).forEach((mark) => Object.assign(mark, { color: range[0] }));
+    const room = width - 60; // beside the numbers of the axis
+    const columns = Math.max(1, Math.floor(room / (room < 520 ? 170 : 260)));
+    color.scale = { domain: first.map(lineName), range };
+    Object.assign(color.legend, { columns, symbolType: "stroke", symbolStrokeWidth: 3, labelLimit: Math.floor(room / columns) - 44 });
   }
 
   function onRamp() {
@@ -171,8 +208,13 @@
     return queue;
   }
 
+  function chartName(kind) {
+    if (kind === "map") return `map_${byId("colour").value}`;
+    return kind === "time" ? `time_${isOne() ? "one" : "lines"}` : kind;
+  }
+
   async function embed(place) {
-    const name = place.dataset.chart === "map" ? `map_${byId("colour").value}` : place.dataset.chart;
+    const name = chartName(place.dataset.chart);
     if (!state.charts[name]) return;
     const before = shown.get(place);
     if (before) before.finalize();
@@ -314,6 +356,7 @@
     { name: "link", value: (row) => row.label_weight, show: (row) => (state.kind === "numbers" ? String(row.label_weight) : percent(row.label_weight)), kind: "number" },
     { name: "labels", value: (row) => row.labelled, kind: "number" },
     { name: "coherence", value: (row) => row.coherence, show: (row) => (row.coherence === null ? "" : row.coherence.toFixed(2)), kind: "number" },
+    { name: "stability", value: (row) => row.stability, show: (row) => (row.stability === null ? "" : row.stability.toFixed(2)), kind: "number" },
     { name: "words", value: (row) => firstWords(row.topic), kind: "broad" },
     { name: "settled", value: (row) => row.settled, kind: "broad" },
   ].filter((column) => state.topics.some((row) => !["", null].includes(column.value(row))));
@@ -333,7 +376,55 @@
     saveCsv("topics-and-classes", ["topic", "name", ...state.classes], state.order.map((k) => [k, state.names[k], ...state.links[k]]));
   }
 
+  const periodColumns = [
+    { name: "period", value: (row) => row.period },
+    { name: "topic", value: lineName },
+    { name: "documents", value: (row) => row.documents, kind: "number" },
+    { name: "share", value: (row) => row.share, show: (row) => percent(row.share, 1), kind: "number" },
+    { name: "rising words", value: (row) => row.rising },
+    { name: "words", value: (row) => row.words, kind: "broad" },
+  ];
+
+  function saveShares() {
+    const heads = ["period", "documents", "kind", "topic", "name", "share", "low", "high", "words", "rising"];
+    saveCsv("over-time", heads, shares.map((row) => heads.map((head) => (head !== "name" ? row[head] : row.kind === "topic" ? state.names[row.topic] : row.class))));
+  }
+
+  // The select: the lines that changed most, or one of them.
+  function timeChoices() {
+    const option = (value, text) => Object.assign(make("option", "", text), { value });
+    const select = byId("time-choice");
+    for (const [kind, plural] of [["topic", "topics"], ["class", "classes"], ["number", "numbers"]]) {
+      const every = [...new Map(shares.filter((row) => row.kind === kind).map((row) => [lineOf(row), row])).values()];
+      if (!every.length) continue;
+      const some = state.over_time.lines[kind].length;
+      select.append(option(kind, some < every.length ? `the ${some} ${plural} that changed most` : `all ${plural}`));
+      if (every.length < 2) continue;
+      const group = Object.assign(make("optgroup"), { label: `one of the ${plural}` });
+      if (kind === "topic") every.sort((a, b) => state.order.indexOf(a.topic) - state.order.indexOf(b.topic));
+      group.append(...every.map((row) => option(lineOf(row), lineName(row))));
+      if (kind === "topic") every.forEach((row, k) => { group.children[k].dataset.link = row.topic; });
+      select.append(group);
+    }
+  }
+
+  if (state.over_time) {
+    timeChoices();
+    const rows = shares.filter((row) => row.kind === "topic");
+    const some = rows.some((row) => row.rising) ? (row) => row.rising : () => true;
+    const status = (n) => (isTopic() ? `${n.toLocaleString("en")} periods` : "Rows with rising words; choose a topic above to see all its periods.");
+    const periodGrid = grid(byId("time-grid"), periodColumns, rows, { name: "words-over-time", status });
+    tables.push(periodGrid);
+    const limit = () => periodGrid.limit(isTopic() ? (row) => lineOf(row) === choice() : some);
+    limit();
+    byId("time-choice").addEventListener("change", () => {
+      limit();
+      draw(document.querySelector('[data-chart="time"]'));
+    });
+  }
+
   function saveTable(name) {
+    if (name === "over_time") return saveShares();
     if (name === "links") return saveLinks();
     if (name === "topics") return saveCsv(name, topicColumns.map((c) => c.name), state.order.map((k) => topicColumns.map((c) => c.value(state.topics[k]))));
     const table = state.downloads[name];

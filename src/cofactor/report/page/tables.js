@@ -4,6 +4,7 @@
 const Tables = (() => {
   const PAGE = 100;
   const FEW = 15; // rows that need no search
+  const LONG = /\S{25}/; // words that may break inside a cell
   const FORMULA = /^([\t\r]|\s*[=+\-@＝＋－＠])/;
   const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?%?$/;
 
@@ -34,10 +35,12 @@ const Tables = (() => {
     save(`${name}.csv`, `\ufeff${lines.join("\r\n")}\r\n`, "text/csv");
   }
 
+  const collator = new Intl.Collator("en", { numeric: true }); // one for all: making it takes long
+
   function compare(a, b) {
     const empty = (value) => value === null || value === undefined || value === "";
     if (empty(a) || empty(b)) return empty(a) - empty(b); // empty cells come last in both directions
-    return typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), "en", { numeric: true });
+    return typeof a === "number" && typeof b === "number" ? a - b : collator.compare(String(a), String(b));
   }
 
   // columns: {name, value(row), show(row), kind: "number", "broad" or "long" (opens on click)}
@@ -149,6 +152,7 @@ const Tables = (() => {
       node.append(...columns.map((column) => {
         const td = make("td", { number: "number", long: "broad", broad: "broad" }[column.kind]);
         const text = show(column, row);
+        if (LONG.test(text)) td.classList.add("breakable"); // other words stay whole
         if (column.kind !== "long") td.textContent = text;
         else td.append(opener(node, row, text));
         return td;

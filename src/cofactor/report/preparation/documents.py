@@ -1,4 +1,5 @@
-"""Tables of documents: all with their places on the map, uncertain predictions, mistakes."""
+"""Tables of documents: all with their places on the map, uncertain predictions, mistakes, labels
+that look wrong."""
 
 from __future__ import annotations
 
@@ -11,12 +12,16 @@ from cofactor.report.preparation.evaluation import MODEL, Evaluation
 from cofactor.report.preparation.layout import MOST, anchors, choose_points, place
 from cofactor.report.preparation.material import Material, is_known
 from cofactor.report.preparation.selection import fitting_texts
-from cofactor.text.describe.explain import explain_row
+from cofactor.text.describe.explain import Explanation, explain_row
 from cofactor.text.describe.predictions import read_predictions
+from cofactor.text.labelling.doubts import judge_labels, rank_doubts
 
 LISTED, LONGEST, WORDS = 6, 280, 6  # documents of a list, characters, words of an explanation
+DOUBTFUL = 20  # labels that look wrong
 LONGEST_TABLE = 10_000  # documents of the table that is searched
-LEAST = 0.005  # smallest contribution of a word that is shown
+LEAST = {True: 0.05, False: 0.005}  # smallest contribution that is shown, with a pooled head or not
+MOST_TIMES = 1000  # larger factors are not told apart
+LEFT_OUT = 3  # words that are left out, one at a time
 
 
 def excerpt(material: Material, d: int, text: bool) -> str:
@@ -120,31 +125,85 @@ def mistaken(material: Material, found: Evaluation | None, text: bool) -> list[d
     ]  # fmt: skip
 
 
+def doubtful(material: Material, text: bool) -> list[dict[str, Any]]:
+    """Return the documents whose labels look wrong, most doubtful first."""
+    if material.kind != "classes" or material.X is None:
+        return []
+    log_p = judge_labels(material.X, material.labels, material.model.n_jobs)
+    if log_p is None:
+        return []
+    found = rank_doubts(log_p, material.labels, material.classes)[:DOUBTFUL]
+    return [
+        {"document": material.number(row.document), "label": str(row.label),
+         "label_probability": rounded(row.label_probability), "looks_like": str(row.suggestion),
+         "probability": rounded(row.probability), "text": excerpt(material, row.document, text)}
+        for row in found
+    ]  # fmt: skip
+
+
 def _described(
     material: Material, judge: Any, d: int, p: np.ndarray, text: bool, rival: int | None = None
 ) -> dict[str, Any]:
-    """Describe one document: its two classes, and the words that speak for each."""
+    """Describe one document: its two classes, the words that speak for the one and against the
+    other, and the words without which another class is predicted."""
     first, second = np.argsort(-p, kind="stable")[:2]
     pair = (first, second if rival is None else rival)
     names = [material.classes[c] for c in pair]
-    words = _words(material, judge, d, names) if text and material.texts is not None else [[], []]
+    told = _explained(material, judge, d, names) if text and material.texts is not None else None
+    pooled = judge.estimator_.pooled_head is not None
     return {
         "document": material.number(d),
         "text": excerpt(material, d, text),
         "sides": [
-            {"class": name, "probability": float(p[c]), "words": side}
-            for name, c, side in zip(names, pair, words, strict=True)
+            {"class": name, "probability": float(p[c]), "words": _speaking(told, sign, pooled)}
+            for name, c, sign in zip(names, pair, (1, -1), strict=True)
         ],
+        "without": [] if told is None else _without(told),
     }
 
 
-def _words(material: Material, judge: Any, d: int, names: list[str]) -> list[list[dict[str, Any]]]:
-    """Return the words that contribute most to each of two classes."""
-    told = explain_row(judge, material.X[[d]])
-    places = {str(name): c for c, name in enumerate(told.classes)}
-    sides = []
-    for name in names:
-        parts = told.class_parts[:, places[name]] if name in places else np.zeros(len(told.words))
-        best = [j for j in np.argsort(-parts, kind="stable")[:WORDS] if parts[j] >= LEAST]
-        sides.append([{"word": told.words[j], "part": round(float(parts[j]), 3)} for j in best])
-    return sides
+def _explained(material: Material, judge: Any, d: int, names: list[str]) -> Explanation | None:
+    """Explain why the first of two classes and not the second; None if the judge knows only one,
+    since the fit that it tests had no label of the other."""
+    if not {str(name) for name in judge.target_names_}.issuperset(names):
+        return None
+    return explain_row(judge, material.X[[d]], target=names[0], rival=names[1], n_left_out=LEFT_OUT)
+
+
+def _speaking(told: Explanation | None, sign: int, pooled: bool) -> list[dict[str, Any]]:
+    """Return the words that speak most for one of two classes and against the other.
+
+    With the pooled head scores are logarithms: a word multiplies the ratio of the probabilities.
+    With the others they are probabilities.
+    """
+    if told is None or told.contrast is None:
+        return []
+    parts = sign * told.contrast.words
+    best = [j for j in np.argsort(-parts, kind="stable")[:WORDS] if parts[j] >= LEAST[pooled]]
+    return [
+        {"word": told.words[j], "part": round(float(parts[j]), 3),
+         "shown": _times(parts[j]) if pooled else f"+{100 * parts[j]:.0f}"}
+        for j in best
+    ]  # fmt: skip
+
+
+def _times(logarithm: float) -> str:
+    """Return the factor that a part of a score is.
+
+    Examples
+    --------
+    >>> _times(np.log(2.04)), _times(800.0)
+    ('×2.0', 'over ×1,000')
+    """
+    if logarithm > np.log(MOST_TIMES):
+        return f"over ×{MOST_TIMES:,}"
+    return f"×{np.exp(logarithm):.1f}"
+
+
+def _without(told: Explanation) -> list[dict[str, Any]]:
+    """Return the words without which another class is predicted."""
+    return [
+        {"word": row.word, "prediction": show(row.prediction)}
+        for row in told.left_out
+        if row.prediction != told.prediction and len(told.words) > 1
+    ]

@@ -14,6 +14,7 @@ from cofactor.report.preparation.evaluation import MODEL, PLAIN, Evaluation, eva
 from cofactor.report.preparation.facts import reproduction, summary
 from cofactor.report.preparation.material import Material, read_material
 from cofactor.report.preparation.notices import notices
+from cofactor.report.preparation.over_time import over_time
 from cofactor.report.preparation.scores import (
     METRICS,
     calibration,
@@ -53,22 +54,27 @@ class Prepared:
     evaluation: dict[str, Any] | None
     uncertain: list[dict[str, Any]]
     mistaken: list[dict[str, Any]]
+    doubtful: list[dict[str, Any]]
     curves: list[dict[str, Any]]
     changes: dict[str, Any] | None
     reproduction: dict[str, Any]
     cut: bool  # whether long texts are cut in the table of documents
+    over_time: dict[str, Any] | None = None  # shares and words in periods; None without dates
+    pooled: bool = True  # whether a word multiplies the ratio of probabilities, or adds points
     plain: str = PLAIN  # the name of the method that finds its topics without labels
 
 
 def prepare(
     model: Any, documents: Any = None, labels: Any = None, truth: Any = None, *, text: bool = True,
-    title: str | None = None, source: str | None = None, rows: Any = None,
+    title: str | None = None, source: str | None = None, rows: Any = None, dates: Any = None,
+    every: str | None = None,
 ) -> Prepared:  # fmt: skip
     """Return the content of a report; parameters are those of `write_report`."""
     if not isinstance(model, TopicModel):
         raise TypeError(f"model is a {type(model).__name__}; a report needs a TopicModel.")
     check_is_fitted(model, "estimator_")
     material = read_material(model, documents, labels, truth, rows)
+    timed = over_time(material, dates, every)  # first: it refuses bad dates before any fit
     found = evaluate(material)
     sizes, topics = class_sizes(material), of_topics.topic_cards(material, text)
     order = sorted(range(len(topics)), key=lambda k: -topics[k]["share"])
@@ -94,10 +100,13 @@ def prepare(
         evaluation=evaluation_tables(material, found),
         uncertain=of_documents.uncertain(material, text),
         mistaken=of_documents.mistaken(material, found, text),
+        doubtful=of_documents.doubtful(material, text),
         curves=curves(model.estimator_),
         changes=changes(material, found, order),
         reproduction=reproduction(material),
         cut=cut,
+        over_time=timed,
+        pooled=getattr(model.estimator_, "pooled_head", None) is not None,
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from cofactor.metrics.matching import match_topics, topic_similarity, word_changes
 from cofactor.metrics.topics import top_places
 from cofactor.report.preparation.documents import excerpt
-from cofactor.report.preparation.material import Material, is_known
+from cofactor.report.preparation.material import Material
 from cofactor.report.preparation.selection import ALL_CARDS, CARDS, largest
 from cofactor.text.describe import summaries
 from cofactor.text.describe.predictions import topic_links
@@ -44,25 +44,23 @@ def topic_cards(material: Material, text: bool) -> list[dict[str, Any]]:
             "typical": typical[row.topic], "similar": similar[row.topic],
             "first": row.topic in first_cards, "settled": settled.said(row.topic),
             **labels[row.topic],
+            "stability": row.stability, "stability_interval": row.stability_interval,
         }
         for row in model.topics(SHOWN)
     ]  # fmt: skip
 
 
 def topic_labels(material: Material, names: list[str]) -> list[dict[str, int | None]]:
-    """Count for each topic the labelled documents that are mostly of it, and those among them with
-    the class ``names`` gives it; None if the labels of the fit are not given."""
-    labelled = is_known(material.labels)
-    if material.kind not in ("classes", "sets") or not (material.from_fit and labelled.any()):
+    """Return for each topic the number of labels behind it, and of those among them with the class
+    that ``names`` gives it; None if it is not known."""
+    model = material.model
+    if material.kind not in ("classes", "sets") or not hasattr(model, "topic_support_"):
         return [{"labelled": None, "of_label": None} for _ in names]
-    shares = material.shares
-    best = np.where(labelled & shares.any(axis=1), shares.argmax(axis=1), -1)
-    y = material.labels
-    has = y[:, None] == np.arange(len(material.classes)) if y.ndim == 1 else y == 1
+    places = [material.classes.index(name) for name in names]
     return [
-        {"labelled": int((best == k).sum()),
-         "of_label": int(has[best == k, material.classes.index(name)].sum())}
-        for k, name in enumerate(names)
+        {"labelled": int(support), "of_label": int(labels[c])}
+        for support, labels, c in zip(
+            model.topic_support_, model.topic_labels_, places, strict=True)
     ]  # fmt: skip
 
 

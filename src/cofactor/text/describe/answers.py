@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from cofactor.estimators.classifier import unsure_cells
 from cofactor.estimators.inference import topic_shares
 from cofactor.text.describe.predictions import (
     label_thresholds,
@@ -154,16 +155,21 @@ class AnswerColumns:
         predicted, sure, reason = document.prediction, document.confidence, None
         if self.kind == "topics":
             reason = NO_LABELS
-        elif self.kind == "classes" and sure is not None and sure < self.abstain:
+        elif self.kind == "classes" and self._unsure(answers, d).any():
             predicted, reason = None, ABSTAINED
         elif self.kind == "sets" and not self.apart:
             predicted, sure, reason = self._labels(answers, d, document)
         cells = self._own(predicted)
-        if self.kind == "sets" and self.apart and answers.probabilities is not None:
-            doubtful = np.maximum(P := answers.probabilities[d], 1 - P) < self.abstain
+        if self.kind == "sets" and self.apart:
+            doubtful = self._unsure(answers, d)[0]
             cells = [None if no else cell for no, cell in zip(doubtful, cells, strict=True)]
             reason = ABSTAINED if doubtful.any() else None
         return [*cells, sure, document.name, reason]
+
+    def _unsure(self, answers: Answers, d: int) -> np.ndarray:
+        """Tell whether the prediction of a document, or each of its labels, is left out."""
+        assert answers.probabilities is not None
+        return unsure_cells(answers.probabilities[d : d + 1], self.abstain, self.kind == "sets")
 
     def _labels(
         self, answers: Answers, d: int, document: Document

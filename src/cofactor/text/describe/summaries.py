@@ -10,12 +10,14 @@ import numpy as np
 from cofactor.estimators.inference import topic_shares
 from cofactor.metrics import npmi_coherence
 from cofactor.metrics.topics import Topics, top_places
+from cofactor.model_selection.stability import stability_interval
 from cofactor.text.describe.predictions import (
     has_head,
     predicted_kind,
     read_predictions,
     topic_links,
 )
+from cofactor.text.describe.support import shrink_links
 from cofactor.text.describe.table import Table
 from cofactor.text.describe.words import profiles, rank_words, shown_words
 from cofactor.text.seeds import Seed
@@ -35,8 +37,11 @@ class Topic:
     weights: tuple[float, ...]  # their probabilities in the topic
     share: float  # of the corpus; every document counts alike
     label: Any  # the class that the topic speaks for most; None without a target
-    label_weight: float | None  # that class's share of the topic's label weights; numbers: value
+    label_weight: float | None  # probability of that class, shrunk if few labels; numbers: value
     coherence: float  # mean NPMI of the first ten words in the training documents
+    labels: int | None = None  # labelled documents that are mostly of the topic; None if not known
+    stability: float | None = None  # how much of it is found again; None if it was not measured
+    stability_interval: tuple[float, float] | None = None  # 95 % of the draws are within
 
 
 @dataclass(frozen=True)
@@ -124,16 +129,48 @@ def model_words(model: Any) -> np.ndarray:
 
 
 def topic_classes(model: Any) -> tuple[list[Any], list[float | None]]:
-    """Return the class that each topic speaks for most, and its share of the topic's label
-    weights; for numbers, the value. Without a target all are None."""
+    """Return the class that each topic speaks for most, and its probability, shrunk by the labels
+    behind the topic (see `support`); for numbers, the value. Without a target all are None."""
     estimator = model.estimator_
     if not has_head(estimator):
         return [None] * len(estimator.components_), [None] * len(estimator.components_)
     links = topic_links(estimator)
-    weights = links.max(axis=1)
-    if predicted_kind(estimator) != "numbers" and estimator.pooled_head is None:
-        weights = weights / np.maximum(links.sum(axis=1), 1e-300)
-    return [model.target_names_[c] for c in links.argmax(axis=1)], weights.tolist()
+    best = links.argmax(axis=1)
+    if predicted_kind(estimator) != "numbers":
+        if estimator.pooled_head is None:
+            links = links / np.maximum(links.sum(axis=1, keepdims=True), 1e-300)
+        if (support := getattr(model, "topic_support_", None)) is not None:
+            links = shrink_links(links, support, model.topic_labels_)
+    return [model.target_names_[c] for c in best], links[np.arange(len(best)), best].tolist()
+
+
+def topic_trust(model: Any) -> list[tuple[int | None, float | None, tuple[float, float] | None]]:
+    """Return the labels behind each topic, its stability and the interval; None if not known."""
+    r = len(model.estimator_.components_)
+    support: list[Any] = [None] * r
+    stable: list[Any] = [(None, None)] * r
+    if has_head(model.estimator_) and hasattr(model, "topic_support_"):
+        support = model.topic_support_.tolist()
+    if (similarities := getattr(model, "stability_", None)) is not None:
+        mean, low, high = (part.tolist() for part in stability_interval(similarities))
+        stable = list(zip(mean, zip(low, high, strict=True), strict=True))
+    return [(labels, *found) for labels, found in zip(support, stable, strict=True)]
+
+
+def shown_link(model: Any, topic: Topic) -> str:
+    """Return a topic's link as text: per cent for classes, else the value."""
+    if topic.label_weight is None:
+        return ""
+    form = ".0%" if hasattr(model.estimator_, "classes_") else ".3g"
+    return f"{topic.label_weight:{form}}"
+
+
+def shown_stability(topic: Topic) -> str:
+    """Return a topic's stability and its interval as text."""
+    if topic.stability is None or topic.stability_interval is None:
+        return ""
+    low, high = topic.stability_interval
+    return f"{topic.stability:.2f} ({low:.2f}–{high:.2f})"
 
 
 def word_ranking(model: Any, by: str) -> np.ndarray | None:
@@ -153,11 +190,11 @@ def topic_table(model: Any, n_words: int, by: str) -> Table[Topic]:
     tops, scores = shown_words(A, ranking, n_words), model.coherence_
     if ranking is None:
         scores = getattr(model, "probable_coherence_", scores)
-    columns = zip(model.topic_names_, tops, shares.tolist(), *topic_classes(model),
-                  scores.tolist(), strict=True)  # fmt: skip
+    columns = zip(model.topic_names_, tops, topic_trust(model), shares.tolist(),
+                  *topic_classes(model), scores.tolist(), strict=True)  # fmt: skip
     rows = [
-        Topic(k, name, tuple(map(str, words[top])), tuple(P[k, top].tolist()), *rest)
-        for k, (name, top, *rest) in enumerate(columns)
+        Topic(k, name, tuple(map(str, words[top])), tuple(P[k, top].tolist()), *rest, *trust)
+        for k, (name, top, trust, *rest) in enumerate(columns)
     ]
     return Table(rows, Topic)
 

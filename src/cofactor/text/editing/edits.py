@@ -24,6 +24,7 @@ from cofactor.text.seeds import places_of
 
 PINNED_RANK = 10
 """A pinned word gets at least the weight of the topic's word of this rank."""
+SUPPORT = ("topic_support_", "topic_labels_")
 LEAST_SHARE = 1e-6
 """A topic with a smaller share of the documents fits none of them."""
 
@@ -260,12 +261,30 @@ def _published(
     new = edited(
         model, estimator_=estimator, n_components=len(groups), settled_=settled,
         document_topics_=represented, topic_names_=names, document_scores_=scores, **coherence,
+        **_regrouped_counts(model, groups),
     )  # fmt: skip
     if ranking is not None:
         new.topic_words_ = ranking
-    for name in ("_seeding", "_batch"):
-        new.__dict__.pop(name, None)
+    _forget(new, *(("stability_",) if changed else ()))
     return new
+
+
+def _regrouped_counts(model: Any, groups: Sequence[Sequence[int]]) -> dict[str, Any]:
+    """Return the labels behind groups of topics, and how stable topics are that did not change."""
+    counts = {
+        name: np.array([vars(model)[name][list(group)].sum(axis=0) for group in groups])
+        for name in SUPPORT
+        if name in vars(model)
+    }
+    if "stability_" in vars(model):
+        counts["stability_"] = model.stability_[:, [group[0] for group in groups]]
+    return counts
+
+
+def _forget(model: Any, *names: str) -> None:
+    """Remove what an edited model does not know."""
+    for name in ("_seeding", "_batch", "drift_", *names):
+        model.__dict__.pop(name, None)
 
 
 def _names(
@@ -293,17 +312,17 @@ def _rescored(model: Any, estimator: Any, represented: FloatArray) -> FloatArray
 
 
 def described(
-    model: Any, estimator: Any, settled: Settled, X: Any, digest: str, **changes: Any
-) -> Any:
-    """Return the model with another estimator, described by the documents X."""
+    model: Any, estimator: Any, settled: Settled, X: Any, digest: str, y: Any = None,
+    **changes: Any,
+) -> Any:  # fmt: skip
+    """Return the model with another estimator, described by the documents X and their labels."""
     words = model_words(edited(model, **changes))
-    found = described_fit(estimator, X, words, {})
+    found = described_fit(estimator, X, words, {}, y)
     found = with_settled(found, settled, estimator.components_, words)
     names = found["topic_names_"]
     new = edited(
         model, estimator_=estimator, n_components=len(names), settled_=settled,
         fingerprint_=digest, **found, **changes,
     )  # fmt: skip
-    for name in ("_seeding", "_batch"):
-        new.__dict__.pop(name, None)
+    _forget(new, "stability_", *(SUPPORT if y is None else ()))
     return new

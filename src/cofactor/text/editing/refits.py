@@ -47,7 +47,7 @@ def refit(model: Any, documents: Any, y: Any = None, *, iterations: int | None =
     learned = {
         "target_names_": target_names(fitted, y), "_corpus": Corpus(fingerprint(texts), X, digest)
     }  # fmt: skip
-    new = finish(lambda: described(model, fitted, settled, X, digest, **learned))
+    new = finish(lambda: described(model, fitted, settled, X, digest, y, **learned))
     new.drift_ = measure_drift(model, new, range(len(settled)), X, X)
     return new
 

@@ -16,10 +16,10 @@ from collections.abc import Callable
 from functools import partial
 
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
-_HALF_ENTITY = re.compile(  # which has lost its & or its semicolon
-    r"(?<![\w&#;])(?:nbsp|quot|apos|amp|lt|gt|#[0-9]{2,5});"
-    r"|&(?:nbsp|quot|apos|amp|lt|gt)(?![\w;=])"
-)
+_NAMES = ("nbsp", "quot", "apos", "amp", "lt", "gt")
+_OPEN_ENTITY = re.compile(rf"&(?:{'|'.join(_NAMES)})(?![\w;=])")  # which has lost its semicolon
+_NAME = re.compile(rf"(?<![\w&#;])(?:{'|'.join(_NAMES)});")  # which has lost its &
+_NUMBER = re.compile(r"#(?<![\w&#;]#)[0-9]{2,5};")
 _CODES = (
     *range(0x09), *range(0x0E, 0x1C), *range(0x7F, 0xA0), 0xAD, 0x200B, 0x200E, 0x200F,
     *range(0x202A, 0x202F), *range(0x2060, 0x2070), 0xFEFF, *range(0xFFF9, 0xFFFE),
@@ -39,10 +39,11 @@ _BLOCK_ENDS = {
 }
 _TAG = re.compile(
     r"<(?:/?[A-Za-z][\w:.-]*+\s*+/?>"
-    r"|[A-Za-z][\w:.-]*+\s[^<>=]*+=[^<>]*+(?:>|\Z)"  # with attributes; perhaps it never closes
+    r"|[A-Za-z][\w:.-]*+\s[^<>=]*+=[^<>]*+>"  # with attributes
     r"|[!?][A-Za-z][^<>]*+>"
     r"|!--)"
 )
+_OPEN_TAG = re.compile(r"<[A-Za-z][\w:.-]*+\s[^<>=]*+=[^<>]*+\Z")
 _URL = re.compile(
     r"(?:https?|ftp)://[!-;=?-\[\]-~]++|(?<![\w.])www\.[!-;=?-\[\]-~]++", re.IGNORECASE
 )
@@ -54,7 +55,8 @@ _BBCODE = re.compile(
     re.IGNORECASE,
 )
 _ESCAPE = re.compile(r"\\(?:[nrt](?![a-z])|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4})")
-_BARE_ENTITY = re.compile(r"\b(?:nbsp|quot)\b")
+_BARE_NBSP = re.compile(r"nbsp(?<!\wnbsp)(?!\w)")
+_BARE_QUOT = re.compile(r"quot(?<!\wquot)(?!\w)")
 _SIGNS = re.compile(r"([^\w\s\0-\x7f]{30})[^\w\s\0-\x7f]++")
 
 
@@ -157,23 +159,26 @@ def _cut_bare_urls(text: str) -> tuple[str, int]:
     return _blank(_BARE_URL, text) if _DOMAIN_AND_PATH.search(text) else (text, 0)
 
 
+UNCLOSED = "tags that never close"
+"""A kind of markup; it ends with the text."""
+
 Rule = Callable[[str], tuple[str, int]]
 RULES: tuple[tuple[str, tuple[str, ...], Rule], ...] = (
     ("entities", ("&",), partial(_unescape, _ENTITY)),
     ("entities", ("&",), partial(_unescape, _ENTITY)),  # some are escaped twice
-    (
-        "entities",
-        ("&", "#", "nbsp;", "quot;", "apos;", "amp;", "lt;", "gt;"),
-        partial(_unescape, _HALF_ENTITY),
-    ),
+    ("entities", ("&",), partial(_unescape, _OPEN_ENTITY)),
+    ("entities", tuple(f"{name};" for name in _NAMES), partial(_unescape, _NAME)),
+    ("entities", ("#",), partial(_unescape, _NUMBER)),
     ("tags", ("<",), _cut_blocks),
+    (UNCLOSED, ("<",), partial(_blank, _OPEN_TAG)),
     ("tags", ("<",), partial(_blank, _TAG)),
     ("remnants", ("[/",), partial(_blank, _BBCODE)),
     ("URLs", ("://", "www.", "WWW."), partial(_blank, _URL)),
     ("URLs", ("/",), _cut_bare_urls),
     ("e-mail addresses", ("@",), _cut_mail),
     ("remnants", ("\\",), partial(_blank, _ESCAPE)),
-    ("remnants", ("nbsp", "quot"), partial(_blank, _BARE_ENTITY)),
+    ("remnants", ("nbsp",), partial(_blank, _BARE_NBSP)),
+    ("remnants", ("quot",), partial(_blank, _BARE_QUOT)),
 )
 """The kinds of markup, strings without which there is none, and how it is left out. The order
 matters: entities may hide tags, and tags may hold URLs."""

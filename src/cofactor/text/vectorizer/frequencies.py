@@ -13,6 +13,10 @@ from scipy import sparse as sp
 
 from cofactor._types import IntArray
 
+RARE, SHARE, ENOUGH = (5, 2), 0.9, 50
+"""Limits for rare words, the one that leaves out most first. Texts must keep this share of their
+words, or this number of words, on average; see `rare_limit`."""
+
 
 class Frequencies(NamedTuple):
     """Words in alphabetical order with their frequencies."""
@@ -80,16 +84,37 @@ def count(
     return Frequencies(np.array(words, dtype=object), df, tf, n)
 
 
+def as_number(limit: Any, documents: int) -> float:
+    """Return a limit as a number of documents; one that is not an integer is a share."""
+    return float(limit if isinstance(limit, Integral) else limit * documents)
+
+
+def rare_limit(found: Frequencies, max_df: Any) -> int:
+    """Return the number of documents that a word needs so that texts keep most of their words.
+
+    Rare words make a fit slow and say little in long texts, which have many others. Short texts
+    consist of rare words to a large part, and would lose what they are about.
+
+    Examples
+    --------
+    >>> found = count(["a b"] * 4 + ["a"], str.split)
+    >>> rare_limit(found, max_df=1.0), rare_limit(count(["a b", "a c"], str.split), max_df=1.0)
+    (2, 1)
+    """
+    high = as_number(max_df, found.documents)
+    numbers = found.documents_with[found.documents_with <= high]
+    kept = (numbers[numbers >= limit].sum() for limit in RARE)
+    enough = min(SHARE * numbers.sum(), ENOUGH * found.documents)
+    return next((limit for limit, rest in zip(RARE, kept, strict=True) if rest >= enough), 1)
+
+
 def choose(found: Frequencies, *, min_df: Any, max_df: Any, most: int | None) -> IntArray:
     """Return the indices of the words to keep.
 
     A word must be in at least ``min_df`` and at most ``max_df`` documents. Limits are numbers of
     documents or, if they are not integers, shares. Of these words, the ``most`` frequent are kept.
     """
-    low, high = (
-        limit if isinstance(limit, Integral) else limit * found.documents
-        for limit in (min_df, max_df)
-    )
+    low, high = (as_number(limit, found.documents) for limit in (min_df, max_df))
     kept = np.flatnonzero((found.documents_with >= low) & (found.documents_with <= high))
     if not len(kept):
         many = len(found.words)

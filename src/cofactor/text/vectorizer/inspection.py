@@ -10,8 +10,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from cofactor.text.vectorizer.cleaning import clean_and_count
+from cofactor.text.vectorizer.cleaning import UNCLOSED, clean_and_count
 from cofactor.text.vectorizer.languages import LOOKED_AT, SAMPLE, Noticed, notice_languages
+from cofactor.text.vectorizer.scripts import has_overlong_word
 
 ROWS = 5
 """Number of rows that are named."""
@@ -35,6 +36,20 @@ class Change(NamedTuple):
     row: int
     before: str
     after: str
+
+
+@dataclass
+class RowCount:
+    """Counts rows and keeps the numbers of the first ones."""
+
+    count: int = 0
+    rows: list[int] = field(default_factory=list)
+
+    def add(self, row: int) -> None:
+        """Count a row."""
+        self.count += 1
+        if len(self.rows) < ROWS:
+            self.rows.append(row)
 
 
 @dataclass
@@ -95,8 +110,9 @@ class Inspection:
     markup: Counter[str] = field(default_factory=Counter)
     texts_with_markup: int = 0
     change: Change | None = None
-    emptied: int = 0  # number of texts that are nothing but markup
-    emptied_rows: list[int] = field(default_factory=list)
+    emptied: RowCount = field(default_factory=RowCount)  # texts that are nothing but markup
+    unclosed: RowCount = field(default_factory=RowCount)  # texts that end inside a tag
+    overlong: RowCount = field(default_factory=RowCount)  # texts with words that are too long
     sample: EvenSample = field(default_factory=EvenSample)
     passages: Passages = field(default_factory=Passages)
     garbled: int = 0  # number of texts with letters like Ã¶
@@ -112,9 +128,12 @@ class Inspection:
         self.texts_with_markup += bool(found)
         self.passages.add(cleaned)
         self.sample.add(cleaned)
+        if UNCLOSED in found:
+            self.unclosed.add(row)
+        if has_overlong_word(cleaned):
+            self.overlong.add(row)
         if text.strip() and not cleaned.strip():
-            self.emptied += 1
-            self.emptied_rows += [row] if len(self.emptied_rows) < ROWS else []
+            self.emptied.add(row)
         elif found and self.change is None:
             self.change = show_change(row, text, cleaned)
 

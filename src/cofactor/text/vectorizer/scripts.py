@@ -68,6 +68,23 @@ def find_tokens(text: str) -> list[str]:
     return [*words, *(token for run in runs for token in _tokens_of(run))]
 
 
+def has_overlong_word(text: str) -> bool:
+    """Tell whether a text has a word that is left out because it is longer than `LONGEST`.
+
+    Examples
+    --------
+    >>> (
+    ...     has_overlong_word("a moon"),
+    ...     has_overlong_word("a " + "m" * 101),
+    ...     has_overlong_word("好" * 101),
+    ... )
+    (False, True, False)
+    """
+    pieces = (piece for piece in text.split() if len(piece) > LONGEST)
+    words = (word for piece in pieces for word in _find_words(_RUN.sub(" ", piece)))
+    return any(len(word) > LONGEST for word in words)
+
+
 def _tokens_of(run: str) -> list[str]:
     letters = _LETTER.findall(run)
     pairs = [first + second for first, second in pairwise(letters)]

@@ -19,7 +19,7 @@ from cofactor.estimators.validation import checks_parameters
 from cofactor.text.documents import each_document
 from cofactor.text.vectorizer.analyzer import TOKENS, Analyzer, make_analyzer, tidy
 from cofactor.text.vectorizer.endings import LETTERS, Stems
-from cofactor.text.vectorizer.frequencies import Frequencies, choose, count, tally
+from cofactor.text.vectorizer.frequencies import Frequencies, choose, count, rare_limit, tally
 from cofactor.text.vectorizer.languages import (
     CODES,
     FEW_ENDINGS,
@@ -33,7 +33,7 @@ OLDER = {"clean": False, "language": None, "tokens": "words", "stem": None}
 READING = ("languages_", "stop_words_", "stem_")
 """The fitted attributes that it did not have."""
 
-SMALL, LARGE = 50, 1000  # numbers of documents at which the automatic limits change
+SMALL = 50  # number of documents from which on words can be too rare or too common
 
 
 class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
@@ -68,8 +68,9 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         form. "auto" is 6, and None for English and other languages with few endings. It has no
         effect with ``vocabulary`` or ``tokens="characters"``.
     min_df : int, float or "auto", default="auto"
-        Leave out words in fewer documents than this; a float is a share. "auto" is 1 below 50
-        documents, 2 below 1,000 documents and 5 otherwise.
+        Leave out words in fewer documents than this; a float is a share. "auto" is 5, 2 or 1: the
+        largest number with which texts keep at least 90 % of their words, or 50 words, on average;
+        1 below 50 documents.
     max_df : int, float or "auto", default="auto"
         Leave out words in more documents than this. "auto" is half of the documents; below 50
         documents there is no limit.
@@ -254,7 +255,7 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
             raise ValueError("documents is empty; pass at least one document.")
         chosen: np.ndarray = np.arange(len(found.words))
         if self.vocabulary is None:
-            chosen = choose(found, **self._limits(found.documents), most=self.max_features)
+            chosen = choose(found, **self._limits(found), most=self.max_features)
         names = found.words[chosen]
         self.words_ = np.array(stems.names(names), dtype=object) if stems.letters else names
         self.idf_ = np.log((1 + found.documents) / (1 + found.documents_with[chosen])) + 1.0
@@ -324,13 +325,11 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         check_is_fitted(self, "words_")
         return self.words_
 
-    def _limits(self, n_documents: int) -> dict[str, Any]:
-        rare = 1 if n_documents < SMALL else 2 if n_documents < LARGE else 5
-        common = 1.0 if n_documents < SMALL else 0.5
-        return {
-            "min_df": rare if self.min_df == "auto" else self.min_df,
-            "max_df": common if self.max_df == "auto" else self.max_df,
-        }
+    def _limits(self, found: Frequencies) -> dict[str, Any]:
+        few = found.documents < SMALL
+        high = self.max_df if self.max_df != "auto" else 1.0 if few else 0.5
+        low = self.min_df if self.min_df != "auto" else 1 if few else rare_limit(found, high)
+        return {"min_df": low, "max_df": high}
 
     def _weigh(self, counts: Any) -> sp.csr_array:
         X = sp.csr_array(counts, dtype=np.float64)

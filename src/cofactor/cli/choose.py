@@ -1,0 +1,204 @@
+"""`cofactor choose`: compares numbers of topics."""
+
+from __future__ import annotations
+
+import io
+import math
+import shlex
+import warnings
+from pathlib import Path
+from typing import Any
+
+import click
+
+from cofactor.cli._shared.blocks import holds_blocks
+from cofactor.cli._shared.command import (
+    INTERRUPTED,
+    OUTPUT_FILE,
+    TABLE,
+    BadInput,
+    Command,
+    Number,
+    json_option,
+)
+from cofactor.cli._shared.doubts import label_doubts, summary
+from cofactor.cli._shared.model_options import model_of, model_options, settle_task
+from cofactor.cli._shared.models import refusals
+from cofactor.cli._shared.table_options import TableOptions, all_table_options
+from cofactor.cli._shared.tables import Reading, read_table
+from cofactor.cli._shared.terminal import announce, emit, make_table, note, show
+from cofactor.cli._shared.words import settle_language
+from cofactor.io.atomic import replacing, write_whole
+from cofactor.io.tables.writers import make_writer, output_kind
+
+FEW = 10
+"""Number of sizes that LOW:HIGH stands for, if there are more in between."""
+
+
+class Sizes(click.ParamType):
+    """Numbers of topics: 4:40, 4:40:2, or a list like 5,10,20."""
+
+    name = "sizes"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> list[int]:
+        if isinstance(value, list):
+            return value
+        parts = value.split(":")
+        try:
+            sizes = (
+                _spread(*map(int, parts)) if len(parts) > 1 else list(map(int, value.split(",")))
+            )
+        except (ValueError, TypeError):
+            sizes = []
+        if not sizes or min(sizes) < 1:
+            self.fail(
+                f"{value!r} holds no numbers of topics; give a range, like 4:40 or 4:40:2, or a "
+                "list, like 5,10,20.", param, ctx,
+            )  # fmt: skip
+        return sorted(set(sizes))
+
+
+def _spread(low: int, high: int, step: int = 0) -> list[int]:
+    """Return the numbers from low to high; without a step about ten, whose ratios are alike."""
+    if step or high - low < FEW:
+        return list(range(low, high + 1, step or 1))
+    ratio = math.log(high / low) / (FEW - 1)
+    return [round(low * math.exp(ratio * i)) for i in range(FEW)]
+
+
+@click.command(cls=Command)
+@click.argument("table", type=TABLE)
+@all_table_options
+@click.option("-k", "--topics", type=Sizes(), metavar="LOW:HIGH",
+              help="Numbers of topics to try: 4:40 tries ten of them, 4:40:1 each, and 5,10,20 "
+              "these three.  [default: from 2 to 45, as far as the documents allow]")  # fmt: skip
+@click.option("--runs", type=Number(int, 2), default=5,
+              help="Number of fits for each number of topics.")  # fmt: skip
+@click.option("-o", "--output", type=OUTPUT_FILE, metavar="FILE",
+              help="Write the table: .csv, .tsv or .jsonl.")  # fmt: skip
+@click.option("--figure", type=OUTPUT_FILE, metavar="FILE",
+              help="Draw the table: .png, .svg or .pdf.")  # fmt: skip
+@model_options(
+    click.option("--supervision", type=Number(float, 0), multiple=True,
+                 help="Weight of the labels to try. May be repeated.  [default: balanced]")
+)  # fmt: skip
+@json_option
+def choose(
+    table: Path, asked: TableOptions, topics: list[int] | None, runs: int, output: Path | None,
+    figure: Path | None, task: str, supervision: tuple[float, ...], as_json: bool, **settings: Any,
+) -> None:  # fmt: skip
+    """Compare numbers of topics, and recommend one.
+
+    Each number of topics is fitted --runs times, each time without some of the documents. The
+    labels of these documents and half of their words are then predicted, and the topics of all
+    fits are compared. The recommended number is the smallest that predicts labels and words as well
+    as the best, within one standard error, and whose topics are as stable.
+
+    Ctrl-C stops, and prints what is known by then.
+    """
+    kind = output_kind(output) if output else None
+    _check_figure(figure)
+    model = model_of(task=task, **settings)
+    reading = _read(table, asked, task)
+    note(summary(reading))
+    settle_language(model.vectorizer, reading.documents.texts)
+    for sentence in label_doubts(reading, task, max(topics or [0])):
+        note(f"Note: {sentence}")
+    found = _choose(model, reading, topics, supervision, runs)
+    if output and kind:
+        _write(found, output, kind)
+    if figure:
+        _draw(found, figure)
+    if as_json:
+        emit({**found.parameters, "advice": found.advice, "interrupted": found.interrupted,
+              "table": found.table, "input": reading.facts})  # fmt: skip
+    else:
+        _show(found, table, asked)
+    if found.interrupted:
+        click.get_current_context().exit(INTERRUPTED)
+
+
+def _read(table: Path, asked: TableOptions, task: str) -> Reading:
+    if holds_blocks(table):
+        raise BadInput(
+            f"{table} holds blocks, which are too large to fit many times; give a table of some of "
+            "the documents."
+        )
+    with announce("Reading the documents"):
+        return read_table(table, asked, task=task)
+
+
+def _choose(
+    model: Any,
+    reading: Reading,
+    topics: list[int] | None,
+    supervision: tuple[float, ...],
+    runs: int,
+) -> Any:
+    """Compare the candidates, and show warnings."""
+    from cofactor.model_selection import choose
+
+    weights = supervision or None
+    settle_task(model, reading.facts["task"])
+    with (
+        announce("Fitting") as progress,
+        warnings.catch_warnings(record=True) as caught,
+        refusals(),
+    ):
+        warnings.simplefilter("always")
+        found = choose(
+            model, reading.documents.texts, reading.y, n_components=topics, supervision=weights,
+            runs=runs, progress=lambda done, total: progress(f"fit {done} of {total}"),
+        )  # fmt: skip
+    for message in dict.fromkeys(str(each.message) for each in caught):
+        note(f"Note: {message}")
+    return found
+
+
+def _write(found: Any, output: Path, kind: str) -> None:
+    columns = list(found.table[0])
+    with replacing(output) as file:
+        writer = make_writer(file, kind, columns)
+        for row in found.table:
+            writer.write([row[name] for name in columns])
+
+
+def _check_figure(figure: Path | None) -> None:
+    """Refuse a figure that cannot be drawn, before any work is done."""
+    if figure is None:
+        return
+    if figure.suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise BadInput(f"--figure {figure} must end in .png, .svg or .pdf.")
+    from importlib.util import find_spec
+
+    if find_spec("matplotlib") is None:
+        raise BadInput("--figure needs matplotlib: pip install 'cofactor[plot]'.")
+
+
+def _draw(found: Any, figure: Path) -> None:
+    file = io.BytesIO()
+    found.figure().savefig(file, format=figure.suffix[1:].lower(), dpi=130)
+    write_whole(figure, file.getvalue())
+
+
+COLUMNS = {
+    "n_components": ("Topics", "{}"), "supervision": ("Supervision", "{}"),
+    "label_log_likelihood": ("Labels", "{:.3f}"), "score": ("Score", "{:.3f}"),
+    "cell_divergence": ("Cells", "{:.4f}"), "stability": ("Stability", "{:.2f}"),
+    "coherence": ("Coherence", "{:.2f}"), "diversity": ("Diversity", "{:.2f}"),
+    "seconds": ("Seconds", "{:.1f}"),
+}  # fmt: skip
+"""Columns that are printed: title and format."""
+
+
+def _show(found: Any, table: Path, asked: TableOptions) -> None:
+    names = [name for name in COLUMNS if name in found.table[0]]
+    titles = [COLUMNS[name][0] for name in names]
+    printed = make_table("", *titles, numbers=tuple(titles))
+    for row in found.table:
+        cells = [COLUMNS[name][1].format(row[name]) for name in names]
+        printed.add_row("*" if row["chosen"] else "", *cells)
+    stopped = ["Stopped before all fits were done."] if found.interrupted else []
+    show(printed, "", *stopped, found.advice)
+    words = shlex.join(["cofactor", "fit", str(table), *asked.words()])
+    note(f"Next: {words} -k {found.n_components} -o model")

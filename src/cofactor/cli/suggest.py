@@ -1,0 +1,168 @@
+"""`cofactor suggest`: which texts to label next, and which labels look wrong."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import click
+
+from cofactor.cli._shared.command import (
+    COUNT,
+    MODEL,
+    OUTPUT_FILE,
+    SEED,
+    TABLE,
+    Command,
+    json_option,
+    table_options,
+)
+from cofactor.cli._shared.models import Opened, how_to_open, open_model, read_again, refusals
+from cofactor.cli._shared.outputs import opened_output, refuse_table_as_output
+from cofactor.cli._shared.table_options import TableOptions
+from cofactor.cli._shared.tables import Reading
+from cofactor.cli._shared.terminal import announce, emit, note
+from cofactor.io.errors import at
+from cofactor.io.tables import InputError, open_source
+from cofactor.io.tables.labels import one_cell
+from cofactor.io.tables.sources import DESCRIPTORS
+from cofactor.io.tables.writers import free_name, make_writer, output_kind
+
+DOUBTFUL = "doubtful label"
+DIGITS = 5  # significant digits of a probability
+
+
+@click.command(cls=Command)
+@click.argument("model", type=MODEL)
+@click.argument("table", type=TABLE)
+@click.option("-n", "--number", type=COUNT, default=50, help="Number of texts.")
+@click.option("-o", "--output", type=OUTPUT_FILE, metavar="FILE",
+              help="File to write: .csv, .tsv or .jsonl, also compressed (.gz).  [default: CSV "
+              "on stdout]")  # fmt: skip
+@click.option("--doubtful", is_flag=True, help="List labels that look wrong instead.")
+@click.option("--strategy", type=click.Choice(["mixed", "close", "topics", "random"]),
+              default="mixed", help="Which texts: close calls, the first texts of topics without a "
+              "label, random ones, or a mixture.")  # fmt: skip
+@click.option("--all-rows", is_flag=True,
+              help="Write all rows of the table, those to look at first.")  # fmt: skip
+@click.option("--seed", type=SEED, help="Seed of the random choice.  [default: that of the fit]")
+@table_options("text", "labels", "label_separator")
+@json_option
+def suggest(
+    model: Path, table: Path, number: int, output: Path | None, doubtful: bool, strategy: str,
+    all_rows: bool, seed: int | None, text: str | None, labels: tuple[str, ...],
+    label_separator: str | None, opening: dict[str, Any], as_json: bool,
+) -> None:  # fmt: skip
+    """Say which texts to label next, or which labels look wrong.
+
+    The output has the rows of the table, the label column to fill in or to correct, and the columns
+    reason, prediction and confidence. A reason is close call (two classes are almost equally
+    probable), first of its topic (the topic has no label), random check or doubtful label. Labelled
+    texts and near-duplicates are not suggested.
+
+    With --doubtful, prediction is the class that looks right, by models that have not seen the
+    label.
+
+    With --all-rows, the output holds the whole table and can be fitted again: fill in the labels,
+    then give the file to cofactor fit.
+    """
+    kind = output_kind(output) if output else "jsonl" if as_json else "csv"
+    refuse_table_as_output(output, table)
+    if os.path.abspath(table).startswith(DESCRIPTORS):
+        raise InputError(f"{at(table)} can be read only once; save the table to a file first.")
+    opened = open_model(model)
+    with announce("Reading the documents"):
+        reading = read_again(opened, table, text, labels, opening, label_separator,
+                             may_lack=not doubtful)  # fmt: skip
+    with announce("Comparing labels" if doubtful else "Choosing texts"), refusals():
+        found = (
+            _doubts(opened, reading)[:number]
+            if doubtful
+            else _texts(opened, reading, number, strategy, seed)
+        )
+    label = list(labels) or list(TableOptions.noted(opened.input).labels) or ["label"]
+    separator = label_separator or opened.input.get("label_separator")
+    source = open_source(table, **how_to_open(opened, table, opening))
+    rows = _Rows(reading.documents.rows, found, label, separator, all_rows)
+    with opened_output(output) as file:
+        rows.write(file, kind, source)
+    _tell(opened, found, output, as_json)
+
+
+def _texts(
+    opened: Opened, reading: Reading, number: int, strategy: str, seed: int | None
+) -> list[tuple[int, dict[str, Any]]]:
+    """Return the places of texts to label and what is said about each."""
+    rows = opened.model.to_label(
+        reading.documents.texts, number, strategy=strategy, y=reading.y, random_state=seed
+    )
+    return [
+        (row.document, {"reason": row.reason, "prediction": row.prediction,
+                        "confidence": row.confidence, "topic": row.name})
+        for row in rows
+    ]  # fmt: skip
+
+
+def _doubts(opened: Opened, reading: Reading) -> list[tuple[int, dict[str, Any]]]:
+    """Return the places of doubtful labels and what is said about each."""
+    if reading.facts["task"] != "classes":
+        raise InputError(
+            "--doubtful needs labels that are classes; name their column with --label, or leave "
+            "--doubtful out."
+        )
+    rows = opened.model.doubtful_labels(reading.documents.texts, reading.y)
+    return [
+        (row.document, {"reason": DOUBTFUL, "prediction": row.suggestion,
+                        "confidence": row.probability, "label_probability": row.label_probability})
+        for row in rows
+    ]  # fmt: skip
+
+
+class _Rows:
+    """The rows of a table that are written: those found, then the others if asked for."""
+
+    def __init__(
+        self, numbers: list[int], found: list[tuple[int, dict[str, Any]]], labels: list[str],
+        separator: str | None, all_rows: bool,
+    ) -> None:  # fmt: skip
+        self.said = {numbers[place]: cells for place, cells in found}
+        self.labels, self.separator, self.all_rows = labels, separator, all_rows
+
+    def write(self, file: Any, kind: str, source: Any) -> None:
+        """Write the rows in their order."""
+        kept, others = {}, []
+        for number, cells in source.rows:
+            if number in self.said:
+                kept[number] = cells
+            elif self.all_rows:
+                others.append(cells)
+        lacking = [name for name in self.labels if name not in source.columns]
+        names = list(next(iter(self.said.values()), {"reason": None}))
+        taken = [*source.columns, *lacking]
+        added = [free_name(name, taken) for name in names]
+        writer = make_writer(file, kind, source.columns, [*lacking, *added])
+        for number, said in self.said.items():
+            cells = [self._cell(cell, kind) for cell in said.values()]
+            writer.write(kept[number], [*[None] * len(lacking), *cells])
+        for row in others:
+            writer.write(row, [None] * (len(lacking) + len(added)))
+
+    def _cell(self, cell: Any, kind: str) -> Any:
+        if isinstance(cell, float):
+            return float(f"{cell:.{DIGITS}g}")
+        return cell if kind == "jsonl" and not self.separator else one_cell(cell, self.separator)
+
+
+def _tell(
+    opened: Opened, found: list[tuple[int, dict[str, Any]]], output: Path | None, as_json: bool
+) -> None:
+    reasons = Counter(str(cells["reason"]) for _, cells in found)
+    shown = ", ".join(f"{count} × {reason}" for reason, count in reasons.items())
+    where = f" to {output}" if output else ""
+    note(f"Wrote {len(found):,} {'row' if len(found) == 1 else 'rows'}{where}"
+         f"{f': {shown}' if shown else ''}.")  # fmt: skip
+    if as_json and output:
+        emit({"model": opened.origin(), "output": str(output), "rows": len(found),
+              "reasons": dict(reasons)})  # fmt: skip

@@ -1,0 +1,296 @@
+"""`choose`: compares numbers of topics, and strengths of supervision, by what they predict."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from cofactor._types import FloatArray, IntArray
+from cofactor.estimators.base import FitInterruptedWarning
+from cofactor.model_selection.advice import advise
+from cofactor.model_selection.problem import Problem, settle_problem
+from cofactor.model_selection.rule import Criterion, decide
+from cofactor.model_selection.splitters import check_folds, refuse_one_class
+from cofactor.model_selection.trials import (
+    Candidate,
+    Parameters,
+    Progress,
+    better_fits,
+    draw_folds,
+    held_out_in,
+    run_candidates,
+    usual_costs,
+)
+
+USUAL = (2, 3, 4, 6, 8, 11, 16, 22, 32, 45)
+"""Numbers of topics that are tried if none are given."""
+
+SHOWN: dict[str, tuple[str, Callable[[FloatArray], FloatArray]]] = {
+    "labels": ("label_log_likelihood", lambda costs: -costs),
+    "cells": ("cell_divergence", lambda costs: costs),
+    "stability": ("stability", lambda costs: 1.0 - costs),
+}
+"""How the table shows the mean costs of each criterion."""
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """The result of `choose`.
+
+    Parameters
+    ----------
+    n_components : int
+        The number of topics to take.
+    supervision : float, "auto" or None
+        The weight of the labels to take; None where only one was tried.
+    advice : str
+        One sentence: what to take, and what decided.
+    table : list of dict
+        One row for each candidate; see `choose`.
+    interrupted : bool
+        Whether Ctrl-C left out some candidates.
+    """
+
+    n_components: int
+    supervision: float | str | None
+    advice: str
+    table: list[dict[str, Any]]
+    interrupted: bool = False
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What to pass to ``set_params`` of the estimator."""
+        found: dict[str, Any] = {"n_components": self.n_components}
+        return found if self.supervision is None else {**found, "supervision": self.supervision}
+
+    def to_pandas(self) -> Any:
+        """Return the table as a pandas DataFrame; pandas must be installed."""
+        from pandas import DataFrame
+
+        return DataFrame(self.table)
+
+    def figure(self) -> Any:
+        """Draw the table as a matplotlib figure; it needs ``cofactor[plot]``."""
+        from cofactor.model_selection.figure import draw, prepare
+
+        return draw(prepare(self.table), self.advice)
+
+    def __str__(self) -> str:
+        return self.advice
+
+
+def choose(
+    estimator: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    n_components: Iterable[int] | int | None = None,
+    supervision: Iterable[Any] | float | str | None = None,
+    runs: int = 5,
+    progress: Progress | None = None,
+) -> Choice:
+    """Choose the number of topics by what the topics predict.
+
+    The rows are dealt into ``runs`` folds. For each candidate and each fold, the estimator is
+    fitted to the rows of the other folds; then the labels of the fold's rows are predicted, and
+    their cells: a row is represented from one half of the columns, and its cells in the other half
+    are predicted from that. The topics of different fits are matched one to one; stability is
+    their mean similarity.
+
+    The one-standard-error rule decides: first by labels, then by cells, then by stability, the
+    candidates remain that the best one does not beat by a standard error; of these, the one with
+    the fewest topics is chosen. Without labels, cells and stability decide. For labels the error is
+    that of the best candidate's mean; for cells and stability that of the difference, which is
+    smaller. Cells are judged by the better half of a candidate's fits, those with the smallest
+    divergence of the rows that they saw, because a fit may get stuck. With ``init="auto"`` and
+    without labels every other fit starts at random, so that not all get stuck.
+
+    The fits run side by side on ``n_jobs`` threads of the estimator. Documents are turned into a
+    matrix once. Ctrl-C returns the choice among the candidates that are complete by then.
+
+    Parameters
+    ----------
+    estimator : NMF, SSNMFClassifier, SSNMFRegressor or TopicModel
+        It is copied, not changed. Its ``random_state`` also draws the folds.
+    X : array-like or sparse matrix of shape (n_samples, n_features), or documents
+        What ``estimator.fit`` takes.
+    y : array-like, optional
+        Labels, of which some or all may be unknown.
+    n_components : iterable of int, optional
+        Numbers of topics to try. By default from 2 to 45, as far as the data allow.
+    supervision : iterable, optional
+        Weights of the labels to try, numbers or "auto". By default that of the estimator.
+    runs : int, default=5
+        Number of folds, and of fits of each candidate; at least 2.
+    progress : callable, optional
+        Called with the number of finished fits and the number of all fits.
+
+    Returns
+    -------
+    Choice
+        Its ``table`` has for each candidate: n_components; supervision, if some were given;
+        label_log_likelihood (mean of a held-out label) and score (share of right predictions, or
+        R²), if there are labels; cell_divergence (that of held-out cells, relative to the
+        divergence from column means); stability; coherence of the ten heaviest words, for
+        documents, and their diversity; seconds of the fits; chosen. Columns that end in _error
+        hold the standard error of the difference from the best candidate.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cofactor import NMF
+    >>> from cofactor.model_selection import choose
+    >>> random = np.random.default_rng(0)
+    >>> S, A = random.dirichlet([0.2] * 3, 200), random.dirichlet([0.1] * 60, 3)
+    >>> X = random.poisson(50 * S @ A)
+    >>> choose(NMF(random_state=0), X, n_components=[2, 3, 4, 5], runs=3).n_components
+    3
+    """
+    problem = settle_problem(estimator, X, y)
+    grid = _grid(problem, runs, n_components, supervision)
+    random = check_random_state(problem.random_state)
+    found: list[Candidate] = []
+    interrupted = False
+    with _gathered_warnings():
+        folds = draw_folds(problem, runs, random)
+        held_out, usual = held_out_in(folds), usual_costs(problem, folds)
+        try:
+            for candidate in run_candidates(problem, folds, grid, progress or _silent):
+                found.append(candidate)
+        except KeyboardInterrupt:
+            if not found:
+                raise
+            interrupted = True
+    found.sort(key=lambda candidate: grid.index(candidate.parameters))
+    return _choice(found, held_out, usual, interrupted)
+
+
+def _silent(done: int, total: int) -> None:
+    """Show no progress."""
+
+
+def _grid(problem: Problem, runs: Any, n_components: Any, supervision: Any) -> list[Parameters]:
+    """Return the parameters of the candidates, the fewest topics first."""
+    labelled = bool(problem.known.any())
+    check_folds("runs", runs, problem.known if labelled else np.ones(len(problem.known), bool))
+    if labelled and problem.y is not None and not problem.numbers:
+        refuse_one_class(problem.y, problem.known)
+    if supervision is not None and not labelled:
+        raise ValueError(
+            "supervision is the weight of labels, and there are none; leave it out, or pass y to a "
+            "model that learns from labels."
+        )
+    sizes: list[Parameters] = [
+        {"n_components": k} for k in _sizes(problem.X.shape, runs, n_components)
+    ]
+    if supervision is None:
+        return sizes
+    weights = _listed("supervision", supervision)
+    return [{**size, "supervision": weight} for size, weight in product(sizes, weights)]
+
+
+def _sizes(shape: tuple[int, int], runs: int, given: Any) -> list[int]:
+    """Return the numbers of topics to try; refuse those beyond the rows or columns of a fit."""
+    fewest = shape[0] - -(-shape[0] // runs)
+    most, what = min((fewest, "rows"), (shape[1], "columns"))
+    if given is None:
+        return [k for k in USUAL if k <= most] or [1]
+    sizes = _listed("n_components", given)
+    for k in sizes:
+        if not isinstance(k, int | np.integer) or k < 1:
+            raise ValueError(f"n_components holds {k!r}; pass whole numbers of at least 1.")
+        if k > most:
+            raise ValueError(
+                f"n_components holds {k}, more than the {most} {what} that each fit sees; pass "
+                "smaller numbers."
+            )
+    return sorted({int(k) for k in sizes})
+
+
+def _listed(name: str, given: Any) -> list[Any]:
+    values = [given] if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
+    if not values:
+        raise ValueError(f"{name} is empty; pass at least one value to try.")
+    return values
+
+
+@contextmanager
+def _gathered_warnings() -> Iterator[None]:
+    """Say once what many fits warn of, and how many of them did not converge."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    said = [each for each in caught if not issubclass(each.category, FitInterruptedWarning)]
+    slow = [each for each in said if issubclass(each.category, ConvergenceWarning)]
+    for message, category in {(str(e.message), e.category): 0 for e in said if e not in slow}:
+        warnings.warn(message, category, stacklevel=4)
+    if slow:
+        warnings.warn(
+            f"{len(slow)} fits ended before they converged, at max_iter of the estimator; raise it "
+            "if the choice depends on them.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+
+
+def criteria_of(found: Sequence[Candidate], folds: IntArray, usual: FloatArray) -> list[Criterion]:
+    """Return what the candidates are judged by, the most important first.
+
+    ``folds`` has the fold that each row was held out in, ``usual`` the cost of its cells by the
+    usual profile.
+    """
+    criteria = []
+    labels = np.array([candidate.labels for candidate in found])
+    known = np.isfinite(labels).all(axis=0)
+    if known.any():
+        criteria.append(Criterion("labels", labels[:, known], paired=False))
+    cells = np.array([candidate.cells for candidate in found])
+    known = np.isfinite(cells).all(axis=0)
+    used = better_fits(found)[:, folds[known]]
+    criteria.append(Criterion("cells", cells[:, known] / usual[known].mean(), used))
+    criteria.append(Criterion("stability", 1.0 - np.array([each.stability for each in found])))
+    return criteria
+
+
+def _choice(
+    found: Sequence[Candidate], folds: IntArray, usual: FloatArray, interrupted: bool
+) -> Choice:
+    criteria = criteria_of(found, folds, usual)
+    grid = [candidate.parameters for candidate in found]
+    decision = decide(criteria, [parameters["n_components"] for parameters in grid])
+    columns = _columns(found, criteria)
+    table = [
+        {**parameters, **{name: column[c] for name, column in columns.items()},
+         "chosen": c == decision.chosen}
+        for c, parameters in enumerate(grid)
+    ]  # fmt: skip
+    chosen = grid[decision.chosen]
+    return Choice(
+        chosen["n_components"], chosen.get("supervision"), advise(grid, decision), table,
+        interrupted,
+    )  # fmt: skip
+
+
+def _columns(found: Sequence[Candidate], criteria: Sequence[Criterion]) -> dict[str, list[Any]]:
+    """Return the columns of the table, but for parameters and choice."""
+    columns: dict[str, Any] = {}
+    for criterion in criteria:
+        name, shown = SHOWN[criterion.name]
+        columns[name] = shown(criterion.means).tolist()
+        error = criterion.errors(int(np.argmin(criterion.means)))
+        columns[f"{name}_error"] = error.tolist()
+        if criterion.name == "labels":
+            columns["score"] = [float(np.nanmean(each.right)) for each in found]
+    if np.isfinite([each.coherence for each in found]).any():
+        columns["coherence"] = [each.coherence for each in found]
+    columns["diversity"] = [each.diversity for each in found]
+    columns["seconds"] = [each.seconds for each in found]
+    return columns

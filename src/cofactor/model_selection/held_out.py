@@ -1,0 +1,228 @@
+"""How well a fit predicts what it has not seen: cells and labels of held-out rows.
+
+Cells.  The columns are split into two halves.  A held-out row is represented from its cells in one
+half, and its cells in the other half are predicted from that; then the halves change places.  So
+every cell of a held-out row is predicted once, zeros included, without a row of its own to learn
+from.  (Single cells of training rows, as `cofactor.estimators.cells` hides them, would need a
+weight for every zero of a sparse matrix.)  Topics hold exact zeros, and a divergence may be
+infinite there; so predictions are mixed with the usual profile of a row, by the share that predicts
+these cells best, as `cofactor.estimators.cells` mixes with offsets.
+
+Labels.  The cost of a label is its negative log-likelihood.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse as sp
+
+from cofactor._types import BoolArray, FloatArray, IntArray
+from cofactor.divergences import FLOOR, Divergence
+from cofactor.estimators.cells import products
+
+SHARES = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+"""Shares of the usual profile to try; with 1 the topics do not count."""
+PARTS = 2
+"""Number of parts of the columns; each is predicted from the others."""
+TINY = 1e-100
+"""Stands for a prediction of zero, where a divergence may be infinite."""
+LEAST_SEEN = 0.5
+"""Share of a topic below which it is believed less, relative to the share of seen columns."""
+UNSEEN = 0.5
+"""What a column gets beside its sum, so that no column is expected to be zero, in units of the
+smallest positive cell."""
+
+
+def deal_columns(X: Any, random: np.random.RandomState, parts: int = PARTS) -> IntArray:
+    """Deal the columns into parts; columns of similar sums go to different parts."""
+    m = X.shape[1]
+    order = np.argsort(-_column_sums(X), kind="stable")
+    rounds = random.random_sample((-(-m // parts), parts)).argsort(axis=1)
+    dealt = np.empty(m, dtype=np.int64)
+    dealt[order] = rounds.ravel()[:m]
+    return dealt
+
+
+def _column_sums(X: Any) -> FloatArray:
+    """Return the sums of columns without missing cells."""
+    cells = sp.csr_array(X)
+    sums = np.bincount(cells.indices, np.nan_to_num(cells.data), minlength=cells.shape[1])
+    return np.asarray(sums, dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class HiddenCells:
+    """Cells of held-out rows, to be predicted from the other half of the columns.
+
+    Parameters
+    ----------
+    X : CSR matrix or array
+        The held-out rows that are not empty in the other half.
+    rows : array
+        Their numbers among the held-out rows.
+    seen : array of bool (m,)
+        Columns that rows are represented from; the others are hidden.
+    cells : CSR matrix
+        The hidden columns; NaN is missing, what is not stored is 0.
+    usual, size : arrays
+        The usual profile in the hidden columns, and the size of each row in its units.
+    loss : Divergence
+    """
+
+    X: Any
+    rows: IntArray
+    seen: BoolArray
+    cells: sp.csr_array
+    usual: FloatArray
+    size: FloatArray
+    loss: Divergence
+
+    @classmethod
+    def of(cls, train: Any, test: Any, seen: BoolArray, loss: Divergence) -> HiddenCells:
+        """Hide the columns that are not ``seen`` of the test rows."""
+        stored = sp.csr_array(_without_zeros(test) if loss.positive else test)
+        visible = stored[:, seen]
+        profile = _profile(train)
+        mass = np.nan_to_num(visible.data)
+        mass = np.bincount(_row_numbers(visible), mass, minlength=visible.shape[0])
+        rows = np.flatnonzero(mass > 0)
+        usual_mass = profile[seen].sum() - _missing(visible) @ profile[seen]
+        size = mass[rows] / usual_mass[rows]
+        hidden = sp.csr_array(stored[rows][:, ~seen])
+        return cls(test[rows], rows, seen, hidden, profile[~seen], size, loss)
+
+    def usual_costs(self) -> FloatArray:
+        """Return each row's cost of its hidden cells by the usual profile alone."""
+        none = np.zeros((len(self.rows), 1)), np.zeros((1, len(self.usual)))
+        usual = self.size[_row_numbers(self.cells)] * self.usual[self.cells.indices]
+        return self._cost(*none, usual, usual, 1.0)
+
+    def costs(self, estimator: Any) -> FloatArray:
+        """Return each row's cost of its hidden cells."""
+        weights = self.seen[None, :].astype(np.float64)
+        S = np.asarray(estimator.transform(self.X, data_weights=weights), dtype=np.float64)
+        A = np.asarray(estimator.components_, dtype=np.float64)
+        S = S * self._trust(A)
+        A = A[:, ~self.seen]
+        i, j = _row_numbers(self.cells), self.cells.indices
+        own, usual = products(S, A.T, i, j), self.size[i] * self.usual[j]
+        tried = [self._cost(S, A, own, usual, share) for share in SHARES]
+        return min(tried, key=np.sum)
+
+    def _trust(self, A: FloatArray) -> FloatArray:
+        """Return how far each topic is believed: less where it is mostly hidden.
+
+        What is seen of such a topic would be magnified, and with it the noise.
+        """
+        share = A[:, self.seen].sum(axis=1) / np.maximum(A.sum(axis=1), TINY)
+        return np.minimum(1.0, share / (LEAST_SEEN * self.seen.mean()))
+
+    def _cost(
+        self, S: FloatArray, A: FloatArray, own: FloatArray, usual: FloatArray, share: float
+    ) -> FloatArray:
+        """Return the costs for a share of the usual profile.
+
+        Zeros cost up·p + ½ square·p², which sums up over columns without any of them; stored cells
+        are then corrected.
+        """
+        loss, n = self.loss, len(self.rows)
+        S = np.column_stack([(1.0 - share) * S, share * self.size])
+        A = np.vstack([A, self.usual])
+        zeros = loss.up * (S @ A.sum(axis=1))
+        zeros += 0.5 * loss.square * np.einsum("ij,jk,ik->i", S, A @ A.T, S, optimize=True)
+        x, p = self.cells.data, np.maximum((1.0 - share) * own + share * usual, TINY)
+        known = ~np.isnan(x)
+        stored = np.where(known, loss.value(np.where(known, x, 1.0), p), 0.0)
+        stored -= loss.up * p + 0.5 * loss.square * p * p
+        return np.asarray(zeros + np.bincount(_row_numbers(self.cells), stored, minlength=n))
+
+
+def _row_numbers(cells: sp.csr_array) -> IntArray:
+    return np.repeat(np.arange(cells.shape[0]), np.diff(cells.indptr))
+
+
+def _without_zeros(X: Any) -> FloatArray:
+    """Return a matrix in which zeros are what a divergence of positive data reads them as."""
+    X = X.toarray() if sp.issparse(X) else X
+    return np.asarray(np.where(X == 0, FLOOR * np.nanmax(X), X))
+
+
+def _missing(cells: sp.csr_array) -> sp.csr_array:
+    """Return a matrix of ones in the missing cells."""
+    gaps = np.isnan(cells.data)
+    rows, columns = _row_numbers(cells)[gaps], cells.indices[gaps]
+    return sp.csr_array((np.ones(len(rows)), (rows, columns)), shape=cells.shape)
+
+
+def _profile(X: Any) -> FloatArray:
+    """Return the mean of each column over the rows that know it, never 0."""
+    cells = sp.csr_array(X)
+    known = cells.shape[0] - _missing(cells).sum(axis=0)
+    positive = cells.data[cells.data > 0]
+    least = UNSEEN * (positive.min() if positive.size else 1.0)
+    return np.asarray((_column_sums(cells) + least) / (known + 1.0))
+
+
+class LabelCosts(NamedTuple):
+    """For each held-out label its negative log-likelihood, and whether it is predicted right.
+
+    NaN stands for a class that the training rows lack; such labels do not count. Numbers have, in
+    place of right or wrong, 1 less the squared error in units of the variance, so that the mean is
+    R².
+    """
+
+    costs: FloatArray
+    right: FloatArray
+
+
+def label_costs(estimator: Any, X: Any, y: np.ndarray, n_labels: int) -> LabelCosts:
+    """Return the costs of labels.
+
+    Parameters
+    ----------
+    estimator : a fitted SSNMFClassifier or SSNMFRegressor
+    X, y : labelled rows, and their labels as `settled_labels` returns them
+    n_labels : int
+        Number of labels that the estimator was fitted on. So few labels cannot tell that
+        something is less probable than 1 / (n_labels + 1).
+    """
+    scores = estimator.scores(X)
+    if not hasattr(estimator, "coding") or not hasattr(estimator, "probabilities"):
+        return _costs_of_numbers(np.asarray(estimator.read(scores), dtype=np.float64), y)
+    least = 1.0 / (n_labels + 1.0)
+    P = np.clip(estimator.probabilities(scores), least, 1.0 - least)
+    if estimator.coding.kind == "multiclass":
+        return _costs_of_classes(P, y, estimator)
+    predicted = np.asarray(estimator.read(scores))
+    if estimator.coding.kind == "multilabel":
+        return _costs_of_sets(P, predicted, y)
+    shares = y / y.sum(axis=1, keepdims=True)
+    return LabelCosts(-np.nansum(shares * np.log(P), axis=1), predicted == np.argmax(y, axis=1))
+
+
+def _costs_of_classes(P: FloatArray, y: np.ndarray, estimator: Any) -> LabelCosts:
+    places = {label: place for place, label in enumerate(estimator.classes_.tolist())}
+    codes = np.array([places.get(label, -1) for label in y.tolist()])
+    costs = -np.log(P[np.arange(len(y)), codes])
+    right = (P.argmax(axis=1) == codes).astype(np.float64)
+    return LabelCosts(np.where(codes < 0, np.nan, costs), np.where(codes < 0, np.nan, right))
+
+
+def _costs_of_sets(P: FloatArray, predicted: np.ndarray, y: np.ndarray) -> LabelCosts:
+    known = ~np.isnan(y)
+    costs = -np.where(known, np.where(y == 1, np.log(P), np.log(1.0 - P)), 0.0).sum(axis=1)
+    return LabelCosts(costs, ((predicted == y) | ~known).all(axis=1).astype(np.float64))
+
+
+def _costs_of_numbers(predicted: FloatArray, y: np.ndarray) -> LabelCosts:
+    """Return costs of numbers whose errors are normal, with the variance that they have here."""
+    truth = y.reshape(len(y), -1)
+    errors = (predicted.reshape(truth.shape) - truth) ** 2
+    tiny = np.finfo(np.float64).tiny
+    variance = np.maximum(np.nanmean(errors, axis=0), tiny)
+    costs = 0.5 * np.nansum(np.log(2 * np.pi * variance) + errors / variance, axis=1)
+    spread = np.maximum(np.nanvar(truth, axis=0), tiny)
+    return LabelCosts(costs, np.nanmean(1.0 - errors / spread, axis=1))

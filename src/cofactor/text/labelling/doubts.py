@@ -1,0 +1,123 @@
+"""Labels that look wrong: predictions of models that do not know them say something else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import log_softmax
+
+from cofactor.engine.observations import observe
+from cofactor.engine.threads import Threads
+from cofactor.guesses.pool import held_out_scores
+from cofactor.targets import encode_classes, label_shares
+from cofactor.targets.sets import read_targets
+from cofactor.text.describe.table import Table
+from cofactor.text.documents import document_matrix
+
+
+@dataclass(frozen=True)
+class DoubtfulLabel:
+    """A label that looks wrong."""
+
+    document: int
+    label: Any  # as it is given
+    suggestion: Any  # the class that looks right
+    probability: float  # of the suggestion
+    label_probability: float  # of the given label
+
+
+def doubtful_labels(model: Any, documents: Any, y: Any) -> Table[DoubtfulLabel]:
+    """Return the labels that look wrong, most doubtful first.
+
+    Linear models of the words predict each label; they learn from the other folds only. These are
+    the models whose held-out labels weigh the parts of the pooled head.
+
+    Parameters
+    ----------
+    model : TopicModel
+        A fitted model; it turns documents into a matrix.
+    documents : iterable of str
+    y : array-like
+        One class a document, unknown ones marked as for ``fit``.
+
+    Returns
+    -------
+    Table
+    """
+    X = document_matrix(model.vectorizer_, documents)
+    targets, coding = encode_classes(read_targets(y), n_samples=X.shape[0])
+    if coding.kind != "multiclass":
+        raise ValueError(
+            "y holds several labels a document, whose doubts cannot be ranked; pass one class for "
+            "each document, such as a single column of y."
+        )
+    shares = label_shares(targets)
+    labels = np.where(targets.labelled, shares.argmax(axis=1), -1)
+    log_p = judge_labels(X, labels, model.n_jobs)
+    if log_p is None:
+        known = labels[labels >= 0]
+        raise ValueError(
+            "y needs two classes or more, and two labels of one class, to compare labels with what "
+            f"other labels say; it has {len(known)} labels of {len(np.unique(known))} classes. "
+            "Add labels."
+        )
+    return rank_doubts(log_p, labels, coding.classes.tolist())
+
+
+def judge_labels(X: Any, labels: np.ndarray, n_jobs: int | None = None) -> np.ndarray | None:
+    """Return logarithms of the classes' probabilities by models that do not know the labels.
+
+    Parameters
+    ----------
+    X : csr_array (n, m)
+        Documents; those without words are not judged.
+    labels : array (n,)
+        Places of the classes; −1 is unlabelled.
+    n_jobs : int, optional
+        Number of threads.
+
+    Returns
+    -------
+    array (n, k) or None
+        Rows that are not judged are NaN. None if the labels do not suffice.
+    """
+    judged = (labels >= 0) & (np.diff(X.indptr) > 0)
+    sizes = np.bincount(labels[judged], minlength=max(1, int(labels.max()) + 1))
+    if np.count_nonzero(sizes) < 2 or sizes.max() < 2:
+        return None
+    shares = np.eye(len(sizes))[np.maximum(labels, 0)]
+    seen = sizes > 0
+    found = np.full(shares.shape, -np.inf)
+    with Threads(n_jobs) as threads:
+        scores = held_out_scores(observe(X), np.ones(len(labels)), shares[:, seen], judged, threads)
+    found[:, seen] = log_softmax(scores, axis=1)
+    return found
+
+
+def rank_doubts(log_p: np.ndarray, labels: np.ndarray, classes: list[Any]) -> Table[DoubtfulLabel]:
+    """Rank labels that are not the most probable class, the least probable label first.
+
+    Parameters
+    ----------
+    log_p : array (n, k)
+        Logarithms of the probabilities of classes by models that do not know the labels; rows of
+        documents that are not judged are NaN.
+    labels : array (n,)
+        Places of the given labels; −1 is unlabelled.
+    classes : list
+        Names of the classes.
+    """
+    judged = np.flatnonzero(~np.isnan(log_p).any(axis=1))
+    best, own = log_p[judged].argmax(axis=1), labels[judged]
+    given = log_p[judged, own]
+    P = np.exp(log_p[judged])
+    rows = [
+        DoubtfulLabel(
+            int(judged[i]), classes[own[i]], classes[best[i]], float(P[i, best[i]]),
+            float(P[i, own[i]]),
+        )
+        for i in np.argsort(given, kind="stable") if best[i] != own[i]
+    ]  # fmt: skip
+    return Table(rows, DoubtfulLabel)

@@ -1,0 +1,83 @@
+"""Which rows are chosen: their reasons, their order, and no near-duplicates."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from scipy import sparse as sp
+from sklearn.preprocessing import normalize
+
+from cofactor.text.labelling.choice import ALIKE, CLOSE, FIRST, RANDOM, Candidates, choose_rows
+
+N, R = 60, 8
+
+
+def made(margins=True, seed=0):
+    """Rows of which every third is almost a copy of the one before; topics 0 to 2 have labels."""
+    random = np.random.default_rng(seed)
+    X = random.random((N, 30)) * (random.random((N, 30)) < 0.3)
+    X[2::3] = X[1::3] + 0.01 * random.random((N // 3, 30))
+    X[50] = 0.0
+    shares = random.dirichlet(np.full(R, 0.2), N)
+    labelled = np.zeros(N, dtype=bool)
+    labelled[[4, 9]] = True
+    rows = sp.csr_array(normalize(X))
+    covered = np.arange(R) < 3
+    return Candidates(rows, shares, random.random(N) if margins else None, labelled, covered)
+
+
+def choose(candidates, n, strategy="mixed", seed=0):
+    return choose_rows(candidates, n, strategy, np.random.default_rng(seed))
+
+
+def test_a_mixture_has_its_parts():
+    reasons = [reason for _, reason in choose(made(), 10)]
+    assert reasons == [FIRST] * 5 + [CLOSE] * 3 + [RANDOM] * 2
+
+
+@pytest.mark.parametrize("strategy", ["mixed", "close", "topics", "random"])
+def test_nothing_is_chosen_that_says_nothing_new(strategy):
+    """Chosen and labelled rows are not alike; labelled and empty ones are not chosen."""
+    candidates = made()
+    rows = [row for row, _ in choose(candidates, N, strategy)]
+    assert len(set(rows)) == len(rows)
+    assert not {4, 9, 50} & {*rows}
+    X = candidates.rows.toarray()[[4, 9, *rows]]
+    likeness = X @ X.T
+    assert likeness[np.triu_indices(len(X), 1)].max() < ALIKE
+    if strategy in ("close", "random"):  # each pair of copies gives one of its rows
+        assert len(rows) == N - 20 - 3 + (1 if 50 % 3 == 2 else 0)
+
+
+def test_close_calls_are_those_of_least_margin():
+    candidates = made()
+    rows = [row for row, _ in choose(candidates, 5, "close")]
+    assert_array_equal(np.argsort(candidates.margins[rows]), np.arange(5))
+    left_out = [i for i in range(N) if candidates.margins[i] < candidates.margins[rows[-1]]]
+    X = candidates.rows.toarray()
+    for i in set(left_out) - set(rows):
+        known = [4, 9, *rows]
+        assert i in (4, 9, 50) or (X[known] @ X[i]).max() >= ALIKE
+
+
+def test_firsts_are_central_rows_of_topics_without_labels():
+    candidates = made()
+    rows = [row for row, _ in choose(candidates, N, "topics")]
+    X, shares = candidates.rows.toarray(), candidates.shares
+    known, expected = [4, 9], []
+    for k in sorted(range(3, R), key=lambda k: -shares[:, k].sum()):
+        new = [i for i in range(N) if X[i].any() and (X[known] @ X[i]).max() < ALIKE]
+        expected.append(max(new, key=lambda i: shares[i, k] * X[i] @ (shares[:, k] @ X)))
+        known.append(expected[-1])
+    assert rows == expected
+
+
+def test_without_classes_topics_come_first():
+    chosen = choose(made(margins=False), 12)
+    assert [reason for _, reason in chosen] == [FIRST] * 5 + [RANDOM] * 7
+
+
+def test_only_random_checks_depend_on_the_seed():
+    one, same, other = (choose(made(), 20, seed=seed) for seed in (0, 0, 1))
+    assert one == same
+    assert one[:-4] == other[:-4]
+    assert one[-4:] != other[-4:]
