@@ -92,6 +92,8 @@ def test_edits_are_told_and_noted(model, edited):
 
 
 def test_edited_models_serve_all_commands(home, edited, tmp_path):
+    before, after = (answer("topics", one)["topics"] for one in (home / "model", edited))
+    assert sum(row["labels"] for row in after) == sum(row["labels"] for row in before) == 48
     shown = [
         cofactor("topics", edited).stdout,
         cofactor("explain", edited, "the moon and the oven").stdout,

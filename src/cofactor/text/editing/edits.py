@@ -13,6 +13,7 @@ from cofactor._types import FloatArray
 from cofactor.estimators import NMF
 from cofactor.estimators.edits import add_masses, join_topics, masses, with_topics
 from cofactor.estimators.inference import topic_shares
+from cofactor.targets.sets import listed, read_targets
 from cofactor.text.describe.predictions import document_scores, has_head
 from cofactor.text.describe.summaries import COHERENCE_WORDS, model_words, topic_names
 from cofactor.text.describe.words import shown_words
@@ -186,7 +187,7 @@ def split(model: Any, topic: Any, documents: Any, into: int = 2, y: Any = None) 
     """Return the model with one topic divided by the documents; it describes these documents.
 
     The parts are new topics: of what was settled about the old one, only banned words stay. The
-    labels y, if they are given, only help to recognise the documents later.
+    labels y tell whether the documents are those of the fit; then they are counted again.
     """
     k = topic_number(model, topic)
     if isinstance(into, bool) or not isinstance(into, int | np.integer) or into < 2:
@@ -202,7 +203,10 @@ def split(model: Any, topic: Any, documents: Any, into: int = 2, y: Any = None) 
     settled = Settled.of(model).grouped([[source] for source in sources])
     for place in range(k, k + into):
         settled.names[place], settled.frozen[place], settled.pinned[place] = None, False, []
-    return described(model, new, settled, X, fingerprint(texts, y))
+    y = listed(y)
+    digest = fingerprint(texts, y)
+    known = read_targets(y) if digest == model.fingerprint_ else None
+    return described(model, new, settled, X, digest, known)
 
 
 def _parts_of(estimator: Any, X: Any, topic: int, into: int, name: str, seed: int) -> FloatArray:

@@ -35,13 +35,13 @@ def refit(model: Any, documents: Any, y: Any = None, *, iterations: int | None =
     X = document_matrix(model.vectorizer_, texts) if known is None else known.X
     if not X.nnz:
         raise ValueError("No document has a word of the model; pass documents of its kind.")
-    y, weights = _labels(model, X, y)
-    estimator = warm_estimator(model, y, iterations)
+    labels, weights = _labels(model, X, y)
+    estimator = warm_estimator(model, labels, iterations)
     if known is not None and known.fitted_on == digest:
         estimator.reuse_models(model.estimator_)
     settled.hold(estimator, model.estimator_.components_, model_words(model))
     estimator.set_params(priors=_priors(model, X))
-    fitted = let_go(model, run_fit(estimator, X, y, iterations, model.callbacks, **weights))
+    fitted = let_go(model, run_fit(estimator, X, labels, iterations, model.callbacks, **weights))
     if weights:  # held-out labels of seeds tell how seeds are found again, not what is true
         fitted.expected_score_ = None
     learned = {
