@@ -102,4 +102,5 @@ def call(model: Any) -> str:
         and repr(value) != repr(default[name])
     ]  # fmt: skip
     settings = ", ".join([str(model.n_components), *changed, f"random_state={model.seed_}"])
-    return f"TopicModel({settings}).fit(documents, labels)"
+    then = "  # then its topics were edited" if "settled_" in vars(model) else ""
+    return f"TopicModel({settings}).fit(documents, labels){then}"
