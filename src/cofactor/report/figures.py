@@ -144,7 +144,7 @@ def _share(scale: alt.Scale | None = None) -> alt.Y:
 
 def _told() -> list[alt.Tooltip]:
     return [
-        alt.Tooltip("label:N", title="line"),
+        alt.Tooltip("label:N", title="name"),
         alt.Tooltip("period:N", title="period"),
         alt.Tooltip("told:N", title="share"),
         alt.Tooltip("documents:Q", title="documents"),

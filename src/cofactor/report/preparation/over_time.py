@@ -28,6 +28,8 @@ def over_time(material: Material, dates: Any, every: str | None) -> dict[str, An
         Length of a period; by default one that suits a chart.
     """
     if dates is None:
+        if every is not None:
+            raise ValueError(f"every={every!r} (--every) needs dates; pass dates (--date), too.")
         return None
     if material.texts is None:
         raise ValueError("dates need their documents; pass documents too.")
