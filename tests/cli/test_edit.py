@@ -23,10 +23,11 @@ EVERYTHING = ["--merge", "1,4", "--name", "4=one of two", "--drop", "2", "--free
 def edited(model, tmp_path_factory):
     """A model with merged, dropped, named, frozen, pinned and banned topics, one of them split."""
     folder = tmp_path_factory.mktemp("edited")
-    shutil.copytree(model.parent, folder / "home")
-    cofactor("edit", folder / "home" / "model", *EVERYTHING, "-o", folder / "home" / "first")
-    cofactor("edit", folder / "home" / "first", "--split", "2", "-o", folder / "home" / "edited")
-    return folder / "home" / "edited"
+    shutil.copytree(model, folder / "model")
+    shutil.copy(model.parent / "posts.csv", folder / "posts.csv")
+    cofactor("edit", folder / "model", *EVERYTHING, "-o", folder / "first")
+    cofactor("edit", folder / "first", "--split", "2", "-o", folder / "edited")
+    return folder / "edited"
 
 
 @pytest.fixture(scope="module")
