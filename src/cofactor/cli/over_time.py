@@ -42,7 +42,7 @@ def over_time(
     model: Path, table: Path, text: str | None, date: str | None, date_format: str | None,
     opening: dict[str, Any], every: str, words: int, output: Path, as_json: bool,
 ) -> None:  # fmt: skip
-    """Write the shares of topics and classes in each period, and the words of the topics.
+    """Write the shares and words of topics in each period.
 
     The topics stay those of the model. Each row is one topic or class in one period. Rising words
     are those that the topic has more often than in all periods, by more than chance explains. A
