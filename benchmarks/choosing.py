@@ -100,20 +100,29 @@ def found(kind: Kind, rank: int, seed: int, labels: bool, jobs: int = 1) -> Choi
 
 def made_table(options: argparse.Namespace) -> tuple[list[list[str]], Counter[bool]]:
     """Return the lines for made data, and how many choices are within one, with labels or not."""
-    lines, near = [], Counter[bool]()
-    for name, rank, labels in product(options.sets, options.ranks, (False, True)):
-        choices = []
-        for draw in range(options.draws):
-            seed = options.first_draw + draw
-            choices.append(found(SETS[name], rank, seed, labels, options.jobs).n_components)
-            print(name, rank, labels, seed, choices[-1], file=sys.stderr, flush=True)
-        gaps = [abs(k - rank) for k in choices]
-        close = sum(gap <= 1 for gap in gaps)
-        near[labels] += close
-        counts = ", ".join(f"{k}: {n}" for k, n in sorted(Counter(choices).items()))
-        known = "some" if labels else "none"
-        lines.append([name, str(rank), known, str(gaps.count(0)), str(close), counts])
-    return lines, near
+    cases = list(product(options.sets, options.ranks, (False, True)))
+    choices: dict[Any, list[int]] = {case: [] for case in cases}
+    for draw, case in product(range(options.draws), cases):
+        name, rank, labels = case
+        seed = options.first_draw + draw
+        choice = found(SETS[name], rank, seed, labels, options.jobs).n_components
+        choices[case].append(choice)
+        print(*case, f"draw {seed}: {choice} topics", file=sys.stderr, flush=True)
+    near = Counter[bool]()
+    for (_, rank, labels), chosen in choices.items():
+        near[labels] += _close(chosen, rank, 1)
+    return [_made_line(*case, chosen) for case, chosen in choices.items()], near
+
+
+def _made_line(name: str, rank: int, labels: bool, chosen: list[int]) -> list[str]:
+    counts = ", ".join(f"{k}: {n}" for k, n in sorted(Counter(chosen).items()))
+    exact, close = _close(chosen, rank, 0), _close(chosen, rank, 1)
+    return [name, str(rank), "some" if labels else "none", str(exact), str(close), counts]
+
+
+def _close(chosen: list[int], rank: int, gap: int) -> int:
+    """Return how many choices are within a gap of the true number."""
+    return sum(abs(k - rank) <= gap for k in chosen)
 
 
 def newsgroups_table(options: argparse.Namespace) -> list[list[str]]:

@@ -4,7 +4,7 @@ import json
 import math
 
 import numpy as np
-from benchmarks import cells, prediction_sets, predictions, rivals
+from benchmarks import cells, choosing, prediction_sets, predictions, rivals
 from benchmarks.ours import BelowTarget
 from benchmarks.prediction_sets import Folders
 from benchmarks.prediction_tables import Cell
@@ -104,3 +104,13 @@ def test_cells_that_are_missing(capsys):
     lines = [line.split("|") for line in text.splitlines() if line.startswith("| dense")]
     assert [line[2].strip() for line in lines] == ["KL", "Fr"]
     assert all(0.8 < float(line[6]) < float(line[4]) for line in lines)
+
+
+def test_made_documents_have_their_topics_and_few_labels():
+    made = choosing.documents(choosing.Kind(words=200), 4, seed=0)
+    strengths = np.linalg.svd(made.X.toarray() / made.X.sum(axis=1)[:, None], compute_uv=False)
+    assert strengths[3] > 2 * strengths[4]  # the rest is noise
+    known = [label for label in made.y if label is not None]
+    assert 0.05 < len(known) / len(made.y) < 0.15
+    assert set(known) == {0, 1}
+    assert choosing.grid(20) == list(range(16, 27))

@@ -13,6 +13,7 @@ Labels.  The cost of a label is its negative log-likelihood.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -97,8 +98,7 @@ class HiddenCells:
     def usual_costs(self) -> FloatArray:
         """Return each row's cost of its hidden cells by the usual profile alone."""
         none = np.zeros((len(self.rows), 1)), np.zeros((1, len(self.usual)))
-        usual = self.size[_row_numbers(self.cells)] * self.usual[self.cells.indices]
-        return self._cost(*none, usual, usual, 1.0)
+        return self._mixed_costs(*none, (1.0,))[0]
 
     def costs(self, estimator: Any) -> FloatArray:
         """Return each row's cost of its hidden cells."""
@@ -106,11 +106,7 @@ class HiddenCells:
         S = np.asarray(estimator.transform(self.X, data_weights=weights), dtype=np.float64)
         A = np.asarray(estimator.components_, dtype=np.float64)
         S = S * self._trust(A)
-        A = A[:, ~self.seen]
-        i, j = _row_numbers(self.cells), self.cells.indices
-        own, usual = products(S, A.T, i, j), self.size[i] * self.usual[j]
-        tried = [self._cost(S, A, own, usual, share) for share in SHARES]
-        return min(tried, key=np.sum)
+        return min(self._mixed_costs(S, A[:, ~self.seen], SHARES), key=np.sum)
 
     def _trust(self, A: FloatArray) -> FloatArray:
         """Return how far each topic is believed: less where it is mostly hidden.
@@ -120,24 +116,32 @@ class HiddenCells:
         share = A[:, self.seen].sum(axis=1) / np.maximum(A.sum(axis=1), TINY)
         return np.minimum(1.0, share / (LEAST_SEEN * self.seen.mean()))
 
-    def _cost(
-        self, S: FloatArray, A: FloatArray, own: FloatArray, usual: FloatArray, share: float
-    ) -> FloatArray:
-        """Return the costs for a share of the usual profile.
+    def _mixed_costs(
+        self, S: FloatArray, A: FloatArray, shares: Sequence[float]
+    ) -> list[FloatArray]:
+        """Return the costs of the rows for each share of the usual profile.
 
         Zeros cost up·p + ½ square·p², which sums up over columns without any of them; stored cells
         are then corrected.
         """
-        loss, n = self.loss, len(self.rows)
-        S = np.column_stack([(1.0 - share) * S, share * self.size])
+        loss, i, j = self.loss, _row_numbers(self.cells), self.cells.indices
+        own, usual = products(S, A.T, i, j), self.size[i] * self.usual[j]
         A = np.vstack([A, self.usual])
-        zeros = loss.up * (S @ A.sum(axis=1))
-        zeros += 0.5 * loss.square * np.einsum("ij,jk,ik->i", S, A @ A.T, S, optimize=True)
-        x, p = self.cells.data, np.maximum((1.0 - share) * own + share * usual, TINY)
+        linear, square = A.sum(axis=1), A @ A.T if loss.square else np.zeros((len(A), len(A)))
+        tried = []
+        for share in shares:
+            V = np.column_stack([(1.0 - share) * S, share * self.size])
+            zeros = loss.up * (V @ linear) + 0.5 * loss.square * ((V @ square) * V).sum(axis=1)
+            stored = self._correction((1.0 - share) * own + share * usual)
+            tried.append(zeros + np.bincount(i, stored, minlength=len(S)))
+        return tried
+
+    def _correction(self, p: FloatArray) -> FloatArray:
+        """Return what stored cells cost more than zeros that are predicted as they are."""
+        loss, x, p = self.loss, self.cells.data, np.maximum(p, TINY)
         known = ~np.isnan(x)
-        stored = np.where(known, loss.value(np.where(known, x, 1.0), p), 0.0)
-        stored -= loss.up * p + 0.5 * loss.square * p * p
-        return np.asarray(zeros + np.bincount(_row_numbers(self.cells), stored, minlength=n))
+        costs = np.where(known, loss.value(np.where(known, x, 1.0), p), 0.0)
+        return np.asarray(costs - loss.up * p - 0.5 * loss.square * p * p)
 
 
 def _row_numbers(cells: sp.csr_array) -> IntArray:
