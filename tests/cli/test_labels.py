@@ -87,7 +87,10 @@ def test_several_numbers(home, tmp_path):
     header, rows = read_table(tmp_path / "out.csv")
     assert header[-5:] == ["prediction_a", "prediction_b", "confidence", "topic", "reason"]
     said = load_model(home / "numbers").predict([row[1] for row in rows])
-    assert np.allclose(np.array([row[7:9] for row in rows], dtype=float), said)
+    written = np.array(
+        [row[7:9] for row in rows], dtype=float
+    )  # with the digits that mean something
+    assert np.allclose(written, said, rtol=0, atol=5e-4)
     done = cofactor("explain", home / "numbers", "rocket moon orbit")
     assert done.stdout.startswith("Prediction: a ")
     assert answer("verify", home / "numbers")["identical"]

@@ -65,20 +65,21 @@ def test_very_many_names_are_compared_without_typing_errors(monkeypatch):
     assert probable_merges(counts) == {"billing": "Billing"}
 
 
-def test_the_work_is_bounded_by_the_lengths_of_names():
+def test_the_work_is_bounded_by_the_lengths_of_names(monkeypatch):
     """A million characters with two left out would be 5e17 characters."""
+    with monkeypatch.context() as small:
+        small.setattr(spelling, "MOST_CHARACTERS", 100)
+        assert probable_merges({"Billing": 30, "Biling": 1, "food": 9, "foood": 1}) == {}
+    text = "word " * 60
+    assert probable_merges({text: 40, f"{text[:-3]}x": 1}) == {}  # texts are no misspelt names
     long = "x" * 10**6
-    assert probable_merges({long: 40, f"{long[1:]}y": 1, "Billing": 30, "Biling": 1}) == {
-        "Biling": "Billing"
-    }
+    counts = {long: 40, f"{long[1:]}y": 1, "Billing": 30, "Biling": 1}
+    assert probable_merges(counts) == {"Biling": "Billing"}
     assert spelling.errors(long, f"y{long}") == 9
-    names = {f"{'word ' * 6}{i:04}": 1 for i in range(spelling.MOST_COMPARED)}
-    variants = sum(len(name) ** 3 / 2 for name in names if len(name) <= _longest(len(names)))
-    assert 0 < variants <= spelling.MOST_CHARACTERS
-
-
-def _longest(names):
-    return spelling._longest_compared(names)
+    for names in (1, 100, spelling.MOST_COMPARED):
+        longest = spelling._longest_compared(names)
+        assert longest <= spelling.LONGEST
+        assert names * longest**3 / 2 <= 1.001 * spelling.MOST_CHARACTERS
 
 
 def test_distances_are_those_of_the_definition():
