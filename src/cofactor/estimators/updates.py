@@ -28,11 +28,14 @@ from cofactor.estimators.inference import solve_rows, topic_shares
 from cofactor.estimators.rehearsal import draw_samples, some_rows
 from cofactor.estimators.validation import as_divergence
 from cofactor.guesses.corrections import Rows, correct_scores
-from cofactor.guesses.matrix import Matrix
+from cofactor.guesses.matrix import Matrix, row_products
 from cofactor.targets import ClassCoding, Targets, label_shares
 
-SHORT = 0.3
-"""Length of drawn samples that are as hard to tell apart as real samples that no fit has seen."""
+LENGTHS = (0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 1.0)
+"""Lengths of drawn samples to choose from; one makes them as hard to tell apart as real samples
+that no fit has seen."""
+USUAL_LENGTH = 0.3
+"""That length if nobody has measured how hard real samples are."""
 BARELY = 1e-6
 """Entries of the targets start at least here, relative to their mean, so that they can grow."""
 
@@ -154,7 +157,6 @@ def learn_labels(
         if head is not None:
             head = _with_classes(head, learned, old)
             learned._head = _corrected(head, learned, further, memory, n_labels, seed, threads)
-    learned.expected_score_ = None  # nobody has measured how the old and the new classes compete
     return _in_order(learned, coding)
 
 
@@ -218,9 +220,10 @@ def _corrected(
     rows = some_rows(len(memory.S), random)
     S, old = memory.S[rows], memory.scores.shape[1]
     weight = n_labels / max(len(S), 1)
+    hard = _hard_length(head, estimator, further.X, S, memory.scores[rows], random, threads)
     long, short = (
         _rows(head, estimator, further, S, old, weight, length, random, threads)
-        for length in (1.0, SHORT)
+        for length in (1.0, hard)
     )
     found = label_shares(further.targets)
     new = np.arange(found.shape[1]) >= old
@@ -232,6 +235,28 @@ def _corrected(
         base=(head.base + change.added.base) * change.factor + change.base,
         topics=head.topics * change.factor, labels=labels,
     )  # fmt: skip
+
+
+def _hard_length(
+    head: PooledHead, estimator: Any, like: Any, S: FloatArray, scores: FloatArray,
+    random: np.random.Generator, threads: Threads,
+) -> float:  # fmt: skip
+    """Return the length at which the head is right about drawn samples as often as expected.
+
+    The expected score is that of the features' part of the head.
+    """
+    expected = vars(estimator).get("expected_score_")
+    if expected is None or head.view.mean is not None:
+        return USUAL_LENGTH
+    A, own = estimator.components_, scores.argmax(axis=1)
+    right = []
+    for length in LENGTHS:
+        drawn = draw_samples(S, A, like, length, random)
+        V = head.view.of(estimator.own_units(drawn))
+        found = row_products(V, head.weights, threads) + head.base
+        right.append(float(np.mean(found[:, : scores.shape[1]].argmax(axis=1) == own)))
+    rising = np.maximum.accumulate(right)
+    return float(np.exp(np.interp(expected.value, rising, np.log(LENGTHS))))
 
 
 def _rows(

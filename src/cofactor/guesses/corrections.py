@@ -30,6 +30,9 @@ from cofactor.guesses.regression import softmax_regression
 
 PENALTY = 0.1
 """Penalty of the regression."""
+SMOOTHING = 0.1
+"""Added to each feature's sum in each class: ten times that of the guesses, because features that
+only one side has are the rule between earlier and further samples."""
 STRENGTH = 10.0
 """How strongly factors stay where they start: as strongly as weights of parts do in the pool."""
 FOLDS = 3
@@ -88,7 +91,7 @@ def correct_scores(rows: Rows, harder: Rows, new: BoolArray, free: BoolArray) ->
     free : array (k,) of bool
         Classes whose scores change, the new ones among them.
     """
-    added = _learn(rows, new, free)
+    added = _learn(rows, free)
     place = _folds(rows, new)
     factor, base = np.ones(len(new)), np.zeros(len(new))
     held = np.flatnonzero(place >= 0)
@@ -96,7 +99,7 @@ def correct_scores(rows: Rows, harder: Rows, new: BoolArray, free: BoolArray) ->
     if enough.any():
         unseen = [
             harder.select(np.flatnonzero(place == fold)).moved(
-                _learn(rows.select(np.flatnonzero(place != fold)), new, free)
+                _learn(rows.select(np.flatnonzero(place != fold)), free)
             )
             for fold in range(FOLDS)
         ]
@@ -121,24 +124,22 @@ def _folds(rows: Rows, new: BoolArray) -> IntArray:
     return place
 
 
-def _learn(rows: Rows, new: BoolArray, free: BoolArray) -> LinearModel:
-    """Fit naive Bayes and a regression on top of it."""
-    ratios = _log_ratios(rows) * free
-    start = np.where(new, 1.0, 0.0)
-    factor, base = scale(rows.X.times(ratios), rows.scores, rows.shares, rows.weights, free, start)
-    bayes = LinearModel(ratios * np.where(free, factor, 0.0), np.where(free, base, 0.0))
-    moved = rows.moved(bayes)
-    more = softmax_regression(
-        rows.X, rows.shares, rows.weights, PENALTY, offset=moved.scores, free=free
+def _learn(rows: Rows, free: BoolArray) -> LinearModel:
+    """Fit a regression on the features and on what naive Bayes makes of them."""
+    ratios = _log_ratios(rows)[:, free]
+    X = rows.X.beside(rows.X.times(ratios))
+    model = softmax_regression(
+        X, rows.shares, rows.weights, PENALTY, offset=rows.scores, free=free
     )
-    return LinearModel(bayes.weights + more.weights, bayes.base + more.base)
+    m = len(ratios)
+    return LinearModel(model.weights[:m] + ratios @ model.weights[m:], model.base)
 
 
 def _log_ratios(rows: Rows) -> FloatArray:
     """Return the log of each feature's share in each class over its share in the others (m, k)."""
     mass = np.maximum(rows.X.transposed_times(rows.shares * rows.weights[:, None]), 0.0)
     others = mass.sum(axis=1, keepdims=True) - mass
-    return np.asarray(np.log(normalised(mass)) - np.log(normalised(np.maximum(others, 0.0))))
+    return np.asarray(np.log(normalised(mass, SMOOTHING)) - np.log(normalised(others, SMOOTHING)))
 
 
 def scale(

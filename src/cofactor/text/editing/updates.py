@@ -65,6 +65,8 @@ def update(
     S = np.asarray(wider.transform(X))
     memory = _memory(model, len(found.components_))
     learned = _with_labels(wider, X, S, y, memory, seed)
+    if has_head(learned):
+        learned.expected_score_ = None  # the labels that told it were of other documents
     new = _published(model, learned, vectorizer, X, S, memory.S, digest)
     ends = [started, read, fitted, time.perf_counter()]
     new.timings_ = dict(zip(("vectorise", "fit", "describe"), np.diff(ends).tolist(), strict=True))
@@ -165,8 +167,6 @@ def _with_labels(
     estimator: Any, X: Any, S: FloatArray, y: Any, memory: Memory, seed: int
 ) -> Any:
     """Return the estimator with what labels of new documents add to it."""
-    if has_head(estimator):
-        estimator.expected_score_ = None  # the labels that told it were of other documents
     if y is None:
         return estimator
     kind = predicted_kind(estimator)
