@@ -24,6 +24,7 @@ COMMANDS = {
     "topics": "Show the topics of a model.",
     "predict": "Add prediction, confidence and topic to a table.",
     "explain": "Show which words of a text speak for which topic and class.",
+    "update": "Learn from new documents without the old ones.",
     "report": "Write a report that opens in any browser.",
     "compare": "Match the topics of two models; compare their accuracy.",
     "export": "Write a model as tables or for another program.",

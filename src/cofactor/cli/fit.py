@@ -26,7 +26,7 @@ from cofactor.cli._shared.command import (
     Number,
     json_option,
 )
-from cofactor.cli._shared.models import expectation, refusals, relative
+from cofactor.cli._shared.models import check_place, expectation, refusals, relative
 from cofactor.cli._shared.table_options import SETTLED, TableOptions, all_table_options
 from cofactor.cli._shared.tables import Reading, read_table
 from cofactor.cli._shared.targets import count_classes
@@ -84,7 +84,7 @@ def fit(
     """
     model = _model(task, **settings)
     seeds_are_classes = task == "classes" and model.seeds is not None and not asked.labels
-    _check_place(output)
+    check_place(output)
     reading = _read(table, asked, task, seeds_are_classes)
     note(_summary(reading))
     if isinstance(reading, Reading):
@@ -262,16 +262,6 @@ def _refuse_options(table: Path) -> None:
                 f"{parameter.opts[0]} was decided when {table} was written; leave it out, or write "
                 "the blocks again with cofactor blocks."
             )
-
-
-def _check_place(output: Path) -> None:
-    """Refuse an output folder that could not be saved to, before any work is done."""
-    if output.is_file():
-        raise BadInput(f"--output {output} is a file; name a folder for the model.")
-    if output.is_dir() and any(output.iterdir()) and not (output / "manifest.json").exists():
-        raise BadInput(
-            f"--output {output} is a folder with other files and no model; name another folder."
-        )
 
 
 def _summary(reading: Reading | BlockReading) -> str:

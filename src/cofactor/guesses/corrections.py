@@ -30,8 +30,8 @@ from cofactor.guesses.regression import softmax_regression
 
 PENALTY = 0.1
 """Penalty of the regression."""
-SMOOTHING = 0.1
-"""Added to each feature's sum in each class: ten times that of the guesses, because features that
+SMOOTHING = 0.3
+"""Added to each feature's sum in each class. It is more than in the guesses, because features that
 only one side has are the rule between earlier and further samples."""
 STRENGTH = 10.0
 """How strongly factors stay where they start: as strongly as weights of parts do in the pool."""

@@ -58,6 +58,16 @@ def open_model(path: Path) -> Opened:
     return Opened(path, model, facts)
 
 
+def check_place(output: Path) -> None:
+    """Refuse an output folder that could not be saved to, before any work is done."""
+    if output.is_file():
+        raise InputError(f"--output {output} is a file; name a folder for the model.")
+    if output.is_dir() and any(output.iterdir()) and not (output / "manifest.json").exists():
+        raise InputError(
+            f"--output {output} is a folder with other files and no model; name another folder."
+        )
+
+
 def answered(document: Any) -> tuple[Any, float | None]:
     """Return prediction and confidence of a document.
 

@@ -82,7 +82,8 @@ def read_table(
     truth : sequence of str
         Columns of labels to test with.
     may_lack : bool
-        Leave out label columns that the table does not have.
+        Leave out label columns that the table does not have; without ``truth``, labels may be
+        missing whatever ``task`` is.
     only : collection of int, optional
         Indices of the rows to read; all rows by default.
     """
@@ -98,7 +99,8 @@ def read_table(
     )  # fmt: skip
     documents, hidden = _split_labels(both, len(asked.labels))
     counts = _count(documents if asked.labels else hidden, len(asked.labels or truth), asked)
-    form = settle_form(counts, task)
+    lacking = may_lack and not truth and counts.form == "none"
+    form = settle_form(counts, "auto" if lacking else task)
     notes = list(unused_relabels(asked, counts))
     if rare := counts.rarer_than(asked.min_labels, form) if asked.labels else []:
         notes.append(left_out(rare, asked.min_labels))

@@ -156,25 +156,30 @@ def _least_entries(A: FloatArray, X: Any) -> FloatArray:
 
 
 def _priors(estimator: Any, A: FloatArray, old: OldTopics) -> dict[str, Any]:
-    """Return the priors on samples and features that are numbers, and the pull of the memory.
-
-    The documents that are gone pull every topic towards its old words, as strongly as they would
-    if all that the topic explained of them were its own (an upper bound of their divergence).
-    """
+    """Return the priors of the model that are numbers, and what the memory says of old topics."""
     given = {
         name: [prior for prior in (some if isinstance(some, list | tuple) else [some])
                if prior.penalty.uniform and np.ndim(prior.penalty.square) == 0]
         for name, some in (estimator.priors or {}).items() if name in ("samples", "features")
     }  # fmt: skip
-    loss = as_divergence("data_loss", estimator.data_loss)
-    if old.move > 0 and loss.degree == 1:  # counts: the divergence of a memory is a Gamma prior
-        mass = np.pad(old.mass, (0, len(A) - len(old.mass)))[:, None]
-        pull = np.zeros(A.shape)
-        pull[: len(old.components)] = old.components
-        rate = np.broadcast_to(mass, A.shape)
-        gamma = Gamma((1.0 + mass * pull).T, np.ascontiguousarray(rate.T))
-        given["features"] = [*given.get("features", []), gamma]
+    if as_divergence("data_loss", estimator.data_loss).degree == 1:
+        given["features"] = [*given.get("features", []), _memory(A, old)]
     return given
+
+
+def _memory(A: FloatArray, old: OldTopics) -> Gamma:
+    """Return how the documents that are gone hold the old topics.
+
+    What a topic explained of them is its old words times its mass there, without any new word. The
+    Kullback–Leibler divergence of that from a moved topic is a Gamma prior. (It is an upper bound
+    of the divergence of the documents: topics might stand in for each other.)
+    """
+    mass = np.pad(old.mass, (0, len(A) - len(old.mass)))[:, None]
+    pull = np.zeros(A.shape)
+    if old.move > 0:  # else the old words are fixed
+        pull[: len(old.components)] = np.where(old.fixed, 0.0, old.components)
+    rate = np.ascontiguousarray(np.broadcast_to(mass, A.shape).T)
+    return Gamma(np.ascontiguousarray((1.0 + mass * pull).T), rate)
 
 
 def _start(estimator: Any, X: Any, A: FloatArray, number: int, seed: int) -> FloatArray:
