@@ -246,7 +246,7 @@ def _hard_length(
     The expected score is that of the features' part of the head.
     """
     expected = vars(estimator).get("expected_score_")
-    if expected is None or head.view.mean is not None:
+    if expected is None or scores.shape[1] < 2 or head.view.mean is not None:
         return USUAL_LENGTH
     A, own = estimator.components_, scores.argmax(axis=1)
     right = []
