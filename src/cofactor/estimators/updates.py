@@ -215,7 +215,7 @@ def _corrected(
     head: PooledHead, estimator: Any, further: Labelled, memory: Memory, n_labels: float,
     seed: int, threads: Threads,
 ) -> PooledHead:  # fmt: skip
-    """Correct the scores of the classes that have labels among the further samples."""
+    """Correct the scores by the labels of the further samples."""
     random = np.random.default_rng(seed)
     rows = some_rows(len(memory.S), random)
     S, old = memory.S[rows], memory.scores.shape[1]
@@ -226,9 +226,7 @@ def _corrected(
         for length in (1.0, hard)
     )
     found = label_shares(further.targets)
-    new = np.arange(found.shape[1]) >= old
-    free = new | (found.sum(axis=0) > 0)
-    change = correct_scores(long, short, new, free)
+    change = correct_scores(long, short, np.arange(found.shape[1]) >= old)
     labels = None if head.labels is None else head.labels + (found > 0).sum(axis=0)
     return replace(
         head, weights=(head.weights + change.added.weights) * change.factor,

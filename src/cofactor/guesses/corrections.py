@@ -1,16 +1,16 @@
 """Corrections of known scores: what further labels add to them.
 
-A model has scores for every sample. Further labelled samples, and samples that stand for those that
-the model learned from, tell how the scores must change. Three steps, each on top of the last:
+A model has scores for every sample. Further labelled samples, and drawn samples that stand for
+those that the model learned from, tell how the scores must change.
 
-1. naive Bayes: for each class, the logarithm of each feature's share in the class over its share in
-   the others, times a factor;
-2. softmax regression with the scores so far as an offset;
-3. factor and base of new classes once more, on samples that step 1 and 2 have not seen, because
-   samples that were seen look easier than new ones.
+1. Softmax regression with the known scores as an offset. Its features are those of the samples and,
+   for each class, what naive Bayes makes of them: the logarithm of each feature's share in the
+   class over its share in the others.
+2. A factor and a base for the scores of new classes, on samples that step 1 has not seen, because
+   samples that were seen look easier than they are.
 
-Only classes with further labels change. A sample that stands for earlier ones has the shares that
-its scores say, so by itself it changes nothing.
+A sample that stands for earlier ones has the shares that its scores say, so by itself it changes
+nothing.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Correction:
 
 
 @with_one_blas_thread
-def correct_scores(rows: Rows, harder: Rows, new: BoolArray, free: BoolArray) -> Correction:
+def correct_scores(rows: Rows, harder: Rows, new: BoolArray) -> Correction:
     """Fit a correction.
 
     Parameters
@@ -88,30 +88,20 @@ def correct_scores(rows: Rows, harder: Rows, new: BoolArray, free: BoolArray) ->
         that no fit has seen.
     new : array (k,) of bool
         Classes without scores so far.
-    free : array (k,) of bool
-        Classes whose scores change, the new ones among them.
     """
-    added = _learn(rows, free)
-    place = _folds(rows, new)
-    factor, base = np.ones(len(new)), np.zeros(len(new))
-    held = np.flatnonzero(place >= 0)
-    enough = new & (_counts(rows.select(held)) > FOLDS - 1) if len(held) else new & False
-    if enough.any():
-        unseen = [
-            harder.select(np.flatnonzero(place == fold)).moved(
-                _learn(rows.select(np.flatnonzero(place != fold)), free)
-            )
-            for fold in range(FOLDS)
-        ]
-        scores, shares, weights = (
-            np.concatenate([part[i] for part in unseen]) for i in range(1, 4)
+    added, place = _learn(rows), _folds(rows, new)
+    held = (rows.shares == 1.0) & (place >= 0)[:, None]
+    tested = new & held.any(axis=0)
+    if not tested.any():
+        return Correction(added, np.ones(len(new)), np.zeros(len(new)))
+    unseen = [
+        harder.select(np.flatnonzero(place == fold)).moved(
+            _learn(rows.select(np.flatnonzero(place != fold)))
         )
-        factor, base = scale(scores, scores, shares, weights, enough, np.ones(len(new)))
-    return Correction(added, factor, base)
-
-
-def _counts(rows: Rows) -> FloatArray:
-    return np.asarray((rows.shares == 1.0).sum(axis=0))
+        for fold in range(FOLDS)
+    ]
+    parts = (np.concatenate([one[i] for one in unseen]) for i in range(1, 4))
+    return Correction(added, *scale(*parts, tested))
 
 
 def _folds(rows: Rows, new: BoolArray) -> IntArray:
@@ -124,13 +114,11 @@ def _folds(rows: Rows, new: BoolArray) -> IntArray:
     return place
 
 
-def _learn(rows: Rows, free: BoolArray) -> LinearModel:
+def _learn(rows: Rows) -> LinearModel:
     """Fit a regression on the features and on what naive Bayes makes of them."""
-    ratios = _log_ratios(rows)[:, free]
+    ratios = _log_ratios(rows)
     X = rows.X.beside(rows.X.times(ratios))
-    model = softmax_regression(
-        X, rows.shares, rows.weights, PENALTY, offset=rows.scores, free=free
-    )
+    model = softmax_regression(X, rows.shares, rows.weights, PENALTY, offset=rows.scores)
     m = len(ratios)
     return LinearModel(model.weights[:m] + ratios @ model.weights[m:], model.base)
 
@@ -143,29 +131,24 @@ def _log_ratios(rows: Rows) -> FloatArray:
 
 
 def scale(
-    parts: FloatArray, scores: FloatArray, shares: FloatArray, weights: FloatArray,
-    which: BoolArray, start: FloatArray,
-) -> tuple[FloatArray, FloatArray]:  # fmt: skip
-    """Return factors and bases of some classes that make the shares likely.
-
-    If ``parts`` are the scores themselves, they are multiplied; otherwise multiples of the parts
-    are added to the scores. Other classes keep their start and the base 0.
-    """
-    own, kept = np.flatnonzero(which), parts is scores
-    Z, P, first = np.where(which & kept, 0.0, scores), parts[:, own], start[own]
+    scores: FloatArray, shares: FloatArray, weights: FloatArray, which: BoolArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return factors and bases of the scores of some classes that make the shares likely."""
+    own = np.flatnonzero(which)
+    Z = scores[:, own]
 
     def cost(x: FloatArray) -> tuple[float, FloatArray]:
         factor, base = np.split(x, 2)
-        fitted = Z.copy()
-        fitted[:, own] += P * factor + base
+        fitted = scores.copy()
+        fitted[:, own] = Z * factor + base
         log_p = log_softmax(fitted, axis=1)
-        apart = factor - first
-        value = -float(np.sum(weights[:, None] * shares * log_p)) + STRENGTH / 2 * apart @ apart
-        slope = ((np.exp(log_p) * shares.sum(axis=1, keepdims=True) - shares)
-                 * weights[:, None])[:, own]  # fmt: skip
-        return value, np.r_[(slope * P).sum(axis=0) + STRENGTH * apart, slope.sum(axis=0)]
+        apart = factor - 1.0
+        value = STRENGTH / 2 * apart @ apart - float(np.sum(weights[:, None] * shares * log_p))
+        slope = ((np.exp(log_p) - shares) * weights[:, None])[:, own]
+        return value, np.r_[(slope * Z).sum(axis=0) + STRENGTH * apart, slope.sum(axis=0)]
 
-    found: Any = minimize(cost, np.r_[first, np.zeros(len(own))], jac=True, method="L-BFGS-B")
-    factor, base = start.copy(), np.zeros(len(start))
+    start = np.r_[np.ones(len(own)), np.zeros(len(own))]
+    found: Any = minimize(cost, start, jac=True, method="L-BFGS-B")
+    factor, base = np.ones(len(which)), np.zeros(len(which))
     factor[own], base[own] = np.split(found.x, 2)
     return factor, base

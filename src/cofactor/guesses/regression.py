@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cofactor._types import BoolArray, FloatArray
+from cofactor._types import FloatArray
 from cofactor.guesses.lbfgs import minimise
 from cofactor.guesses.linear import LinearModel
 from cofactor.guesses.matrix import Matrix
@@ -28,15 +28,14 @@ def softmax_regression(
     penalty: float,
     *,
     offset: FloatArray | None = None,
-    free: BoolArray | None = None,
 ) -> LinearModel:
     """Minimise Σ weight · cross-entropy + penalty/2 · |W|²; the base is not penalised.
 
     Samples of weight 0 are left out. Several labellings, shares (n, …, c) and weights (n, …), are
     fitted as one problem whose parts do not meet. The model is added to the scores ``offset``
-    (n, …, c), if there are any; only classes that are ``free`` (c,) have one then.
+    (n, …, c), if there are any.
     """
-    problem = _Problem(X, shares, weights, offset, free)
+    problem = _Problem(X, shares, weights, offset)
     return problem.model(problem.solve(penalty, np.zeros(problem.shape)))
 
 
@@ -66,7 +65,6 @@ class _Problem:
         shares: FloatArray,
         weights: FloatArray,
         offset: FloatArray | None = None,
-        free: BoolArray | None = None,
     ) -> None:
         rows = np.flatnonzero(weights.reshape(len(weights), -1).any(axis=1))
         part = X.select(rows)
@@ -76,7 +74,6 @@ class _Problem:
             self.X, self.basis = self.X.rotated()
         self.shares, self.weights = shares[rows], weights[rows]
         self.offset = 0.0 if offset is None else offset[rows]
-        self.free = free
         self.total = self.weights.sum(axis=0)
         self.curvature = self.X.squares().T @ self.weights / 4
         self.shape = (self.X.shape[1] + 1, *shares.shape[1:])
@@ -106,8 +103,6 @@ class _Problem:
         loss = np.sum(self.weights * (np.log(sums) - (self.shares * z).sum(axis=-1)))
         P /= sums[..., None]
         residual = (P - self.shares) * self.weights[..., None]
-        if self.free is not None:
-            residual *= self.free
         slope = np.empty(self.shape)
         slope[:-1] = self.X.transposed_times(residual) + penalty * W
         slope[-1] = residual.sum(axis=0)

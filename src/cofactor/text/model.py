@@ -679,9 +679,8 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Names, frozen topics, pinned and banned words stay.
 
         New classes in ``y`` join the classes. Documents that the model draws from its memory of the
-        old ones stand for these, with the weight of their labels. Scores of known classes change
-        only if ``y`` has labels of them. Predictions of numbers, and of several labels a document,
-        stay as they are. ``expected_score_`` is None afterwards.
+        old ones stand for these, with the weight of their labels. Predictions of numbers, and of
+        several labels a document, stay as they are. ``expected_score_`` is None afterwards.
 
         ``document_topics_`` and ``document_scores_`` hold the old documents, then the new ones; the
         scores that new classes have in old documents are estimates by their topics.
