@@ -1,9 +1,9 @@
 """Fitted estimators that learn from further samples without the earlier ones.
 
-``widen`` adds features and topics; what the estimator says of earlier samples stays. ``learn_labels``
-adds what labels of the further samples say. The earlier samples are gone, so samples drawn from
-memory stand for them (`cofactor.estimators.rehearsal`), with the weight of the labels that the head
-knows.
+``widen`` adds features and topics; what the estimator says of earlier samples stays.
+``learn_labels`` adds what labels of the further samples say. The earlier samples are gone, so
+samples drawn from memory stand for them (`cofactor.estimators.rehearsal`), with the weight of the
+labels that the head knows.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ def learn_labels(
     further = _select(further, np.flatnonzero(known))
     old = len(estimator.coding.classes)
     learned = copy.copy(estimator)
-    P = _probabilities(estimator, memory.scores)
+    P = np.asarray(estimator.probabilities(memory.scores))
     n_labels = _number_of_labels(estimator, len(P))
     with Threads(estimator.n_jobs) as threads:
         B = _targets(learned, further, memory.S, P, n_labels / max(len(P), 1), threads)
@@ -163,10 +163,6 @@ def learn_labels(
 def _select(further: Labelled, rows: Any) -> Labelled:
     return Labelled(further.X[rows], further.S[rows], further.targets.select(rows),
                     further.weights[rows])  # fmt: skip
-
-
-def _probabilities(estimator: Any, scores: FloatArray) -> FloatArray:
-    return np.asarray(estimator.probabilities(scores))
 
 
 def _number_of_labels(estimator: Any, n: int) -> float:
@@ -263,7 +259,9 @@ def _rows(
 ) -> Rows:  # fmt: skip
     """Return the further samples, then samples drawn from memory with the shares they score."""
     A = estimator.components_
-    drawn: Any = S @ A if head.view.mean is not None else draw_samples(S, A, further.X, length, random)
+    drawn: Any = (
+        S @ A if head.view.mean is not None else draw_samples(S, A, further.X, length, random)
+    )
     parts = [(further.X, further.S), (drawn, S)]
     V, Z = zip(*(_scored(head, estimator, X, own, threads) for X, own in parts), strict=True)
     width = Z[0].shape[1]

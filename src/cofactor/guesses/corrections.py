@@ -100,8 +100,8 @@ def correct_scores(rows: Rows, harder: Rows, new: BoolArray) -> Correction:
         )
         for fold in range(FOLDS)
     ]
-    parts = (np.concatenate([one[i] for one in unseen]) for i in range(1, 4))
-    return Correction(added, *scale(*parts, tested))
+    scores, shares, weights = (np.concatenate([one[i] for one in unseen]) for i in range(1, 4))
+    return Correction(added, *scale(scores, shares, weights, tested))
 
 
 def _folds(rows: Rows, new: BoolArray) -> IntArray:
@@ -143,9 +143,9 @@ def scale(
         fitted[:, own] = Z * factor + base
         log_p = log_softmax(fitted, axis=1)
         apart = factor - 1.0
-        value = STRENGTH / 2 * apart @ apart - float(np.sum(weights[:, None] * shares * log_p))
+        value = STRENGTH / 2 * apart @ apart - np.sum(weights[:, None] * shares * log_p)
         slope = ((np.exp(log_p) - shares) * weights[:, None])[:, own]
-        return value, np.r_[(slope * Z).sum(axis=0) + STRENGTH * apart, slope.sum(axis=0)]
+        return float(value), np.r_[(slope * Z).sum(axis=0) + STRENGTH * apart, slope.sum(axis=0)]
 
     start = np.r_[np.ones(len(own)), np.zeros(len(own))]
     found: Any = minimize(cost, start, jac=True, method="L-BFGS-B")

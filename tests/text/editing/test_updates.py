@@ -39,9 +39,7 @@ def test_old_topics_stay_and_new_ones_come(wider):
     np.testing.assert_array_equal(B[:2, : A.shape[1]], A)
     assert not B[1, A.shape[1] :].any()  # a frozen topic gets no new word either
     assert B.shape == (3, A.shape[1] + 5)
-    np.testing.assert_array_equal(
-        after.vectorizer_.idf_[: A.shape[1]], before.vectorizer_.idf_
-    )
+    np.testing.assert_array_equal(after.vectorizer_.idf_[: A.shape[1]], before.vectorizer_.idf_)
     assert after.vectorizer_.words_[A.shape[1] :].tolist() == [
         "bread", "dough", "flour", "oven", "yeast",
     ]  # fmt: skip

@@ -30,9 +30,6 @@ from cofactor.text.editing.new_topics import OldTopics, find_topics
 from cofactor.text.editing.settled import Settled
 from cofactor.text.vectorizer.words import WordVectorizer
 
-SAME = 1e-12
-"""A topic whose cosine with its old self is below 1 by more than this has moved."""
-
 
 def update(
     model: Any, documents: Any, y: Any = None, *, new_topics: int | str = 0, move: float = 0.0
@@ -163,9 +160,7 @@ def _memory(model: Any, n_topics: int) -> Memory:
     return Memory(np.pad(S, ((0, 0), (0, n_topics - S.shape[1]))), document_scores(model))
 
 
-def _with_labels(
-    estimator: Any, X: Any, S: FloatArray, y: Any, memory: Memory, seed: int
-) -> Any:
+def _with_labels(estimator: Any, X: Any, S: FloatArray, y: Any, memory: Memory, seed: int) -> Any:
     """Return the estimator with what labels of new documents add to it."""
     if y is None:
         return estimator

@@ -221,10 +221,11 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         stems = Stems(self._fitted_stem)
         known = [stems[word] for word in self.words_]
         words, counts = tally(each_document(documents), self._stemming(stems), known)
-        names = np.array(words[len(known) :], dtype=object)
-        if self.vocabulary is not None or not len(names):
+        names = words[len(known) :]
+        if self.vocabulary is not None or not names:
             return self
-        found = Frequencies.of(names, counts[:, len(known) :], np.argsort(names))
+        order = np.argsort(np.array(names, dtype=object))
+        found = Frequencies.of(names, counts[:, len(known) :], order)
         limits = self._limits(found.documents)
         chosen = choose(found, **limits, most=self.max_features, least=0)
         wider, n = copy(self), found.documents + seen
