@@ -27,6 +27,7 @@ COMMANDS = {
     "suggest": "Say which texts to label next, or which labels look wrong.",
     "explain": "Show which words of a text speak for which topic and class.",
     "over-time": "Write the shares and words of topics in each period.",
+    "update": "Learn from new documents without the old ones.",
     "report": "Write a report that opens in any browser.",
     "edit": "Rename, merge, drop, split, freeze, pin and ban topics.",
     "refit": "Fit again from the topics of a model; show what moved.",

@@ -731,10 +731,10 @@ class Supervised(Factorization):
         """
         if self.pooled_head is None:
             raise ValueError("This model has no pooled head; fit it with head='pooled' and labels.")
-        return self.pooled_head.view.of(self._own_units(X, None))
+        return self.pooled_head.view.of(self.own_units(X, None))
 
     def _pooled(self, head: PooledHead, X: Any, S: FloatArray, data_weights: Any) -> FloatArray:
-        data = self._own_units(X, data_weights)
+        data = self.own_units(X, data_weights)
         with Threads(self.n_jobs) as threads:
             return head.scores(data, S, self.components_, threads)
 
@@ -753,7 +753,7 @@ class Supervised(Factorization):
         with Threads(self.n_jobs) as threads:
             return self.pooled_head.topic_scores(self.components_, threads)
 
-    def _own_units(self, X: Any, data_weights: Any) -> Observations:
+    def own_units(self, X: Any, data_weights: Any = None) -> Observations:
         """Check samples, and bring them into the units of the fit."""
         X = validation.check_data(self, X, reset=False)
         W = validation.check_weights("data_weights", data_weights, X.shape)

@@ -9,7 +9,7 @@ from functools import cache, cached_property, wraps
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array, hstack, issparse
 from threadpoolctl import ThreadpoolController
 
 from cofactor._types import FloatArray, IntArray
@@ -115,6 +115,12 @@ class Matrix:
         if len(columns) == self.shape[1]:
             return self
         return Matrix(self.values[:, columns], self.threads)
+
+    def beside(self, columns: FloatArray) -> Matrix:
+        """Return the matrix with further columns at its end."""
+        if not self.is_sparse:
+            return Matrix(np.hstack([self.values, columns]), self.threads)
+        return Matrix(csr_array(hstack([self.values, columns])), self.threads)
 
     def squares(self) -> Any:
         """Return the square of each value."""

@@ -41,9 +41,9 @@ class Sums:
         return LinearModel(np.log(normalised(self.mass)), base)
 
 
-def normalised(mass: FloatArray) -> FloatArray:
+def normalised(mass: FloatArray, smoothing: float = SMOOTHING) -> FloatArray:
     """Smooth the columns, and scale them to sum to one."""
-    smoothed = mass + SMOOTHING
+    smoothed = mass + smoothing
     return np.asarray(smoothed / smoothed.sum(axis=0))
 
 

@@ -22,14 +22,21 @@ FEW_ROWS = 1000
 
 
 def softmax_regression(
-    X: Matrix, shares: FloatArray, weights: FloatArray, penalty: float
+    X: Matrix,
+    shares: FloatArray,
+    weights: FloatArray,
+    penalty: float,
+    *,
+    offset: FloatArray | None = None,
 ) -> LinearModel:
     """Minimise Σ weight · cross-entropy + penalty/2 · |W|²; the base is not penalised.
 
     Samples of weight 0 are left out. Several labellings, shares (n, …, c) and weights (n, …), are
-    fitted as one problem whose parts do not meet.
+    fitted as one problem whose parts do not meet. The model is added to the scores ``offset``
+    (n, …, c), if there are any.
     """
-    return softmax_path(X, shares, weights, [penalty])[penalty]
+    problem = _Problem(X, shares, weights, offset)
+    return problem.model(problem.solve(penalty, np.zeros(problem.shape)))
 
 
 def softmax_path(
@@ -52,7 +59,13 @@ class _Problem:
     its axes stand for the features then.
     """
 
-    def __init__(self, X: Matrix, shares: FloatArray, weights: FloatArray) -> None:
+    def __init__(
+        self,
+        X: Matrix,
+        shares: FloatArray,
+        weights: FloatArray,
+        offset: FloatArray | None = None,
+    ) -> None:
         rows = np.flatnonzero(weights.reshape(len(weights), -1).any(axis=1))
         part = X.select(rows)
         self.n_features, self.used = X.shape[1], part.used_columns
@@ -60,6 +73,7 @@ class _Problem:
         if 2 * len(rows) < len(self.used) and len(rows) <= FEW_ROWS:
             self.X, self.basis = self.X.rotated()
         self.shares, self.weights = shares[rows], weights[rows]
+        self.offset = 0.0 if offset is None else offset[rows]
         self.total = self.weights.sum(axis=0)
         self.curvature = self.X.squares().T @ self.weights / 4
         self.shape = (self.X.shape[1] + 1, *shares.shape[1:])
@@ -82,7 +96,7 @@ class _Problem:
     def cost(self, table: FloatArray, penalty: float) -> tuple[float, FloatArray]:
         """Return what is minimised and its slope."""
         W = table[:-1]
-        z = self.X.times(W) + table[-1]
+        z = self.X.times(W) + table[-1] + self.offset
         z -= z.max(axis=-1, keepdims=True)
         P = np.exp(z)
         sums = P.sum(axis=-1)

@@ -28,6 +28,7 @@ from cofactor.text.describe.table import Table
 from cofactor.text.documents import document_matrix
 from cofactor.text.editing import edits
 from cofactor.text.editing.refits import refit
+from cofactor.text.editing.updates import update
 from cofactor.text.fitting import fit_documents
 from cofactor.text.label_doubts import warn_of_labels
 from cofactor.text.labelling.doubts import DoubtfulLabel, doubtful_labels
@@ -870,6 +871,58 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self, "estimator_")
         self.stability_ = measure_stability(self, documents, y, runs, random_state)
         return stability_table(self.topic_names_, self.stability_)
+
+    def update(
+        self, documents: Iterable[Any], y: Any = None, *, new_topics: int | str = 0,
+        move: float = 0.0,
+    ) -> Self:  # fmt: skip
+        """Return a model that has learned from new documents, too, without the old ones.
+
+        Topics stay as they are, and new ones are found in what they do not explain. New words come
+        after those of the model; a vectorizer other than :class:`WordVectorizer` keeps its words. A
+        new word may enter an old topic, which keeps a cosine of at least 0.99 with its old self.
+        Names, frozen topics, pinned and banned words stay.
+
+        New classes in ``y`` join the classes. Documents that the model draws from its memory of the
+        old ones stand for these, with the weight of their labels. Predictions of numbers, and of
+        several labels a document, stay as they are. ``expected_score_`` is None afterwards.
+
+        ``document_topics_`` and ``document_scores_`` hold the old documents, then the new ones; the
+        scores that new classes have in old documents are estimates by their topics.
+
+        Parameters
+        ----------
+        documents : iterable of str
+            New documents.
+        y : array-like, optional
+            Their labels, as in ``fit``.
+        new_topics : int or "auto", default=0
+            Number of topics to add. "auto" adds topics as long as they make held-out cells of the
+            new documents more likely.
+        move : float, default=0.0
+            How far topics may move: each keeps a cosine of at least 1 − ``move`` with its old self,
+            and frozen ones do not move at all.
+
+        Returns
+        -------
+        TopicModel
+            Its ``drift_`` is a table with a row for each topic, as after ``refit``, for the new
+            documents.
+
+        Examples
+        --------
+        >>> from cofactor import TopicModel
+        >>> texts = ["goal and puck", "puck and ice", "moon and rocket", "rocket and orbit"] * 3
+        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""] * 3)
+        >>> more = ["flour and yeast", "yeast and dough", "dough and flour"] * 2
+        >>> wider = model.update(more, ["baking"] * 6, new_topics=1)
+        >>> wider.classes_.tolist()
+        ['baking', 'space', 'sport']
+        >>> wider.predict(["fresh dough", "the moon"]).tolist()
+        ['baking', 'space']
+        """
+        check_is_fitted(self, "estimator_")
+        return update(self, documents, y, new_topics=new_topics, move=move)
 
     # ---- files: the modules that write them are layers above this one, so they are reached
     # through the public names of the package

@@ -108,15 +108,17 @@ def rare_limit(found: Frequencies, max_df: Any) -> int:
     return next((limit for limit, rest in zip(RARE, kept, strict=True) if rest >= enough), 1)
 
 
-def choose(found: Frequencies, *, min_df: Any, max_df: Any, most: int | None) -> IntArray:
-    """Return the indices of the words to keep.
+def choose(
+    found: Frequencies, *, min_df: Any, max_df: Any, most: int | None, least: int = 1
+) -> IntArray:
+    """Return the indices of the words to keep; there must be at least ``least``.
 
     A word must be in at least ``min_df`` and at most ``max_df`` documents. Limits are numbers of
     documents or, if they are not integers, shares. Of these words, the ``most`` frequent are kept.
     """
     low, high = (as_number(limit, found.documents) for limit in (min_df, max_df))
     kept = np.flatnonzero((found.documents_with >= low) & (found.documents_with <= high))
-    if not len(kept):
+    if len(kept) < least:
         many = len(found.words)
         why = f"{many} are in too few or too many of them" if many else "they have no words"
         remedy = "lower min_df, raise max_df, or pass stop_words=None."

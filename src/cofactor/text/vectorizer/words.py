@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import copy
 from functools import partial
 from itertools import chain
 from numbers import Integral, Real
@@ -89,7 +90,7 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
     Attributes
     ----------
     words_ : ndarray of str
-        The words, in alphabetical order.
+        The words, in alphabetical order; those that ``extend`` adds come after the others.
     idf_ : ndarray
         Weight of an occurrence of each word: its inverse document frequency.
     languages_ : list of str
@@ -193,6 +194,48 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         order = np.arange(len(given)) if given else np.argsort(np.array(words, dtype=object))
         found = Frequencies.of(words, counts, order)
         return self._weigh(counts[:, order[self._learn(found, stems)]])
+
+    def extend(self, documents: Iterable[Any], seen: int) -> Self:
+        """Return a fitted vectorizer that knows the words of further documents, too.
+
+        The words and weights of this one stay, in their columns. New words come after them, as
+        ``fit`` would choose them from the further documents. A given ``vocabulary`` stays as it is.
+
+        Parameters
+        ----------
+        documents : iterable of str
+        seen : int
+            Number of documents before. They do not have the new words, as far as is known, so the
+            weights of these count them.
+
+        Returns
+        -------
+        WordVectorizer
+
+        Examples
+        --------
+        >>> from cofactor.text import WordVectorizer
+        >>> WordVectorizer().fit(["moon", "orbit"]).extend(["moon base"], 2).words_.tolist()
+        ['moon', 'orbit', 'base']
+        """
+        check_is_fitted(self, "words_")
+        stems = Stems(self._fitted_stem)
+        known = [stems[word] for word in self.words_]
+        words, counts = tally(each_document(documents), self._stemming(stems), known)
+        names = words[len(known) :]
+        if self.vocabulary is not None or not names:
+            return self
+        order = np.argsort(np.array(names, dtype=object))
+        found = Frequencies.of(names, counts[:, len(known) :], order)
+        limits = self._limits(Frequencies.of(words, counts, np.arange(len(words))))
+        chosen = choose(found, **limits, most=self.max_features, least=0)
+        wider, n = copy(self), found.documents + seen
+        fresh = found.words[chosen]
+        named = np.array(stems.names(fresh), dtype=object) if stems.letters else fresh
+        wider.words_ = np.concatenate([self.words_, named])
+        idf = np.log((1 + n) / (1 + found.documents_with[chosen])) + 1.0
+        wider.idf_ = np.concatenate([self.idf_, idf])
+        return wider
 
     def _read(self, documents: Iterable[Any]) -> Iterable[str]:
         """Return the texts; settle languages, stop words and stems by a sample of them."""

@@ -1,0 +1,320 @@
+"""Fitted estimators that learn from further samples without the earlier ones.
+
+``widen`` adds features and topics; what the estimator says of earlier samples stays.
+``learn_labels`` adds what labels of the further samples say. The earlier samples are gone, so
+samples drawn from memory stand for them (`cofactor.estimators.rehearsal`), with the weight of the
+labels that the head knows.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+from scipy.sparse import vstack as stack_sparse
+from scipy.special import softmax
+
+from cofactor._types import FloatArray
+from cofactor.engine.factors import Factors
+from cofactor.engine.objective import Objective, Term
+from cofactor.engine.observations import observe
+from cofactor.engine.threads import Threads
+from cofactor.estimators.edits import OF_THE_DATA, masses
+from cofactor.estimators.heads import RARE, TOPIC_WEIGHT, PooledHead, with_mean_mass
+from cofactor.estimators.inference import solve_rows, topic_shares
+from cofactor.estimators.rehearsal import draw_samples, some_rows
+from cofactor.estimators.validation import as_divergence
+from cofactor.guesses.corrections import Rows, correct_scores
+from cofactor.guesses.matrix import Matrix, row_products
+from cofactor.targets import ClassCoding, Targets, label_shares
+
+LENGTHS = (0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 1.0)
+"""Lengths of drawn samples to choose from; one makes them as hard to tell apart as real samples
+that no fit has seen."""
+USUAL_LENGTH = 0.3
+"""That length if nobody has measured how hard real samples are."""
+BARELY = 1e-6
+"""Entries of the targets start at least here, relative to their mean, so that they can grow."""
+
+
+# ---- features and topics
+
+
+def widen(estimator: Any, components: FloatArray, representation: FloatArray) -> Any:
+    """Return a copy of a fitted estimator with further features, topics and samples.
+
+    Parameters
+    ----------
+    components : array (n_topics, n_features)
+        Topics; the first ones and the first features are those of the estimator.
+    representation : array (n_samples, n_topics)
+        The further samples.
+
+    Notes
+    -----
+    The earlier samples have nothing of the new topics. A new feature says nothing about the
+    targets. A new topic says of them what the earlier samples say on average.
+    """
+    r, m = estimator.components_.shape
+    wider = copy.copy(estimator)
+    for name in (*OF_THE_DATA, "feature_names_in_"):
+        wider.__dict__.pop(name, None)
+    before = np.pad(estimator.representation_, ((0, 0), (0, len(components) - r)))
+    wider.representation_ = np.concatenate([before, representation]).astype(before.dtype)
+    wider.components_, wider.n_components = components, len(components)
+    wider.n_features_in_ = components.shape[1]
+    if (B := getattr(estimator, "target_components_", None)) is not None:
+        mixing = _average(estimator, len(components) - r)
+        per_mass = mixing @ (B / masses(estimator.components_)[:, None])
+        rows = per_mass * masses(components[r:])[:, None]
+        wider.target_components_ = np.concatenate([B, rows]).astype(B.dtype)
+        head = getattr(estimator, "pooled_head", None)
+        if head is not None:
+            wider._head = _wider_head(head, components.shape[1] - m, mixing)
+    return wider
+
+
+def _average(estimator: Any, n: int) -> FloatArray:
+    """Return n rows with the part of each topic in the mass of the estimator's samples."""
+    mass = estimator.representation_.sum(axis=0, dtype=np.float64) * masses(estimator.components_)
+    total = mass.sum()
+    share = mass / total if total > 0 else np.full(len(mass), 1.0 / len(mass))
+    return np.repeat(share[None], n, axis=0)
+
+
+def _wider_head(head: PooledHead, n_features: int, mixing: FloatArray) -> PooledHead:
+    weights = np.pad(head.weights, ((0, n_features), (0, 0)))
+    return replace(head, weights=weights, topics=np.vstack([head.topics, mixing @ head.topics]))
+
+
+# ---- labels
+
+
+class Labelled(NamedTuple):
+    """Further samples with labels.
+
+    Parameters
+    ----------
+    X : sparse or dense matrix (n, m)
+    S : array (n, r)
+        Their representations by the topics, which have not seen the labels.
+    targets : Targets
+        Those of all classes, the new ones last.
+    weights : array (n,)
+        Weight of each label by its class.
+    """
+
+    X: Any
+    S: FloatArray
+    targets: Targets
+    weights: FloatArray
+
+
+class Memory(NamedTuple):
+    """What is known of the samples that are gone.
+
+    Parameters
+    ----------
+    S : array (n, r)
+        Their representations.
+    scores : array (n, k)
+        Their scores.
+    """
+
+    S: FloatArray
+    scores: FloatArray
+
+
+def learn_labels(
+    estimator: Any, coding: ClassCoding, further: Labelled, memory: Memory, seed: int
+) -> Any:
+    """Return a copy of an estimator that has learned from labels of further samples.
+
+    Parameters
+    ----------
+    estimator : SSNMFClassifier
+        With the topics and features of the further samples, see `widen`.
+    coding : ClassCoding
+        Its classes come first, then new ones. The result has them in their order.
+    further : Labelled
+    memory : Memory
+    seed : int
+        Of the draws.
+    """
+    known = further.targets.labelled & (further.weights > 0)
+    further = _select(further, np.flatnonzero(known))
+    old = len(estimator.coding.classes)
+    learned = copy.copy(estimator)
+    P = np.asarray(estimator.probabilities(memory.scores))
+    n_labels = _number_of_labels(estimator, len(P))
+    with Threads(estimator.n_jobs) as threads:
+        B = _targets(learned, further, memory.S, P, n_labels / max(len(P), 1), threads)
+        learned.target_components_ = np.ascontiguousarray(B, dtype=estimator.components_.dtype)
+        head = getattr(estimator, "pooled_head", None)
+        if head is not None:
+            head = _with_classes(head, learned, old)
+            learned._head = _corrected(head, learned, further, memory, n_labels, seed, threads)
+    return _in_order(learned, coding)
+
+
+def _select(further: Labelled, rows: Any) -> Labelled:
+    return Labelled(further.X[rows], further.S[rows], further.targets.select(rows),
+                    further.weights[rows])  # fmt: skip
+
+
+def _number_of_labels(estimator: Any, n: int) -> float:
+    head = getattr(estimator, "pooled_head", None)
+    return float(n) if head is None or head.labels is None else float(head.labels.sum())
+
+
+def _targets(
+    estimator: Any, further: Labelled, S: FloatArray, P: FloatArray, weight: float, threads: Threads
+) -> FloatArray:
+    """Estimate the targets of all topics and classes on earlier and further samples."""
+    Y = np.vstack([_padded(P, further.targets.n_targets), label_shares(further.targets)])
+    counts = np.r_[np.full(len(P), max(weight, 1e-12)), further.weights]
+    A = estimator.components_
+    samples = with_mean_mass(np.vstack([S, further.S]).astype(np.float64), A.T, counts)
+    old = _padded(estimator.target_components_, Y.shape[1]).T.astype(np.float64)
+    start = np.ascontiguousarray(np.maximum(old, 1e-3 * old.mean() + BARELY))
+    loss = as_divergence("target_loss", estimator.target_loss)
+    objective = Objective(
+        (Term("target", "targets", observe(Y), loss),), {}, counts, free=("targets",)
+    )
+    factors = Factors(samples, np.zeros((1, samples.shape[1])), start)
+    return solve_rows(objective, factors, threads).get("targets").T
+
+
+def _padded(values: FloatArray, width: int) -> FloatArray:
+    return np.pad(values, ((0, 0), (0, width - values.shape[1])))
+
+
+def _with_classes(head: PooledHead, estimator: Any, old: int) -> PooledHead:
+    """Return a head with columns for new classes; what topics say of known classes stays."""
+    A, B = estimator.components_, estimator.target_components_
+    shares = B / masses(A)[:, None]
+    shares = shares / np.maximum(shares.sum(axis=1, keepdims=True), 1e-300)
+    logs = TOPIC_WEIGHT * np.log(shares + RARE)
+    logs = logs - logs[:, :old].mean(axis=1, keepdims=True)
+    n_new = B.shape[1] - old
+    return replace(
+        head, weights=np.pad(head.weights, ((0, 0), (0, n_new))),
+        base=np.pad(head.base, (0, n_new)), topics=np.hstack([head.topics, logs[:, old:]]),
+        labels=None if head.labels is None else np.pad(head.labels, (0, n_new)),
+    )  # fmt: skip
+
+
+def _corrected(
+    head: PooledHead, estimator: Any, further: Labelled, memory: Memory, n_labels: float,
+    seed: int, threads: Threads,
+) -> PooledHead:  # fmt: skip
+    """Correct the scores by the labels of the further samples."""
+    random = np.random.default_rng(seed)
+    rows = some_rows(len(memory.S), random)
+    S, old = memory.S[rows], memory.scores.shape[1]
+    weight = n_labels / max(len(S), 1)
+    hard = _hard_length(head, estimator, further.X, S, memory.scores[rows], random, threads)
+    long, short = (
+        _rows(head, estimator, further, S, old, weight, length, random, threads)
+        for length in (1.0, hard)
+    )
+    found = label_shares(further.targets)
+    change = correct_scores(long, short, np.arange(found.shape[1]) >= old)
+    labels = None if head.labels is None else head.labels + (found > 0).sum(axis=0)
+    return replace(
+        head, weights=(head.weights + change.added.weights) * change.factor,
+        base=(head.base + change.added.base) * change.factor + change.base,
+        topics=head.topics * change.factor, labels=labels,
+    )  # fmt: skip
+
+
+def _hard_length(
+    head: PooledHead, estimator: Any, like: Any, S: FloatArray, scores: FloatArray,
+    random: np.random.Generator, threads: Threads,
+) -> float:  # fmt: skip
+    """Return the length at which the head is right about drawn samples as often as expected.
+
+    The expected score is that of the features' part of the head.
+    """
+    expected = vars(estimator).get("expected_score_")
+    if expected is None or scores.shape[1] < 2 or head.view.mean is not None:
+        return USUAL_LENGTH
+    A, own = estimator.components_, scores.argmax(axis=1)
+    right = []
+    for length in LENGTHS:
+        drawn = draw_samples(S, A, like, length, random)
+        V = head.view.of(estimator.own_units(drawn))
+        found = row_products(V, head.weights, threads) + head.base
+        right.append(float(np.mean(found[:, : scores.shape[1]].argmax(axis=1) == own)))
+    rising = np.maximum.accumulate(right)
+    return float(np.exp(np.interp(expected.value, rising, np.log(LENGTHS))))
+
+
+def _rows(
+    head: PooledHead, estimator: Any, further: Labelled, S: FloatArray, old: int, weight: float,
+    length: float, random: np.random.Generator, threads: Threads,
+) -> Rows:  # fmt: skip
+    """Return the further samples, then samples drawn from memory with the shares they score."""
+    A = estimator.components_
+    drawn: Any = (
+        S @ A if head.view.mean is not None else draw_samples(S, A, further.X, length, random)
+    )
+    parts = [(further.X, further.S), (drawn, S)]
+    V, Z = zip(*(_scored(head, estimator, X, own, threads) for X, own in parts), strict=True)
+    width = Z[0].shape[1]
+    shares = [label_shares(further.targets), _padded(softmax(Z[1][:, :old], axis=1), width)]
+    weights = np.r_[further.weights, np.full(len(S), weight)]
+    values = csr_array(stack_sparse(V)) if issparse(V[0]) else np.vstack(V)
+    return Rows(Matrix(values, threads), np.vstack(Z), np.vstack(shares), weights)
+
+
+def _scored(
+    head: PooledHead, estimator: Any, X: Any, S: FloatArray, threads: Threads
+) -> tuple[Any, FloatArray]:
+    """Return the view of samples and their scores."""
+    data = estimator.own_units(X)
+    return head.view.of(data), head.scores(data, S, estimator.components_, threads)
+
+
+def _in_order(estimator: Any, coding: ClassCoding) -> Any:
+    """Bring the columns of the classes into the order of the classes."""
+    order = np.argsort(coding.classes, kind="stable") if coding.kind == "multiclass" else ...
+    estimator._coding = replace(coding, classes=coding.classes[order])
+    estimator.classes_ = estimator._coding.classes
+    estimator.target_components_ = np.ascontiguousarray(estimator.target_components_[:, order])
+    head: PooledHead | None = vars(estimator).get("_head")
+    if head is not None:
+        estimator._head = replace(
+            head, weights=np.ascontiguousarray(head.weights[:, order]), base=head.base[order],
+            topics=head.topics[:, order],
+            labels=None if head.labels is None else head.labels[order],
+        )  # fmt: skip
+    return estimator
+
+
+# ---- scores of samples that are gone
+
+
+def remembered_scores(before: Any, after: Any, S: FloatArray, scores: FloatArray) -> FloatArray:
+    """Return the scores of earlier samples after an update, as far as their topics tell them.
+
+    Parameters
+    ----------
+    before, after : estimators
+    S : array (n, r)
+        Representations of the samples by the topics of ``after``.
+    scores : array (n, k)
+        Their scores by ``before``.
+    """
+    if after.pooled_head is None:
+        return np.asarray(S @ after.target_components_)
+    shares = topic_shares(np.asarray(S, dtype=np.float64), after.components_)
+    new = shares @ after.topic_scores()
+    known = shares[:, : len(before.components_)] @ before.topic_scores()
+    places = {label: k for k, label in enumerate(after.classes_.tolist())}
+    for k, label in enumerate(before.classes_.tolist()):
+        new[:, places[label]] += scores[:, k] - known[:, k]
+    return np.asarray(new)

@@ -1,0 +1,267 @@
+"""A model that learns from new documents without the old ones."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+
+from cofactor._types import FloatArray
+from cofactor.estimators.updates import Labelled, Memory, learn_labels, remembered_scores, widen
+from cofactor.targets import ClassCoding, class_weights, encode_classes, weigh_classes
+from cofactor.targets.missing import known_labels, known_values, labelled_mask
+from cofactor.targets.reading import is_matrix, read_column, readable
+from cofactor.targets.sets import listed, read_targets
+from cofactor.text.describe.predictions import (
+    document_scores,
+    has_head,
+    infer_task,
+    predicted_kind,
+    scores_of,
+    target_names,
+)
+from cofactor.text.describe.summaries import model_words
+from cofactor.text.describe.support import count_labels
+from cofactor.text.documents import document_matrix, fingerprint, read_documents
+from cofactor.text.editing.drift import measure_drift
+from cofactor.text.editing.edits import described, edited
+from cofactor.text.editing.new_topics import OldTopics, find_topics
+from cofactor.text.editing.settled import Settled
+from cofactor.text.vectorizer.words import WordVectorizer
+
+
+def update(
+    model: Any, documents: Any, y: Any = None, *, new_topics: int | str = 0, move: float = 0.0
+) -> Any:
+    """Return a model that knows new documents, too; its ``drift_`` says what they changed.
+
+    See ``TopicModel.update``.
+    """
+    started = time.perf_counter()
+    number, move = _read_number(new_topics), _read_move(move)
+    texts, y = read_documents(documents), listed(y)
+    digest = fingerprint([*texts, model.fingerprint_], y)
+    y = _read_labels(model, y, len(texts))
+    vectorizer = _wider_vectorizer(model, texts)
+    X = document_matrix(vectorizer, texts)
+    if not X.nnz:
+        raise ValueError(
+            f"None of the {len(texts)} documents has a word that the model knows or could learn; "
+            "are these the texts?"
+        )
+    read = time.perf_counter()
+    old = _old_topics(model, X.shape[1], move)
+    seed = model.seed_
+    found = find_topics(model.estimator_, X, old, number, seed, model.callbacks)
+    fitted = time.perf_counter()
+    wider = widen(model.estimator_, found.components_, found.representation_)
+    wider.history_, wider.n_iter_, wider.stop_reason_ = (
+        found.history_, found.n_iter_, found.stop_reason_
+    )  # fmt: skip
+    S = np.asarray(wider.transform(X))
+    memory = _memory(model, len(found.components_))
+    learned = _with_labels(wider, X, S, y, memory, seed)
+    if has_head(learned):
+        learned.expected_score_ = None  # the labels that told it were of other documents
+    new = _published(model, learned, vectorizer, X, S, memory.S, digest, y)
+    ends = [started, read, fitted, time.perf_counter()]
+    new.timings_ = dict(zip(("vectorise", "fit", "describe"), np.diff(ends).tolist(), strict=True))
+    sources = [k if k < len(old.components) else None for k in range(len(found.components_))]
+    new.drift_ = measure_drift(model, new, sources, document_matrix(model.vectorizer_, texts), X)
+    return new
+
+
+# ---- what is asked
+
+
+def _read_number(number: Any) -> int | str:
+    whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
+    if (isinstance(number, str) and number == "auto") or (whole and number >= 0):
+        return number
+    raise ValueError(f"new_topics={number!r} must be a whole number, at least 0, or 'auto'.")
+
+
+def _read_move(move: Any) -> float:
+    real = isinstance(move, int | float | np.number) and not isinstance(move, bool)
+    if not (real and 0.0 <= float(move) <= 1.0):
+        raise ValueError(f"move={move!r} must be a number from 0 to 1.")
+    return float(move)
+
+
+def _read_labels(model: Any, y: Any, n: int) -> Any:
+    """Return y as the estimator takes it; None where no label is known."""
+    if y is None:
+        return None
+    estimator, kind = model.estimator_, predicted_kind(model.estimator_)
+    if not has_head(estimator):
+        raise ValueError(
+            "y is given, but the model was fitted without labels and predicts nothing; leave y "
+            "out, or fit a model with labels."
+        )
+    sets = kind == "sets"
+    y = readable(read_targets(y, estimator.classes_.tolist() if sets else None), "y")
+    if y.shape[0] != n:
+        raise ValueError(f"y has {y.shape[0]} labels for {n} documents; pass one for each.")
+    _check_kind(model, y, kind)
+    known = known_values(y) if kind == "numbers" else labelled_mask(y)
+    return y if known.any() else None
+
+
+def _check_kind(model: Any, y: Any, kind: str) -> None:
+    """Refuse labels of another kind than the model's."""
+    wanted = {"classes": "classes", "sets": "several labels a document", "numbers": "numbers"}
+    found = kind
+    if kind == "numbers":
+        try:
+            known_values(y)
+        except (ValueError, TypeError):
+            found = "classes"
+    elif is_matrix(y) != (model.estimator_.coding.kind != "multiclass"):
+        found = "sets" if is_matrix(y) else "classes"
+    elif infer_task(y) == "numbers":
+        found = "numbers"
+    if found != kind:
+        raise ValueError(
+            f"y holds {wanted[found]}, but the model predicts {wanted[kind]}; pass labels of that "
+            "kind, or fit another model."
+        )
+
+
+def _wider_vectorizer(model: Any, texts: list[str]) -> Any:
+    """Return the vectorizer with the words of new documents, where it can learn them."""
+    vectorizer = model.vectorizer_
+    if isinstance(vectorizer, WordVectorizer) and vectorizer.vocabulary is None:
+        return vectorizer.extend(texts, len(model.document_topics_))
+    warnings.warn(
+        "The words stay as they are, because the model's vectorizer cannot add any: "
+        f"{type(vectorizer).__name__} has settled them.",
+        stacklevel=4,
+    )
+    return vectorizer
+
+
+def _old_topics(model: Any, width: int, move: float) -> OldTopics:
+    A = model.estimator_.components_
+    further = width - A.shape[1]
+    settled = Settled.of(model)
+    mask = np.pad(settled.mask(model_words(model)), ((0, 0), (0, further)))
+    mask[np.array(settled.frozen, dtype=bool)] = True
+    mass = model.document_topics_.sum(axis=0, dtype=np.float64)
+    return OldTopics(np.pad(A, ((0, 0), (0, further))), mask, mass, A.shape[1], move)
+
+
+# ---- what is learned
+
+
+def _memory(model: Any, n_topics: int) -> Memory:
+    """Return what the model keeps of its documents, in terms of old and new topics."""
+    S = model.document_topics_
+    return Memory(np.pad(S, ((0, 0), (0, n_topics - S.shape[1]))), document_scores(model))
+
+
+def _with_labels(estimator: Any, X: Any, S: FloatArray, y: Any, memory: Memory, seed: int) -> Any:
+    """Return the estimator with what labels of new documents add to it."""
+    if y is None:
+        return estimator
+    kind = predicted_kind(estimator)
+    if kind != "classes":
+        what = "numbers" if kind == "numbers" else "several labels a document"
+        warnings.warn(
+            f"The labels of the update are not used: predictions of {what} stay as they were "
+            "fitted; refit the model to change them.",
+            stacklevel=4,
+        )
+        return estimator
+    coding = _wider_coding(estimator.coding, y)
+    targets, _ = encode_classes(y, n_samples=X.shape[0], coding=coding)
+    asked = estimator.class_weight
+    weights = np.ones(X.shape[0])
+    if asked is not None:
+        weighed = weigh_classes(targets, class_weights(asked, targets, coding))
+        weights = np.asarray(weighed.importance, dtype=np.float64)
+    return learn_labels(estimator, coding, Labelled(X, S, targets, weights), memory, seed)
+
+
+def _wider_coding(coding: ClassCoding, y: Any) -> ClassCoding:
+    """Return the coding with the classes of y that it lacks at its end."""
+    if coding.kind != "multiclass":
+        return coding
+    labels, _ = known_labels(read_column(y), coding.classes)
+    _, found = encode_classes(labels, n_samples=len(labels))
+    known = coding.classes.tolist()
+    new = [label for label in found.classes.tolist() if label not in known]
+    if new and isinstance(new[0], str) != isinstance(known[0], str):
+        raise ValueError(
+            f"y has the class {new[0]!r}, but the classes of the model are like {known[0]!r}; "
+            "convert y to their type."
+        )
+    return ClassCoding(coding.kind, np.array([*known, *new], dtype=_dtype(coding, new)))
+
+
+def _dtype(coding: ClassCoding, new: list[Any]) -> Any:
+    kind = coding.classes.dtype
+    return np.result_type(kind, np.array(new)) if new and kind.kind != "O" else kind
+
+
+# ---- the new model
+
+
+def _published(
+    model: Any, estimator: Any, vectorizer: Any, X: Any, S: FloatArray, earlier: FloatArray,
+    digest: str, y: Any,
+) -> Any:  # fmt: skip
+    """Return the model of earlier and new documents; topics that stay are described as before."""
+    r = len(model.topic_names_)
+    settled = Settled.of(model)
+    n_new = len(estimator.components_) - r
+    nothing = Settled.nothing(n_new)
+    wider = Settled(*(
+        [*getattr(settled, name), *getattr(nothing, name)]
+        for name in ("names", "frozen", "pinned", "banned")
+    ))  # fmt: skip
+    names = target_names(estimator, None) if hasattr(estimator, "classes_") else model.target_names_
+    new = described(model, estimator, wider, X, digest, vectorizer_=vectorizer, target_names_=names)
+    everything = np.concatenate([earlier, new.document_topics_])
+    new = edited(new, document_topics_=everything, **_support(model, estimator, S, y, names))
+    if has_head(estimator):
+        before = document_scores(model)
+        if predicted_kind(estimator) == "classes":
+            before = remembered_scores(model.estimator_, estimator, earlier, before)
+        new.document_scores_ = np.concatenate([before, scores_of(estimator, X, S)])
+    else:
+        new.document_scores_ = np.zeros((len(new.document_topics_), 0))
+    return _kept_descriptions(model, new, r)
+
+
+def _support(model: Any, estimator: Any, S: FloatArray, y: Any, names: list[Any]) -> dict[str, Any]:
+    """Return the labels behind the topics, those of earlier documents included."""
+    if "topic_support_" not in vars(model):
+        return {}
+    found, r = count_labels(estimator, S, y), len(model.topic_names_)
+    columns = [names.index(name) for name in model.target_names_]
+    found["topic_support_"][:r] += model.topic_support_
+    found["topic_labels_"][:r, columns] += model.topic_labels_
+    return found
+
+
+def _kept_descriptions(model: Any, new: Any, r: int) -> Any:
+    """Describe topics that have not moved as before: few new documents may show them."""
+    A, old = new.estimator_.components_[:r], model.estimator_.components_
+    same = [np.array_equal(row[: old.shape[1]], before) for row, before in zip(A, old, strict=True)]
+    if getattr(model, "topic_words_", None) is not None:
+        width = max(model.topic_words_.shape[1], new.topic_words_.shape[1])
+        before, ranking = (
+            np.pad(words, ((0, 0), (0, width - words.shape[1])), constant_values=-1)
+            for words in (model.topic_words_, new.topic_words_)
+        )
+        new.topic_words_ = ranking
+    for k in np.flatnonzero(same):
+        new.topic_names_[k] = model.topic_names_[k]
+        for name in ("coherence_", "probable_coherence_"):
+            if name in vars(model):
+                getattr(new, name)[k] = getattr(model, name)[k]
+        if getattr(model, "topic_words_", None) is not None:
+            new.topic_words_[k] = before[k]
+    return new

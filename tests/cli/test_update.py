@@ -1,0 +1,41 @@
+"""update: a model learns from a table of new documents."""
+
+import json
+
+from cofactor import load_model
+from commands import answer, cofactor, write_table
+
+NEW = [
+    ["flour yeast dough", "kitchen"], ["dough oven flour", "kitchen"], ["oven bread yeast", ""],
+    ["bread dough oven flour", "kitchen"],
+] * 3  # fmt: skip
+
+
+def test_new_words_topics_and_classes_are_told(home, model, tmp_path):
+    write_table(tmp_path / "more.csv", NEW, ("body", "team"))
+    found = answer("update", model, tmp_path / "more.csv", "-o", tmp_path / "m2", "--new-topics", 1)
+    assert found["new_words"] == ["bread", "dough", "yeast"]  # others are known
+    assert found["new_classes"] == ["kitchen"]
+    assert len(found["new_topics"]) == 1
+    assert [row["before"] for row in found["drift"]] == [0, 1, 2, 3, 4, 5, None]
+    updated = load_model(tmp_path / "m2")
+    assert updated.predict(["fresh dough"]).tolist() == ["kitchen"]
+    noted = json.loads((tmp_path / "m2" / "manifest.json").read_text())["notes"]
+    assert noted["updated"]["path"] == str(model)
+    assert noted["input"]["text"] == "body"
+
+
+def test_labels_may_be_missing(home, model, tmp_path):
+    done = cofactor("update", model, home / "new.csv", "-o", tmp_path / "m2", "--move", 0.1)
+    assert "30 new documents." in done.stderr
+    assert "0 new topics." in done.stderr
+    assert "Similar" in done.stdout
+    assert len(load_model(tmp_path / "m2").document_topics_) == 90 + 30
+
+
+def test_refusals_write_nothing(home, model, tmp_path):
+    write_table(tmp_path / "none.csv", [["1 2"], ["3"]], ("body",))
+    for options in ([tmp_path / "none.csv"], [home / "new.csv", "--move", 2],
+                    [home / "new.csv", "--new-topics", -1]):  # fmt: skip
+        cofactor("update", model, *options, "-o", tmp_path / "m2", code=2)
+    assert not (tmp_path / "m2").exists()
