@@ -129,6 +129,9 @@ class PooledHead:
         alone.
     labels : array (k,) or None
         Number of labels of each target that the head was fitted on; None if it is not known.
+    hard_length : float or None
+        Length at which drawn samples are as hard to tell apart as real ones, see
+        `cofactor.estimators.rehearsal`; None if it was not measured.
     """
 
     view: View
@@ -143,6 +146,7 @@ class PooledHead:
     half_width: FloatArray | None = None
     reach: float = 1.0
     labels: FloatArray | None = None
+    hard_length: float | None = None
 
     def topic_scores(self, components: FloatArray, threads: Threads) -> FloatArray:
         """Return the scores of a sample of usual size that is all one topic."""

@@ -216,10 +216,12 @@ def _corrected(
     rows = some_rows(len(memory.S), random)
     S, old = memory.S[rows], memory.scores.shape[1]
     weight = n_labels / max(len(S), 1)
-    hard = _hard_length(head, estimator, further.X, S, memory.scores[rows], random, threads)
+    hard = head.hard_length or _hard_length(
+        head, estimator, further.X, S, memory.scores[rows], random, threads
+    )
     long, short = (
         _rows(head, estimator, further, S, old, weight, length, random, threads)
-        for length in (1.0, hard)
+        for length in (1.0, hard or USUAL_LENGTH)
     )
     found = label_shares(further.targets)
     change = correct_scores(long, short, np.arange(found.shape[1]) >= old)
@@ -227,21 +229,21 @@ def _corrected(
     return replace(
         head, weights=(head.weights + change.added.weights) * change.factor,
         base=(head.base + change.added.base) * change.factor + change.base,
-        topics=head.topics * change.factor, labels=labels,
+        topics=head.topics * change.factor, labels=labels, hard_length=hard,
     )  # fmt: skip
 
 
 def _hard_length(
     head: PooledHead, estimator: Any, like: Any, S: FloatArray, scores: FloatArray,
     random: np.random.Generator, threads: Threads,
-) -> float:  # fmt: skip
+) -> float | None:  # fmt: skip
     """Return the length at which the head is right about drawn samples as often as expected.
 
-    The expected score is that of the features' part of the head.
+    The expected score is that of the features' part of the head. None if there is none.
     """
     expected = vars(estimator).get("expected_score_")
     if expected is None or scores.shape[1] < 2 or head.view.mean is not None:
-        return USUAL_LENGTH
+        return None
     A, own = estimator.components_, scores.argmax(axis=1)
     right = []
     for length in LENGTHS:
