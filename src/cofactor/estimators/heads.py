@@ -131,6 +131,9 @@ class PooledHead:
         Number of labels of each target that the head was fitted on; None if it is not known.
     held_out : array (3, n) or None
         Predictions of held-out labels by the features' part: confidence, whether right, weight.
+    hard_length : float or None
+        Length at which drawn samples are as hard to tell apart as real ones, see
+        `cofactor.estimators.rehearsal`; None if it was not measured.
     """
 
     view: View
@@ -146,6 +149,7 @@ class PooledHead:
     reach: float = 1.0
     labels: FloatArray | None = None
     held_out: FloatArray | None = None
+    hard_length: float | None = None
 
     def topic_scores(self, components: FloatArray, threads: Threads) -> FloatArray:
         """Return the scores of a sample of usual size that is all one topic."""

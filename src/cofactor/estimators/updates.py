@@ -17,7 +17,7 @@ from scipy.sparse import csr_array, issparse
 from scipy.sparse import vstack as stack_sparse
 from scipy.special import softmax
 
-from cofactor._types import FloatArray
+from cofactor._types import BoolArray, FloatArray
 from cofactor.engine.factors import Factors
 from cofactor.engine.objective import Objective, Term
 from cofactor.engine.observations import observe
@@ -211,37 +211,45 @@ def _corrected(
     head: PooledHead, estimator: Any, further: Labelled, memory: Memory, n_labels: float,
     seed: int, threads: Threads,
 ) -> PooledHead:  # fmt: skip
-    """Correct the scores by the labels of the further samples."""
+    """Correct the scores by the labels of the further samples.
+
+    A class that the head knows by name only, without a label, is as new as one without a name.
+    """
     random = np.random.default_rng(seed)
     rows = some_rows(len(memory.S), random)
-    S, old = memory.S[rows], memory.scores.shape[1]
+    found, old = label_shares(further.targets), memory.scores.shape[1]
+    new = np.arange(found.shape[1]) >= old
+    if head.labels is not None:
+        new |= (head.labels == 0) & (found.sum(axis=0) > 0)
+    head, S = replace(head, base=np.where(new, 0.0, head.base)), memory.S[rows]
     weight = n_labels / max(len(S), 1)
-    hard = _hard_length(head, estimator, further.X, S, memory.scores[rows], random, threads)
-    long, short = (
-        _rows(head, estimator, further, S, old, weight, length, random, threads)
-        for length in (1.0, hard)
+    hard = head.hard_length or _hard_length(
+        head, estimator, further.X, S, memory.scores[rows], random, threads
     )
-    found = label_shares(further.targets)
-    change = correct_scores(long, short, np.arange(found.shape[1]) >= old)
+    long, short = (
+        _rows(head, estimator, further, S, new, weight, length, random, threads)
+        for length in (1.0, hard or USUAL_LENGTH)
+    )
+    change = correct_scores(long, short, new)
     labels = None if head.labels is None else head.labels + (found > 0).sum(axis=0)
     return replace(
         head, weights=(head.weights + change.added.weights) * change.factor,
         base=(head.base + change.added.base) * change.factor + change.base,
-        topics=head.topics * change.factor, labels=labels,
+        topics=head.topics * change.factor, labels=labels, hard_length=hard,
     )  # fmt: skip
 
 
 def _hard_length(
     head: PooledHead, estimator: Any, like: Any, S: FloatArray, scores: FloatArray,
     random: np.random.Generator, threads: Threads,
-) -> float:  # fmt: skip
+) -> float | None:  # fmt: skip
     """Return the length at which the head is right about drawn samples as often as expected.
 
-    The expected score is that of the features' part of the head.
+    The expected score is that of the features' part of the head. None if there is none.
     """
     expected = vars(estimator).get("expected_score_")
     if expected is None or scores.shape[1] < 2 or head.view.mean is not None:
-        return USUAL_LENGTH
+        return None
     A, own = estimator.components_, scores.argmax(axis=1)
     right = []
     for length in LENGTHS:
@@ -254,8 +262,8 @@ def _hard_length(
 
 
 def _rows(
-    head: PooledHead, estimator: Any, further: Labelled, S: FloatArray, old: int, weight: float,
-    length: float, random: np.random.Generator, threads: Threads,
+    head: PooledHead, estimator: Any, further: Labelled, S: FloatArray, new: BoolArray,
+    weight: float, length: float, random: np.random.Generator, threads: Threads,
 ) -> Rows:  # fmt: skip
     """Return the further samples, then samples drawn from memory with the shares they score."""
     A = estimator.components_
@@ -264,8 +272,7 @@ def _rows(
     )
     parts = [(further.X, further.S), (drawn, S)]
     V, Z = zip(*(_scored(head, estimator, X, own, threads) for X, own in parts), strict=True)
-    width = Z[0].shape[1]
-    shares = [label_shares(further.targets), _padded(softmax(Z[1][:, :old], axis=1), width)]
+    shares = [label_shares(further.targets), softmax(np.where(new, -np.inf, Z[1]), axis=1)]
     weights = np.r_[further.weights, np.full(len(S), weight)]
     values = csr_array(stack_sparse(V)) if issparse(V[0]) else np.vstack(V)
     return Rows(Matrix(values, threads), np.vstack(Z), np.vstack(shares), weights)

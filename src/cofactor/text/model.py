@@ -880,7 +880,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
 
         Topics stay as they are, and new ones are found in what they do not explain. New words come
         after those of the model; a vectorizer other than :class:`WordVectorizer` keeps its words. A
-        new word may enter an old topic, which keeps a cosine of at least 0.99 with its old self.
+        new word may enter an old topic, which keeps a cosine of at least 0.9975 with its old self.
         Names, frozen topics, pinned and banned words stay.
 
         New classes in ``y`` join the classes. Documents that the model draws from its memory of the

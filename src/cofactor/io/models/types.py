@@ -224,6 +224,8 @@ def _check_head(head: PooledHead, r: int, m: int, width: int) -> None:
     numbers = (head.size_mean, head.size_sd)
     require(all(isinstance(x, float) and np.isfinite(x) for x in numbers), "size_mean, size_sd")
     require(type(head.reach) is float and 0.0 <= head.reach <= 1.0, "reach is not a share")
+    hard = head.hard_length
+    require(hard is None or (type(hard) is float and 0.0 < hard <= 1.0), "hard_length")
     view = head.view
     require(type(view) is View and view.kind in KINDS, "its view is not known")
     require(isinstance(view.scale, float) and 0 < view.scale < np.inf, "its scale is wrong")

@@ -23,7 +23,7 @@ from cofactor.estimators.validation import as_divergence
 from cofactor.priors import Gamma
 from cofactor.text.interrupts import ending_at_interrupts
 
-NEW_WORDS = 0.01
+NEW_WORDS = 0.0025
 """New words may lower the cosine of an old topic with its old self by this much, whatever ``move``
 is."""
 HALVINGS = 60

@@ -10,7 +10,13 @@ import numpy as np
 
 from cofactor._types import FloatArray
 from cofactor.estimators.updates import Labelled, Memory, learn_labels, remembered_scores, widen
-from cofactor.targets import ClassCoding, class_weights, encode_classes, weigh_classes
+from cofactor.targets import (
+    ClassCoding,
+    Targets,
+    class_weights,
+    encode_classes,
+    label_shares,
+)
 from cofactor.targets.missing import known_labels, known_values, labelled_mask
 from cofactor.targets.reading import is_matrix, read_column, readable
 from cofactor.targets.sets import listed, read_targets
@@ -19,14 +25,13 @@ from cofactor.text.describe.predictions import (
     has_head,
     infer_task,
     predicted_kind,
-    scores_of,
     target_names,
 )
 from cofactor.text.describe.summaries import model_words
 from cofactor.text.describe.support import count_labels
 from cofactor.text.documents import document_matrix, fingerprint, read_documents
 from cofactor.text.editing.drift import measure_drift
-from cofactor.text.editing.edits import described, edited
+from cofactor.text.editing.edits import described
 from cofactor.text.editing.new_topics import OldTopics, find_topics
 from cofactor.text.editing.settled import Settled
 from cofactor.text.vectorizer.words import WordVectorizer
@@ -65,7 +70,7 @@ def update(
     learned = _with_labels(wider, X, S, y, memory, seed)
     if has_head(learned):
         learned.expected_score_ = None  # the labels that told it were of other documents
-    new = _published(model, learned, vectorizer, X, S, memory.S, digest, y)
+    new = _published(model, learned, vectorizer, X, memory.S, digest, y)
     ends = [started, read, fitted, time.perf_counter()]
     new.timings_ = dict(zip(("vectorise", "fit", "describe"), np.diff(ends).tolist(), strict=True))
     sources = [k if k < len(old.components) else None for k in range(len(found.components_))]
@@ -105,6 +110,8 @@ def _read_labels(model: Any, y: Any, n: int) -> Any:
     if y.shape[0] != n:
         raise ValueError(f"y has {y.shape[0]} labels for {n} documents; pass one for each.")
     _check_kind(model, y, kind)
+    if kind == "classes":
+        _wider_coding(estimator.coding, y)  # which refuses labels of another type
     known = known_values(y) if kind == "numbers" else labelled_mask(y)
     return y if known.any() else None
 
@@ -176,12 +183,23 @@ def _with_labels(estimator: Any, X: Any, S: FloatArray, y: Any, memory: Memory, 
         return estimator
     coding = _wider_coding(estimator.coding, y)
     targets, _ = encode_classes(y, n_samples=X.shape[0], coding=coding)
-    asked = estimator.class_weight
-    weights = np.ones(X.shape[0])
-    if asked is not None:
-        weighed = weigh_classes(targets, class_weights(asked, targets, coding))
-        weights = np.asarray(weighed.importance, dtype=np.float64)
-    return learn_labels(estimator, coding, Labelled(X, S, targets, weights), memory, seed)
+    further = Labelled(X, S, targets, _importance(estimator, targets, coding))
+    if not further.weights[targets.labelled].any():
+        return estimator
+    return learn_labels(estimator, coding, further, memory, seed)
+
+
+def _importance(estimator: Any, targets: Targets, coding: ClassCoding) -> FloatArray:
+    """Return the weight of each label by its class; "balanced" counts the labels of before, too."""
+    asked, head = estimator.class_weight, getattr(estimator, "pooled_head", None)
+    weights = class_weights(asked, targets, coding)
+    if weights is None:
+        return np.ones(len(targets.labelled))
+    shares = label_shares(targets)
+    if isinstance(asked, str) and head is not None and head.labels is not None:
+        before = np.pad(head.labels, (0, shares.shape[1] - len(head.labels)))
+        weights = head.labels.mean() / np.maximum(before + shares.sum(axis=0), 1.0)
+    return np.asarray(shares @ weights)
 
 
 def _wider_coding(coding: ClassCoding, y: Any) -> ClassCoding:
@@ -209,8 +227,7 @@ def _dtype(coding: ClassCoding, new: list[Any]) -> Any:
 
 
 def _published(
-    model: Any, estimator: Any, vectorizer: Any, X: Any, S: FloatArray, earlier: FloatArray,
-    digest: str, y: Any,
+    model: Any, estimator: Any, vectorizer: Any, X: Any, earlier: FloatArray, digest: str, y: Any
 ) -> Any:  # fmt: skip
     """Return the model of earlier and new documents; topics that stay are described as before."""
     r = len(model.topic_names_)
@@ -223,15 +240,12 @@ def _published(
     ))  # fmt: skip
     names = target_names(estimator, None) if hasattr(estimator, "classes_") else model.target_names_
     new = described(model, estimator, wider, X, digest, vectorizer_=vectorizer, target_names_=names)
-    everything = np.concatenate([earlier, new.document_topics_])
-    new = edited(new, document_topics_=everything, **_support(model, estimator, S, y, names))
-    if has_head(estimator):
-        before = document_scores(model)
-        if predicted_kind(estimator) == "classes":
-            before = remembered_scores(model.estimator_, estimator, earlier, before)
-        new.document_scores_ = np.concatenate([before, scores_of(estimator, X, S)])
-    else:
-        new.document_scores_ = np.zeros((len(new.document_topics_), 0))
+    new.__dict__.update(_support(model, estimator, new.document_topics_, y, names))
+    before = document_scores(model)
+    if predicted_kind(estimator) == "classes":
+        before = remembered_scores(model.estimator_, estimator, earlier, before)
+    new.document_topics_ = np.concatenate([earlier, new.document_topics_])
+    new.document_scores_ = np.concatenate([before, new.document_scores_])
     return _kept_descriptions(model, new, r)
 
 
@@ -247,21 +261,19 @@ def _support(model: Any, estimator: Any, S: FloatArray, y: Any, names: list[Any]
 
 
 def _kept_descriptions(model: Any, new: Any, r: int) -> Any:
-    """Describe topics that have not moved as before: few new documents may show them."""
+    """Keep the names of old topics, and describe those whose words stay as before: the new
+    documents may hardly show them."""
     A, old = new.estimator_.components_[:r], model.estimator_.components_
     same = [np.array_equal(row[: old.shape[1]], before) for row, before in zip(A, old, strict=True)]
+    new.topic_names_[:r] = model.topic_names_
+    for name in ("coherence_", "probable_coherence_"):
+        if name in vars(model):
+            getattr(new, name)[:r][same] = getattr(model, name)[same]
     if getattr(model, "topic_words_", None) is not None:
         width = max(model.topic_words_.shape[1], new.topic_words_.shape[1])
-        before, ranking = (
+        before, new.topic_words_ = (
             np.pad(words, ((0, 0), (0, width - words.shape[1])), constant_values=-1)
             for words in (model.topic_words_, new.topic_words_)
         )
-        new.topic_words_ = ranking
-    for k in np.flatnonzero(same):
-        new.topic_names_[k] = model.topic_names_[k]
-        for name in ("coherence_", "probable_coherence_"):
-            if name in vars(model):
-                getattr(new, name)[k] = getattr(model, name)[k]
-        if getattr(model, "topic_words_", None) is not None:
-            new.topic_words_[k] = before[k]
+        new.topic_words_[:r][same] = before[same]
     return new
