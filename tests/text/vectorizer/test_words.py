@@ -159,6 +159,13 @@ def test_rare_words_stay_if_texts_would_lose_many(numbers, rarest):
     )
 
 
+@pytest.mark.parametrize(("documents", "words"), [(1999, 21), (2000, 1)])
+def test_in_many_documents_words_of_one_are_left_out(documents, words):
+    """Half of the words that texts have, on average, are in one text only."""
+    texts = documents_with(20, *[1] * 20, documents=documents)
+    assert len(WordVectorizer().fit(texts).words_) == words
+
+
 def test_in_few_documents_no_word_is_rare_or_common():
     few = documents_with(49, 30, 30, 1, documents=49)
     assert len(WordVectorizer().fit(few).words_) == 4

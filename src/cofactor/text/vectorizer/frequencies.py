@@ -16,6 +16,8 @@ from cofactor._types import IntArray
 RARE, SHARE, ENOUGH = (5, 2), 0.9, 50
 """Limits for rare words, the one that leaves out most first. Texts must keep this share of their
 words, or this number of words, on average; see `rare_limit`."""
+MANY = 2000
+"""From so many documents on, words of a single one are left out."""
 
 
 class Frequencies(NamedTuple):
@@ -93,7 +95,8 @@ def rare_limit(found: Frequencies, max_df: Any) -> int:
     """Return the number of documents that a word needs so that texts keep most of their words.
 
     Rare words make a fit slow and say little in long texts, which have many others. Short texts
-    consist of rare words to a large part, and would lose what they are about.
+    consist of rare words to a large part, and would lose what they are about. A word of one
+    document says nothing of others; it helps only where most of few documents are labelled.
 
     Examples
     --------
@@ -105,7 +108,8 @@ def rare_limit(found: Frequencies, max_df: Any) -> int:
     numbers = found.documents_with[found.documents_with <= high]
     kept = (numbers[numbers >= limit].sum() for limit in RARE)
     enough = min(SHARE * numbers.sum(), ENOUGH * found.documents)
-    return next((limit for limit, rest in zip(RARE, kept, strict=True) if rest >= enough), 1)
+    least = 1 if found.documents < MANY else 2
+    return next((limit for limit, rest in zip(RARE, kept, strict=True) if rest >= enough), least)
 
 
 def choose(

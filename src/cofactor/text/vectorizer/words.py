@@ -71,7 +71,7 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
     min_df : int, float or "auto", default="auto"
         Leave out words in fewer documents than this; a float is a share. "auto" is 5, 2 or 1: the
         largest number with which texts keep at least 90 % of their words, or 50 words, on average;
-        1 below 50 documents.
+        1 below 50 documents, and at least 2 from 2,000 documents on.
     max_df : int, float or "auto", default="auto"
         Leave out words in more documents than this. "auto" is half of the documents; below 50
         documents there is no limit.
