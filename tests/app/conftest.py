@@ -8,8 +8,9 @@ from app_corpus import TEXTS
 from cofactor import TopicModel
 from cofactor.app.corpus import Corpus
 from cofactor.app.session import Session
+from commands import write_table
 
-if not all(map(find_spec, ("starlette", "uvicorn", "httpx"))):
+if not all(map(find_spec, ("starlette", "uvicorn"))):
     collect_ignore_glob = ["test_*.py"]  # the extra cofactor[app] is not installed
 
 
@@ -25,7 +26,14 @@ def start(first_model, tmp_path):
 
     def begin(given=None, several=False, model=first_model, **options):
         given = [()] * len(TEXTS) if given is None else given
-        corpus = Corpus([*TEXTS], given, [*range(2, len(TEXTS) + 2)], several)
+        rows = [
+            [str(i), text, ";".join(g)]
+            for i, (text, g) in enumerate(zip(TEXTS, given, strict=True))
+        ]
+        table = write_table(tmp_path / "posts.csv", rows)
+        facts = {"path": str(table), "text": "body", "opening": {},
+                 "label_separator": ";" if several else None}  # fmt: skip
+        corpus = Corpus([*TEXTS], given, [*range(2, len(TEXTS) + 2)], several, facts, "team")
         options = {"quiet": 0.0, "folder": tmp_path / "model"} | options
         started.append(Session(corpus, model=model, **options))
         return started[-1]

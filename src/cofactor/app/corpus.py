@@ -29,7 +29,9 @@ class Corpus:
     several : bool
         Whether a document may have several labels.
     facts : dict
-        How the table was read, for the manifest of a model.
+        How the table was read: ``path``, ``text`` and the like.
+    label_column : str
+        The column that holds the labels, or will hold them.
     dates : list, optional
         Dates of the documents; None where unknown.
     """
@@ -39,6 +41,7 @@ class Corpus:
     names: Sequence[int | str]
     several: bool = False
     facts: dict[str, Any] = field(default_factory=dict)
+    label_column: str = "label"
     dates: Sequence[Any] | None = None
 
     def __len__(self) -> int:
@@ -50,7 +53,7 @@ class Corpus:
 
         They stay the same when rows are sorted or added.
         """
-        return list(_keys(self.texts))
+        return list(each_key(self.texts))
 
     @cached_property
     def places(self) -> dict[str, int]:
@@ -93,7 +96,8 @@ class Corpus:
         return [found[0] if found else "" for found in labels]
 
 
-def _keys(texts: Iterable[str]) -> Iterator[str]:
+def each_key(texts: Iterable[str]) -> Iterator[str]:
+    """Yield what the log calls the documents of a table."""
     seen: Counter[str] = Counter()
     for text in texts:
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:20]

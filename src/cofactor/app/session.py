@@ -65,6 +65,10 @@ class Session:
         Seconds without a further label before that fit begins.
     saved_decisions : int, optional
         Number of decisions that the model knows, if it was loaded from the folder.
+    manifest : dict
+        Notes to save with the model.
+    notes : list of str
+        Sentences that the user should see.
     """
 
     corpus: Corpus
@@ -73,6 +77,7 @@ class Session:
     every: int = EVERY
     quiet: float = QUIET
     saved_decisions: int | None = None
+    manifest: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -113,7 +118,7 @@ class Session:
 
     def decide(self, kind: str, by: str, place: int, **content: Any) -> Decision:
         """Write a decision about a document, with what the model said and why it was shown."""
-        self._check_place(place)
+        self.check_place(place)
         if kind == "label":
             content["labels"] = self._checked_labels(content["labels"])
         with self._lock:
@@ -165,7 +170,8 @@ class Session:
             self._since = 0
             self.refitter.request()
 
-    def _check_place(self, place: int) -> None:
+    def check_place(self, place: int) -> None:
+        """Refuse a document that does not exist."""
         if not 0 <= place < len(self.corpus):
             raise ValueError(f"document={place} must be from 0 to {len(self.corpus) - 1}.")
 
@@ -259,8 +265,8 @@ class Session:
         """Write the model, unless a later one is there."""
         with self._saving:
             if self.now is situation:
-                notes = {"input": self.corpus.facts, "app": {"decisions": situation.decisions}}
-                situation.model.save(self.folder, notes=notes)
+                app = {"decisions": situation.decisions, "log": self.log.path.name}
+                situation.model.save(self.folder, notes={**self.manifest, "app": app})
 
     # ---- edits of topics
 
@@ -362,6 +368,13 @@ class Session:
                 "elsewhere": len(self.reviewed.reviews) - len(reviews),
                 "classes": {name: by_class[name] for name in self.reviewed.classes},
             }  # fmt: skip
+
+
+def first_targets(corpus: Corpus, folder: Path) -> list[Any] | None:
+    """Return what the first fit of a corpus learns from: labels of the table and of the log."""
+    reviewed = Reviewed(corpus.classes)
+    reviewed.apply(DecisionLog(log_path(folder)).read())
+    return corpus.targets(reviewed)
 
 
 def log_path(folder: Path) -> Path:
