@@ -115,6 +115,14 @@ def test_undo_goes_back_without_limit(start):
     assert (session.reviewed.classes, session.undo("me")) == ([], None)
 
 
+def test_one_text_of_five_is_a_random_check(start):
+    session = start(every=3)
+    make_classes(session)
+    answer(session, 15)
+    labels = [d.content["reason"] for d in session.reviewed.counted() if d.kind == "label"]
+    assert [i for i, reason in enumerate(labels) if reason == "random check"] == [4, 9, 14]
+
+
 def test_two_tabs_get_different_documents(start):
     session = start()
     assert len({session.next(tab) for tab in ("a", "b", "c")}) == 3

@@ -21,6 +21,7 @@ from cofactor.app.reviewed import Reviewed
 from cofactor.app.topic_edits import Trial, check_edit, drift_of
 from cofactor.text.describe.predictions import has_head
 from cofactor.text.documents import Corpus as FittedCorpus
+from cofactor.text.labelling.choice import RANDOM, RANDOM_PART
 
 EVERY = 5
 """Number of labels after which the model is fitted again."""
@@ -243,6 +244,7 @@ class Session:
         known = FittedCorpus.known(model, texts) is not None
         documents = list(model.documents() if known else model.documents(texts))
         queue = list(model.to_label(texts, QUEUED, y=done, random_state=decisions))
+        queue = mixed(queue, len(self.reviewed.reviews))
         return Situation(model, documents, queue, decisions, next(self._versions))
 
     def _refit(self) -> None:
@@ -368,6 +370,20 @@ class Session:
                 "elsewhere": len(self.reviewed.reviews) - len(reviews),
                 "classes": {name: by_class[name] for name in self.reviewed.classes},
             }  # fmt: skip
+
+
+def mixed(rows: list[Any], reviewed: int) -> list[Any]:
+    """Put a random check at every fifth place, counted from the first review of all.
+
+    The queue is chosen anew after a few labels, so random checks at its end would never come.
+    """
+    checks = [row for row in rows if row.reason == RANDOM]
+    others = [row for row in rows if row.reason != RANDOM]
+    found = []
+    for place in range(reviewed, reviewed + len(rows)):
+        first = checks if place % RANDOM_PART == RANDOM_PART - 1 else others
+        found.append((first or checks or others).pop(0))
+    return found
 
 
 def first_targets(corpus: Corpus, folder: Path) -> list[Any] | None:

@@ -3,9 +3,13 @@
 import { listen, poll } from "./api.js";
 import { fill, make, plural } from "./dom.js";
 import { setKeys, showKeys } from "./keys.js";
+import * as documents from "./documents.js";
 import * as label from "./label.js";
+import * as progress from "./progress.js";
+import * as save from "./save.js";
+import * as topics from "./topics.js";
 
-const SCREENS = [label];
+const SCREENS = [label, topics, documents, progress, save];
 const place = document.getElementById("screen");
 let shown = null;
 

@@ -34,7 +34,11 @@ export function bar(share, title) {
     draw("rect", { class: "track", width: 100, height: 6 }), draw("rect", { class: "fill", width, height: 6 }));
 }
 
-export const percent = (share) => (share === null || share === undefined ? "" : `${Math.round(100 * share)} %`);
+export function percent(share) {
+  if (share === null || share === undefined) return "";
+  if (share > 0.99 && share < 1) return "> 99 %";
+  return share > 0 && share < 0.01 ? "< 1 %" : `${Math.round(100 * share)} %`;
+}
 
 export const plural = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
 
