@@ -52,6 +52,11 @@ def test_decisions_note_what_was_predicted_before(start):
     noted = session.decide("label", "me", place, labels=["food"]).content
     assert (noted["prediction"], noted["confidence"]) == (said.prediction, said.confidence)
     assert noted["reason"] in ("close call", "first of its topic", "random check")
+    place = session.next("me")
+    why = session.said(place)["reason"]
+    session.refitter.request()  # the next queue may lack this document
+    session.refitter.wait(30)
+    assert session.decide("skip", "me", place).content["reason"] == why
     other = next(p for p in range(60) if p not in {row.document for row in session.now.queue})
     assert session.decide("skip", "me", other).content["reason"] == "chosen by hand"
 

@@ -56,7 +56,7 @@ def coloured(
         word = found[0]
         if word not in known:
             said = sum(parts.get(one, 0.0) for one in set(analyze(word))) / most  # type: ignore[misc]
-            known[word] = int(np.sign(said)) * sum(abs(said) >= level for level in LEVELS)
+            known[word] = int(np.sign(said) * np.searchsorted(LEVELS, abs(said), side="right"))
         if known[word]:
             if end < found.start():
                 yield text[end : found.start()], 0

@@ -10,11 +10,13 @@ from typing import Any
 
 from cofactor.app.corpus import each_key
 from cofactor.app.session import Session
+from cofactor.app.topic_edits import EDITS
 from cofactor.io.tables import open_source
 from cofactor.io.tables.documents import as_text
 from cofactor.io.tables.labels import one_cell
 from cofactor.io.tables.writers import free_name, make_writer
 
+LARGE = 10_000  # a number of topics that holds all numbers of topics
 ADDED = ("label_source", "prediction", "confidence")
 
 
@@ -85,7 +87,7 @@ def snippet(session: Session) -> str:
             kept.append(one)
         elif kept:
             kept.pop()
-    first = model.n_components
+    first = len(model.topic_names_) - sum(map(_added_topics, kept))
     column = session.corpus.label_column
     separator = facts.get("label_separator") or "; "
     y = f"[set(cell.split({separator!r})) if cell else None for cell in table[{column!r}]]"
@@ -103,6 +105,12 @@ def snippet(session: Session) -> str:
         f"model = cofactor.load_model({session.folder.name!r})",
     ]  # fmt: skip
     return "\n".join(lines) + "\n"
+
+
+def _added_topics(edit: dict[str, Any]) -> int:
+    """Return how many more topics there are after an edit."""
+    sources = EDITS[edit["edit"]].sources
+    return 0 if sources is None else len(sources(LARGE, **edit["arguments"])) - LARGE
 
 
 def _call(edit: dict[str, Any]) -> str:

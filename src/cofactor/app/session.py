@@ -90,6 +90,7 @@ class Session:
         self._versions, self._trials = count(1), count(1)
         self._since = 0
         self._shown: dict[str, int] = {}
+        self._why: dict[int, str] = {}  # documents that the queue has shown
         self._history: list[tuple[str, Any]] = []
         self._trial: Trial | None = None
         self.shape = 0
@@ -190,7 +191,8 @@ class Session:
         """Return what the current model says of a document, and why the queue holds it."""
         now = self.now
         document = now.documents[place]
-        reason = next((row.reason for row in now.queue if row.document == place), BY_HAND)
+        queued = (row.reason for row in now.queue if row.document == place)
+        reason = self._why.get(place) or next(queued, BY_HAND)
         known = document.topic >= 0 and document.prediction is not None
         prediction = document.prediction if known else None
         if isinstance(prediction, tuple):
@@ -208,13 +210,14 @@ class Session:
         with self._lock:
             self.hear()
             taken = {place for tab, place in self._shown.items() if tab != by}
-            waiting = [row.document for row in self.now.queue if self._is_open(row.document)]
-            found = next((p for p in waiting if p not in taken and p != leave), None)
+            waiting = [row for row in self.now.queue if self._is_open(row.document)]
             if len(waiting) < self.every and self.now.decisions != len(self.reviewed.decisions):
                 self.refitter.request()
-            if found is not None:
-                self._shown[by] = found
-            return found
+            for row in waiting:
+                if row.document not in taken and row.document != leave:
+                    self._shown[by], self._why[row.document] = row.document, row.reason
+                    return int(row.document)
+            return None
 
     @property
     def exhausted(self) -> bool:
