@@ -228,6 +228,24 @@ def test_a_fit_does_not_swallow_an_edit(start):
     assert session.edits == ["ban"]
 
 
+def test_an_edit_during_a_fit_is_kept(start, monkeypatch):
+    session = start([(TRUTH[i],) if i < 9 else () for i in range(60)])
+    kind = type(session.now.model)
+    fit = kind.refit
+
+    def edited_meanwhile(model, *arguments, **options):
+        if not session.edits:
+            session.edit("me", "rename", {"topic": 0, "name": "mine"})
+        return fit(model, *arguments, **options)
+
+    monkeypatch.setattr(kind, "refit", edited_meanwhile)
+    session.refitter.request()
+    session.refitter.wait(30)
+    assert session.now.model.topic_names_[0] == "mine"
+    assert list(session.now.model.target_names_) == ["food", "space", "sport"]
+    assert cofactor.load_model(session.folder).topic_names_[0] == "mine"
+
+
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [("fit", {}), ("merge", {"topics": [1]}), ("merge", {"topics": [1, 9]}), ("drop", {}),
