@@ -36,6 +36,7 @@ from cofactor.io.tables.writers import free_name
 
 if TYPE_CHECKING:
     from cofactor.app.corpus import Corpus
+    from cofactor.app.session import Session
 
 LOOPBACK = "127.0.0.1"
 
@@ -74,28 +75,35 @@ def app(
         server = import_module("cofactor.app.server")
     _check_table(table, asked)
     folder = folder or Path(f"{table.name.split('.')[0]}-model")
-    listening = server.open_socket(host, port)
-    corpus, reading = _read(table, asked, several)
-    note(summary(reading))
-    session_of = import_module("cofactor.app.session")
-    opened = _open(folder)
-    with refusals():
-        model = (
-            opened.model
-            if opened
-            else _fit(corpus, session_of.first_targets(corpus, folder), topics, seed, words)
-        )
-        session = session_of.Session(
-            corpus, folder, model, every=every, saved_decisions=_saved(opened),
-            manifest=_manifest(reading, folder), notes=reading.notes,
-        )  # fmt: skip
-    if not server.is_loopback(host):
-        note(f"Warning: everybody who reaches {host} and knows the address below can read and "
-             "label these texts, and the connection is not encrypted.")  # fmt: skip
-    with suppress(KeyboardInterrupt):  # the usual end
-        server.serve(session, listening, host, lambda address: _ready(address, no_open))
+    with server.open_socket(host, port) as listening:
+        corpus, reading = _read(table, asked, several)
+        note(summary(reading))
+        with refusals():
+            session = _begin(corpus, reading, folder, topics, seed, words, every)
+        if not server.is_loopback(host):
+            note(f"Warning: everybody who reaches {host} and knows the address below can read and "
+                 "label these texts, and the connection is not encrypted.")  # fmt: skip
+        with suppress(KeyboardInterrupt):  # the usual end
+            server.serve(session, listening, host, lambda address: _ready(address, no_open))
     note(f"Stopped. The decisions are in {session.log.path}, the model in {folder}. "
          f"Next: cofactor topics {shlex.quote(str(folder))}")  # fmt: skip
+
+
+def _begin(
+    corpus: Corpus, reading: Reading, folder: Path, topics: int, seed: int, words: dict[str, Any],
+    every: int,
+) -> Session:  # fmt: skip
+    """Open or fit the model, and begin the session."""
+    from cofactor.app.session import Session, first_targets
+
+    opened = _open(folder)
+    model = opened.model if opened else None
+    if model is None:
+        model = _fit(corpus, first_targets(corpus, folder), topics, seed, words)
+    return Session(
+        corpus, folder, model, every=every, saved_decisions=_saved(opened),
+        manifest=_manifest(reading, folder), notes=reading.notes,
+    )  # fmt: skip
 
 
 def _ready(address: str, no_open: bool) -> None:
