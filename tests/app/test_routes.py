@@ -10,7 +10,7 @@ import pytest
 from app_corpus import TEXTS, TRUTH
 from app_requests import send
 from cofactor.app.documents import coloured
-from cofactor.app.progress import accuracy_curve, calibration, wilson
+from cofactor.app.progress import accuracy_curve, calibration, moved_predictions, wilson
 from cofactor.app.routes import make_app
 from cofactor.io.tables.writers import is_formula
 from hostile import HOSTILE
@@ -231,6 +231,31 @@ def test_intervals_and_windows():
     for right, n in ((0, 1), (1, 1), (5, 10), (499, 500)):
         low, high = wilson(right, n)
         assert 0 <= low <= right / n <= high <= 1
+
+
+def test_predictions_that_stay_say_that_labelling_can_stop():
+    assert moved_predictions([]) is None
+    early, late = ["a"] * 50 + ["b"] * 150, ["a"] * 49 + ["b"] * 151
+    assert moved_predictions([(5, early), (24, late)]) is None
+    found = moved_predictions([(2, late), (5, early), (20, late), (25, late)])
+    assert found == {"labels": 20, "share": 1 / 200, "stop": True}
+    assert moved_predictions([(5, early[::-1]), (25, late)])["stop"] is False
+
+
+def test_stability_and_rivals(page):
+    page.begin(given=[(TRUTH[i],) if i < 30 else () for i in range(60)])
+    page.session.refitter.request()
+    page.session.refitter.wait(30)
+    shown = page.change("stability")["topics"]
+    assert all(0 < one["stability"] <= 1 + 1e-9 for one in shown)
+    compared = page.change("compare")
+    assert {"this model", "naive Bayes", "logistic regression"} <= compared["scores"].keys()
+    assert compared["scores"]["this model"] > compared["scores"]["majority"]
+
+
+def test_rivals_need_labels(page):
+    page.begin()
+    assert "labels of two classes" in page.change("compare", 422)["error"]
 
 
 def test_the_report_describes_the_reviewed_labels(page):

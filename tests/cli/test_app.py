@@ -2,6 +2,7 @@
 
 import builtins
 import json
+import socket
 
 import pytest
 
@@ -91,7 +92,7 @@ def test_bad_options_are_refused(table, sessions, options, sentence):
 def test_other_addresses_are_warned_of(table, sessions, monkeypatch):
     import cofactor.app.server as server
 
-    monkeypatch.setattr(server, "open_socket", lambda host, port: open(table, "rb"))
+    monkeypatch.setattr(server, "open_socket", lambda host, port: socket.socket())
     said = run(table, "--text", "body", "-k", "3", "--host", "192.0.2.7").stderr
     assert "everybody who reaches 192.0.2.7" in said
     assert "not encrypted" in said

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import asdict
 from typing import Any
 
 from cofactor.app.decisions import Decision
 from cofactor.app.session import Session
+from cofactor.report.preparation.evaluation import evaluate
+from cofactor.report.preparation.material import read_material
 from cofactor.text.labelling.choice import RANDOM
 
 RECENT = 50
 """Accuracy is that of the last so many random checks: older ones judge older models."""
+STEP, FEW = 20, 0.01
+"""Labelling can stop when so many labels have changed less than this share of the predictions."""
 BINS = ((0.0, 0.5), (0.5, 0.7), (0.7, 0.85), (0.85, 0.95), (0.95, 1.0 + 1e-9))
 
 
@@ -22,8 +27,40 @@ def progress(session: Session) -> dict[str, Any]:
     expected = session.now.model.expected_score_
     return {
         "accuracy": accuracy_curve(checks), "calibration": calibration(checks),
-        "expected": None if expected is None else asdict(expected), **session.counts(),
+        "expected": None if expected is None else asdict(expected),
+        "moved": moved_predictions(list(session.snapshots)), **session.counts(),
     }  # fmt: skip
+
+
+def moved_predictions(snapshots: list[tuple[int, list[Any]]]) -> dict[str, Any] | None:
+    """Return the share of predictions that the last labels changed; None if there are too few.
+
+    The accuracy cannot have changed by more than this share. Later labels usually change less, so
+    a small share says that labelling can stop.
+    """
+    if not snapshots:
+        return None
+    labels, now = snapshots[-1]
+    earlier = [one for one in snapshots if one[0] <= labels - STEP]
+    if not earlier:
+        return None
+    before, predictions = earlier[-1]
+    moved = sum(one != other for one, other in zip(predictions, now, strict=True))
+    return {"labels": labels - before, "share": moved / len(now), "stop": moved < FEW * len(now)}
+
+
+def compare_methods(session: Session) -> dict[str, Any]:
+    """Return the scores of the model and of simple methods on the same labels, cross-validated."""
+    y = session.corpus.targets(session.reviewed)
+    if y is None:
+        raise ValueError("A comparison needs labels of two classes.")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        material = read_material(session.now.model, session.corpus.texts, y, None)
+        found = evaluate(material)
+    if found is None or not found.fair:
+        raise ValueError("The labels do not allow a comparison yet; label some more texts.")
+    return {"scores": found.scores(), "how": found.how}
 
 
 def random_checks(decisions: list[Decision], session: Session) -> list[dict[str, Any]]:

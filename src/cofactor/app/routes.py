@@ -22,7 +22,7 @@ from starlette.routing import Route
 
 from cofactor.app import exports
 from cofactor.app.documents import Asked, find_documents, show_document
-from cofactor.app.progress import progress
+from cofactor.app.progress import compare_methods, progress
 from cofactor.app.session import Session, StaleError
 from cofactor.io.errors import InputError
 from cofactor.io.json_text import to_json
@@ -227,6 +227,12 @@ def refit(session: Session) -> dict[str, Any]:
     return state(session)
 
 
+def stability(session: Session) -> dict[str, Any]:
+    """Measure how stable the topics are."""
+    session.measure_stability()
+    return topics(session)
+
+
 def _texts(name: str, values: list[Any]) -> list[str]:
     if not all(isinstance(value, str) for value in values):
         raise ValueError(f"{name} must be a list of texts.")
@@ -261,6 +267,8 @@ CHANGES = {
     "edit": Address(edit_topics, {**_TAB, "edit": str, "arguments": dict}),
     "undo-edit": Address(undo_edit, _TAB),
     "refit": Address(refit),
+    "stability": Address(stability),
+    "compare": Address(compare_methods),
 }
 
 

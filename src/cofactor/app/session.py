@@ -6,10 +6,11 @@ or writes a model while holding it. Models are never changed in place.
 
 from __future__ import annotations
 
+import copy
 import threading
 import warnings
-from collections import Counter
-from dataclasses import dataclass, field
+from collections import Counter, deque
+from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -25,8 +26,12 @@ from cofactor.text.labelling.choice import RANDOM, RANDOM_PART
 
 EVERY = 5
 """Number of labels after which the model is fitted again."""
-ITERATIONS = 10
+ITERATIONS = 5
 """Maximum number of iterations of a fit that goes on from the last one."""
+SNAPSHOTS = 50
+"""Number of fits whose predictions are remembered."""
+STABILITY_RUNS = 5
+"""Number of draws that tell how stable topics are."""
 QUEUED = 40
 """Number of documents that are chosen at a time."""
 BY_HAND = "chosen by hand"
@@ -94,6 +99,7 @@ class Session:
         self._history: list[tuple[str, Any]] = []
         self._trial: Trial | None = None
         self.shape = 0
+        self.snapshots: deque[tuple[int, list[Any]]] = deque(maxlen=SNAPSHOTS)
         self._hear()
         self.now = self._situation(self.model, *self._labels())
         self.refitter = Refitter(self._refit, self.quiet)
@@ -264,6 +270,9 @@ class Session:
                 self.refitter.request()
                 return
             self.now = new
+            if labels[0] is not None:
+                known = sum(map(bool, labels[0]))
+                self.snapshots.append((known, [one.prediction for one in new.documents]))
         self._save(new)
 
     def _save(self, situation: Situation) -> None:
@@ -349,6 +358,18 @@ class Session:
         self._add("undo edit", by, edit=name)
         self.refitter.request()
         return name
+
+    def measure_stability(self) -> None:
+        """Measure how stable the topics of the current model are; the next fit forgets it."""
+        before, (y, *_) = self.now, self._labels()
+        model = copy.copy(before.model)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.stability(self.corpus.texts, y, runs=STABILITY_RUNS)
+        with self._lock:
+            if self.now is not before:
+                raise StaleError("The model was fitted again meanwhile; measure once more.")
+            self.now = replace(before, model=model, version=next(self._versions))
 
     @property
     def edits(self) -> list[str]:

@@ -1,6 +1,6 @@
 // The screen Progress: accuracy on random checks, calibration, labels of each class.
 
-import { attempt, read } from "./api.js";
+import { attempt, change, read } from "./api.js";
 import { bar, draw, fill, make, percent, plural } from "./dom.js";
 
 export const name = "progress";
@@ -31,9 +31,33 @@ async function load() {
       figure("Expected from held-out labels", found.expected ? percent(found.expected.value) : "–", found.expected ? `${found.expected.measure}, ${percent(found.expected.low)} to ${percent(found.expected.high)}` : "needs some labels of each class"),
       figure("Reviewed texts", found.reviewed.toLocaleString("en"), `${plural(found.table, "label")} of the table, ${found.skipped} skipped, ${found.flagged} flagged`)),
     make("p", { class: "note" }, "One text of five in the queue is drawn at random. Each is compared with what the model predicted before it knew the label, so these numbers are fair; close calls are not among them."),
+    found.moved ? make("p", { class: found.moved.stop ? "advice good" : "advice" }, advice(found.moved)) : null,
     found.accuracy.length > 1 ? [make("h3", {}, "Accuracy over the number of labels"), curve(found.accuracy)] : null,
     make("h3", {}, "Labels of each class"), classes(found.classes),
+    make("h3", {}, "Other methods on the same labels"), rivals(),
     found.calibration.length ? [make("h3", {}, "Calibration"), calibration(found.calibration)] : null);
+}
+
+function advice({ labels, share, stop }) {
+  const moved = `The last ${labels} labels changed ${percent(share)} of the predictions, so the accuracy moved by at most that.`;
+  return stop ? `You can stop: ${moved} The next ${labels} are expected to bring less.` : `Go on: ${moved}`;
+}
+
+let compared = null; // the last comparison
+
+function rivals() {
+  const place = make("div");
+  const button = make("button", { type: "button", onclick: async () => {
+    button.disabled = true;
+    button.textContent = "Comparing …";
+    compared = (await attempt(() => change("compare"))) ?? compared;
+    place.replaceWith(rivals());
+  } }, compared ? "Compare again" : "Compare");
+  if (!compared) return fill(place, make("p", { class: "muted" }, "Fits this model, logistic regression and naive Bayes on parts of the labels, and tests them on the others. It takes some seconds."), button);
+  const rows = Object.entries(compared.scores).sort((one, other) => other[1] - one[1]);
+  return fill(place, make("table", { class: "bars" }, make("tbody", {}, rows.map(([method, score]) => make("tr", { class: method === "this model" ? "own" : null },
+    make("td", {}, method), make("td", { class: "wide" }, bar(score, `${method}: ${percent(score)}`)), make("td", { class: "number" }, percent(score)))))),
+  make("p", { class: "note" }, `${compared.how} Close calls are among them, so all methods do better on new texts.`), button);
 }
 
 function figure(text, value, detail) {

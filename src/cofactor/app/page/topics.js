@@ -14,10 +14,11 @@ let open = null; // the word whose menu is open: "topic word"
 export function show(place) {
   parts = {
     undo: make("button", { type: "button", onclick: undo }, "Undo ", make("kbd", {}, "⌫")),
+    stability: make("button", { type: "button", title: "Fits other draws of the texts and looks for each topic again", onclick: measure }, "Measure stability"),
     cards: make("div", { class: "cards" }),
     trial: make("dialog", { class: "trial", "aria-labelledby": "trial-title" }),
   };
-  fill(place, make("div", { class: "head" }, make("h2", {}, "Topics"), make("div", { class: "controls" }, parts.undo)),
+  fill(place, make("div", { class: "head" }, make("h2", {}, "Topics"), make("div", { class: "controls" }, parts.stability, parts.undo)),
     make("p", { class: "lead" }, "Click a word to pin or ban it. Drag a card onto another one to merge them. You see what an edit moves before you accept it."),
     parts.cards, parts.trial);
   load();
@@ -159,6 +160,16 @@ async function accept(number) {
     showCards(answer);
     toast("Done. Undo takes it back.");
   }
+}
+
+async function measure() {
+  parts.stability.disabled = true;
+  parts.stability.textContent = "Measuring …";
+  const answer = await attempt(() => change("stability"));
+  if (!parts) return;
+  parts.stability.disabled = false;
+  parts.stability.textContent = "Measure stability";
+  if (answer) showCards(answer);
 }
 
 async function undo() {
