@@ -184,6 +184,28 @@ def test_the_core_loop_by_keys(browser, table, tmp_path):
         visit.close()
 
 
+@pytest.mark.skipif(
+    "COFACTOR_AXE" not in os.environ, reason="set COFACTOR_AXE to axe.min.js of npm's axe-core"
+)
+@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (500, "dark")])
+def test_every_screen_is_accessible(browser, table, width, theme):
+    rules = Path(os.environ["COFACTOR_AXE"]).read_text(encoding="utf-8")
+    with running(table) as address:
+        visit = Visit(browser, address, viewport={"width": width, "height": 860},
+                      color_scheme=theme, bypass_csp=True)  # fmt: skip
+        for name in CLASSES:
+            visit.make_class(name)
+        for _ in range(10):
+            visit.decide(str(CLASSES.index(TRUTH[visit.place()]) + 1))
+        visit.settled()
+        for screen, selector in SCREENS.items():
+            visit.show(screen, selector)
+            visit.page.evaluate(rules)
+            found = visit.page.evaluate("() => axe.run()")["violations"]
+            assert [(one["id"], one["nodes"][0]["html"]) for one in found] == [], screen
+        visit.close()
+
+
 def test_two_tabs_see_each_other(browser, table):
     with running(table) as address:
         one, other = Visit(browser, address), Visit(browser, address)

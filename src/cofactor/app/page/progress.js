@@ -71,7 +71,7 @@ function classes(counts) {
 }
 
 function calibration(rows) {
-  return make("table", { class: "bars" }, make("thead", {}, make("tr", {}, ["Confidence", "", "Right", "Checks"].map((text) => make("th", { scope: "col", class: text ? null : "wide" }, text)))),
+  return make("table", { class: "bars" }, make("thead", {}, make("tr", {}, ["Confidence", "", "Right", "Checks"].map((text) => make("th", { scope: "col", class: text ? null : "wide" }, text || make("span", { class: "hidden-text" }, "Share"))))),
     make("tbody", {}, rows.map((row) => make("tr", {}, make("th", { scope: "row" }, `${percent(row.low)} to ${percent(row.high)}`),
       make("td", { class: "wide" }, bar(row.right, `${percent(row.right)} right`)), make("td", { class: "number" }, percent(row.right)), make("td", { class: "number" }, row.checks)))));
 }
