@@ -136,6 +136,17 @@ def test_the_core_loop_by_keys(browser, table, tmp_path):
         visit.settled()
         page.wait_for_function("() => document.querySelector('.suggestion h2').textContent !== ''")
         assert page.locator("mark").count() > 1
+        before = page.locator("#status").inner_text().split(" ")[0]
+        visit.press("1", "2", "3")  # keys that come before the next text is there decide nothing
+        page.wait_for_function(
+            "n => !document.getElementById('status').textContent.startsWith(n)", arg=before
+        )
+        page.wait_for_timeout(300)
+        assert page.locator("#status").inner_text().startswith("21 labels")
+        visit.press("Backspace")
+        page.wait_for_function(
+            "() => document.getElementById('status').textContent.startsWith('20 labels')"
+        )
         visit.press("Backspace")  # the last text comes back
         page.wait_for_function("n => document.querySelector('.doc-head').innerText.includes(n)",
                                arg=f"row {first[-1] + 2}")  # fmt: skip

@@ -70,7 +70,8 @@ class Keys:
     def make(cls, host: str, port: int) -> Keys:
         """Return the keys of a new start; its token has 32 random bytes."""
         names = {host, "127.0.0.1", "localhost"} if host in ("127.0.0.1", "localhost") else {host}
-        hosts = frozenset(f"{name}:{port}" for name in names)
+        place = "" if port == 80 else f":{port}"  # browsers leave it out
+        hosts = frozenset(f"{name}{place}" for name in names)
         return cls(hosts, secrets.token_urlsafe(32), f"cofactor-{port}")
 
     def fits(self, token: str | None) -> bool:

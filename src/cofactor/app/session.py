@@ -95,6 +95,7 @@ class Session:
         self._versions, self._trials = count(1), count(1)
         self._since = 0
         self._shown: dict[str, int] = {}
+        self._counted: tuple[int, dict[str, Any]] = (-1, {})
         self._why: dict[int, str] = {}  # documents that the queue has shown
         self._history: list[tuple[str, Any]] = []
         self._trial: Trial | None = None
@@ -379,21 +380,26 @@ class Session:
     # ---- counts
 
     def counts(self) -> dict[str, Any]:
-        """Return how many documents have what."""
+        """Return how many documents have what; counted once after each decision."""
         with self._lock:
-            labels = self.corpus.labels(self.reviewed)
-            keys = self.corpus.places.keys()
-            reviews = [r for key, r in self.reviewed.reviews.items() if key in keys]
-            sources = Counter(source for _, source in labels)
-            by_class = Counter(label for found, _ in labels for label in found or ())
-            return {
-                "documents": len(labels), "table": sources["table"],
-                "reviewed": sources["reviewed"],
-                "skipped": sum(review.labels is None for review in reviews),
-                "flagged": len(self.reviewed.flags & keys),
-                "elsewhere": len(self.reviewed.reviews) - len(reviews),
-                "classes": {name: by_class[name] for name in self.reviewed.classes},
-            }  # fmt: skip
+            if self._counted[0] != len(self.reviewed.decisions):
+                self._counted = len(self.reviewed.decisions), self._count()
+            return self._counted[1]
+
+    def _count(self) -> dict[str, Any]:
+        labels = self.corpus.labels(self.reviewed)
+        keys = self.corpus.places.keys()
+        reviews = [r for key, r in self.reviewed.reviews.items() if key in keys]
+        sources = Counter(source for _, source in labels)
+        by_class = Counter(label for found, _ in labels for label in found or ())
+        return {
+            "documents": len(labels), "table": sources["table"],
+            "reviewed": sources["reviewed"],
+            "skipped": sum(review.labels is None for review in reviews),
+            "flagged": len(self.reviewed.flags & keys),
+            "elsewhere": len(self.reviewed.reviews) - len(reviews),
+            "classes": {name: by_class[name] for name in self.reviewed.classes},
+        }  # fmt: skip
 
 
 def mixed(rows: list[Any], reviewed: int) -> list[Any]:

@@ -78,6 +78,8 @@ def app(
     with server.open_socket(host, port) as listening:
         corpus, reading = _read(table, asked, several)
         note(summary(reading))
+        for sentence in reading.notes:
+            note(f"Note: {sentence}")
         with refusals():
             session = _begin(corpus, reading, folder, topics, seed, words, every)
         if not server.is_loopback(host):

@@ -36,6 +36,7 @@ function showStatus(now) {
   const parts = [plural(now.counts.reviewed + now.counts.table, "label"), `${plural(now.counts.documents, "text")}`];
   if (now.expected) parts.push(now.expected);
   if (now.busy) parts.push("fitting …");
+  if (now.unreadable) parts.push(`${plural(now.unreadable, "line")} of the log cannot be read`);
   fill(status, parts.join(" · "));
   const said = now.lost ? `The server does not answer: ${now.lost} Your decisions so far are saved.` : now.trouble
     ? `The last fit failed, so the model before it stays: ${now.trouble}` : "";

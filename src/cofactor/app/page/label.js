@@ -178,14 +178,25 @@ function send(work) {
   return sending;
 }
 
-async function decide(labels) {
+// Sends a decision that ends the look at this text. Until the next text is there, no key decides
+// anything: it would be meant for a text that nobody has seen.
+async function finish(name, content) {
   if (!doc) return;
-  const { document: place } = doc;
-  const done = await send(() => change("label", { tab, document: place, labels }));
+  const current = doc;
+  doc = null;
+  waiting = true;
+  const done = await send(() => change(name, { tab, document: current.document, ...content }));
   if (done) {
     setState(done);
-    await next(place);
+    await next(current.document);
+  } else {
+    waiting = false;
+    showDocument(current);
   }
+}
+
+function decide(labels) {
+  return finish("label", { labels });
 }
 
 function choose(place) {
@@ -205,14 +216,8 @@ function accept() {
   else decide(labels);
 }
 
-async function skip() {
-  if (!doc) return;
-  const { document: place } = doc;
-  const done = await send(() => change("skip", { tab, document: place }));
-  if (done) {
-    setState(done);
-    await next(place);
-  }
+function skip() {
+  return finish("skip", {});
 }
 
 async function flag() {
