@@ -195,6 +195,18 @@ def test_the_core_loop_by_keys(browser, table, tmp_path):
         visit.close()
 
 
+def test_several_labels_by_keys(browser, table):
+    with running(table, "--several") as address:
+        visit = Visit(browser, address)
+        for name in CLASSES:
+            visit.make_class(name)
+        visit.press("1", "2", "3", "3")  # the third is taken away again
+        assert visit.page.locator(".class[aria-pressed='true']").count() == 2
+        visit.decide("Enter")
+        assert visit.page.locator(".last .chip").first.inner_text() == "space, sport"
+        visit.close()
+
+
 @pytest.mark.skipif(
     "COFACTOR_AXE" not in os.environ, reason="set COFACTOR_AXE to axe.min.js of npm's axe-core"
 )
