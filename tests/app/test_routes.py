@@ -191,6 +191,8 @@ def test_the_code_makes_the_same_edits(page, monkeypatch):
     ):  # fmt: skip
         page.change("edit", tab="t", edit=edit, arguments=arguments)
     page.change("undo-edit", tab="t")
+    for content in ({}, {"edit": "exec", "arguments": {}}, {"edit": "drop", "arguments": 3}):
+        page.session.log.add("edit", "somebody else", **content)
     code = page.read("code")["code"]
     folder = page.session.folder.parent
     (folder / "posts-labelled.csv").write_bytes(page.read("table.csv").content)

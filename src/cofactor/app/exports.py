@@ -5,16 +5,18 @@ from __future__ import annotations
 import io
 import re
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from cofactor.app.corpus import each_key
 from cofactor.app.session import Session
-from cofactor.app.topic_edits import EDITS
+from cofactor.app.topic_edits import EDITS, check_edit
 from cofactor.io.tables import open_source
 from cofactor.io.tables.documents import as_text
 from cofactor.io.tables.labels import one_cell
 from cofactor.io.tables.writers import free_name, make_writer
+from cofactor.text import WordVectorizer
 
 LARGE = 10_000  # a number of topics that holds all numbers of topics
 ADDED = ("label_source", "prediction", "confidence")
@@ -78,43 +80,62 @@ def file_stem(session: Session) -> str:
 
 
 def snippet(session: Session) -> str:
-    """Return Python code that makes the model from the labelled table, with the same edits."""
-    facts, model = session.corpus.facts, session.now.model
-    edits = [d.content for d in session.reviewed.decisions if d.kind in ("edit", "undo edit")]
-    kept: list[dict[str, Any]] = []
-    for one in edits:
-        if "arguments" in one:
-            kept.append(one)
-        elif kept:
-            kept.pop()
-    first = len(model.topic_names_) - sum(map(_added_topics, kept))
-    column = session.corpus.label_column
+    """Return Python code that makes a model from the labelled table, with the same edits."""
+    facts, model, edits = session.corpus.facts, session.now.model, _edits(session)
+    first = len(model.topic_names_) - sum(map(_added_topics, edits))
+    given = {"vectorizer": _vectorizer(model), "random_state": repr(model.random_state)}
+    settings = "".join(f", {name}={value}" for name, value in given.items() if value)
+    cells = f"table[{session.corpus.label_column!r}]"
     separator = facts.get("label_separator") or "; "
-    y = f"[set(cell.split({separator!r})) if cell else None for cell in table[{column!r}]]"
+    sets = f"[set(cell.split({separator!r})) if cell else None for cell in {cells}]"
     lines = [
-        "import pandas as pd", "", "import cofactor", "",
-        f"table = pd.read_csv({file_stem(session) + '-labelled.csv'!r}, dtype=str)"
-        ".fillna(\"\")",
+        "import pandas as pd", "", "import cofactor",
+        *(["from cofactor.text import WordVectorizer"] if given["vectorizer"] else []), "",
+        f"table = pd.read_csv({file_stem(session) + '-labelled.csv'!r}, dtype=str).fillna(\"\")",
         f"texts = table[{facts.get('text', 'text')!r}].tolist()",
-        f"labels = {y if session.corpus.several else f'table[{column!r}].tolist()'}",
-        f"model = cofactor.TopicModel({first}, random_state={model.random_state!r})",
+        f"labels = {sets if session.corpus.several else f'{cells}.tolist()'}",
+        f"model = cofactor.TopicModel({first}{settings})",
         "model.fit(texts, labels)",
-        *(f"model = model.{_call(one)}" for one in kept),
-        *(["model = model.refit(texts, labels)"] if kept else []),
+        *(f"model = model.{_call(*one)}" for one in edits),
+        *(["model = model.refit(texts, labels)"] if edits else []),
         "", "# or the very model of the app, as it was saved:",
         f"model = cofactor.load_model({session.folder.name!r})",
     ]  # fmt: skip
     return "\n".join(lines) + "\n"
 
 
-def _added_topics(edit: dict[str, Any]) -> int:
+def _edits(session: Session) -> list[tuple[str, dict[str, Any]]]:
+    """Return the edits of topics that are in force, as the log tells them."""
+    kept: list[tuple[str, dict[str, Any]]] = []
+    for decision in session.reviewed.decisions:
+        name, arguments = decision.content.get("edit"), decision.content.get("arguments")
+        if decision.kind == "undo edit" and kept:
+            kept.pop()
+        elif decision.kind == "edit":
+            with suppress(ValueError):  # a line that somebody else wrote
+                check_edit(name, arguments)
+                kept.append((str(name), arguments or {}))
+    return kept
+
+
+def _added_topics(edit: tuple[str, dict[str, Any]]) -> int:
     """Return how many more topics there are after an edit."""
-    sources = EDITS[edit["edit"]].sources
-    return 0 if sources is None else len(sources(LARGE, **edit["arguments"])) - LARGE
+    name, arguments = edit
+    sources = EDITS[name].sources
+    return 0 if sources is None else len(sources(LARGE, **arguments)) - LARGE
 
 
-def _call(edit: dict[str, Any]) -> str:
-    name, given = edit["edit"], edit["arguments"]
+def _vectorizer(model: Any) -> str | None:
+    """Return the call that makes the vectorizer; None if it is the default one."""
+    if not isinstance(model.vectorizer, WordVectorizer):
+        return None
+    usual = WordVectorizer().get_params()
+    own = {k: v for k, v in model.vectorizer.get_params().items() if v != usual[k]}
+    listed = ", ".join(f"{name}={value!r}" for name, value in own.items())
+    return f"WordVectorizer({listed})" if own else None
+
+
+def _call(name: str, arguments: dict[str, Any]) -> str:
+    values = [repr(arguments[key]) for key in EDITS[name].arguments]
     texts = ["texts"] if name == "split" else []
-    values = [repr(value) for value in given.values()]
     return f"{name}({', '.join([*values[:1], *texts, *values[1:]])})"
