@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+from dataclasses import replace
+from datetime import date, timedelta
 
 import numpy as np
 import pytest
@@ -127,6 +129,8 @@ def test_documents_are_found(page):
     rows = page.read("documents", sort="confidence")["rows"]
     confidences = [row["confidence"] for row in rows]
     assert confidences == sorted(confidences)
+    sure = sum(document.confidence < 0.7 for document in page.session.now.documents)
+    assert page.read("documents", below=70)["found"] == sure
     sizes = [page.read("documents", topic=k)["found"] for k in range(4)]
     assert sum(sizes) == 60
     assert page.read("documents", page=1)["rows"][0]["document"] == 50
@@ -136,6 +140,18 @@ def test_documents_are_found(page):
     rows = page.read("documents", state="different")["rows"]
     assert wrong in [row["document"] for row in rows]
     assert page.session.counts()["reviewed"] == 2
+
+
+def test_documents_are_found_by_date(page):
+    page.begin()
+    days = [date(2024, 1, 1) + timedelta(i) if i % 2 else None for i in range(60)]
+    page.session.corpus = replace(page.session.corpus, dates=days)
+    found = page.read("documents", since="2024-01-10", until="2024-01-20")["rows"]
+    assert [row["document"] for row in found] == [9, 11, 13, 15, 17, 19]
+    assert [row["date"] for row in found][:1] == ["2024-01-10"]
+    assert page.read("documents", until="2024-01-04")["found"] == 2
+    rows = page.read("documents", sort="date")["rows"]
+    assert [row["document"] for row in rows][:3] == [1, 3, 5]
 
 
 def test_the_table_comes_back_with_its_labels(page):

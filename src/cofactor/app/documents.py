@@ -96,6 +96,9 @@ class Asked:
     topic: int = -1
     label: str = ""
     state: str = ""  # "labelled", "open", "flagged", "skipped" or "different"
+    below: int = 0  # confidence in per cent; 0 for any
+    since: str = ""  # dates like 2024-12-31
+    until: str = ""
     sort: str = "row"  # "row", "confidence" or "date"
     page: int = 0
 
@@ -124,10 +127,21 @@ def _fits(session: Session, asked: Asked, place: int, label: Any) -> bool:
     document, (labels, source) = session.now.documents[place], label
     if asked.topic >= 0 and document.topic != asked.topic:
         return False
+    sure = document.confidence
+    if asked.below and (sure is None or sure >= asked.below / 100):
+        return False
+    if (asked.since or asked.until) and not _within(asked, _date(session.corpus, place)):
+        return False
     shown = labels if labels is not None else _as_labels(document.prediction)
     if asked.label and asked.label not in shown:
         return False
     return not asked.state or _state(session, asked.state, place, document, labels, source)
+
+
+def _within(asked: Asked, date: str | None) -> bool:
+    """Tell whether a date lies in the days that are asked for; unknown dates do not."""
+    day = (date or "")[:10]
+    return bool(day) and asked.since <= day and (not asked.until or day <= asked.until)
 
 
 def _state(

@@ -7,7 +7,7 @@ export const name = "documents";
 export const title = "Documents";
 export const keys = [{ key: "/", does: "search the texts", run: () => parts?.query.focus() }];
 
-const asked = { query: "", topic: -1, label: "", state: "", sort: "row", page: 0 };
+const asked = { query: "", topic: -1, label: "", state: "", below: 0, since: "", until: "", sort: "row", page: 0 };
 const STATES = { "": "all texts", labelled: "labelled", open: "not labelled", flagged: "flagged", skipped: "skipped", different: "label differs from prediction" };
 let parts = null;
 let selected = new Set();
@@ -20,6 +20,8 @@ export function show(place) {
     topic: choice("Topic", (value) => ask("topic", Number(value))),
     label: choice("Class", (value) => ask("label", value)),
     state: choice("State", (value) => ask("state", value)),
+    below: choice("Confidence", (value) => ask("below", Number(value))),
+    since: day("since"), until: day("until"),
     sort: choice("Order", (value) => ask("sort", value)),
     count: make("p", { class: "muted", role: "status" }),
     body: make("tbody"), pager: make("div", { class: "controls pager" }), bulk: make("div", { class: "controls bulk" }),
@@ -27,7 +29,7 @@ export function show(place) {
   parts.query.addEventListener("keydown", (event) => { if (event.key === "Escape") parts.query.blur(); });
   const columns = ["", "Row", state?.dated ? "Date" : null, "Text", "Label", "Prediction", "Topic"].filter((text) => text !== null);
   fill(place, make("h2", {}, "Documents"),
-    make("div", { class: "controls" }, parts.query, parts.topic, parts.label, parts.state, parts.sort),
+    make("div", { class: "controls" }, parts.query, parts.topic, parts.label, parts.state, parts.below, state?.dated ? [parts.since, parts.until] : null, parts.sort),
     make("div", { class: "head" }, parts.count, parts.bulk),
     make("div", { class: "scroll" }, make("table", { class: "documents" },
       make("thead", {}, make("tr", {}, columns.map((text) => make("th", { scope: "col" }, text || make("span", { class: "hidden-text" }, "Select"))))), parts.body)),
@@ -47,6 +49,10 @@ export function update(now, before) {
   }
 }
 
+function day(key) {
+  return make("input", { class: "search day", type: "date", value: asked[key], "aria-label": key === "since" ? "First day" : "Last day", onchange: (event) => ask(key, event.target.value) });
+}
+
 function choice(text, run) {
   return make("select", { "aria-label": text, onchange: (event) => run(event.target.value) });
 }
@@ -59,6 +65,7 @@ async function choices() {
   const classes = Object.keys(state.counts.classes);
   fill(parts.label, option("", "every class", asked.label), classes.map((one) => option(one, one, asked.label)));
   fill(parts.state, Object.entries(STATES).map(([value, text]) => option(value, text, asked.state)));
+  fill(parts.below, option(0, "any confidence", asked.below), [50, 70, 90, 99].map((most) => option(most, `below ${most} %`, asked.below)));
   fill(parts.sort, option("row", "in order of rows", asked.sort), option("confidence", "least confident first", asked.sort), state.dated ? option("date", "by date", asked.sort) : null);
   fill(parts.bulk, make("select", { "aria-label": "Label the selected texts", onchange: (event) => labelSelected(event.target.value) },
     make("option", { value: "" }, "Label the selected texts …"), classes.map((one, place) => make("option", { value: place }, one))));
