@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-HEAVY = {"altair", "dask", "distributed", "matplotlib"}
+HEAVY = {"altair", "dask", "distributed", "matplotlib", "starlette", "uvicorn"}
 
 
 def test_a_fit_imports_no_library_for_reports_or_clusters(home, tmp_path):

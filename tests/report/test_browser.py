@@ -3,12 +3,12 @@
 import csv
 import io
 import json
-import shutil
 from datetime import date
 
 import numpy as np
 import pytest
 
+from browsers import CHROMIUM, launched
 from cofactor import TopicModel
 from cofactor.io.tables.writers import is_formula
 from cofactor.report import write_report
@@ -16,13 +16,7 @@ from cofactor.text.editing.changes import topics_digest
 from hostile import HOSTILE, hostile_model
 
 SUBJECTS = ("faith", "space", "sport")  # the classes of the corpus
-sync_api = pytest.importorskip("playwright.sync_api", reason="needs the extra cofactor[browser]")
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-CHROMIUM = next(filter(None, map(shutil.which, NAMES)), None)
-ARGUMENTS = [
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-]  # fmt: skip
+pytest.importorskip("playwright.sync_api", reason="needs the extra cofactor[browser]")
 pytestmark = pytest.mark.skipif(
     CHROMIUM is None, reason="no Chromium on this machine: apt-get install chromium"
 )
@@ -30,10 +24,8 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def browser():
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+    with launched() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

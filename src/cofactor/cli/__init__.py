@@ -25,6 +25,7 @@ COMMANDS = {
     "topics": "Show the topics of a model.",
     "predict": "Add prediction, confidence and topic to a table.",
     "suggest": "Say which texts to label next, or which labels look wrong.",
+    "app": "Label texts and edit topics on a local page; the model follows.",
     "explain": "Show which words of a text speak for which topic and class.",
     "over-time": "Write the shares and words of topics in each period.",
     "update": "Learn from new documents without the old ones.",

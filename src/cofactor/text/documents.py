@@ -117,6 +117,12 @@ class Corpus:
         return type(None), ()
 
 
+def known_matrix(model: Any, texts: list[str]) -> sp.csr_array:
+    """Return the matrix of texts in the words of a model; that of its fit if they are the same."""
+    known = Corpus.known(model, texts)
+    return document_matrix(model.vectorizer_, texts) if known is None else known.X
+
+
 def fingerprint(documents: list[str], y: Any = None) -> str:
     """Return a digest of documents and labels; equal digests mean equal data."""
     digest = hashlib.sha256()

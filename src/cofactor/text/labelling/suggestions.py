@@ -17,7 +17,7 @@ from cofactor.text.describe.answers import answers_of
 from cofactor.text.describe.predictions import label_thresholds, predicted_kind, scores_of
 from cofactor.text.describe.support import topic_counts
 from cofactor.text.describe.table import Table
-from cofactor.text.documents import document_matrix
+from cofactor.text.documents import known_matrix, read_documents
 from cofactor.text.labelling.choice import STRATEGIES, Candidates, choose_rows
 
 
@@ -43,7 +43,7 @@ def suggest(
         )
     if not (isinstance(n, int | np.integer) and n > 0):
         raise ValueError(f"n={n!r} must be a whole number of at least 1.")
-    X = document_matrix(model.vectorizer_, documents)
+    X = known_matrix(model, read_documents(documents))
     S = np.asarray(model.estimator_.transform(X))
     scores = scores_of(model.estimator_, X, S)
     candidates = candidates_of(model, X, S, scores, y)

@@ -1,0 +1,52 @@
+// The frame: screens, status, trouble.
+
+import { listen, poll } from "./api.js";
+import { fill, make, plural } from "./dom.js";
+import { setKeys, showKeys } from "./keys.js";
+import * as documents from "./documents.js";
+import * as label from "./label.js";
+import * as progress from "./progress.js";
+import * as save from "./save.js";
+import * as topics from "./topics.js";
+
+const SCREENS = [label, topics, documents, progress, save];
+const place = document.getElementById("screen");
+let shown = null;
+
+function screenOf(hash) {
+  return SCREENS.find((screen) => `#${screen.name}` === hash) ?? SCREENS[0];
+}
+
+function show() {
+  const next = screenOf(location.hash);
+  if (shown && shown.leave) shown.leave();
+  shown = next;
+  document.title = `${next.title} – cofactor`;
+  fill(document.getElementById("screens"), SCREENS.map((screen) => make("a", {
+    href: `#${screen.name}`, "aria-current": screen === next ? "page" : null,
+  }, screen.title)));
+  setKeys([...(next.keys ?? []), { key: "?", does: "show all keys", run: showKeys }]);
+  next.show(place);
+}
+
+function showStatus(now) {
+  const status = document.getElementById("status");
+  const trouble = document.getElementById("trouble");
+  if (now === null) return;
+  const parts = [plural(now.counts.reviewed + now.counts.table, "label"), `${plural(now.counts.documents, "text")}`];
+  if (now.expected) parts.push(now.expected);
+  if (now.busy) parts.push("fitting …");
+  if (now.unreadable) parts.push(`${plural(now.unreadable, "line")} of the log cannot be read`);
+  fill(status, parts.join(" · "));
+  const said = now.lost ? `The server does not answer: ${now.lost} Your decisions so far are saved.` : now.trouble
+    ? `The last fit failed, so the model before it stays: ${now.trouble}` : "";
+  trouble.hidden = !said;
+  trouble.textContent = said;
+}
+
+listen(showStatus);
+listen((now, before) => { if (shown && now && shown.update) shown.update(now, before); });
+window.addEventListener("hashchange", show);
+document.getElementById("keys-button").addEventListener("click", showKeys);
+show();
+await poll();

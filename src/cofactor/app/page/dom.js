@@ -1,0 +1,54 @@
+// Makes elements. Texts become text nodes, never markup.
+
+export function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name === "class") element.className = value;
+    else if (name === "value") element.value = value;
+    else element.setAttribute(name, value === true ? "" : String(value));
+  }
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  return element;
+}
+
+const SVG = "http://www.w3.org/2000/svg";
+
+export function draw(tag, attributes = {}, ...children) {
+  const element = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
+  element.append(...children);
+  return element;
+}
+
+export function fill(element, ...children) {
+  element.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  return element;
+}
+
+// A bar of a share, without a style attribute, which the policy of the page forbids.
+export function bar(share, title) {
+  const width = Math.round(100 * Math.max(0, Math.min(1, share)));
+  return draw("svg", { class: "bar", viewBox: "0 0 100 6", preserveAspectRatio: "none", role: "img", "aria-label": title },
+    draw("rect", { class: "track", width: 100, height: 6 }), draw("rect", { class: "fill", width, height: 6 }));
+}
+
+export function percent(share) {
+  if (share === null || share === undefined) return "";
+  if (share > 0.99 && share < 1) return "> 99 %";
+  return share > 0 && share < 0.01 ? "< 1 %" : `${Math.round(100 * share)} %`;
+}
+
+export const plural = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
+
+let hiding = 0;
+
+export function toast(text, isError = false) {
+  const place = document.getElementById("toast");
+  place.textContent = text;
+  place.className = isError ? "toast error" : "toast";
+  place.hidden = false;
+  clearTimeout(hiding);
+  hiding = setTimeout(() => { place.hidden = true; }, isError ? 8000 : 2500);
+}

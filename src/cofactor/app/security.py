@@ -1,0 +1,183 @@
+"""Who may ask what: the first thing that every request meets.
+
+A page of a stranger in the same browser can send requests to this server. It cannot know the
+token, cannot make the browser send the cookie (SameSite=Strict), cannot set our header or this
+content type without asking first (CORS, which nobody answers), and if it gives its own host our
+address, the Host header tells. `judge` is these rules as one function, without input and output.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qs
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+LARGEST_BODY = 1 << 20
+MARK = "x-cofactor"
+"""The header that changes need; forms and links cannot send it."""
+POLICY = "; ".join(
+    ["default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'",
+     "img-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"]
+)  # fmt: skip
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+WELCOME = """<!doctype html><html lang="en"><meta charset="utf-8"><title>cofactor</title>
+<meta http-equiv="refresh" content="0; url=/"><p><a href="/">Open the app</a></p></html>"""
+"""Sets the cookie. It is a page, not a redirect: after a redirect that began at another site (a web
+terminal, a file) browsers do not send a SameSite=Strict cookie."""
+REASONS = {
+    400: "The request has a broken header.",
+    401: "Open the address that cofactor app printed: it holds the token of this start.",
+    403: "This request did not come from the page of the app.",
+    405: "Only GET and POST are answered.",
+    413: "The request is too large.",
+    415: "Changes are sent as application/json.",
+    421: "This server does not have that name.",
+}
+
+
+@dataclass(frozen=True)
+class Keys:
+    """What a request is compared with.
+
+    Parameters
+    ----------
+    hosts : frozenset of str
+        The Host headers that are answered, with port.
+    token : str
+        The secret of this start.
+    cookie : str
+        Name of the cookie that holds it.
+    """
+
+    hosts: frozenset[str]
+    token: str
+    cookie: str
+
+    @classmethod
+    def make(cls, host: str, port: int) -> Keys:
+        """Return the keys of a new start; its token has 32 random bytes."""
+        names = {host, "127.0.0.1", "localhost"} if host in ("127.0.0.1", "localhost") else {host}
+        place = "" if port == 80 else f":{port}"  # browsers leave it out
+        hosts = frozenset(f"{name}{place}" for name in names)
+        return cls(hosts, secrets.token_urlsafe(32), f"cofactor-{port}")
+
+    def fits(self, token: str | None) -> bool:
+        """Tell whether a token is ours, in a time that does not tell how much of it is."""
+        given = (token or "").encode("utf-8", "surrogatepass")
+        return secrets.compare_digest(given, self.token.encode())
+
+
+def judge(keys: Keys, method: str, path: str, query: str, headers: Headers) -> int | None:
+    """Return the status that refuses a request; None if it may pass, 200 if it brings the token."""
+    if headers.getlist("host") not in [[host] for host in keys.hosts]:
+        return 421
+    if keys.fits(_only(parse_qs(query).get("token", []))) and (method, path) == ("GET", "/"):
+        return 200
+    if not any(map(keys.fits, _cookies(headers, keys.cookie))):
+        return 401
+    if method not in ("GET", "HEAD", "POST"):
+        return 405
+    origins = headers.getlist("origin")
+    if origins not in ([], [f"http://{headers['host']}"]):
+        return 403
+    return _judge_change(headers, origins) if method == "POST" else None
+
+
+def _judge_change(headers: Headers, origins: list[str]) -> int | None:
+    """Return the status that refuses a change; None if it may pass."""
+    if not origins or headers.getlist(MARK) != ["1"]:
+        return 403
+    kinds = [one.partition(";")[0].strip().lower() for one in headers.getlist("content-type")]
+    if kinds != ["application/json"]:
+        return 415
+    length = headers.get("content-length", "0")
+    if not (length.isascii() and length.isdigit()):
+        return 400
+    return 413 if int(length[:20]) > LARGEST_BODY else None
+
+
+def _only(values: list[str]) -> str | None:
+    return values[0] if len(values) == 1 else None
+
+
+def _cookies(headers: Headers, name: str) -> list[str]:
+    """Return the values of the cookies of a name; other programs on this machine may set some."""
+    pairs = [one.split("=", 1) for line in headers.getlist("cookie") for one in line.split(";")]
+    return [pair[1].strip() for pair in pairs if len(pair) == 2 and pair[0].strip() == name]
+
+
+class Guard:
+    """Middleware that refuses what `judge` refuses, and sets the headers of all answers."""
+
+    def __init__(self, app: ASGIApp, keys: Keys) -> None:
+        self.app, self.keys = app, keys
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(HEADERS)
+            await send(message)
+
+        query = scope.get("query_string", b"").decode("latin-1")
+        headers = Headers(scope=scope)
+        status = judge(self.keys, scope["method"], scope["path"], query, headers)
+        body = None
+        if status is None and scope["method"] == "POST":
+            body = await _read_body(receive)
+            status = None if body is not None else 413
+        if status is not None:
+            await self._own_answer(status)(scope, receive, send_with_headers)
+        else:
+            passed = receive if body is None else _replay(body, receive)
+            await self.app(scope, passed, send_with_headers)
+
+    def _own_answer(self, status: int) -> Response:
+        if status != 200:
+            return PlainTextResponse(REASONS[status], status)
+        answer = HTMLResponse(WELCOME)
+        answer.set_cookie(
+            self.keys.cookie, self.keys.token, httponly=True, samesite="strict", path="/"
+        )
+        return answer
+
+
+async def _read_body(receive: Receive) -> bytes | None:
+    """Return the body of a request; None if it is too large."""
+    parts, size, more = [], 0, True
+    while more:
+        message = await receive()
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
+        more = message.get("more_body", False)
+        if size > LARGEST_BODY:
+            return None
+    return b"".join(parts)
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    messages: list[dict[str, Any]] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def replay() -> Message:
+        return messages.pop() if messages else await receive()
+
+    return replay

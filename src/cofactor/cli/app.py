@@ -1,0 +1,191 @@
+"""`cofactor app`: a local page to label texts and edit topics."""
+
+from __future__ import annotations
+
+import shlex
+import warnings
+import webbrowser
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cofactor.cli._shared.command import (
+    COUNT,
+    OUTPUT,
+    SEED,
+    TABLE,
+    BadInput,
+    Command,
+    Number,
+    needing_extra,
+)
+from cofactor.cli._shared.doubts import summary
+from cofactor.cli._shared.models import Opened, open_model, refusals, relative
+from cofactor.cli._shared.table_options import TableOptions, all_table_options
+from cofactor.cli._shared.tables import Reading, read_table
+from cofactor.cli._shared.terminal import announce, note
+from cofactor.cli._shared.words import settle_language, vectorizer_of, word_options
+from cofactor.io.errors import at
+from cofactor.io.tables import InputError
+from cofactor.io.tables.labels import join_columns
+from cofactor.io.tables.sources import DESCRIPTORS
+from cofactor.io.tables.writers import free_name
+
+if TYPE_CHECKING:
+    from cofactor.app.corpus import Corpus
+    from cofactor.app.session import Session
+
+LOOPBACK = "127.0.0.1"
+
+
+@click.command(cls=Command)
+@click.argument("table", type=TABLE)
+@all_table_options
+@click.option("-k", "--topics", type=COUNT, default=10, help="Number of topics of a new model.")
+@click.option("--model", "folder", type=OUTPUT, metavar="FOLDER",
+              help="Folder of the model; a model that is there is continued.  [default: the name "
+              "of the table and -model]")  # fmt: skip
+@click.option("--several", is_flag=True, help="A document may have several labels.")
+@click.option("--every", type=COUNT, default=5, help="Fit again after so many labels.")
+@click.option("--seed", type=SEED, default=0, help="Random seed.")
+@word_options
+@click.option("--port", type=Number(int, 0, 65535),
+              help="Port of the page.  [default: 8765, or the next free one]")  # fmt: skip
+@click.option("--host", default=LOOPBACK, metavar="ADDRESS",
+              help="Address of the page; another one lets other machines in.")  # fmt: skip
+@click.option("--no-open", is_flag=True, help="Do not open the page in the browser.")
+def app(
+    table: Path, asked: TableOptions, topics: int, folder: Path | None, several: bool, every: int,
+    seed: int, words: dict[str, Any], port: int | None, host: str, no_open: bool,
+) -> None:  # fmt: skip
+    """Label texts and edit topics on a local page; the model follows.
+
+    TABLE is any file that `cofactor check` reads. The page shows one text at a time, those first
+    that teach the model most. After some labels the model is fitted again in the background.
+
+    Every decision is on the disk before the page says so, in a log beside the model folder. Stop
+    with Ctrl-C, and start the same command again to go on where you were.
+
+    Only this machine can open the page, and only with the token in the address that is printed.
+    """
+    with needing_extra("The app", "app"):
+        server = import_module("cofactor.app.server")
+    _check_table(table, asked)
+    folder = folder or Path(f"{table.name.split('.')[0]}-model")
+    with server.open_socket(host, port) as listening:
+        corpus, reading = _read(table, asked, several)
+        note(summary(reading))
+        for sentence in reading.notes:
+            note(f"Note: {sentence}")
+        with refusals():
+            session = _begin(corpus, reading, folder, topics, seed, words, every)
+        if not server.is_loopback(host):
+            note(f"Warning: everybody who reaches {host} and knows the address below can read and "
+                 "label these texts, and the connection is not encrypted.")  # fmt: skip
+        with suppress(KeyboardInterrupt):  # the usual end
+            server.serve(session, listening, host, lambda address: _ready(address, no_open))
+    note(f"Stopped. The decisions are in {session.log.path}, the model in {folder}. "
+         f"Next: cofactor topics {shlex.quote(str(folder))}")  # fmt: skip
+
+
+def _begin(
+    corpus: Corpus, reading: Reading, folder: Path, topics: int, seed: int, words: dict[str, Any],
+    every: int,
+) -> Session:  # fmt: skip
+    """Open or fit the model, and begin the session."""
+    from cofactor.app.session import Session, first_targets
+
+    opened = _open(folder)
+    model = opened.model if opened else None
+    if model is None:
+        model = _fit(corpus, first_targets(corpus, folder), topics, seed, words)
+    return Session(
+        corpus, folder, model, every=every, saved_decisions=_saved(opened),
+        manifest=_manifest(reading, folder), notes=reading.notes,
+    )  # fmt: skip
+
+
+def _ready(address: str, no_open: bool) -> None:
+    note(f"Open {address}")
+    note("Stop with Ctrl-C.")
+    if not no_open and not webbrowser.open(address):
+        note("No browser was found on this machine; open the address yourself.")
+
+
+def _check_table(table: Path, asked: TableOptions) -> None:
+    if str(table).startswith(DESCRIPTORS):
+        raise InputError(f"{at(table)} can be read only once; save the table to a file first.")
+    if len(asked.labels) > 1:
+        raise BadInput("The app fills in one column; give --label once.")
+
+
+def _read(table: Path, asked: TableOptions, several: bool) -> tuple[Corpus, Reading]:
+    """Read the documents; their labels are classes, whatever they look like."""
+    from cofactor.app.corpus import Corpus
+
+    with announce("Reading the documents"):
+        reading = read_table(table, asked, may_lack=True)
+        if reading.facts["labels_are"] == "numbers":
+            reading = read_table(table, asked, task="classes", may_lack=True)
+    cells = reading.documents.label_cells or [()] * len(reading.documents.texts)
+    given = [tuple(join_columns(one) or ()) if one else () for one in cells]
+    label = asked.labels[0] if asked.labels else free_name("label", _columns(table, asked))
+    corpus = Corpus(
+        reading.documents.texts, given, reading.numbers,
+        several or bool(asked.label_separator) or reading.facts["labels_are"] == "sets",
+        {**reading.facts}, label, None if reading.dates is None else reading.dates.values,
+    )  # fmt: skip
+    return corpus, reading
+
+
+def _columns(table: Path, asked: TableOptions) -> list[str]:
+    from cofactor.io.tables import open_source
+
+    return open_source(table, **asked.opening).columns
+
+
+def _open(folder: Path) -> Opened | None:
+    """Open the model of a folder; None if there is no folder yet."""
+    if not folder.exists():
+        return None
+    if not (folder / "manifest.json").exists():
+        raise BadInput(f"--model {folder} exists and holds no model; name another folder.")
+    opened = open_model(folder)
+    if opened.input.get("task") == "numbers":
+        raise BadInput(f"--model {folder} predicts numbers; the app labels classes.")
+    return opened
+
+
+def _saved(opened: Opened | None) -> int | None:
+    """Return the number of decisions that a saved model knows."""
+    if opened is None:
+        return None
+    app = (opened.facts.get("notes") or {}).get("app")
+    known = app.get("decisions") if isinstance(app, dict) else None
+    return known if isinstance(known, int) else 0
+
+
+def _manifest(reading: Reading, folder: Path) -> dict[str, Any]:
+    places = {name: relative(reading.facts[name], folder) for name in reading.places}
+    return {"input": {**reading.facts, **places}}
+
+
+def _fit(corpus: Corpus, y: list[Any] | None, topics: int, seed: int, words: dict[str, Any]) -> Any:
+    """Fit the first model."""
+    from cofactor.callbacks import ReportIterations
+    from cofactor.text import TopicModel
+
+    vectorizer = vectorizer_of(**words)
+    settle_language(vectorizer, corpus.texts)
+    model = TopicModel(topics, vectorizer=vectorizer, n_jobs=-1, random_state=seed)
+    with announce("Fitting the topics") as progress, warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        model.set_callbacks(ReportIterations(lambda done: progress(f"iteration {done}")))
+        model.fit(corpus.texts, y)
+        model.set_callbacks()
+    for message in dict.fromkeys(str(one.message) for one in said):
+        note(f"Note: {message}")
+    return model

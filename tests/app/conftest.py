@@ -1,0 +1,43 @@
+"""A session on a small corpus."""
+
+from importlib.util import find_spec
+
+import pytest
+
+from app_corpus import TEXTS
+from cofactor import TopicModel
+from cofactor.app.corpus import Corpus
+from cofactor.app.session import Session
+from commands import write_table
+
+if not all(map(find_spec, ("starlette", "uvicorn"))):
+    collect_ignore_glob = ["test_*.py"]  # the extra cofactor[app] is not installed
+
+
+@pytest.fixture(scope="session")
+def first_model():
+    return TopicModel(4, random_state=0).fit(TEXTS)
+
+
+@pytest.fixture
+def start(first_model, tmp_path):
+    """A function that starts a session; it is closed at the end."""
+    started = []
+
+    def begin(given=None, several=False, model=first_model, **options):
+        given = [()] * len(TEXTS) if given is None else given
+        rows = [
+            [str(i), text, ";".join(g)]
+            for i, (text, g) in enumerate(zip(TEXTS, given, strict=True))
+        ]
+        table = write_table(tmp_path / "posts.csv", rows)
+        facts = {"path": str(table), "text": "body", "opening": {},
+                 "label_separator": ";" if several else None}  # fmt: skip
+        corpus = Corpus([*TEXTS], given, [*range(2, len(TEXTS) + 2)], several, facts, "team")
+        options = {"quiet": 0.0, "folder": tmp_path / "model"} | options
+        started.append(Session(corpus, model=model, **options))
+        return started[-1]
+
+    yield begin
+    for session in started:
+        session.close()

@@ -1,0 +1,185 @@
+"""The log of decisions: nothing acknowledged is lost, and everybody sees everything."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cofactor
+from cofactor.app.decisions import DecisionLog
+from cofactor.app.reviewed import Reviewed
+from cofactor.io.errors import InputError
+
+
+def label(log, document, *labels, by="me"):
+    return log.add("label", by, document=document, labels=list(labels))[-1]
+
+
+def replay(path, classes=()):
+    reviewed = Reviewed(list(classes))
+    reviewed.apply(DecisionLog(path).read())
+    return reviewed
+
+
+def labels_of(reviewed):
+    return {document: review.labels for document, review in reviewed.reviews.items()}
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "decisions.jsonl"
+
+
+def test_decisions_come_back_in_order(path):
+    log = DecisionLog(path)
+    written = [label(log, f"d{i}", "a", "b\n\u2028\x00\ud800") for i in range(3)]
+    assert [one.number for one in written] == [0, 1, 2]
+    again = DecisionLog(path).read()
+    assert [(d.number, d.content["document"]) for d in again] == [(0, "d0"), (1, "d1"), (2, "d2")]
+    assert path.read_bytes().count(b"\n") == 3
+    assert path.stat().st_mode & 0o077 == 0  # texts of labels are the user's
+
+
+def test_the_last_decision_wins_and_undo_is_a_line(path):
+    log = DecisionLog(path)
+    label(log, "d", "first")
+    second = label(log, "d", "second")
+    assert labels_of(replay(path)) == {"d": ("second",)}
+    log.add("undo", "me", undoes=second.number)
+    log.add("undo", "me", undoes=second.number)  # twice is once
+    assert labels_of(replay(path)) == {"d": ("first",)}
+    assert replay(path).classes == ["first"]
+    log.add("undo", "me", undoes=0)
+    assert labels_of(replay(path)) == {}
+    assert path.read_bytes().count(b"\n") == 5
+
+
+def test_skipping_is_not_labelling(path):
+    log = DecisionLog(path)
+    label(log, "none")
+    log.add("skip", "me", document="skipped")
+    log.add("flag", "me", document="skipped", on=True)
+    assert labels_of(replay(path)) == {"none": (), "skipped": None}
+    assert replay(path).flags == {"skipped"}
+
+
+def test_renamed_classes_carry_their_labels(path):
+    log = DecisionLog(path)
+    label(log, "d1", "a", "b")
+    log.add("rename class", "me", old="a", new="c")
+    merge = log.add("rename class", "me", old="given", new="c")[-1]
+    label(log, "d2", "given")  # the name is free again
+    state = replay(path, ["given", "b"])
+    assert state.classes == ["c", "b", "given"]
+    assert labels_of(state) == {"d1": ("c", "b"), "d2": ("given",)}
+    assert (state.current_name("given"), state.current_name("b")) == ("c", "b")
+    log.add("undo", "me", undoes=merge.number)
+    assert replay(path, ["given", "b"]).current_name("given") == "given"
+
+
+@pytest.mark.parametrize("left", [1, 10, -1])
+def test_a_torn_last_line_is_passed_over_and_nothing_is_removed(path, left):
+    log = DecisionLog(path)
+    label(log, "d1", "a")
+    whole = path.read_bytes()
+    torn = b'{"kind":"label","by":"me","at":"now","document":"d2","labels":["b"]}'[:left]
+    path.write_bytes(whole + torn)
+    assert list(labels_of(replay(path))) == ["d1"]
+    label(log, "d3", "c")
+    assert path.read_bytes().startswith(whole + torn + b"\n")
+    later = DecisionLog(path)
+    assert [d.content["document"] for d in later.read()] == ["d1", "d3"]
+    assert later.unreadable == 1
+    assert label(later, "d4", "c").number == 3
+
+
+@settings(max_examples=20)
+@given(st.binary(max_size=60))
+def test_damage_is_passed_over(tmp_path_factory, damage):
+    path = tmp_path_factory.mktemp("log") / "decisions.jsonl"
+    first, last = DecisionLog(path), DecisionLog(path)
+    label(first, "d1", "a")
+    with open(path, "ab") as file:
+        file.write(damage)
+    label(last, "d2", "b")
+    found = labels_of(replay(path))
+    assert (found["d1"], found["d2"]) == (("a",), ("b",))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [{}, {"document": 3, "labels": ["a"]}, {"document": "d", "labels": "a"},
+     {"document": "d", "labels": [1]}, {"document": "d", "labels": None}],
+)  # fmt: skip
+def test_lines_of_the_wrong_form_count_for_nothing(path, content):
+    log = DecisionLog(path)
+    for kind in ("label", "class", "rename class", "undo", "of a later version"):
+        log.add(kind, "me", **content)
+    state = replay(path)
+    assert (labels_of(state), state.classes, state.undone) == ({}, [], set())
+
+
+def test_two_logs_see_each_other(path):
+    one, other = DecisionLog(path), DecisionLog(path)
+    label(one, "d1", "a")
+    assert [d.number for d in other.add("label", "you", document="d2", labels=["b"])] == [0, 1]
+    assert [d.content["document"] for d in one.read()] == ["d2"]
+    assert one.read() == other.read() == []
+
+
+def test_a_file_that_shrinks_is_refused(path):
+    log = DecisionLog(path)
+    label(log, "d1", "a")
+    path.write_bytes(b"")
+    with pytest.raises(InputError, match="shorter"):
+        log.read()
+
+
+def test_very_long_decisions_are_refused(path):
+    with pytest.raises(ValueError, match="limit"):
+        label(DecisionLog(path), "d", "x" * 2**20)
+    assert not path.exists()
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from cofactor.app.decisions import DecisionLog
+log = DecisionLog(Path(sys.argv[1]))
+for i in range(100_000):
+    log.add("label", sys.argv[2], document=f"{sys.argv[2]}-{i}", labels=["x" * (i % 50)])
+    print(i, flush=True)
+"""
+
+
+def test_killed_writers_lose_nothing_that_they_acknowledged(path, tmp_path):
+    source = str(Path(cofactor.__file__).parents[1])
+    environment = {**os.environ, "PYTHONPATH": source}
+    acknowledged = set()
+    for round_ in range(3):
+        writers = {
+            f"{round_}{name}": subprocess.Popen(
+                [sys.executable, "-c", WRITER, str(path), f"{round_}{name}"],
+                stdout=subprocess.PIPE, env=environment, text=True,
+            )
+            for name in "ab"
+        }  # fmt: skip
+        for name, writer in writers.items():
+            acknowledged.add(f"{name}-{writer.stdout.readline().strip()}")
+        time.sleep(0.05 * round_)
+        for name, writer in writers.items():
+            writer.send_signal(signal.SIGKILL)
+            lines = [line for line in writer.communicate()[0].split("\n")[:-1] if line]
+            acknowledged |= {f"{name}-{line}" for line in lines}
+    assert acknowledged <= replay(path).reviews.keys()
+    whole = path.read_bytes().split(b"\n")[:-1]
+    numbers = [d.number for d in DecisionLog(path).read()]
+    assert len(numbers) >= len(whole) - 6  # at most one torn line for each that was killed
+    assert all(json.loads(whole[n])["kind"] == "label" for n in numbers)

@@ -1,0 +1,279 @@
+"""Sessions: labels and predictions stay apart, fits follow, edits can be tried and taken back."""
+
+import threading
+
+import numpy as np
+import pytest
+
+import cofactor
+from app_corpus import TEXTS, TRUTH, answer
+from cofactor.app.refits import Refitter
+from cofactor.app.session import StaleError
+
+
+def make_classes(session):
+    for name in ("space", "sport", "food"):
+        session.make_class("me", name)
+
+
+def test_fits_follow_labels_and_the_model_is_saved(start):
+    session = start(every=3)
+    make_classes(session)
+    assert session.now.documents[0].prediction is None
+    labelled = answer(session, 6)
+    assert session.refitter.trouble is None
+    assert list(session.now.model.target_names_) == ["food", "space", "sport"]
+    right = [d.prediction == t for d, t in zip(session.now.documents, TRUTH, strict=True)]
+    assert np.mean(right) > 0.8
+    assert not {row.document for row in session.now.queue} & set(labelled)
+    saved = cofactor.load_model(session.folder)
+    assert saved.topic_names_ == session.now.model.topic_names_
+    assert saved.target_names_ == session.now.model.target_names_
+
+
+def test_predictions_never_become_labels(start):
+    session = start(every=3)
+    make_classes(session)
+    labelled = answer(session, 6)
+    labels = session.corpus.labels(session.reviewed)
+    assert [p for p, (_, source) in enumerate(labels) if source] == sorted(labelled)
+    assert session.counts()["reviewed"] == 6
+    assert sum(session.counts()["classes"].values()) == 6
+    y = session.corpus.targets(session.reviewed)
+    assert sum(map(bool, y)) == 6
+
+
+def test_decisions_note_what_was_predicted_before(start):
+    session = start(every=3)
+    make_classes(session)
+    answer(session, 4)
+    place = session.next("me")
+    said = session.now.documents[place]
+    noted = session.decide("label", "me", place, labels=["food"]).content
+    assert (noted["prediction"], noted["confidence"]) == (said.prediction, said.confidence)
+    assert noted["reason"] in ("close call", "first of its topic", "random check")
+    place = session.next("me")
+    why = session.said(place)["reason"]
+    session.refitter.request()  # the next queue may lack this document
+    session.refitter.wait(30)
+    assert session.decide("skip", "me", place).content["reason"] == why
+    other = next(p for p in range(60) if p not in {row.document for row in session.now.queue})
+    assert session.decide("skip", "me", other).content["reason"] == "chosen by hand"
+
+
+def test_the_table_has_labels_of_its_own(start):
+    given = [(TRUTH[i],) if i < 6 else () for i in range(60)]
+    session = start(given)
+    assert session.reviewed.classes == ["food", "space", "sport"]
+    assert session.corpus.label_of(0, session.reviewed) == (("space",), "table")
+    assert not {row.document for row in session.now.queue} & set(range(6))
+    session.decide("label", "me", 0, labels=[])  # none of these
+    assert session.corpus.label_of(0, session.reviewed) == ((), "reviewed")
+    session.rename_class("me", "space", "cosmos")
+    assert session.corpus.label_of(3, session.reviewed) == (("cosmos",), "table")
+    assert session.corpus.targets(session.reviewed)[:4] == ["", "sport", "food", "cosmos"]
+    session.decide("skip", "me", 3)
+    assert session.corpus.label_of(3, session.reviewed) == (("cosmos",), "table")
+    assert session.counts() == {
+        "documents": 60, "table": 5, "reviewed": 1, "skipped": 1, "flagged": 0, "elsewhere": 0,
+        "classes": {"food": 2, "cosmos": 1, "sport": 2},
+    }  # fmt: skip
+
+
+def test_everything_is_there_after_a_new_start(start):
+    session = start(every=3)
+    make_classes(session)
+    answer(session, 4)
+    session.decide("flag", "me", 5, on=True)
+    session.edit("me", "rename", {"topic": 1, "name": "mine"})
+    before = session.counts()
+    session.close()
+    again = start(model=cofactor.load_model(session.folder), saved_decisions=0)
+    again.refitter.wait(30)
+    assert again.counts() == before
+    assert again.now.model.topic_names_[1] == "mine"
+    assert again.refitter.trouble is None
+
+
+def test_keys_follow_texts_not_rows(start):
+    session = start()
+    session.make_class("me", "a")
+    session.decide("label", "me", 7, labels=["a"])
+    corpus = session.corpus
+    moved = type(corpus)([*TEXTS[::-1], "new", "new"], [()] * 62, range(62))
+    assert moved.label_of(52, session.reviewed) == (("a",), "reviewed")
+    assert len(set(moved.keys)) == 62
+
+
+def test_undo_goes_back_without_limit(start):
+    session = start(every=100)
+    make_classes(session)
+    for place in (1, 2, 3):
+        session.decide("label", "me", place, labels=["food"])
+    session.decide("label", "you", 4, labels=["food"])
+    assert session.undo("me").content["document"] == session.corpus.keys[3]
+    assert session.undo("you").content["document"] == session.corpus.keys[4]
+    assert session.undo("new tab").content["document"] == session.corpus.keys[2]
+    assert session.counts()["reviewed"] == 1
+    for _ in range(4):
+        session.undo("me")
+    assert (session.reviewed.classes, session.undo("me")) == ([], None)
+
+
+def test_one_text_of_five_is_a_random_check(start):
+    session = start(every=3)
+    make_classes(session)
+    answer(session, 15)
+    labels = [d.content["reason"] for d in session.reviewed.counted() if d.kind == "label"]
+    assert [i for i, reason in enumerate(labels) if reason == "random check"] == [4, 9, 14]
+
+
+def test_two_tabs_get_different_documents(start):
+    session = start()
+    assert len({session.next(tab) for tab in ("a", "b", "c")}) == 3
+    assert session.next("a") == session.next("a")
+
+
+def test_two_processes_see_each_other(start):
+    one, other = start(every=100), start(every=100)
+    one.make_class("me", "a")
+    other.hear()
+    other.decide("label", "you", 3, labels=["a"])
+    one.hear()
+    assert one.corpus.label_of(3, one.reviewed) == (("a",), "reviewed")
+
+
+def test_labels_that_do_not_exist_are_refused(start):
+    session = start()
+    session.make_class("me", "a")
+    session.make_class("me", "b")
+    for place, labels in ((0, ["c"]), (0, ["a", "b"]), (60, ["a"]), (-1, ["a"])):
+        with pytest.raises(ValueError, match=r"must be|does not exist|one label"):
+            session.decide("label", "me", place, labels=labels)
+    for name in ("", "  ", "x" * 201):
+        with pytest.raises(ValueError, match="characters"):
+            session.make_class("me", name)
+    with pytest.raises(StaleError):
+        session.rename_class("me", "gone", "new")
+    assert session.counts()["reviewed"] == 0
+
+
+def test_several_labels(start):
+    session = start(several=True, every=2)
+    make_classes(session)
+    for place in range(6):
+        session.decide("label", "me", place, labels=[TRUTH[place], "food"][: 1 + place % 2])
+        session.refitter.wait(30)
+    session.decide("label", "me", 7, labels=[])
+    assert session.corpus.targets(session.reviewed)[7] == set()
+    assert session.corpus.targets(session.reviewed)[8] is None
+    assert session.refitter.trouble is None
+    assert isinstance(session.now.documents[9].prediction, tuple)
+
+
+def test_a_fit_that_fails_leaves_the_last_good_model(start, monkeypatch):
+    session = start(every=3)
+    make_classes(session)
+    answer(session, 3)
+    good = session.now
+
+    def fail(*arguments, **options):
+        raise MemoryError("no memory for 3 topics")
+
+    monkeypatch.setattr(type(good.model), "refit", fail)
+    answer(session, 3)
+    assert session.refitter.trouble == "no memory for 3 topics"
+    assert session.now is good
+    assert cofactor.load_model(session.folder).topic_names_ == good.model.topic_names_
+    monkeypatch.undo()
+    session.refitter.request()
+    session.refitter.wait(30)
+    assert session.refitter.trouble is None
+    assert session.now is not good
+
+
+def test_an_edit_is_tried_accepted_and_taken_back(start):
+    given = [(TRUTH[i],) if i < 9 else () for i in range(60)]
+    session = start(given)
+    session.refitter.request()
+    session.refitter.wait(30)
+    before = session.now
+    trial = session.try_edit("merge", {"topics": [0, 1]})
+    assert session.now is before
+    assert len(trial.drift) == 3
+    assert sum(row["came"] for row in trial.drift) > 0
+    session.accept("me", trial.number)
+    assert session.now.model is trial.after
+    assert len(cofactor.load_model(session.folder).topic_names_) == 3
+    with pytest.raises(StaleError):
+        session.accept("me", trial.number)
+    assert session.undo_edit("me") == "merge"
+    session.refitter.wait(30)
+    assert len(session.now.model.topic_names_) == 4
+    assert len(cofactor.load_model(session.folder).topic_names_) == 4
+    assert session.undo_edit("me") is None
+
+
+def test_a_fit_does_not_swallow_an_edit(start):
+    given = [(TRUTH[i],) if i < 9 else () for i in range(60)]
+    session = start(given)
+    trial = session.try_edit("ban", {"topic": 0, "word": "moon"})
+    session.refitter.request()
+    session.refitter.wait(30)  # the trial came from an older model
+    session.accept("me", trial.number)
+    session.refitter.request()
+    session.refitter.wait(30)
+    k = list(session.now.model.vectorizer_.get_feature_names_out()).index("moon")
+    assert session.now.model.estimator_.components_[0, k] == 0
+    assert session.edits == ["ban"]
+
+
+def test_an_edit_during_a_fit_is_kept(start, monkeypatch):
+    session = start([(TRUTH[i],) if i < 9 else () for i in range(60)])
+    kind = type(session.now.model)
+    fit = kind.refit
+
+    def edited_meanwhile(model, *arguments, **options):
+        if not session.edits:
+            session.edit("me", "rename", {"topic": 0, "name": "mine"})
+        return fit(model, *arguments, **options)
+
+    monkeypatch.setattr(kind, "refit", edited_meanwhile)
+    session.refitter.request()
+    session.refitter.wait(30)
+    assert session.now.model.topic_names_[0] == "mine"
+    assert list(session.now.model.target_names_) == ["food", "space", "sport"]
+    assert cofactor.load_model(session.folder).topic_names_[0] == "mine"
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [("fit", {}), ("merge", {"topics": [1]}), ("merge", {"topics": [1, 9]}), ("drop", {}),
+     ("drop", {"topic": True}), ("drop", {"topic": "0"}), ("split", {"topic": 0, "into": 99}),
+     ("pin", {"topic": 0, "word": "unknownword"}), ("rename", {"topic": 0, "name": ""}),
+     ("save", {"path": "/etc"}), (None, None)],
+)  # fmt: skip
+def test_bad_edits_are_refused(start, name, arguments):
+    session = start()
+    with pytest.raises((ValueError, TypeError)):
+        session.try_edit(name, arguments)
+    assert session.edits == []
+
+
+def test_requests_during_a_fit_lead_to_one_more():
+    runs, began, go_on = [], threading.Event(), threading.Event()
+
+    def fit():
+        runs.append(1)
+        began.set()
+        go_on.wait(10)
+
+    refitter = Refitter(fit, quiet=0.0)
+    refitter.request()
+    began.wait(10)
+    for _ in range(5):
+        refitter.request()
+    go_on.set()
+    assert refitter.wait(10)
+    assert len(runs) == 2
+    refitter.close()

@@ -1,0 +1,112 @@
+"""The command `app`: what it hands to the server, and what it refuses before."""
+
+import builtins
+import json
+import socket
+
+import pytest
+
+from commands import cofactor, make_rows, write_table
+
+pytest.importorskip("uvicorn", reason="needs the extra cofactor[app]")
+
+
+@pytest.fixture
+def sessions(monkeypatch):
+    """The sessions that would be served; nobody listens."""
+    import cofactor.app.server as server
+
+    found = []
+
+    def serve(session, listening, host, ready):
+        listening.close()
+        found.append(session)
+        ready("http://address")
+        session.refitter.wait(30)
+        session.close()
+
+    monkeypatch.setattr(server, "serve", serve)
+    return found
+
+
+@pytest.fixture
+def table(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return write_table(tmp_path / "posts.csv", make_rows(60))
+
+
+def run(*arguments, **options):
+    return cofactor("app", *arguments, "--port", "0", "--no-open", **options)
+
+
+def test_a_model_is_made_and_continued(table, sessions):
+    said = run(table, "--text", "body", "--label", "team", "-k", "4").stderr
+    assert "Open http://address" in said
+    first = sessions[0]
+    assert first.folder.name == "posts-model"
+    assert first.reviewed.classes == ["food", "space", "sport"]
+    assert first.corpus.label_column == "team"
+    manifest = json.loads((table.parent / "posts-model" / "manifest.json").read_text("utf-8"))
+    assert manifest["notes"]["input"]["path"] == "../posts.csv"
+    cofactor("topics", "posts-model")
+    first.decide("label", "me", 9, labels=["food"])
+    first.edit("me", "rename", {"topic": 0, "name": "kept"})
+    run(table, "--text", "body", "--label", "team", "-k", "9")
+    again = sessions[1]
+    assert again.now.model.topic_names_[0] == "kept"
+    assert again.corpus.label_of(9, again.reviewed) == (("food",), "reviewed")
+
+
+def test_a_table_without_labels_gets_a_column(table, sessions):
+    run(table, "--text", "body", "--label", "subject", "--model", "m", "-k", "3")
+    assert sessions[0].corpus.label_column == "subject"
+    assert sessions[0].reviewed.classes == []
+    run(table, "--text", "body", "--model", "m2", "-k", "3", "--several")
+    assert (sessions[1].corpus.label_column, sessions[1].corpus.several) == ("label", True)
+
+
+def test_numbers_are_classes_here(tmp_path, sessions):
+    rows = [[i, body, str(int(i) % 3)] for i, body, _ in make_rows(30)]
+    table = write_table(tmp_path / "stars.csv", rows)
+    run(table, "--text", "body", "--label", "team", "-k", "3", "--model", tmp_path / "m")
+    assert sessions[0].reviewed.classes == ["0", "1", "2"]
+    assert list(sessions[0].now.model.target_names_) == ["0", "1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [(["--label", "team", "--label", "id"], "give --label once"),
+     (["--model", "other"], "holds no model"),
+     (["--host", "0.0.0.0"], "name one of them"),
+     (["--text", "bodi"], "body")],
+)  # fmt: skip
+def test_bad_options_are_refused(table, sessions, options, sentence):
+    (table.parent / "other").mkdir()
+    (table.parent / "other" / "file").write_text("x")
+    given = {"--text": "body"} if "--text" not in options else {}
+    words = [word for pair in given.items() for word in pair]
+    assert sentence in run(table, *words, *options, code=2).stderr
+    assert sessions == []
+
+
+def test_other_addresses_are_warned_of(table, sessions, monkeypatch):
+    import cofactor.app.server as server
+
+    monkeypatch.setattr(server, "open_socket", lambda host, port: socket.socket())
+    said = run(table, "--text", "body", "-k", "3", "--host", "192.0.2.7").stderr
+    assert "everybody who reaches 192.0.2.7" in said
+    assert "not encrypted" in said
+
+
+def test_a_missing_extra_is_named(table, monkeypatch):
+    known = builtins.__import__
+
+    def without(name, *arguments, **options):
+        if name.partition(".")[0] in ("uvicorn", "starlette"):
+            raise ImportError(f"No module named {name!r}", name=name)
+        return known(name, *arguments, **options)
+
+    for name in ("cofactor.app.server", "cofactor.app.routes", "cofactor.app.security"):
+        monkeypatch.delitem(__import__("sys").modules, name, raising=False)
+    monkeypatch.setattr(builtins, "__import__", without)
+    assert "pip install 'cofactor[app]'" in run(table, "--text", "body", code=2).stderr
