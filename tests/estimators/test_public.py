@@ -18,6 +18,7 @@ PLAIN = {
     "max_iter": 200,
     "tol": 1e-4,
     "priors": None,
+    "fixed": None,
     "n_jobs": None,
     "random_state": None,
 }

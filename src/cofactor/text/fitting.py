@@ -176,8 +176,9 @@ def seed_labels(model: Any, seeds: Seeds, X: Any, y: Any, target_weights: Any = 
 
     They label documents in memory, with one label each or none, of a model for classes.
     """
-    can = not isinstance(X, RowBlocks) and (y is None or np.ndim(y) == 1)
-    if not (can and seeds and model.task == "classes"):
+    if not seeds or model.task != "classes" or isinstance(X, RowBlocks):
+        return None
+    if y is not None and np.ndim(y) != 1:
         return None
     return weak_labels(seeds, X, y, target_weights)
 
