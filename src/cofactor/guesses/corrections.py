@@ -89,14 +89,14 @@ def correct_scores(rows: Rows, harder: Rows, new: BoolArray) -> Correction:
     new : array (k,) of bool
         Classes without scores so far.
     """
-    added, place = _learn(rows), _folds(rows, new)
+    added, place = _learn(rows, new), _folds(rows, new)
     held = (rows.shares == 1.0) & (place >= 0)[:, None]
     tested = new & held.any(axis=0)
     if not tested.any():
         return Correction(added, np.ones(len(new)), np.zeros(len(new)))
     unseen = [
         harder.select(np.flatnonzero(place == fold)).moved(
-            _learn(rows.select(np.flatnonzero(place != fold)))
+            _learn(rows.select(np.flatnonzero(place != fold)), new)
         )
         for fold in range(FOLDS)
     ]
@@ -114,10 +114,13 @@ def _folds(rows: Rows, new: BoolArray) -> IntArray:
     return place
 
 
-def _learn(rows: Rows) -> LinearModel:
-    """Fit a regression on the features and on what naive Bayes makes of them."""
-    ratios = _log_ratios(rows)
-    X = rows.X.beside(rows.X.times(ratios))
+def _learn(rows: Rows, new: BoolArray) -> LinearModel:
+    """Fit a regression on the features and on what naive Bayes makes of new classes.
+
+    Naive Bayes of old classes would be fitted to drawn samples and tested on them.
+    """
+    ratios = _log_ratios(rows)[:, new]
+    X = rows.X.beside(rows.X.times(ratios)) if new.any() else rows.X
     model = softmax_regression(X, rows.shares, rows.weights, PENALTY, offset=rows.scores)
     m = len(ratios)
     return LinearModel(model.weights[:m] + ratios @ model.weights[m:], model.base)

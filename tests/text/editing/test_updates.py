@@ -5,6 +5,8 @@ import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from cofactor import TopicModel, load_model
+from cofactor.targets import ClassCoding, encode_classes
+from cofactor.text.editing.updates import label_weights
 
 SPORT = ["goal puck ice", "puck ice rink", "goal rink skate", "ice skate puck goal"]
 SPACE = ["moon rocket orbit", "rocket orbit fuel", "moon fuel launch", "launch orbit moon rocket"]
@@ -119,15 +121,14 @@ def test_classes_known_by_name_only_are_learned():
 
 
 def test_class_weights_count_the_labels_of_before():
-    texts, labels = TEXTS + SPORT * 8, LABELS + ["sport"] * 32
-    plain, balanced = (
-        TopicModel(2, class_weight=weight, random_state=0)
-        .fit(texts, labels)
-        .update(BAKING, ["baking"] * 4, new_topics=1)
-        .predict_proba([""])[0]
-        for weight in (None, "balanced")
-    )
-    assert plain[0] < balanced[0]  # 4 labels among 68
+    texts, labels = TEXTS + SPORT * 8, LABELS + ["sport"] * 32  # 16 labels of space, 48 of sport
+    model = TopicModel(2, class_weight="balanced", random_state=0).fit(texts, labels)
+    coding = ClassCoding("multiclass", np.array(["space", "sport", "baking"], dtype=object))
+    targets, _ = encode_classes(["baking"] * 4 + ["space"] * 16, n_samples=20, coding=coding)
+    weights = label_weights(model.estimator_, targets, coding)
+    np.testing.assert_allclose(weights, [32 / 4] * 4 + [32 / (16 + 16)] * 16)
+    after = model.update(BAKING, ["baking"] * 4, new_topics=1)
+    assert after.predict([SPORT[0], SPACE[0], BAKING[0]]).tolist() == ["sport", "space", "baking"]
 
 
 @pytest.mark.parametrize("move", [0.02, 0.3])

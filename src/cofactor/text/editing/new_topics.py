@@ -141,7 +141,7 @@ def _fit(
         len(A), data_loss=estimator.data_loss, solver=estimator.solver, tol=estimator.tol,
         init=Factors.of_topics(np.ascontiguousarray(A.T)), fixed={"features": fixed},
         max_iter=steps or estimator.max_iter, n_jobs=estimator.n_jobs, random_state=seed,
-        priors=_priors(estimator, A, old),
+        priors=_priors(estimator, A, X, old),
     )  # fmt: skip
     with warnings.catch_warnings():
         if steps is not None:
@@ -155,7 +155,7 @@ def _least_entries(A: FloatArray, X: Any) -> FloatArray:
     return np.asarray(1e-3 * masses(A)[:, None] * words / max(float(words.sum()), 1e-300))
 
 
-def _priors(estimator: Any, A: FloatArray, old: OldTopics) -> dict[str, Any]:
+def _priors(estimator: Any, A: FloatArray, X: Any, old: OldTopics) -> dict[str, Any]:
     """Return the priors of the model that are numbers, and what the memory says of old topics."""
     given = {
         name: [prior for prior in (some if isinstance(some, list | tuple) else [some])
@@ -163,23 +163,27 @@ def _priors(estimator: Any, A: FloatArray, old: OldTopics) -> dict[str, Any]:
         for name, some in (estimator.priors or {}).items() if name in ("samples", "features")
     }  # fmt: skip
     if as_divergence("data_loss", estimator.data_loss).degree == 1:
-        given["features"] = [*given.get("features", []), _memory(A, old)]
+        given["features"] = [*given.get("features", []), _memory(A, X, old)]
     return given
 
 
-def _memory(A: FloatArray, old: OldTopics) -> Gamma:
+def _memory(A: FloatArray, X: Any, old: OldTopics) -> Gamma:
     """Return how the documents that are gone hold the old topics.
 
-    What a topic explained of them is its old words times its mass there, without any new word. The
+    What a topic explained of them is its old words times its mass there. They may have had new
+    words, too, too seldom to be learned: each is thought to have occurred once. The
     Kullback–Leibler divergence of that from a moved topic is a Gamma prior. (It is an upper bound
     of the divergence of the documents: topics might stand in for each other.)
     """
-    mass = np.pad(old.mass, (0, len(A) - len(old.mass)))[:, None]
+    r, mass = len(old.components), old.mass[:, None]
     pull = np.zeros(A.shape)
     if old.move > 0:  # else the old words are fixed
-        pull[: len(old.components)] = np.where(old.fixed, 0.0, old.components)
-    rate = np.ascontiguousarray(np.broadcast_to(mass, A.shape).T)
-    return Gamma(np.ascontiguousarray((1.0 + mass * pull).T), rate)
+        pull[:r] = np.where(old.fixed, 0.0, old.components * mass)
+    once = float(X.data.mean()) if X.nnz else 0.0
+    pull[:r, old.n_words :] += once * mass / max(float(mass.sum()), 1e-300)
+    pull[:r][old.settled] = 0.0
+    rate = np.broadcast_to(np.pad(mass, ((0, len(A) - r), (0, 0))), A.shape)
+    return Gamma(np.ascontiguousarray(1.0 + pull.T), np.ascontiguousarray(rate.T))
 
 
 def _start(estimator: Any, X: Any, A: FloatArray, number: int, seed: int) -> FloatArray:

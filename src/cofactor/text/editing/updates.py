@@ -183,13 +183,13 @@ def _with_labels(estimator: Any, X: Any, S: FloatArray, y: Any, memory: Memory, 
         return estimator
     coding = _wider_coding(estimator.coding, y)
     targets, _ = encode_classes(y, n_samples=X.shape[0], coding=coding)
-    further = Labelled(X, S, targets, _importance(estimator, targets, coding))
+    further = Labelled(X, S, targets, label_weights(estimator, targets, coding))
     if not further.weights[targets.labelled].any():
         return estimator
     return learn_labels(estimator, coding, further, memory, seed)
 
 
-def _importance(estimator: Any, targets: Targets, coding: ClassCoding) -> FloatArray:
+def label_weights(estimator: Any, targets: Targets, coding: ClassCoding) -> FloatArray:
     """Return the weight of each label by its class; "balanced" counts the labels of before, too."""
     asked, head = estimator.class_weight, getattr(estimator, "pooled_head", None)
     weights = class_weights(asked, targets, coding)
