@@ -277,7 +277,8 @@ class Factorization(
     def reuse_models(self, earlier: Factorization) -> Self:
         """Let the next fit take the models of the features from an earlier fit.
 
-        They depend on X, y and the weights of both, not on the topics: those must be the same.
+        They depend on X, y and the weights of both, not on the topics; where these differ, they
+        are fitted anew.
         """
         if (known := vars(earlier).get("_models")) is not None:
             self._models_to_reuse = known

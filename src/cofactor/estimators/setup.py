@@ -23,6 +23,7 @@ from cofactor.engine.stopping import RelativeDecrease
 from cofactor.engine.threads import Threads, count_threads
 from cofactor.estimators import validation
 from cofactor.estimators.heads import FeatureModels, PooledHead, tag_head
+from cofactor.estimators.model_keys import models_key
 from cofactor.estimators.units import (
     Units,
     clipped,
@@ -153,10 +154,11 @@ class Setup(NamedTuple):
 
 
 class KnownModels(NamedTuple):
-    """Models of the features, and the scores of the samples by their pool."""
+    """Models of the features, the scores of the samples by their pool, and what both depend on."""
 
     models: FeatureModels
     scores: Any
+    key: str
 
 
 class Input(NamedTuple):
@@ -172,7 +174,7 @@ class Input(NamedTuple):
     scale_counts: bool = True
     """Whether sample weights may be scaled; not where further rows must have the same units."""
     known_models: KnownModels | None = None
-    """Those of an earlier fit of the same samples and targets, if they are known."""
+    """Those of an earlier fit, which are used if samples and targets are the same."""
 
 
 def set_up(
@@ -187,10 +189,11 @@ def set_up(
     units, counts = _count_units(units, given)
     groups = _groups(settings, given)
     numbers = as_numbers(counts) if given.scale_counts else counts
-    known = given.known_models
-    if known is None:
-        known = feature_models(settings, given, groups, data, numbers, units.data, threads)
-    models, scores = known
+    known, key = given.known_models, _models_key(settings, given, data, numbers, units)
+    if known is None or known.key != key:
+        found = feature_models(settings, given, groups, data, numbers, units.data, threads)
+        known = KnownModels(*found, key)
+    models, scores, _ = known
     guess = None
     if groups is not None and settings.guesses_labels:
         guess = (
@@ -223,16 +226,26 @@ def feature_models(
     counts: FloatArray | None,
     exponent: int,
     threads: Threads,
-) -> KnownModels:
+) -> tuple[FeatureModels, Any]:
     """Fit the models of the features that head or guesses need.
 
-    ``data`` were divided by 2**exponent.
+    ``data`` were divided by 2**exponent. Return the models, and the scores of the samples by the
+    pool.
     """
     counts = as_numbers(counts) if given.scale_counts else counts
     pool, scores = _pool(settings, given, groups, data, counts, exponent, threads)
     tags = _tags(settings, given, data, counts, exponent, threads)
     present = None if groups is None else groups.prototypes
-    return KnownModels(FeatureModels(pool, present, tags), scores)
+    return FeatureModels(pool, present, tags), scores
+
+
+def _models_key(
+    settings: Settings, given: Input, data: Observations, counts: FloatArray | None, units: Units
+) -> str:
+    """Return what `feature_models` depends on."""
+    rank = settings.n_components if given.kind == "sets" else None
+    asked = given.kind, settings.pooled, settings.guesses_labels, rank, units.data
+    return models_key(data, counts, given.targets, *asked)
 
 
 def _data_units(

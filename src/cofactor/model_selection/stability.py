@@ -116,10 +116,15 @@ def _labelled(estimator: Any, X: Any, y: Any) -> BoolArray:
     n = X.shape[0]
     if y is None:
         return np.zeros(n, dtype=bool)
-    known = labelled_mask(y) if hasattr(estimator, "classes_") else known_values(y)
+    known = _known(estimator, y)
     if len(known) != n:
         raise ValueError(f"y has {len(known)} entries, but X has {n} rows; pass one for each.")
     return known
+
+
+def _known(estimator: Any, y: Any) -> BoolArray:
+    classes = getattr(estimator, "classes_", None)
+    return known_values(y) if classes is None else labelled_mask(y, classes=classes)
 
 
 def _refitting(estimator: Any, X: Any, y: Any) -> Refit:

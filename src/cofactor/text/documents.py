@@ -104,8 +104,6 @@ class Corpus:
     texts: str
     """Digest of the documents."""
     X: Any
-    fitted_on: str | None
-    """Digest of documents and labels, if they counted without weights."""
 
     @staticmethod
     def known(model: Any, texts: list[str]) -> Corpus | None:

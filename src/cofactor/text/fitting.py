@@ -79,8 +79,7 @@ def fit_documents(
     estimator, seeded = fit_estimator(model, vectorizer, X, y, seed=seed, fit=fit, **weights)
     fitted = time.perf_counter()
     described = finish(lambda: described_fit(estimator, X, words, seeded, y))
-    plain = all(weight is None for weight in weights.values())
-    corpus = Corpus(fingerprint(texts), X, digest if plain else None)
+    corpus = Corpus(fingerprint(texts), X)
     publish(
         model, described, {"vectorise": started, "fit": vectorised, "describe": fitted},
         vectorizer_=vectorizer, estimator_=estimator, seed_=seed, fingerprint_=digest,
@@ -166,7 +165,7 @@ def plan_fit(
             f"No document speaks for one of the seeds {seeds.names} only, so there are no classes "
             "to learn; give each seed words of its own, or pass labels as y."
         )
-    estimator = _new_estimator(model, task, seed)
+    estimator = new_estimator(model, task, seed)
     topics = _pull(model, estimator, seeds, X, y, weights) if seeds else []
     return FitPlan(estimator, y, weights, seeds, topics, found is not None)
 
@@ -218,7 +217,8 @@ def publish(
     )
 
 
-def _new_estimator(model: Any, task: str, seed: int) -> Any:
+def new_estimator(model: Any, task: str, seed: int) -> Any:
+    """Return an unfitted estimator for a task, with the settings of a topic model."""
     if model.class_weight is not None and task != "classes":
         raise ValueError(
             f"class_weight={model.class_weight!r} needs labels that are classes, but the task of "

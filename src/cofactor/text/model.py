@@ -86,7 +86,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     document_scores_ : ndarray of shape (n_documents, n_targets)
         Scores of the same documents, from which predictions are read.
     topic_names_ : list of str
-        Names of seeds, or the first three words. You may change them.
+        Names of seeds, or the first three words. ``rename`` changes one for good.
     topic_words_ : ndarray of shape (n_components, n_ranked)
         Columns of the words that describe each topic, best first; −1 where there are no more.
         Words belong to the topic and occur together in its documents; see ``topics``.

@@ -16,7 +16,7 @@ from cofactor.targets.sets import read_targets
 from cofactor.text.describe.predictions import has_head
 from cofactor.text.describe.table import Table
 from cofactor.text.documents import document_matrix
-from cofactor.text.fitting import fit_estimator
+from cofactor.text.fitting import draw_seed, fit_estimator
 from cofactor.text.interrupts import ending_at_interrupts
 
 
@@ -45,7 +45,7 @@ def measure_stability(
     X, estimator = document_matrix(model.vectorizer_, documents), model.estimator_
     classes = getattr(estimator, "classes_", None)
     y = None if y is None or not has_head(estimator) else read_targets(y, classes)
-    seed = model.seed_ if random_state is None else random_state
+    seed = model.seed_ if random_state is None else draw_seed(random_state)
     again = copy.copy(model).set_callbacks()
 
     def refit(counts: np.ndarray, own_seed: int) -> np.ndarray:

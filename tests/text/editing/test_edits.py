@@ -236,6 +236,57 @@ def test_known_matrix_and_models_change_nothing(model, corpus):
     assert set(changed.target_names_) == {"sport", "space"}
 
 
+def test_models_of_other_labels_are_not_reused(corpus):
+    """Numbers sort otherwise than the same numbers as words."""
+    texts, labels = corpus
+    numbers = {"sport": 2, "space": 10, "food": 33, "": -1}
+    y = [numbers[label] for label in labels]
+    model = TopicModel(3, random_state=0).fit(texts, y)
+    again = model.refit(texts, ["" if k < 0 else str(k) for k in y])
+    fresh = TopicModel(3, random_state=0).fit(texts, ["" if k < 0 else str(k) for k in y])
+    assert again.target_names_ == ["10", "2", "33"]
+    assert np.array_equal(
+        again.estimator_.pooled_head.weights, fresh.estimator_.pooled_head.weights
+    )
+
+
+def test_marks_are_read_by_the_classes_of_the_model(corpus):
+    """-1 and 1 alone would be two classes."""
+    texts, labels = corpus
+    codes = {"sport": 0, "space": 1, "food": 0, "": -1}
+    y = np.array([codes[label] for label in labels])
+    model = TopicModel(3, random_state=0).fit(texts, y)
+    some = np.flatnonzero(y != 0)
+    batch, known = [texts[i] for i in some], y[some]
+    assert len(model.to_label(batch, 5, y=known)) == 5
+    assert model.refit(batch + texts[:1], [*known.tolist(), 1]).classes_.tolist() == [1]
+
+
+def test_settings_come_from_the_model(corpus):
+    texts, labels = corpus
+    options = {"head": "refit", "supervision": 7.0, "target_loss": "frobenius"}
+    again = TopicModel(3, random_state=0, **options).fit(texts).refit(texts, labels)
+    assert {name: getattr(again.estimator_, name) for name in options} == options
+
+
+def test_seeds_follow_edits(corpus):
+    texts, labels = corpus
+    seeds = {"sport": ["goal"], "space": ["moon"], "food": ["bread"]}
+    model = TopicModel(3, seeds=seeds, random_state=0).fit(texts, labels)
+    assert model.rename("sport", "games").seeds == {"games": ["goal"], **dict([*seeds.items()][1:])}
+    assert set(model.drop("sport").seeds) == {"space", "food"}
+    both = model.merge(["sport", "space"])
+    assert len(both.seeds) == 2
+    both.partial_fit(texts, labels)
+    assert model.seeds == seeds
+
+
+def test_names_are_not_shared(model):
+    other = model.freeze(0)
+    other.topic_names_[0] = "changed"
+    assert model.topic_names_[0] != "changed"
+
+
 def test_refits_take_other_documents_labels_and_classes(model, corpus):
     texts, labels = corpus
     more = [*labels[:-2], "other", "other"]
@@ -269,6 +320,10 @@ def test_regrouping_can_merge_and_drop_at_once(plain):
         (lambda m: m.rename(9, "x"), r"topic 9 does not exist; the topics are 0 to 4"),
         (lambda m: m.rename("nobody", "x"), r"topic 'nobody' does not exist; the topics are '"),
         (lambda m: m.rename(0, " "), r"name=' ' must be a text"),
+        (
+            lambda m: m.rename(0, "x").rename(1, "x").freeze("x"),
+            r"topics \[0, 1\] are all named 'x'",
+        ),
         (lambda m: m.merge([2]), r"topics=\[2\] must name at least two different topics"),
         (lambda m: m.merge([2, 2]), r"at least two different topics"),
         (lambda m: m.drop(range(K)), r"A model needs a topic"),

@@ -69,6 +69,7 @@ def test_classes_are_extended_in_order(wider):
     assert before.classes_.tolist() == ["space", "sport"]
     assert after.estimator_.target_components_.shape == (3, 3)
     assert after.expected_score_ is None
+    assert after.expected_coverage(0.5) is None
     assert after.topic_support_.sum() == before.topic_support_.sum() + 16
     assert after.topic_labels_.sum(axis=0).tolist() == [16, 16, 16]
     assert after.topic_labels_[2].tolist() == [16, 0, 0]

@@ -37,8 +37,11 @@ def topic_number(model: Any, topic: Any) -> int:
     """Return the number of a topic that is given by number or by name."""
     names, n = model.topic_names_, len(model.topic_names_)
     if isinstance(topic, str):
-        if topic in names:
-            return names.index(topic)
+        found = [k for k, name in enumerate(names) if name == topic]
+        if len(found) > 1:
+            raise ValueError(f"topics {found} are all named {topic!r}; give the number.")
+        if found:
+            return found[0]
         raise ValueError(f"topic {topic!r} does not exist; the topics are {_listed(names)}.")
     if isinstance(topic, bool) or not isinstance(topic, int | np.integer):
         raise TypeError(f"topic={topic!r} must be a number or a name.")
@@ -86,9 +89,14 @@ def rename(model: Any, topic: Any, name: str) -> Any:
     if not isinstance(name, str) or not name.strip():
         raise ValueError(f"name={name!r} must be a text that is not empty.")
     k = topic_number(model, topic)
-    names = [*model.topic_names_]
+    names, settled = [*model.topic_names_], Settled.of(model).named(k, name)
+    seeds = model.seeds
+    if (
+        seeds and names[k] in map(str, seeds) and model.task != "classes"
+    ):  # seeds follow their topic
+        seeds = {name if str(key) == names[k] else key: words for key, words in seeds.items()}
     names[k] = name
-    return edited(model, topic_names_=names, settled_=Settled.of(model).named(k, name))
+    return edited(model, topic_names_=names, settled_=settled, seeds=seeds)
 
 
 def freeze(model: Any, topics: Any, frozen: bool) -> Any:
@@ -102,6 +110,10 @@ def pin(model: Any, topic: Any, words: Any) -> Any:
     k, found = topic_number(model, topic), known_words(model, words)
     A = model.estimator_.components_.copy()
     columns = list(found.values())
+    if not A[k].any():
+        raise ValueError(
+            f"Topic {k} has no word at all, so nothing can be pinned; drop it instead."
+        )
     least = np.sort(A[k])[-min(PINNED_RANK, A.shape[1])]
     A[k, columns] = np.maximum(A[k, columns], least if least > 0 else A[k].max())
     settled = Settled.of(model).pinning(k, list(found))
@@ -180,7 +192,13 @@ def regroup(model: Any, groups: Sequence[Sequence[int]]) -> Any:
     represented = add_masses(model.document_topics_, estimator.components_, new.components_, groups)
     changed = {place for place, group in enumerate(groups) if len(group) > 1}
     settled = Settled.of(model).grouped(groups)
-    return _published(model, new, settled, ranking, represented, groups, changed)
+    found = _published(model, new, settled, ranking, represented, groups, changed)
+    if model.seeds and model.task != "classes":  # those without a topic pull no more
+        named = set(map(str, found.topic_names_))
+        found.seeds = {
+            key: words for key, words in model.seeds.items() if str(key) in named
+        } or None
+    return found
 
 
 def split(model: Any, topic: Any, documents: Any, into: int = 2, y: Any = None) -> Any:
@@ -241,6 +259,8 @@ def _explained(X: Any, S: FloatArray, A: FloatArray, topic: int) -> Any:
 def edited(model: Any, **changes: Any) -> Any:
     """Return a copy of a model with other attributes; the old one stays as it was."""
     new = copy.copy(model)
+    new.topic_names_ = [*model.topic_names_]
+    new.__dict__.pop("drift_", None)
     new.__dict__.update(changes)
     return new
 

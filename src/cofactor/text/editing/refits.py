@@ -6,18 +6,18 @@ import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from cofactor.estimators.validation import as_divergence
+from cofactor.targets.missing import labelled_mask
 from cofactor.targets.sets import listed, read_targets
-from cofactor.text.describe.predictions import ESTIMATORS, has_head, infer_task, target_names
+from cofactor.text.describe.predictions import has_head, infer_task, target_names
 from cofactor.text.describe.summaries import model_words
 from cofactor.text.documents import Corpus, document_matrix, fingerprint, read_documents
 from cofactor.text.editing.drift import measure_drift
 from cofactor.text.editing.edits import described
 from cofactor.text.editing.settled import Settled
-from cofactor.text.fitting import let_go, seed_labels, with_seeds
+from cofactor.text.fitting import let_go, new_estimator, seed_labels, with_seeds
 from cofactor.text.interrupts import finish
 from cofactor.text.seeds import read_seeds, weigh
 
@@ -30,26 +30,35 @@ def refit(model: Any, documents: Any, y: Any = None, *, iterations: int | None =
     _check_iterations(iterations)
     texts = read_documents(documents)
     y = listed(y)
-    digest, y = fingerprint(texts, y), read_targets(y)
+    digest, y = fingerprint(texts, y), _marked(model, read_targets(y))
     known, settled = Corpus.known(model, texts), Settled.of(model)
     X = document_matrix(model.vectorizer_, texts) if known is None else known.X
     if not X.nnz:
         raise ValueError("No document has a word of the model; pass documents of its kind.")
     labels, weights = _labels(model, X, y)
     estimator = warm_estimator(model, labels, iterations)
-    if known is not None and known.fitted_on == digest:
-        estimator.reuse_models(model.estimator_)
+    estimator.reuse_models(model.estimator_)
     settled.hold(estimator, model.estimator_.components_, model_words(model))
     estimator.set_params(priors=_priors(model, X))
     fitted = let_go(model, run_fit(estimator, X, labels, iterations, model.callbacks, **weights))
     if weights:  # held-out labels of seeds tell how seeds are found again, not what is true
-        fitted.expected_score_ = None
-    learned = {
-        "target_names_": target_names(fitted, y), "_corpus": Corpus(fingerprint(texts), X, digest)
-    }  # fmt: skip
+        fitted.forget_held_out()
+    learned = {"target_names_": target_names(fitted, y), "_corpus": Corpus(fingerprint(texts), X)}
     new = finish(lambda: described(model, fitted, settled, X, digest, y, **learned))
     new.drift_ = measure_drift(model, new, range(len(settled)), X, X)
     return new
+
+
+def _marked(model: Any, y: Any) -> Any:
+    """Return y with unlabelled documents marked as None where only the classes of the model tell
+    that −1 is a mark: y may hold −1 and 1 alone."""
+    classes = getattr(model.estimator_, "classes_", None)
+    numbers = np.asarray(y) if isinstance(y, np.ndarray | list) else None
+    if classes is None or numbers is None or numbers.ndim != 1 or numbers.dtype.kind != "i":
+        return y
+    marked = numbers.astype(object)
+    marked[~labelled_mask(numbers, classes=classes)] = None
+    return marked
 
 
 def _labels(model: Any, X: Any, y: Any) -> tuple[Any, dict[str, Any]]:
@@ -69,14 +78,9 @@ def _check_iterations(iterations: Any) -> None:
 
 
 def warm_estimator(model: Any, y: Any, iterations: int | None) -> Any:
-    """Return an unfitted estimator with the settings of the model's own."""
+    """Return an unfitted estimator with the settings of the model."""
     task = infer_task(y) if model.task == "auto" else model.task
-    old, kind = model.estimator_, ESTIMATORS[task]
-    estimator = clone(old) if type(old) is kind else kind()
-    if type(old) is not kind:
-        shared = estimator.get_params(deep=False).keys() & old.get_params(deep=False).keys()
-        estimator.set_params(**{name: getattr(old, name) for name in shared})
-    return estimator.set_params(max_iter=iterations or model.max_iter, random_state=model.seed_)
+    return new_estimator(model, task, model.seed_).set_params(max_iter=iterations or model.max_iter)
 
 
 def _priors(model: Any, X: Any) -> Any:

@@ -69,7 +69,7 @@ def update(
     memory = _memory(model, len(found.components_))
     learned = _with_labels(wider, X, S, y, memory, seed)
     if has_head(learned):
-        learned.expected_score_ = None  # the labels that told it were of other documents
+        learned.forget_held_out()  # the labels that told it were of other documents
     new = _published(model, learned, vectorizer, X, memory.S, digest, y)
     ends = [started, read, fitted, time.perf_counter()]
     new.timings_ = dict(zip(("vectorise", "fit", "describe"), np.diff(ends).tolist(), strict=True))
@@ -253,6 +253,7 @@ def _support(model: Any, estimator: Any, S: FloatArray, y: Any, names: list[Any]
     """Return the labels behind the topics, those of earlier documents included."""
     if "topic_support_" not in vars(model):
         return {}
+    y = y if predicted_kind(estimator) == "classes" else None  # others are not learned
     found, r = count_labels(estimator, S, y), len(model.topic_names_)
     columns = [names.index(name) for name in model.target_names_]
     found["topic_support_"][:r] += model.topic_support_

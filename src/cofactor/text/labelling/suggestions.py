@@ -76,8 +76,9 @@ def _labelled(model: Any, y: Any, n: int) -> np.ndarray:
     if y is None:
         return np.zeros(n, dtype=bool)
     y = read_targets(y)
-    known = known_values if predicted_kind(model.estimator_) == "numbers" else labelled_mask
-    found = known(y)
+    classes = getattr(model.estimator_, "classes_", None)
+    numbers = predicted_kind(model.estimator_) == "numbers"
+    found = known_values(y) if numbers else labelled_mask(y, classes=classes)
     if len(found) != n:
         raise ValueError(
             f"y has {len(found)} entries, but there are {n} documents; pass one for each."
