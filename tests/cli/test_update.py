@@ -25,8 +25,22 @@ def test_new_words_topics_and_classes_are_told(home, model, tmp_path):
     assert noted["input"]["text"] == "body"
 
 
+def test_reports_do_not_test_with_learned_labels(home, model, tmp_path):
+    """They are tested by fits that have not seen them, as those of a fit are."""
+    write_table(tmp_path / "more.csv", NEW * 2, ("body", "team"))
+    cofactor("update", model, tmp_path / "more.csv", "-o", tmp_path / "m2", "--new-topics", 1)
+    for table in ([], ["--data", home / "posts.csv"]):
+        cofactor("report", tmp_path / "m2", *table, "-o", tmp_path / "r.html")
+        assert "has not seen their labels" not in (tmp_path / "r.html").read_text()
+    done = cofactor("refit", tmp_path / "m2", "-o", tmp_path / "m3")
+    assert "learned from several tables" in done.stderr
+    again = cofactor("update", model, tmp_path / "more.csv", "-o", tmp_path / "m2")
+    assert "in place of the one there" in again.stderr
+
+
 def test_labels_may_be_missing(home, model, tmp_path):
     done = cofactor("update", model, home / "new.csv", "-o", tmp_path / "m2", "--move", 0.1)
+    assert "has no label column 'team', so no label is learned" in done.stderr
     assert "30 new documents." in done.stderr
     assert "0 new topics." in done.stderr
     assert "Similar" in done.stdout

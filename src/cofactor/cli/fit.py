@@ -24,7 +24,13 @@ from cofactor.cli._shared.command import (
     json_option,
 )
 from cofactor.cli._shared.doubts import label_doubts, summary
-from cofactor.cli._shared.fits import check_place, command_line, place_beside, watched_fit
+from cofactor.cli._shared.fits import (
+    check_place,
+    command_line,
+    place_beside,
+    saved_model,
+    watched_fit,
+)
 from cofactor.cli._shared.model_options import model_of, model_options, settle_task
 from cofactor.cli._shared.models import expectation, refusals, relative
 from cofactor.cli._shared.table_options import SETTLED, TableOptions, all_table_options
@@ -98,13 +104,12 @@ def fit(
     reading.facts.update(places)
     said = [*doubts, *messages]
     notes = {"input": reading.facts, "command": command_line(), "warnings": said}
-    with refusals():
-        model.save(output, notes=notes)
+    wrote = saved_model(model, output, notes)
     facts = _facts(model, reading, output, said)
     if as_json:
         emit(facts)
     else:
-        for sentence in _ending(model, facts, verbose):
+        for sentence in _ending(model, facts, wrote, verbose):
             note(sentence)
     if interrupted:
         click.get_current_context().exit(INTERRUPTED)
@@ -173,7 +178,7 @@ def _refuse_options(table: Path) -> None:
             )
 
 
-def _ending(model: Any, facts: dict[str, Any], verbose: bool) -> Iterator[str]:
+def _ending(model: Any, facts: dict[str, Any], wrote: str, verbose: bool) -> Iterator[str]:
     """Say what a user wants to know at the end: topics, classes, labels, score, warnings."""
     if verbose:
         steps = ", ".join(f"{name} {took:.1f} s" for name, took in facts["seconds"].items())
@@ -185,7 +190,7 @@ def _ending(model: Any, facts: dict[str, Any], verbose: bool) -> Iterator[str]:
             "cofactor report --truth tests it with labels of your own."
         )
     kept = " Its README.md keeps the notes above." if facts["warnings"] else ""
-    yield f"Wrote the model to {facts['model']}.{kept}"
+    yield f"{wrote}{kept}"
     yield f"Next: cofactor topics {shlex.quote(facts['model'])}"
 
 

@@ -36,6 +36,12 @@ from cofactor.cli._shared.targets import NoLabelsError
 from cofactor.cli._shared.terminal import announce, emit, make_table, note, show, shown
 from cofactor.io.errors import at
 
+UPDATED = (
+    "This model learned from several tables, and the refit reads one of them. Topics follow it, "
+    "and predictions know its labels only. Freeze topics that must stay, or name a table with all "
+    "documents."
+)
+
 
 @click.command(cls=Command)
 @click.argument("model", type=MODEL)
@@ -68,6 +74,8 @@ def refit(
     opened = open_model(model)
     check_new_place(output, opened.path)
     reading = _read(opened, table, text, labels, label_separator, opening)
+    if "updated" in (opened.facts.get("notes") or {}):
+        note(f"Note: {UPDATED}")
     new, said, interrupted = _refit(opened, reading, iterations)
     if interrupted:
         output = place_beside(output)

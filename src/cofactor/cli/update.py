@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,12 +20,14 @@ from cofactor.cli._shared.command import (
     json_option,
     table_options,
 )
-from cofactor.cli._shared.fits import check_new_place
+from cofactor.cli._shared.fits import check_new_place, command_line, saved_model
 from cofactor.cli._shared.models import Opened, how_to_open, open_model, refusals, relative
 from cofactor.cli._shared.table_options import TableOptions
 from cofactor.cli._shared.tables import Reading, read_table
 from cofactor.cli._shared.terminal import announce, emit, make_table, note, show, shown
 
+KEPT = ("id", "date", "date_format")
+"""What later commands take from the fit, unless they are told otherwise."""
 LISTED = 8
 """Number of new words that are named."""
 
@@ -66,19 +67,32 @@ def update(
     reading = _read(opened, table, text, labels, label_separator, opening)
     labelled = f", {reading.facts['labelled']:,} labelled" if reading.facts["label"] else ""
     note(f"{reading.facts['rows']:,} new documents{labelled}.")
+    missing = _missing_labels(opened, reading)
+    for sentence in missing:
+        note(f"Note: {sentence}")
     new, said = _learn(opened, reading, new_topics, move)
-    reading.facts["path"] = relative(reading.facts["path"], output)
-    notes = {"input": reading.facts, "command": ["cofactor", *sys.argv[1:]], "warnings": said,
+    kept = {name: opened.input[name] for name in KEPT if opened.input.get(name)}
+    found = {**reading.facts, **kept, "path": relative(reading.facts["path"], output)}
+    notes = {"input": found, "command": command_line(), "warnings": [*missing, *said],
              "updated": opened.origin()}  # fmt: skip
-    with refusals():
-        new.save(output, notes=notes)
+    wrote = saved_model(new, output, notes)
     facts = _facts(opened, new, output, said)
     if as_json:
         emit(facts)
         return
     _show(new.drift_)
-    for sentence in _ending(facts):
+    for sentence in (*_ending(facts), wrote):
         note(sentence)
+    note(f"Next: cofactor topics {shlex.quote(facts['model'])}")
+
+
+def _missing_labels(opened: Opened, reading: Reading) -> list[str]:
+    """Say that no label is learned, if the table lacks the columns of the fit."""
+    columns = opened.input.get("label")
+    if reading.facts["label"] or not columns:
+        return []
+    named = ", ".join(map(repr, [columns] if isinstance(columns, str) else columns))
+    return [f"The table has no label column {named}, so no label is learned; name one by --label."]
 
 
 def _read(
@@ -155,5 +169,3 @@ def _ending(facts: dict[str, Any]) -> Iterator[str]:
     yield f"{len(topics):,} new topics{': ' + '; '.join(topics) if topics else ''}."
     if classes:
         yield f"{len(classes):,} new classes: {', '.join(map(str, classes))}."
-    yield f"Wrote the model to {facts['model']}."
-    yield f"Next: cofactor topics {shlex.quote(facts['model'])}"

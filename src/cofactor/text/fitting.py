@@ -38,7 +38,7 @@ from cofactor.text.vectorizer.words import WordVectorizer
 
 OF_OTHERS = (
     "_seeding", "_batch", "_corpus", "document_scores_", "topic_support_", "topic_labels_",
-    "stability_", "drift_", "settled_",
+    "stability_", "drift_", "settled_", "learned_",
 )  # fmt: skip
 """Attributes that not every fit has, or that are computed later; those of an earlier fit must not
 stay."""

@@ -124,7 +124,7 @@ def on_languages(names: list[str]) -> list[str]:
     if not names:
         return [
             "The language of the texts was not recognised, so only English grammatical words are "
-            "left out; name it with --language, or give words with --stop-words FILE."
+            "left out; name it with --language of fit, or give words with --stop-words FILE."
         ]
     if len(names) > 1:
         listed = f"{', '.join(names[:-1])} and {names[-1]}".title().replace(" And ", " and ")

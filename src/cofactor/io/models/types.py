@@ -46,12 +46,12 @@ SUPPORT = ("topic_support_", "topic_labels_")
 """Labels behind topics, which streams and older models lack."""
 OPTIONAL = frozenset({
     "feature_names_in_", "target_components_", "supervision_", "_head", "expected_score_",
-    "_reservoir", "document_scores_", "cells_", "settled_", *RANKING, *READING, *SUPPORT,
-    "stability_",
+    "_reservoir", "document_scores_", "cells_", "settled_", "learned_",
+    "stability_", *RANKING, *READING, *SUPPORT,
 })  # fmt: skip
 TEXT = (
     "estimator_", "vectorizer_", "document_topics_", "topic_names_", "target_names_", "coherence_",
-    "seed_", "timings_", "fingerprint_", "document_scores_", "settled_", *RANKING,
+    "seed_", "timings_", "fingerprint_", "document_scores_", "settled_", "learned_", *RANKING,
     *SUPPORT, "stability_",
 )  # fmt: skip
 FITTED: dict[type, tuple[str, ...]] = {
@@ -315,6 +315,7 @@ def _check_text(model: Any, parts: dict[str, Any]) -> None:
     )
     require(type(parts["seed_"]) is int and isinstance(parts["timings_"], dict), "seed_, timings_")
     require(isinstance(parts["fingerprint_"], str), "fingerprint_ is not a string")
+    require(_are_strings(parts.get("learned_", [])), "learned_ is not a list of digests")
     settled = parts.get("settled_", Settled.nothing(r))
     good = type(settled) is Settled and len(settled) == r
     require(good, "settled_ is not that of the topics")

@@ -114,6 +114,7 @@ def read_material(
         )
     X, digest = document_matrix(model.vectorizer_, texts), fingerprint(texts, labels)
     S, from_fit = _representations(model, X, same=digest == model.fingerprint_)
+    from_fit = from_fit or digest in getattr(model, "learned_", ())  # by an update
     strange: list[str] = []
     known, hidden = (_read_labels(model, y, len(texts), strange) for y in (labels, truth))
     strange = list(dict.fromkeys(strange))

@@ -348,6 +348,10 @@ def described(
         model, estimator_=estimator, n_components=len(names), settled_=settled,
         fingerprint_=digest, **found, **changes,
     )  # fmt: skip
-    lost = [*(SUPPORT if y is None else ()), *(["_corpus"] if "vectorizer_" in changes else [])]
+    lost = [
+        "learned_",
+        *(SUPPORT if y is None else ()),
+        *(["_corpus"] if "vectorizer_" in changes else []),
+    ]
     _forget(new, "stability_", *lost)
     return new

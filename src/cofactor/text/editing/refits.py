@@ -45,6 +45,7 @@ def refit(model: Any, documents: Any, y: Any = None, *, iterations: int | None =
         fitted.forget_held_out()
     learned = {"target_names_": target_names(fitted, y), "_corpus": Corpus(fingerprint(texts), X)}
     new = finish(lambda: described(model, fitted, settled, X, digest, y, **learned))
+    new.__dict__.pop("learned_", None)
     new.drift_ = measure_drift(model, new, range(len(settled)), X, X)
     return new
 

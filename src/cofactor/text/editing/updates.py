@@ -47,7 +47,7 @@ def update(
     started = time.perf_counter()
     number, move = _read_number(new_topics), _read_move(move)
     texts, y = read_documents(documents), listed(y)
-    digest = fingerprint([*texts, model.fingerprint_], y)
+    digest, own = fingerprint([*texts, model.fingerprint_], y), fingerprint(texts, y)
     y = _read_labels(model, y, len(texts))
     vectorizer = _wider_vectorizer(model, texts)
     X = document_matrix(vectorizer, texts)
@@ -72,6 +72,7 @@ def update(
         learned.forget_held_out()  # the labels that told it were of other documents
     new = _published(model, learned, vectorizer, X, memory.S, digest, y)
     ends = [started, read, fitted, time.perf_counter()]
+    new.learned_ = [*getattr(model, "learned_", [model.fingerprint_]), own]
     new.timings_ = dict(zip(("vectorise", "fit", "describe"), np.diff(ends).tolist(), strict=True))
     sources = [k if k < len(old.components) else None for k in range(len(found.components_))]
     new.drift_ = measure_drift(model, new, sources, document_matrix(model.vectorizer_, texts), X)
