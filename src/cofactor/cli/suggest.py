@@ -88,7 +88,7 @@ def suggest(
     rows = _Rows(reading.documents.rows, found, label, separator, all_rows)
     with opened_output(output) as file:
         rows.write(file, kind, source)
-    _tell(opened, found, output, as_json)
+    _tell(opened, found, output, all_rows, as_json)
 
 
 def _texts(
@@ -156,13 +156,15 @@ class _Rows:
 
 
 def _tell(
-    opened: Opened, found: list[tuple[int, dict[str, Any]]], output: Path | None, as_json: bool
-) -> None:
+    opened: Opened, found: list[tuple[int, dict[str, Any]]], output: Path | None, all_rows: bool,
+    as_json: bool,
+) -> None:  # fmt: skip
     reasons = Counter(str(cells["reason"]) for _, cells in found)
     shown = ", ".join(f"{count} × {reason}" for reason, count in reasons.items())
     where = f" to {output}" if output else ""
-    note(f"Wrote {len(found):,} {'row' if len(found) == 1 else 'rows'}{where}"
-         f"{f': {shown}' if shown else ''}.")  # fmt: skip
+    rows = f"{len(found):,} {'row' if len(found) == 1 else 'rows'}"
+    told = f"all rows{where}, {rows} to look at first" if all_rows else f"{rows}{where}"
+    note(f"Wrote {told}{f': {shown}' if shown else ''}.")
     if as_json and output:
         emit({"model": opened.origin(), "output": str(output), "rows": len(found),
               "reasons": dict(reasons)})  # fmt: skip

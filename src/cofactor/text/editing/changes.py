@@ -17,6 +17,8 @@ import numpy as np
 from cofactor.text.describe.summaries import model_words
 from cofactor.text.editing import edits
 
+DAMAGED = "The notes on the edits are damaged."
+
 
 @dataclass(frozen=True)
 class Changes:
@@ -58,12 +60,33 @@ class Changes:
         kinds = {one.name: type(getattr(cls(), one.name)) for one in fields(cls)}
         good = isinstance(facts, dict) and facts.keys() <= kinds.keys()
         if not good or not all(isinstance(part, kinds[name]) for name, part in facts.items()):
-            raise ValueError("The notes on the edits are damaged.")
+            raise ValueError(DAMAGED)
         parts: dict[str, Any] = {
-            name: {int(k): one for k, one in part.items()} if isinstance(part, dict) else part
+            name: {_number(k): one for k, one in part.items()} if isinstance(part, dict) else part
             for name, part in facts.items()
         }
-        return cls(**parts)
+        found = cls(**parts)
+        if not found._plausible():
+            raise ValueError(DAMAGED)
+        return found
+
+    def _plausible(self) -> bool:
+        """Tell whether items have the types of changes."""
+        texts = all(isinstance(name, str) for name in self.names.values())
+        marks = all(type(mark) is bool for mark in self.frozen.values())
+        words = [*self.pinned.values(), *self.banned.values()]
+        lists = all(isinstance(some, list) for some in [*words, *self.merges])
+        if not (texts and marks and lists):
+            return False
+        numbers = [*self.drops, *self.splits.values(), *(k for group in self.merges for k in group)]
+        spelt = all(isinstance(word, str) for some in words for word in some)
+        return spelt and all(type(k) is int for k in numbers)
+
+
+def _number(text: str) -> int:
+    if not text.isdecimal():
+        raise ValueError(DAMAGED)
+    return int(text)
 
 
 def topics_digest(model: Any) -> str:
