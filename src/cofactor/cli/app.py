@@ -20,13 +20,14 @@ from cofactor.cli._shared.command import (
     BadInput,
     Command,
     Number,
+    json_option,
     needing_extra,
 )
 from cofactor.cli._shared.doubts import summary
 from cofactor.cli._shared.models import Opened, open_model, refusals, relative
 from cofactor.cli._shared.table_options import TableOptions, all_table_options
 from cofactor.cli._shared.tables import Reading, read_table
-from cofactor.cli._shared.terminal import announce, note
+from cofactor.cli._shared.terminal import announce, emit, note
 from cofactor.cli._shared.words import settle_language, vectorizer_of, word_options
 from cofactor.io.errors import at
 from cofactor.io.tables import InputError
@@ -57,9 +58,11 @@ LOOPBACK = "127.0.0.1"
 @click.option("--host", default=LOOPBACK, metavar="ADDRESS",
               help="Address of the page; another one lets other machines in.")  # fmt: skip
 @click.option("--no-open", is_flag=True, help="Do not open the page in the browser.")
+@json_option
 def app(
     table: Path, asked: TableOptions, topics: int, folder: Path | None, several: bool, every: int,
     seed: int, words: dict[str, Any], port: int | None, host: str, no_open: bool,
+    as_json: bool,
 ) -> None:  # fmt: skip
     """Label texts and edit topics on a local page; the model follows.
 
@@ -86,7 +89,9 @@ def app(
             note(f"Warning: everybody who reaches {host} and knows the address below can read and "
                  "label these texts, and the connection is not encrypted.")  # fmt: skip
         with suppress(KeyboardInterrupt):  # the usual end
-            server.serve(session, listening, host, lambda address: _ready(address, no_open))
+            server.serve(
+                session, listening, host, lambda address: _ready(address, no_open, as_json)
+            )
     note(f"Stopped. The decisions are in {session.log.path}, the model in {folder}. "
          f"Next: cofactor topics {shlex.quote(str(folder))}")  # fmt: skip
 
@@ -108,7 +113,9 @@ def _begin(
     )  # fmt: skip
 
 
-def _ready(address: str, no_open: bool) -> None:
+def _ready(address: str, no_open: bool, as_json: bool) -> None:
+    if as_json:
+        emit({"address": address})
     note(f"Open {address}")
     note("Stop with Ctrl-C.")
     if not no_open and not webbrowser.open(address):
