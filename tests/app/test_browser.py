@@ -64,6 +64,7 @@ class Visit:
     def __init__(self, browser, address, **options):
         self.address = address.split("?")[0]
         self.context = browser.new_context(**options)
+        self.context.set_default_timeout(120_000)  # milliseconds; a busy machine fits slowly
         self.page = self.context.new_page()
         self.requests, self.troubles = [], []
         self.page.on("request", lambda request: self.requests.append(request.url))
