@@ -242,7 +242,9 @@ def feature_models(
 def _models_key(
     settings: Settings, given: Input, data: Observations, counts: FloatArray | None, units: Units
 ) -> str:
-    """Return what `feature_models` depends on."""
+    """Return what `feature_models` depends on; without targets there are none."""
+    if given.targets is None:
+        return ""
     rank = settings.n_components if given.kind == "sets" else None
     asked = given.kind, settings.pooled, settings.guesses_labels, rank, units.data
     return models_key(data, counts, given.targets, *asked)

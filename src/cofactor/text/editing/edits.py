@@ -217,14 +217,15 @@ def split(model: Any, topic: Any, documents: Any, into: int = 2, y: Any = None) 
     sources = [*range(k), *[k] * into, *range(k + 1, len(estimator.components_))]
     mixing = np.eye(len(estimator.components_))[sources]
     new = with_topics(estimator, A, np.zeros((0, len(A))), mixing)
-    new.representation_ = np.asarray(new.transform(X))
     settled = Settled.of(model).grouped([[source] for source in sources])
     for place in range(k, k + into):
         settled.names[place], settled.frozen[place], settled.pinned[place] = None, False, []
     y = listed(y)
     digest = fingerprint(texts, y)
     known = read_targets(y) if digest == model.fingerprint_ else None
-    return described(model, new, settled, X, digest, known)
+    found = described(model, new, settled, X, digest, known)
+    new.representation_ = found.document_topics_
+    return found
 
 
 def _parts_of(estimator: Any, X: Any, topic: int, into: int, name: str, seed: int) -> FloatArray:
@@ -349,7 +350,6 @@ def described(
         fingerprint_=digest, **found, **changes,
     )  # fmt: skip
     lost = [
-        "learned_",
         *(SUPPORT if y is None else ()),
         *(["_corpus"] if "vectorizer_" in changes else []),
     ]
