@@ -28,6 +28,7 @@ from cofactor.io.models.own import OwnVectorizer, check_own
 from cofactor.io.models.reservoirs import NAMES, make_reservoir, take_reservoir
 from cofactor.targets import ClassCoding, ValueCoding
 from cofactor.text import TopicModel, WordVectorizer
+from cofactor.text.describe.support import SUPPORT
 from cofactor.text.describe.words import RANKED
 from cofactor.text.editing import Settled
 from cofactor.text.vectorizer.words import OLDER, READING
@@ -42,8 +43,6 @@ SUPERVISED = (
 )  # fmt: skip
 RANKING = ("topic_words_", "probable_coherence_")
 """Attributes that models of cofactor 0.1 lack; their words are shown by probability."""
-SUPPORT = ("topic_support_", "topic_labels_")
-"""Labels behind topics, which streams and older models lack."""
 OPTIONAL = frozenset({
     "feature_names_in_", "target_components_", "supervision_", "_head", "expected_score_",
     "_reservoir", "document_scores_", "cells_", "settled_", "learned_",

@@ -19,6 +19,9 @@ from cofactor.targets.missing import read_numbers
 from cofactor.targets.reading import readable, tall
 from cofactor.text.describe.predictions import has_head, predicted_kind
 
+SUPPORT = ("topic_support_", "topic_labels_")
+"""Attributes of a model that hold the labels behind its topics; streams and older models lack
+them."""
 IMAGINED = 2.0
 """Number of imagined labels of each topic."""
 

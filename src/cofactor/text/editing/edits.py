@@ -11,11 +11,13 @@ from scipy import sparse as sp
 
 from cofactor._types import FloatArray
 from cofactor.estimators import NMF
+from cofactor.estimators.cells import products
 from cofactor.estimators.edits import add_masses, join_topics, masses, with_topics
 from cofactor.estimators.inference import topic_shares
 from cofactor.targets.sets import listed, read_targets
 from cofactor.text.describe.predictions import document_scores, has_head
 from cofactor.text.describe.summaries import COHERENCE_WORDS, model_words, topic_names
+from cofactor.text.describe.support import SUPPORT
 from cofactor.text.describe.words import shown_words
 from cofactor.text.documents import document_matrix, fingerprint, read_documents
 from cofactor.text.editing.settled import Settled
@@ -25,7 +27,6 @@ from cofactor.text.seeds import places_of
 
 PINNED_RANK = 10
 """A pinned word gets at least the weight of the topic's word of this rank."""
-SUPPORT = ("topic_support_", "topic_labels_")
 LEAST_SHARE = 1e-6
 """A topic with a smaller share of the documents fits none of them."""
 
@@ -89,11 +90,8 @@ def rename(model: Any, topic: Any, name: str) -> Any:
     if not isinstance(name, str) or not name.strip():
         raise ValueError(f"name={name!r} must be a text that is not empty.")
     k = topic_number(model, topic)
-    names, settled = [*model.topic_names_], Settled.of(model).named(k, name)
-    seeds = model.seeds
-    if (
-        seeds and names[k] in map(str, seeds) and model.task != "classes"
-    ):  # seeds follow their topic
+    names, settled, seeds = [*model.topic_names_], Settled.of(model).named(k, name), model.seeds
+    if seeds and model.task != "classes":  # a seed follows its topic
         seeds = {name if str(key) == names[k] else key: words for key, words in seeds.items()}
     names[k] = name
     return edited(model, topic_names_=names, settled_=settled, seeds=seeds)
@@ -249,7 +247,7 @@ def _explained(X: Any, S: FloatArray, A: FloatArray, topic: int) -> Any:
     """Return the part of each stored cell that one topic explains."""
     rows, columns = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr)), X.indices
     own = S[rows, topic] * A[topic, columns]
-    fitted = np.einsum("er,re->e", S[rows], A[:, columns])
+    fitted = products(S, A.T, rows, columns)
     part = np.divide(own, fitted, out=np.zeros_like(own), where=fitted > 0)
     return sp.csr_array((X.data * part, X.indices, X.indptr), shape=X.shape)
 

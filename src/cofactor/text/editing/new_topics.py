@@ -18,6 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from cofactor._types import BoolArray, FloatArray
 from cofactor.engine.factors import Factors
 from cofactor.estimators import NMF
+from cofactor.estimators.cells import products
 from cofactor.estimators.edits import masses
 from cofactor.estimators.validation import as_divergence
 from cofactor.priors import Gamma
@@ -204,7 +205,7 @@ def _unexplained(estimator: Any, X: Any, A: FloatArray) -> Any:
     """Return the part of each stored cell that topics do not explain."""
     S = represented(estimator, X, A)
     rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-    fitted = np.einsum("er,er->e", S[rows], A.T[X.indices])
+    fitted = products(S, A.T, rows, X.indices)
     rest = np.maximum(X.data - fitted, 0.0)
     if not rest.any():
         rest = X.data
@@ -266,7 +267,7 @@ def _likelihoods(estimator: Any, known: Any, held: Any, A: FloatArray) -> FloatA
     """Return the log-likelihood of the held-out cells of each document that has some."""
     S = represented(estimator, known, A)
     rows = np.repeat(np.arange(held.shape[0]), np.diff(held.indptr))
-    fitted = np.einsum("er,er->e", S[rows], A.T[held.indices])
+    fitted = products(S, A.T, rows, held.indices)
     total = np.maximum(S @ masses(A), 1e-300)[rows]
     p = (1.0 - UNSEEN) * fitted / total + UNSEEN / held.shape[1]
     sums = np.bincount(rows, held.data * np.log(p), minlength=held.shape[0])

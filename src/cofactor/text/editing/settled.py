@@ -97,6 +97,14 @@ class Settled:
             [_shared([self.banned[k] for k in g]) for g in groups],
         )
 
+    def extended(self, n_topics: int) -> Settled:
+        """Return the same with further topics, of which nothing is settled."""
+        more = Settled.nothing(n_topics)
+        return Settled(
+            [*self.names, *more.names], [*self.frozen, *more.frozen],
+            [*self.pinned, *more.pinned], [*self.banned, *more.banned],
+        )  # fmt: skip
+
     def columns(self, words: Any) -> list[tuple[list[int], list[int]]]:
         """Return the columns of each topic's pinned and of its banned words."""
         places = {str(word): j for j, word in enumerate(words)}

@@ -232,13 +232,7 @@ def _published(
 ) -> Any:  # fmt: skip
     """Return the model of earlier and new documents; topics that stay are described as before."""
     r = len(model.topic_names_)
-    settled = Settled.of(model)
-    n_new = len(estimator.components_) - r
-    nothing = Settled.nothing(n_new)
-    wider = Settled(*(
-        [*getattr(settled, name), *getattr(nothing, name)]
-        for name in ("names", "frozen", "pinned", "banned")
-    ))  # fmt: skip
+    wider = Settled.of(model).extended(len(estimator.components_) - r)
     names = target_names(estimator, None) if hasattr(estimator, "classes_") else model.target_names_
     new = described(model, estimator, wider, X, digest, vectorizer_=vectorizer, target_names_=names)
     new.__dict__.update(_support(model, estimator, new.document_topics_, y, names))
