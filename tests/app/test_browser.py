@@ -76,7 +76,7 @@ class Visit:
 
     def _heard(self, message):
         if message.type in ("error", "warning"):
-            self.troubles.append(message.text)
+            self.troubles.append(f"{message.text} {message.location['url']}")
 
     def press(self, *keys):
         for key in keys:

@@ -292,6 +292,7 @@ def make_app(session: Session) -> Starlette:
     """Return the web application of a session, without its guard."""
     routes = [
         Route("/", _asset_route("index.html")),
+        Route("/favicon.ico", _asset_route("icon.svg")),  # asked of pages that name no icon
         *(Route(f"/{name}", _asset_route(name)) for name in assets() if name != "index.html"),
         *(Route(f"/api/{name}", _route(session, one)) for name, one in READS.items()),
         *(Route(f"/api/{name}", _route(session, one), methods=["POST"])
