@@ -27,15 +27,6 @@ def test_examples(tmp_path, monkeypatch):
     assert result.failed == 0
 
 
-@pytest.mark.parametrize(("page", "least"), [("over-time", 8), ("choosing", 15)])
-def test_examples_of_the_pages(page, least):
-    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-    place = str(README.parent / "docs" / f"{page}.md")
-    result = doctest.testfile(place, module_relative=False, optionflags=flags)
-    assert result.attempted >= least
-    assert result.failed == 0
-
-
 @pytest.fixture(scope="module")
 def tickets(tmp_path_factory):
     """A folder with tickets.csv, half of it labelled, and new.csv, for the commands to run in."""

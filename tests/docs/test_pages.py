@@ -1,0 +1,86 @@
+"""Every page of the documentation is run from top to bottom, in a folder with tables of its own.
+
+Blocks of a page and what is done with them:
+
+- ``python``: examples with ``>>>`` must print what the page says; others must run. The blocks of a
+  page share one namespace.
+- ``shell``: commands of cofactor, one a line (a backslash goes on); each must end well.
+- ``console``: shown only, for what installs or does not end (``$ pip install``, ``$ cofactor app``).
+- ``text``: output, shown only.
+"""
+
+import doctest
+import re
+import shlex
+from datetime import date, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from commands import cofactor, make_rows, write_table
+
+DOCS = Path(__file__).parents[2] / "docs"
+NOT_RUN = ("decisions", "architecture.md", "_build", "gallery")
+PAGES = sorted(
+    page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")
+    if page.relative_to(DOCS).parts[0] not in NOT_RUN
+)  # fmt: skip
+BLOCK = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+SHOWN = {"console", "text"}
+
+
+def make_tables(folder):
+    """Write the tables that every page may use.
+
+    tickets.csv has the columns id, body, team (for every second row), created, hours (a number) and
+    tags (one or two, separated by a semicolon); new.csv has id, body and created.
+    """
+    random = np.random.default_rng(0)
+    rows = make_rows(240)
+    names = [row[2] for row in make_rows(240, every=1)]
+    for i, (row, name) in enumerate(zip(rows, names, strict=True)):
+        created = date(2026, 1, 1) + timedelta(days=i % 180)
+        hours = {"space": 8, "sport": 3, "food": 5}[name] + random.normal(0, 0.5)
+        row += [str(created), f"{hours:.1f}", name if i % 3 else f"{name};urgent"]
+    columns = ("id", "body", "team", "created", "hours", "tags")
+    write_table(folder / "tickets.csv", rows, columns)
+    new = [[*row[:2], f"2026-07-{i % 30 + 1:02}"] for i, row in enumerate(make_rows(30, seed=1))]
+    write_table(folder / "new.csv", new, ("id", "body", "created"))
+
+
+def run_shell(text):
+    for line in text.replace("\\\n", " ").splitlines():
+        words = shlex.split(line, comments=True)
+        if words:
+            assert words[0] == "cofactor", f"only commands of cofactor are run: {line}"
+            cofactor(*words[1:])
+
+
+def run_python(text, names, page, line):
+    examples = doctest.DocTestParser().get_doctest(text, names, page, page, line)
+    if not examples.examples:
+        exec(compile(text, f"{page}, line {line}", "exec"), names)
+        return
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    runner, said = doctest.DocTestRunner(optionflags=flags), []
+    runner.run(examples, out=said.append, clear_globs=False)
+    names.update(examples.globs)
+    assert runner.summarize(verbose=False).failed == 0, "".join(said)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PAGES)
+def test_the_blocks_of_a_page_run(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    make_tables(tmp_path)
+    whole, names = (DOCS / page).read_text(encoding="utf-8"), {"__name__": "__main__"}
+    for block in BLOCK.finditer(whole):
+        kind, text = block.groups()
+        line = whole[: block.start()].count("\n") + 1
+        if kind == "python":
+            run_python(text, names, page, line)
+        elif kind == "shell":
+            run_shell(text)
+        else:
+            assert kind in SHOWN, f"{page}, line {line}: a block of the kind {kind!r}"
