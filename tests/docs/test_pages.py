@@ -5,7 +5,7 @@ Blocks of a page and what is done with them:
 - ``python``: examples with ``>>>`` must print what the page says; others must run. The blocks of a
   page share one namespace.
 - ``shell``: commands of cofactor, one a line (a backslash goes on); each must end well.
-- ``console``: shown only, for what installs or does not end (``$ pip install``, ``$ cofactor app``).
+- ``console``: shown only, for what installs or does not end (``$ cofactor app``).
 - ``text``: output, shown only.
 """
 
