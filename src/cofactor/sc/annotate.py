@@ -55,7 +55,7 @@ def ssnmf(
         ``var`` has it; else the most variable genes are chosen.
     n_top_genes : int, optional
         Number of variable genes to choose, whatever ``var`` says. By default a third of the genes,
-        but at least 500 and at most 2000.
+        but at least 200 and at most 2000.
     random_state : int, default=0
         Seed of the fit.
     copy : bool, default=False

@@ -15,11 +15,11 @@ from scipy import sparse as sp
 from cofactor._types import FloatArray, IntArray
 from cofactor.io.errors import InputError, suggestion
 
-MOST, FEWEST = 2000, 500
+MOST, FEWEST = 2000, 200
 """Number of genes that a fit takes: a third of them, but within these bounds."""
 SEEN = 3
 """Genes that fewer cells express are left out."""
-BINS, IN_A_BIN = 20, 25
+BINS, IN_A_BIN = 20, 100
 """Number of groups of genes of similar means, and the least number of genes in one."""
 
 
@@ -72,8 +72,8 @@ def usual_number(genes: int) -> int:
 
     Examples
     --------
-    >>> [usual_number(genes) for genes in (300, 1_500, 3_000, 30_000)]
-    [300, 500, 1000, 2000]
+    >>> [usual_number(genes) for genes in (150, 450, 3_000, 30_000)]
+    [150, 200, 1000, 2000]
     """
     return min(genes, MOST, max(FEWEST, genes // 3))
 
@@ -90,8 +90,7 @@ def variable_genes(sums: GeneSums, number: int) -> IntArray:
     score = np.full(len(dispersion), -np.inf)
     for places in np.array_split(by_mean, max(1, min(BINS, len(by_mean) // IN_A_BIN))):
         logs = np.log(np.maximum(dispersion[places], 1e-3))
-        middle = np.median(logs)
-        score[places] = (logs - middle) / (1e-9 + np.median(np.abs(logs - middle)))
+        score[places] = logs - np.median(logs)
     chosen = np.argsort(-score, kind="stable")[:number]
     return np.sort(chosen[np.isfinite(score[chosen])])
 

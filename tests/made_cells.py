@@ -11,15 +11,17 @@ def draw_cells(n=300, genes=600, labelled=6, seed=0, fold=6.0):
     """Return AnnData with counts of four types, the last one rare, and what was planted.
 
     Genes 0 to 39 mark the types, ten each; genes 40 to 69 are strong everywhere. Depths differ by a
-    factor of ten. ``obs`` has the column truth, and cell_type with a few labels of each type.
+    factor of ten. ``obs`` has the column truth, and cell_type with a few labels of each type. The
+    rates of genes are always the same; the cells are drawn with ``seed``.
     """
-    random = np.random.default_rng([seed, 4])
-    y = random.choice(4, n, p=(0.35, 0.3, 0.25, 0.1))
+    random = np.random.default_rng(4)
     rates = np.exp(random.normal(0, 0.8, genes))
     rates[:40], rates[40:70] = 1.5, np.exp(random.normal(3.5, 0.5, 30))
     profiles = np.tile(rates, (4, 1))
     for c in range(4):
         profiles[c, 10 * c : 10 * c + 10] *= fold
+    random = np.random.default_rng([seed, 5])
+    y = random.choice(4, n, p=(0.35, 0.3, 0.25, 0.1))
     depth = np.exp(random.uniform(np.log(500), np.log(5000), n))
     mean = depth[:, None] * (profiles / profiles.sum(axis=1, keepdims=True))[y]
     counts = random.poisson(random.gamma(2.0, mean / 2.0)).astype(np.float32)
