@@ -18,7 +18,6 @@ from cofactor.io.errors import InputError, at, printable, suggestion
 MISSING = "Single cells need the package anndata; install with: pip install 'cofactor[sc]'"
 STORED_CHUNK, DENSE_CHUNK = 1 << 24, 1 << 22
 """Number of cells of the matrix in a chunk of rows, for sparse and for dense matrices."""
-ENDINGS = (".h5ad", ".zarr")
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,11 +112,6 @@ def anndata() -> Any:
     return anndata
 
 
-def holds_cells(path: str | os.PathLike[str]) -> bool:
-    """Tell whether a path is named like an AnnData file or folder."""
-    return str(path).rstrip("/").lower().endswith(ENDINGS)
-
-
 def check_names(names: Any) -> None:
     """Refuse names of genes that are not unique."""
     if len(set(names)) < len(names):
@@ -195,7 +189,7 @@ def _check_layer(layer: str, others: tuple[str, ...], where: str) -> None:
     if layer in others:
         return
     known = suggestion(layer, list(others)) if others else f"{where} has no layers; leave it out."
-    raise InputError(f"layer={layer!r} is not a layer of {where}. {known}")
+    raise InputError(f"layer (--layer) is {layer!r}, which is no layer of {where}. {known}")
 
 
 def _without(names: tuple[str, ...], one: str) -> tuple[str, ...]:

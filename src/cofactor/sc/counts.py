@@ -66,4 +66,4 @@ def _remedy(elsewhere: tuple[str, ...]) -> str:
             "layer='counts'; round corrected counts first."
         )
     named = " or ".join("layer=None, which is X" if o == "X" else f"layer={o!r}" for o in elsewhere)
-    return f"Try {named}; round corrected counts first."
+    return f"Try {named} (--layer); round corrected counts first."

@@ -101,6 +101,15 @@ class CellModel:
             return np.zeros((len(self.estimator.components_), 0))
         return np.asarray(self.estimator.probabilities(self.estimator.topic_scores()))
 
+    def mean_shares(self) -> FloatArray:
+        """Return the mean share of each topic in the cells of the fit."""
+        S = np.asarray(self.estimator.representation_, dtype=np.float64)
+        return np.asarray(topic_shares(S, self.estimator.components_).mean(axis=0))
+
+    def marker_genes(self, kind: str, group: str, n: int = 10) -> list[str]:
+        """Return the first markers of a group, one of "classes" or "topics"."""
+        return [m.gene for m in self.markers[kind] if m.group == group][:n]
+
     def answer(self, cells: Cells) -> Answers:
         """Say what cells are; they are matched to the model's genes by name."""
         columns, known = self.match(cells.genes)
