@@ -59,6 +59,11 @@ def test_columns_that_hold_no_classes(adata):
     assert_says(fit(adata, labels="none"), "'none'", "no labelled cell")
 
 
+def test_parameters_that_are_none(adata):
+    assert_says(fit(adata, n_iter=3), "n_iter", "SSNMFClassifier")
+    assert_says(fit(adata, labels=None, class_weight="balanced"), "class_weight", "without labels")
+
+
 def test_genes_with_one_name(adata):
     adata.var_names = ["G"] * 600
     assert_says(fit(adata), "var_names_make_unique")

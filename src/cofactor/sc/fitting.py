@@ -90,9 +90,7 @@ def fit_opened(
     classes = sorted({label for label in y if label is not None}) if y is not None else []
     number = n_topics or max(FEWEST_TOPICS, len(classes))
     settings = {"random_state": random_state, **parameters}
-    estimator: Any = NMF(number, **settings)
-    if classes:
-        estimator = SSNMFClassifier(number, **{"exposure": "total", **settings})
+    estimator = _estimator(number, bool(classes), settings)
     with _training_rows(cells, columns, y) as rows:
         estimator.fit(rows, None if isinstance(rows, RowBlocks) else y)
         estimator.representation_ = np.array(estimator.representation_)
@@ -107,6 +105,16 @@ def fit_opened(
     }  # fmt: skip
     warn_of_empty(facts["empty"])
     return CellModel(estimator, cells.genes[columns], markers, facts), answers
+
+
+def _estimator(number: int, labelled: bool, settings: dict[str, Any]) -> Any:
+    """Return an estimator that takes labels, in which depth is a scale, or one without."""
+    kind: Any = SSNMFClassifier if labelled else NMF
+    for name in settings:
+        if name not in kind().get_params():
+            reason = "is no parameter" if labelled else "is no parameter of a fit without labels"
+            raise TypeError(f"{name} {reason}; leave it out. See {kind.__name__} for those it has.")
+    return kind(number, **({"exposure": "total"} | settings if labelled else settings))
 
 
 def choose_genes(
