@@ -20,6 +20,11 @@ def new():
     return draw_cells(n=150, seed=3)[:, ::-1].copy()  # genes in another order
 
 
+def test_a_model_is_shown_in_one_line(model):
+    shown = "CellModel(10 topics, 200 genes, classes B cell, NK/T, T cell, monocyte)"
+    assert repr(model) == shown
+
+
 def test_genes_are_matched_by_name(model, new):
     sc.annotate(new, model)
     assert balanced_accuracy(new) > 0.9

@@ -25,7 +25,9 @@ def test_log_normalised_values_are_noticed(adata):
     adata.X = adata.X.multiply(1e4 / totals[:, None]).tocsr().log1p()
     assert_says(fit(adata), r"adata\.X", "log-normalised", "layer='counts'")
     del adata.layers["counts"]
-    assert_says(fit(adata), "log-normalised", r"adata\.layers\['counts'\]")
+    assert_says(fit(adata), "log-normalised", r"adata\.layers\['counts'\] = adata\.X\.copy")
+    adata.raw = adata.copy()
+    assert_says(fit(adata), "log-normalised", r"adata\.raw\[:, adata\.var_names\]")
 
 
 def test_normalised_and_scaled_values_are_refused(adata):
@@ -60,6 +62,9 @@ def test_columns_that_hold_no_classes(adata):
 
 
 def test_parameters_that_are_none(adata):
+    assert_says(fit(adata, n_topics=0), "n_topics is 0", "at least 1")
+    assert_says(fit(adata, n_top_genes=-5), "n_top_genes is -5", "at least 1")
+    assert_says(fit(adata, labels=["cell_type"]), "labels", "one column")
     assert_says(fit(adata, n_iter=3), "n_iter", "SSNMFClassifier")
     assert_says(fit(adata, labels=None, class_weight="balanced"), "class_weight", "without labels")
 

@@ -117,7 +117,7 @@ def test_unlabelled_cells_may_have_a_name():
     named = sc.ssnmf(adata, labels="cell_type", unlabelled="other", copy=True)
     assert named.obs["ssnmf"].tolist() == first
     adata.obs["cell_type"] = adata.obs["cell_type"].cat.rename_categories({"other": "Unknown"})
-    with pytest.warns(UserWarning, match="unlabelled=Unknown"):
+    with pytest.warns(UserWarning, match="unlabelled='Unknown'"):
         sc.ssnmf(adata, labels="cell_type", n_topics=5)
 
 

@@ -87,12 +87,12 @@ def ssnmf(
     --------
     >>> import numpy as np
     >>> from anndata import AnnData
-    >>> from cofactor import sc
+    >>> import cofactor
     >>> random = np.random.default_rng(0)
     >>> rates = np.where(np.arange(60).reshape(2, 30) % 31 < 5, 4.0, 0.5)[np.arange(80) % 2]
     >>> adata = AnnData(random.poisson(rates).astype("float32"))
     >>> adata.obs["kind"] = ["one", "other"] * 5 + [None] * 70
-    >>> sc.ssnmf(adata, labels="kind", n_topics=2)
+    >>> cofactor.sc.ssnmf(adata, labels="kind", n_topics=2)
     >>> adata.obs["ssnmf"].value_counts().to_dict()
     {'one': 40, 'other': 40}
     >>> adata.obsm["X_ssnmf"].shape, adata.varm["ssnmf"].shape
@@ -139,14 +139,14 @@ def annotate(
     --------
     >>> import numpy as np
     >>> from anndata import AnnData
-    >>> from cofactor import sc
+    >>> import cofactor
     >>> random = np.random.default_rng(0)
     >>> rates = np.where(np.arange(60).reshape(2, 30) % 31 < 5, 4.0, 0.5)[np.arange(80) % 2]
     >>> cells = AnnData(random.poisson(rates).astype("float32"))
     >>> cells.obs["kind"] = ["one", "other"] * 5 + [None] * 70
-    >>> model = sc.fit(cells[:60].copy(), labels="kind", n_topics=2)
+    >>> model = cofactor.sc.fit(cells[:60].copy(), labels="kind", n_topics=2)
     >>> new = cells[60:].copy()
-    >>> sc.annotate(new, model)
+    >>> cofactor.sc.annotate(new, model)
     >>> new.obs["ssnmf"].tolist()[:4]
     ['one', 'other', 'one', 'other']
     """

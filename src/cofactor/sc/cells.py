@@ -16,6 +16,7 @@ from cofactor._types import IntArray
 from cofactor.io.errors import InputError, at, printable, suggestion
 
 MISSING = "Single cells need the package anndata; install with: pip install 'cofactor[sc]'"
+RAW = "adata.raw"
 STORED_CHUNK, DENSE_CHUNK = 1 << 24, 1 << 22
 """Number of cells of the matrix in a chunk of rows, for sparse and for dense matrices."""
 
@@ -126,6 +127,7 @@ def _of_object(adata: Any, layer: str | None) -> Cells:
     if layer is None:
         if adata.X is None:
             raise InputError(f"adata.X is empty; name a layer{_of(others)}.")
+        others = others if others or adata.raw is None else (RAW,)
         return Cells(
             _by_rows(adata.X, "adata.X"), adata.obs, adata.var, "adata.X", others, adata.isbacked
         )

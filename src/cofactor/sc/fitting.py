@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -63,12 +64,12 @@ def fit(
     --------
     >>> import numpy as np
     >>> from anndata import AnnData
-    >>> from cofactor import sc
+    >>> import cofactor
     >>> random = np.random.default_rng(0)
     >>> rates = np.where(np.arange(60).reshape(2, 30) % 31 < 5, 4.0, 0.5)[np.arange(80) % 2]
     >>> adata = AnnData(random.poisson(rates).astype("float32"))
     >>> adata.obs["kind"] = ["one", "other"] * 5 + [None] * 70
-    >>> sc.fit(adata, labels="kind", n_topics=2).classes
+    >>> cofactor.sc.fit(adata, labels="kind", n_topics=2).classes
     ['one', 'other']
     """
     with open_cells(adata, layer) as cells:
@@ -88,7 +89,8 @@ def fit_opened(
     """
     columns, how = choose_genes(cells, **choice)
     classes = sorted({label for label in y if label is not None}) if y is not None else []
-    number = n_topics or max(FEWEST_TOPICS, len(classes))
+    number = max(FEWEST_TOPICS, len(classes)) if n_topics is None else n_topics
+    check_count("n_topics", number)
     settings = {"random_state": random_state, **parameters}
     estimator = _estimator(number, bool(classes), settings)
     with _training_rows(cells, columns, y) as rows:
@@ -117,12 +119,20 @@ def _estimator(number: int, labelled: bool, settings: dict[str, Any]) -> Any:
     return kind(number, **({"exposure": "total"} | settings if labelled else settings))
 
 
+def check_count(name: str, number: Any) -> None:
+    """Refuse anything but a positive whole number."""
+    if not isinstance(number, Integral) or number < 1:
+        raise InputError(f"{name} is {number!r}; pass a whole number of at least 1.")
+
+
 def choose_genes(
     cells: Cells, mask_var: Any = None, n_top_genes: int | None = None
 ) -> tuple[IntArray, str]:
     """Check all counts; return the columns of the genes to fit, and how they were chosen."""
     if mask_var is not None and n_top_genes is not None:
         raise InputError("mask_var and n_top_genes both choose genes; pass one of them.")
+    if n_top_genes is not None:
+        check_count("n_top_genes", n_top_genes)
     check_names(cells.genes)
     if mask_var is None and n_top_genes is None and NAMED in cells.var:
         mask_var = NAMED

@@ -30,6 +30,8 @@ def read_labels(obs: Any, column: str, unlabelled: str | Sequence[str] = ()) -> 
     unlabelled : str or sequence of str
         Further values that mean "not labelled".
     """
+    if not isinstance(column, str):
+        raise InputError(f"labels is {column!r}; pass the name of one column of obs.")
     if column not in obs:
         known = suggestion(column, [str(name) for name in obs.columns])
         raise InputError(f"labels (--label) is {column!r}, which is no column of obs. {known}")

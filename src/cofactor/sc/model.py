@@ -62,7 +62,7 @@ class Answers:
         return ~self.shares.any(axis=1)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class CellModel:
     """A fitted model of cells, as `fit` returns it.
 
@@ -82,6 +82,11 @@ class CellModel:
     genes: np.ndarray
     markers: dict[str, list[Marker]]
     facts: dict[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        classes = f", classes {', '.join(self.classes)}" if self.classes else ""
+        topics, genes = self.estimator.components_.shape
+        return f"CellModel({topics} topics, {genes} genes{classes})"
 
     @property
     def classes(self) -> list[str]:
