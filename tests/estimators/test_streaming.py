@@ -15,7 +15,7 @@ from cofactor.engine.objective import Objective, Term
 from cofactor.engine.observations import observe
 from cofactor.engine.subproblem.statistics import Statistics
 from cofactor.engine.threads import Threads
-from cofactor.estimators import base
+from cofactor.estimators import supervised
 from cofactor.estimators.heads import class_head, number_head, tag_head
 from cofactor.guesses.pool import fit_pool
 
@@ -350,8 +350,8 @@ def test_a_stream_predicts_by_a_pool_of_its_rows(corpus, task, storage):
 def test_the_head_is_fitted_once_a_batch(corpus, monkeypatch):
     X, y, _ = corpus
     fits = []
-    fit = base.feature_models
-    monkeypatch.setattr(base, "feature_models", lambda *given: fits.append(1) or fit(*given))
+    fit = supervised.feature_models
+    monkeypatch.setattr(supervised, "feature_models", lambda *given: fits.append(1) or fit(*given))
     model = SSNMFClassifier(4, random_state=0)
     for part, labels in batches(X[:300], y[:300]):
         model.partial_fit(part, labels, classes=[0, 1, 2])
