@@ -1,6 +1,6 @@
 """What the estimators share: one fit from input to fitted attributes, streams, and inference.
 
-``Factorization._fit`` is the whole fit: read the input and encode y, set up an objective and a start
+``Factorization._fit`` is the whole fit: read the input, encode y, set up an objective and a start
 (``setup``), minimise, estimate the head (``heads``), publish (``fitted``). ``tasks`` holds what
 depends on the kind of y; ``supervised`` adds what estimators with targets have.
 """
