@@ -19,6 +19,8 @@ from scipy.special import xlogy
 
 from cofactor._types import FloatArray
 
+__all__ = ["DIVERGENCES", "Divergence", "Frobenius", "ItakuraSaito", "KullbackLeibler"]
+
 FLOOR = 1e-6
 """Stands for zero, relative to the largest value, where a divergence needs positive data."""
 

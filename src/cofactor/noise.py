@@ -20,6 +20,8 @@ from typing import Protocol, runtime_checkable
 
 from cofactor.divergences import Divergence, Frobenius, ItakuraSaito, KullbackLeibler
 
+__all__ = ["Gamma", "Gaussian", "Noise", "Poisson", "likelihood_supervision"]
+
 
 @runtime_checkable
 class Noise(Protocol):

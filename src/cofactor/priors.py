@@ -18,6 +18,8 @@ import numpy as np
 
 from cofactor._types import BoolArray, FloatArray, IntArray
 
+__all__ = ["L1", "L2", "Gamma", "Penalty", "Prior"]
+
 
 @dataclass(frozen=True)
 class Penalty:

@@ -56,9 +56,11 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         anything else for "classes"; pass "numbers" if the numbers are whole. "topics" ignores y.
     vectorizer : object, optional
         Turns documents into a nonnegative matrix. It needs ``fit_transform``, ``transform`` and
-        ``get_feature_names_out``, as scikit-learn's have. By default :class:`WordVectorizer`.
+        ``get_feature_names_out``, as scikit-learn's have. By default
+        :class:`~cofactor.text.WordVectorizer`.
     language : "auto", str, iterable of str or None, default="auto"
-        The language of the documents, such as "german", as in :class:`WordVectorizer`.
+        The language of the documents, such as "german", as in
+        :class:`~cofactor.text.WordVectorizer`.
     seeds : dict of str to list of str, optional
         Words that pull a topic, by the topic's name: ``{"billing": ["invoice", "refund"]}``.
         The pull is part of the objective, so it lasts throughout the fit. A seed that has the name
@@ -879,9 +881,9 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         """Return a model that has learned from new documents, too, without the old ones.
 
         Topics stay as they are, and new ones are found in what they do not explain. New words come
-        after those of the model; a vectorizer other than :class:`WordVectorizer` keeps its words. A
-        new word may enter an old topic, which keeps a cosine of at least 0.9975 with its old self.
-        Names, frozen topics, pinned and banned words stay.
+        after those of the model; a vectorizer other than :class:`~cofactor.text.WordVectorizer`
+        keeps its words. A new word may enter an old topic, which keeps a cosine of at least 0.9975
+        with its old self. Names, frozen topics, pinned and banned words stay.
 
         New classes in ``y`` join the classes. Documents that the model draws from its memory of the
         old ones stand for these, with the weight of their labels. Predictions of numbers, and of
