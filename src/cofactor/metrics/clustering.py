@@ -21,6 +21,13 @@ class ClusteringScore:
         P of each topic: the largest share of a group that belongs to the topic, from 0 to 1.
     groups : array (n_topics,)
         The group with this share.
+
+    Examples
+    --------
+    >>> from cofactor.metrics import clustering_score
+    >>> score = clustering_score([[1, 0], [1, 0], [0, 2]], ["a", "a", "b"])
+    >>> score.scores.tolist(), score.groups.tolist(), score.mean
+    ([1.0, 1.0], ['a', 'b'], 1.0)
     """
 
     scores: FloatArray
