@@ -398,6 +398,14 @@ class Factorization(
         -------
         ndarray of shape (n_samples, n_components)
             The best representation of each sample. It does not depend on the other samples.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from cofactor import NMF
+        >>> X = np.outer([1.0, 2.0, 3.0], [1.0, 0.0, 2.0])
+        >>> NMF(1, random_state=0).fit(X).transform(X).shape
+        (3, 1)
         """
         return self._represent(X, data_weights)  # always an array, whatever set_output asks for
 
@@ -463,6 +471,15 @@ class Factorization(
         Returns
         -------
         ndarray of shape (n_samples, n_features)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from cofactor import NMF
+        >>> X = np.outer([1.0, 2.0, 3.0], [1.0, 0.0, 2.0])
+        >>> model = NMF(1, random_state=0).fit(X)
+        >>> bool(np.allclose(model.inverse_transform(model.transform(X)), X))
+        True
         """
         check_is_fitted(self, "components_")
         X = check_array(X, dtype=[np.float64, np.float32])

@@ -104,6 +104,15 @@ class Supervised(Factorization):
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from cofactor import SSNMFClassifier
+        >>> X = np.array([[3, 0, 1], [4, 0, 2], [0, 5, 1], [0, 4, 0]])
+        >>> y = np.array(["cat", "", "dog", ""], dtype=object)
+        >>> SSNMFClassifier(2, random_state=0).fit(X, y).predict(X).tolist()
+        ['cat', 'cat', 'dog', 'dog']
         """
         self._fit(X, y, sample_weight, data_weights, target_weights)
         return self
@@ -139,6 +148,18 @@ class Supervised(Factorization):
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from cofactor import SSNMFClassifier
+        >>> X = np.array([[3, 0, 1], [4, 0, 2], [0, 5, 1], [0, 4, 0]])
+        >>> y = np.array(["cat", "", "dog", ""], dtype=object)
+        >>> model = SSNMFClassifier(2, random_state=0)
+        >>> for _ in range(3):  # a new batch each time
+        ...     model = model.partial_fit(X, y)
+        >>> model.predict([[1, 0, 0]]).tolist(), model.n_samples_seen_
+        (['cat'], 12)
         """
         _refuse_balanced(getattr(self, "class_weight", None))
         known = vars(self).get("_has_head", False)
@@ -178,6 +199,15 @@ class Supervised(Factorization):
         Returns
         -------
         ndarray of shape (n_samples, n_components)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from cofactor import SSNMFClassifier
+        >>> X = np.array([[3, 0, 1], [4, 0, 2], [0, 5, 1], [0, 4, 0]])
+        >>> y = np.array(["cat", "", "dog", ""], dtype=object)
+        >>> SSNMFClassifier(2, random_state=0).fit_transform(X, y).shape
+        (4, 2)
         """
         self.fit(
             X,
