@@ -209,7 +209,7 @@ class Factorization(
                 factors,
                 setup.targets.labelled,
                 threads,
-                equal_mass=self._task.kind(coding) == "classes",
+                equal_mass=self._equal_mass(coding),
             )
             factors = Factors(factors.samples, factors.features, B)
         # a copy of this estimator needs them
@@ -230,6 +230,12 @@ class Factorization(
         labels = self._task.labels(setup.known, objective.sample_weight).sum(axis=0)
         head = replace(head, labels=labels)
         return {"_head": head, "expected_score_": expected}
+
+    def _equal_mass(self, coding: Coding | None) -> bool:
+        """Whether the head is estimated on samples of equal mass; exposed targets need none."""
+        assert self._task is not None
+        exposed = getattr(self, "exposure", None) is not None
+        return self._task.kind(coding) == "classes" and not exposed
 
     @property
     def _refits(self) -> bool:
@@ -321,7 +327,7 @@ class Factorization(
             stream.learn(objective, solver, threads, 1 if old is None else STEPS)
             S, A, B = stream.factors.each()
             if B is not None and task is not None and self._refits:
-                refit = partial(refit_head, equal_mass=task.kind(coding) == "classes")
+                refit = partial(refit_head, equal_mass=self._equal_mass(coding))
                 B = stream.head(refit, threads)
         attributes = attributes_of(stream.conversion, coding, Factors(S, A, B), stream.history)
         attributes |= self._going_on(reservoir, stream)
@@ -548,4 +554,4 @@ def _recipe(
     if task is not None and len(setup.objective.terms) > 1:
         encode = partial(task.encode_again, coding=coding, weights=weights)
     units = setup.conversion.units
-    return Recipe(setup.objective, units, encode, setup.guess, CONFIDENCE)
+    return Recipe(setup.objective, units, encode, setup.guess, CONFIDENCE, setup.mean_total)
