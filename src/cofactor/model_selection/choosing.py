@@ -79,9 +79,11 @@ class Choice:
 
     def figure(self) -> Any:
         """Draw the table as a matplotlib figure; it needs ``cofactor[plot]``."""
-        from cofactor.model_selection.figure import draw, prepare
+        from cofactor.model_selection.figure import draw, new_figure, prepare
 
-        return draw(prepare(self.table), self.advice)
+        figure = new_figure()
+        draw(prepare(self.table), self.advice, figure)
+        return figure
 
     def __str__(self) -> str:
         return self.advice
