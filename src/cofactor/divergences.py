@@ -19,6 +19,8 @@ from scipy.special import xlogy
 
 from cofactor._types import FloatArray
 
+__all__ = ["DIVERGENCES", "Divergence", "Frobenius", "ItakuraSaito", "KullbackLeibler"]
+
 FLOOR = 1e-6
 """Stands for zero, relative to the largest value, where a divergence needs positive data."""
 
@@ -32,13 +34,24 @@ class Divergence:
     name : str
         The name that users pass, for example as ``data_loss``.
     degree : int
-        d(c·x, c·p) = c**degree · d(x, p).
+        d(c·x, c·p) = c**degree · d(x, p). A sum of divergences of several degrees has none; give
+        any of theirs. The data of such a sum are fitted in their own units, because its parts weigh
+        differently in others.
     log, up, down, square, inverse, concave : float
         The coefficients; see the top of the module.
     positive : bool
         Whether d is infinite at x = 0; zeros are then read as ``FLOOR`` of the largest value.
     description : str
         The formula as text.
+
+    Examples
+    --------
+    A new divergence is one row of coefficients:
+
+    >>> from cofactor import NMF, Divergence
+    >>> half = Divergence("half-squares", 2, square=1.0, down=1.0, description="½ (x − p)²")
+    >>> NMF(1, data_loss=half, random_state=0).fit([[1.0, 2.0], [2.0, 4.0]]).stop_reason_[:9]
+    'Converged'
     """
 
     name: str
@@ -63,13 +76,30 @@ class Divergence:
         return np.asarray(total)
 
     def value(self, x: FloatArray, p: FloatArray) -> FloatArray:
-        """Return d(x, p) for each cell."""
+        """Return d(x, p) for each cell.
+
+        Examples
+        --------
+        >>> from cofactor.divergences import Frobenius
+        >>> Frobenius.value([1.0, 2.0], [1.0, 5.0]).tolist()
+        [0.0, 9.0]
+        """
         x, p = np.asarray(x, float), np.asarray(p, float)
         return self.constant(x) + self._variable(x, p)
 
     def curvature(self, p: float) -> float:
         """Return the second derivative of d(x, p) by p, where x = p."""
         return self.log / p + self.square + (2 * self.inverse - self.concave) / p**2
+
+    @property
+    def homogeneous(self) -> bool:
+        """Whether it scales by its degree, so that the units of the data do not matter."""
+        used = {
+            0: self.inverse or self.concave,
+            1: self.log or self.up,
+            2: self.square or self.down,
+        }
+        return all(degree == self.degree for degree, part in used.items() if part)
 
     @property
     def coordinate_descent(self) -> bool:

@@ -99,7 +99,10 @@ def fit(
     note(summary(reading))
     if isinstance(reading, Reading):
         settle_language(model.vectorizer, reading.documents.texts)
-    doubts = _doubts(reading, task, topics)
+    doubts = [
+        *_settle_topics(model, reading.facts["rows"]),
+        *(label_doubts(reading, task, model.n_components) if isinstance(reading, Reading) else []),
+    ]
     for sentence in doubts:
         note(f"Note: {sentence}")
     with fit_function(cluster) as how:
@@ -163,15 +166,18 @@ def _measure_stability(model: Any, reading: Any, runs: int) -> None:
         note("Interrupted; the model is saved without the stability of its topics.")
 
 
-def _doubts(reading: Reading | BlockReading, task: str, topics: int) -> list[str]:
-    """Return what is doubtful before the fit; refuse labels that are none, unless --task asks."""
-    found = label_doubts(reading, task, topics) if isinstance(reading, Reading) else []
-    if topics > reading.facts["rows"]:
-        found.append(
-            f"{topics:,} topics for {reading.facts['rows']:,} documents will be much alike; give a "
-            "smaller number with -k."
+def _settle_topics(model: Any, documents: int) -> list[str]:
+    """Refuse more topics than documents; seek fewer if the user gave no number, and say so."""
+    if model.n_components <= documents:
+        return []
+    given = click.get_current_context().get_parameter_source("topics")
+    if given is not ParameterSource.DEFAULT:
+        raise BadInput(
+            f"-k {model.n_components} asks for more topics than there are documents "
+            f"({documents:,}); give a smaller number."
         )
-    return found
+    model.set_params(n_components=documents)
+    return [f"There are {documents} documents, so fit seeks {documents} topics; -k asks for fewer."]
 
 
 def _refuse_options(table: Path) -> None:

@@ -57,6 +57,16 @@ class Choice:
         One row for each candidate; see `choose`.
     interrupted : bool
         Whether Ctrl-C left out some candidates.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cofactor import NMF
+    >>> from cofactor.model_selection import choose
+    >>> X = np.random.default_rng(0).poisson(np.kron(np.eye(2), np.ones((20, 5))))
+    >>> choice = choose(NMF(random_state=0), X, n_components=[1, 2, 3], runs=2)
+    >>> choice.n_components, choice.parameters
+    (2, {'n_components': 2})
     """
 
     n_components: int
@@ -72,16 +82,40 @@ class Choice:
         return found if self.supervision is None else {**found, "supervision": self.supervision}
 
     def to_pandas(self) -> Any:
-        """Return the table as a pandas DataFrame; pandas must be installed."""
+        """Return the table as a pandas DataFrame; pandas must be installed.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from cofactor import NMF
+        >>> from cofactor.model_selection import choose
+        >>> X = np.random.default_rng(0).poisson(np.kron(np.eye(2), np.ones((20, 5))))
+        >>> choice = choose(NMF(random_state=0), X, n_components=[1, 2, 3], runs=2)
+        >>> choice.to_pandas()["n_components"].tolist()
+        [1, 2, 3]
+        """
         from pandas import DataFrame
 
         return DataFrame(self.table)
 
     def figure(self) -> Any:
-        """Draw the table as a matplotlib figure; it needs ``cofactor[plot]``."""
-        from cofactor.model_selection.figure import draw, prepare
+        """Draw the table as a matplotlib figure; it needs ``cofactor[plot]``.
 
-        return draw(prepare(self.table), self.advice)
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from cofactor import NMF
+        >>> from cofactor.model_selection import choose
+        >>> X = np.random.default_rng(0).poisson(np.kron(np.eye(2), np.ones((20, 5))))
+        >>> choice = choose(NMF(random_state=0), X, n_components=[1, 2, 3], runs=2)
+        >>> figure = choice.figure()
+        >>> figure.savefig("choice.png")  # doctest: +SKIP
+        """
+        from cofactor.model_selection.figure import draw, new_figure, prepare
+
+        figure = new_figure()
+        draw(prepare(self.table), self.advice, figure)
+        return figure
 
     def __str__(self) -> str:
         return self.advice
@@ -188,21 +222,19 @@ def _grid(problem: Problem, runs: Any, n_components: Any, supervision: Any) -> l
             "supervision is the weight of labels, and there are none; leave it out, or pass y to a "
             "model that learns from labels."
         )
-    sizes: list[Parameters] = [
-        {"n_components": k} for k in _sizes(problem.X.shape, runs, n_components)
-    ]
+    sizes: list[Parameters] = [{"n_components": k} for k in _sizes(problem, runs, n_components)]
     if supervision is None:
         return sizes
     weights = _listed("supervision", supervision)
     return [{**size, "supervision": weight} for size, weight in product(sizes, weights)]
 
 
-def _sizes(shape: tuple[int, int], runs: int, given: Any) -> list[int]:
+def _sizes(problem: Problem, runs: int, given: Any) -> list[int]:
     """Return the numbers of topics to try; refuse those beyond the rows or columns of a fit."""
-    fewest = shape[0] - -(-shape[0] // runs)
-    most, what = min((fewest, "rows"), (shape[1], "columns"))
+    rows, columns = problem.X.shape
+    most, what = min((rows - -(-rows // runs), "rows"), (columns, "columns"))
     if given is None:
-        return [k for k in USUAL if k <= most] or [1]
+        return [k for k in USUAL if problem.least <= k <= most] or [problem.least]
     sizes = _listed("n_components", given)
     for k in sizes:
         if not isinstance(k, int | np.integer) or k < 1:

@@ -35,7 +35,7 @@ def matrix_problem(model: Any, documents: Any, y: Any) -> Problem:
     return Problem(
         X, labels, known, partial(_make, copy, vectorizer, bool(known.any())),
         as_divergence("data_loss", model.data_loss), model.random_state, model.n_jobs,
-        counts=sp.csc_array(X), numbers=task == "numbers",
+        counts=sp.csc_array(X), numbers=task == "numbers", least=max(len(model.seeds or ()), 1),
     )  # fmt: skip
 
 

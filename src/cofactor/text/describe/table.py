@@ -67,19 +67,57 @@ class Table(Sequence[Row], Generic[Row]):
     __hash__ = None  # type: ignore[assignment]
 
     def column(self, name: str) -> list[Any]:
-        """Return one column as a list."""
+        """Return one column as a list.
+
+        Examples
+        --------
+        >>> from cofactor import TopicModel
+        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
+        >>> table = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""]).topics(2)
+        >>> table.column("label")
+        ['space', 'sport']
+        """
         return [getattr(row, name) for row in self._rows]
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Return the columns as lists."""
+        """Return the columns as lists.
+
+        Examples
+        --------
+        >>> from cofactor import TopicModel
+        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
+        >>> table = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""]).topics(2)
+        >>> table.to_dict()["words"]
+        [('moon', 'rocket'), ('goal', 'hockey')]
+        """
         return {name: self.column(name) for name in self.columns}
 
     def to_records(self) -> list[dict[str, Any]]:
-        """Return the rows as dicts."""
+        """Return the rows as dicts.
+
+        Examples
+        --------
+        >>> from cofactor import TopicModel
+        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
+        >>> table = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""]).topics(2)
+        >>> table.to_records()[0]["label"]
+        'space'
+        """
         return [{name: getattr(row, name) for name in self.columns} for row in self._rows]
 
     def to_pandas(self) -> Any:
-        """Return a pandas DataFrame; pandas must be installed."""
+        """Return a pandas DataFrame; pandas must be installed.
+
+        Examples
+        --------
+        >>> from cofactor import TopicModel
+        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
+        >>> table = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""]).topics(2)
+        >>> table.to_pandas()[["topic", "label", "labels"]]
+           topic  label  labels
+        0      0  space       1
+        1      1  sport       1
+        """
         from pandas import DataFrame
 
         return DataFrame(self.to_dict(), columns=self.columns)
@@ -104,13 +142,24 @@ class Table(Sequence[Row], Generic[Row]):
         return [f"… and {len(self) - LONGEST} more rows"] if len(self) > LONGEST else []
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in self.columns)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
-            for row in self._shown()
-        )
+        told = [name for name in self.columns if not self or any(
+            cell is not None for cell in self.column(name))]  # fmt: skip
+        align = [f' style="text-align: {_side(self.column(name))}"' for name in told]
+        places = [self.columns.index(name) for name in told]
+        head = _html_row("th", told, align)
+        rows = [_html_row("td", [row[c] for c in places], align) for row in self._shown()]
         rest = "".join(f"<p>{line}</p>" for line in self._rest())
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}"
+        return f"<table><thead>{head}</thead><tbody>{''.join(rows)}</tbody></table>{rest}"
+
+
+def _html_row(kind: str, cells: Sequence[str], styles: Sequence[str]) -> str:
+    pairs = zip(cells, styles, strict=True)
+    found = "".join(f"<{kind}{style}>{html.escape(cell)}</{kind}>" for cell, style in pairs)
+    return f"<tr>{found}</tr>"
+
+
+def _side(cells: list[Any]) -> str:
+    return "right" if _is_numeric(cells) else "left"
 
 
 def _is_numeric(cells: list[Any]) -> bool:

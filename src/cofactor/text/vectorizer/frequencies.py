@@ -112,6 +112,22 @@ def rare_limit(found: Frequencies, max_df: Any) -> int:
     return next((limit for limit, rest in zip(RARE, kept, strict=True) if rest >= enough), least)
 
 
+def share_known_to_others(found: Frequencies, chosen: IntArray, min_df: Any) -> float:
+    """Return the share of a document's words that would have been chosen without the document.
+
+    A word that just reaches ``min_df`` would not have been: so words of few documents tell how many
+    words of further documents are new, as in the estimate of Good and Turing.
+
+    Examples
+    --------
+    >>> found = count(["a b", "a c", "a"], str.split)
+    >>> share_known_to_others(found, np.arange(3), 1)
+    0.6
+    """
+    enough = found.documents_with[chosen] - 1 >= as_number(min_df, found.documents)
+    return float(found.occurrences[chosen][enough].sum()) / max(float(found.occurrences.sum()), 1.0)
+
+
 def choose(
     found: Frequencies, *, min_df: Any, max_df: Any, most: int | None, least: int = 1
 ) -> IntArray:

@@ -20,7 +20,14 @@ from cofactor.estimators.validation import checks_parameters
 from cofactor.text.documents import each_document
 from cofactor.text.vectorizer.analyzer import TOKENS, Analyzer, make_analyzer, tidy
 from cofactor.text.vectorizer.endings import LETTERS, Stems
-from cofactor.text.vectorizer.frequencies import Frequencies, choose, count, rare_limit, tally
+from cofactor.text.vectorizer.frequencies import (
+    Frequencies,
+    choose,
+    count,
+    rare_limit,
+    share_known_to_others,
+    tally,
+)
 from cofactor.text.vectorizer.languages import (
     CODES,
     FEW_ENDINGS,
@@ -99,6 +106,9 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         The words to leave out, by language. Each document is read with one of these lists.
     stem_ : int or None
         The number of first letters in which the forms of a word agree.
+    known_share_ : float or None
+        Share of the words of a further document that are among ``words_``, if it is like those of
+        the fit: each of these is left out in turn. None if the words were given.
 
     Examples
     --------
@@ -169,6 +179,12 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> from cofactor.text import WordVectorizer
+        >>> WordVectorizer().fit(["the orbit of the moon", "a moon base"]).words_.tolist()
+        ['base', 'moon', 'orbit']
         """
         given, texts = self._given(), self._read(documents)
         stems = Stems(self.stem_)
@@ -187,6 +203,12 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         Returns
         -------
         sparse matrix of shape (n_documents, n_words)
+
+        Examples
+        --------
+        >>> from cofactor.text import WordVectorizer
+        >>> WordVectorizer().fit_transform(["the orbit of the moon", "a moon base"]).shape
+        (2, 3)
         """
         given, texts = self._given(), self._read(documents)
         stems = Stems(self.stem_)
@@ -297,8 +319,11 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         if not found.documents:
             raise ValueError("documents is empty; pass at least one document.")
         chosen: np.ndarray = np.arange(len(found.words))
+        self.known_share_ = None
         if self.vocabulary is None:
-            chosen = choose(found, **self._limits(found), most=self.max_features)
+            limits = self._limits(found)
+            chosen = choose(found, **limits, most=self.max_features)
+            self.known_share_ = share_known_to_others(found, chosen, limits["min_df"])
         names = found.words[chosen]
         self.words_ = np.array(stems.names(names), dtype=object) if stems.letters else names
         self.idf_ = np.log((1 + found.documents) / (1 + found.documents_with[chosen])) + 1.0
@@ -331,17 +356,59 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         Returns
         -------
         sparse matrix of shape (n_documents, n_words)
+
+        Examples
+        --------
+        >>> from cofactor.text import WordVectorizer
+        >>> vectorizer = WordVectorizer().fit(["the orbit of the moon", "a moon base"])
+        >>> vectorizer.transform(["an orbit and a comet"]).nnz  # only one word is known
+        1
         """
         check_is_fitted(self, "words_")
+        return self._weigh(self._count(documents)[:, : len(self.words_)])
+
+    def _count(self, documents: Iterable[Any]) -> sp.csc_array:
+        """Count the words of documents; those that are not in ``words_`` come last."""
         stems = Stems(self._fitted_stem)
         known = [stems[word] for word in self.words_]
-        _, counts = tally(each_document(documents), self._stemming(stems), known)
-        return self._weigh(counts[:, : len(self.words_)])
+        return tally(each_document(documents), self._stemming(stems), known)[1]
+
+    def known_share(self, documents: Iterable[Any]) -> float:
+        """Return the share of the words of documents that are among ``words_``.
+
+        Compare it with ``known_share_``: if it is much smaller, the documents are not like those of
+        the fit.
+
+        Parameters
+        ----------
+        documents : iterable of str
+
+        Returns
+        -------
+        float
+            NaN if the documents have no words.
+
+        Examples
+        --------
+        >>> from cofactor.text import WordVectorizer
+        >>> WordVectorizer().fit(["the moon", "an orbit"]).known_share(["moon base", "orbit"])
+        0.6666666666666666
+        """
+        check_is_fitted(self, "words_")
+        counts = self._count(documents)
+        return float(counts[:, : len(self.words_)].sum()) / (float(counts.sum()) or np.nan)
 
     def build_analyzer(self) -> Analyzer:
         """Return the function that splits a text into its words.
 
         If the vectorizer is fitted, the forms of a word have the name that ``words_`` has.
+
+        Examples
+        --------
+        >>> from cofactor.text import WordVectorizer
+        >>> vectorizer = WordVectorizer().fit(["the orbit of the moon", "a moon base"])
+        >>> vectorizer.build_analyzer()("The <b>comet</b> and the moon!")
+        ['comet', 'moon']
         """
         stems = Stems(self._fitted_stem)
         if stems.letters is None:
@@ -364,6 +431,13 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         Parameters
         ----------
         input_features : ignored
+
+        Examples
+        --------
+        >>> from cofactor.text import WordVectorizer
+        >>> vectorizer = WordVectorizer().fit(["the orbit of the moon", "a moon base"])
+        >>> vectorizer.get_feature_names_out().tolist()
+        ['base', 'moon', 'orbit']
         """
         check_is_fitted(self, "words_")
         return self.words_
