@@ -106,13 +106,36 @@ class CellModel:
             return np.zeros((len(self.estimator.components_), 0))
         return np.asarray(self.estimator.probabilities(self.estimator.topic_scores()))
 
+    @property
     def mean_shares(self) -> FloatArray:
-        """Return the mean share of each topic in the cells of the fit."""
+        """Mean share of each topic in the cells of the fit."""
         S = np.asarray(self.estimator.representation_, dtype=np.float64)
         return np.asarray(topic_shares(S, self.estimator.components_).mean(axis=0))
 
     def marker_genes(self, kind: str, group: str, n: int = 10) -> list[str]:
-        """Return the first markers of a group, one of "classes" or "topics"."""
+        """Return the names of the first markers of a class or of a topic.
+
+        Parameters
+        ----------
+        kind : {"classes", "topics"}
+            What the group is.
+        group : str
+            The name of the class, or the number of the topic.
+        n : int, default=10
+            Maximum number of genes.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from anndata import AnnData
+        >>> import cofactor
+        >>> rates = np.where(np.arange(60).reshape(2, 30) % 31 < 5, 4.0, 0.5)[np.arange(80) % 2]
+        >>> adata = AnnData(np.random.default_rng(0).poisson(rates).astype("float32"))
+        >>> adata.obs["kind"] = ["one", "other"] * 5 + [None] * 70
+        >>> model = cofactor.sc.fit(adata, labels="kind", n_topics=2)
+        >>> sorted(model.marker_genes("classes", "one", 5))  # those that are frequent in kind one
+        ['0', '1', '2', '3', '4']
+        """
         return [m.gene for m in self.markers[kind] if m.group == group][:n]
 
     def answer(self, cells: Cells) -> Answers:

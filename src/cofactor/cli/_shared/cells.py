@@ -178,7 +178,7 @@ def show_cell_topics(path: Path, genes: int, as_json: bool) -> None:
 
 def topic_rows(model: Any, genes: int) -> list[dict[str, Any]]:
     """Return the topics of a model of cells, the largest first."""
-    links, shares = model.topic_classes, model.mean_shares()
+    links, shares = model.topic_classes, model.mean_shares
     rows = [
         {
             "topic": k, "share": float(share),
