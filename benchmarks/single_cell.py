@@ -166,18 +166,21 @@ def ours(data: Drawn, train: slice, test: slice, labels: np.ndarray) -> list[flo
     cells, new = as_anndata(data.X[train], labels), as_anndata(data.X[test])
     took, model = timed(partial(sc.fit, cells, labels="cell_type"))
     sc.annotate(new, model)
-    found = new.obs["ssnmf"].astype(object).fillna("").to_numpy()
-    accuracy = balanced_accuracy_score(data.y[test], [_place(name) for name in found])
     nine = sc.fit(cells, labels="cell_type", n_topics=len(TYPES))
     own = [nine.classes[c] for c in nine.topic_classes.argmax(axis=1)]
     pairs = [(str(k), name) for k, name in enumerate(own)]
     return [
-        accuracy,
+        score(data.y[test], new.obs["ssnmf"]),
         precision(model, "classes", [(name, name) for name in model.classes], data),
         precision(nine, "topics", pairs, data),
         *(by_topics(cells, new, data.y[test], exposure) for exposure in ("total", None)),
         took,
     ]
+
+
+def score(y: np.ndarray, found: Any) -> float:
+    """Return the balanced accuracy of predicted names; cells without counts have none."""
+    return balanced_accuracy_score(y, [_place(name) for name in found.astype(object).fillna("")])
 
 
 def _place(name: str) -> int:
