@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from cofactor._versions import version_of, versions
+from cofactor.io.errors import InputError
 from cofactor.sc.cells import Cells, anndata, open_cells
 from cofactor.sc.fitting import fit_opened
 from cofactor.sc.labels import read_labels
@@ -100,6 +101,7 @@ def ssnmf(
     """
     asked = {"labels": labels, "layer": layer, "unlabelled": unlabelled}
     choice = {"mask_var": mask_var, "n_top_genes": n_top_genes}
+    _check_target(adata, copy)
     with open_cells(adata, layer) as cells:
         y = None if labels is None else read_labels(cells.obs, labels, unlabelled)
         model, answers = fit_opened(cells, y, n_topics, choice, asked, random_state, **parameters)
@@ -150,6 +152,7 @@ def annotate(
     >>> new.obs["ssnmf"].tolist()[:4]
     ['one', 'other', 'one', 'other']
     """
+    _check_target(adata, copy)
     with open_cells(adata, model.facts.get("layer") if layer is None else layer) as cells:
         answers = model.answer(cells)
         target, written = _target(adata, cells, copy)
@@ -211,6 +214,15 @@ def _table(markers: list[Marker]) -> Any:
 
     columns = ("group", "rank", "gene", "log2_ratio")
     return DataFrame({name: [getattr(marker, name) for marker in markers] for name in columns})
+
+
+def _check_target(adata: Any, copy: bool) -> None:
+    """Refuse an object that cannot take results, before any work is done."""
+    if not copy and getattr(adata, "is_view", False) and adata.isbacked:
+        raise InputError(
+            "adata is a part of a backed object, which cannot be changed; pass copy=True, or load "
+            "it with adata.to_memory()."
+        )
 
 
 def _target(adata: Any, cells: Cells, copy: bool) -> tuple[Any, bool]:
