@@ -44,6 +44,12 @@ def test_missing_genes_count_as_not_measured(model, new):
     assert np.allclose(some.obsm["X_ssnmf"], S / S.sum(axis=1, keepdims=True), atol=1e-5)
 
 
+def test_cells_to_annotate_must_be_counts(model, new):
+    totals = np.asarray(new.X.sum(axis=1)).ravel()
+    new.X = new.X.multiply(1e4 / totals[:, None]).tocsr().log1p()
+    assert_says(lambda: sc.annotate(new, model), "log-normalised")
+
+
 def test_other_genes_are_refused(model, new):
     new.var_names = [f"X{j}" for j in range(600)]
     assert_says(lambda: sc.annotate(new, model), "No gene of the model", "'G", "'X0'")

@@ -136,14 +136,14 @@ def choose_genes(
     check_names(cells.genes)
     if mask_var is None and n_top_genes is None and NAMED in cells.var:
         mask_var = NAMED
+    masked = None if mask_var is None else masked_genes(mask_var, cells.var)
     sums = GeneSums.none(cells.shape[1])
     for rows in checked(cells):
         sums.add(rows)
     if not sums.cells:
         raise InputError(f"{cells.place} has no counts at all.")
-    if mask_var is not None:
-        named = f"var[{mask_var!r}]" if isinstance(mask_var, str) else "mask_var"
-        return masked_genes(mask_var, cells.var), named
+    if masked is not None:
+        return masked, f"var[{mask_var!r}]" if isinstance(mask_var, str) else "mask_var"
     number = usual_number(cells.shape[1]) if n_top_genes is None else n_top_genes
     columns = variable_genes(sums, number)
     return columns, f"the {len(columns):,} most variable of {cells.shape[1]:,}"

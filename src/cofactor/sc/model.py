@@ -224,10 +224,10 @@ def _read(noted: dict[str, Any]) -> Iterator[Marker]:
 
 
 def checked(cells: Cells, columns: IntArray | None = None) -> Iterator[sp.csr_array]:
-    """Yield the rows of cells, after they were found to be counts."""
-    for _, rows in cells.chunks(columns):
+    """Yield rows of all genes, or of some columns, after all values were found to be counts."""
+    for _, rows in cells.chunks():
         check_counts(rows, cells.place, cells.elsewhere)
-        yield rows
+        yield rows if columns is None else sp.csr_array(rows[:, columns])
 
 
 def answer_rows(estimator: Any, X: sp.csr_array, weights: Any = None) -> Answers:
