@@ -28,6 +28,8 @@ EVERY = 5
 """Number of labels after which the model is fitted again."""
 ITERATIONS = 5
 """Maximum number of iterations of a fit that goes on from the last one."""
+SAMPLE = 3000
+"""Number of documents that such a fit goes through, and all labelled ones if they are more."""
 SNAPSHOTS = 50
 """Number of fits whose predictions are remembered."""
 STABILITY_RUNS = 5
@@ -264,7 +266,7 @@ class Session:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             if labels[0] is not None:
-                model = model.refit(self.corpus.texts, labels[0], iterations=ITERATIONS)
+                model = self._warm_fit(model, labels[0])
             new = self._situation(model, *labels)
         with self._lock:
             if self.now is not before:  # an edit was accepted meanwhile
@@ -275,6 +277,9 @@ class Session:
                 known = sum(map(bool, labels[0]))
                 self.snapshots.append((known, [one.prediction for one in new.documents]))
         self._save(new)
+
+    def _warm_fit(self, model: Any, y: Any) -> Any:
+        return model.refit(self.corpus.texts, y, iterations=ITERATIONS, sample=SAMPLE)
 
     def _save(self, situation: Situation) -> None:
         """Write the model, unless a later one is there."""
@@ -306,7 +311,7 @@ class Session:
             edited = edit.apply(model, self.corpus.texts, **arguments)
             if edit.sources is None or (y is None and has_head(model.estimator_)):
                 return edited
-            return edited.refit(self.corpus.texts, y, iterations=ITERATIONS)
+            return self._warm_fit(edited, y)
 
     def accept(self, by: str, number: int) -> None:
         """Put the edit that was tried last in place."""

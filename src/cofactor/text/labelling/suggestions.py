@@ -13,8 +13,8 @@ from sklearn.utils import check_random_state
 from cofactor.estimators.inference import topic_shares
 from cofactor.targets.missing import known_values, labelled_mask
 from cofactor.targets.sets import read_targets
-from cofactor.text.describe.answers import answers_of
-from cofactor.text.describe.predictions import label_thresholds, predicted_kind, scores_of
+from cofactor.text.describe.answers import answers_of, represent
+from cofactor.text.describe.predictions import label_thresholds, predicted_kind
 from cofactor.text.describe.support import topic_counts
 from cofactor.text.describe.table import Table
 from cofactor.text.documents import known_matrix, read_documents
@@ -44,8 +44,7 @@ def suggest(
     if not (isinstance(n, int | np.integer) and n > 0):
         raise ValueError(f"n={n!r} must be a whole number of at least 1.")
     X = known_matrix(model, read_documents(documents))
-    S = np.asarray(model.estimator_.transform(X))
-    scores = scores_of(model.estimator_, X, S)
+    S, scores = represent(model, X)
     candidates = candidates_of(model, X, S, scores, y)
     seed = check_random_state(model.seed_ if random_state is None else random_state)
     random = np.random.default_rng(seed.randint(2**31 - 1))
@@ -64,14 +63,14 @@ def candidates_of(
 ) -> Candidates:
     """Return documents as `choose_rows` takes them."""
     shares = topic_shares(S, model.estimator_.components_)
-    labelled = _labelled(model, y, X.shape[0])
+    labelled = labelled_documents(model, y, X.shape[0])
     covered = getattr(model, "topic_support_", np.zeros(shares.shape[1])) > 0
     covered |= topic_counts(shares, labelled, labelled[:, None])["topic_support_"] > 0
     rows = sp.csr_array(normalize(X.astype(float)))
     return Candidates(rows, shares, margins(model.estimator_, scores), labelled, covered)
 
 
-def _labelled(model: Any, y: Any, n: int) -> np.ndarray:
+def labelled_documents(model: Any, y: Any, n: int) -> np.ndarray:
     """Tell which documents have a label."""
     if y is None:
         return np.zeros(n, dtype=bool)
