@@ -102,6 +102,7 @@ class Session:
         self._history: list[tuple[str, Any]] = []
         self._trial: Trial | None = None
         self.shape = 0
+        self.overtaken = False  # whether another process has edited the topics of this folder
         self.snapshots: deque[tuple[int, list[Any]]] = deque(maxlen=SNAPSHOTS)
         self._hear()
         self.now = self._situation(self.model, *self._labels())
@@ -125,7 +126,7 @@ class Session:
     def hear(self) -> None:
         """Read what other processes decided."""
         with self._lock:
-            self._heard(self.log.read())
+            self._heard(self.log.read(), own=0)
 
     def decide(self, kind: str, by: str, place: int, **content: Any) -> Decision:
         """Write a decision about a document, with what the model said and why it was shown."""
@@ -144,13 +145,13 @@ class Session:
 
     def make_class(self, by: str, name: str) -> None:
         """Make a class."""
-        self._add("class", by, name=_checked_name(name))
+        self._add("class", by, name=self._checked_name(name))
 
     def rename_class(self, by: str, old: str, new: str) -> None:
         """Rename a class; if there is a class of the new name, they become one."""
         if old not in self.reviewed.classes:
             raise StaleError(f"The class {old!r} does not exist any more.")
-        self._add("rename class", by, old=old, new=_checked_name(new))
+        self._add("rename class", by, old=old, new=self._checked_name(new, but=old))
 
     def undo(self, by: str, number: int | None = None) -> Decision | None:
         """Undo a decision: the last one of this tab, or else of all; return it."""
@@ -174,8 +175,11 @@ class Session:
     def _hear(self) -> None:
         self.reviewed.apply(self.log.read())
 
-    def _heard(self, decisions: list[Decision]) -> None:
+    def _heard(self, decisions: list[Decision], own: int = 1) -> None:
+        """Apply decisions; the last ``own`` of them are ours."""
         self.reviewed.apply(decisions)
+        others = decisions[: len(decisions) - own]
+        self.overtaken |= any(one.kind in ("edit", "undo edit") for one in others)
         self._since += sum(d.kind in ("label", "undo", "rename class") for d in decisions)
         if decisions and self._since >= self.every:
             self._since = 0
@@ -185,6 +189,17 @@ class Session:
         """Refuse a document that does not exist."""
         if not 0 <= place < len(self.corpus):
             raise ValueError(f"document={place} must be from 0 to {len(self.corpus) - 1}.")
+
+    def _checked_name(self, name: str, but: str | None = None) -> str:
+        """Return the name of a class in good form; refuse a variant of another class's name."""
+        name = " ".join(name.split())
+        if not name or len(name) > LONGEST_NAME:
+            raise ValueError(f"The name of a class needs 1 to {LONGEST_NAME} characters.")
+        others = [one for one in self.reviewed.classes if one != but]
+        alike = [one for one in others if one.casefold() == name.casefold()]
+        if alike and name not in alike:
+            raise ValueError(f"There is the class {alike[0]!r} already; {name!r} differs in case only.")
+        return name
 
     def _checked_labels(self, labels: list[str]) -> list[str]:
         unknown = [label for label in labels if label not in self.reviewed.classes]
@@ -282,9 +297,9 @@ class Session:
         return model.refit(self.corpus.texts, y, iterations=ITERATIONS, sample=SAMPLE)
 
     def _save(self, situation: Situation) -> None:
-        """Write the model, unless a later one is there."""
+        """Write the model, unless a later one is there, or another process has edited its topics."""
         with self._saving:
-            if self.now is situation:
+            if self.now is situation and not self.overtaken:
                 app = {"decisions": situation.decisions, "log": self.log.path.name}
                 situation.model.save(self.folder, notes={**self.manifest, "app": app})
 
@@ -329,6 +344,7 @@ class Session:
         meanwhile leaves the numbers of the topics, so the edit is applied to its model.
         """
         edit, done = check_edit(name, arguments), False
+        self._check_not_overtaken()
         with self._editing:
             while not done:
                 before, labels = self.now, self._labels()
@@ -339,6 +355,11 @@ class Session:
                 done = self._install(before, self._situation(after, *labels), name)
         self._save(self.now)
         self._add("edit", by, edit=name, arguments=arguments)
+
+    def _check_not_overtaken(self) -> None:
+        self.hear()
+        if self.overtaken:
+            raise StaleError("Another start of the app has edited the topics; start this one again.")
 
     def _install(self, before: Situation, after: Situation, name: str) -> bool:
         with self._lock:
@@ -351,6 +372,7 @@ class Session:
 
     def undo_edit(self, by: str) -> str | None:
         """Take back the last edit; return its name, or None if there is none."""
+        self._check_not_overtaken()
         with self._editing:
             if not self._history:
                 return None
@@ -431,10 +453,3 @@ def first_targets(corpus: Corpus, folder: Path) -> list[Any] | None:
 def log_path(folder: Path) -> Path:
     """Return the file of the decisions of a model folder."""
     return folder.with_name(f"{folder.name}.decisions.jsonl")
-
-
-def _checked_name(name: str) -> str:
-    name = " ".join(name.split())
-    if not name or len(name) > LONGEST_NAME:
-        raise ValueError(f"The name of a class needs 1 to {LONGEST_NAME} characters.")
-    return name
