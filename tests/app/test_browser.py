@@ -1,21 +1,16 @@
-"""The app in a real browser, started as a user starts it: the command, the page, the keys.
-
-Set COFACTOR_APP_PYTHON to a Python that has the wheel installed to test that one, not the checkout.
-"""
+"""The app in a real browser, started as a user starts it: the command, the page, the keys."""
 
 import csv
 import os
 import re
 import signal
-import subprocess
-import sys
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-import cofactor
 from app_corpus import TEXTS, TRUTH
+from app_processes import start_app
 from browsers import CHROMIUM, launched
 from commands import write_table
 from hostile import HOSTILE
@@ -28,7 +23,6 @@ pytestmark = [
 SCREENS = {"topics": ".card", "documents": "tbody tr", "progress": ".figure", "save": "pre",
            "label": ".text"}  # fmt: skip
 CLASSES = ["space", "sport", "food"]
-INSTALLED = os.environ.get("COFACTOR_APP_PYTHON")
 
 
 @pytest.fixture(scope="module")
@@ -40,14 +34,7 @@ def browser():
 @contextmanager
 def running(table, *options):
     """Start the command; give its address, and stop it as Ctrl-C does."""
-    source = {} if INSTALLED else {"PYTHONPATH": str(Path(cofactor.__file__).parents[1])}
-    known = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    process = subprocess.Popen(
-        [INSTALLED or sys.executable, "-m", "cofactor", "app", str(table), "--text", "body",
-         "--label", "team", "-k", "4", "--port", "0", "--no-open",
-         *([] if "--model" in options else ["--model", str(table.parent / "model")]), *options],
-        stderr=subprocess.PIPE, text=True, env=known | source, cwd=table.parent,
-    )  # fmt: skip
+    process = start_app(table, "--label", "team", *options)
     try:
         said = []
         for line in process.stderr:

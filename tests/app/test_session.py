@@ -155,7 +155,10 @@ def test_topics_that_another_process_edited_are_not_overwritten(start):
     other.refitter.request()
     other.refitter.wait(30)
     assert cofactor.load_model(one.folder).topic_names_[0] == "mine"
-    for change in (lambda: other.edit("you", "freeze", {"topic": 1}), lambda: other.undo_edit("you")):
+    for change in (
+        lambda: other.edit("you", "freeze", {"topic": 1}),
+        lambda: other.undo_edit("you"),
+    ):
         with pytest.raises(StaleError, match="start this one again"):
             change()
     one.hear()

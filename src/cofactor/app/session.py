@@ -198,7 +198,9 @@ class Session:
         others = [one for one in self.reviewed.classes if one != but]
         alike = [one for one in others if one.casefold() == name.casefold()]
         if alike and name not in alike:
-            raise ValueError(f"There is the class {alike[0]!r} already; {name!r} differs in case only.")
+            raise ValueError(
+                f"There is the class {alike[0]!r} already; {name!r} differs in case only."
+            )
         return name
 
     def _checked_labels(self, labels: list[str]) -> list[str]:
@@ -297,7 +299,7 @@ class Session:
         return model.refit(self.corpus.texts, y, iterations=ITERATIONS, sample=SAMPLE)
 
     def _save(self, situation: Situation) -> None:
-        """Write the model, unless a later one is there, or another process has edited its topics."""
+        """Write the model, unless a later one is there or another process edited its topics."""
         with self._saving:
             if self.now is situation and not self.overtaken:
                 app = {"decisions": situation.decisions, "log": self.log.path.name}
@@ -359,7 +361,7 @@ class Session:
     def _check_not_overtaken(self) -> None:
         self.hear()
         if self.overtaken:
-            raise StaleError("Another start of the app has edited the topics; start this one again.")
+            raise StaleError("Another start of the app edited the topics; start this one again.")
 
     def _install(self, before: Situation, after: Situation, name: str) -> bool:
         with self._lock:
