@@ -389,6 +389,8 @@ def test_hostile_strings_stay_text(browser, tmp_path):
             page.set_viewport_size({"width": width, "height": 860})
             for screen in SCREENS:
                 looked_at(visit, screen)
+                if screen == "documents":  # lists of classes are filled a little later
+                    page.wait_for_selector(".bulk option:nth-child(50)", state="attached")
                 assert page.evaluate("document.documentElement.scrollWidth") <= width, screen
         visit.show("documents", "tbody tr")
         for opener in page.locator("tbody .opener").all()[:5]:

@@ -40,7 +40,7 @@ function showStatus(now) {
   const trouble = document.getElementById("trouble");
   if (now === null) return;
   const parts = [plural(now.counts.reviewed + now.counts.table, "label"), `${plural(now.counts.documents, "text")}`];
-  if (now.expected) parts.push(now.expected);
+  if (now.expected) parts.push(now.expected.replaceAll("%", " %"));
   if (now.busy) parts.push("fitting …");
   if (now.unreadable) parts.push(`${plural(now.unreadable, "line")} of the log cannot be read`);
   fill(status, parts.join(" · "));

@@ -50,7 +50,7 @@ export function update(now, before) {
 }
 
 function day(key) {
-  return make("input", { class: "search day", type: "date", value: asked[key], "aria-label": key === "since" ? "First day" : "Last day", onchange: (event) => ask(key, event.target.value) });
+  return make("label", { class: "days" }, key === "since" ? "from" : "to", make("input", { class: "search day", type: "date", value: asked[key], onchange: (event) => ask(key, event.target.value) }));
 }
 
 function choice(text, run) {

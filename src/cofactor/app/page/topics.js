@@ -69,7 +69,7 @@ function facts(topic) {
   if (topic.label !== null) parts.push(`${topic.label} ${percent(topic.label_weight)}`);
   if (topic.labels !== null) parts.push(`${plural(topic.labels, "label")} behind it`);
   if (topic.stability !== null) parts.push(`stability ${percent(topic.stability)}`);
-  return parts.map((part, place) => make("span", {}, place ? ` · ${part}` : part));
+  return parts.flatMap((part, place) => [make("span", {}, place + 1 < parts.length ? `${part} ·` : part), " "]);
 }
 
 function wordItem(topic, word) {

@@ -67,7 +67,7 @@ def candidates_of(
     covered = getattr(model, "topic_support_", np.zeros(shares.shape[1])) > 0
     covered |= topic_counts(shares, labelled, labelled[:, None])["topic_support_"] > 0
     rows = sp.csr_array(normalize(X.astype(float)))
-    return Candidates(rows, shares, margins(model.estimator_, scores), labelled, covered)
+    return Candidates(rows, shares, *close_calls(model.estimator_, scores), labelled, covered)
 
 
 def labelled_documents(model: Any, y: Any, n: int) -> np.ndarray:
@@ -85,16 +85,20 @@ def labelled_documents(model: Any, y: Any, n: int) -> np.ndarray:
     return found
 
 
-def margins(estimator: Any, scores: np.ndarray) -> np.ndarray | None:
-    """Return how far the best class of each document is ahead of the next one.
+def close_calls(
+    estimator: Any, scores: np.ndarray
+) -> tuple[np.ndarray, np.ndarray] | tuple[None, None]:
+    """Return how far the best class of each document is ahead of the next one, and that class.
 
-    For several labels a document it is how far the closest label is from its threshold. None for
-    numbers and without labels.
+    For several labels a document they are how far the closest label is from its threshold, and that
+    label. None for numbers and without labels.
     """
     kind = predicted_kind(estimator)
     if kind not in ("classes", "sets") or scores.shape[1] < 2:
-        return None
+        return None, None
     if kind == "sets":
-        return np.abs(scores - label_thresholds(estimator)).min(axis=1)
-    two = np.sort(np.asarray(estimator.probabilities(scores)), axis=1)[:, -2:]
-    return two[:, 1] - two[:, 0]
+        distances = np.abs(scores - label_thresholds(estimator))
+        return distances.min(axis=1), distances.argmin(axis=1)
+    P = np.asarray(estimator.probabilities(scores))
+    two = np.sort(P, axis=1)[:, -2:]
+    return two[:, 1] - two[:, 0], P.argmax(axis=1)
