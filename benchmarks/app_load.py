@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import http.client
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -79,8 +80,8 @@ def serve(options: argparse.Namespace) -> None:
 
 
 @contextmanager
-def served(n: int, options: argparse.Namespace) -> Iterator[tuple[float, Page]]:
-    """Start the server; give the time at which its fit ended, and a browser."""
+def served(n: int, options: argparse.Namespace) -> Iterator[tuple[float, Page, int]]:
+    """Start the server; give the time at which its fit ended, a browser and its process."""
     command = [
         sys.executable, "-m", "benchmarks.app_load", "--serve", "--documents", str(n),
         "--topics", str(options.topics), "--iterations", str(options.iterations),
@@ -89,7 +90,7 @@ def served(n: int, options: argparse.Namespace) -> Iterator[tuple[float, Page]]:
     try:
         assert process.stdout is not None
         said = json.loads(process.stdout.readline())
-        yield said["ended"], Page(said["address"])
+        yield said["ended"], Page(said["address"]), process.pid
     finally:
         process.terminate()
         process.wait(30)
@@ -137,14 +138,15 @@ class Measured:
 
     first_page: float
     fits: np.ndarray
+    processor: np.ndarray  # seconds of the processor in each fit
     pings: np.ndarray  # of answers beside a fit
     label: float  # the longest answer to a label
 
 
 def measure(n: int, options: argparse.Namespace) -> Measured:
     """Label for a while; measure every answer beside a fit."""
-    truth, fits, pings, longest = made_texts(n)[1], [], [], 0.0
-    with served(n, options) as (ended, page):
+    truth, fits, cpu, pings, longest = made_texts(n)[1], [], [], [], 0.0
+    with served(n, options) as (ended, page, process):
         page.ask("/")
         page.ask("/api/state")
         page.ask("/api/next?tab=t")
@@ -155,10 +157,21 @@ def measure(n: int, options: argparse.Namespace) -> Measured:
         wait(page)
         for _ in range(options.labels // EACH):
             longest = max(longest, page.label(truth, EACH))
+            before = processor_seconds(process)
             took, answers = wait(page)
+            cpu.append(processor_seconds(process) - before)
             fits.append(took)
             pings += answers
-    return Measured(first, np.array(fits), np.array(pings), longest)
+    return Measured(first, np.array(fits), np.array(cpu), np.array(pings), longest)
+
+
+def processor_seconds(process: int) -> float:
+    """Return the seconds of the processor that a process has used; NaN if nobody tells."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return float("nan")
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def wait(page: Page) -> tuple[float, list[float]]:
@@ -184,7 +197,8 @@ def rows_of(n: int, found: Measured) -> Iterator[Row]:
     )  # fmt: skip
     yield Row(
         f"{name}: fit after {EACH} labels", seconds(fit), "", seconds(fit), f"≤ {most:g} s",
-        fit <= most, f"median of {len(found.fits)}, longest {seconds(float(found.fits.max()))}",
+        fit <= most, f"median of {len(found.fits)}, longest {seconds(float(found.fits.max()))}; "
+        f"{seconds(float(np.median(found.processor)))} of the processor",
     )  # fmt: skip
     yield Row(
         f"{name}: longest answer beside a fit", seconds(ping), "", seconds(ping),
