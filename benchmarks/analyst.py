@@ -25,6 +25,7 @@ import tempfile
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # so that it ru
 
 from benchmarks import measuring
 from benchmarks.measuring import Row
-from benchmarks.prediction_sets import CLASSES, Folders
+from benchmarks.prediction_sets import CLASSES, Folders, Rows
 from cofactor import TopicModel
 from cofactor.app.corpus import Corpus
 from cofactor.app.session import EVERY, Session
@@ -53,12 +54,19 @@ class Texts:
     truth: list[str]
     test: list[str]
     test_truth: np.ndarray
+    first: TopicModel
+    """The model without labels that both analysts begin with."""
+
+    @cached_property
+    def test_matrix(self) -> Any:
+        """The test texts in the words of the first model, which later ones keep."""
+        return self.first.vectorizer_.transform(self.test)
 
     def accuracy(self, model: TopicModel) -> float:
         """Return the share of test texts whose class a model finds; 0 without classes."""
         if not model.target_names_:
             return 0.0
-        return float(np.mean(model.predict(self.test) == self.test_truth))
+        return float(np.mean(model.estimator_.predict(self.test_matrix) == self.test_truth))
 
 
 @dataclass(frozen=True)
@@ -72,25 +80,29 @@ class Point:
 
 def read_texts(options: argparse.Namespace, seed: int) -> Texts:
     """Read a corpus; each start has its own draw of the texts to choose from."""
-    shared, home = (Path(one) if one else None for one in (options.data, options.data_home))
-    found = CLASSES[options.set](Folders(shared, home), 0)
+    found = read_set(options.set, options.data, options.data_home)
     assert found.texts is not None, f"{options.set} holds no texts"
     pool, test = found.texts
     some = np.random.default_rng(seed).permutation(len(pool))[: options.pool]
     truth, test_truth = (np.char.add("class ", y.astype(str)) for y in (found.y, found.y_test))
-    return Texts(
-        [pool[i] for i in some], truth[some].tolist(), [*test][:TEST], test_truth[:TEST]
-    )  # fmt: skip
+    texts = [pool[i] for i in some]
+    first = TopicModel(options.topics, random_state=seed, n_jobs=1).fit(texts)
+    return Texts(texts, truth[some].tolist(), [*test][:TEST], test_truth[:TEST], first)
+
+
+@cache
+def read_set(name: str, shared: str | None, home: str | None) -> Rows:
+    """Read a corpus once."""
+    return CLASSES[name](Folders(*(Path(one) if one else None for one in (shared, home))), 0)
 
 
 def analyse(texts: Texts, by: str, seed: int, options: argparse.Namespace) -> list[Point]:
     """Label with a session of the app; return what is known after each fit."""
-    model = TopicModel(options.topics, random_state=seed, n_jobs=1).fit(texts.pool)
     corpus = Corpus(texts.pool, [()] * len(texts.pool), range(len(texts.pool)))
     order = iter(np.random.default_rng([seed, 1]).permutation(len(texts.pool)).tolist())
     found = []
     with tempfile.TemporaryDirectory() as folder:
-        session = Session(corpus, Path(folder) / "model", model, quiet=0.0)
+        session = Session(corpus, Path(folder) / "model", texts.first, quiet=0.0)
         for labels in range(1, options.labels + 1):
             place = session.next("analyst") if by == QUEUE else next(order)
             assert place is not None, "no text is left to label"
@@ -119,7 +131,8 @@ def fit_fresh(texts: Texts, seed: int, options: argparse.Namespace) -> list[Poin
         y = np.full(len(texts.pool), "", dtype=object)
         y[order[:labels]] = np.array(texts.truth, dtype=object)[order[:labels]]
         model = TopicModel(options.topics, random_state=seed, n_jobs=1).fit(texts.pool, y.tolist())
-        found.append(Point(labels, texts.accuracy(model), len(set(y)) - 1))
+        right = model.predict(texts.test) == texts.test_truth
+        found.append(Point(labels, float(np.mean(right)), len(set(y)) - 1))
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import ipaddress
 import socket
 from collections.abc import Callable
@@ -70,6 +71,7 @@ def serve(
         lifespan="off", timeout_graceful_shutdown=2,
     )  # fmt: skip
     server = _Server(config, lambda: ready(address(host, port, keys)))
+    gc.freeze()  # collections pass over what is here to stay, so no answer waits for them
     try:
         server.run(sockets=[listening])
     finally:
