@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import ipaddress
 import socket
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -18,6 +19,8 @@ from cofactor.app.session import Session
 from cofactor.io.errors import InputError
 
 FIRST_PORT, PORTS = 8765, 20
+SWITCH = 0.001
+"""Seconds after which a fit gives way to an answer; an answer passes through several threads."""
 
 
 def is_loopback(host: str) -> bool:
@@ -72,6 +75,7 @@ def serve(
     )  # fmt: skip
     server = _Server(config, lambda: ready(address(host, port, keys)))
     gc.freeze()  # collections pass over what is here to stay, so no answer waits for them
+    sys.setswitchinterval(SWITCH)
     try:
         server.run(sockets=[listening])
     finally:

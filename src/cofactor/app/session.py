@@ -416,16 +416,19 @@ class Session:
             return self._counted[1]
 
     def _count(self) -> dict[str, Any]:
-        labels = self.corpus.labels(self.reviewed)
-        keys = self.corpus.places.keys()
-        reviews = [r for key, r in self.reviewed.reviews.items() if key in keys]
-        sources = Counter(source for _, source in labels)
-        by_class = Counter(label for found, _ in labels for label in found or ())
+        """Count without going through all documents: an answer must not wait for that."""
+        corpus, names = self.corpus, self.reviewed.current_name
+        reviews = {k: r for k, r in self.reviewed.reviews.items() if k in corpus.places}
+        decided = {k: r.labels for k, r in reviews.items() if r.labels is not None}
+        given = (corpus.given[corpus.places[key]] for key in decided)
+        table = corpus.given_counts - Counter(filter(None, given))
+        by_class = Counter(label for labels in decided.values() for label in labels)
+        for labels, number in table.items():
+            by_class.update(dict.fromkeys(map(names, labels), number))
         return {
-            "documents": len(labels), "table": sources["table"],
-            "reviewed": sources["reviewed"],
-            "skipped": sum(review.labels is None for review in reviews),
-            "flagged": len(self.reviewed.flags & keys),
+            "documents": len(corpus), "table": table.total(), "reviewed": len(decided),
+            "skipped": len(reviews) - len(decided),
+            "flagged": len(self.reviewed.flags & corpus.places.keys()),
             "elsewhere": len(self.reviewed.reviews) - len(reviews),
             "classes": {name: by_class[name] for name in self.reviewed.classes},
         }  # fmt: skip

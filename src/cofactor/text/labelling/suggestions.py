@@ -67,7 +67,8 @@ def candidates_of(
     covered = getattr(model, "topic_support_", np.zeros(shares.shape[1])) > 0
     covered |= topic_counts(shares, labelled, labelled[:, None])["topic_support_"] > 0
     rows = sp.csr_array(normalize(X.astype(float)))
-    return Candidates(rows, shares, *close_calls(model.estimator_, scores), labelled, covered)
+    margins, classes = close_calls(model.estimator_, scores)
+    return Candidates(rows, shares, margins, classes, labelled, covered)
 
 
 def labelled_documents(model: Any, y: Any, n: int) -> np.ndarray:
