@@ -191,8 +191,8 @@ def _ending(model: Any, facts: dict[str, Any], wrote: str, verbose: bool) -> Ite
         yield f"{facts['stop_reason']} Time: {steps}."
     yield f"{facts['topics']:,} topics in {facts['input']['rows']:,} documents{_learned(facts)}."
     if getattr(model.vectorizer_, "grammatical_", None):
-        yield ("The texts are short, and grammatical words help to predict, so they are kept; topics do "
-               "not show them.")  # fmt: skip
+        yield ("The texts are short, and grammatical words help to predict, so they are kept; "
+               "topics do not show them.")  # fmt: skip
     if facts["classes"]:
         yield expectation(model) or (
             "How well the model predicts is not known: no labels could be held out to test it; "
