@@ -12,6 +12,7 @@ import click
 from click.core import ParameterSource
 
 from cofactor.cli._shared.blocks import BlockReading, holds_blocks, open_blocks
+from cofactor.cli._shared.cells import fit_cells, holds_cells, layer_option
 from cofactor.cli._shared.cluster import fit_function
 from cofactor.cli._shared.command import (
     COUNT,
@@ -52,13 +53,14 @@ from cofactor.cli._shared.words import WORDS, settle_language
 @click.option("--stability", type=COUNT, metavar="RUNS",
               help="Fit so many draws of the texts and labels as well, to tell which topics are "
               "found again; topics, report and the model's README.md show it.")  # fmt: skip
+@layer_option
 @click.option("--cluster", metavar="ADDRESS", help="Fit on a Dask cluster: the address of its "
               "scheduler, or local for one process on each core.")  # fmt: skip
 @click.option("--verbose", is_flag=True, help="Say why the fit ended and how long steps took.")
 @json_option
 def fit(
     table: Path, asked: TableOptions, topics: int, output: Path, task: str, as_json: bool,
-    cluster: str | None, stability: int | None, verbose: bool, **settings: Any,
+    cluster: str | None, stability: int | None, verbose: bool, layer: str | None, **settings: Any,
 ) -> None:  # fmt: skip
     """Find topics in documents, guided by the available labels.
 
@@ -74,10 +76,16 @@ def fit(
     Without any labels, --task classes with --seed-words for each class starts from the documents
     that speak for one class: --seed-words sport=goal,league --seed-words space=orbit,moon.
 
+    TABLE may also be an AnnData file of single cells (.h5ad, or a .zarr folder) with raw counts in
+    X or in --layer; --label is a column of its obs then. It is read in chunks, not loaded.
+
     Ctrl-C stops the fit, and the model of the last complete iteration is saved; before the first
     iteration, nothing is saved. A model that is already in FOLDER is not replaced; the unfinished
     one is saved beside it.
     """
+    if holds_cells(table, layer):
+        fit_cells(table, asked, layer, topics, output, as_json, settings)
+        return
     supervision = settings.pop("supervision")
     model = model_of(
         task=task, n_components=topics, supervision="auto" if supervision is None else supervision,

@@ -15,6 +15,7 @@ from typing import Any
 import click
 
 from cofactor._version import __version__
+from cofactor.cli._shared.cells import holds_cells, layer_option, predict_cells
 from cofactor.cli._shared.command import (
     COUNT,
     MODEL,
@@ -61,6 +62,7 @@ UNLIKE = 0.7
               help="Add the N most probable classes with their probabilities.")  # fmt: skip
 @click.option("--abstain", type=Number(float, 0, 1), metavar="P",
               help="Predict only what is at least so probable.")  # fmt: skip
+@layer_option
 @click.option("--id", "id_column", metavar="COLUMN",
               help="Column that names the documents; --keep copies it, too.")  # fmt: skip
 @click.option("--keep", multiple=True, metavar="COLUMN", help="Column to copy to the output. May "
@@ -71,7 +73,7 @@ UNLIKE = 0.7
 def predict(
     model: Path, table: Path, output: Path | None, text: str | None,
     opening: dict[str, Any], id_column: str | None, keep: tuple[str, ...], keep_formulas: bool,
-    as_json: bool, **asked: Any,
+    as_json: bool, layer: str | None, **asked: Any,
 ) -> None:  # fmt: skip
     """Add prediction, confidence and topic to a table.
 
@@ -82,7 +84,13 @@ def predict(
     In CSV and TSV, cells that a spreadsheet would take for a formula get an apostrophe in front. A
     manifest beside the output says how it was made. With --json and without --output, rows are
     printed as JSON lines.
+
+    With a model of single cells, TABLE is an AnnData file; genes are matched by name. FILE may be
+    an .h5ad file then: a copy of TABLE with the predictions in obs and the topics in obsm.
     """
+    if holds_cells(table, layer):
+        predict_cells(model, table, output, layer, as_json, asked)
+        return
     kind = output_kind(output) if output else "jsonl" if as_json else "csv"
     refuse_table_as_output(output, table)
     opened = open_model(model)
