@@ -39,7 +39,7 @@ nitpicky = True
 # Python, by numpydoc: signatures without types, which the docstrings explain.
 autodoc_typehints = "none"
 autodoc_default_options = {
-    "members": True, "inherited-members": True, "member-order": "groupwise",
+    "members": True, "inherited-members": True, "member-order": "bysource",
 }  # fmt: skip
 autosummary_generate = False
 numpydoc_show_class_members = False
