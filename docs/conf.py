@@ -26,7 +26,7 @@ extensions = [
     "sphinx_click",
     "command_examples",
     "local_math",
-    "repository_links",
+    "markdown_sources",
     "user_members",
 ]
 EXAMPLES = DOCS.parent / "examples"
