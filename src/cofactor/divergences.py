@@ -37,7 +37,9 @@ class Divergence:
     name : str
         The name that users pass, for example as ``data_loss``.
     degree : int
-        d(c·x, c·p) = c**degree · d(x, p).
+        d(c·x, c·p) = c**degree · d(x, p). A sum of divergences of several degrees has none; give
+        any of theirs. The data of such a sum are fitted in their own units, because its parts weigh
+        differently in others.
     log, up, down, square, inverse, concave : float
         The coefficients.
     positive : bool
@@ -91,6 +93,16 @@ class Divergence:
     def curvature(self, p: float) -> float:
         """Return the second derivative of d(x, p) by p, where x = p."""
         return self.log / p + self.square + (2 * self.inverse - self.concave) / p**2
+
+    @property
+    def homogeneous(self) -> bool:
+        """Whether it scales by its degree, so that the units of the data do not matter."""
+        used = {
+            0: self.inverse or self.concave,
+            1: self.log or self.up,
+            2: self.square or self.down,
+        }
+        return all(degree == self.degree for degree, part in used.items() if part)
 
     @property
     def coordinate_descent(self) -> bool:
