@@ -60,8 +60,13 @@ sphinx_gallery_conf = {
     "gallery_dirs": "gallery",
     "filename_pattern": r"\.py$",
     "remove_config_comments": True,
+    "within_subsection_order": "gallery_order.Order",
+    "thumbnail_size": (480, 336),
+    "min_reported_time": 600,
     "show_memory": False,
+    "show_signature": False,
     "download_all_examples": False,
+    "write_computation_times": False,  # its page loads scripts from elsewhere
     "abort_on_example_error": True,
 }
 

@@ -1330,6 +1330,15 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         ShownReport
             The last line of a notebook's cell shows it, in a frame that sends no request and reads
             nothing of the notebook. Elsewhere its ``save`` writes the file that ``report`` writes.
+
+        Examples
+        --------
+        >>> from cofactor import TopicModel
+        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
+        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
+        >>> shown = model.show(title="Two topics")  # the last line of a cell shows it
+        >>> hasattr(shown, "_repr_html_")
+        True
         """
         check_is_fitted(self, "estimator_")
         import cofactor
