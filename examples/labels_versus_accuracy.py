@@ -45,9 +45,7 @@ for s, size in enumerate(sizes):
         some = np.full(len(truth), -1)
         some[known] = truth[known]
         for name, method in methods.items():
-            method = (
-                method.fit(X, some) if name == "cofactor" else method.fit(X[known], some[known])
-            )
+            method = method.fit(X, some) if name == "cofactor" else method.fit(X[known], some[known])
             accuracy[name][s, draw] = np.mean(method.predict(X[hidden]) == truth[hidden])
 
 # %%

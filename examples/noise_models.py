@@ -27,9 +27,7 @@ income = np.maximum(worth + random.normal(0, np.sqrt(3 * variance), 300), 0)
 # Say the noise. Here λ = 1 / (2 r σ), where r is the number of topics and σ the variance of a summand.
 
 settings = {"head": "joint", "init": "random", "tol": 1e-3, "random_state": 0}
-said = SSNMFRegressor(
-    3, data_loss=noise.Poisson(), target_loss=noise.Gaussian(variance), **settings
-)
+said = SSNMFRegressor(3, data_loss=noise.Poisson(), target_loss=noise.Gaussian(variance), **settings)
 said.fit(counts, income)
 print(f"λ by maximum likelihood: {said.supervision_:.2f}")
 
@@ -48,9 +46,7 @@ def errors(model):
 
 
 weights = np.geomspace(1e-3, 1e2, 11)
-tried = [
-    SSNMFRegressor(3, supervision=weight, **settings).fit(counts, income) for weight in weights
-]
+tried = [SSNMFRegressor(3, supervision=weight, **settings).fit(counts, income) for weight in weights]
 found = np.array([errors(model) for model in tried])
 
 # %%
@@ -58,9 +54,7 @@ found = np.array([errors(model) for model in tried])
 # the likelihood says.
 
 figure, axes = plt.subplots(1, 2, figsize=(8, 3.5), layout="constrained")
-for ax, column, title in zip(
-    axes, found.T, ("error of the shares", "error of the income"), strict=True
-):
+for ax, column, title in zip(axes, found.T, ("error of the shares", "error of the income"), strict=True):
     ax.semilogx(weights, column, "o-", color="#1f5a96", linewidth=2)
     ax.axvline(said.supervision_, color="#c0392b", linewidth=1.5)
     ax.set_title(title, loc="left")

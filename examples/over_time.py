@@ -29,9 +29,7 @@ usual = "please problem since office today again help works".split()
 def weights(day):
     """Return how often each subject is asked about on a day."""
     t = day / 730
-    return np.array(
-        [1.2 - t, 0.7, 0.15 + 1.6 / (1 + np.exp(-30 * (t - 0.6))), 0.5 + 0.2 * np.sin(12.6 * t)]
-    )
+    return np.array([1.2 - t, 0.7, 0.15 + 1.6 / (1 + np.exp(-30 * (t - 0.6))), 0.5 + 0.2 * np.sin(12.6 * t)])
 
 
 texts, labels, dates = [], [], []

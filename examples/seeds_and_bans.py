@@ -50,9 +50,7 @@ print(banned.drift_)
 
 colours = {"room": "#1f5a96", "food": "#2a8a57", "staff": "#c2571a", "booking site": "#bbbbbb"}
 figure, axes = plt.subplots(1, 3, figsize=(8, 3.4), layout="constrained", sharey=True)
-for ax, model, title in zip(
-    axes, (plain, seeded, banned), ("plain", "seeds", "seeds and bans"), strict=True
-):
+for ax, model, title in zip(axes, (plain, seeded, banned), ("plain", "seeds", "seeds and bans"), strict=True):
     words = model.vectorizer_.get_feature_names_out()
     P = model.estimator_.components_ / model.estimator_.components_.sum(axis=1, keepdims=True)
     low = np.zeros(3)
@@ -66,6 +64,4 @@ for ax, model, title in zip(
     ax.spines[["top", "right"]].set_visible(False)
 axes[0].yaxis.set_major_formatter("{x:.0%}")
 axes[0].set_ylabel("share of the words")
-figure.legend(
-    *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False
-)
+figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)

@@ -57,9 +57,7 @@ for name, true, own in zip(names, shares.T, found.T, strict=True):
 # (lines) and the true ones (dots).
 
 figure, axes = plt.subplots(3, 4, figsize=(8, 6.4), layout="constrained", sharey="row")
-for m, (name, map_of) in enumerate(
-    zip(names, ("Blues", "Greens", "Oranges", "Purples"), strict=True)
-):
+for m, (name, map_of) in enumerate(zip(names, ("Blues", "Greens", "Oranges", "Purples"), strict=True)):
     for ax, values in zip(axes[:2, m], (shares, found), strict=True):
         ax.imshow(values[:, m].reshape(60, 60), cmap=map_of, vmin=0, vmax=1)
         ax.set(xticks=[], yticks=[])
@@ -67,9 +65,7 @@ for m, (name, map_of) in enumerate(
     axes[1, m].plot(column, row, ".", color="black", markersize=4)
     axes[0, m].set_title(name)
     spectrum, true = model.components_[topics[m]], spectra[m] / spectra[m].max()
-    axes[2, m].plot(
-        channels, spectrum / spectrum.max(), color=plt.get_cmap(map_of)(0.8), linewidth=2
-    )
+    axes[2, m].plot(channels, spectrum / spectrum.max(), color=plt.get_cmap(map_of)(0.8), linewidth=2)
     axes[2, m].plot(channels[::3], true[::3], ".", color="black", markersize=3)
     axes[2, m].set(yticks=[], xlabel="wavelength (μm)")
     axes[2, m].spines[["top", "right", "left"]].set_visible(False)
