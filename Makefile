@@ -5,6 +5,7 @@ PYTHON = python3
 PYTEST_ARGS = -n 2 --dist worksteal
 BENCH_ARGS =
 MUTATION_ARGS =
+DOCS_ARGS =
 FUZZ_COUNT = 2000
 FUZZ_SEED = 0
 BIN = .venv/bin
@@ -21,13 +22,17 @@ END_TO_END = -m "not conformance" tests/estimators/test_conformance.py tests/tes
 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help demo quick test conformance mutations lowest coverage fuzz lint format native sanitize bench clean
+.PHONY: help demo docs quick test conformance mutations lowest coverage fuzz lint format native sanitize bench clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 demo: .venv/installed ## fit a partly labelled corpus, print its topics, write demo/report.html
 	@$(BIN)/cofactor demo --report demo/report.html
+
+docs: native ## build the documentation into docs/_build/html (DOCS_ARGS="-D plot_gallery=0" runs no example)
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --jobs auto $(DOCS_ARGS) docs docs/_build/html
+	@echo "Open docs/_build/html/index.html."
 
 quick: native ## run the quick tests only: about a minute
 	$(QUICKLY) $(BIN)/python -m pytest $(PYTEST_ARGS) $(QUICK)
@@ -74,7 +79,7 @@ bench: .venv/installed ## run the benchmarks (BENCH_ARGS goes to them)
 	$(BIN)/python -m benchmarks $(BENCH_ARGS)
 
 clean: ## remove the virtual environments, caches and built files
-	rm -rf .venv .venv-lowest build dist htmlcov .coverage .coverage.* .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-lowest build dist docs/_build docs/gallery htmlcov .coverage .coverage.* .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis
 	rm -f src/cofactor/engine/kernels/native/kernels*
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

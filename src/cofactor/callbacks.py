@@ -25,7 +25,17 @@ __all__ = ["Checkpoint", "CheckpointError", "EarlyStop", "ProgressBar"]
 
 
 class CheckpointError(ValueError):
-    """A checkpoint cannot be used; the message says which, and why."""
+    """A checkpoint cannot be used; the message says which, and why.
+
+    Examples
+    --------
+    >>> from cofactor.callbacks import Checkpoint, CheckpointError
+    >>> try:
+    ...     start = Checkpoint.load("no such file.npz")
+    ... except CheckpointError as error:
+    ...     print(error)
+    'no such file.npz' is not a whole checkpoint: the file is missing.
+    """
 
 
 def _is_iteration(context: Any) -> bool:
@@ -84,7 +94,14 @@ class ReportIterations(_Callback):
 
 
 class ProgressBar(_Callback):
-    """A progress bar on standard error with the objective of the last iteration."""
+    """A progress bar on standard error with the objective of the last iteration.
+
+    Examples
+    --------
+    >>> from cofactor import NMF
+    >>> from cofactor.callbacks import ProgressBar
+    >>> model = NMF(2, random_state=0).set_callbacks(ProgressBar())
+    """
 
     def setup(self, estimator: Any, context: Any) -> None:
         """Forget the bar of an earlier fit."""
@@ -126,6 +143,17 @@ class Checkpoint(_Callback):
         The file; its folder must exist.
     every : int
         Number of iterations between two checkpoints. A fit with fewer iterations writes none.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from cofactor import NMF
+    >>> from cofactor.callbacks import Checkpoint
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     watch = Checkpoint(f"{folder}/fit.npz", every=1)
+    ...     model = NMF(1, random_state=0).set_callbacks(watch).fit([[1.0, 2.0], [2.0, 4.0]])
+    ...     Checkpoint.load(f"{folder}/fit.npz").samples.shape
+    (2, 1)
     """
 
     def __init__(self, path: str | os.PathLike[str], every: int = 10) -> None:
@@ -161,6 +189,19 @@ class Checkpoint(_Callback):
         ------
         CheckpointError
             If the file is not a whole checkpoint.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from cofactor import NMF
+        >>> from cofactor.callbacks import Checkpoint
+        >>> X = [[1.0, 2.0], [2.0, 4.0]]
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     watch = Checkpoint(f"{folder}/fit.npz", every=1)
+        ...     model = NMF(1, random_state=0).set_callbacks(watch).fit(X)
+        ...     again = NMF(1, init=Checkpoint.load(f"{folder}/fit.npz")).fit(X)
+        >>> again.n_iter_ <= model.n_iter_
+        True
         """
         name = os.fspath(path)
         with failing_as(CheckpointError, f"{name!r} is not a whole checkpoint: "):
@@ -194,6 +235,15 @@ class EarlyStop(_Callback):
         Takes the estimator as it stands after an iteration and returns a number; larger is better.
     patience : int
         Number of iterations without improvement after which the fit stops.
+
+    Examples
+    --------
+    >>> from cofactor import NMF
+    >>> from cofactor.callbacks import EarlyStop
+    >>> flat = EarlyStop(lambda model: 0.0, patience=3)  # a score that never improves
+    >>> X = [[1.0, 2.0, 0.0], [2.0, 0.0, 1.0], [0.0, 1.0, 3.0]]
+    >>> NMF(2, tol=0, random_state=0).set_callbacks(flat).fit(X).n_iter_
+    4
     """
 
     def __init__(self, score: Callable[[Any], float], patience: int = 5) -> None:

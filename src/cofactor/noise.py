@@ -20,10 +20,19 @@ from typing import Protocol, runtime_checkable
 
 from cofactor.divergences import Divergence, Frobenius, ItakuraSaito, KullbackLeibler
 
+__all__ = ["Gamma", "Gaussian", "Noise", "Poisson", "likelihood_supervision"]
+
 
 @runtime_checkable
 class Noise(Protocol):
-    """The interface of a noise model."""
+    """The interface of a noise model.
+
+    Examples
+    --------
+    >>> from cofactor import noise
+    >>> isinstance(noise.Poisson(), noise.Noise)
+    True
+    """
 
     @property
     def divergence(self) -> Divergence:
@@ -31,7 +40,14 @@ class Noise(Protocol):
         ...
 
     def dispersion(self, rank: int) -> float:
-        """Return the scale of the divergence in the negative log-likelihood."""
+        """Return the scale of the divergence in the negative log-likelihood.
+
+        Examples
+        --------
+        >>> from cofactor import noise
+        >>> noise.Gaussian(variance=0.5).dispersion(rank=3)
+        3.0
+        """
         ...
 
 
@@ -43,7 +59,7 @@ def _check_positive(noise: object, name: str, value: float) -> None:
 
 
 @dataclass(frozen=True)
-class Gaussian:
+class Gaussian(Noise):
     """Gaussian noise.
 
     Parameters
@@ -51,6 +67,13 @@ class Gaussian:
     variance : float
         Variance of each of the r summands of a cell, σ in the paper; the cell's own variance is
         r·σ.
+
+    Examples
+    --------
+    >>> from cofactor import NMF, noise
+    >>> model = NMF(2, data_loss=noise.Gaussian(variance=0.1))
+    >>> noise.Gaussian().divergence.name
+    'frobenius'
     """
 
     variance: float = 1.0
@@ -67,8 +90,16 @@ class Gaussian:
 
 
 @dataclass(frozen=True)
-class Poisson:
-    """Poisson noise, for counts."""
+class Poisson(Noise):
+    """Poisson noise, for counts.
+
+    Examples
+    --------
+    >>> from cofactor import NMF, noise
+    >>> model = NMF(2, data_loss=noise.Poisson())
+    >>> noise.Poisson().divergence.name
+    'kullback-leibler'
+    """
 
     @property
     def divergence(self) -> Divergence:
@@ -79,13 +110,20 @@ class Poisson:
 
 
 @dataclass(frozen=True)
-class Gamma:
+class Gamma(Noise):
     """Gamma (multiplicative) noise.
 
     Parameters
     ----------
     shape : float
         Shape of the Gamma distribution; a cell's relative variance is 1/shape.
+
+    Examples
+    --------
+    >>> from cofactor import NMF, noise
+    >>> model = NMF(2, data_loss=noise.Gamma(shape=3))
+    >>> noise.Gamma().divergence.name
+    'itakura-saito'
     """
 
     shape: float = 1.0
@@ -114,5 +152,11 @@ def likelihood_supervision(data: Noise, target: Noise, rank: int) -> float:
     Returns
     -------
     float
+
+    Examples
+    --------
+    >>> from cofactor import noise
+    >>> noise.likelihood_supervision(noise.Gaussian(0.5), noise.Poisson(), rank=5)
+    5.0
     """
     return data.dispersion(rank) / target.dispersion(rank)

@@ -18,17 +18,33 @@ import numpy as np
 
 from cofactor._types import BoolArray, FloatArray, IntArray
 
+__all__ = ["L1", "L2", "Gamma", "Penalty", "Prior"]
+
 
 @dataclass(frozen=True)
 class Penalty:
-    """The coefficients of a prior."""
+    """The coefficients of a prior.
+
+    Examples
+    --------
+    >>> from cofactor.priors import Penalty
+    >>> Penalty(up=0.5).value([[1.0, 3.0]])
+    2.0
+    """
 
     up: float | FloatArray = 0.0
     square: float | FloatArray = 0.0
     barrier: float | FloatArray = 0.0
 
     def value(self, V: FloatArray, weights: FloatArray | None = None) -> float:
-        """Return the penalty of factor V; ``weights`` are weights of its rows."""
+        """Return the penalty of factor V; ``weights`` are weights of its rows.
+
+        Examples
+        --------
+        >>> from cofactor.priors import Penalty
+        >>> Penalty(square=2.0).value([[1.0, 3.0]])
+        10.0
+        """
         V = np.asarray(V, np.float64)
         cells = self.up * V + 0.5 * self.square * V * V
         if self.has_barrier:
@@ -58,19 +74,40 @@ class Penalty:
 
 @runtime_checkable
 class Prior(Protocol):
-    """Any object with a ``penalty``."""
+    """Any object with a ``penalty``.
+
+    Examples
+    --------
+    Any class with a ``penalty`` is a prior:
+
+    >>> from cofactor.priors import Penalty, Prior
+    >>> class ElasticNet:
+    ...     penalty = Penalty(up=0.1, square=0.2)
+    >>> isinstance(ElasticNet(), Prior)
+    True
+    """
 
     @property
-    def penalty(self) -> Penalty: ...
+    def penalty(self) -> Penalty:
+        """The coefficients of the prior."""
+        ...
 
 
 class _Prior:
     @property
     def penalty(self) -> Penalty:
+        """The coefficients of the prior."""
         raise NotImplementedError
 
     def value(self, V: FloatArray) -> float:
-        """Return the prior's part of the objective for factor V."""
+        """Return the prior's part of the objective for factor V.
+
+        Examples
+        --------
+        >>> from cofactor.priors import L1
+        >>> L1(0.5).value([[1.0, 3.0]])
+        2.0
+        """
         return self.penalty.value(V)
 
 
@@ -94,6 +131,12 @@ class L1(_Prior):
     ----------
     weight : float
         At least 0.
+
+    Examples
+    --------
+    >>> from cofactor import NMF
+    >>> from cofactor.priors import L1
+    >>> model = NMF(2, priors={"features": L1(0.1)}, random_state=0)
     """
 
     weight: float
@@ -114,6 +157,12 @@ class L2(_Prior):
     ----------
     weight : float
         At least 0.
+
+    Examples
+    --------
+    >>> from cofactor import NMF
+    >>> from cofactor.priors import L2
+    >>> model = NMF(2, priors={"samples": L2(0.1)}, random_state=0)
     """
 
     weight: float
@@ -136,6 +185,13 @@ class Gamma(_Prior):
         At least 1.
     rate : float or array of the factor's shape
         At least 0.
+
+    Examples
+    --------
+    >>> from cofactor import SSNMFClassifier
+    >>> from cofactor.priors import Gamma, L1
+    >>> priors = {"features": [L1(0.1), Gamma(1.5, 0)], "targets": Gamma(2, 1)}
+    >>> model = SSNMFClassifier(2, priors=priors, random_state=0)
     """
 
     shape: float | FloatArray

@@ -61,6 +61,18 @@ def fit(
     -------
     estimator
         Bit-identical to the result of a fit in memory with the same blocks.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from distributed import Client
+    >>> from cofactor import NMF, RowBlocks
+    >>> from cofactor.distributed import fit
+    >>> blocks = RowBlocks.split(np.outer(np.arange(1.0, 7.0), [1.0, 0.0, 2.0]), rows=3)
+    >>> with Client(processes=False, dashboard_address=None) as client:
+    ...     model = fit(client, blocks, None, NMF(1, solver="mu", random_state=0))
+    >>> model.components_.shape
+    (1, 3)
     """
     if not isinstance(checkpoint_every, Integral) or checkpoint_every < 1:
         raise ValueError(

@@ -24,12 +24,34 @@ def transform(estimator: Any, data: Any) -> Any:
     -------
     dask array, or list of delayed values or futures
         The result of ``estimator.transform`` for each block; nothing is computed yet.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> from cofactor import NMF, distributed
+    >>> X = np.outer(np.arange(1.0, 7.0), [1.0, 0.0, 2.0])
+    >>> model = NMF(1, random_state=0).fit(X)
+    >>> S = distributed.transform(model, da.from_array(X, chunks=(3, 3)))
+    >>> S.shape, bool(np.array_equal(S.compute(), model.transform(X)))
+    ((6, 1), True)
     """
     return _mapped(estimator, "transform", data)
 
 
 def predict(estimator: Any, data: Any) -> Any:
-    """Predict classes or numbers; parameters and result are like those of ``transform``."""
+    """Predict classes or numbers; parameters and result are like those of ``transform``.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> from cofactor import SSNMFClassifier, distributed
+    >>> X = np.eye(2).repeat(3, axis=0)
+    >>> model = SSNMFClassifier(2, random_state=0).fit(X, ["a", "", "", "b", "", ""])
+    >>> distributed.predict(model, da.from_array(X, chunks=(3, 2))).compute().tolist()
+    ['a', 'a', 'a', 'b', 'b', 'b']
+    """
     return _mapped(estimator, "predict", data)
 
 

@@ -143,6 +143,17 @@ class Factors:
     See Also
     --------
     of_topics : factors for a fit that goes on from topics, with samples of its own.
+
+    Examples
+    --------
+    Start a fit from factors of your own:
+
+    >>> import numpy as np
+    >>> from cofactor import NMF, Factors
+    >>> X = np.outer([1.0, 2.0, 3.0], [1.0, 0.0, 2.0])
+    >>> start = Factors(samples=np.ones((3, 1)), features=np.ones((3, 1)))
+    >>> NMF(1, init=start).fit(X).components_.shape
+    (1, 3)
     """
 
     samples: FloatArray
@@ -156,6 +167,14 @@ class Factors:
 
         A fit that starts from them represents its samples by these topics first, and guesses
         unknown labels as it does by default.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from cofactor import NMF, Factors
+        >>> X = np.outer([1.0, 2.0, 3.0], [1.0, 0.0, 2.0])
+        >>> first = NMF(1, random_state=0).fit(X)
+        >>> again = NMF(1, init=Factors.of_topics(first.components_.T)).fit(2 * X)
         """
         none = np.empty((0, np.shape(features)[1]), dtype=np.asarray(features).dtype)
         return cls(none, features, targets)
@@ -166,6 +185,7 @@ class Factors:
 
     @property
     def rank(self) -> int:
+        """Number of topics."""
         return int(self.features.shape[1])
 
     def copy(self) -> Factors:

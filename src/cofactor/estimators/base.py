@@ -395,6 +395,14 @@ class Factorization(
         -------
         ndarray of shape (n_samples, n_components)
             The best representation of each sample. It does not depend on the other samples.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from cofactor import NMF
+        >>> X = np.outer([1.0, 2.0, 3.0], [1.0, 0.0, 2.0])
+        >>> NMF(1, random_state=0).fit(X).transform(X).shape
+        (3, 1)
         """
         return self._represent(X, data_weights)  # always an array, whatever set_output asks for
 
@@ -460,6 +468,15 @@ class Factorization(
         Returns
         -------
         ndarray of shape (n_samples, n_features)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from cofactor import NMF
+        >>> X = np.outer([1.0, 2.0, 3.0], [1.0, 0.0, 2.0])
+        >>> model = NMF(1, random_state=0).fit(X)
+        >>> bool(np.allclose(model.inverse_transform(model.transform(X)), X))
+        True
         """
         check_is_fitted(self, "components_")
         X = check_array(X, dtype=[np.float64, np.float32])
@@ -559,6 +576,15 @@ class Supervised(Factorization):
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from cofactor import SSNMFClassifier
+        >>> X = np.array([[3, 0, 1], [4, 0, 2], [0, 5, 1], [0, 4, 0]])
+        >>> y = np.array(["cat", "", "dog", ""], dtype=object)
+        >>> SSNMFClassifier(2, random_state=0).fit(X, y).predict(X).tolist()
+        ['cat', 'cat', 'dog', 'dog']
         """
         self._fit(X, y, sample_weight, data_weights, target_weights)
         return self
@@ -594,6 +620,18 @@ class Supervised(Factorization):
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from cofactor import SSNMFClassifier
+        >>> X = np.array([[3, 0, 1], [4, 0, 2], [0, 5, 1], [0, 4, 0]])
+        >>> y = np.array(["cat", "", "dog", ""], dtype=object)
+        >>> model = SSNMFClassifier(2, random_state=0)
+        >>> for _ in range(3):  # a new batch each time
+        ...     model = model.partial_fit(X, y)
+        >>> model.predict([[1, 0, 0]]).tolist(), model.n_samples_seen_
+        (['cat'], 12)
         """
         _refuse_balanced(getattr(self, "class_weight", None))
         known = vars(self).get("_has_head", False)
@@ -633,6 +671,15 @@ class Supervised(Factorization):
         Returns
         -------
         ndarray of shape (n_samples, n_components)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from cofactor import SSNMFClassifier
+        >>> X = np.array([[3, 0, 1], [4, 0, 2], [0, 5, 1], [0, 4, 0]])
+        >>> y = np.array(["cat", "", "dog", ""], dtype=object)
+        >>> SSNMFClassifier(2, random_state=0).fit_transform(X, y).shape
+        (4, 2)
         """
         self.fit(
             X,

@@ -205,6 +205,16 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
             Rows sum to one, except for multi-label targets. With ``head="pooled"`` an empty sample
             (a document without known words) gets about the shares of the classes, with the other
             heads the same probability for every class.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from cofactor import SSNMFClassifier
+        >>> X = np.array([[3, 0, 1], [4, 0, 2], [0, 5, 1], [0, 4, 0]])
+        >>> y = np.array(["cat", "", "dog", ""], dtype=object)
+        >>> model = SSNMFClassifier(2, random_state=0).fit(X, y)
+        >>> model.classes_.tolist(), model.predict_proba([[1, 0, 0]]).round(1).tolist()
+        (['cat', 'dog'], [[1.0, 0.0]])
         """
         return self.probabilities(self.scores(X, data_weights=data_weights))
 
@@ -268,6 +278,16 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from cofactor import SSNMFClassifier
+        >>> X = np.array([[3, 0, 1], [4, 0, 2], [0, 5, 1], [0, 4, 0]])
+        >>> y = np.array(["cat", "", "dog", ""], dtype=object)
+        >>> model = SSNMFClassifier(2, random_state=0).fit(X, y)
+        >>> model.predict([[1, 0, 0], [1, 1, 1]], abstain=0.8).tolist()
+        ['cat', None]
         """
         check_abstain(abstain)
         scores = self.scores(X, data_weights=data_weights)
@@ -335,6 +355,16 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         Returns
         -------
         float
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from cofactor import SSNMFClassifier
+        >>> X = np.array([[3, 0, 1], [4, 0, 2], [0, 5, 1], [0, 4, 0]])
+        >>> y = np.array(["cat", "", "dog", ""], dtype=object)
+        >>> model = SSNMFClassifier(2, random_state=0).fit(X, y)
+        >>> model.score(X, ["cat", "", "dog", "dog"])  # three labels are known
+        1.0
         """
         check_consistent_length(X, y)
         known = labelled_mask(y, classes=getattr(self, "classes_", None))

@@ -136,6 +136,14 @@ class NMF(Factorization):
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from cofactor import NMF
+        >>> X = np.outer([1.0, 2.0, 3.0], [1.0, 0.0, 2.0])
+        >>> NMF(1, random_state=0).fit(X).components_.shape
+        (1, 3)
         """
         self._fit(X, None, sample_weight, data_weights)
         return self
@@ -158,6 +166,17 @@ class NMF(Factorization):
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from cofactor import NMF
+        >>> X = np.outer([1.0, 2.0, 3.0], [1.0, 0.0, 2.0])
+        >>> model = NMF(1, random_state=0)
+        >>> for batch in (X, 2 * X, 3 * X):
+        ...     model = model.partial_fit(batch)
+        >>> model.n_samples_seen_
+        9
         """
         first = "_stream" not in vars(self)
         X = validation.check_data(self, X, reset=first)
@@ -174,6 +193,14 @@ class NMF(Factorization):
         Returns
         -------
         ndarray of shape (n_samples, n_components)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from cofactor import NMF
+        >>> X = np.outer([1.0, 2.0, 3.0], [1.0, 0.0, 2.0])
+        >>> NMF(1, random_state=0).fit_transform(X).shape
+        (3, 1)
         """
         self.fit(X, sample_weight=sample_weight, data_weights=data_weights)
         return self.transform(X, data_weights=data_weights)
@@ -199,6 +226,15 @@ class NMF(Factorization):
         Returns
         -------
         ndarray of shape (n_cells,)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from cofactor import NMF
+        >>> X = np.add.outer(np.arange(8.0), 2 * np.arange(8.0))
+        >>> X[2, 3] = np.nan  # it was 2 + 2 · 3
+        >>> NMF(2, random_state=0).fit(X).predict_cells([2], [3]).round()
+        array([8.])
         """
         check_is_fitted(self, "components_")
         S, A = self.representation_, self.components_.T

@@ -109,6 +109,17 @@ class SSNMFRegressor(RegressorMixin, Supervised):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_targets)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from cofactor import SSNMFRegressor
+        >>> X = np.random.default_rng(0).random((30, 4))
+        >>> y = X @ [1.0, 2.0, 0.0, 1.0]
+        >>> y[::3] = np.nan  # not known
+        >>> model = SSNMFRegressor(2, random_state=0).fit(X, y)
+        >>> model.predict(X[:2]).shape
+        (2,)
         """
         return self.read(self.scores(X, data_weights=data_weights))
 
@@ -154,6 +165,17 @@ class SSNMFRegressor(RegressorMixin, Supervised):
         Returns
         -------
         float
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from cofactor import SSNMFRegressor
+        >>> X = np.random.default_rng(0).random((30, 4))
+        >>> y = X @ [1.0, 2.0, 0.0, 1.0]
+        >>> y[::3] = np.nan  # not known
+        >>> model = SSNMFRegressor(2, random_state=0).fit(X, y)
+        >>> model.score(X, y) > 0.9  # of those that are known
+        True
         """
         from sklearn.metrics import r2_score  # slow to import, as scikit-learn's own scores know
 

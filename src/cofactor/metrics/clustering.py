@@ -21,6 +21,13 @@ class ClusteringScore:
         P of each topic: the largest share of a group that belongs to the topic, from 0 to 1.
     groups : array (n_topics,)
         The group with this share.
+
+    Examples
+    --------
+    >>> from cofactor.metrics import clustering_score
+    >>> score = clustering_score([[1, 0], [1, 0], [0, 2]], ["a", "a", "b"])
+    >>> score.scores.tolist(), score.groups.tolist(), score.mean
+    ([1.0, 1.0], ['a', 'b'], 1.0)
     """
 
     scores: FloatArray
@@ -38,8 +45,9 @@ def clustering_score(
     """Compare topics with known groups of samples by the paper's score P.
 
     Let Ŝ be the share of each sample that goes to each topic, and M the members of each group. P(ℓ)
-    of topic ℓ is the maximum of |Ŝ_ℓ ⊙ M_I| / |M_I| over the groups I. Topics do not compete:
-    several may have the same group, and a topic that takes every sample scores one.
+    of topic ℓ is the largest share that it has of a group: the sum of Ŝ_ℓ over the members of the
+    group, divided by their number. Topics do not compete: several may have the same group, and a
+    topic that takes every sample scores one.
 
     Parameters
     ----------

@@ -29,6 +29,12 @@ def topic_similarity(
     Returns
     -------
     array (n_topics of first, n_topics of second)
+
+    Examples
+    --------
+    >>> from cofactor.metrics import topic_similarity
+    >>> topic_similarity([[1, 0], [0, 2]], [[3, 0], [1, 1]]).round(2).tolist()
+    [[1.0, 0.71], [0.0, 0.71]]
     """
     one, other = _unit(first), _unit(second)
     if first_words is not None:

@@ -31,6 +31,12 @@ def top_words(components: ArrayLike, n_words: int = 10) -> list[IntArray]:
     -------
     list of ndarray
         One array of columns per topic. Words of equal weight come in the order of columns.
+
+    Examples
+    --------
+    >>> from cofactor.metrics import top_words
+    >>> [columns.tolist() for columns in top_words([[3, 0, 1], [0, 2, 0]], 2)]
+    [[0, 2], [1]]
     """
     if n_words < 1:
         raise ValueError(f"n_words={n_words!r} must be at least 1.")

@@ -57,6 +57,16 @@ class Choice:
         One row for each candidate; see `choose`.
     interrupted : bool
         Whether Ctrl-C left out some candidates.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cofactor import NMF
+    >>> from cofactor.model_selection import choose
+    >>> X = np.random.default_rng(0).poisson(np.kron(np.eye(2), np.ones((20, 5))))
+    >>> choice = choose(NMF(random_state=0), X, n_components=[1, 2, 3], runs=2)
+    >>> choice.n_components, choice.parameters
+    (2, {'n_components': 2})
     """
 
     n_components: int
@@ -72,13 +82,35 @@ class Choice:
         return found if self.supervision is None else {**found, "supervision": self.supervision}
 
     def to_pandas(self) -> Any:
-        """Return the table as a pandas DataFrame; pandas must be installed."""
+        """Return the table as a pandas DataFrame; pandas must be installed.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from cofactor import NMF
+        >>> from cofactor.model_selection import choose
+        >>> X = np.random.default_rng(0).poisson(np.kron(np.eye(2), np.ones((20, 5))))
+        >>> choice = choose(NMF(random_state=0), X, n_components=[1, 2, 3], runs=2)
+        >>> choice.to_pandas()["n_components"].tolist()
+        [1, 2, 3]
+        """
         from pandas import DataFrame
 
         return DataFrame(self.table)
 
     def figure(self) -> Any:
-        """Draw the table as a matplotlib figure; it needs ``cofactor[plot]``."""
+        """Draw the table as a matplotlib figure; it needs ``cofactor[plot]``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from cofactor import NMF
+        >>> from cofactor.model_selection import choose
+        >>> X = np.random.default_rng(0).poisson(np.kron(np.eye(2), np.ones((20, 5))))
+        >>> choice = choose(NMF(random_state=0), X, n_components=[1, 2, 3], runs=2)
+        >>> figure = choice.figure()
+        >>> figure.savefig("choice.png")  # doctest: +SKIP
+        """
         from cofactor.model_selection.figure import draw, new_figure, prepare
 
         figure = new_figure()

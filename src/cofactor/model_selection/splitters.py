@@ -74,6 +74,13 @@ class PartlyLabelledKFold(BaseCrossValidator):
         Yields
         ------
         train, test : ndarray of int
+
+        Examples
+        --------
+        >>> from cofactor.model_selection import PartlyLabelledKFold
+        >>> y = ["a", "", "b", "a", "", "b"]
+        >>> [test.tolist() for _, test in PartlyLabelledKFold(2, shuffle=False).split(y, y)]
+        [[0, 2], [3, 5]]
         """
         if y is None:
             raise ValueError("y is None; PartlyLabelledKFold needs labels, pass them as y.")
@@ -83,7 +90,14 @@ class PartlyLabelledKFold(BaseCrossValidator):
             yield np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """Return the number of folds."""
+        """Return the number of folds.
+
+        Examples
+        --------
+        >>> from cofactor.model_selection import PartlyLabelledKFold
+        >>> PartlyLabelledKFold(3).get_n_splits()
+        3
+        """
         return self.n_splits
 
     def assign(self, labels: np.ndarray, known: BoolArray) -> IntArray:

@@ -104,6 +104,15 @@ class RowBlocks:
         Returns
         -------
         RowBlocks
+
+        Examples
+        --------
+        >>> import numpy as np, tempfile
+        >>> from cofactor import RowBlocks
+        >>> X = np.arange(12.0).reshape(6, 2)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     RowBlocks.write(f"{folder}/blocks", [X[:4], X[4:]], rows=3).shape
+        (6, 2)
         """
         if rows is not None and rows < 1:
             raise ValueError(f"rows={rows!r} must be a positive number of rows.")
@@ -120,13 +129,31 @@ class RowBlocks:
 
         Sizes and headers of all files are checked now, digests and contents of a block when it is
         first read.
+
+        Examples
+        --------
+        >>> import numpy as np, tempfile
+        >>> from cofactor import RowBlocks
+        >>> X = np.arange(12.0).reshape(6, 2)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = RowBlocks.write(f"{folder}/blocks", [X])
+        ...     RowBlocks.open(f"{folder}/blocks").n_blocks
+        1
         """
         found = read_folder(Path(folder))
         return cls(found.facts, found.width, found, target_names=found.target_names)
 
     @classmethod
     def split(cls, X: Any, y: Any = None, *, rows: int) -> RowBlocks:
-        """Split an array in memory into blocks of ``rows`` rows."""
+        """Split an array in memory into blocks of ``rows`` rows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from cofactor import RowBlocks
+        >>> RowBlocks.split(np.eye(6), rows=4).n_blocks
+        2
+        """
         if rows < 1:
             raise ValueError(f"rows={rows!r} must be a positive number of rows.")
         matrix, targets = check_batch(X if y is None else (X, y))
@@ -135,7 +162,17 @@ class RowBlocks:
         return cls(facts, int(matrix.shape[1]), None, held, target_names=column_names(y))
 
     def with_targets(self, y: Any) -> RowBlocks:
-        """Return the same rows with other targets, one for each row."""
+        """Return the same rows with other targets, one for each row.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from cofactor import RowBlocks, SSNMFClassifier
+        >>> blocks = RowBlocks.split(np.eye(2).repeat(3, axis=0), rows=3)
+        >>> labelled = blocks.with_targets(["a", "", "", "b", "", ""])
+        >>> SSNMFClassifier(2, random_state=0).fit(labelled).predict(blocks).tolist()
+        ['a', 'a', 'a', 'b', 'b', 'b']
+        """
         names, y = column_names(y), check_targets(y)
         if len(y) != self.shape[0]:
             raise ValueError(
@@ -163,10 +200,12 @@ class RowBlocks:
 
     @property
     def shape(self) -> tuple[int, int]:
+        """Number of rows and of columns."""
         return int(self.bounds[-1]), self.width
 
     @property
     def n_blocks(self) -> int:
+        """Number of blocks."""
         return len(self.facts)
 
     @cached_property
@@ -176,6 +215,7 @@ class RowBlocks:
 
     @property
     def dtype(self) -> np.dtype[Any]:
+        """Type of the stored numbers."""
         return np.dtype(self.facts[0].dtype)
 
     @property
@@ -184,6 +224,7 @@ class RowBlocks:
 
     @property
     def nnz(self) -> int:
+        """Number of stored cells."""
         return sum(fact.cells for fact in self.facts)
 
     @property

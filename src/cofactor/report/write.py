@@ -65,6 +65,16 @@ def write_report(
     -------
     Path
         The file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from cofactor import TopicModel, write_report
+    >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
+    >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_report(model, f"{folder}/report.html", title="Two topics").name
+    'report.html'
     """
     check_extra()
     content = prepare(model, documents, labels, truth, text=text, title=title, source=source,

@@ -12,18 +12,30 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from cofactor.text.describe.contrast import Contrast
     from cofactor.text.describe.explain import Explanation
     from cofactor.text.describe.table import Table
     from cofactor.text.documents import read_documents
+    from cofactor.text.editing.drift import TopicDrift
     from cofactor.text.model import TopicModel
     from cofactor.text.vectorizer.words import WordVectorizer
 
-__all__ = ["Explanation", "Table", "TopicModel", "WordVectorizer", "read_documents"]
+__all__ = [
+    "Contrast",
+    "Explanation",
+    "Table",
+    "TopicDrift",
+    "TopicModel",
+    "WordVectorizer",
+    "read_documents",
+]
 
 _HOMES = {
     "TopicModel": "model",
     "WordVectorizer": "vectorizer.words",
+    "Contrast": "describe.contrast",
     "Explanation": "describe.explain",
+    "TopicDrift": "editing.drift",
     "Table": "describe.table",
     "read_documents": "documents",
 }

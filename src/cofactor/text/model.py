@@ -56,9 +56,11 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         anything else for "classes"; pass "numbers" if the numbers are whole. "topics" ignores y.
     vectorizer : object, optional
         Turns documents into a nonnegative matrix. It needs ``fit_transform``, ``transform`` and
-        ``get_feature_names_out``, as scikit-learn's have. By default :class:`WordVectorizer`.
+        ``get_feature_names_out``, as scikit-learn's have. By default
+        :class:`~cofactor.text.WordVectorizer`.
     language : "auto", str, iterable of str or None, default="auto"
-        The language of the documents, such as "german", as in :class:`WordVectorizer`.
+        The language of the documents, such as "german", as in
+        :class:`~cofactor.text.WordVectorizer`.
     seeds : dict of str to list of str, optional
         Words that pull a topic, by the topic's name: ``{"billing": ["invoice", "refund"]}``.
         The pull is part of the objective, so it lasts throughout the fit. A seed that has the name
@@ -220,6 +222,14 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> from cofactor import TopicModel
+        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
+        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
+        >>> model.predict(["a puck", "the moon"]).tolist()
+        ['sport', 'space']
         """
         warn_of_labels(read_targets(y), self.task, self.n_components)
         fit_documents(self, X, y, sample_weight=sample_weight, target_weights=target_weights)
@@ -257,6 +267,16 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> from cofactor import TopicModel
+        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
+        >>> model = TopicModel(2, random_state=0)
+        >>> for _ in range(3):  # a new batch each time
+        ...     model = model.partial_fit(texts, ["sport", "", "space", ""])
+        >>> model.predict(["a puck", "the moon"]).tolist()
+        ['sport', 'space']
         """
         fit_batch(self, documents, y, classes)
         return self
@@ -289,6 +309,16 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         ExpectedCoverage or None
             The share of documents that get a prediction, and of these that are right, from held-out
             labels; None if it is not known, as in :class:`SSNMFClassifier`.
+
+        Examples
+        --------
+        >>> from cofactor import TopicModel
+        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"] * 5
+        >>> model = TopicModel(2, random_state=0).fit(
+        ...     texts, ["sport", "sport", "space", "space"] * 5
+        ... )
+        >>> model.expected_coverage(0.5).coverage
+        1.0
         """
         check_is_fitted(self, "estimator_")
         expected = getattr(self.estimator_, "expected_coverage", None)
@@ -320,6 +350,14 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_documents, n_components)
+
+        Examples
+        --------
+        >>> from cofactor import TopicModel
+        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
+        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
+        >>> model.transform(["moon", "goal"]).argmax(axis=1).tolist()
+        [0, 1]
         """
         matrix = self._matrix(X)
         return np.asarray(self.estimator_.transform(matrix))
@@ -335,6 +373,14 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray of str
+
+        Examples
+        --------
+        >>> from cofactor import TopicModel
+        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
+        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
+        >>> model.get_feature_names_out().tolist()
+        ['topic0', 'topic1']
         """
         check_is_fitted(self, "estimator_")
         return np.array([f"topic{k}" for k in range(len(self.topic_names_))], dtype=object)
@@ -353,6 +399,16 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray
+
+        Examples
+        --------
+        >>> from cofactor import TopicModel
+        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
+        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
+        >>> model.predict(["moon", "goal"]).tolist()
+        ['space', 'sport']
+        >>> model.predict(["moon", "goal on the moon"], abstain=0.9).tolist()
+        ['space', None]
         """
         check_is_fitted(self, "estimator_")
         predict = predictions.predictor(self.estimator_, "predict")
@@ -372,6 +428,14 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_documents, n_classes)
+
+        Examples
+        --------
+        >>> from cofactor import TopicModel
+        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
+        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
+        >>> model.classes_.tolist(), model.predict_proba(["moon"]).round(1).tolist()
+        (['space', 'sport'], [[1.0, 0.0]])
         """
         check_is_fitted(self, "estimator_")
         return predictions.predictor(self.estimator_, "predict_proba")(self._matrix(X))
@@ -394,6 +458,14 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         float
+
+        Examples
+        --------
+        >>> from cofactor import TopicModel
+        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
+        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
+        >>> model.score(["a puck", "the moon", "the goal"], ["sport", "space", ""])
+        1.0
         """
         matrix = self._matrix(X)
         if isinstance(self.estimator_, NMF):
@@ -431,6 +503,16 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             interval, if it was measured. The weight of a label is its probability for a document
             of this topic alone, shrunk by the labels behind the topic: as if each topic had two
             more labels, divided as all labels are.
+
+        Examples
+        --------
+        >>> from cofactor import TopicModel
+        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
+        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
+        >>> for topic in model.topics(2):
+        ...     print(topic.name, topic.words, topic.label, round(topic.share, 1))
+        moon, rocket ('moon', 'rocket') space 0.5
+        goal, hockey, puck ('goal', 'hockey') sport 0.5
         """
         check_is_fitted(self, "estimator_")
         return summaries.topic_table(self, n_words, by)
@@ -446,6 +528,16 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         Table
+
+        Examples
+        --------
+        >>> from cofactor import TopicModel
+        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
+        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
+        >>> model.documents()[3].prediction
+        'space'
+        >>> model.documents(["a hockey goal"])[0].name
+        'goal, hockey, puck'
         """
         check_is_fitted(self, "estimator_")
         if X is not None:
@@ -483,6 +575,16 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         -------
         table
             Of the same kind as X, with the new columns at its end; a list of dicts for an iterable.
+
+        Examples
+        --------
+        >>> from cofactor import TopicModel
+        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
+        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
+        >>> for row in model.annotate(["a rocket", "???"]):
+        ...     print(row["text"], row["prediction"], row["reason"])
+        a rocket space None
+        ??? None no known word
         """
         check_is_fitted(self, "estimator_")
         asked = {"all_classes": all_classes, "topics": topics, "top": top, "abstain": abstain}
@@ -500,6 +602,16 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         -------
         Table
             Empty without a target.
+
+        Examples
+        --------
+        >>> from cofactor import TopicModel
+        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
+        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
+        >>> for one in model.classes(2):
+        ...     print(one.label, one.keywords)
+        space ('moon', 'rocket')
+        sport ('goal', 'hockey')
         """
         check_is_fitted(self, "estimator_")
         return summaries.class_table(self, n_words)
@@ -527,6 +639,19 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Explanation
             Its parts add up to the representation and to the score of the prediction; those of its
             ``contrast`` add up to the lead over the rival or the threshold.
+
+        Examples
+        --------
+        >>> from cofactor import TopicModel
+        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
+        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
+        >>> told = model.explain("rocket or goal")
+        >>> told.prediction, told.contrast.rival
+        ('space', 'sport')
+        >>> for row in told.left_out:  # what is predicted without a word
+        ...     print(row.word, row.prediction)
+        rocket sport
+        goal space
         """
         if not isinstance(text, str):
             raise TypeError(f"text is of type {type(text).__name__}; pass one string.")
@@ -594,6 +719,14 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         TopicModel
+
+        Examples
+        --------
+        >>> from cofactor import TopicModel
+        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
+        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
+        >>> model.rename(0, "in space").topic_names_
+        ['in space', 'goal, hockey, puck']
         """
         check_is_fitted(self, "estimator_")
         return edits.rename(self, topic, name)
@@ -614,6 +747,14 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         TopicModel
+
+        Examples
+        --------
+        >>> from cofactor import TopicModel
+        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
+        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
+        >>> model.merge([0, 1], "all of it").topic_names_
+        ['all of it']
         """
         check_is_fitted(self, "estimator_")
         return edits.merge(self, topics, name)
@@ -629,6 +770,14 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         TopicModel
+
+        Examples
+        --------
+        >>> from cofactor import TopicModel
+        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
+        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
+        >>> model.drop(0).topic_names_
+        ['goal, hockey, puck']
         """
         check_is_fitted(self, "estimator_")
         return edits.drop(self, topics)
@@ -648,6 +797,22 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         TopicModel
+
+        Examples
+        --------
+        >>> from cofactor import TopicModel
+        >>> texts = [
+        ...     "puck and goal",
+        ...     "goal and puck",
+        ...     "hockey ice",
+        ...     "ice hockey",
+        ...     "moon rocket",
+        ... ] * 2
+        >>> model = TopicModel(2, random_state=0).fit(texts)
+        >>> model.topic_names_
+        ['hockey, ice, moon', 'goal, puck']
+        >>> model.split(0, texts).topic_names_
+        ['hockey, ice', 'moon, rocket', 'goal, puck']
         """
         check_is_fitted(self, "estimator_")
         return edits.split(self, topic, documents, into)
@@ -663,6 +828,15 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         TopicModel
+
+        Examples
+        --------
+        >>> from cofactor import TopicModel
+        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
+        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
+        >>> again = model.freeze("moon, rocket").refit(texts, ["sport", "", "space", ""])
+        >>> again.drift_[0].similarity
+        1.0
         """
         check_is_fitted(self, "estimator_")
         return edits.freeze(self, topics, True)
@@ -678,6 +852,14 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         TopicModel
+
+        Examples
+        --------
+        >>> from cofactor import TopicModel
+        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
+        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
+        >>> frozen = model.freeze([0, 1])
+        >>> model = frozen.thaw(1)  # later fits leave topic 0 alone, and move topic 1
         """
         check_is_fitted(self, "estimator_")
         return edits.freeze(self, topics, False)
@@ -697,6 +879,14 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         TopicModel
+
+        Examples
+        --------
+        >>> from cofactor import TopicModel
+        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
+        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
+        >>> model.pin(0, "goal").topics(3)[0].words
+        ('goal', 'moon', 'rocket')
         """
         check_is_fitted(self, "estimator_")
         return edits.pin(self, topic, words)
@@ -714,6 +904,14 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         TopicModel
+
+        Examples
+        --------
+        >>> from cofactor import TopicModel
+        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
+        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
+        >>> model.ban(0, "moon").topics(3)[0].words
+        ('rocket',)
         """
         check_is_fitted(self, "estimator_")
         return edits.ban(self, topic, words)
@@ -837,6 +1035,16 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             document (its index), label, suggestion (the class that looks right), and the
             probabilities of both; the most doubtful label comes first. Labels that are predicted
             are not listed.
+
+        Examples
+        --------
+        >>> from cofactor import TopicModel
+        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"] * 3
+        >>> labels = ["sport", "sport", "space", "space"] * 2 + ["sport", "sport", "space", "sport"]
+        >>> model = TopicModel(2, random_state=0).fit(texts, labels)
+        >>> for row in model.doubtful_labels(texts, labels):
+        ...     print(texts[row.document], row.label, row.suggestion)
+        rocket to the moon sport space
         """
         check_is_fitted(self, "estimator_")
         return doubtful_labels(self, documents, y)
@@ -867,6 +1075,14 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Table
             topic, name, stability (the mean cosine of the topic and its match, from 0 to 1), and
             the interval that holds 95 % of the draws.
+
+        Examples
+        --------
+        >>> from cofactor import TopicModel
+        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"] * 3
+        >>> model = TopicModel(2, random_state=0).fit(texts)
+        >>> [row.stability > 0.9 for row in model.stability(texts, runs=3)]
+        [True, True]
         """
         check_is_fitted(self, "estimator_")
         self.stability_ = measure_stability(self, documents, y, runs, random_state)
@@ -879,9 +1095,9 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         """Return a model that has learned from new documents, too, without the old ones.
 
         Topics stay as they are, and new ones are found in what they do not explain. New words come
-        after those of the model; a vectorizer other than :class:`WordVectorizer` keeps its words. A
-        new word may enter an old topic, which keeps a cosine of at least 0.9975 with its old self.
-        Names, frozen topics, pinned and banned words stay.
+        after those of the model; a vectorizer other than :class:`~cofactor.text.WordVectorizer`
+        keeps its words. A new word may enter an old topic, which keeps a cosine of at least 0.9975
+        with its old self. Names, frozen topics, pinned and banned words stay.
 
         New classes in ``y`` join the classes. Documents that the model draws from its memory of the
         old ones stand for these, with the weight of their labels. Predictions of numbers, and of
@@ -1129,6 +1345,17 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             The folder. An older model there is replaced in one step.
         notes : dict, optional
             JSON to keep with the model; see :func:`cofactor.save`.
+
+        Examples
+        --------
+        >>> from cofactor import TopicModel
+        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
+        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
+        >>> import cofactor, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(f"{folder}/model")
+        ...     cofactor.load_model(f"{folder}/model").predict(["moon"]).tolist()
+        ['space']
         """
         import cofactor
 
@@ -1160,6 +1387,16 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         -------
         Path
             The file.
+
+        Examples
+        --------
+        >>> from cofactor import TopicModel
+        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
+        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.report(f"{folder}/report.html").name
+        'report.html'
         """
         import cofactor
 

@@ -148,6 +148,15 @@ def load_model(path: str | os.PathLike[str], *, vectorizer: Any = None) -> Any:
     ------
     ModelFormatError
         If the folder is not a whole model that this version can read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from cofactor import NMF, load_model, save
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(NMF(1, random_state=0).fit([[1.0, 2.0]]), f"{folder}/model")
+    ...     load_model(f"{folder}/model")
+    NMF(n_components=1, random_state=0)
     """
     model = _reading(Path(path), partial(_load, vectorizer=vectorizer))
     if vectorizer is not None and getattr(model, "vectorizer_", None) is not vectorizer:
@@ -169,6 +178,16 @@ def read_facts(path: str | os.PathLike[str]) -> dict[str, Any]:
     -------
     dict
         The manifest: model, settings, seed, data, fit, timings, versions, notes and more.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from cofactor import NMF, read_facts, save
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(NMF(1, random_state=0).fit([[1.0, 2.0]]), f"{folder}/model", notes={"by": "Ada"})
+    ...     facts = read_facts(f"{folder}/model")
+    >>> facts["model"], facts["seed"], facts["notes"]
+    ('NMF', 0, {'by': 'Ada'})
     """
     return dict(_reading(Path(path), _read_manifest))
 

@@ -51,6 +51,15 @@ class Contrast:
         The same for the topics' own contributions.
     base : float
         The same for the part of no word.
+
+    Examples
+    --------
+    >>> from cofactor import TopicModel
+    >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
+    >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
+    >>> lead = model.explain("rocket or goal").contrast
+    >>> lead.target, lead.rival, lead.lead > 0
+    ('space', 'sport', True)
     """
 
     target: Any

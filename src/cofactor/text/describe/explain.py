@@ -112,6 +112,20 @@ class Explanation:
     left_out : Table
         What is predicted without a word, for the words whose parts in ``contrast`` (or in the
         number) are largest.
+
+    Examples
+    --------
+    >>> from cofactor import TopicModel
+    >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
+    >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
+    >>> told = model.explain("rocket or goal")
+    >>> told.prediction, told.words
+    ('space', ['goal', 'rocket'])
+    >>> [row.word for row in told.table]  # what speaks most for the prediction comes first
+    ['rocket', 'goal']
+    >>> lead = told.contrast
+    >>> bool(abs(lead.words.sum() + lead.topics.sum() + lead.base - lead.lead) < 1e-9)
+    True
     """
 
     words: list[str]

@@ -67,19 +67,57 @@ class Table(Sequence[Row], Generic[Row]):
     __hash__ = None  # type: ignore[assignment]
 
     def column(self, name: str) -> list[Any]:
-        """Return one column as a list."""
+        """Return one column as a list.
+
+        Examples
+        --------
+        >>> from cofactor import TopicModel
+        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
+        >>> table = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""]).topics(2)
+        >>> table.column("label")
+        ['space', 'sport']
+        """
         return [getattr(row, name) for row in self._rows]
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Return the columns as lists."""
+        """Return the columns as lists.
+
+        Examples
+        --------
+        >>> from cofactor import TopicModel
+        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
+        >>> table = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""]).topics(2)
+        >>> table.to_dict()["words"]
+        [('moon', 'rocket'), ('goal', 'hockey')]
+        """
         return {name: self.column(name) for name in self.columns}
 
     def to_records(self) -> list[dict[str, Any]]:
-        """Return the rows as dicts."""
+        """Return the rows as dicts.
+
+        Examples
+        --------
+        >>> from cofactor import TopicModel
+        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
+        >>> table = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""]).topics(2)
+        >>> table.to_records()[0]["label"]
+        'space'
+        """
         return [{name: getattr(row, name) for name in self.columns} for row in self._rows]
 
     def to_pandas(self) -> Any:
-        """Return a pandas DataFrame; pandas must be installed."""
+        """Return a pandas DataFrame; pandas must be installed.
+
+        Examples
+        --------
+        >>> from cofactor import TopicModel
+        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
+        >>> table = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""]).topics(2)
+        >>> table.to_pandas()[["topic", "label", "labels"]]
+           topic  label  labels
+        0      0  space       1
+        1      1  sport       1
+        """
         from pandas import DataFrame
 
         return DataFrame(self.to_dict(), columns=self.columns)

@@ -18,18 +18,49 @@ from cofactor.text.describe.table import Table
 
 @dataclass(frozen=True)
 class TopicDrift:
-    """How one topic moved."""
+    """How one topic moved: a row of ``drift_``, which ``refit`` and ``update`` leave.
 
-    topic: int  # in the new model
+    Parameters
+    ----------
+    topic : int
+        Number in the new model.
+    name : str
+        Name in the new model.
+    before : int or None
+        Number before; None for a new topic.
+    similarity : float or None
+        Cosine with the topic before, over the words of both.
+    gained, lost : tuple of str
+        Words that came, and words that went.
+    documents : int
+        Documents whose main topic it is.
+    came : int
+        Documents whose main topic was another one before.
+    went : int
+        Documents whose main topic it was, and is no longer.
+    predictions : int
+        Documents with this main topic whose prediction changed.
+
+    Examples
+    --------
+    >>> from cofactor import TopicModel
+    >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
+    >>> model = TopicModel(2, random_state=0).fit(texts)
+    >>> wider = model.update(["flour and yeast", "yeast and dough"] * 2, new_topics=1)
+    >>> [(row.topic, row.before) for row in wider.drift_]
+    [(0, 0), (1, 1), (2, None)]
+    """
+
+    topic: int
     name: str
-    before: int | None  # its number before; None for a new topic
-    similarity: float | None  # cosine with the topic before, over the words of both
-    gained: tuple[str, ...]  # words that came
-    lost: tuple[str, ...]  # words that went
-    documents: int  # whose main topic it is
-    came: int  # documents whose main topic was another one before
-    went: int  # documents whose main topic it was, and is no longer
-    predictions: int  # documents with this main topic whose prediction changed
+    before: int | None
+    similarity: float | None
+    gained: tuple[str, ...]
+    lost: tuple[str, ...]
+    documents: int
+    came: int
+    went: int
+    predictions: int
 
 
 def measure_drift(

@@ -169,6 +169,12 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> from cofactor.text import WordVectorizer
+        >>> WordVectorizer().fit(["the orbit of the moon", "a moon base"]).words_.tolist()
+        ['base', 'moon', 'orbit']
         """
         given, texts = self._given(), self._read(documents)
         stems = Stems(self.stem_)
@@ -187,6 +193,12 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         Returns
         -------
         sparse matrix of shape (n_documents, n_words)
+
+        Examples
+        --------
+        >>> from cofactor.text import WordVectorizer
+        >>> WordVectorizer().fit_transform(["the orbit of the moon", "a moon base"]).shape
+        (2, 3)
         """
         given, texts = self._given(), self._read(documents)
         stems = Stems(self.stem_)
@@ -331,6 +343,13 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         Returns
         -------
         sparse matrix of shape (n_documents, n_words)
+
+        Examples
+        --------
+        >>> from cofactor.text import WordVectorizer
+        >>> vectorizer = WordVectorizer().fit(["the orbit of the moon", "a moon base"])
+        >>> vectorizer.transform(["an orbit and a comet"]).nnz  # only one word is known
+        1
         """
         check_is_fitted(self, "words_")
         stems = Stems(self._fitted_stem)
@@ -342,6 +361,13 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         """Return the function that splits a text into its words.
 
         If the vectorizer is fitted, the forms of a word have the name that ``words_`` has.
+
+        Examples
+        --------
+        >>> from cofactor.text import WordVectorizer
+        >>> vectorizer = WordVectorizer().fit(["the orbit of the moon", "a moon base"])
+        >>> vectorizer.build_analyzer()("The <b>comet</b> and the moon!")
+        ['comet', 'moon']
         """
         stems = Stems(self._fitted_stem)
         if stems.letters is None:
@@ -364,6 +390,13 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         Parameters
         ----------
         input_features : ignored
+
+        Examples
+        --------
+        >>> from cofactor.text import WordVectorizer
+        >>> vectorizer = WordVectorizer().fit(["the orbit of the moon", "a moon base"])
+        >>> vectorizer.get_feature_names_out().tolist()
+        ['base', 'moon', 'orbit']
         """
         check_is_fitted(self, "words_")
         return self.words_

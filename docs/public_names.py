@@ -1,0 +1,51 @@
+"""What users may call: the one list behind the reference and its tests."""
+
+import inspect
+from importlib import import_module
+
+MODULES = (
+    "cofactor",
+    "cofactor.text",
+    "cofactor.callbacks",
+    "cofactor.divergences",
+    "cofactor.metrics",
+    "cofactor.model_selection",
+    "cofactor.noise",
+    "cofactor.priors",
+    "cofactor.distributed",
+)
+
+# Methods of public classes that other packages of cofactor call and users need not.
+PLUMBING = {
+    "assign", "block", "callbacks", "coding", "compact", "constant", "coordinate_descent",
+    "copy", "curvature", "each", "forget_held_out", "get", "has_barrier", "has_samples",
+    "largest", "map", "matrix_problem", "named", "on_fit_task_begin", "on_fit_task_end", "only",
+    "own_units", "padded", "pooled_head", "probabilities", "read", "replace", "reuse_models",
+    "rows", "sample", "scores", "setup", "share", "spared", "targets", "teardown",
+    "topic_scores", "uniform", "view", "with_padded",
+}  # fmt: skip
+
+
+def public_objects():
+    """Full name and object of every public class and function."""
+    for module in MODULES:
+        home = import_module(module)
+        for name in home.__all__:
+            found = getattr(home, name)
+            if inspect.isclass(found) or inspect.isroutine(found):
+                yield f"{module}.{name}", found
+
+
+def public_methods(cls):
+    """Name and object of the methods and properties of a class that are for users."""
+    for name in dir(cls):
+        member = inspect.getattr_static(cls, name)
+        if is_for_users(name, member):
+            yield name, member
+
+
+def is_for_users(name, member):
+    """Whether a method or property is ours, public, and no plumbing."""
+    member = getattr(member, "fget", None) or getattr(member, "__func__", member)
+    ours = inspect.isfunction(member) and member.__module__.startswith("cofactor")
+    return ours and not name.startswith("_") and name not in PLUMBING
