@@ -5,8 +5,8 @@ Five labels for each class
 A corpus has several hundred texts, and somebody has labelled five texts of each class. The
 model learns topics from all texts and their link to the classes from the few labels.
 
-The texts are docstrings of scipy and scikit-learn as they are installed here; the class is the
-subpackage that a docstring comes from.
+The texts are docstrings of scipy as it is installed here; the class is the subpackage that a
+docstring comes from.
 """
 
 # %%

@@ -56,17 +56,16 @@ tried = [
 found = np.array([errors(model) for model in tried])
 
 # %%
-# With a small λ the income is hardly used; with a large one its noise is fitted. The best
-# weights lie where the likelihood says.
+# With a small λ the income is hardly used; with a large one its noise is fitted. Errors are drawn
+# relative to the smallest one. Both are smallest where the likelihood says.
 
-figure, axes = plt.subplots(1, 2, figsize=(8, 3.5), layout="constrained")
-for ax, column, title in zip(
-    axes, found.T, ("error of the shares", "error of the income"), strict=True
+figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
+for errors_of, colour, label in zip(
+    (found / found.min(axis=0)).T, ("#2a8a57", "#c2571a"), ("shares", "income"), strict=True
 ):
-    ax.semilogx(weights, column, "o-", color="#1f5a96", linewidth=2)
-    ax.axvline(said.supervision_, color="#c0392b", linewidth=1.5)
-    ax.set_title(title, loc="left")
-    ax.set_xlabel("λ")
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.annotate("maximum\nlikelihood", (said.supervision_, 1), (5, -2), color="#c0392b", va="top",
-                xycoords=("data", "axes fraction"), textcoords="offset points")  # fmt: skip
+    ax.semilogx(weights, errors_of, "o-", color=colour, linewidth=2, label=f"error of the {label}")
+ax.axvline(said.supervision_, color="#777777", linewidth=1.5, linestyle="dashed")
+ax.text(said.supervision_ * 1.15, ax.get_ylim()[1], "maximum likelihood", color="#555555", va="top")
+ax.set(xlabel="λ (supervision)", ylabel="error, relative to the best")
+ax.spines[["top", "right"]].set_visible(False)
+ax.legend(frameon=False, loc="center right")
