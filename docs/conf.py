@@ -24,8 +24,9 @@ extensions = [
     "sphinx_design",
     "sphinx_copybutton",
     "sphinx_click",
+    "command_examples",
     "local_math",
-    "repository_links",
+    "markdown_sources",
     "user_members",
 ]
 EXAMPLES = DOCS.parent / "examples"
@@ -38,12 +39,14 @@ nitpicky = True
 # Python, by numpydoc: signatures without types, which the docstrings explain.
 autodoc_typehints = "none"
 autodoc_default_options = {
-    "members": True, "inherited-members": True, "member-order": "groupwise",
+    "members": True, "inherited-members": True, "member-order": "bysource",
 }  # fmt: skip
 autosummary_generate = False
 numpydoc_show_class_members = False
 add_module_names = False
 toc_object_entries_show_parents = "hide"
+
+smartquotes = False  # which would change options such as --text
 
 # Markdown.
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "attrs_block", "attrs_inline"]
@@ -79,8 +82,6 @@ html_theme_options = {
     "navigation_with_keys": False,
     "footer_start": ["copyright"],
     "footer_end": [],
-    "pygments_light_style": "tango",
-    "pygments_dark_style": "github-dark",
 }
 html_context = {"default_mode": "auto"}  # light or dark, as the reader's system
 html_sidebars = {"index": []}

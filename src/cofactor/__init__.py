@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from cofactor._version import __version__
 
 if TYPE_CHECKING:  # so that type checkers and editors see the classes
-    from cofactor import callbacks, divergences, metrics, model_selection, noise, priors
+    from cofactor import callbacks, divergences, metrics, model_selection, noise, priors, report
     from cofactor.divergences import Divergence
     from cofactor.engine.factors import Factors
     from cofactor.estimators import NMF, SSNMFClassifier, SSNMFRegressor
@@ -35,7 +35,7 @@ _HOMES = {
     "Factors": "cofactor.engine.factors",
     "Divergence": "cofactor.divergences",
 }
-_MODULES = ("callbacks", "divergences", "metrics", "model_selection", "noise", "priors")
+_MODULES = ("callbacks", "divergences", "metrics", "model_selection", "noise", "priors", "report")
 
 __all__ = [
     "NMF",
@@ -55,6 +55,7 @@ __all__ = [
     "noise",
     "priors",
     "read_facts",
+    "report",
     "save",
     "write_report",
 ]

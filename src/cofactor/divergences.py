@@ -27,16 +27,21 @@ FLOOR = 1e-6
 
 @dataclass(frozen=True)
 class Divergence:
-    """A cost per cell.  ``DIVERGENCES`` lists the instances by name.
+    """A cost per cell, given by six coefficients; ``DIVERGENCES`` lists the instances by name.
+
+    ``d(x, p) = constant(x) − log·x·log p + up·p − down·x·p + ½ square·p² + inverse·x/p +
+    concave·log p``, with the constant that makes d(x, x) = 0.
 
     Parameters
     ----------
     name : str
         The name that users pass, for example as ``data_loss``.
     degree : int
-        d(c·x, c·p) = c**degree · d(x, p).
+        d(c·x, c·p) = c**degree · d(x, p). A sum of divergences of several degrees has none; give
+        any of theirs. The data of such a sum are fitted in their own units, because its parts weigh
+        differently in others.
     log, up, down, square, inverse, concave : float
-        The coefficients; see the top of the module.
+        The coefficients.
     positive : bool
         Whether d is infinite at x = 0; zeros are then read as ``FLOOR`` of the largest value.
     description : str
@@ -90,17 +95,31 @@ class Divergence:
         return self.log / p + self.square + (2 * self.inverse - self.concave) / p**2
 
     @property
+    def homogeneous(self) -> bool:
+        """Whether it scales by its degree, so that the units of the data do not matter."""
+        used = {
+            0: self.inverse or self.concave,
+            1: self.log or self.up,
+            2: self.square or self.down,
+        }
+        return all(degree == self.degree for degree, part in used.items() if part)
+
+    @property
     def coordinate_descent(self) -> bool:
         """Whether coordinate descent has a safe step for it."""
         return self.inverse == 0.0 and self.concave == 0.0
 
 
 Frobenius = Divergence("frobenius", 2, square=2.0, down=2.0, description="(x − p)²")
+"""(x − p)²: Gaussian noise, dense data."""
 KullbackLeibler = Divergence(
     "kullback-leibler", 1, log=1.0, up=1.0, description="x log(x/p) − x + p"
 )
+"""x log(x/p) − x + p: Poisson noise, counts and tf-idf."""
 ItakuraSaito = Divergence(
     "itakura-saito", 0, inverse=1.0, concave=1.0, positive=True, description="x/p − log(x/p) − 1"
 )
+"""x/p − log(x/p) − 1: multiplicative noise, such as that of powers and spectra."""
 
 DIVERGENCES = {d.name: d for d in (Frobenius, KullbackLeibler, ItakuraSaito)}
+"""The divergences that can be named, by name."""

@@ -7,7 +7,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from cofactor import NMF, SSNMFClassifier, SSNMFRegressor
+from cofactor import NMF, Divergence, SSNMFClassifier, SSNMFRegressor
+from cofactor.divergences import DIVERGENCES
 from fits import PAIRS, arrays, every_kind, every_model, make
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -166,3 +167,24 @@ def test_a_sample_of_another_scale_leaves_the_others_alone(X, classes, losses, c
     found = model.transform(together)
     assert_allclose(found[others], model.transform(X)[others], rtol=1e-9, atol=1e-12)
     assert_allclose(found[7] / c, model.transform(together[7:8])[0] / c, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("c", [1e-3, 1.0, 1e3])
+def test_a_sum_of_divergences_keeps_the_units_of_the_data(c):
+    """Its parts weigh as they were given, at any scale; the objective is that of its cells."""
+    loss = Divergence("sum", 1, log=1.0, up=1.0, down=0.2, square=0.2, inverse=0.1, concave=0.1)
+    assert not loss.homogeneous
+    assert all(each.homogeneous for each in DIVERGENCES.values())
+    rng = np.random.default_rng(0)
+    X = c * (rng.random((20, 2)) @ rng.random((2, 7)) + 0.1)
+    y = X[:, 0]
+    for model in (NMF(2, data_loss=loss), SSNMFRegressor(2, target_loss=loss, head="joint")):
+        model.set_params(random_state=0, max_iter=20, tol=0).fit(X, y)
+        S, A = model.representation_, model.components_
+        data = loss if isinstance(model, NMF) else DIVERGENCES["kullback-leibler"]
+        expected = data.value(X, S @ A).sum()
+        assert model.history_["data"][-1] == pytest.approx(expected, rel=1e-6)
+        if not isinstance(model, NMF):
+            Y = (y - model.coding.offset)[:, None]
+            expected = loss.value(Y, S @ model.target_components_).sum()
+            assert model.history_["target"][-1] == pytest.approx(expected, rel=1e-6)

@@ -37,7 +37,7 @@ def report(model, corpus, some, tmp_path_factory):
 class Visit:
     """A page and what happened on it."""
 
-    def __init__(self, browser, path, **options):
+    def __init__(self, browser, path, ready="#topics .share", **options):
         self.context = browser.new_context(**options)
         self.page = self.context.new_page()
         self.requests, self.troubles = [], []
@@ -45,7 +45,7 @@ class Visit:
         self.page.on("pageerror", lambda error: self.troubles.append(str(error)))
         self.page.on("console", self._heard)
         self.page.goto(path.as_uri())
-        self.page.wait_for_selector("#topics .share")
+        self.page.wait_for_selector(ready)
 
     def _heard(self, message):
         if message.type in ("error", "warning"):
@@ -64,6 +64,22 @@ class Visit:
         assert self.troubles == []
         assert len([url for url in self.requests if url.startswith("file:")]) == requests
         assert [url for url in self.requests if not url.startswith(("file:", "blob:"))] == []
+
+
+def test_a_report_in_a_notebook_stays_in_its_frame(browser, model, corpus, some, tmp_path):
+    """Links of the page scroll inside the frame, charts are drawn, and nothing is requested."""
+    path = tmp_path / "notebook.html"
+    shown = model.show(corpus[0], some)
+    path.write_text(f"<meta charset=utf-8>{shown._repr_html_()}", encoding="utf-8")
+    visit = Visit(browser, path, ready="iframe")
+    frame = visit.page.frames[1]
+    frame.locator(".chart svg, .chart canvas").first.wait_for(timeout=20_000)
+    assert frame.evaluate("scrollY") == 0
+    frame.click("nav a[href='#fit']")
+    visit.page.wait_for_timeout(300)  # the policy of the page allows no function to wait for
+    assert frame.evaluate("scrollY") > 1000
+    assert frame.url == "about:srcdoc"
+    visit.close()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -256,9 +256,9 @@ def _data_units(
     """Bring X and its weights into our units."""
     loss = settings.data_loss
     data, weights = unit_observations(given.data, literal=settings.literal)
-    e = _value_exponent("X", data, given.counts, settings)
+    e = _value_exponent("X", data, given.counts, settings, loss)
     if largest is not None:  # scaling would copy every block, so it happens only where it must
-        e = exponent_of(largest, literal=settings.literal)
+        e = exponent_of(largest, literal=settings.literal or not loss.homogeneous)
         e = 0 if -10 <= e <= 40 and not loss.positive else e
     return Units(e, data_degree=loss.degree, data_weights=weights), data.shifted(e)
 
@@ -275,10 +275,14 @@ def _count_units(units: Units, given: Input) -> tuple[Units, FloatArray | None]:
 
 
 def _value_exponent(
-    name: str, observations: Observations, counts: FloatArray | None, settings: Settings
+    name: str,
+    observations: Observations,
+    counts: FloatArray | None,
+    settings: Settings,
+    loss: Divergence,
 ) -> int:
     largest = observations.largest(counts)
-    e = exponent_of(largest, literal=settings.literal)
+    e = exponent_of(largest, literal=settings.literal or not loss.homogeneous)
     if settings.literal and e == 0 and 0 < largest < TOO_SMALL:
         warnings.warn(
             f"{name} is at most {largest:g}, which is small beside the 1e-10 that "
@@ -351,10 +355,10 @@ def _terms(
     if targets is not None and targets.labelled.any() and settings.target_loss is not None:
         Y = moderate(targets.observed(), counts)
         Y, weights = unit_observations(Y, literal=settings.literal)
-        e = _value_exponent("y", Y, counts, settings)
-        degree = settings.target_loss.degree
-        units = replace(units, target=e, target_degree=degree, target_weights=weights)
-        terms.append(Term("target", "targets", Y.shifted(e), settings.target_loss))
+        loss = settings.target_loss
+        e = _value_exponent("y", Y, counts, settings, loss)
+        units = replace(units, target=e, target_degree=loss.degree, target_weights=weights)
+        terms.append(Term("target", "targets", Y.shifted(e), loss))
     lacking = [t.divergence.name for t in terms if not t.divergence.coordinate_descent]
     if settings.solver == "cd" and lacking:
         raise ValueError(

@@ -20,8 +20,8 @@ LARGEST_EXPONENT = 100
 def exponent_of(largest: float, *, literal: bool) -> int:
     """Return e with 2**(e−1) ≤ largest < 2**e.
 
-    ``literal`` solvers, whose epsilon is absolute, keep the user's units (e = 0) unless ``largest``
-    lies beyond 2**±100.
+    ``literal`` keeps the user's units (e = 0) unless ``largest`` lies beyond 2**±100: for solvers
+    whose epsilon is absolute, and for divergences that are not homogeneous.
     """
     e = int(np.frexp(largest)[1]) if largest > 0 else 0
     return 0 if literal and abs(e) < LARGEST_EXPONENT else e

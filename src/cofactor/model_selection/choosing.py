@@ -111,9 +111,11 @@ class Choice:
         >>> figure = choice.figure()
         >>> figure.savefig("choice.png")  # doctest: +SKIP
         """
-        from cofactor.model_selection.figure import draw, prepare
+        from cofactor.model_selection.figure import draw, new_figure, prepare
 
-        return draw(prepare(self.table), self.advice)
+        figure = new_figure()
+        draw(prepare(self.table), self.advice, figure)
+        return figure
 
     def __str__(self) -> str:
         return self.advice

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 TITLES = {
@@ -35,14 +36,15 @@ class Panel(NamedTuple):
 
 
 class Drawing(NamedTuple):
-    """What is drawn: the panels, and the chosen number of topics."""
+    """What is drawn: the panels, the chosen number of topics, and that of a model, if any."""
 
     panels: list[Panel]
     chosen: int
+    own: int | None = None
 
 
-def prepare(table: Sequence[dict[str, Any]]) -> Drawing:
-    """Arrange the table of a choice in panels."""
+def prepare(table: Sequence[dict[str, Any]], own: int | None = None) -> Drawing:
+    """Arrange the table of a choice in panels; ``own`` is the number of topics of a model."""
     chosen = next(row["n_components"] for row in table if row["chosen"])
     weights = list(dict.fromkeys(row.get("supervision") for row in table))
     panels = [
@@ -50,7 +52,7 @@ def prepare(table: Sequence[dict[str, Any]]) -> Drawing:
         for name, title in TITLES.items()
         if name in table[0]
     ]
-    return Drawing(panels, chosen)
+    return Drawing(panels, chosen, own)
 
 
 def _curve(table: Sequence[dict[str, Any]], name: str, weight: Any) -> Curve:
@@ -60,28 +62,42 @@ def _curve(table: Sequence[dict[str, Any]], name: str, weight: Any) -> Curve:
     return Curve(label, [r["n_components"] for r in rows], [r[name] for r in rows], errors)
 
 
-def draw(drawing: Drawing, advice: str) -> Any:
-    """Draw the panels; return a matplotlib figure."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError(
-            "The figure of a choice needs matplotlib: pip install 'cofactor[plot]'."
-        ) from error
+def check_matplotlib(what: str) -> None:
+    """Raise an ImportError with the remedy if matplotlib is not installed."""
+    if find_spec("matplotlib") is None:
+        raise ImportError(f"{what} needs matplotlib: pip install 'cofactor[plot]'.")
 
-    figure = Figure(figsize=(7.0, 1.9 * len(drawing.panels) + 0.6), layout="constrained")
+
+def new_figure() -> Any:
+    """Return an empty matplotlib figure."""
+    check_matplotlib("The figure of a choice")
+    from matplotlib.figure import Figure
+
+    return Figure(layout="constrained")
+
+
+def draw(drawing: Drawing, advice: str, figure: Any) -> Any:
+    """Draw the panels on an empty figure; return their axes, from top to bottom."""
+    figure.set_size_inches(7.0, 1.9 * len(drawing.panels) + 0.6)
     figure.suptitle(textwrap.fill(advice, 90), fontsize=10)
     axes = figure.subplots(len(drawing.panels), 1, sharex=True, squeeze=False)[:, 0]
     for ax, panel in zip(axes, drawing.panels, strict=True):
-        _draw_panel(ax, panel, drawing.chosen)
-    axes[-1].set_xlabel("Number of topics")
-    return figure
+        _draw_panel(ax, panel, drawing)
+    axes[-1].set_xlabel(f"Number of topics{_marks(drawing)}")
+    return axes
 
 
-def _draw_panel(ax: Any, panel: Panel, chosen: int) -> None:
+def _marks(drawing: Drawing) -> str:
+    own = "" if drawing.own is None else f", dotted line: {drawing.own}, of this model"
+    return f" (line: {drawing.chosen}, chosen{own})"
+
+
+def _draw_panel(ax: Any, panel: Panel, drawing: Drawing) -> None:
     ax.set_title(panel.title, loc="left", fontsize=9)
     ax.spines[["top", "right"]].set_visible(False)
-    ax.axvline(chosen, color=CHOSEN, linewidth=1)
+    ax.axvline(drawing.chosen, color=CHOSEN, linewidth=1)
+    if drawing.own is not None:
+        ax.axvline(drawing.own, color=CHOSEN, linewidth=1, linestyle="dotted")
     single = len(panel.curves) == 1
     for curve in panel.curves:
         ax.errorbar(curve.sizes, curve.values, yerr=curve.errors, marker="o", markersize=3,

@@ -15,7 +15,6 @@ from cofactor.report.preparation.prepare import Prepared
 Spec = dict[str, Any]
 WIDTH: Any = "container"
 ROOM, NUMBERED = 100, 15  # letters on one line, most classes for numbers in the cells
-COLUMNS = 30  # topics in the heatmap
 
 
 def draw(prepared: Prepared) -> dict[str, Spec]:

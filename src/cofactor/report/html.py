@@ -18,9 +18,10 @@ import jinja2
 
 from cofactor.io.json_text import to_json
 from cofactor.report.downloads import downloads, sheet
-from cofactor.report.figures import COLUMNS, draw
+from cofactor.report.figures import draw
 from cofactor.report.preparation.layout import choose_points
 from cofactor.report.preparation.prepare import Prepared
+from cofactor.report.preparation.selection import COLUMNS
 from cofactor.report.vega_script import library
 
 SCRIPTS = ("tables.js", "page.js")

@@ -1140,8 +1140,201 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self, "estimator_")
         return update(self, documents, y, new_topics=new_topics, move=move)
 
-    # ---- files: the modules that write them are layers above this one, so they are reached
-    # through the public names of the package
+    # ---- pictures and files: the modules that make them are layers above this one, so they are
+    # reached through the public names of the package
+
+    def plot_topics(
+        self, *, topics: int | str | Iterable[int | str] | None = None, n_words: int = 8,
+        by: str = "coherence",
+    ) -> np.ndarray:  # fmt: skip
+        """Draw the words of each topic with their probabilities. It needs ``cofactor[plot]``.
+
+        Parameters
+        ----------
+        topics : int, str or an iterable of them, optional
+            Numbers or names; by default the twelve largest topics, the largest first.
+        n_words : int, default=8
+            Words of each topic.
+        by : {"coherence", "probability"}, default="coherence"
+            Which words, as in ``topics``; the bars are in the order of their probabilities.
+
+        Returns
+        -------
+        ndarray of matplotlib axes
+            One for each topic, on a new figure.
+
+        Examples
+        --------
+        >>> from cofactor import TopicModel
+        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
+        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
+        >>> [ax.get_title("left") for ax in model.plot_topics(n_words=3)]
+        ['moon, rocket', 'goal, hockey, puck']
+        """
+        check_is_fitted(self, "estimator_")
+        import cofactor
+
+        return cofactor.report.plot_topics(self, topics=topics, n_words=n_words, by=by)
+
+    def plot_classes(self, *, ax: Any = None) -> Any:
+        """Draw topics × classes: the share of each class in what is predicted for a document that
+        is all one topic. It needs ``cofactor[plot]``.
+
+        Topics of the same class stand together. Of more than 30 topics and 25 classes the largest
+        are drawn.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; by default on a new figure.
+
+        Returns
+        -------
+        matplotlib axes
+
+        Examples
+        --------
+        >>> from cofactor import TopicModel
+        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
+        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
+        >>> [label.get_text() for label in model.plot_classes().get_xticklabels()]
+        ['space', 'sport']
+        """
+        check_is_fitted(self, "estimator_")
+        import cofactor
+
+        return cofactor.report.plot_classes(self, ax=ax)
+
+    def plot_over_time(
+        self, documents: Iterable[Any], dates: Any, every: str | None = None, *,
+        kind: str = "topic", names: Any = None, ax: Any = None,
+    ) -> Any:  # fmt: skip
+        """Draw the shares of topics or classes in periods, with their intervals of 95 %. It needs
+        ``cofactor[plot]``.
+
+        A period without documents breaks the lines. ``over_time`` returns the numbers.
+
+        Parameters
+        ----------
+        documents : iterable of str
+            Documents of the fit, or others.
+        dates : iterable
+            Their dates, as for ``over_time``.
+        every : {"day", "week", "month", "quarter", "year"}, optional
+            Length of a period; by default the shortest one with enough documents.
+        kind : {"topic", "class", "number"}, default="topic"
+            What to draw: shares of topics, shares of classes, or mean predictions of numbers.
+        names : iterable, optional
+            Topics (numbers or names), classes or numbers to draw; by default up to six of those
+            that changed most.
+        ax : matplotlib axes, optional
+            Where to draw; by default on a new figure.
+
+        Returns
+        -------
+        matplotlib axes
+
+        Examples
+        --------
+        >>> from cofactor import TopicModel
+        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
+        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
+        >>> dates = ["2024-01-09", "2024-01-30", "2024-03-01", "2024-03-08"]
+        >>> ax = model.plot_over_time(texts, dates, "month", kind="class", names=["space"])
+        >>> ax.lines[0].get_ydata().round(1)
+        array([ 0., nan,  1.])
+        """
+        check_is_fitted(self, "estimator_")
+        import cofactor
+
+        return cofactor.report.plot_over_time(
+            self, documents, dates, every=every, kind=kind, names=names, ax=ax
+        )
+
+    def plot_stability(self, *, ax: Any = None) -> Any:
+        """Draw how much of each topic ``stability`` found again, the steadiest topic first. It
+        needs ``cofactor[plot]``.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; by default on a new figure.
+
+        Returns
+        -------
+        matplotlib axes
+
+        Examples
+        --------
+        >>> from cofactor import TopicModel
+        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"] * 5
+        >>> model = TopicModel(2, random_state=0).fit(texts)
+        >>> _ = model.stability(texts, runs=3)
+        >>> ax = model.plot_stability()
+        """
+        check_is_fitted(self, "estimator_")
+        import cofactor
+
+        return cofactor.report.plot_stability(self, ax=ax)
+
+    def plot_choice(self, choice: Any) -> np.ndarray:
+        """Draw what :func:`cofactor.model_selection.choose` found, and where this model stands. It
+        needs ``cofactor[plot]``.
+
+        Parameters
+        ----------
+        choice : Choice
+            The result of ``choose``. Its own ``figure`` draws the same without a model.
+
+        Returns
+        -------
+        ndarray of matplotlib axes
+            One for each criterion, on a new figure. A line marks the number of topics that was
+            chosen, a dotted one that of this model, if it is another one.
+
+        Examples
+        --------
+        >>> from cofactor import TopicModel
+        >>> from cofactor.model_selection import choose
+        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"] * 5
+        >>> model = TopicModel(2, random_state=0)
+        >>> choice = choose(model, texts, n_components=[1, 2, 3], runs=2)
+        >>> axes = model.plot_choice(choice)
+        >>> len(axes)
+        4
+        """
+        import cofactor
+
+        return cofactor.report.plot_choice(self, choice)
+
+    def show(
+        self, documents: Iterable[Any] | None = None, y: Any = None, *, height: int = 700,
+        **options: Any,
+    ) -> Any:  # fmt: skip
+        """Show the report in a notebook. It needs ``cofactor[report]``.
+
+        Parameters
+        ----------
+        documents : iterable of str, optional
+            Documents to show and to test with, such as those of the fit. The model keeps none.
+        y : array-like, optional
+            Their labels, as for ``fit``.
+        height : int, default=700
+            Height in pixels.
+        **options
+            ``truth``, ``text``, ``title``, ``source``, ``rows``, ``dates`` and ``every``, as in
+            :func:`cofactor.write_report`.
+
+        Returns
+        -------
+        ShownReport
+            The last line of a notebook's cell shows it, in a frame that sends no request and reads
+            nothing of the notebook. Elsewhere its ``save`` writes the file that ``report`` writes.
+        """
+        check_is_fitted(self, "estimator_")
+        import cofactor
+
+        return cofactor.report.show_report(self, documents, y, height=height, **options)
 
     def save(self, path: str | os.PathLike[str], *, notes: dict[str, Any] | None = None) -> None:
         """Write the model to a folder that :func:`cofactor.load_model` reads.

@@ -1,5 +1,7 @@
 """Explanations add up to the prediction."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -138,3 +140,28 @@ def test_parts_are_the_shares_of_the_optimum():
     expected = x[:, None] * A * s / p[:, None] / A.sum(axis=0)
     parts = topic_parts(x, A, s, DIVERGENCES["kullback-leibler"])
     np.testing.assert_allclose(parts, expected, rtol=1e-4, atol=1e-6)
+
+
+def test_html_of_an_explanation(model):
+    """Blue words speak for the class, orange ones against it; all words are text."""
+    found = model.explain("<script> moon rocket puck <b>hidden</b> onerror=alert(1)")
+    shown = found._repr_html_()
+    assert shown.startswith(f"<p>{found.prediction} (")
+    assert "<script" not in shown
+    assert "<b>" not in shown
+    spans = dict(re.findall(r'title="([^"]*)">(\w+)</span>', shown))
+    assert sorted(spans.values()) == sorted(found.words)
+    parts = dict(zip(found.words, found.contrast.words, strict=True))
+    for title, word in spans.items():
+        assert float(title) == pytest.approx(parts[word], rel=1e-2)
+        colour = "31, 119, 220" if parts[word] >= 0 else "230, 110, 20"
+        assert re.search(rf"rgba\({colour}, [0-9.]+\)[^>]*>{word}<", shown)
+    assert found.table._repr_html_() in shown
+    assert "not known: " in shown
+
+
+@pytest.mark.parametrize("fitted", ["model", "plain"])
+def test_html_of_an_explanation_without_words(fitted, request):
+    shown = request.getfixturevalue(fitted).explain("&lt;i&gt; qqq")._repr_html_()
+    assert "<i>" not in shown
+    assert "<tbody></tbody>" in shown

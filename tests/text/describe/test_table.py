@@ -37,12 +37,20 @@ def test_it_is_handed_on():
 def test_how_it_looks():
     assert repr(TABLE).splitlines() == ["name  value", "a     1.23", "<b>", "c d   1 0.5"]
     shown = TABLE._repr_html_()
-    assert "<td>&lt;b&gt;</td>" in shown
+    assert ">&lt;b&gt;</td>" in shown
     assert "<b>" not in shown
     long = Table([Row("x" * 100, i) for i in range(60)], Row)
     assert repr(long).endswith("… and 10 more rows")
     assert max(map(len, repr(long).splitlines())) < 80
     assert "… and 10 more rows" in long._repr_html_()
+
+
+def test_columns_in_html():
+    """Numbers stand at the right, and a column without any value is left out."""
+    shown = Table([Row("a", 1.5)], Row)._repr_html_()
+    assert '<td style="text-align: left">a</td><td style="text-align: right">1.5</td>' in shown
+    assert "value" not in Table([Row("a", None)], Row)._repr_html_()
+    assert "value" in Table([], Row)._repr_html_()
 
 
 def test_it_has_no_hash():

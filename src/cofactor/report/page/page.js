@@ -455,11 +455,19 @@
     if (byId("more-topics")) byId("more-topics").hidden = true;
   }
 
-  function follow() {
-    const target = byId(location.hash.slice(1));
-    if (!target || !target.hidden) return;
-    unfold();
+  function reveal(hash) {
+    const target = byId(hash.slice(1));
+    if (!target) return;
+    if (target.hidden) unfold();
     target.scrollIntoView();
+  }
+
+  // In a frame of a notebook the page has no address, and its links would lead to the notebook's.
+  function follow(event) {
+    const link = location.protocol === "about:" && event.target.closest('a[href^="#"]');
+    if (!link) return;
+    event.preventDefault();
+    reveal(link.getAttribute("href"));
   }
 
   // ---- events
@@ -508,8 +516,9 @@
   byId("download").addEventListener("click", download);
   for (const button of all("[data-csv]")) button.addEventListener("click", () => saveTable(button.dataset.csv));
   if (byId("more-topics")) byId("more-topics").addEventListener("click", unfold);
-  addEventListener("hashchange", follow);
-  follow();
+  addEventListener("hashchange", () => reveal(location.hash));
+  document.addEventListener("click", follow);
+  reveal(location.hash);
   byId("theme").addEventListener("click", () => {
     root.dataset.theme = isDark() ? "light" : "dark";
     repaint();

@@ -16,7 +16,9 @@ FEWEST, LINES, WORDS = 3, 6, 6  # least and most lines of a chart, words of a pe
 CHANCE = "No topic’s share changed by more than chance explains."
 
 
-def over_time(material: Material, dates: Any, every: str | None) -> dict[str, Any] | None:
+def over_time(
+    material: Material, dates: Any, every: str | None, also: Sequence[int | str] = ()
+) -> dict[str, Any] | None:
     """Return the content of the section on time; None without dates.
 
     Parameters
@@ -26,6 +28,8 @@ def over_time(material: Material, dates: Any, every: str | None) -> dict[str, An
         The dates of the documents, as `TopicModel.over_time` takes them.
     every : str, optional
         Length of a period; by default one that suits a chart.
+    also : sequence
+        Names of classes to show beside the largest ones.
     """
     if dates is None:
         if every is not None:
@@ -38,7 +42,7 @@ def over_time(material: Material, dates: Any, every: str | None) -> dict[str, An
     found = describe_periods(
         material.model, material.X, material.S, material.scores, periods, WORDS
     )
-    rows = _rows(found, material)
+    rows = _rows(found, material, also)
     lines = {kind: most_changed(rows, kind) for kind in ("topic", "class", "number")}
     same = [CHANCE] if len(periods.starts) > 1 and not _changed(rows, "topic") else []
     counts = [row["documents"] for row in rows if row["kind"] == "topic" and row["topic"] == 0]
@@ -55,9 +59,10 @@ def over_time(material: Material, dates: Any, every: str | None) -> dict[str, An
     }
 
 
-def _rows(found: OverTime, material: Material) -> list[dict[str, Any]]:
-    """Return the rows of all topics and of the largest classes, with few digits."""
-    names = [material.classes[c] for c in largest(class_sizes(material), CLASSES)]
+def _rows(found: OverTime, material: Material, also: Sequence[int | str]) -> list[dict[str, Any]]:
+    """Return the rows of all topics, of the largest classes and of others that are asked for, with
+    few digits."""
+    names = [*also, *(material.classes[c] for c in largest(class_sizes(material), CLASSES))]
     return [
         {"period": row.period, "documents": row.documents, "kind": row.kind, "topic": row.topic,
          "class": "" if row.kind == "topic" else str(row.name), **_shares(row),

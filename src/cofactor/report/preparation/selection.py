@@ -10,6 +10,7 @@ import numpy as np
 from cofactor.report.preparation.material import Material, is_known
 
 CLASSES = 25  # in charts
+COLUMNS = 30  # topics in the heatmap
 ALL_CARDS, CARDS = 12, 6  # topics that all have a card shown; cards shown of more topics
 ROOM = 4_000_000  # bytes for the texts of all documents
 ESCAPED = "<>&\n"  # letters that take more bytes in the page

@@ -18,6 +18,7 @@ x·Ω = Σ_k s_k (a_k·Ω) + (x − p)·Ω, where the last part is that of words
 
 from __future__ import annotations
 
+import html
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -184,12 +185,25 @@ class Explanation:
         )  # fmt: skip
 
     def __repr__(self) -> str:
-        head = ""
-        if self.predicted is not None:
-            sure = "" if self.confidence is None else f" ({self.confidence:.1%})"
-            head = f"{self.prediction}{sure}{self._versus()}\n"
-        unknown = f"\nnot known: {' '.join(self.unknown)}" if self.unknown else ""
-        return f"{head}{self.table!r}{unknown}"
+        lines = [self._said(), repr(self.table), self._not_known()]
+        return "\n".join(line for line in lines if line)
+
+    def _repr_html_(self) -> str:
+        """Show the words, the darker the more they matter, and the table."""
+        parts = self.main_parts if self.contrast is None else self.contrast.words
+        words = " ".join(_tinted(self.words[j], parts[j], np.abs(parts).max()) for j in self.ranked)
+        lines = [html.escape(self._said()), words, html.escape(self._not_known())]
+        shown = "".join(f"<p>{line}</p>" for line in lines if line)
+        return f"{shown}{self.table._repr_html_()}"
+
+    def _said(self) -> str:
+        if self.predicted is None:
+            return ""
+        sure = "" if self.confidence is None else f" ({self.confidence:.1%})"
+        return f"{self.prediction}{sure}{self._versus()}"
+
+    def _not_known(self) -> str:
+        return f"not known: {' '.join(self.unknown)}" if self.unknown else ""
 
     def _versus(self) -> str:
         if self.contrast is None:
@@ -197,6 +211,17 @@ class Explanation:
         one, other = self.contrast.target, self.contrast.rival
         rival = "its threshold" if other is None else other
         return f"; {one} leads {rival} by {self.contrast.lead:.3g}"
+
+
+def _tinted(word: str, part: float, largest: float) -> str:
+    """Return a word on a ground that shows its part: blue speaks for, orange against.
+
+    The ground is transparent, so that the word is readable in light and in dark notebooks.
+    """
+    colour = "31, 119, 220" if part >= 0 else "230, 110, 20"
+    alpha = 0.45 * abs(part) / largest if largest > 0 else 0.0
+    style = f"background: rgba({colour}, {alpha:.2f}); padding: 0 0.2em; border-radius: 0.2em"
+    return f'<span style="{style}" title="{part:+.3g}">{html.escape(word)}</span>'
 
 
 def explain_row(

@@ -142,13 +142,24 @@ class Table(Sequence[Row], Generic[Row]):
         return [f"… and {len(self) - LONGEST} more rows"] if len(self) > LONGEST else []
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in self.columns)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
-            for row in self._shown()
-        )
+        told = [name for name in self.columns if not self or any(
+            cell is not None for cell in self.column(name))]  # fmt: skip
+        align = [f' style="text-align: {_side(self.column(name))}"' for name in told]
+        places = [self.columns.index(name) for name in told]
+        head = _html_row("th", told, align)
+        rows = [_html_row("td", [row[c] for c in places], align) for row in self._shown()]
         rest = "".join(f"<p>{line}</p>" for line in self._rest())
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}"
+        return f"<table><thead>{head}</thead><tbody>{''.join(rows)}</tbody></table>{rest}"
+
+
+def _html_row(kind: str, cells: Sequence[str], styles: Sequence[str]) -> str:
+    pairs = zip(cells, styles, strict=True)
+    found = "".join(f"<{kind}{style}>{html.escape(cell)}</{kind}>" for cell, style in pairs)
+    return f"<tr>{found}</tr>"
+
+
+def _side(cells: list[Any]) -> str:
+    return "right" if _is_numeric(cells) else "left"
 
 
 def _is_numeric(cells: list[Any]) -> bool:

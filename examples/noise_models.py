@@ -1,0 +1,64 @@
+"""
+Noise models and λ
+==================
+
+How much should a target weigh beside the data? If you can say how both scatter, the answer follows by
+maximum likelihood: pass the noise in the place of the loss, and λ (``supervision``) is computed.
+"""
+
+# %%
+# Made data: what 300 shops sell of 40 products (counts, so Poisson), and the income of each shop (with
+# Gaussian noise). Both come from three hidden kinds of customers.
+
+from itertools import permutations
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from cofactor import SSNMFRegressor, noise
+
+random = np.random.default_rng(1)
+customers, tastes = random.dirichlet([0.4] * 3, 300), random.dirichlet([0.3] * 40, 3)
+counts = random.poisson(15 * customers @ tastes)
+worth, variance = customers @ [1.0, 4.0, 9.0], 0.5
+income = np.maximum(worth + random.normal(0, np.sqrt(3 * variance), 300), 0)
+
+# %%
+# Say the noise. Here λ = 1 / (2 r σ), where r is the number of topics and σ the variance of a summand.
+
+settings = {"head": "joint", "init": "random", "tol": 1e-3, "random_state": 0}
+said = SSNMFRegressor(3, data_loss=noise.Poisson(), target_loss=noise.Gaussian(variance), **settings)
+said.fit(counts, income)
+print(f"λ by maximum likelihood: {said.supervision_:.2f}")
+
+# %%
+# Compare it with other weights, by what only made data can tell: how far the shares of the customers, and
+# the income without noise, are from the truth.
+
+
+def errors(model):
+    """Return the mean error of the shares, and that of the income."""
+    mass = model.representation_ * model.components_.sum(axis=1)
+    shares = mass / mass.sum(axis=1, keepdims=True)
+    distances = [np.abs(shares[:, p] - customers).sum(axis=1) / 2 for p in permutations(range(3))]
+    fitted = model.representation_ @ model.target_components_[:, 0] + model.coding.offset
+    return np.mean(distances, axis=1).min(), np.sqrt(np.mean((fitted - worth) ** 2))
+
+
+weights = np.geomspace(1e-3, 1e2, 11)
+tried = [SSNMFRegressor(3, supervision=weight, **settings).fit(counts, income) for weight in weights]
+found = np.array([errors(model) for model in tried])
+
+# %%
+# With a small λ the income is hardly used; with a large one its noise is fitted. The best weights lie where
+# the likelihood says.
+
+figure, axes = plt.subplots(1, 2, figsize=(8, 3.5), layout="constrained")
+for ax, column, title in zip(axes, found.T, ("error of the shares", "error of the income"), strict=True):
+    ax.semilogx(weights, column, "o-", color="#1f5a96", linewidth=2)
+    ax.axvline(said.supervision_, color="#c0392b", linewidth=1.5)
+    ax.set_title(title, loc="left")
+    ax.set_xlabel("λ")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.annotate("maximum\nlikelihood", (said.supervision_, 1), (5, -2), color="#c0392b", va="top",
+                xycoords=("data", "axes fraction"), textcoords="offset points")  # fmt: skip
