@@ -55,8 +55,8 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         What y holds. "auto" takes None for "topics", one column with fractions for "numbers" and
         anything else for "classes"; pass "numbers" if the numbers are whole. "topics" ignores y.
     vectorizer : object, optional
-        Turns documents into a nonnegative matrix. It needs ``fit_transform``, ``transform`` and
-        ``get_feature_names_out``, as scikit-learn's have. By default
+        Turns documents into a nonnegative matrix. It needs ``fit_transform``, ``transform``,
+        ``get_feature_names_out`` and ``get_params``, as scikit-learn's have. By default
         :class:`~cofactor.text.WordVectorizer`.
     language : "auto", str, iterable of str or None, default="auto"
         The language of the documents, such as "german", as in
