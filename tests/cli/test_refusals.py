@@ -105,7 +105,7 @@ REFUSED = {
                                      "{tmp} is a folder; name a file."),
     "report of the demo to a folder": (["demo", "--report", "{tmp}"], "is a folder; name a file."),
     "very many topics": (["fit", "{posts}", "--text", "body", "-k", "999999999999", "-o",
-                         "{tmp}/m"], "n_components=999,999,999,999 asks for too many topics"),
+                         "{tmp}/m"], "999,999,999,999 topics for 90 documents are too many"),
     "pipe for stop words": (["fit", "{posts}", "--text", "body", "--stop-words", "{pipe}", "-o",
                              "{tmp}/m"], "is not a plain file"),
     "pipe for a table": (["predict", "{model}", "{pipe}", "-o", "{tmp}/o.csv"],
@@ -198,6 +198,22 @@ def test_more_topics_than_documents_is_said(tmp_path):
         "fit", table, "--text", "body", "-k", 9, "--iterations", 2, "-o", tmp_path / "m"
     )
     assert "9 topics for 6 documents will be much alike" in done.stderr
+    done = cofactor("fit", table, "--text", "body", "-k", 101, "-o", tmp_path / "m2", code=2)
+    assert "101 topics for 6 documents are too many" in done.stderr
+    assert not (tmp_path / "m2").exists()
+
+
+def test_parameters_are_called_by_their_options(tmp_path):
+    table = write_table(tmp_path / "empty.csv", [["1", "the and of", ""], ["2", "a", ""]])
+    done = cofactor("fit", table, "--text", "body", "-o", tmp_path / "m", code=2)
+    assert "--stop-words none keeps grammatical words" in done.stderr
+    table = write_table(tmp_path / "few.csv", make_rows(12))
+    seeds = [word for name in "abc" for word in ("--seed-words", f"{name}=moon")]
+    done = cofactor("fit", table, "--text", "body", "-k", 2, *seeds, "-o", tmp_path / "m", code=2)
+    assert "there are only 2 topics; raise -k or join seeds" in done.stderr
+    done = cofactor("fit", table, "--text", "body", "-k", 2, "--seed-words", "a=moon,zzz",
+                    "-o", tmp_path / "m")  # fmt: skip
+    assert "--seed-words 'a': ['zzz'] are ignored" in done.stderr
 
 
 def test_an_estimator_is_no_topic_model(tmp_path):
@@ -370,6 +386,7 @@ def test_a_table_may_come_on_standard_input(home, table):
     expected = answer("check", home / "new.csv", "--text", "body")
     found = json.loads(done.stdout)
     assert (found["rows"], found["sha256"]) == (expected["rows"], expected["sha256"])
+    assert found["next"].split()[2] == ("-" if table in ("-", "/dev/stdin") else table)
 
 
 def test_a_table_that_came_on_standard_input_is_not_read_again(home, tmp_path):
@@ -414,8 +431,8 @@ def test_an_array_that_is_too_large_is_said_in_one_sentence(home, tmp_path):
         "resource.setrlimit(resource.RLIMIT_AS, (size, size))\n"
         "main(sys.argv[1:], prog_name='cofactor')"
     )
-    table = write_table(tmp_path / "t.csv", make_rows(3000))
-    arguments = ["fit", table, "--text", "body", "-k", "10000", "--jobs", "1", "-o", tmp_path / "m"]
+    table = write_table(tmp_path / "t.csv", make_rows(8000))
+    arguments = ["fit", table, "--text", "body", "-k", "8000", "--jobs", "1", "-o", tmp_path / "m"]
     done = subprocess.run(
         [sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True,
         check=False, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},

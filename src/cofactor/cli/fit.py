@@ -38,6 +38,9 @@ from cofactor.cli._shared.tables import Reading, read_table
 from cofactor.cli._shared.terminal import announce, emit, note
 from cofactor.cli._shared.words import WORDS, settle_language
 
+MANY = 100
+"""More topics than this are refused if there are fewer documents."""
+
 
 @click.command(cls=Command)
 @click.argument("table", type=TABLE)
@@ -158,11 +161,12 @@ def _measure_stability(model: Any, reading: Any, runs: int) -> None:
 def _doubts(reading: Reading | BlockReading, task: str, topics: int) -> list[str]:
     """Return what is doubtful before the fit; refuse labels that are none, unless --task asks."""
     found = label_doubts(reading, task, topics) if isinstance(reading, Reading) else []
-    if topics > reading.facts["rows"]:
-        found.append(
-            f"{topics:,} topics for {reading.facts['rows']:,} documents will be much alike; give a "
-            "smaller number with -k."
-        )
+    rows = reading.facts["rows"]
+    many = f"{topics:,} topics for {rows:,} documents"
+    if topics > max(rows, MANY):
+        raise BadInput(f"{many} are too many; give a smaller number with -k.")
+    if topics > rows:
+        found.append(f"{many} will be much alike; give a smaller number with -k.")
     return found
 
 
@@ -201,7 +205,7 @@ def _learned(facts: dict[str, Any]) -> str:
         return ", without predictions"
     known = f"{labelled:,} {'document' if labelled == 1 else 'documents'} with labels"
     if kind == "numbers":
-        return f", numbers to predict learned from {known}"
+        return f", numbers learned from {known}"
     noun = "classes" if kind in ("classes", "none") else "labels"
     source = known if labelled else "seed words"
     return f", {len(facts['classes']):,} {noun} learned from {source}"
