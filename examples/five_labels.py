@@ -2,11 +2,11 @@
 Five labels for each class
 ==========================
 
-A corpus has several hundred texts, and somebody has labelled five texts of each class. The model learns
-topics from all texts and their link to the classes from the few labels.
+A corpus has several hundred texts, and somebody has labelled five texts of each class. The
+model learns topics from all texts and their link to the classes from the few labels.
 
-The texts are docstrings of scipy and scikit-learn as they are installed here; the class is the
-subpackage that a docstring comes from.
+The texts are docstrings of scipy as it is installed here; the class is the subpackage that a
+docstring comes from.
 """
 
 # %%
@@ -38,7 +38,7 @@ right = model.predict(np.array(texts, dtype=object)[hidden]) == truth[hidden]
 print(f"accuracy on the {hidden.sum()} texts without a label: {right.mean():.1%}")
 
 # %%
-# Each panel shows the words of a topic; the line under its name says how large the topic is and which
-# class it speaks for.
+# Each panel shows the words of a topic; the line under its name says how large the topic is and
+# which class it speaks for.
 
 axes = model.plot_topics(n_words=6)

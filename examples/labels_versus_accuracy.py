@@ -2,9 +2,9 @@
 How many labels are enough?
 ===========================
 
-The fewer labels there are, the more the texts without a label help. Here is accuracy on hidden labels
-against the number of labels for each class. Logistic regression and naive Bayes see the labelled texts
-only.
+The fewer labels there are, the more the texts without a label help. Here is accuracy on hidden
+labels against the number of labels for each class. Logistic regression and naive Bayes see the
+labelled texts only.
 """
 
 # %%
@@ -26,8 +26,8 @@ X = WordVectorizer().fit_transform([corpus.texts[i] for i in chosen])
 truth = np.array([names.index(corpus.labels[i]) for i in chosen])
 
 # %%
-# For each number of labels, draw the labelled texts three times and score the predictions of the
-# others.
+# For each number of labels, draw the labelled texts three times and score the predictions of
+# the others.
 
 methods = {
     "cofactor": SSNMFClassifier(10, max_iter=30, tol=1e-3, random_state=0),
@@ -45,7 +45,9 @@ for s, size in enumerate(sizes):
         some = np.full(len(truth), -1)
         some[known] = truth[known]
         for name, method in methods.items():
-            method = method.fit(X, some) if name == "cofactor" else method.fit(X[known], some[known])
+            method = (
+                method.fit(X, some) if name == "cofactor" else method.fit(X[known], some[known])
+            )
             accuracy[name][s, draw] = np.mean(method.predict(X[hidden]) == truth[hidden])
 
 # %%

@@ -2,14 +2,14 @@
 Missing ratings filled in
 =========================
 
-Most people have rated few films. ``NMF`` takes the unknown ratings as NaN, finds topics in the known
-ones, and predicts any cell. A strong simple rule stands beside it: damped biases, the mean rating plus
-what is usual for this person and this film.
+Most people have rated few films. ``NMF`` takes the unknown ratings as NaN, finds topics in the
+known ones, and predicts any cell. A strong simple rule stands beside it: damped biases, the
+mean rating plus what is usual for this person and this film.
 """
 
 # %%
-# Made ratings from 1 to 5: six groups of people with tastes of their own, five genres of films, films
-# that all like more or less, and noise. One rating of six is known.
+# Made ratings from 1 to 5: six groups of people with tastes of their own, five genres of films,
+# films that all like more or less, and noise. One rating of six is known.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -25,8 +25,8 @@ known = random.random(ratings.shape) < 1 / 6
 seen = np.where(known, ratings, np.nan)
 
 # %%
-# Fit, and predict the cells that nobody has rated. ``cells_.expected_rmse`` is the error that the
-# model expects, from cells that were held out on the way.
+# Fit, and predict the cells that nobody has rated. ``cells_.expected_rmse`` is the error that
+# the model expects, from cells that were held out on the way.
 
 model = NMF(5, random_state=0).fit(seen)
 rows, columns = np.nonzero(~known)

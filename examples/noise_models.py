@@ -2,13 +2,14 @@
 Noise models and λ
 ==================
 
-How much should a target weigh beside the data? If you can say how both scatter, the answer follows by
-maximum likelihood: pass the noise in the place of the loss, and λ (``supervision``) is computed.
+How much should a target weigh beside the data? If you can say how both scatter, the answer
+follows by maximum likelihood: pass the noise in the place of the loss, and λ (``supervision``)
+is computed.
 """
 
 # %%
-# Made data: what 300 shops sell of 40 products (counts, so Poisson), and the income of each shop (with
-# Gaussian noise). Both come from three hidden kinds of customers.
+# Made data: what 300 shops sell of 40 products (counts, so Poisson), and the income of each
+# shop (with Gaussian noise). Both come from three hidden kinds of customers.
 
 from itertools import permutations
 
@@ -24,16 +25,19 @@ worth, variance = customers @ [1.0, 4.0, 9.0], 0.5
 income = np.maximum(worth + random.normal(0, np.sqrt(3 * variance), 300), 0)
 
 # %%
-# Say the noise. Here λ = 1 / (2 r σ), where r is the number of topics and σ the variance of a summand.
+# Say the noise. Here λ = 1 / (2 r σ), where r is the number of topics and σ the variance of a
+# summand.
 
 settings = {"head": "joint", "init": "random", "tol": 1e-3, "random_state": 0}
-said = SSNMFRegressor(3, data_loss=noise.Poisson(), target_loss=noise.Gaussian(variance), **settings)
+said = SSNMFRegressor(
+    3, data_loss=noise.Poisson(), target_loss=noise.Gaussian(variance), **settings
+)
 said.fit(counts, income)
 print(f"λ by maximum likelihood: {said.supervision_:.2f}")
 
 # %%
-# Compare it with other weights, by what only made data can tell: how far the shares of the customers, and
-# the income without noise, are from the truth.
+# Compare it with other weights, by what only made data can tell: how far the shares of the
+# customers, and the income without noise, are from the truth.
 
 
 def errors(model):
@@ -46,19 +50,22 @@ def errors(model):
 
 
 weights = np.geomspace(1e-3, 1e2, 11)
-tried = [SSNMFRegressor(3, supervision=weight, **settings).fit(counts, income) for weight in weights]
+tried = [
+    SSNMFRegressor(3, supervision=weight, **settings).fit(counts, income) for weight in weights
+]
 found = np.array([errors(model) for model in tried])
 
 # %%
-# With a small λ the income is hardly used; with a large one its noise is fitted. The best weights lie where
-# the likelihood says.
+# With a small λ the income is hardly used; with a large one its noise is fitted. Errors are drawn
+# relative to the smallest one. Both are smallest where the likelihood says.
 
-figure, axes = plt.subplots(1, 2, figsize=(8, 3.5), layout="constrained")
-for ax, column, title in zip(axes, found.T, ("error of the shares", "error of the income"), strict=True):
-    ax.semilogx(weights, column, "o-", color="#1f5a96", linewidth=2)
-    ax.axvline(said.supervision_, color="#c0392b", linewidth=1.5)
-    ax.set_title(title, loc="left")
-    ax.set_xlabel("λ")
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.annotate("maximum\nlikelihood", (said.supervision_, 1), (5, -2), color="#c0392b", va="top",
-                xycoords=("data", "axes fraction"), textcoords="offset points")  # fmt: skip
+figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
+for errors_of, colour, label in zip(
+    (found / found.min(axis=0)).T, ("#2a8a57", "#c2571a"), ("shares", "income"), strict=True
+):
+    ax.semilogx(weights, errors_of, "o-", color=colour, linewidth=2, label=f"error of the {label}")
+ax.axvline(said.supervision_, color="#777777", linewidth=1.5, linestyle="dashed")
+ax.text(said.supervision_ * 1.15, ax.get_ylim()[1], "maximum likelihood", color="#555555", va="top")
+ax.set(xlabel="λ (supervision)", ylabel="error, relative to the best")
+ax.spines[["top", "right"]].set_visible(False)
+ax.legend(frameon=False, loc="center right")

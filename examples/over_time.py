@@ -2,13 +2,13 @@
 Topics over time
 ================
 
-Texts have dates: which subjects rise, which fade, and what is new inside a topic? The model stays as it
-is; only its use changes from month to month.
+Texts have dates: which subjects rise, which fade, and what is new inside a topic? The model
+stays as it is; only its use changes from month to month.
 """
 
 # %%
-# Made questions to a help desk in two years. Questions about printers fade, those about remote work rise
-# in the second spring, and questions about accounts stay. One of eight has a label.
+# Made questions to a help desk in two years. Questions about printers fade, those about remote
+# work rise in the second spring, and questions about accounts stay. One of eight has a label.
 
 from datetime import date, timedelta
 
@@ -29,7 +29,9 @@ usual = "please problem since office today again help works".split()
 def weights(day):
     """Return how often each subject is asked about on a day."""
     t = day / 730
-    return np.array([1.2 - t, 0.7, 0.15 + 1.6 / (1 + np.exp(-30 * (t - 0.6))), 0.5 + 0.2 * np.sin(12.6 * t)])
+    return np.array(
+        [1.2 - t, 0.7, 0.15 + 1.6 / (1 + np.exp(-30 * (t - 0.6))), 0.5 + 0.2 * np.sin(12.6 * t)]
+    )
 
 
 texts, labels, dates = [], [], []

@@ -2,13 +2,14 @@
 Seed words, banned words
 ========================
 
-You know what you are looking for, and you know which words are in the way. Seeds pull a topic towards
-words of yours throughout the fit; a banned word has no part in a topic, now and in later fits.
+You know what you are looking for, and you know which words are in the way. Seeds pull a topic
+towards words of yours throughout the fit; a banned word has no part in a topic, now and in
+later fits.
 """
 
 # %%
-# Made reviews of a hotel: rooms, food and, rarely, staff. Each review has two words that the booking site
-# adds. There are no labels.
+# Made reviews of a hotel: rooms, food and, rarely, staff. Each review has two words that the
+# booking site adds. There are no labels.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -29,15 +30,15 @@ for _ in range(400):
     texts.append(" ".join([*words, *random.choice(footer, 2)]))
 
 # %%
-# Plain topics do not find the staff: it shares a topic with rooms. Two seed words are enough for a topic of
-# its own.
+# Plain topics do not find the staff: it shares a topic with rooms. Two seed words are enough
+# for a topic of its own.
 
 plain = TopicModel(3, random_state=0).fit(texts)
 seeded = TopicModel(3, seeds={"staff": ["friendly", "helpful"]}, random_state=0).fit(texts)
 
 # %%
-# The words of the booking site are in all topics. Ban them, and let the fit go on: ``refit`` keeps what is
-# settled, and ``drift_`` tells what moved.
+# The words of the booking site are in all topics. Ban them, and let the fit go on: ``refit``
+# keeps what is settled, and ``drift_`` tells what moved.
 
 banned = seeded
 for topic in range(3):
@@ -50,7 +51,9 @@ print(banned.drift_)
 
 colours = {"room": "#1f5a96", "food": "#2a8a57", "staff": "#c2571a", "booking site": "#bbbbbb"}
 figure, axes = plt.subplots(1, 3, figsize=(8, 3.4), layout="constrained", sharey=True)
-for ax, model, title in zip(axes, (plain, seeded, banned), ("plain", "seeds", "seeds and bans"), strict=True):
+for ax, model, title in zip(
+    axes, (plain, seeded, banned), ("plain", "seeds", "seeds and bans"), strict=True
+):
     words = model.vectorizer_.get_feature_names_out()
     P = model.estimator_.components_ / model.estimator_.components_.sum(axis=1, keepdims=True)
     low = np.zeros(3)
@@ -64,4 +67,6 @@ for ax, model, title in zip(axes, (plain, seeded, banned), ("plain", "seeds", "s
     ax.spines[["top", "right"]].set_visible(False)
 axes[0].yaxis.set_major_formatter("{x:.0%}")
 axes[0].set_ylabel("share of the words")
-figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)
+figure.legend(
+    *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False
+)

@@ -2,13 +2,14 @@
 Spectra unmixed with a few labelled pixels
 ==========================================
 
-Each pixel of an image has a spectrum: the sum of the spectra of what is there, in unknown shares. A few
-pixels are known to be of one material. The model finds the spectra of the materials and a map of each.
+Each pixel of an image has a spectrum: the sum of the spectra of what is there, in unknown
+shares. A few pixels are known to be of one material. The model finds the spectra of the
+materials and a map of each.
 """
 
 # %%
-# A made scene of 60 × 60 pixels with 80 channels: four materials whose regions blend into one another,
-# and photon noise. Ten pixels of each material are labelled, where it is almost pure.
+# A made scene of 60 × 60 pixels with 80 channels: four materials whose regions blend into one
+# another, and photon noise. Ten pixels of each material are labelled, where it is almost pure.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -42,8 +43,8 @@ for m, name in enumerate(names):
     labels[random.permutation(np.argsort(-shares[:, m])[:60])[:10]] = name
 
 # %%
-# Counts of photons suit the default loss, Kullback–Leibler. One topic for each material: its spectrum
-# is a row of ``components_``, and ``transform`` tells how much of it each pixel has.
+# Counts of photons suit the default loss, Kullback–Leibler. One topic for each material: its
+# spectrum is a row of ``components_``, and ``transform`` tells how much of it each pixel has.
 
 model = SSNMFClassifier(4, supervision=1, tol=1e-5, random_state=0).fit(X, labels)
 topics = [model.target_components_[:, c].argmax() for c in np.searchsorted(model.classes_, names)]
@@ -53,11 +54,13 @@ for name, true, own in zip(names, shares.T, found.T, strict=True):
     print(f"{name}: correlation of true and found shares {np.corrcoef(true, own)[0, 1]:.3f}")
 
 # %%
-# Maps of the shares, true and found; dots are the labelled pixels. Below, the spectra that were found
-# (lines) and the true ones (dots).
+# Maps of the shares, true and found; dots are the labelled pixels. Below, the spectra that were
+# found (lines) and the true ones (dots).
 
 figure, axes = plt.subplots(3, 4, figsize=(8, 6.4), layout="constrained", sharey="row")
-for m, (name, map_of) in enumerate(zip(names, ("Blues", "Greens", "Oranges", "Purples"), strict=True)):
+for m, (name, map_of) in enumerate(
+    zip(names, ("Blues", "Greens", "Oranges", "Purples"), strict=True)
+):
     for ax, values in zip(axes[:2, m], (shares, found), strict=True):
         ax.imshow(values[:, m].reshape(60, 60), cmap=map_of, vmin=0, vmax=1)
         ax.set(xticks=[], yticks=[])
@@ -65,7 +68,9 @@ for m, (name, map_of) in enumerate(zip(names, ("Blues", "Greens", "Oranges", "Pu
     axes[1, m].plot(column, row, ".", color="black", markersize=4)
     axes[0, m].set_title(name)
     spectrum, true = model.components_[topics[m]], spectra[m] / spectra[m].max()
-    axes[2, m].plot(channels, spectrum / spectrum.max(), color=plt.get_cmap(map_of)(0.8), linewidth=2)
+    axes[2, m].plot(
+        channels, spectrum / spectrum.max(), color=plt.get_cmap(map_of)(0.8), linewidth=2
+    )
     axes[2, m].plot(channels[::3], true[::3], ".", color="black", markersize=3)
     axes[2, m].set(yticks=[], xlabel="wavelength (μm)")
     axes[2, m].spines[["top", "right", "left"]].set_visible(False)

@@ -12,7 +12,7 @@ from cofactor import __version__
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-USED_AT_RUN_TIME = ("report", "plot", "dask", "app")
+USED_AT_RUN_TIME = ("report", "plot", "dask", "app", "sc")
 TABLE = tomllib.loads(mutations.TABLE.read_text(encoding="utf-8"))["mutation"]
 
 

@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any
 from cofactor._version import __version__
 
 if TYPE_CHECKING:  # so that type checkers and editors see the classes
-    from cofactor import callbacks, divergences, metrics, model_selection, noise, priors, report
+    from cofactor import (
+        callbacks,
+        divergences,
+        metrics,
+        model_selection,
+        noise,
+        priors,
+        report,
+        sc,
+    )
     from cofactor.divergences import Divergence
     from cofactor.engine.factors import Factors
     from cofactor.estimators import NMF, SSNMFClassifier, SSNMFRegressor
@@ -35,7 +44,9 @@ _HOMES = {
     "Factors": "cofactor.engine.factors",
     "Divergence": "cofactor.divergences",
 }
-_MODULES = ("callbacks", "divergences", "metrics", "model_selection", "noise", "priors", "report")
+_MODULES = (
+    "callbacks", "divergences", "metrics", "model_selection", "noise", "priors", "report", "sc",
+)  # fmt: skip
 
 __all__ = [
     "NMF",
@@ -57,6 +68,7 @@ __all__ = [
     "read_facts",
     "report",
     "save",
+    "sc",
     "write_report",
 ]
 

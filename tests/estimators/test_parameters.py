@@ -25,6 +25,7 @@ PARAMETERS = [
     ("init", "k-means", "k-means", "nndsvd"),
     ("init", (np.ones((60, 3)), np.ones((12, 3))), r"Got \(array", "Factors"),
     ("head", "none", "none", "refit"),
+    ("exposure", "mean", "mean", "total"),
     ("max_iter", 0, "Got 0", r"\[1, inf\)"),
     ("tol", -1e-3, r"-0\.001", r"\[0\.0, inf\)"),
     ("tol", NAN, "nan", r"\[0\.0, inf\)"),

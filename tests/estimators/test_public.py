@@ -27,6 +27,7 @@ SUPERVISED = {
     "target_loss": "kullback-leibler",
     "supervision": "auto",
     "head": "pooled",
+    "exposure": None,
 }
 SIGNATURES = {
     NMF: PLAIN,

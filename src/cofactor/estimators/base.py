@@ -200,7 +200,7 @@ class Factorization(
                 factors,
                 setup.targets.labelled,
                 threads,
-                equal_mass=self._task.kind(coding) == "classes",
+                equal_mass=self._equal_mass(coding),
             )
             factors = Factors(factors.samples, factors.features, B)
         # a copy of this estimator needs them
@@ -221,6 +221,12 @@ class Factorization(
         labels = self._task.labels(setup.known, objective.sample_weight).sum(axis=0)
         head = replace(head, labels=labels)
         return {"_head": head, "expected_score_": expected}
+
+    def _equal_mass(self, coding: Coding | None) -> bool:
+        """Whether the head is estimated on samples of equal mass; exposed targets need none."""
+        assert self._task is not None
+        exposed = getattr(self, "exposure", None) is not None
+        return self._task.kind(coding) == "classes" and not exposed
 
     @property
     def _refits(self) -> bool:
@@ -312,7 +318,7 @@ class Factorization(
             stream.learn(objective, solver, threads, 1 if old is None else STEPS)
             S, A, B = stream.factors.each()
             if B is not None and task is not None and self._refits:
-                refit = partial(refit_head, equal_mass=task.kind(coding) == "classes")
+                refit = partial(refit_head, equal_mass=self._equal_mass(coding))
                 B = stream.head(refit, threads)
         attributes = _attributes(stream.conversion, coding, Factors(S, A, B), stream.history)
         attributes |= self._going_on(reservoir, stream)
@@ -503,6 +509,7 @@ class Supervised(Factorization):
         "supervision": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "init": [StrOptions({"auto", "random", "nndsvd", "labels"}), Factors],
         "head": [StrOptions({"pooled", "refit", "joint"})],
+        "exposure": [StrOptions({"total"}), None],
     }
     _task: ClassVar[Task]
 
@@ -520,6 +527,7 @@ class Supervised(Factorization):
         priors: dict[str, Any] | None = None,
         fixed: dict[str, Any] | None = None,
         head: str = "pooled",
+        exposure: str | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -534,6 +542,7 @@ class Supervised(Factorization):
         self.priors = priors
         self.fixed = fixed
         self.head = head
+        self.exposure = exposure
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -863,7 +872,7 @@ def _recipe(
     if task is not None and len(setup.objective.terms) > 1:
         encode = partial(task.encode_again, coding=coding, weights=weights)
     units = setup.conversion.units
-    return Recipe(setup.objective, units, encode, setup.guess, CONFIDENCE)
+    return Recipe(setup.objective, units, encode, setup.guess, CONFIDENCE, setup.mean_total)
 
 
 def _attributes(

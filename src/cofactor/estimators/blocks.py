@@ -20,6 +20,7 @@ from cofactor.engine.fitting import History, Hook
 from cofactor.engine.objective import Objective
 from cofactor.engine.observations import Observations, sparse
 from cofactor.engine.threads import Threads
+from cofactor.estimators.exposure import exposed
 from cofactor.estimators.units import Units, weights_divided
 from cofactor.guesses.guess import Guess
 from cofactor.outofcore import Block, RowBlocks
@@ -46,6 +47,8 @@ class Recipe:
         How unlabelled rows get guessed targets; None if they get none.
     confidence : float
         Weight of a guessed target.
+    mean_total : float or None
+        The total of a sample of exposure 1; None if totals are no scale.
     """
 
     outline: Objective
@@ -53,6 +56,7 @@ class Recipe:
     encode: Callable[[Any, int], Targets] | None
     guess: Guess | None
     confidence: float
+    mean_total: float | None = None
 
     def __post_init__(self) -> None:  # workers receive it, so it must be small
         none = sparse(csr_array((0, 0)))
@@ -91,7 +95,8 @@ class Recipe:
         if targets is None:
             return self.assembled(data)
         Y = weights_divided(targets.observed(), self.units.target_weights)
-        return self.assembled(data, Y.shifted(self.units.target))
+        objective = self.assembled(data, Y.shifted(self.units.target))
+        return replace(objective, terms=exposed(objective.terms, self.mean_total))
 
     def assembled(self, data: Observations, Y: Observations | None = None) -> Objective:
         """Return the objective of matrices in our units."""

@@ -96,6 +96,11 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         labels, because predictions start from such representations. (For exclusive classes the
         samples are scaled to equal mass first.) "joint" keeps that of the joint fit, as the paper
         does.
+    exposure : {"total"}, optional
+        "total" makes the total of a sample a scale that says nothing about its classes, as the
+        depth to which a cell or a text was read: targets are compared with representations
+        divided by the total. Without it, topics of one class tell short samples from long ones
+        if totals differ much and there are more topics than classes.
     class_weight : None, "balanced" or dict, default=None
         How much a label counts because of its class. "balanced" gives all classes the same total,
         n_labelled / (n_classes · labels of the class), counted with sample weights. A dict maps
@@ -161,6 +166,7 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         priors: dict[str, Any] | None = None,
         fixed: dict[str, Any] | None = None,
         head: str = "pooled",
+        exposure: str | None = None,
         class_weight: dict[Any, float] | str | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -177,6 +183,7 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
             priors=priors,
             fixed=fixed,
             head=head,
+            exposure=exposure,
             n_jobs=n_jobs,
             random_state=random_state,
         )

@@ -21,6 +21,7 @@ from cofactor.engine.factors import Factors
 from cofactor.engine.objective import Objective, Term
 from cofactor.engine.observations import Observations, observe
 from cofactor.engine.threads import Threads
+from cofactor.estimators.exposure import totals
 from cofactor.estimators.inference import represent, solve_rows, topic_shares
 from cofactor.estimators.units import exponent_of, shift
 from cofactor.guesses.matrix import Matrix, row_products
@@ -28,7 +29,7 @@ from cofactor.guesses.numbers import Size, fit_numbers
 from cofactor.guesses.pool import ExpectedScore, Pool
 from cofactor.guesses.rows import distinct_rows
 from cofactor.guesses.tags import Curve, TagModel, fit_tags
-from cofactor.guesses.views import View, choose_view, relative
+from cofactor.guesses.views import View, choose_view
 from cofactor.guesses.weighted_data import as_numbers
 from cofactor.targets import Targets
 
@@ -178,7 +179,7 @@ class PooledHead:
         scores = words + row_products(shares, self.topics, threads) + self.base
         if self.size is None:
             return scores
-        sizes = Size(self.size_mean, self.size_sd).of(_totals(data))
+        sizes = Size(self.size_mean, self.size_sd).of(totals(data))
         return np.asarray(scores + sizes[:, None] * self.size)
 
     def probabilities(self, scores: FloatArray) -> FloatArray:
@@ -315,7 +316,7 @@ def number_head(
     known = _known_cells(targets, rows)
     places, weights = _distinct(V, Y, known, weights)
     model = fit_numbers(
-        Matrix(V[places], threads), shares[places], _totals(data.select(rows))[places],
+        Matrix(V[places], threads), shares[places], totals(data.select(rows))[places],
         np.where(known, Y, np.nan)[places], weights, supervised=True,
     )  # fmt: skip
     head = PooledHead(
@@ -353,10 +354,3 @@ def _distinct(
     numbers = np.unique(np.where(known, Y, np.nan), return_inverse=True)[1].reshape(Y.shape)
     found = distinct_rows(V, numbers + 1.0, np.ones(len(Y), dtype=bool), weights)
     return found.rows, found.weights
-
-
-def _totals(data: Observations) -> FloatArray:
-    """Return the sum of each sample; weights of whole rows change nothing."""
-    layout = relative(data).layout
-    totals = np.bincount(layout.row_numbers(), layout.values, minlength=data.shape[0])
-    return totals.astype(np.float64)

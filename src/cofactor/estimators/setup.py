@@ -22,6 +22,7 @@ from cofactor.engine.observations import Observations
 from cofactor.engine.stopping import RelativeDecrease
 from cofactor.engine.threads import Threads, count_threads
 from cofactor.estimators import validation
+from cofactor.estimators.exposure import exposed, exposures, mean_total
 from cofactor.estimators.heads import FeatureModels, PooledHead, tag_head
 from cofactor.estimators.model_keys import models_key
 from cofactor.estimators.units import (
@@ -62,6 +63,8 @@ class Settings:
     priors: Any
     fixed: Any
     head: str
+    exposed: bool
+    """Whether the total of a sample is a scale, see `cofactor.estimators.exposure`."""
     random_state: Any
 
     @classmethod
@@ -81,6 +84,7 @@ class Settings:
             estimator.priors,
             estimator.fixed,
             getattr(estimator, "head", "joint"),
+            getattr(estimator, "exposure", None) == "total",
             estimator.random_state,
         )
 
@@ -151,6 +155,8 @@ class Setup(NamedTuple):
     """The targets, completed by guesses."""
     conversion: Conversion
     known_models: KnownModels
+    mean_total: float | None
+    """Mean total of the samples, which is exposure 1; None if totals are no scale."""
 
 
 class KnownModels(NamedTuple):
@@ -205,17 +211,18 @@ def set_up(
     if guess is not None and targets is not None:
         targets = complete(targets, guess.targets, CONFIDENCE)
     units, terms = _terms(settings, units, data, counts, targets)
+    mean = mean_total(data, counts) if settings.exposed else None
     penalties, constant = _priors(settings, units, terms)
     supervision = None
     if len(terms) > 1:
-        weight = clipped(_weight(settings, units, terms, counts, threads))
+        weight = clipped(_weight(settings, units, terms, counts, mean, threads))
         supervision = units.supervision_outside(weight)
-        terms = (terms[0], replace(terms[1], weight=weight))
+        terms = exposed((terms[0], replace(terms[1], weight=weight)), mean)
     fixed = validation.as_fixed(settings.fixed, _shapes(settings, terms), settings.init)
     objective = Objective(terms, penalties, counts, fixed=fixed)
     start = _start(settings, objective, units, guess, threads)
     conversion = Conversion(units, supervision, constant)
-    return Setup(objective, start, guess, given.targets, targets, conversion, known)
+    return Setup(objective, start, guess, given.targets, targets, conversion, known, mean)
 
 
 def feature_models(
@@ -392,18 +399,21 @@ def _weight(
     units: Units,
     terms: tuple[Term, ...],
     counts: FloatArray | None,
+    mean: float | None,
     threads: Threads,
 ) -> float:
     """Return λ in our units.
 
-    Without a number, both terms cost the same for the model that knows only column means.
+    Without a number, both terms cost the same for the model that knows only column means, and the
+    samples' exposures where they have some. ``terms`` are not exposed yet.
     """
     if settings.supervision is not None:
         return units.supervision(settings.supervision)
     n = terms[0].observations.shape[0]
     means = [term.observations.column_means(counts)[:, None] for term in terms]
-    mean_model = Factors(np.ones((n, 1)), *means)
-    value = Objective(terms, {}, counts).value(mean_model, threads).terms
+    S = np.ones(n) if mean is None else exposures(terms[0].observations, mean)
+    mean_model = Factors(S[:, None], *means)
+    value = Objective(exposed(terms, mean), {}, counts).value(mean_model, threads).terms
     return value["data"] / value["target"] if value["target"] > 0 < value["data"] else 1.0
 
 

@@ -79,8 +79,9 @@ def plot_topics(
     panels, note = pictures.topic_panels(model, n_words, topics, by)
     columns = min(3, len(panels))
     rows = math.ceil(len(panels) / columns)
-    height = rows * (0.21 * max(len(panel.words) for panel in panels) + 0.75) + 0.4
-    figure = pyplot.figure(figsize=(2.9 * columns, height), layout="constrained")
+    height = rows * (0.21 * max(len(panel.words) for panel in panels) + 0.85) + 0.4
+    figure = pyplot.figure(figsize=(2.9 * columns, height))
+    figure.set_layout_engine("constrained", h_pad=0.08, w_pad=0.06)
     grid = figure.subplots(rows, columns, sharex=True, squeeze=False).ravel()
     for ax, panel in zip(grid, panels, strict=False):
         _words(ax, panel)

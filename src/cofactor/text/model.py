@@ -1330,6 +1330,15 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         ShownReport
             The last line of a notebook's cell shows it, in a frame that sends no request and reads
             nothing of the notebook. Elsewhere its ``save`` writes the file that ``report`` writes.
+
+        Examples
+        --------
+        >>> from cofactor import TopicModel
+        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
+        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
+        >>> model.show()
+        A report of ... MB: a notebook shows it here; elsewhere save('report.html') writes it, and
+        any browser opens that file.
         """
         check_is_fitted(self, "estimator_")
         import cofactor

@@ -1,0 +1,238 @@
+"""Write what a model says of cells into an AnnData object, as scanpy users expect it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from cofactor._versions import version_of, versions
+from cofactor.sc.cells import Cells, anndata, open_cells
+from cofactor.sc.fitting import fit_opened
+from cofactor.sc.labels import read_labels
+from cofactor.sc.model import Answers, CellModel, Marker, warn_of_empty
+
+
+def ssnmf(
+    adata: Any,
+    labels: str | None = None,
+    *,
+    layer: str | None = None,
+    n_topics: int | None = None,
+    key_added: str = "ssnmf",
+    unlabelled: str | Sequence[str] = (),
+    mask_var: Any = None,
+    n_top_genes: int | None = None,
+    random_state: Any = 0,
+    copy: bool = False,
+    **parameters: Any,
+) -> Any:
+    """Find topics in counts of cells, and predict the labels of all cells from those of some.
+
+    Counts are modelled as they are: the depth of a cell is a scale inside the model
+    (``exposure="total"`` of :class:`cofactor.SSNMFClassifier`), so do not normalise before.
+
+    Parameters
+    ----------
+    adata : AnnData or path
+        Cells × genes. The matrix of a backed object, or of a path that ends with .h5ad or .zarr,
+        stays on disk: the fit reads it in chunks and writes blocks to a temporary folder.
+    labels : str, optional
+        Column of ``obs`` with the labels. Missing values, None and "" mean "not labelled". Without
+        it, topics are found without labels, and nothing is predicted.
+    layer : str, optional
+        Layer that holds the raw counts; by default they are in ``X``.
+    n_topics : int, optional
+        Number of topics; by default one for each class, and at least ten.
+    key_added : str, default="ssnmf"
+        Name of the results.
+    unlabelled : str or sequence of str, optional
+        Labels that mean "not labelled", such as "Unknown".
+    mask_var : str or array of bool, optional
+        Genes to fit: a boolean column of ``var``, or an array. By default "highly_variable", if
+        ``var`` has it; else the most variable genes are chosen.
+    n_top_genes : int, optional
+        Number of variable genes to choose, whatever ``var`` says. By default a third of the genes,
+        but at least 200 and at most 2000.
+    random_state : int, default=0
+        Seed of the fit.
+    copy : bool, default=False
+        Return a copy with the results, and leave ``adata`` alone.
+    **parameters
+        Further parameters of :class:`cofactor.SSNMFClassifier`, such as ``max_iter``.
+
+    Returns
+    -------
+    AnnData or None
+        The copy if ``copy=True``. For a path, an AnnData with the tables of the file and the
+        results, but without matrices; the file is not changed. A backed object that is open for
+        writing ("r+") saves the results in its file.
+
+    Notes
+    -----
+    The results:
+
+    - ``obsm["X_ssnmf"]``: share of each topic in each cell; rows sum to 1.
+    - ``varm["ssnmf"]``: topics as shares of genes, 0 for genes that were not fitted; columns sum
+      to 1.
+    - ``obs["ssnmf"]``, ``obs["ssnmf_confidence"]``: predicted label and its probability; missing
+      for cells without counts.
+    - ``uns["ssnmf"]``: ``markers`` of topics and classes by specificity, ``topic_classes`` (the
+      probability of each class for a cell of one topic alone), ``expected_score`` on new cells
+      from held-out labels, ``params``, ``history`` and ``versions``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from anndata import AnnData
+    >>> from cofactor import sc
+    >>> random = np.random.default_rng(0)
+    >>> rates = np.where(np.arange(60).reshape(2, 30) % 31 < 5, 4.0, 0.5)[np.arange(80) % 2]
+    >>> adata = AnnData(random.poisson(rates).astype("float32"))
+    >>> adata.obs["kind"] = ["one", "other"] * 5 + [None] * 70
+    >>> sc.ssnmf(adata, labels="kind", n_topics=2)
+    >>> adata.obs["ssnmf"].value_counts().to_dict()
+    {'one': 40, 'other': 40}
+    >>> adata.obsm["X_ssnmf"].shape, adata.varm["ssnmf"].shape
+    ((80, 2), (30, 2))
+    """
+    asked = {"labels": labels, "layer": layer, "unlabelled": unlabelled}
+    choice = {"mask_var": mask_var, "n_top_genes": n_top_genes}
+    with open_cells(adata, layer) as cells:
+        y = None if labels is None else read_labels(cells.obs, labels, unlabelled)
+        model, answers = fit_opened(cells, y, n_topics, choice, asked, random_state, **parameters)
+        target, written = _target(adata, cells, copy)
+    write_results(target, model, answers, key_added)
+    return _finished(target, written)
+
+
+def annotate(
+    adata: Any, model: CellModel, *, key_added: str = "ssnmf", layer: str | None = None,
+    copy: bool = False,
+) -> Any:  # fmt: skip
+    """Write what a fitted model says of other cells; genes are matched by name.
+
+    Genes of the model that ``adata`` lacks count as not measured, and genes that the model does
+    not know are left out.
+
+    Parameters
+    ----------
+    adata : AnnData or path
+        Cells × genes, raw counts.
+    model : CellModel
+        What `fit` or `load` returned.
+    key_added : str, default="ssnmf"
+        Name of the results; they are those of `ssnmf`.
+    layer : str, optional
+        Layer that holds the raw counts; by default that of the fit.
+    copy : bool, default=False
+        Return a copy with the results, and leave ``adata`` alone.
+
+    Returns
+    -------
+    AnnData or None
+        As `ssnmf` does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from anndata import AnnData
+    >>> from cofactor import sc
+    >>> random = np.random.default_rng(0)
+    >>> rates = np.where(np.arange(60).reshape(2, 30) % 31 < 5, 4.0, 0.5)[np.arange(80) % 2]
+    >>> cells = AnnData(random.poisson(rates).astype("float32"))
+    >>> cells.obs["kind"] = ["one", "other"] * 5 + [None] * 70
+    >>> model = sc.fit(cells[:60].copy(), labels="kind", n_topics=2)
+    >>> new = cells[60:].copy()
+    >>> sc.annotate(new, model)
+    >>> new.obs["ssnmf"].tolist()[:4]
+    ['one', 'other', 'one', 'other']
+    """
+    with open_cells(adata, model.facts.get("layer") if layer is None else layer) as cells:
+        answers = model.answer(cells)
+        target, written = _target(adata, cells, copy)
+    warn_of_empty(int(answers.empty.sum()))
+    write_results(target, model, answers, key_added)
+    return _finished(target, written)
+
+
+def write_results(target: Any, model: CellModel, answers: Answers, key: str) -> None:
+    """Put predictions, topics and how they came about into an AnnData object."""
+    from pandas import Categorical
+
+    target.obsm[f"X_{key}"] = answers.shares
+    target.varm[key] = _topics(target, model)
+    if model.classes:
+        codes = np.where(answers.empty, -1, answers.probabilities.argmax(axis=1))
+        confidence = np.where(answers.empty, np.nan, answers.probabilities.max(axis=1))
+        target.obs[key] = Categorical.from_codes(codes, model.classes)
+        target.obs[f"{key}_confidence"] = confidence
+    target.uns[key] = facts_of(model)
+
+
+def _topics(target: Any, model: CellModel) -> np.ndarray:
+    """Return genes × topics for the genes of an object; 0 for those that the model lacks."""
+    place = {gene: j for j, gene in enumerate(model.genes)}
+    found = np.array([place.get(str(name), -1) for name in target.var_names])
+    topics = np.zeros((len(found), len(model.topics)))
+    topics[found >= 0] = model.topics.T[found[found >= 0]]
+    return topics
+
+
+def facts_of(model: CellModel) -> dict[str, Any]:
+    """Return how a model came about and what it found, in types that AnnData files hold."""
+    estimator, expected = model.estimator, getattr(model.estimator, "expected_score_", None)
+    facts: dict[str, Any] = {
+        "params": {name: _storable(value) for name, value in model.facts.items()},
+        "markers": {kind: _table(found) for kind, found in model.markers.items()},
+        "history": {name: np.array(values) for name, values in estimator.history_.items()},
+        "stop_reason": estimator.stop_reason_,
+        "versions": {**versions(), "anndata": version_of("anndata") or ""},
+    }
+    if model.classes:
+        facts["classes"] = np.array(model.classes, dtype=object)
+        facts["topic_classes"] = model.topic_classes
+    if expected is not None:
+        names = ("measure", "value", "low", "high", "n_samples")
+        facts["expected_score"] = {name: getattr(expected, name) for name in names}
+    return facts
+
+
+def _storable(value: Any) -> Any:
+    if isinstance(value, list):
+        return np.array(list(map(str, value)), dtype=object)
+    return "" if value is None else value
+
+
+def _table(markers: list[Marker]) -> Any:
+    from pandas import DataFrame
+
+    columns = ("group", "rank", "gene", "log2_ratio")
+    return DataFrame({name: [getattr(marker, name) for marker in markers] for name in columns})
+
+
+def _target(adata: Any, cells: Cells, copy: bool) -> tuple[Any, bool]:
+    """Return the object that takes the results, and whether it is the user's own."""
+    if isinstance(adata, str | os.PathLike):
+        return anndata().AnnData(obs=cells.obs, var=cells.var), False
+    if not copy:
+        return adata, True
+    if adata.isbacked:
+        return anndata().AnnData(obs=cells.obs.copy(), var=cells.var.copy()), False
+    return adata.copy(), False
+
+
+def _finished(target: Any, written: bool) -> Any:
+    """Save the results of a backed object that is open for writing; return what is no object of
+    the user."""
+    if written and target.isbacked and target.file.filename and _is_writable(target):
+        target.write_h5ad()
+    return None if written else target
+
+
+def _is_writable(adata: Any) -> bool:
+    matrix = adata.X
+    group = getattr(matrix, "group", matrix)
+    return getattr(group.file, "mode", "r") == "r+"

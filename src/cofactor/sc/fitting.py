@@ -1,0 +1,195 @@
+"""Fit a model to opened cells: choose genes, fit, find markers."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse as sp
+
+from cofactor._types import FloatArray, IntArray
+from cofactor.estimators import NMF, SSNMFClassifier
+from cofactor.estimators.base import blocks_of
+from cofactor.io.errors import InputError
+from cofactor.metrics import specificity
+from cofactor.metrics.topics import top_places
+from cofactor.outofcore import RowBlocks
+from cofactor.sc.cells import Cells, check_names, open_cells
+from cofactor.sc.genes import GeneSums, masked_genes, usual_number, variable_genes
+from cofactor.sc.labels import read_labels
+from cofactor.sc.model import (
+    Answers,
+    CellModel,
+    Marker,
+    answer_rows,
+    checked,
+    joined,
+    warn_of_empty,
+)
+
+FEWEST_TOPICS = 10
+MARKERS = 25
+"""Number of genes that are kept as markers of a topic or of a class."""
+NAMED = "highly_variable"
+"""The column of var in which scanpy notes variable genes."""
+
+
+def fit(
+    adata: Any,
+    labels: str | None = None,
+    *,
+    layer: str | None = None,
+    n_topics: int | None = None,
+    unlabelled: str | Sequence[str] = (),
+    mask_var: Any = None,
+    n_top_genes: int | None = None,
+    random_state: Any = 0,
+    **parameters: Any,
+) -> CellModel:
+    """Fit topics to cells, guided by the labels of some; nothing is written to ``adata``.
+
+    Parameters are those of `ssnmf`.
+
+    Returns
+    -------
+    CellModel
+        To annotate other cells, and to save.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from anndata import AnnData
+    >>> from cofactor import sc
+    >>> random = np.random.default_rng(0)
+    >>> rates = np.where(np.arange(60).reshape(2, 30) % 31 < 5, 4.0, 0.5)[np.arange(80) % 2]
+    >>> adata = AnnData(random.poisson(rates).astype("float32"))
+    >>> adata.obs["kind"] = ["one", "other"] * 5 + [None] * 70
+    >>> sc.fit(adata, labels="kind", n_topics=2).classes
+    ['one', 'other']
+    """
+    with open_cells(adata, layer) as cells:
+        y = None if labels is None else read_labels(cells.obs, labels, unlabelled)
+        asked = {"labels": labels, "layer": layer, "unlabelled": unlabelled}
+        choice = {"mask_var": mask_var, "n_top_genes": n_top_genes}
+        return fit_opened(cells, y, n_topics, choice, asked, random_state, **parameters)[0]
+
+
+def fit_opened(
+    cells: Cells, y: np.ndarray | None, n_topics: int | None, choice: dict[str, Any],
+    asked: dict[str, Any], random_state: Any, **parameters: Any,
+) -> tuple[CellModel, Answers]:  # fmt: skip
+    """Fit a model to opened cells; return it and what it says of them.
+
+    ``choice`` are the options that choose genes; ``asked`` are options to note.
+    """
+    columns, how = choose_genes(cells, **choice)
+    classes = sorted({label for label in y if label is not None}) if y is not None else []
+    number = n_topics or max(FEWEST_TOPICS, len(classes))
+    settings = {"random_state": random_state, **parameters}
+    estimator: Any = NMF(number, **settings)
+    if classes:
+        estimator = SSNMFClassifier(number, **{"exposure": "total", **settings})
+    with _training_rows(cells, columns, y) as rows:
+        estimator.fit(rows, None if isinstance(rows, RowBlocks) else y)
+        estimator.representation_ = np.array(estimator.representation_)
+        matrices = blocks_of(rows) if isinstance(rows, RowBlocks) else [rows]
+        answers, markers = _describe(estimator, matrices, y, cells.genes[columns])
+    facts = {
+        **{name: _plain(value) for name, value in asked.items()}, "genes": how,
+        "n_topics": number, "random_state": random_state if isinstance(random_state, int) else None,
+        "cells": cells.shape[0],
+        "labelled": 0 if y is None else int(sum(label is not None for label in y)),
+        "empty": int(answers.empty.sum()),
+    }  # fmt: skip
+    warn_of_empty(facts["empty"])
+    return CellModel(estimator, cells.genes[columns], markers, facts), answers
+
+
+def choose_genes(
+    cells: Cells, mask_var: Any = None, n_top_genes: int | None = None
+) -> tuple[IntArray, str]:
+    """Check all counts; return the columns of the genes to fit, and how they were chosen."""
+    if mask_var is not None and n_top_genes is not None:
+        raise InputError("mask_var and n_top_genes both choose genes; pass one of them.")
+    check_names(cells.genes)
+    if mask_var is None and n_top_genes is None and NAMED in cells.var:
+        mask_var = NAMED
+    sums = GeneSums.none(cells.shape[1])
+    for rows in checked(cells):
+        sums.add(rows)
+    if not sums.cells:
+        raise InputError(f"{cells.place} has no counts at all.")
+    if mask_var is not None:
+        named = f"var[{mask_var!r}]" if isinstance(mask_var, str) else "mask_var"
+        return masked_genes(mask_var, cells.var), named
+    number = usual_number(cells.shape[1]) if n_top_genes is None else n_top_genes
+    columns = variable_genes(sums, number)
+    return columns, f"the {len(columns):,} most variable of {cells.shape[1]:,}"
+
+
+@contextmanager
+def _training_rows(cells: Cells, columns: IntArray, y: np.ndarray | None) -> Iterator[Any]:
+    """Yield the rows to fit: a matrix in memory, or blocks in a temporary folder."""
+    parts = cells.chunks(columns)
+    if not cells.on_disk:
+        yield sp.csr_array(sp.vstack([rows for _, rows in parts], format="csr"))
+        return
+    batches = (rows if y is None else (rows, y[some]) for some, rows in parts)
+    with tempfile.TemporaryDirectory(prefix="cofactor-cells-") as folder:
+        yield RowBlocks.write(Path(folder) / "blocks", batches)
+
+
+def _describe(
+    estimator: Any, matrices: Any, y: np.ndarray | None, genes: np.ndarray
+) -> tuple[Answers, dict[str, list[Marker]]]:
+    """Return what a model says of its own cells, and the markers of classes and topics."""
+    parts, use, done = [], np.zeros(len(estimator.components_)), 0
+    classes = [str(name) for name in getattr(estimator, "classes_", ())]
+    of_classes = np.zeros((len(classes), len(genes)))
+    for X in matrices:
+        found = answer_rows(estimator, X)
+        parts.append(found)
+        totals = np.asarray(X.sum(axis=1)).ravel()
+        use += totals @ found.shares
+        if classes and y is not None:
+            Q = _known(found.probabilities, y[done : done + X.shape[0]], classes)
+            of_classes += (X.T @ Q).T
+        done += X.shape[0]
+    A = np.asarray(estimator.components_, dtype=np.float64)
+    of_topics = A / np.maximum(A.sum(axis=1, keepdims=True), 1e-300) * use[:, None]
+    kinds = None
+    if classes:
+        kinds = estimator.topic_scores().argmax(axis=1).tolist()
+    names = [str(k) for k in range(len(A))]
+    return joined(parts), {
+        "classes": _markers(specificity(of_classes), classes, genes) if classes else [],
+        "topics": _markers(specificity(of_topics, kinds), names, genes),
+    }
+
+
+def _known(P: FloatArray, y: np.ndarray, classes: list[str]) -> FloatArray:
+    """Return the probabilities of cells, and the known classes of labelled ones."""
+    place = {name: c for c, name in enumerate(classes)}
+    Q = np.array(P)
+    for i, label in enumerate(y):
+        if label is not None:
+            Q[i] = 0.0
+            Q[i, place[label]] = 1.0
+    return Q
+
+
+def _markers(scores: FloatArray, groups: list[str], genes: np.ndarray) -> list[Marker]:
+    return [
+        Marker(group, rank, str(genes[j]), float(row[j]))
+        for group, row in zip(groups, scores, strict=True)
+        for rank, j in enumerate(top_places(row, MARKERS), start=1)
+    ]
+
+
+def _plain(value: Any) -> Any:
+    """Return a parameter as plain JSON."""
+    return list(value) if isinstance(value, list | tuple | set) else value

@@ -1,0 +1,113 @@
+"""Variable genes: those that differ between cells by more than genes of the same mean do.
+
+Genes that every cell expresses strongly have most of the counts and say nothing about the kinds of
+cells. They drown the few labels, so a fit leaves them out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse as sp
+
+from cofactor._types import FloatArray, IntArray
+from cofactor.io.errors import InputError, suggestion
+
+MOST, FEWEST = 2000, 200
+"""Number of genes that a fit takes: a third of them, but within these bounds."""
+SEEN = 3
+"""Genes that fewer cells express are left out."""
+BINS, IN_A_BIN = 20, 100
+"""Number of groups of genes of similar means, and the least number of genes in one."""
+
+
+@dataclass(eq=False)
+class GeneSums:
+    """Sums over cells, each scaled to the same total; they add over chunks.
+
+    Parameters
+    ----------
+    cells : int
+        Number of cells with a count.
+    first, second, chance, seen : array (n_genes,)
+        Sums of scaled counts, of their squares, and of the variance that counting alone gives
+        them; number of cells with a count of the gene.
+    """
+
+    cells: int
+    first: FloatArray
+    second: FloatArray
+    chance: FloatArray
+    seen: FloatArray
+
+    @classmethod
+    def none(cls, genes: int) -> GeneSums:
+        return cls(0, *(np.zeros(genes) for _ in range(4)))
+
+    def add(self, rows: sp.csr_array) -> None:
+        """Add some cells."""
+        totals = np.asarray(rows.sum(axis=1), dtype=np.float64).ravel()
+        scale = np.repeat(1.0 / np.maximum(totals, 1.0), np.diff(rows.indptr))
+        m, x = rows.shape[1], rows.data.astype(np.float64)
+        self.cells += int(np.count_nonzero(totals))
+        for sums, terms in (
+            (self.first, x * scale), (self.second, (x * scale) ** 2),
+            (self.chance, x * scale**2), (self.seen, (x > 0).astype(float)),
+        ):  # fmt: skip
+            sums += np.bincount(rows.indices, terms, minlength=m)
+
+    def dispersion(self) -> FloatArray:
+        """Return the squared coefficient of variation beyond that of counting; NaN if unseen."""
+        n = max(self.cells, 1)
+        mean = self.first / n
+        beyond = self.second / n - mean**2 - self.chance / n
+        known = self.seen >= SEEN
+        return np.where(known, beyond / np.where(known, mean, 1.0) ** 2, np.nan)
+
+
+def usual_number(genes: int) -> int:
+    """Return the number of genes that a fit takes if nobody says otherwise.
+
+    Examples
+    --------
+    >>> [usual_number(genes) for genes in (150, 450, 3_000, 30_000)]
+    [150, 200, 1000, 2000]
+    """
+    return min(genes, MOST, max(FEWEST, genes // 3))
+
+
+def variable_genes(sums: GeneSums, number: int) -> IntArray:
+    """Return the columns of the ``number`` most variable genes, in order.
+
+    Genes are compared with genes of similar means, because the variance of counts grows with the
+    mean in a way that differs from one experiment to the next.
+    """
+    dispersion = sums.dispersion()
+    known = np.flatnonzero(~np.isnan(dispersion))
+    by_mean = known[np.argsort(sums.first[known], kind="stable")]
+    score = np.full(len(dispersion), -np.inf)
+    for places in np.array_split(by_mean, max(1, min(BINS, len(by_mean) // IN_A_BIN))):
+        logs = np.log(np.maximum(dispersion[places], 1e-3))
+        score[places] = logs - np.median(logs)
+    chosen = np.argsort(-score, kind="stable")[:number]
+    return np.sort(chosen[np.isfinite(score[chosen])])
+
+
+def masked_genes(mask: Any, var: Any) -> IntArray:
+    """Return the columns that a boolean column of var, or an array of True and False, names."""
+    if isinstance(mask, str):
+        if mask not in var:
+            known = suggestion(mask, [str(name) for name in var.columns])
+            raise InputError(f"mask_var={mask!r} is not a column of var. {known}")
+        mask = var[mask]
+    chosen = np.asarray(mask)
+    if chosen.dtype != np.bool_ or chosen.shape != (len(var),):
+        raise InputError(
+            f"mask_var has dtype {chosen.dtype} and shape {chosen.shape}; pass the name of a "
+            f"boolean column of var, or {len(var):,} times True or False."
+        )
+    if not chosen.any():
+        raise InputError("mask_var is False for every gene; choose some.")
+    return np.flatnonzero(chosen)

@@ -1,0 +1,232 @@
+"""A model of cells: an estimator, the genes that it reads, and the markers that it found."""
+
+from __future__ import annotations
+
+import copy
+import os
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import sparse as sp
+
+from cofactor._types import FloatArray, IntArray
+from cofactor.estimators.inference import topic_shares
+from cofactor.io.errors import InputError
+from cofactor.io.models import load_model, read_facts, save
+from cofactor.sc.cells import Cells, check_names
+from cofactor.sc.counts import check_counts
+
+
+@dataclass(frozen=True)
+class Marker:
+    """A gene that marks a topic or a class.
+
+    Parameters
+    ----------
+    group : str
+        The class, or the number of the topic.
+    rank : int
+        1 for the most specific gene of the group.
+    gene : str
+    log2_ratio : float
+        How specific the gene is, see `cofactor.metrics.specificity`.
+    """
+
+    group: str
+    rank: int
+    gene: str
+    log2_ratio: float
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What a model says of cells.
+
+    Parameters
+    ----------
+    shares : array (n_cells, n_topics)
+        Share of each topic in each cell; 0 for a cell without counts.
+    probabilities : array (n_cells, n_classes)
+        Probability of each class; no columns if the model was fitted without labels.
+    """
+
+    shares: FloatArray
+    probabilities: FloatArray
+
+    @property
+    def empty(self) -> Any:
+        """Which cells have no count of a known gene, so that nothing is predicted."""
+        return ~self.shares.any(axis=1)
+
+
+@dataclass(eq=False)
+class CellModel:
+    """A fitted model of cells, as `fit` returns it.
+
+    Parameters
+    ----------
+    estimator : SSNMFClassifier or NMF
+        NMF if there were no labels.
+    genes : array of str
+        The genes that the model reads, in the order of the estimator's features.
+    markers : dict of str to list of Marker
+        Markers of "classes" and of "topics", the most specific first.
+    facts : dict
+        How the model was made, in plain types.
+    """
+
+    estimator: Any
+    genes: np.ndarray
+    markers: dict[str, list[Marker]]
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def classes(self) -> list[str]:
+        """Names of the classes; empty if the model was fitted without labels."""
+        return [str(name) for name in getattr(self.estimator, "classes_", ())]
+
+    @property
+    def topics(self) -> FloatArray:
+        """Topics as shares of genes; rows sum to 1."""
+        A = np.asarray(self.estimator.components_, dtype=np.float64)
+        return np.asarray(A / np.maximum(A.sum(axis=1, keepdims=True), 1e-300))
+
+    @property
+    def topic_classes(self) -> FloatArray:
+        """Probability of each class for a cell that is all one topic, topics × classes."""
+        if not self.classes:
+            return np.zeros((len(self.estimator.components_), 0))
+        return np.asarray(self.estimator.probabilities(self.estimator.topic_scores()))
+
+    def answer(self, cells: Cells) -> Answers:
+        """Say what cells are; they are matched to the model's genes by name."""
+        columns, known = self.match(cells.genes)
+        weights = None if known.all() else known[None, :].astype(np.float64)
+        parts = [
+            answer_rows(self.estimator, _spread(rows, known), weights)
+            for rows in checked(cells, columns)
+        ]
+        return joined(parts)
+
+    def match(self, names: Any) -> tuple[IntArray, Any]:
+        """Return the columns of the model's genes among names, and which genes are there."""
+        check_names(names)
+        place = {name: j for j, name in enumerate(names)}
+        known = np.array([gene in place for gene in self.genes])
+        if not known.any():
+            raise InputError(
+                f"No gene of the model is among the names of var: the model knows names like "
+                f"{self.genes[0]!r}, var has names like {next(iter(names), '')!r}."
+            )
+        return np.array([place[gene] for gene in self.genes[known]]), known
+
+    def save(self, path: str | os.PathLike[str], notes: dict[str, Any] | None = None) -> None:
+        """Save the model to a folder, which `cofactor.sc.load` and `cofactor topics` read.
+
+        Parameters
+        ----------
+        path : str or path
+            The folder; an older model in it is replaced.
+        notes : dict, optional
+            Further values in JSON to keep with the model.
+        """
+        named = copy.copy(self.estimator)
+        named.feature_names_in_ = self.genes
+        markers = {kind: _noted(found) for kind, found in self.markers.items()}
+        save(named, path, notes={**(notes or {}), "cells": {**self.facts, "markers": markers}})
+
+
+def load(path: str | os.PathLike[str]) -> CellModel:
+    """Load a model of cells from the folder that `CellModel.save` wrote.
+
+    Parameters
+    ----------
+    path : str or path
+        The folder.
+
+    Returns
+    -------
+    CellModel
+    """
+    facts = dict(read_facts(path)["notes"].get("cells") or {})
+    named = load_model(path)
+    genes = vars(named).pop("feature_names_in_", None)
+    try:
+        noted = facts.pop("markers")
+        markers = {kind: list(_read(noted[kind])) for kind in ("classes", "topics")}
+    except (KeyError, TypeError, ValueError, AttributeError):
+        genes = None
+    if genes is None:
+        raise InputError(
+            f"{os.fspath(path)!r} holds no model of cells; fit one with cofactor.sc.fit, or with "
+            "cofactor fit data.h5ad."
+        )
+    return CellModel(named, genes, markers, facts)
+
+
+def _noted(markers: list[Marker]) -> dict[str, Any]:
+    """Return markers as JSON, by group."""
+    groups = list(dict.fromkeys(marker.group for marker in markers))
+    return {
+        group: {
+            "genes": [marker.gene for marker in markers if marker.group == group],
+            "log2_ratio": [round(m.log2_ratio, 4) for m in markers if m.group == group],
+        }
+        for group in groups
+    }
+
+
+def _read(noted: dict[str, Any]) -> Iterator[Marker]:
+    for group, row in noted.items():
+        pairs = zip(row["genes"], row["log2_ratio"], strict=True)
+        for rank, (gene, ratio) in enumerate(pairs, start=1):
+            yield Marker(str(group), rank, str(gene), float(ratio))
+
+
+def checked(cells: Cells, columns: IntArray | None = None) -> Iterator[sp.csr_array]:
+    """Yield the rows of cells, after they were found to be counts."""
+    for _, rows in cells.chunks(columns):
+        check_counts(rows, cells.place, cells.elsewhere)
+        yield rows
+
+
+def answer_rows(estimator: Any, X: sp.csr_array, weights: Any = None) -> Answers:
+    """Say what some cells are; ``weights`` are 0 for genes that were not measured."""
+    S = estimator.transform(X, data_weights=weights)
+    shares = topic_shares(np.asarray(S, dtype=np.float64), estimator.components_)
+    shares[np.asarray(X.sum(axis=1)).ravel() == 0] = 0.0
+    if not hasattr(estimator, "classes_"):
+        return Answers(shares, np.zeros((len(shares), 0)))
+    scores = estimator.scores(X, representation=S, data_weights=weights)
+    return Answers(shares, np.asarray(estimator.probabilities(scores)))
+
+
+def joined(parts: list[Answers]) -> Answers:
+    """Put the answers of several chunks below each other."""
+    return Answers(
+        np.concatenate([part.shares for part in parts]),
+        np.concatenate([part.probabilities for part in parts]),
+    )
+
+
+def _spread(rows: sp.csr_array, known: Any) -> sp.csr_array:
+    """Return rows of the known genes as rows of all genes of the model."""
+    if known.all():
+        return rows
+    places = np.flatnonzero(known)
+    shape = rows.shape[0], len(known)
+    return sp.csr_array((rows.data, places[rows.indices], rows.indptr), shape)
+
+
+def warn_of_empty(number: int) -> None:
+    """Warn of cells that have no count of a gene of the model."""
+    if number:
+        cells = "1 cell has" if number == 1 else f"{number:,} cells have"
+        warnings.warn(
+            f"{cells} no count of a gene of the model, so nothing is predicted there; filter such "
+            "cells first.",
+            stacklevel=4,
+        )

@@ -1,0 +1,60 @@
+"""Models of cells: other cells, missing genes, saved folders."""
+
+import copy
+
+import numpy as np
+import pytest
+
+from cofactor import NMF, save, sc
+from complaints import assert_says
+from made_cells import balanced_accuracy, draw_cells
+
+
+@pytest.fixture(scope="module")
+def model():
+    return sc.fit(draw_cells(seed=2), labels="cell_type")
+
+
+@pytest.fixture
+def new():
+    return draw_cells(n=150, seed=3)[:, ::-1].copy()  # genes in another order
+
+
+def test_genes_are_matched_by_name(model, new):
+    sc.annotate(new, model)
+    assert balanced_accuracy(new) > 0.9
+    j = list(model.genes).index("G0")
+    assert np.allclose(new.varm["ssnmf"][list(new.var_names).index("G0")], model.topics[:, j])
+
+
+def test_missing_genes_count_as_not_measured(model, new):
+    some = new[:, np.arange(600) % 3 > 0].copy()
+    sc.annotate(some, model)
+    assert balanced_accuracy(some) > 0.85
+    known = np.isin(model.genes, some.var_names)
+    fewer = copy.copy(model.estimator)
+    fewer.components_ = np.ascontiguousarray(model.estimator.components_[:, known])
+    fewer.n_features_in_ = int(known.sum())
+    S = fewer.transform(some[:, model.genes[known]].X) * model.estimator.components_.sum(axis=1)
+    assert np.allclose(some.obsm["X_ssnmf"], S / S.sum(axis=1, keepdims=True), atol=1e-5)
+
+
+def test_other_genes_are_refused(model, new):
+    new.var_names = [f"X{j}" for j in range(600)]
+    assert_says(lambda: sc.annotate(new, model), "No gene of the model", "'G", "'X0'")
+
+
+def test_a_saved_model_says_the_same(model, new, tmp_path):
+    model.save(tmp_path / "model")
+    again = sc.load(tmp_path / "model")
+    first, second = (sc.annotate(new, one, copy=True) for one in (model, again))
+    assert first.obs["ssnmf_confidence"].tolist() == second.obs["ssnmf_confidence"].tolist()
+    assert [m.gene for m in again.markers["topics"]] == [m.gene for m in model.markers["topics"]]
+    assert again.facts == model.facts
+    card = (tmp_path / "model" / "README.md").read_text()
+    assert "cells markers classes T cell genes" in card
+
+
+def test_a_folder_with_another_model_is_refused(tmp_path):
+    save(NMF(2, random_state=0).fit(np.eye(4)), tmp_path / "other")
+    assert_says(lambda: sc.load(tmp_path / "other"), "no model of cells")

@@ -1,0 +1,77 @@
+"""What is no matrix of counts, no column of classes, no gene of the model: one sentence each."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from cofactor import sc
+from complaints import assert_says
+from made_cells import draw_cells
+
+
+@pytest.fixture
+def adata():
+    return draw_cells(n=120)
+
+
+def fit(adata, **options):
+    return lambda: sc.ssnmf(adata, **{"labels": "cell_type", **options})
+
+
+def test_log_normalised_values_are_noticed(adata):
+    adata.layers["counts"] = adata.X.copy()
+    totals = np.asarray(adata.X.sum(axis=1)).ravel()
+    adata.X = adata.X.multiply(1e4 / totals[:, None]).tocsr().log1p()
+    assert_says(fit(adata), r"adata\.X", "log-normalised", "layer='counts'")
+    del adata.layers["counts"]
+    assert_says(fit(adata), "log-normalised", r"adata\.layers\['counts'\]")
+
+
+def test_normalised_and_scaled_values_are_refused(adata):
+    totals = np.asarray(adata.X.sum(axis=1)).ravel()
+    counts = adata.X
+    adata.X = counts.multiply(1e4 / totals[:, None]).tocsr()
+    assert_says(fit(adata), "normalised values", "raw counts")
+    adata.X = counts * 0.5
+    assert_says(fit(adata), r"fractions, such as \d+\.5", "round")
+    adata.X = counts.toarray() - 1
+    assert_says(fit(adata), "negative", "-1", "scaled")
+    adata.X = counts * np.float32(np.nan)
+    assert_says(fit(adata), "not finite")
+
+
+def test_names_that_are_not_there(adata):
+    assert_says(fit(adata, labels="celltype"), "celltype", "Did you mean 'cell_type'")
+    assert_says(fit(adata, layer="counts"), "layer='counts'", "no layers")
+    adata.layers["raw_counts"] = adata.X
+    assert_says(fit(adata, layer="counts"), "raw_counts")
+    assert_says(fit(adata, unlabelled="Unknwon"), "unlabelled='Unknwon'", "cell_type")
+    assert_says(fit(adata, mask_var="hvg"), "mask_var='hvg'", "column of var")
+    assert_says(fit(adata, mask_var=np.ones(3, bool)), "mask_var", r"\(3,\)", "600")
+    assert_says(fit(adata, mask_var=np.ones(600, bool), n_top_genes=5), "one of them")
+
+
+def test_columns_that_hold_no_classes(adata):
+    adata.obs["score"] = np.linspace(0, 1, 120)
+    assert_says(fit(adata, labels="score"), "'score'", "measurement")
+    adata.obs["none"] = None
+    assert_says(fit(adata, labels="none"), "'none'", "no labelled cell")
+
+
+def test_genes_with_one_name(adata):
+    adata.var_names = ["G"] * 600
+    assert_says(fit(adata), "var_names_make_unique")
+
+
+def test_other_objects_and_files(tmp_path):
+    assert_says(lambda: sc.ssnmf(np.ones((3, 3))), "adata", "ndarray", "h5ad")
+    assert_says(lambda: sc.ssnmf(tmp_path / "no.h5ad"), "no.h5ad", "does not exist")
+    (tmp_path / "bad.h5ad").write_text("no file")
+    assert_says(lambda: sc.ssnmf(tmp_path / "bad.h5ad"), "bad.h5ad", "cannot be read")
+
+
+def test_a_missing_package_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "anndata", None)
+    with pytest.raises(ImportError, match=r"pip install 'cofactor\[sc\]'"):
+        sc.ssnmf("cells.h5ad")

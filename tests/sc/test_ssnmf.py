@@ -1,0 +1,150 @@
+"""sc.ssnmf: what scanpy users find in obs, obsm, varm and uns, also after a round trip."""
+
+import anndata
+import numpy as np
+import pytest
+from scipy import sparse as sp
+
+from cofactor import sc
+from made_cells import TYPES, balanced_accuracy, draw_cells, planted
+
+
+@pytest.fixture(scope="module")
+def found():
+    adata = draw_cells(seed=2)
+    sc.ssnmf(adata, labels="cell_type")
+    return adata
+
+
+def test_cells_are_labelled(found):
+    assert balanced_accuracy(found) > 0.93
+    assert found.obs["ssnmf"].dtype == "category"
+    assert list(found.obs["ssnmf"].cat.categories) == sorted(TYPES)
+    confidence = found.obs["ssnmf_confidence"].to_numpy()
+    assert ((confidence > 0.25) & (confidence <= 1)).all()
+    assert confidence.mean() > 0.8
+
+
+def test_topics_are_shares(found):
+    shares, topics = found.obsm["X_ssnmf"], found.varm["ssnmf"]
+    assert shares.shape == (300, 10)
+    assert topics.shape == (600, 10)
+    assert np.allclose(shares.sum(axis=1), 1)
+    assert np.allclose(topics.sum(axis=0), 1)
+    assert np.count_nonzero(topics.any(axis=1)) <= 200  # the variable genes
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_markers_of_classes_are_the_planted_genes(found, name):
+    table = found.uns["ssnmf"]["markers"]["classes"]
+    own = table[table["group"] == name]
+    assert set(own["gene"][:10]) == planted(name)
+    assert list(own["rank"]) == list(range(1, len(own) + 1))
+    assert (np.diff(own["log2_ratio"]) <= 0).all()
+
+
+def test_strong_genes_of_every_cell_are_no_markers(found):
+    table = found.uns["ssnmf"]["markers"]["classes"]
+    everywhere = {f"G{j}" for j in range(40, 70)}
+    assert not everywhere & set(table[table["rank"] <= 10]["gene"])
+
+
+def test_topics_have_the_markers_of_their_class():
+    adata = draw_cells(seed=2)
+    sc.ssnmf(adata, labels="cell_type", n_topics=4)
+    facts = adata.uns["ssnmf"]
+    own = facts["classes"][facts["topic_classes"].argmax(axis=1)]
+    assert sorted(own) == sorted(TYPES)
+    table = facts["markers"]["topics"]
+    for k, name in enumerate(own):
+        genes = set(table[table["group"] == str(k)]["gene"][:10])
+        assert len(genes & planted(name)) >= 9, name
+
+
+def test_results_survive_a_file(found, tmp_path):
+    found.write_h5ad(tmp_path / "cells.h5ad")
+    again = anndata.read_h5ad(tmp_path / "cells.h5ad")
+    assert again.obs["ssnmf"].tolist() == found.obs["ssnmf"].tolist()
+    assert np.array_equal(again.obsm["X_ssnmf"], found.obsm["X_ssnmf"])
+    assert np.array_equal(again.varm["ssnmf"], found.varm["ssnmf"])
+    before, after = found.uns["ssnmf"], again.uns["ssnmf"]
+    assert set(after) == set(before)
+    assert after["expected_score"] == before["expected_score"]
+    assert after["versions"] == before["versions"]
+    assert np.array_equal(after["history"]["objective"], before["history"]["objective"])
+    for kind in ("classes", "topics"):
+        assert after["markers"][kind]["gene"].tolist() == before["markers"][kind]["gene"].tolist()
+    assert after["params"]["labels"] == "cell_type"
+    assert after["params"]["labelled"] == 24
+
+
+def test_depth_says_nothing(found):
+    """A cell that was read four times as deeply gets the same label and the same topics."""
+    model = sc.fit(draw_cells(seed=2), labels="cell_type")
+    deeper = draw_cells(seed=2)
+    deeper.X = deeper.X * 4
+    sc.annotate(deeper, model)
+    assert deeper.obs["ssnmf"].tolist() == found.obs["ssnmf"].tolist()
+    confidence = deeper.obs["ssnmf_confidence"], found.obs["ssnmf_confidence"]
+    assert np.allclose(*confidence, atol=1e-6)
+    assert np.allclose(deeper.obsm["X_ssnmf"], found.obsm["X_ssnmf"], atol=1e-4)
+
+
+def test_a_copy_and_another_key_leave_the_object_alone():
+    adata = draw_cells(n=120)
+    other = sc.ssnmf(adata, labels="cell_type", n_topics=4, key_added="mine", copy=True)
+    assert list(adata.obs) == ["truth", "cell_type"]
+    assert "mine" not in adata.uns
+    assert "X_mine" not in adata.obsm
+    assert {"mine", "mine_confidence"} <= set(other.obs)
+    assert other.obsm["X_mine"].shape == (120, 4)
+
+
+def test_layers_dense_arrays_and_integers_give_the_same_labels():
+    adata = draw_cells(n=120)
+    first = sc.ssnmf(adata, labels="cell_type", copy=True).obs["ssnmf"].tolist()
+    adata.layers["counts"] = adata.X.astype(np.int32)
+    adata.layers["dense"] = adata.X.toarray()
+    adata.X = adata.X.log1p()
+    for layer in ("counts", "dense"):
+        assert sc.ssnmf(adata, "cell_type", layer=layer, copy=True).obs["ssnmf"].tolist() == first
+
+
+def test_unlabelled_cells_may_have_a_name():
+    adata = draw_cells(n=120)
+    first = sc.ssnmf(adata, labels="cell_type", copy=True).obs["ssnmf"].tolist()
+    adata.obs["cell_type"] = adata.obs["cell_type"].fillna("other").astype("category")
+    named = sc.ssnmf(adata, labels="cell_type", unlabelled="other", copy=True)
+    assert named.obs["ssnmf"].tolist() == first
+    adata.obs["cell_type"] = adata.obs["cell_type"].cat.rename_categories({"other": "Unknown"})
+    with pytest.warns(UserWarning, match="unlabelled='Unknown'"):
+        sc.ssnmf(adata, labels="cell_type", n_topics=5)
+
+
+def test_topics_without_labels():
+    adata = draw_cells(n=120)
+    sc.ssnmf(adata, n_topics=4)
+    assert "ssnmf" not in adata.obs
+    assert adata.obsm["X_ssnmf"].shape == (120, 4)
+    assert set(adata.uns["ssnmf"]["markers"]["topics"]["group"]) <= set("0123")
+
+
+def test_variable_genes_of_scanpy_are_used():
+    adata = draw_cells(n=120)
+    adata.var["highly_variable"] = np.arange(600) < 50
+    sc.ssnmf(adata, labels="cell_type")
+    assert np.array_equal(adata.varm["ssnmf"].any(axis=1), np.arange(600) < 50)
+    assert adata.uns["ssnmf"]["params"]["genes"] == "var['highly_variable']"
+    sc.ssnmf(adata, labels="cell_type", n_top_genes=100)
+    assert np.count_nonzero(adata.varm["ssnmf"].any(axis=1)) <= 100
+
+
+def test_empty_cells_get_no_label():
+    adata = draw_cells(n=120)
+    counts = adata.X.tolil()
+    counts[5] = 0
+    adata.X = sp.csr_matrix(counts)
+    with pytest.warns(UserWarning, match="1 cell has no count"):
+        sc.ssnmf(adata, labels="cell_type")
+    assert adata.obs["ssnmf"].isna().tolist() == [i == 5 for i in range(120)]
+    assert not adata.obsm["X_ssnmf"][5].any()
