@@ -219,21 +219,21 @@ def test_classes_beyond_the_largest_can_be_asked_for():
         model.plot_over_time(texts, dates, kind="class", names=["class99"])
 
 
-MATHEMATICS = ["$x^2$", r"$\frac{", "100$ and 5$", r"\textbf{x}", "_hidden", "中文", "%", "^_{}"]
+MATHEMATICS = ["$x^2$", r"$\frac{$", "100$ and 5$", r"\textbf{x}", "_hidden", "中文", "%", "^_{}"]
 
 
 def test_hostile_words_and_classes_are_drawn_as_text():
     vocabulary = [*MATHEMATICS, *(word for word in HOSTILE if not word.isprintable())]
     model, texts, _ = hostile_model(vocabulary)
-    model.topic_names_ = [r"$\frac{", "$x$ and $y", "_hidden", "a\nb\x00\ud800"]
+    model.topic_names_ = [r"$\frac{$", "$x$ and $y", "_hidden", "a\nb\x00\ud800"]
     model.stability_ = np.full((2, 4), 0.5)
     dates = [date(2024, 1 + i % 3, 1) for i in range(len(texts))]
     drawn = rendered(model.plot_topics(n_words=25, by="probability")[0])
-    assert {r"$\frac{", "_hidden", "100$ and 5$"} & set(drawn)
+    assert {r"$\frac{$", "_hidden", "100$ and 5$"} & set(drawn)
     for ax in (model.plot_classes(), model.plot_stability()):
-        assert {r"$\frac{", "$x$ and $y", "_hidden", "a b"} <= set(rendered(ax))
+        assert {r"$\frac{$", "$x$ and $y", "_hidden", "a b"} <= set(rendered(ax))
     ax = model.plot_over_time(texts, dates, "month", names=range(4))
-    assert {r"$\frac{", "$x$ and $y", "_hidden", "a b"} <= set(rendered(ax))
+    assert {r"$\frac{$", "$x$ and $y", "_hidden", "a b"} <= set(rendered(ax))
 
 
 def test_a_missing_library_is_named_with_the_remedy(model, corpus, monkeypatch):
