@@ -60,8 +60,13 @@ sphinx_gallery_conf = {
     "gallery_dirs": "gallery",
     "filename_pattern": r"\.py$",
     "remove_config_comments": True,
+    "within_subsection_order": "gallery_order.Order",
+    "thumbnail_size": (480, 336),
+    "min_reported_time": 600,
     "show_memory": False,
+    "show_signature": False,
     "download_all_examples": False,
+    "write_computation_times": False,  # its page loads scripts from elsewhere
     "abort_on_example_error": True,
 }
 
@@ -69,12 +74,14 @@ sphinx_gallery_conf = {
 html_theme = "pydata_sphinx_theme"
 html_title = "cofactor"
 html_static_path = ["_static"]
+html_favicon = html_logo = "_static/logo.svg"
 html_css_files = ["cofactor.css"]
 html_math_renderer = "mathml"
 html_show_sourcelink = False
 html_copy_source = False
 html_show_sphinx = False
 html_theme_options = {
+    "logo": {"text": "cofactor"},
     "navbar_align": "left",
     "navbar_end": ["theme-switcher"],
     "header_links_before_dropdown": 6,
