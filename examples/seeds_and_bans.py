@@ -67,6 +67,6 @@ for ax, model, title in zip(
     ax.spines[["top", "right"]].set_visible(False)
 axes[0].yaxis.set_major_formatter("{x:.0%}")
 axes[0].set_ylabel("share of the words")
-figure.legend(
+legend = figure.legend(
     *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False
 )
