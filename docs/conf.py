@@ -77,6 +77,7 @@ html_static_path = ["_static"]
 html_favicon = html_logo = "_static/logo.svg"
 html_css_files = ["cofactor.css"]
 html_math_renderer = "mathml"
+html_search_scorer = str(DOCS / "_ext" / "search_scorer.js")
 html_show_sourcelink = False
 html_copy_source = False
 html_show_sphinx = False

@@ -164,3 +164,15 @@ def test_every_page_opens_on_a_phone_without_a_request_elsewhere_or_an_error(bro
     assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
     assert [one for one in said if one[0] in ("error", "warning")] == []
     assert wide == []
+
+
+@pytest.mark.parametrize(
+    ("words", "page"),
+    [("merge topics", "guide/editing.html"), ("streaming partial_fit", "guide/streams.html")],
+)
+def test_search_finds_pages_for_users_first(browser, site, words, page):
+    tab = browser.new_page()
+    tab.goto(f"{(site / 'search.html').as_uri()}?q={words.replace(' ', '+')}")
+    first = tab.wait_for_selector("#search-results li a").get_attribute("href")
+    tab.close()
+    assert first.partition("#")[0].partition("?")[0] == page
