@@ -218,7 +218,7 @@ def _learned(facts: dict[str, Any]) -> str:
         return ", without predictions"
     known = f"{labelled:,} {'document' if labelled == 1 else 'documents'} with labels"
     if kind == "numbers":
-        return f", numbers to predict learned from {known}"
+        return f", numbers learned from {known}"
     noun = "classes" if kind in ("classes", "none") else "labels"
     source = known if labelled else "seed words"
     return f", {len(facts['classes']):,} {noun} learned from {source}"
