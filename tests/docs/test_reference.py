@@ -56,6 +56,12 @@ def test_the_reference_shows_every_public_name_once():
     assert [name for key, name in homes.items() if key not in there] == []
 
 
+def test_the_first_page_of_the_reference_lists_every_name():
+    index = (REFERENCE / "index.rst").read_text(encoding="utf-8").split()
+    there = {id(OBJECTS[name]) for name in index if name in OBJECTS}
+    assert [name for name, found in OBJECTS.items() if id(found) not in there] == []
+
+
 def test_plumbing_is_what_classes_have():
     names = {name for found in OBJECTS.values() for name in dir(found)}
     assert PLUMBING - names == set()
