@@ -454,7 +454,7 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
 
     def _count(self, documents: Iterable[Any], stems: Stems) -> tuple[list[str], sp.csc_array]:
         """Count the words of documents; those that are not in ``words_`` come last."""
-        known = [stems[word] for word in self.words_]
+        known = stems.read(self.words_)
         return tally(each_document(documents), self._stemming(stems), known)
 
     def known_share(self, documents: Iterable[Any]) -> float:
