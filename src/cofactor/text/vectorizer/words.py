@@ -353,7 +353,7 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         """
         check_is_fitted(self, "words_")
         stems = Stems(self._fitted_stem)
-        known = [stems[word] for word in self.words_]
+        known = stems.read(self.words_)
         _, counts = tally(each_document(documents), self._stemming(stems), known)
         return self._weigh(counts[:, : len(self.words_)])
 
