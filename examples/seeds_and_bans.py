@@ -37,8 +37,8 @@ plain = TopicModel(3, random_state=0).fit(texts)
 seeded = TopicModel(3, seeds={"staff": ["friendly", "helpful"]}, random_state=0).fit(texts)
 
 # %%
-# The words of the booking site are in all topics. Ban them, and let the fit go on: ``refit``
-# keeps what is settled, and ``drift_`` tells what moved.
+# The words of the booking site are in all topics. A ban holds at once, and ``refit`` keeps it while
+# the fit goes on. ``drift_`` tells what the refit moved: here next to nothing.
 
 banned = seeded
 for topic in range(3):
