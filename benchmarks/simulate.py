@@ -1,4 +1,4 @@
-"""The cost model of docs/guide/beyond_memory.md: check it against blocks, draw it to 10⁹ documents.
+"""The cost model of docs/guide/beyond_memory.md: check it on blocks, draw it to 10⁹ documents.
 
 Run ``python benchmarks/simulate.py --out docs/scaling`` (about two minutes; needs matplotlib).
 The model has four measured constants, of this machine, and two assumed ones, of a network.

@@ -13,16 +13,17 @@ MODULES = (
     "cofactor.noise",
     "cofactor.priors",
     "cofactor.distributed",
+    "cofactor.sc",
 )
 
 # Methods of public classes that other packages of cofactor call and users need not.
 PLUMBING = {
-    "assign", "block", "callbacks", "coding", "compact", "constant", "coordinate_descent",
-    "copy", "curvature", "each", "forget_held_out", "get", "has_barrier", "has_samples",
-    "largest", "map", "matrix_problem", "named", "on_fit_task_begin", "on_fit_task_end", "only",
-    "own_units", "padded", "pooled_head", "probabilities", "read", "replace", "reuse_models",
-    "rows", "sample", "scores", "setup", "share", "spared", "targets", "teardown",
-    "topic_scores", "uniform", "view", "with_padded",
+    "answer", "assign", "block", "callbacks", "coding", "compact", "constant",
+    "coordinate_descent", "copy", "curvature", "each", "forget_held_out", "get", "has_barrier",
+    "has_samples", "largest", "map", "match", "matrix_problem", "named", "on_fit_task_begin",
+    "on_fit_task_end", "only", "own_units", "padded", "pooled_head", "probabilities", "read",
+    "replace", "reuse_models", "rows", "sample", "scores", "setup", "share", "spared",
+    "targets", "teardown", "topic_scores", "uniform", "view", "with_padded",
 }  # fmt: skip
 
 

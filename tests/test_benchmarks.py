@@ -4,7 +4,15 @@ import json
 import math
 
 import numpy as np
-from benchmarks import cells, choosing, prediction_sets, predictions, rivals, single_cell
+from benchmarks import (
+    cells,
+    choosing,
+    deployment,
+    prediction_sets,
+    predictions,
+    rivals,
+    single_cell,
+)
 from benchmarks.ours import BelowTarget
 from benchmarks.prediction_sets import Folders
 from benchmarks.prediction_tables import Cell
@@ -144,3 +152,20 @@ def test_housekeeping_genes_of_made_cells_have_most_of_the_counts():
     own = data.X[data.y == 0][:, data.markers[0]].mean() / totals[data.y == 0].mean()
     other = data.X[data.y == 5][:, data.markers[0]].mean() / totals[data.y == 5].mean()
     assert own > 4 * other
+
+
+def test_processes_that_predict(tmp_path):
+    texts = tmp_path / "texts.json"
+    texts.write_text(json.dumps(["one text"] * 3))
+    alone = deployment.Subject("alone", None, "", "")
+    load = "type('Model', (), {'predict': staticmethod(len)})()"
+    model = deployment.Subject("a model", texts, "import string", load)
+    imported, peak = deployment.run_process(alone, texts, "cpu")
+    assert 0 <= imported < 1
+    assert 1e6 < peak < 1e9
+    measured = deployment.run_process(model, texts, "wall")
+    assert len(measured) == 6
+    assert deployment.line(alone, [0.5, 2e7]) == ["alone", "500 ms", "", "", "", "", "20.0 MB", ""]
+    cells = deployment.line(model, [0.1, 0.2, 0.3, 5.0, 0.4, 2e7])
+    assert cells[4] == "100 ms"  # one of fifty texts
+    assert deployment.size_on_disk(tmp_path) == deployment.size_on_disk(texts) == 36

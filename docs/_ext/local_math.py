@@ -10,7 +10,7 @@ def write_inline(writer, node):
 
 
 def write_block(writer, node):
-    writer.body.append(f'<div class="math">{tex2mathml(node.astext(), as_block=True)}</div>\n')
+    writer.body.append(f'<div class="formula">{tex2mathml(node.astext(), as_block=True)}</div>\n')
     raise SkipNode
 
 

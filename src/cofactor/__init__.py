@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any
 from cofactor._version import __version__
 
 if TYPE_CHECKING:  # so that type checkers and editors see the classes
-    from cofactor import callbacks, divergences, metrics, model_selection, noise, priors, report, sc
+    from cofactor import (
+        callbacks,
+        divergences,
+        metrics,
+        model_selection,
+        noise,
+        priors,
+        report,
+        sc,
+    )
     from cofactor.divergences import Divergence
     from cofactor.engine.factors import Factors
     from cofactor.estimators import NMF, SSNMFClassifier, SSNMFRegressor

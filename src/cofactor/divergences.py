@@ -27,7 +27,10 @@ FLOOR = 1e-6
 
 @dataclass(frozen=True)
 class Divergence:
-    """A cost per cell.  ``DIVERGENCES`` lists the instances by name.
+    """A cost per cell, given by six coefficients; ``DIVERGENCES`` lists the instances by name.
+
+    ``d(x, p) = constant(x) − log·x·log p + up·p − down·x·p + ½ square·p² + inverse·x/p +
+    concave·log p``, with the constant that makes d(x, x) = 0.
 
     Parameters
     ----------
@@ -38,7 +41,7 @@ class Divergence:
         any of theirs. The data of such a sum are fitted in their own units, because its parts weigh
         differently in others.
     log, up, down, square, inverse, concave : float
-        The coefficients; see the top of the module.
+        The coefficients.
     positive : bool
         Whether d is infinite at x = 0; zeros are then read as ``FLOOR`` of the largest value.
     description : str
@@ -108,11 +111,15 @@ class Divergence:
 
 
 Frobenius = Divergence("frobenius", 2, square=2.0, down=2.0, description="(x − p)²")
+"""(x − p)²: Gaussian noise, dense data."""
 KullbackLeibler = Divergence(
     "kullback-leibler", 1, log=1.0, up=1.0, description="x log(x/p) − x + p"
 )
+"""x log(x/p) − x + p: Poisson noise, counts and tf-idf."""
 ItakuraSaito = Divergence(
     "itakura-saito", 0, inverse=1.0, concave=1.0, positive=True, description="x/p − log(x/p) − 1"
 )
+"""x/p − log(x/p) − 1: multiplicative noise, such as that of powers and spectra."""
 
 DIVERGENCES = {d.name: d for d in (Frobenius, KullbackLeibler, ItakuraSaito)}
+"""The divergences that can be named, by name."""

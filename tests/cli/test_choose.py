@@ -1,5 +1,6 @@
 """`cofactor choose`."""
 
+import re
 from contextlib import contextmanager
 
 import pytest
@@ -18,6 +19,8 @@ def test_choose_prints_a_table_and_one_sentence(home, tmp_path):
     assert lines[0].split()[:4] == ["Topics", "Labels", "Score", "Cells"]
     assert [line[0] for line in lines[1:4]] == [" ", "*", " "]
     assert " ".join(lines[5:]).startswith("Take 3 topics: with 2, held-out")
+    meanings = re.findall(r"(?:^|\. )([A-Z][a-z]+): ", done.stdout.split("\n\n")[2])
+    assert meanings == ["Labels", "Score", "Cells", "Stability", "Coherence", "Diversity"]
     assert "-k 3 -o model" in done.stderr
     header, rows = read_table(table)
     assert [row[header.index("n_components")] for row in rows] == ["2", "3", "4"]

@@ -202,6 +202,19 @@ def test_more_topics_than_documents_are_refused(tmp_path):
     assert answer("topics", tmp_path / "m")["topics"][-1]["topic"] == 5
 
 
+def test_parameters_are_called_by_their_options(tmp_path):
+    table = write_table(tmp_path / "empty.csv", [["1", "the and of", ""], ["2", "a", ""]])
+    done = cofactor("fit", table, "--text", "body", "-o", tmp_path / "m", code=2)
+    assert "--stop-words none keeps grammatical words" in done.stderr
+    table = write_table(tmp_path / "few.csv", make_rows(12))
+    seeds = [word for name in "abc" for word in ("--seed-words", f"{name}=moon")]
+    done = cofactor("fit", table, "--text", "body", "-k", 2, *seeds, "-o", tmp_path / "m", code=2)
+    assert "there are only 2 topics; raise -k or join seeds" in done.stderr
+    done = cofactor("fit", table, "--text", "body", "-k", 2, "--seed-words", "a=moon,zzz",
+                    "-o", tmp_path / "m")  # fmt: skip
+    assert "--seed-words 'a': ['zzz'] are ignored" in done.stderr
+
+
 def test_an_estimator_is_no_topic_model(tmp_path):
     import numpy as np
 
@@ -372,6 +385,7 @@ def test_a_table_may_come_on_standard_input(home, table):
     expected = answer("check", home / "new.csv", "--text", "body")
     found = json.loads(done.stdout)
     assert (found["rows"], found["sha256"]) == (expected["rows"], expected["sha256"])
+    assert found["next"].split()[2] == ("-" if table in ("-", "/dev/stdin") else table)
 
 
 def test_a_table_that_came_on_standard_input_is_not_read_again(home, tmp_path):

@@ -51,7 +51,7 @@ def test_check_counts_markup_and_shows_a_row(tables):
     assert "&nbsp;" in example["before"]
     assert not set("<&") & set(example["after"])
     said = " ".join(cofactor("check", tables / "dirty.csv", *READ).stdout.split())
-    assert "183 tags" in said
+    assert "tags (183)" in said
     assert "is read as" in said
     assert "Markup is left out of the texts (--raw keeps it)." in said
     assert "Nothing but markup is in 1 of the texts (row 92)" in said

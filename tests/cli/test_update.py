@@ -23,6 +23,8 @@ def test_new_words_topics_and_classes_are_told(home, model, tmp_path):
     noted = json.loads((tmp_path / "m2" / "manifest.json").read_text())["notes"]
     assert noted["updated"]["path"] == str(model)
     assert noted["input"]["text"] == "body"
+    done = cofactor("verify", tmp_path / "m2", code=2)
+    assert "by cofactor update, which cannot be repeated" in done.stderr
 
 
 def test_another_spelling_of_a_class_is_told(home, model, tmp_path):

@@ -56,6 +56,29 @@ def test_the_reference_shows_every_public_name_once():
     assert [name for key, name in homes.items() if key not in there] == []
 
 
+def test_the_first_page_of_the_reference_lists_every_name():
+    index = (REFERENCE / "index.rst").read_text(encoding="utf-8").split()
+    there = {id(OBJECTS[name]) for name in index if name in OBJECTS}
+    assert [name for name, found in OBJECTS.items() if id(found) not in there] == []
+
+
 def test_plumbing_is_what_classes_have():
     names = {name for found in OBJECTS.values() for name in dir(found)}
     assert PLUMBING - names == set()
+
+
+def test_every_result_of_a_benchmark_has_a_page():
+    root = REFERENCE.parents[1]
+    results = {path.name for path in (root / "benchmarks" / "results").glob("*.md")}
+    pages = (root / "docs" / "benchmarks").glob("*.md")
+    shown = {page.name for page in pages if f"results/{page.name}" in page.read_text("utf-8")}
+    assert results - shown == set()
+
+
+def test_the_page_about_the_paper_names_files_that_exist():
+    root = REFERENCE.parents[1]
+    text = (REFERENCE.parent / "paper.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`((?:[a-z]+/)*[a-z_]+\.py|experiments/\w+)`", text))
+    assert len(named) > 10
+    places = (root, root / "tests", root / "src" / "cofactor")
+    assert [name for name in named if not any((place / name).exists() for place in places)] == []

@@ -171,7 +171,7 @@ def test_a_sample_of_another_scale_leaves_the_others_alone(X, classes, losses, c
 
 @pytest.mark.parametrize("c", [1e-3, 1.0, 1e3])
 def test_a_sum_of_divergences_keeps_the_units_of_the_data(c):
-    """Its parts weigh as they were given, whatever the scale; the objective sums its cells."""
+    """Its parts weigh as they were given, at any scale; the objective is that of its cells."""
     loss = Divergence("sum", 1, log=1.0, up=1.0, down=0.2, square=0.2, inverse=0.1, concave=0.1)
     assert not loss.homogeneous
     assert all(each.homogeneous for each in DIVERGENCES.values())

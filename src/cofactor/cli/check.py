@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from cofactor.cli._shared.cells import check_cells, holds_cells, layer_option
-from cofactor.cli._shared.command import OUTPUT_FILE, TABLE, Command, json_option
+from cofactor.cli._shared.command import OUTPUT_FILE, STANDARD_INPUT, TABLE, Command, json_option
 from cofactor.cli._shared.table_options import TableOptions, all_table_options
 from cofactor.cli._shared.tables import (
     GatheredColumns,
@@ -91,23 +91,24 @@ def _next(facts: dict[str, Any], asked: TableOptions, file: Path | None) -> str:
     If there are too many merges for a command, the next one writes them to a file. Labels that must
     be split are checked again.
     """
+    table = "-" if facts["path"] == STANDARD_INPUT else facts["path"]
     labels = bool(facts["labelled"]) and not facts["doubtful_labels"]
     if facts["labelled"] and (mark := facts["separator_to_try"]):
         words = replace(asked, label_separator=mark).words(with_labels=True)
-        return shlex.join(["cofactor", "check", facts["path"], *words])
+        return shlex.join(["cofactor", "check", table, *words])
     if labels:
         asked = replace(asked, unlabelled=(*asked.unlabelled, *facts["marks"]))
     words = asked.words(with_labels=labels)
     if labels and file is None and len(facts["merges"]) > LISTED_MERGES:
         map_file = Path(facts["path"]).with_suffix(".relabels.csv").name
-        again = ["cofactor", "check", facts["path"], *words, "--write-relabels", map_file]
+        again = ["cofactor", "check", table, *words, "--write-relabels", map_file]
         return shlex.join(again)
     if labels and file:
         words += ["--relabel-file", str(file)]
     elif labels:
         words += relabel_options(facts["merges"])
     topics = ["-k", str(facts["suggested_topics"]), "-o", "model"]
-    return shlex.join(["cofactor", "fit", facts["path"], *words, *topics])
+    return shlex.join(["cofactor", "fit", table, *words, *topics])
 
 
 def _write_relabels(path: Path, merges: dict[str, str]) -> None:

@@ -24,6 +24,7 @@ from cofactor.cli._shared.command import (
 from cofactor.cli._shared.doubts import label_doubts, summary
 from cofactor.cli._shared.model_options import model_of, model_options, settle_task
 from cofactor.cli._shared.models import refusals
+from cofactor.cli._shared.sentences import in_options
 from cofactor.cli._shared.table_options import TableOptions, all_table_options
 from cofactor.cli._shared.tables import Reading, read_table
 from cofactor.cli._shared.terminal import announce, emit, make_table, note, show
@@ -150,7 +151,7 @@ def _choose(
             model, reading.documents.texts, reading.y, n_components=topics, supervision=weights,
             runs=runs, progress=lambda done, total: progress(f"fit {done} of {total}"),
         )  # fmt: skip
-    for message in dict.fromkeys(str(each.message) for each in caught):
+    for message in dict.fromkeys(in_options(str(each.message)) for each in caught):
         note(f"Note: {message}")
     return found
 
@@ -182,13 +183,17 @@ def _draw(found: Any, figure: Path) -> None:
 
 
 COLUMNS = {
-    "n_components": ("Topics", "{}"), "supervision": ("Supervision", "{}"),
-    "label_log_likelihood": ("Labels", "{:.3f}"), "score": ("Score", "{:.3f}"),
-    "cell_divergence": ("Cells", "{:.4f}"), "stability": ("Stability", "{:.2f}"),
-    "coherence": ("Coherence", "{:.2f}"), "diversity": ("Diversity", "{:.2f}"),
-    "seconds": ("Seconds", "{:.1f}"),
+    "n_components": ("Topics", "{}", ""), "supervision": ("Supervision", "{}", ""),
+    "label_log_likelihood": ("Labels", "{:.3f}", "log-likelihood of a label that was held out"),
+    "score": ("Score", "{:.3f}", "how well these labels are predicted; 1 is best"),
+    "cell_divergence": ("Cells", "{:.4f}", "error for words that were held out; the less, the "
+                        "better, and near 1 no better than the means of words"),
+    "stability": ("Stability", "{:.2f}", "how much of a topic is found in the other fits"),
+    "coherence": ("Coherence", "{:.2f}", "how often a topic's words occur together"),
+    "diversity": ("Diversity", "{:.2f}", "share of different words among those of all topics"),
+    "seconds": ("Seconds", "{:.1f}", ""),
 }  # fmt: skip
-"""Columns that are printed: title and format."""
+"""Columns that are printed: title, format and meaning."""
 
 
 def _show(found: Any, table: Path, asked: TableOptions) -> None:
@@ -199,6 +204,8 @@ def _show(found: Any, table: Path, asked: TableOptions) -> None:
         cells = [COLUMNS[name][1].format(row[name]) for name in names]
         printed.add_row("*" if row["chosen"] else "", *cells)
     stopped = ["Stopped before all fits were done."] if found.interrupted else []
-    show(printed, "", *stopped, found.advice)
+    meanings = [f"{title}: {meaning}." for title, _, meaning in map(COLUMNS.__getitem__, names)
+                if meaning]  # fmt: skip
+    show(printed, "", *stopped, found.advice, "", " ".join(meanings))
     words = shlex.join(["cofactor", "fit", str(table), *asked.words()])
     note(f"Next: {words} -k {found.n_components} -o model")

@@ -198,6 +198,9 @@ def _ending(model: Any, facts: dict[str, Any], wrote: str, verbose: bool) -> Ite
         steps = ", ".join(f"{name} {took:.1f} s" for name, took in facts["seconds"].items())
         yield f"{facts['stop_reason']} Time: {steps}."
     yield f"{facts['topics']:,} topics in {facts['input']['rows']:,} documents{_learned(facts)}."
+    if getattr(model.vectorizer_, "grammatical_", None):
+        yield ("The texts are short, and grammatical words help to predict, so they are kept; "
+               "topics do not show them.")  # fmt: skip
     if facts["classes"]:
         yield expectation(model) or (
             "How well the model predicts is not known: no labels could be held out to test it; "
@@ -215,7 +218,7 @@ def _learned(facts: dict[str, Any]) -> str:
         return ", without predictions"
     known = f"{labelled:,} {'document' if labelled == 1 else 'documents'} with labels"
     if kind == "numbers":
-        return f", numbers to predict learned from {known}"
+        return f", numbers learned from {known}"
     noun = "classes" if kind in ("classes", "none") else "labels"
     source = known if labelled else "seed words"
     return f", {len(facts['classes']):,} {noun} learned from {source}"

@@ -14,7 +14,7 @@ import click
 from cofactor.cli._shared.blocks import find_blocks, holds_blocks, open_blocks
 from cofactor.cli._shared.command import MODEL, TABLE, BadInput, Command, json_option
 from cofactor.cli._shared.command import table_options as options
-from cofactor.cli._shared.history import open_origin
+from cofactor.cli._shared.history import is_updated, open_origin
 from cofactor.cli._shared.models import Opened, find_data, open_model, read_again, refusals
 from cofactor.cli._shared.terminal import announce, emit, note, show
 
@@ -68,7 +68,12 @@ def verify(
 
 
 def _refuse_edits(opened: Opened, before: Path | None) -> None:
-    """Refuse a model that was edited by other means than commands, which nothing can repeat."""
+    """Refuse a model that was updated, or edited by other means than commands."""
+    if is_updated(opened):
+        raise BadInput(
+            "The model has learned from new documents by cofactor update, which cannot be repeated;"
+            " verify the model before it."
+        )
     if "settled_" in vars(opened.model):
         raise BadInput(
             "The model was edited after its fit, and its manifest does not say how; only edits by "

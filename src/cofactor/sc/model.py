@@ -33,6 +33,19 @@ class Marker:
     gene : str
     log2_ratio : float
         How specific the gene is, see `cofactor.metrics.specificity`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from anndata import AnnData
+    >>> from cofactor import sc
+    >>> rates = np.where(np.arange(60).reshape(2, 30) % 31 < 5, 4.0, 0.5)[np.arange(80) % 2]
+    >>> adata = AnnData(np.random.default_rng(0).poisson(rates).astype("float32"))
+    >>> adata.obs["kind"] = ["one", "other"] * 5 + [None] * 70
+    >>> model = sc.fit(adata, labels="kind", n_topics=2)
+    >>> first = model.markers["classes"][0]
+    >>> first.group, first.rank, int(first.gene) < 5  # genes 0 to 4 mark this kind
+    ('one', 1, True)
     """
 
     group: str
@@ -76,6 +89,18 @@ class CellModel:
         Markers of "classes" and of "topics", the most specific first.
     facts : dict
         How the model was made, in plain types.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from anndata import AnnData
+    >>> from cofactor import sc
+    >>> rates = np.where(np.arange(60).reshape(2, 30) % 31 < 5, 4.0, 0.5)[np.arange(80) % 2]
+    >>> adata = AnnData(np.random.default_rng(0).poisson(rates).astype("float32"))
+    >>> adata.obs["kind"] = ["one", "other"] * 5 + [None] * 70
+    >>> model = sc.fit(adata, labels="kind", n_topics=2)
+    >>> model.classes, model.topics.shape
+    (['one', 'other'], (2, 30))
     """
 
     estimator: Any
@@ -169,6 +194,21 @@ class CellModel:
             The folder; an older model in it is replaced.
         notes : dict, optional
             Further values in JSON to keep with the model.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from anndata import AnnData
+        >>> from cofactor import sc
+        >>> rates = np.where(np.arange(60).reshape(2, 30) % 31 < 5, 4.0, 0.5)[np.arange(80) % 2]
+        >>> adata = AnnData(np.random.default_rng(0).poisson(rates).astype("float32"))
+        >>> adata.obs["kind"] = ["one", "other"] * 5 + [None] * 70
+        >>> model = sc.fit(adata, labels="kind", n_topics=2)
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(f"{folder}/model")
+        ...     sc.load(f"{folder}/model").classes
+        ['one', 'other']
         """
         named = copy.copy(self.estimator)
         named.feature_names_in_ = self.genes
@@ -187,6 +227,21 @@ def load(path: str | os.PathLike[str]) -> CellModel:
     Returns
     -------
     CellModel
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from anndata import AnnData
+    >>> from cofactor import sc
+    >>> rates = np.where(np.arange(60).reshape(2, 30) % 31 < 5, 4.0, 0.5)[np.arange(80) % 2]
+    >>> adata = AnnData(np.random.default_rng(0).poisson(rates).astype("float32"))
+    >>> adata.obs["kind"] = ["one", "other"] * 5 + [None] * 70
+    >>> model = sc.fit(adata, labels="kind", n_topics=2)
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(f"{folder}/model")
+    ...     again = sc.load(f"{folder}/model")
+    >>> sc.annotate(adata, again)  # the labels are in adata.obs
     """
     facts = dict(read_facts(path)["notes"].get("cells") or {})
     named = load_model(path)

@@ -55,8 +55,8 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         What y holds. "auto" takes None for "topics", one column with fractions for "numbers" and
         anything else for "classes"; pass "numbers" if the numbers are whole. "topics" ignores y.
     vectorizer : object, optional
-        Turns documents into a nonnegative matrix. It needs ``fit_transform``, ``transform`` and
-        ``get_feature_names_out``, as scikit-learn's have. By default
+        Turns documents into a nonnegative matrix. It needs ``fit_transform``, ``transform``,
+        ``get_feature_names_out`` and ``get_params``, as scikit-learn's have. By default
         :class:`~cofactor.text.WordVectorizer`.
     language : "auto", str, iterable of str or None, default="auto"
         The language of the documents, such as "german", as in
@@ -917,8 +917,9 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         return edits.ban(self, topic, words)
 
     def refit(
-        self, documents: Iterable[Any], y: Any = None, *, iterations: int | None = None
-    ) -> Self:
+        self, documents: Iterable[Any], y: Any = None, *, iterations: int | None = None,
+        sample: int | None = None,
+    ) -> Self:  # fmt: skip
         """Return a model whose fit goes on from these topics, with all edits in force.
 
         Frozen topics, pinned and banned words and given names stay. Words and their weights are
@@ -932,6 +933,10 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             Their labels, as in ``fit``.
         iterations : int, optional
             Maximum number of iterations; by default ``max_iter``.
+        sample : int, optional
+            Fit on at most so many documents: the labelled ones, even if they are more, and a random
+            draw of the others. All documents are represented and predicted. By default the fit
+            goes through all; a sample shows sooner what new labels change.
 
         Returns
         -------
@@ -952,7 +957,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         1.0
         """
         check_is_fitted(self, "estimator_")
-        return refit(self, documents, y, iterations=iterations)
+        return refit(self, documents, y, iterations=iterations, sample=sample)
 
     # ---- choosing
 
@@ -1330,6 +1335,15 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         ShownReport
             The last line of a notebook's cell shows it, in a frame that sends no request and reads
             nothing of the notebook. Elsewhere its ``save`` writes the file that ``report`` writes.
+
+        Examples
+        --------
+        >>> from cofactor import TopicModel
+        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
+        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
+        >>> model.show()
+        A report of ... MB: a notebook shows it here; elsewhere save('report.html') writes it, and
+        any browser opens that file.
         """
         check_is_fitted(self, "estimator_")
         import cofactor

@@ -19,6 +19,8 @@ from cofactor.io.errors import at, printable, similar_path
 from cofactor.io.tables import InputError
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "show_default": True}
+STANDARD_INPUT = "/dev/stdin"
+"""The path of what users call -."""
 INTERRUPTED, TERMINATED = 130, 143  # 128 plus the number of the signal, as shells count
 
 
@@ -106,7 +108,7 @@ class _ExistingPath(click.Path):
     """A path that must exist; "-" is standard input. Errors suggest a path of a similar name."""
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        value = "/dev/stdin" if value == "-" else value
+        value = STANDARD_INPUT if value == "-" else value
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter as error:

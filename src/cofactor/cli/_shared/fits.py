@@ -13,6 +13,7 @@ from typing import Any
 
 from cofactor.cli._shared.command import BadInput
 from cofactor.cli._shared.models import refusals
+from cofactor.cli._shared.sentences import in_options
 from cofactor.cli._shared.terminal import announce, note
 
 
@@ -79,7 +80,7 @@ class WatchedFit:
 
         if category is FitInterruptedWarning and not self.interrupted:
             note("Stopping; saving the model ...")
-        self.warnings.setdefault(str(message), category)
+        self.warnings.setdefault(in_options(str(message)), category)
 
 
 @contextmanager

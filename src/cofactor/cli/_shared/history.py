@@ -50,6 +50,11 @@ def steps_of(opened: Opened) -> list[dict[str, Any]]:
     return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
 
 
+def is_updated(opened: Opened) -> bool:
+    """Tell whether a model notes that it has learned from new documents."""
+    return "updated" in _notes(opened)
+
+
 def _notes(opened: Opened) -> dict[str, Any]:
     notes = opened.facts.get("notes")
     return notes if isinstance(notes, dict) else {}

@@ -50,8 +50,9 @@ def summarise_texts(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
         shares = (f"{name.title()} {share:.0%}" for name, share in languages.items())
         yield "language", ", ".join(shares)
     if markup["pieces"]:
-        counts = (f"{count:,} {kind}" for kind, count in markup["pieces"].items())
-        yield "markup", f"{', '.join(counts)} in {markup['texts']:,} texts"
+        counts = (f"{kind} ({count:,})" for kind, count in markup["pieces"].items())
+        texts = "1 text" if markup["texts"] == 1 else f"{markup['texts']:,} texts"
+        yield "markup", f"{', '.join(counts)} in {texts}"
     if change := markup["example"]:
         yield f"row {change['row']:,}", shown(change["before"], 80)
         yield "is read as", shown(change["after"], 80)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse as sp
 
-from cofactor._types import IntArray
+from cofactor._types import BoolArray, IntArray
 
 RARE, SHARE, ENOUGH = (5, 2), 0.9, 50
 """Limits for rare words, the one that leaves out most first. Texts must keep this share of their
@@ -33,6 +33,11 @@ class Frequencies(NamedTuple):
         """Return the frequencies from a matrix of counts; ``order`` sorts its columns."""
         names, total = np.array(words, dtype=object), np.asarray(counts.sum(axis=0))
         return cls(names[order], np.diff(counts.indptr)[order], total[order], counts.shape[0])
+
+    def of_some(self, mask: BoolArray) -> Frequencies:
+        """Return the frequencies of some of the words."""
+        words, documents_with, occurrences, documents = self
+        return Frequencies(words[mask], documents_with[mask], occurrences[mask], documents)
 
 
 def tally(

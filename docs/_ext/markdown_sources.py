@@ -1,0 +1,38 @@
+"""Markdown that is written for readers of the repository is made ready for the site.
+
+- A link like ``../benchmarks/results/cells.md`` leads to the page of the site that shows the file,
+  with a title and the command that prints it.
+- Examples end with an empty line, which doctest needs and a page does not.
+"""
+
+import re
+
+PAGES = (
+    (r"benchmarks/results/(\w+)\.md", r"/benchmarks/\1.md"),
+    (r"benchmarks/results/?", "/benchmarks/index.md"),
+    (r"(?:docs/)?reproduction/(?:newsgroups|synthetic)/(\w+)\.md", r"/reproduction_tables.md#\1"),
+    (r"(?:docs/)?reproduction/?", "/reproduction_tables.md"),
+    (r"CONTRIBUTING\.md(#[\w-]+)?", r"/contributing.md\1"),
+    (r"CHANGELOG\.md", "/changelog.md"),
+)
+
+
+def made_ready(text):
+    """Rewrite the targets of links, and drop empty lines at the end of blocks."""
+    for file, page in PAGES:
+        text = re.sub(rf"\]\((?:\.\./)*{file}\)", rf"]({page})", text)
+    return re.sub(r"\n\n```\n", "\n```\n", text)
+
+
+def read_page(app, docname, source):
+    source[0] = made_ready(source[0])
+
+
+def read_included(app, path, parent, source):
+    source[0] = made_ready(source[0])
+
+
+def setup(app):
+    app.connect("source-read", read_page)
+    app.connect("include-read", read_included)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,44 @@
+"""
+Five labels for each class
+==========================
+
+A corpus has several hundred texts, and somebody has labelled five texts of each class. The
+model learns topics from all texts and their link to the classes from the few labels.
+
+The texts are docstrings of scipy as it is installed here; the class is the subpackage that a
+docstring comes from.
+"""
+
+# %%
+# Take the texts of six subpackages, keep five labels of each, and hide the others.
+
+import numpy as np
+
+from cofactor import TopicModel
+from cofactor.cli.demo.corpus import docstring_corpus
+
+corpus = docstring_corpus()
+names = ["linalg", "ndimage", "optimize", "signal", "sparse", "stats"]
+chosen = [i for i, label in enumerate(corpus.labels) if label in {f"scipy.{n}" for n in names}]
+texts = [corpus.texts[i] for i in chosen]
+truth = np.array([corpus.labels[i].removeprefix("scipy.") for i in chosen], dtype=object)
+
+random = np.random.default_rng(0)
+known = np.concatenate([random.permutation(np.flatnonzero(truth == n))[:5] for n in names])
+labels = np.full(len(texts), "", dtype=object)
+labels[known] = truth[known]
+print(f"{len(texts)} texts, {len(known)} labels")
+
+# %%
+# Fit nine topics. An empty string means "not labelled".
+
+model = TopicModel(9, max_iter=30, tol=1e-3, random_state=0).fit(texts, labels)
+hidden = labels == ""
+right = model.predict(np.array(texts, dtype=object)[hidden]) == truth[hidden]
+print(f"accuracy on the {hidden.sum()} texts without a label: {right.mean():.1%}")
+
+# %%
+# Each panel shows the words of a topic; the line under its name says how large the topic is and
+# which class it speaks for.
+
+axes = model.plot_topics(n_words=6)
