@@ -78,6 +78,7 @@ html_static_path = ["_static"]
 html_favicon = html_logo = "_static/logo.svg"
 html_css_files = ["cofactor.css"]
 html_math_renderer = "mathml"
+html_search_scorer = str(DOCS / "_ext" / "search_scorer.js")
 html_show_sourcelink = False
 html_copy_source = False
 html_show_sphinx = False
@@ -85,13 +86,13 @@ html_theme_options = {
     "logo": {"text": "cofactor"},
     "navbar_align": "left",
     "navbar_end": ["theme-switcher"],
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 7,
     "show_toc_level": 2,
     "navigation_with_keys": False,
     "footer_start": ["copyright"],
     "footer_end": [],
 }
 html_context = {"default_mode": "auto"}  # light or dark, as the reader's system
-html_sidebars = {"index": []}
+html_sidebars = {page: [] for page in ("index", "five_minutes", "defend", "faq")}
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True

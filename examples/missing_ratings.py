@@ -65,4 +65,4 @@ for ax, (title, matrix) in zip(axes, shown.items(), strict=True):
     ax.set_title(title, fontsize=10)
     ax.set(xticks=[], yticks=[], xlabel="films")
 axes[0].set_ylabel("people")
-figure.colorbar(image, ax=axes, label="rating", shrink=0.8, ticks=range(1, 6))
+bar = figure.colorbar(image, ax=axes, label="rating", shrink=0.8, ticks=range(1, 6))

@@ -67,5 +67,5 @@ for errors_of, colour, label in zip(
 ax.axvline(said.supervision_, color="#777777", linewidth=1.5, linestyle="dashed")
 ax.text(said.supervision_ * 1.15, ax.get_ylim()[1], "maximum likelihood", color="#555555", va="top")
 ax.set(xlabel="λ (supervision)", ylabel="error, relative to the best")
-ax.spines[["top", "right"]].set_visible(False)
 ax.legend(frameon=False, loc="center right")
+ax.spines[["top", "right"]].set_visible(False)

@@ -8,8 +8,8 @@ one that cofactor does not have, Kullback–Leibler plus Itakura–Saito.
 """
 
 # %%
-# The coefficients belong to −x·log p, p, −x·p, p²/2, x/p and log p; terms without p are added
-# by itself. Kullback–Leibler is x·log(x/p) − x + p, and Itakura–Saito is x/p − log(x/p) − 1.
+# The coefficients belong to −x·log p, p, −x·p, p²/2, x/p and log p; the part without p follows from
+# d(x, x) = 0. Kullback–Leibler is x·log(x/p) − x + p, and Itakura–Saito is x/p − log(x/p) − 1.
 
 import matplotlib.pyplot as plt
 import numpy as np

@@ -37,8 +37,8 @@ plain = TopicModel(3, random_state=0).fit(texts)
 seeded = TopicModel(3, seeds={"staff": ["friendly", "helpful"]}, random_state=0).fit(texts)
 
 # %%
-# The words of the booking site are in all topics. Ban them, and let the fit go on: ``refit``
-# keeps what is settled, and ``drift_`` tells what moved.
+# The words of the booking site are in all topics. A ban holds at once, and ``refit`` keeps it while
+# the fit goes on. ``drift_`` tells what the refit moved: here next to nothing.
 
 banned = seeded
 for topic in range(3):
@@ -67,6 +67,6 @@ for ax, model, title in zip(
     ax.spines[["top", "right"]].set_visible(False)
 axes[0].yaxis.set_major_formatter("{x:.0%}")
 axes[0].set_ylabel("share of the words")
-figure.legend(
+legend = figure.legend(
     *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False
 )

@@ -66,5 +66,5 @@ ax.set_yticks(
     range(7), [f"{name} ({cells.sum()})" for name, cells in zip(types, groups, strict=True)]
 )
 ax.set(xlim=(-0.7, len(genes) - 0.3), ylim=(6.6, -0.6))
-ax.spines[["top", "right"]].set_visible(False)
 figure.colorbar(dots, label="mean count in a thousand", shrink=0.9)
+ax.spines[["top", "right"]].set_visible(False)

@@ -21,7 +21,7 @@ labels = [corpus.labels[i].removeprefix("sklearn.") for i in chosen]
 
 settings = {"head": "refit", "init": "random", "max_iter": 60, "tol": 1e-3, "random_state": 0}
 without = TopicModel(10, supervision=0, **settings).fit(texts, labels)
-without.plot_classes().set_title("Topics found without labels", loc="left")
+title = without.plot_classes().set_title("Topics found without labels", loc="left")
 
 # %%
 # The second model has the same start, and the labels take part in the fit. The topics turn
@@ -29,6 +29,6 @@ without.plot_classes().set_title("Topics found without labels", loc="left")
 # that the pictures show all that is said of the classes.
 
 model = TopicModel(10, supervision="auto", **settings).fit(texts, labels)
-model.plot_classes().set_title("Topics found with labels", loc="left")
+title = model.plot_classes().set_title("Topics found with labels", loc="left")
 print(f"accuracy on these texts: {without.score(texts, labels):.0%} without, "
       f"{model.score(texts, labels):.0%} with labels in the fit")  # fmt: skip

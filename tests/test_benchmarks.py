@@ -4,7 +4,15 @@ import json
 import math
 
 import numpy as np
-from benchmarks import cells, choosing, deployment, prediction_sets, predictions, rivals
+from benchmarks import (
+    cells,
+    choosing,
+    deployment,
+    prediction_sets,
+    predictions,
+    rivals,
+    single_cell,
+)
 from benchmarks.ours import BelowTarget
 from benchmarks.prediction_sets import Folders
 from benchmarks.prediction_tables import Cell
@@ -115,6 +123,35 @@ def test_made_documents_have_their_topics_and_few_labels():
     assert 0.05 < len(known) / len(made.y) < 0.15
     assert set(known) == {0, 1}
     assert choosing.grid(20) == list(range(16, 27))
+
+
+def test_single_cells_of_nine_types_with_five_labels_each():
+    setting = single_cell.Setting(cells=1200, genes=900)
+    data, train, test = single_cell.draw(setting, 0), slice(0, 800), slice(800, None)
+    labels = single_cell.some_labels(data.y[train], 5, 0)
+    assert sum(label is not None for label in labels) == 45
+    cells = single_cell.as_anndata(data.X[train], labels)
+    new = single_cell.as_anndata(data.X[test])
+    model = single_cell.sc.fit(cells, labels="cell_type", n_topics=9)
+    single_cell.sc.annotate(new, model)
+    ours = single_cell.score(data.y[test], new.obs["ssnmf"])
+    rival = single_cell.regression(data, train, test, labels)
+    assert ours >= rival - single_cell.MARGIN
+    assert ours > 0.8
+    named = [(name, name) for name in model.classes]
+    assert single_cell.precision(model, "classes", named, data) >= 0.9
+
+
+def test_housekeeping_genes_of_made_cells_have_most_of_the_counts():
+    data = single_cell.draw(single_cell.Setting(cells=300), 0)
+    totals, genes = data.X.sum(axis=1), np.sort(data.X.sum(axis=0))
+    assert totals.max() > 7 * totals.min()
+    assert genes[-60:].sum() > genes.sum() / 2
+    planted = np.concatenate(data.markers)
+    assert len(np.unique(planted)) == 180
+    own = data.X[data.y == 0][:, data.markers[0]].mean() / totals[data.y == 0].mean()
+    other = data.X[data.y == 5][:, data.markers[0]].mean() / totals[data.y == 5].mean()
+    assert own > 4 * other
 
 
 def test_processes_that_predict(tmp_path):

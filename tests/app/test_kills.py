@@ -6,15 +6,13 @@ import os
 import random
 import re
 import signal
-import subprocess
-import sys
 import threading
-from pathlib import Path
 
 import pytest
 
 import cofactor
 from app_corpus import make_texts
+from app_processes import start_app
 from cofactor.app.corpus import each_key
 from cofactor.app.decisions import DecisionLog
 from cofactor.app.reviewed import Reviewed
@@ -25,12 +23,7 @@ ROUNDS = int(os.environ.get("COFACTOR_KILLS", 2))
 
 def start(table):
     """Start the app; return its process, and a function that changes something."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "cofactor", "app", str(table), "--text", "body", "--port", "0",
-         "-k", "4", "--no-open", "--model", str(table.parent / "model")],
-        stderr=subprocess.PIPE, text=True,
-        env={**os.environ, "PYTHONPATH": str(Path(cofactor.__file__).parents[1])},
-    )  # fmt: skip
+    process = start_app(table)
     found = filter(None, (re.search(r"//(\S+):(\d+)/\?token=(\S+)", one) for one in process.stderr))
     host, port, token = next(found).groups()
     headers = {

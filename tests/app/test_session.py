@@ -143,6 +143,48 @@ def test_two_processes_see_each_other(start):
     assert one.corpus.label_of(3, one.reviewed) == (("a",), "reviewed")
 
 
+def test_topics_that_another_process_edited_are_not_overwritten(start):
+    given = [(TRUTH[i],) if i < 9 else () for i in range(60)]
+    one, other = start(given, every=100), start(given, every=100)
+    one.decide("label", "me", 20, labels=["food"])
+    other.hear()
+    assert not other.overtaken
+    one.edit("me", "rename", {"topic": 0, "name": "mine"})
+    other.decide("label", "you", 30, labels=["food"])
+    assert (one.overtaken, other.overtaken) == (False, True)
+    other.refitter.request()
+    other.refitter.wait(30)
+    assert cofactor.load_model(one.folder).topic_names_[0] == "mine"
+    for change in (
+        lambda: other.edit("you", "freeze", {"topic": 1}),
+        lambda: other.undo_edit("you"),
+    ):
+        with pytest.raises(StaleError, match="start this one again"):
+            change()
+    one.hear()
+    assert one.corpus.label_of(30, one.reviewed) == (("food",), "reviewed")
+    again = start(given, model=cofactor.load_model(one.folder), saved_decisions=0)
+    assert not again.overtaken
+
+
+def test_classes_do_not_differ_in_case_only(start):
+    session = start()
+    session.make_class("me", "Sport")
+    session.make_class("me", "food")
+    for change in (
+        lambda: session.make_class("me", "sport"),
+        lambda: session.make_class("me", " SPORT "),
+        lambda: session.rename_class("me", "food", "SPORT"),
+    ):
+        with pytest.raises(ValueError, match="There is the class 'Sport' already"):
+            change()
+    session.make_class("me", "Sport")  # it is there
+    session.rename_class("me", "Sport", "sport")
+    assert session.reviewed.classes == ["sport", "food"]
+    session.rename_class("me", "food", "sport")  # which merges them
+    assert session.reviewed.classes == ["sport"]
+
+
 def test_labels_that_do_not_exist_are_refused(start):
     session = start()
     session.make_class("me", "a")

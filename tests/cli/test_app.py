@@ -3,6 +3,8 @@
 import builtins
 import json
 import socket
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
@@ -55,6 +57,26 @@ def test_a_model_is_made_and_continued(table, sessions):
     again = sessions[1]
     assert again.now.model.topic_names_[0] == "kept"
     assert again.corpus.label_of(9, again.reviewed) == (("food",), "reviewed")
+
+
+def test_the_token_is_not_on_the_command_line_of_the_browser(table, sessions, monkeypatch):
+    opened = []
+
+    def browse(address):
+        door = Path(unquote(urlsplit(address).path))
+        opened.append((address, door, door.stat().st_mode & 0o777, door.read_text()))
+        return len(opened) > 1
+
+    monkeypatch.setattr("webbrowser.open", browse)
+    options = [table, "--text", "body", "-k", "3", "--port", "0"]
+    assert "No browser was found" in cofactor("app", *options).stderr
+    (table.parent / "posts-model.open.html").write_text("left by a start that was killed")
+    assert "No browser was found" not in cofactor("app", *options).stderr
+    for address, door, mode, page in opened:
+        assert address.startswith("file://")
+        assert door == table.parent / "posts-model.open.html"
+        assert (mode, page.count("url=http://address")) == (0o600, 1)
+        assert not door.exists()
 
 
 def test_a_table_without_labels_gets_a_column(table, sessions):

@@ -27,6 +27,21 @@ def test_predict_adds_three_columns(home, model, tmp_path):
     assert np.mean(right) > 0.9
 
 
+def test_texts_unlike_those_of_the_fit_are_told(home, model, tmp_path):
+    like = cofactor("predict", model, home / "new.csv", "-o", tmp_path / "like.csv")
+    assert "would know" not in like.stderr
+    rows = [
+        [str(i), f"a painter with brushes in the {WORDS['space'][i % 10]} light"] for i in range(40)
+    ]
+    other = write_table(tmp_path / "other.csv", rows, ("id", "body"))
+    said = cofactor("predict", model, other, "-o", tmp_path / "out.csv").stderr
+    facts = json.loads((tmp_path / "out.csv.manifest.json").read_text())
+    assert facts["known_words"] == 1 / 4
+    assert "the model knows 25% of the words of these texts" in said
+    few = write_table(tmp_path / "few.csv", rows[:3], ("id", "body"))
+    assert "would know" not in cofactor("predict", model, few, "-o", tmp_path / "f.csv").stderr
+
+
 @pytest.mark.parametrize("unit", [1e-3, 1.0, 1e5])
 def test_numbers_have_the_digits_that_mean_something(tmp_path, unit):
     random = np.random.default_rng(0)

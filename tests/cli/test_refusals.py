@@ -105,7 +105,7 @@ REFUSED = {
                                      "{tmp} is a folder; name a file."),
     "report of the demo to a folder": (["demo", "--report", "{tmp}"], "is a folder; name a file."),
     "very many topics": (["fit", "{posts}", "--text", "body", "-k", "999999999999", "-o",
-                         "{tmp}/m"], "999,999,999,999 topics for 90 documents are too many"),
+                         "{tmp}/m"], "-k 999999999999 asks for more topics than there are"),
     "pipe for stop words": (["fit", "{posts}", "--text", "body", "--stop-words", "{pipe}", "-o",
                              "{tmp}/m"], "is not a plain file"),
     "pipe for a table": (["predict", "{model}", "{pipe}", "-o", "{tmp}/o.csv"],
@@ -192,15 +192,14 @@ def test_numbers_are_no_texts(tmp_path):
     assert "60 documents are without a word: is this the column of the texts?" in said
 
 
-def test_more_topics_than_documents_is_said(tmp_path):
+def test_more_topics_than_documents_are_refused(tmp_path):
     table = write_table(tmp_path / "few.csv", make_rows(6))
-    done = cofactor(
-        "fit", table, "--text", "body", "-k", 9, "--iterations", 2, "-o", tmp_path / "m"
-    )
-    assert "9 topics for 6 documents will be much alike" in done.stderr
-    done = cofactor("fit", table, "--text", "body", "-k", 101, "-o", tmp_path / "m2", code=2)
-    assert "101 topics for 6 documents are too many" in done.stderr
-    assert not (tmp_path / "m2").exists()
+    few = ("fit", table, "--text", "body", "--iterations", 2, "-o", tmp_path / "m")
+    said = cofactor(*few, "-k", 9, code=2).stderr
+    assert "-k 9 asks for more topics than there are documents (6)" in said
+    assert not (tmp_path / "m").exists()
+    assert "There are 6 documents, so fit seeks 6 topics" in cofactor(*few).stderr
+    assert answer("topics", tmp_path / "m")["topics"][-1]["topic"] == 5
 
 
 def test_parameters_are_called_by_their_options(tmp_path):
@@ -431,8 +430,8 @@ def test_an_array_that_is_too_large_is_said_in_one_sentence(home, tmp_path):
         "resource.setrlimit(resource.RLIMIT_AS, (size, size))\n"
         "main(sys.argv[1:], prog_name='cofactor')"
     )
-    table = write_table(tmp_path / "t.csv", make_rows(8000))
-    arguments = ["fit", table, "--text", "body", "-k", "8000", "--jobs", "1", "-o", tmp_path / "m"]
+    table = write_table(tmp_path / "t.csv", make_rows(10_000))
+    arguments = ["fit", table, "--text", "body", "-k", "9000", "--jobs", "1", "-o", tmp_path / "m"]
     done = subprocess.run(
         [sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True,
         check=False, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},

@@ -27,6 +27,18 @@ def test_new_words_topics_and_classes_are_told(home, model, tmp_path):
     assert "by cofactor update, which cannot be repeated" in done.stderr
 
 
+def test_another_spelling_of_a_class_is_told(home, model, tmp_path):
+    rows = [["rocket to the moon", "Space"], ["garlic sauce", "food"], ["a new orbit", "spcae"]] * 4
+    write_table(tmp_path / "more.csv", rows, ("body", "team"))
+    asked = ["update", model, tmp_path / "more.csv", "-o", tmp_path / "m2"]
+    said = cofactor(*asked).stderr
+    assert "The class 'Space' is new, and probably 'space' of the model" in said
+    assert "--relabel Space=space merges them" in said
+    assert "--relabel spcae=space" in said
+    done = answer(*asked, "--relabel", "Space=space", "--relabel", "spcae=space")
+    assert done["new_classes"] == []
+
+
 def test_reports_do_not_test_with_learned_labels(home, model, tmp_path):
     """They are tested by fits that have not seen them, as those of a fit are."""
     write_table(tmp_path / "more.csv", NEW * 2, ("body", "team"))

@@ -1,5 +1,6 @@
 """Every script of the gallery runs as it is, in a folder of its own, and draws a picture."""
 
+import ast
 import re
 import runpy
 from pathlib import Path
@@ -71,6 +72,16 @@ def test_a_script_has_the_form_of_the_gallery(script):
     assert len(lines[2]) == len(lines[1])
     assert re.match(r"[A-Z].*\w[?]?$", lines[1])
     assert sum(line == "# %%" for line in lines) >= 2
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_no_cell_ends_with_an_object_that_the_page_would_print(script):
+    for cell in script.read_text(encoding="utf-8").split("# %%\n"):
+        last = ast.parse(cell).body[-1:]
+        if last and isinstance(last[0], ast.Expr) and isinstance(last[0].value, ast.Call):
+            assert ast.unparse(last[0]).startswith("print(") or "set_visible(" in ast.unparse(
+                last[0]
+            )
 
 
 def test_titles_differ():

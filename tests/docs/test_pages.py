@@ -70,6 +70,7 @@ def run_python(text, names, page, line):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Port .* is already in use")  # of Dask's page, by other tests
 @pytest.mark.parametrize("page", PAGES)
 def test_the_blocks_of_a_page_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

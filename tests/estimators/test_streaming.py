@@ -10,10 +10,12 @@ from scipy import sparse as sp
 from cofactor import NMF, SSNMFClassifier, SSNMFRegressor
 from cofactor.divergences import DIVERGENCES
 from cofactor.engine.factors import Factors
+from cofactor.engine.kernels import Surrogate
 from cofactor.engine.objective import Objective, Term
 from cofactor.engine.observations import observe
+from cofactor.engine.subproblem.statistics import Statistics
 from cofactor.engine.threads import Threads
-from cofactor.estimators import base
+from cofactor.estimators import supervised
 from cofactor.estimators.heads import class_head, number_head, tag_head
 from cofactor.guesses.pool import fit_pool
 
@@ -275,6 +277,19 @@ def test_statistics_seen_from_another_factor(loss):
         np.testing.assert_allclose(new, old * ratio if name in used else old, rtol=1e-12)
 
 
+@pytest.mark.parametrize(("dtype", "least"), [(np.float32, 3e-42), (np.float64, 3e-310)])
+def test_statistics_at_entries_next_to_zero_are_finite(dtype, least):
+    """1/3e-42 is beyond single precision, and 1/3e-310 beyond double precision."""
+    c = np.full((2, 2), 5.0)
+    none = np.zeros((0, 2))
+    taken = Statistics(None, None, None, None, None, Surrogate(c, none, c, none), 0.0, 0.0)
+    V = np.array([[1, 2], [3, least]], dtype=dtype)
+    found = taken.detached_from(V).attached_to(V).surrogate
+    known = c if dtype is np.float32 else [[5, 5], [5, 0]]
+    np.testing.assert_allclose(found.c, known, rtol=1e-12)
+    np.testing.assert_allclose(found.e[V > 0.5], 5.0, rtol=1e-12)
+
+
 # ---- the pooled head of a stream
 
 
@@ -335,8 +350,8 @@ def test_a_stream_predicts_by_a_pool_of_its_rows(corpus, task, storage):
 def test_the_head_is_fitted_once_a_batch(corpus, monkeypatch):
     X, y, _ = corpus
     fits = []
-    fit = base.feature_models
-    monkeypatch.setattr(base, "feature_models", lambda *given: fits.append(1) or fit(*given))
+    fit = supervised.feature_models
+    monkeypatch.setattr(supervised, "feature_models", lambda *given: fits.append(1) or fit(*given))
     model = SSNMFClassifier(4, random_state=0)
     for part, labels in batches(X[:300], y[:300]):
         model.partial_fit(part, labels, classes=[0, 1, 2])

@@ -86,6 +86,14 @@ def test_documents_are_vectorised_once_and_have_coherence():
     assert not hasattr(model, "estimator_")
 
 
+def test_every_seeded_topic_finds_a_place(monkeypatch):
+    monkeypatch.setattr("cofactor.model_selection.choosing.USUAL", (2, 3, 4))
+    words = TopicModel(3, random_state=0).fit(TEXTS, LABELS).topics(3)[0].words
+    model = TopicModel(seeds={word: [word] for word in words}, random_state=0)
+    found = choose(model, TEXTS, LABELS, runs=2)
+    assert [row["n_components"] for row in found.table] == [3, 4]
+
+
 def test_numbers_are_predicted_too():
     y = SHARES[:, 0] + 2 * SHARES[:, 1]
     y[::2] = np.nan

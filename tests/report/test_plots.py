@@ -80,7 +80,7 @@ def test_lines_are_the_shares_over_time(model, corpus, kind):
     names = [1, 3] if kind == "topic" else ["sport", "faith"]
     ax = model.plot_over_time(corpus[0], DATES, "month", kind=kind, names=names)
     table = model.over_time(corpus[0], DATES)
-    for line, band, name in zip(ax.lines, ax.collections, names, strict=True):
+    for line, band, name in zip(ax.lines, ax.collections[::2], names, strict=True):
         rows = [row for row in table if row.kind == kind and name in (row.topic, row.name)]
         expected = np.array([row.share for row in rows], dtype=float)
         assert np.isnan(expected).tolist() == [False] * 3 + [True] + [False] * 3
@@ -103,6 +103,17 @@ def test_lines_are_those_that_changed(model, corpus):
         text.get_text(): line.get_ydata() for text, line in zip(ax.texts, ax.lines, strict=False)
     }
     assert ends["sport"][0] < 0.1 < 0.9 < ends["sport"][-1]
+
+
+def test_a_period_between_gaps_has_its_interval(model, corpus):
+    """May has neighbours without documents, so no band shows its interval: a stroke does."""
+    dates = [date(2024, 1 + i % 3 if i < 90 else 5, 2) for i in range(100)] + [None] * 20
+    ax = model.plot_over_time(corpus[0], dates, "month", names=[2])
+    row = model.over_time(corpus[0][:100], dates[:100])
+    row = next(r for r in row if r.period == "2024-05" and r.topic == 2)
+    (stroke,) = ax.collections[1].get_segments()
+    np.testing.assert_allclose(stroke, [[4, row.low], [4, row.high]], rtol=1e-3)
+    assert "20 of 120 documents have no date; they are in no period." in " ".join(rendered(ax))
 
 
 def test_dots_are_the_stability_of_the_topics(corpus, some):
@@ -208,21 +219,21 @@ def test_classes_beyond_the_largest_can_be_asked_for():
         model.plot_over_time(texts, dates, kind="class", names=["class99"])
 
 
-MATHEMATICS = ["$x^2$", r"$\frac{", "100$ and 5$", r"\textbf{x}", "_hidden", "中文", "%", "^_{}"]
+MATHEMATICS = ["$x^2$", r"$\frac{$", "100$ and 5$", r"\textbf{x}", "_hidden", "中文", "%", "^_{}"]
 
 
 def test_hostile_words_and_classes_are_drawn_as_text():
     vocabulary = [*MATHEMATICS, *(word for word in HOSTILE if not word.isprintable())]
     model, texts, _ = hostile_model(vocabulary)
-    model.topic_names_ = [r"$\frac{", "$x$ and $y", "_hidden", "a\nb\x00\ud800"]
+    model.topic_names_ = [r"$\frac{$", "$x$ and $y", "_hidden", "a\nb\x00\ud800"]
     model.stability_ = np.full((2, 4), 0.5)
     dates = [date(2024, 1 + i % 3, 1) for i in range(len(texts))]
     drawn = rendered(model.plot_topics(n_words=25, by="probability")[0])
-    assert {r"$\frac{", "_hidden", "100$ and 5$"} & set(drawn)
+    assert {r"$\frac{$", "_hidden", "100$ and 5$"} & set(drawn)
     for ax in (model.plot_classes(), model.plot_stability()):
-        assert {r"$\frac{", "$x$ and $y", "_hidden", "a b"} <= set(rendered(ax))
+        assert {r"$\frac{$", "$x$ and $y", "_hidden", "a b"} <= set(rendered(ax))
     ax = model.plot_over_time(texts, dates, "month", names=range(4))
-    assert {r"$\frac{", "$x$ and $y", "_hidden", "a b"} <= set(rendered(ax))
+    assert {r"$\frac{$", "$x$ and $y", "_hidden", "a b"} <= set(rendered(ax))
 
 
 def test_a_missing_library_is_named_with_the_remedy(model, corpus, monkeypatch):

@@ -68,6 +68,13 @@ def test_a_copy_of_a_backed_object(adata, tmp_path):
     backed.file.close()
 
 
+def test_a_part_of_a_backed_object(adata, tmp_path):
+    adata.write_h5ad(tmp_path / "cells.h5ad")
+    part = anndata.read_h5ad(tmp_path / "cells.h5ad", backed="r")[:150]
+    assert_says(lambda: sc.ssnmf(part, labels="cell_type"), "backed", "copy=True", "to_memory")
+    assert len(sc.ssnmf(part, labels="cell_type", n_topics=4, copy=True).obs["ssnmf"]) == 150
+
+
 def test_columns_on_disk_are_refused(adata, tmp_path):
     adata.X = sp.csc_matrix(adata.X)
     assert balanced_accuracy(sc.ssnmf(adata, labels="cell_type", copy=True)) > 0.8

@@ -20,6 +20,11 @@ def new():
     return draw_cells(n=150, seed=3)[:, ::-1].copy()  # genes in another order
 
 
+def test_a_model_is_shown_in_one_line(model):
+    shown = "CellModel(10 topics, 200 genes, classes B cell, NK/T, T cell, monocyte)"
+    assert repr(model) == shown
+
+
 def test_genes_are_matched_by_name(model, new):
     sc.annotate(new, model)
     assert balanced_accuracy(new) > 0.9
@@ -37,6 +42,12 @@ def test_missing_genes_count_as_not_measured(model, new):
     fewer.n_features_in_ = int(known.sum())
     S = fewer.transform(some[:, model.genes[known]].X) * model.estimator.components_.sum(axis=1)
     assert np.allclose(some.obsm["X_ssnmf"], S / S.sum(axis=1, keepdims=True), atol=1e-5)
+
+
+def test_cells_to_annotate_must_be_counts(model, new):
+    totals = np.asarray(new.X.sum(axis=1)).ravel()
+    new.X = new.X.multiply(1e4 / totals[:, None]).tocsr().log1p()
+    assert_says(lambda: sc.annotate(new, model), "log-normalised")
 
 
 def test_other_genes_are_refused(model, new):

@@ -25,7 +25,9 @@ def test_log_normalised_values_are_noticed(adata):
     adata.X = adata.X.multiply(1e4 / totals[:, None]).tocsr().log1p()
     assert_says(fit(adata), r"adata\.X", "log-normalised", "layer='counts'")
     del adata.layers["counts"]
-    assert_says(fit(adata), "log-normalised", r"adata\.layers\['counts'\]")
+    assert_says(fit(adata), "log-normalised", r"adata\.layers\['counts'\] = adata\.X\.copy")
+    adata.raw = adata.copy()
+    assert_says(fit(adata), "log-normalised", r"adata\.raw\[:, adata\.var_names\]")
 
 
 def test_normalised_and_scaled_values_are_refused(adata):
@@ -43,10 +45,10 @@ def test_normalised_and_scaled_values_are_refused(adata):
 
 def test_names_that_are_not_there(adata):
     assert_says(fit(adata, labels="celltype"), "celltype", "Did you mean 'cell_type'")
-    assert_says(fit(adata, layer="counts"), "layer='counts'", "no layers")
+    assert_says(fit(adata, layer="counts"), "layer.*'counts'", "no layers")
     adata.layers["raw_counts"] = adata.X
     assert_says(fit(adata, layer="counts"), "raw_counts")
-    assert_says(fit(adata, unlabelled="Unknwon"), "unlabelled='Unknwon'", "cell_type")
+    assert_says(fit(adata, unlabelled="Unknwon"), "unlabelled.*'Unknwon'", "cell_type")
     assert_says(fit(adata, mask_var="hvg"), "mask_var='hvg'", "column of var")
     assert_says(fit(adata, mask_var=np.ones(3, bool)), "mask_var", r"\(3,\)", "600")
     assert_says(fit(adata, mask_var=np.ones(600, bool), n_top_genes=5), "one of them")
@@ -57,6 +59,14 @@ def test_columns_that_hold_no_classes(adata):
     assert_says(fit(adata, labels="score"), "'score'", "measurement")
     adata.obs["none"] = None
     assert_says(fit(adata, labels="none"), "'none'", "no labelled cell")
+
+
+def test_parameters_that_are_none(adata):
+    assert_says(fit(adata, n_topics=0), "n_topics is 0", "at least 1")
+    assert_says(fit(adata, n_top_genes=-5), "n_top_genes is -5", "at least 1")
+    assert_says(fit(adata, labels=["cell_type"]), "labels", "one column")
+    assert_says(fit(adata, n_iter=3), "n_iter", "SSNMFClassifier")
+    assert_says(fit(adata, labels=None, class_weight="balanced"), "class_weight", "without labels")
 
 
 def test_genes_with_one_name(adata):

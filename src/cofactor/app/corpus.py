@@ -65,6 +65,11 @@ class Corpus:
         """The classes that the table has."""
         return sorted({label for labels in self.given for label in labels})
 
+    @cached_property
+    def given_counts(self) -> Counter[tuple[str, ...]]:
+        """How many documents have which labels in the table; those without are not counted."""
+        return Counter(filter(None, self.given))
+
     def labels(self, reviewed: Reviewed) -> list[tuple[tuple[str, ...] | None, str | None]]:
         """Return the labels of each document, and whether they were reviewed or are the table's.
 

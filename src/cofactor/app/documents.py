@@ -82,7 +82,7 @@ def _probabilities(model: Any, text: str, known: bool) -> list[dict[str, Any]]:
 
 def _date(corpus: Any, place: int) -> str | None:
     date = None if corpus.dates is None else corpus.dates[place]
-    return None if date is None else str(date)
+    return None if date is None else str(date).removesuffix(" 00:00:00")
 
 
 # ---- the table of all documents

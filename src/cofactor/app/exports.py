@@ -129,10 +129,12 @@ def _vectorizer(model: Any) -> str | None:
     """Return the call that makes the vectorizer; None if it is the default one."""
     if not isinstance(model.vectorizer, WordVectorizer):
         return None
-    usual = WordVectorizer().get_params()
-    own = {k: v for k, v in model.vectorizer.get_params().items() if v != usual[k]}
+    given, usual = model.vectorizer.get_params(), WordVectorizer().get_params()
+    own = {k: v for k, v in given.items() if v != usual[k]}
+    if set(own) <= {"keep_grammar"} and given["keep_grammar"] == "auto":  # that of TopicModel
+        return None
     listed = ", ".join(f"{name}={value!r}" for name, value in own.items())
-    return f"WordVectorizer({listed})" if own else None
+    return f"WordVectorizer({listed})"
 
 
 def _call(name: str, arguments: dict[str, Any]) -> str:

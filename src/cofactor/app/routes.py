@@ -68,7 +68,7 @@ def state(session: Session) -> dict[str, Any]:
         "last": _last(session), "exhausted": session.exhausted, "every": session.every,
         "expected": None if expected is None else str(expected), "notes": session.notes,
         "model": session.folder.name, "predicts": bool(session.now.model.target_names_),
-        "dated": session.corpus.dates is not None,
+        "dated": session.corpus.dates is not None, "overtaken": session.overtaken,
     }  # fmt: skip
 
 

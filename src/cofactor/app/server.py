@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import ipaddress
 import socket
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -17,6 +19,8 @@ from cofactor.app.session import Session
 from cofactor.io.errors import InputError
 
 FIRST_PORT, PORTS = 8765, 20
+SWITCH = 0.001
+"""Seconds after which a fit gives way to an answer; an answer passes through several threads."""
 
 
 def is_loopback(host: str) -> bool:
@@ -70,6 +74,8 @@ def serve(
         lifespan="off", timeout_graceful_shutdown=2,
     )  # fmt: skip
     server = _Server(config, lambda: ready(address(host, port, keys)))
+    gc.freeze()  # collections pass over what is here to stay, so no answer waits for them
+    sys.setswitchinterval(SWITCH)
     try:
         server.run(sockets=[listening])
     finally:

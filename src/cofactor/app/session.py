@@ -28,6 +28,8 @@ EVERY = 5
 """Number of labels after which the model is fitted again."""
 ITERATIONS = 5
 """Maximum number of iterations of a fit that goes on from the last one."""
+SAMPLE = 3000
+"""Number of documents that such a fit goes through, and all labelled ones if they are more."""
 SNAPSHOTS = 50
 """Number of fits whose predictions are remembered."""
 STABILITY_RUNS = 5
@@ -100,6 +102,7 @@ class Session:
         self._history: list[tuple[str, Any]] = []
         self._trial: Trial | None = None
         self.shape = 0
+        self.overtaken = False  # whether another process has edited the topics of this folder
         self.snapshots: deque[tuple[int, list[Any]]] = deque(maxlen=SNAPSHOTS)
         self._hear()
         self.now = self._situation(self.model, *self._labels())
@@ -123,7 +126,7 @@ class Session:
     def hear(self) -> None:
         """Read what other processes decided."""
         with self._lock:
-            self._heard(self.log.read())
+            self._heard(self.log.read(), own=0)
 
     def decide(self, kind: str, by: str, place: int, **content: Any) -> Decision:
         """Write a decision about a document, with what the model said and why it was shown."""
@@ -142,13 +145,13 @@ class Session:
 
     def make_class(self, by: str, name: str) -> None:
         """Make a class."""
-        self._add("class", by, name=_checked_name(name))
+        self._add("class", by, name=self._checked_name(name))
 
     def rename_class(self, by: str, old: str, new: str) -> None:
         """Rename a class; if there is a class of the new name, they become one."""
         if old not in self.reviewed.classes:
             raise StaleError(f"The class {old!r} does not exist any more.")
-        self._add("rename class", by, old=old, new=_checked_name(new))
+        self._add("rename class", by, old=old, new=self._checked_name(new, but=old))
 
     def undo(self, by: str, number: int | None = None) -> Decision | None:
         """Undo a decision: the last one of this tab, or else of all; return it."""
@@ -172,8 +175,11 @@ class Session:
     def _hear(self) -> None:
         self.reviewed.apply(self.log.read())
 
-    def _heard(self, decisions: list[Decision]) -> None:
+    def _heard(self, decisions: list[Decision], own: int = 1) -> None:
+        """Apply decisions; the last ``own`` of them are ours."""
         self.reviewed.apply(decisions)
+        others = decisions[: len(decisions) - own]
+        self.overtaken |= any(one.kind in ("edit", "undo edit") for one in others)
         self._since += sum(d.kind in ("label", "undo", "rename class") for d in decisions)
         if decisions and self._since >= self.every:
             self._since = 0
@@ -183,6 +189,19 @@ class Session:
         """Refuse a document that does not exist."""
         if not 0 <= place < len(self.corpus):
             raise ValueError(f"document={place} must be from 0 to {len(self.corpus) - 1}.")
+
+    def _checked_name(self, name: str, but: str | None = None) -> str:
+        """Return the name of a class in good form; refuse a variant of another class's name."""
+        name = " ".join(name.split())
+        if not name or len(name) > LONGEST_NAME:
+            raise ValueError(f"The name of a class needs 1 to {LONGEST_NAME} characters.")
+        others = [one for one in self.reviewed.classes if one != but]
+        alike = [one for one in others if one.casefold() == name.casefold()]
+        if alike and name not in alike:
+            raise ValueError(
+                f"There is the class {alike[0]!r} already; {name!r} differs in case only."
+            )
+        return name
 
     def _checked_labels(self, labels: list[str]) -> list[str]:
         unknown = [label for label in labels if label not in self.reviewed.classes]
@@ -264,7 +283,7 @@ class Session:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             if labels[0] is not None:
-                model = model.refit(self.corpus.texts, labels[0], iterations=ITERATIONS)
+                model = self._warm_fit(model, labels[0])
             new = self._situation(model, *labels)
         with self._lock:
             if self.now is not before:  # an edit was accepted meanwhile
@@ -276,10 +295,13 @@ class Session:
                 self.snapshots.append((known, [one.prediction for one in new.documents]))
         self._save(new)
 
+    def _warm_fit(self, model: Any, y: Any) -> Any:
+        return model.refit(self.corpus.texts, y, iterations=ITERATIONS, sample=SAMPLE)
+
     def _save(self, situation: Situation) -> None:
-        """Write the model, unless a later one is there."""
+        """Write the model, unless a later one is there or another process edited its topics."""
         with self._saving:
-            if self.now is situation:
+            if self.now is situation and not self.overtaken:
                 app = {"decisions": situation.decisions, "log": self.log.path.name}
                 situation.model.save(self.folder, notes={**self.manifest, "app": app})
 
@@ -306,7 +328,7 @@ class Session:
             edited = edit.apply(model, self.corpus.texts, **arguments)
             if edit.sources is None or (y is None and has_head(model.estimator_)):
                 return edited
-            return edited.refit(self.corpus.texts, y, iterations=ITERATIONS)
+            return self._warm_fit(edited, y)
 
     def accept(self, by: str, number: int) -> None:
         """Put the edit that was tried last in place."""
@@ -324,6 +346,7 @@ class Session:
         meanwhile leaves the numbers of the topics, so the edit is applied to its model.
         """
         edit, done = check_edit(name, arguments), False
+        self._check_not_overtaken()
         with self._editing:
             while not done:
                 before, labels = self.now, self._labels()
@@ -334,6 +357,11 @@ class Session:
                 done = self._install(before, self._situation(after, *labels), name)
         self._save(self.now)
         self._add("edit", by, edit=name, arguments=arguments)
+
+    def _check_not_overtaken(self) -> None:
+        self.hear()
+        if self.overtaken:
+            raise StaleError("Another start of the app edited the topics; start this one again.")
 
     def _install(self, before: Situation, after: Situation, name: str) -> bool:
         with self._lock:
@@ -346,6 +374,7 @@ class Session:
 
     def undo_edit(self, by: str) -> str | None:
         """Take back the last edit; return its name, or None if there is none."""
+        self._check_not_overtaken()
         with self._editing:
             if not self._history:
                 return None
@@ -387,16 +416,19 @@ class Session:
             return self._counted[1]
 
     def _count(self) -> dict[str, Any]:
-        labels = self.corpus.labels(self.reviewed)
-        keys = self.corpus.places.keys()
-        reviews = [r for key, r in self.reviewed.reviews.items() if key in keys]
-        sources = Counter(source for _, source in labels)
-        by_class = Counter(label for found, _ in labels for label in found or ())
+        """Count without going through all documents: an answer must not wait for that."""
+        corpus, names = self.corpus, self.reviewed.current_name
+        reviews = {k: r for k, r in self.reviewed.reviews.items() if k in corpus.places}
+        decided = {k: r.labels for k, r in reviews.items() if r.labels is not None}
+        given = (corpus.given[corpus.places[key]] for key in decided)
+        table = corpus.given_counts - Counter(filter(None, given))
+        by_class = Counter(label for labels in decided.values() for label in labels)
+        for labels, number in table.items():
+            by_class.update(dict.fromkeys(map(names, labels), number))
         return {
-            "documents": len(labels), "table": sources["table"],
-            "reviewed": sources["reviewed"],
-            "skipped": sum(review.labels is None for review in reviews),
-            "flagged": len(self.reviewed.flags & keys),
+            "documents": len(corpus), "table": table.total(), "reviewed": len(decided),
+            "skipped": len(reviews) - len(decided),
+            "flagged": len(self.reviewed.flags & corpus.places.keys()),
             "elsewhere": len(self.reviewed.reviews) - len(reviews),
             "classes": {name: by_class[name] for name in self.reviewed.classes},
         }  # fmt: skip
@@ -426,10 +458,3 @@ def first_targets(corpus: Corpus, folder: Path) -> list[Any] | None:
 def log_path(folder: Path) -> Path:
     """Return the file of the decisions of a model folder."""
     return folder.with_name(f"{folder.name}.decisions.jsonl")
-
-
-def _checked_name(name: str) -> str:
-    name = " ".join(name.split())
-    if not name or len(name) > LONGEST_NAME:
-        raise ValueError(f"The name of a class needs 1 to {LONGEST_NAME} characters.")
-    return name

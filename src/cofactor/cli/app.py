@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import warnings
 import webbrowser
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -89,10 +91,11 @@ def app(
         if not server.is_loopback(host):
             note(f"Warning: everybody who reaches {host} and knows the address below can read and "
                  "label these texts, and the connection is not encrypted.")  # fmt: skip
-        with suppress(KeyboardInterrupt):  # the usual end
+        with suppress(KeyboardInterrupt), _door(folder) as door:  # Ctrl-C is the usual end
             server.serve(
-                session, listening, host, lambda address: _ready(address, no_open, as_json)
-            )
+                session, listening, host,
+                lambda address: _ready(address, None if no_open else door, as_json),
+            )  # fmt: skip
     note(f"Stopped. The decisions are in {session.log.path}, the model in {folder}. "
          f"Next: cofactor topics {shlex.quote(str(folder))}")  # fmt: skip
 
@@ -114,13 +117,35 @@ def _begin(
     )  # fmt: skip
 
 
-def _ready(address: str, no_open: bool, as_json: bool) -> None:
+@contextmanager
+def _door(folder: Path) -> Iterator[Path]:
+    """Give the path of a page that leads to the app; remove the page at the end.
+
+    The browser is told this path. If it were told the address, everybody on this machine could
+    read the token in the list of processes.
+    """
+    path = folder.with_name(f"{folder.name}.open.html").absolute()
+    try:
+        yield path
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def _ready(address: str, door: Path | None, as_json: bool) -> None:
     if as_json:
         emit({"address": address})
     note(f"Open {address}")
     note("Stop with Ctrl-C.")
-    if not no_open and not webbrowser.open(address):
+    if door is not None and not _opened(address, door):
         note("No browser was found on this machine; open the address yourself.")
+
+
+def _opened(address: str, door: Path) -> bool:
+    """Write the page that leads to the app, for this user only, and open it."""
+    door.unlink(missing_ok=True)
+    with open(os.open(door, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(f'<!doctype html><meta http-equiv="refresh" content="0; url={address}">\n')
+    return webbrowser.open(door.as_uri())
 
 
 def _check_table(table: Path, asked: TableOptions) -> None:

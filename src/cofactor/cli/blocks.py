@@ -46,7 +46,7 @@ def blocks(
     loading all of them at once.
     """
     _check_place(output, overwrite)
-    vectorizer = vectorizer_of(**words)
+    vectorizer = vectorizer_of(**words, keep_grammar=False)  # labels do not tell if it helps
     found = TwoPassTable.open(table, asked)
     from cofactor.text.blocks import write_word_blocks
 

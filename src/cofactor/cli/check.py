@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from cofactor.cli._shared.cells import check_cells, holds_cells, layer_option
 from cofactor.cli._shared.command import OUTPUT_FILE, STANDARD_INPUT, TABLE, Command, json_option
 from cofactor.cli._shared.table_options import TableOptions, all_table_options
 from cofactor.cli._shared.tables import (
@@ -41,16 +42,21 @@ LISTED = 20
     metavar="FILE",
     help="Write the merges of labels that are proposed to a file for --relabel-file.",
 )
+@layer_option
 @json_option
 def check(
-    table: Path, asked: TableOptions, write_relabels: Path | None, as_json: bool
+    table: Path, asked: TableOptions, write_relabels: Path | None, layer: str | None,
+    as_json: bool,
 ) -> None:  # fmt: skip
     """Check a table before fitting: labels, empty texts, duplicates.
 
     TABLE is a CSV, TSV, JSON lines or JSON file (also compressed, .gz), a Parquet file, a
     spreadsheet (.xlsx), or a folder of text files whose sub-folders are the labels; - reads CSV
-    from standard input.
+    from standard input. It may also be an AnnData file of single cells (.h5ad, .zarr).
     """
+    if holds_cells(table, layer):
+        check_cells(table, asked, layer, as_json)
+        return
     source = open_table(table, **asked.opening)
     asked = find_columns(source, asked)
     gathered, inspected = GatheredColumns(), Inspection()

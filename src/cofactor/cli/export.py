@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from cofactor._version import __version__
+from cofactor.cli._shared.cells import export_cells, is_cell_model
 from cofactor.cli._shared.command import MODEL, OUTPUT, TABLE, BadInput, Command, json_option
 from cofactor.cli._shared.command import table_options as options
 from cofactor.cli._shared.models import Opened, find_data, open_model, read_again
@@ -41,7 +42,12 @@ def export(
     csv          a folder of tables: topics, words, documents and classes
     anndata      a file with a matrix of documents × words, and the topics of both
     topicwizard  a folder with a script that opens the model in topicwizard
+
+    A model of single cells is written as csv: topics, markers, and the share of genes in topics.
     """
+    if is_cell_model(model):
+        export_cells(model, target, output, as_json)
+        return
     opened = open_model(model)
     output = output or Path(DEFAULTS[target].format(model.resolve().name))
     _check_place(target, output)

@@ -12,6 +12,7 @@ import click
 from click.core import ParameterSource
 
 from cofactor.cli._shared.blocks import BlockReading, holds_blocks, open_blocks
+from cofactor.cli._shared.cells import fit_cells, holds_cells, layer_option
 from cofactor.cli._shared.cluster import fit_function
 from cofactor.cli._shared.command import (
     COUNT,
@@ -38,9 +39,6 @@ from cofactor.cli._shared.tables import Reading, read_table
 from cofactor.cli._shared.terminal import announce, emit, note
 from cofactor.cli._shared.words import WORDS, settle_language
 
-MANY = 100
-"""More topics than this are refused if there are fewer documents."""
-
 
 @click.command(cls=Command)
 @click.argument("table", type=TABLE)
@@ -55,13 +53,14 @@ MANY = 100
 @click.option("--stability", type=COUNT, metavar="RUNS",
               help="Fit so many draws of the texts and labels as well, to tell which topics are "
               "found again; topics, report and the model's README.md show it.")  # fmt: skip
+@layer_option
 @click.option("--cluster", metavar="ADDRESS", help="Fit on a Dask cluster: the address of its "
               "scheduler, or local for one process on each core.")  # fmt: skip
 @click.option("--verbose", is_flag=True, help="Say why the fit ended and how long steps took.")
 @json_option
 def fit(
     table: Path, asked: TableOptions, topics: int, output: Path, task: str, as_json: bool,
-    cluster: str | None, stability: int | None, verbose: bool, **settings: Any,
+    cluster: str | None, stability: int | None, verbose: bool, layer: str | None, **settings: Any,
 ) -> None:  # fmt: skip
     """Find topics in documents, guided by the available labels.
 
@@ -77,10 +76,16 @@ def fit(
     Without any labels, --task classes with --seed-words for each class starts from the documents
     that speak for one class: --seed-words sport=goal,league --seed-words space=orbit,moon.
 
+    TABLE may also be an AnnData file of single cells (.h5ad, or a .zarr folder) with raw counts in
+    X or in --layer; --label is a column of its obs then. It is read in chunks, not loaded.
+
     Ctrl-C stops the fit, and the model of the last complete iteration is saved; before the first
     iteration, nothing is saved. A model that is already in FOLDER is not replaced; the unfinished
     one is saved beside it.
     """
+    if holds_cells(table, layer):
+        fit_cells(table, asked, layer, topics, output, as_json, settings)
+        return
     supervision = settings.pop("supervision")
     model = model_of(
         task=task, n_components=topics, supervision="auto" if supervision is None else supervision,
@@ -94,7 +99,10 @@ def fit(
     note(summary(reading))
     if isinstance(reading, Reading):
         settle_language(model.vectorizer, reading.documents.texts)
-    doubts = _doubts(reading, task, topics)
+    doubts = [
+        *_settle_topics(model, reading.facts["rows"]),
+        *(label_doubts(reading, task, model.n_components) if isinstance(reading, Reading) else []),
+    ]
     for sentence in doubts:
         note(f"Note: {sentence}")
     with fit_function(cluster) as how:
@@ -158,16 +166,18 @@ def _measure_stability(model: Any, reading: Any, runs: int) -> None:
         note("Interrupted; the model is saved without the stability of its topics.")
 
 
-def _doubts(reading: Reading | BlockReading, task: str, topics: int) -> list[str]:
-    """Return what is doubtful before the fit; refuse labels that are none, unless --task asks."""
-    found = label_doubts(reading, task, topics) if isinstance(reading, Reading) else []
-    rows = reading.facts["rows"]
-    many = f"{topics:,} topics for {rows:,} documents"
-    if topics > max(rows, MANY):
-        raise BadInput(f"{many} are too many; give a smaller number with -k.")
-    if topics > rows:
-        found.append(f"{many} will be much alike; give a smaller number with -k.")
-    return found
+def _settle_topics(model: Any, documents: int) -> list[str]:
+    """Refuse more topics than documents; seek fewer if the user gave no number, and say so."""
+    if model.n_components <= documents:
+        return []
+    given = click.get_current_context().get_parameter_source("topics")
+    if given is not ParameterSource.DEFAULT:
+        raise BadInput(
+            f"-k {model.n_components} asks for more topics than there are documents "
+            f"({documents:,}); give a smaller number."
+        )
+    model.set_params(n_components=documents)
+    return [f"There are {documents} documents, so fit seeks {documents} topics; -k asks for fewer."]
 
 
 def _refuse_options(table: Path) -> None:
@@ -188,6 +198,9 @@ def _ending(model: Any, facts: dict[str, Any], wrote: str, verbose: bool) -> Ite
         steps = ", ".join(f"{name} {took:.1f} s" for name, took in facts["seconds"].items())
         yield f"{facts['stop_reason']} Time: {steps}."
     yield f"{facts['topics']:,} topics in {facts['input']['rows']:,} documents{_learned(facts)}."
+    if getattr(model.vectorizer_, "grammatical_", None):
+        yield ("The texts are short, and grammatical words help to predict, so they are kept; "
+               "topics do not show them.")  # fmt: skip
     if facts["classes"]:
         yield expectation(model) or (
             "How well the model predicts is not known: no labels could be held out to test it; "

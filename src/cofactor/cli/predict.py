@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from typing import Any
 import click
 
 from cofactor._version import __version__
+from cofactor.cli._shared.cells import holds_cells, layer_option, predict_cells
 from cofactor.cli._shared.command import (
     COUNT,
     MODEL,
@@ -40,6 +42,10 @@ from cofactor.io.tables.writers import free_name, make_writer, output_kind
 
 BATCH = 4096
 DIGITS = 5  # significant digits of a probability
+LOOKED_AT = 20, 1000
+"""Least and largest number of texts that tell whether texts are like those of the fit."""
+UNLIKE = 0.7
+"""Texts are unlike those of the fit if less than this share of the expected words is known."""
 
 
 @click.command(cls=Command)
@@ -56,6 +62,7 @@ DIGITS = 5  # significant digits of a probability
               help="Add the N most probable classes with their probabilities.")  # fmt: skip
 @click.option("--abstain", type=Number(float, 0, 1), metavar="P",
               help="Predict only what is at least so probable.")  # fmt: skip
+@layer_option
 @click.option("--id", "id_column", metavar="COLUMN",
               help="Column that names the documents; --keep copies it, too.")  # fmt: skip
 @click.option("--keep", multiple=True, metavar="COLUMN", help="Column to copy to the output. May "
@@ -66,7 +73,7 @@ DIGITS = 5  # significant digits of a probability
 def predict(
     model: Path, table: Path, output: Path | None, text: str | None,
     opening: dict[str, Any], id_column: str | None, keep: tuple[str, ...], keep_formulas: bool,
-    as_json: bool, **asked: Any,
+    as_json: bool, layer: str | None, **asked: Any,
 ) -> None:  # fmt: skip
     """Add prediction, confidence and topic to a table.
 
@@ -77,7 +84,13 @@ def predict(
     In CSV and TSV, cells that a spreadsheet would take for a formula get an apostrophe in front. A
     manifest beside the output says how it was made. With --json and without --output, rows are
     printed as JSON lines.
+
+    With a model of single cells, TABLE is an AnnData file; genes are matched by name. FILE may be
+    an .h5ad file then: a copy of TABLE with the predictions in obs and the topics in obsm.
     """
+    if holds_cells(table, layer):
+        predict_cells(model, table, output, layer, as_json, asked)
+        return
     kind = output_kind(output) if output else "jsonl" if as_json else "csv"
     refuse_table_as_output(output, table)
     opened = open_model(model)
@@ -208,21 +221,32 @@ class _Form:
 
 def _write(
     writer: Any, opened: Opened, source: Source, column: str, copied: _Copied, form: _Form
-) -> dict[str, int]:
+) -> dict[str, Any]:
     """Predict and write batch by batch; return how many rows, blank rows and escaped cells."""
     from cofactor.text.describe.answers import answer_documents
 
     place, rows = source.place(column, "--text"), 0
     reason = form.columns.names.index("reason")
     reasons: Counter[str | None] = Counter()
+    likeness: dict[str, Any] = {}
     for batch in batches(source.rows, _length, BATCH):
         texts = [as_text(source, number, column, cells[place]) for number, cells in batch]
+        likeness = likeness or _likeness(opened.model.vectorizer_, texts[: LOOKED_AT[1]])
         answers = form.cells(answer_documents(opened.model, texts))
         for (number, cells), answer in zip(batch, answers, strict=True):
             writer.write(copied.cells(number, cells), answer)
             reasons[answer[reason]] += 1
         rows += len(batch)
-    return {"rows": rows, "defused": writer.defused, **_counts(reasons)}
+    return {"rows": rows, "defused": writer.defused, **_counts(reasons), **likeness}
+
+
+def _likeness(vectorizer: Any, texts: list[str]) -> dict[str, Any]:
+    """Return which share of the words of texts is known, and which share was to be expected."""
+    expected = getattr(vectorizer, "known_share_", None)
+    if expected is None or len(texts) < LOOKED_AT[0]:
+        return {}
+    share = vectorizer.known_share(texts)
+    return {"known_words": None if math.isnan(share) else share, "expected_known_words": expected}
 
 
 def _counts(reasons: Counter[str | None]) -> dict[str, int]:
@@ -239,7 +263,7 @@ def _length(row: tuple[int, list[Any]]) -> int:
 
 def _facts(
     opened: Opened, source: Source, output: Path | None, column: str, added: list[str],
-    counts: dict[str, int],
+    counts: dict[str, Any],
 ) -> dict[str, Any]:  # fmt: skip
     """Return how the output was made."""
     return {
@@ -267,6 +291,12 @@ def _tell(facts: dict[str, Any], form: _Form, output: Path | None, as_json: bool
     if facts["abstained"]:
         note(f"{_rows(facts, 'abstained')} a prediction that --abstain leaves out, with the "
              "reason.")  # fmt: skip
+    if (known := facts.get("known_words")) is not None and facts["rows"] > facts["blank"]:
+        expected = facts["expected_known_words"]
+        if known < UNLIKE * expected:
+            note(f"Note: the model knows {known:.0%} of the words of these texts, and would know "
+                 f"{expected:.0%} if they were like those of its fit; do not trust the "
+                 "predictions, or fit a model on texts like these.")  # fmt: skip
     if facts["defused"]:
         note(f"{facts['defused']:,} cells look like formulas and got an apostrophe in front.")
     plain = form.columns.names

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from cofactor.cli._shared.cells import is_cell_model, show_cell_topics
 from cofactor.cli._shared.command import COUNT, MODEL, Command, json_option
 from cofactor.cli._shared.models import expectation, open_model
 from cofactor.cli._shared.terminal import emit, note
@@ -30,7 +31,13 @@ def topics(model: Path, words: int, by: str, as_json: bool) -> None:
     not known of a topic that was edited. Stability, if the model has it, tells how much of a topic
     is found again in other draws of the texts and labels, from 0 to 1. Given names, frozen topics,
     pinned and banned words are shown, too.
+
+    Of a model of single cells, topics and classes are shown with the genes that are most specific
+    to them.
     """
+    if is_cell_model(model):
+        show_cell_topics(model, words, as_json)
+        return
     opened = open_model(model)
     rows = topic_rows(opened.model, words, by)
     if as_json:

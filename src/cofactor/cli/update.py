@@ -26,6 +26,9 @@ from cofactor.cli._shared.sentences import in_options
 from cofactor.cli._shared.table_options import TableOptions
 from cofactor.cli._shared.tables import Reading, read_table
 from cofactor.cli._shared.terminal import announce, emit, make_table, note, show, shown
+from cofactor.io.errors import printable
+from cofactor.io.tables.relabel import Relabels, read_relabels, relabel_command
+from cofactor.io.tables.spelling import probable_merges
 
 KEPT = ("id", "date", "date_format")
 """What later commands take from the fit, unless they are told otherwise."""
@@ -46,6 +49,8 @@ class _NewTopics(Number):
 @click.option("-o", "--output", type=OUTPUT, required=True, metavar="FOLDER",
               help="Folder for the new model; a model that is there is replaced.")  # fmt: skip
 @table_options("text", "labels", "label_separator")
+@click.option("--relabel", metavar="OLD=NEW", multiple=True,
+              help="New name of a label, like Sprot=Sport. May be repeated.")  # fmt: skip
 @click.option("--new-topics", type=_NewTopics(int, 0), default="0", metavar="N|auto",
               help="Number of topics to add; auto adds topics as long as they pay.")  # fmt: skip
 @click.option("--move", type=Number(float, 0, 1), default=0.0, metavar="M",
@@ -54,8 +59,8 @@ class _NewTopics(Number):
 @json_option
 def update(
     model: Path, table: Path, output: Path, text: str | None, labels: tuple[str, ...],
-    label_separator: str | None, opening: dict[str, Any], new_topics: int | str, move: float,
-    as_json: bool,
+    label_separator: str | None, relabel: tuple[str, ...], opening: dict[str, Any],
+    new_topics: int | str, move: float, as_json: bool,
 ) -> None:  # fmt: skip
     """Learn from new documents without the old ones.
 
@@ -65,16 +70,16 @@ def update(
     """
     check_new_place(output, model)
     opened = open_model(model)
-    reading = _read(opened, table, text, labels, label_separator, opening)
+    reading = _read(opened, table, text, labels, label_separator, read_relabels(relabel), opening)
     labelled = f", {reading.facts['labelled']:,} labelled" if reading.facts["label"] else ""
     note(f"{reading.facts['rows']:,} new documents{labelled}.")
-    missing = _missing_labels(opened, reading)
-    for sentence in missing:
+    doubts = [*_missing_labels(opened, reading), *_misspelt(opened, reading)]
+    for sentence in doubts:
         note(f"Note: {sentence}")
     new, said = _learn(opened, reading, new_topics, move)
     kept = {name: opened.input[name] for name in KEPT if opened.input.get(name)}
     found = {**reading.facts, **kept, "path": relative(reading.facts["path"], output)}
-    notes = {"input": found, "command": command_line(), "warnings": [*missing, *said],
+    notes = {"input": found, "command": command_line(), "warnings": [*doubts, *said],
              "updated": opened.origin()}  # fmt: skip
     wrote = saved_model(new, output, notes)
     facts = _facts(opened, new, output, said)
@@ -96,15 +101,32 @@ def _missing_labels(opened: Opened, reading: Reading) -> list[str]:
     return [f"The table has no label column {named}, so no label is learned; name one by --label."]
 
 
+def _misspelt(opened: Opened, reading: Reading) -> list[str]:
+    """Name new classes that are probably classes of the model in another spelling."""
+    if reading.counts.form not in ("classes", "sets"):
+        return []
+    known, classes = list(map(str, opened.model.target_names_)), reading.counts.classes
+    new = {name: number for name, number in classes.items() if name not in known}
+    large = dict.fromkeys(known, 1000 * classes.total())
+    pairs = {old: one for old, one in probable_merges({**large, **new}).items() if old in new}
+    return [
+        f"The class {printable(old)!r} is new, and probably {printable(one)!r} of the model in "
+        f"another spelling; {relabel_command({old: one})} merges them."
+        for old, one in pairs.items()
+        if one in known
+    ]
+
+
 def _read(
     opened: Opened, table: Path, text: str | None, labels: tuple[str, ...],
-    label_separator: str | None, opening: dict[str, Any],
+    label_separator: str | None, relabel: Relabels, opening: dict[str, Any],
 ) -> Reading:  # fmt: skip
     """Read the new documents like those of the fit, unless options say otherwise."""
     noted = replace(TableOptions.noted(opened.input), id=None, keep=(), date=None)
     asked = replace(
         noted, text=text or noted.text, labels=labels or noted.labels,
         label_separator=label_separator or noted.label_separator,
+        relabel=Relabels({**noted.relabel, **relabel}),
         opening=how_to_open(opened, table, opening),
     )  # fmt: skip
     task = opened.input.get("labels_are") or opened.input.get("task", "auto")

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from cofactor._types import BoolArray, FloatArray
 from cofactor.engine.factors import Factors
-from cofactor.estimators.base import Supervised
+from cofactor.estimators.supervised import Supervised
 from cofactor.estimators.tasks import Classification
 from cofactor.guesses.pool import ExpectedCoverage
 from cofactor.targets import labelled_mask

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from cofactor._types import FloatArray
 from cofactor.engine.factors import Factors
-from cofactor.estimators.base import Supervised
+from cofactor.estimators.supervised import Supervised
 from cofactor.estimators.tasks import Regression
 from cofactor.targets.missing import read_numbers
 from cofactor.targets.reading import readable, tall

@@ -294,7 +294,7 @@ def _value_exponent(
         warnings.warn(
             f"{name} is at most {largest:g}, which is small beside the 1e-10 that "
             "solver='mu-paper' adds to fitted values; scale it up, or use another solver.",
-            stacklevel=7,
+            stacklevel=8,
         )
     return e
 

@@ -222,21 +222,19 @@ def _grid(problem: Problem, runs: Any, n_components: Any, supervision: Any) -> l
             "supervision is the weight of labels, and there are none; leave it out, or pass y to a "
             "model that learns from labels."
         )
-    sizes: list[Parameters] = [
-        {"n_components": k} for k in _sizes(problem.X.shape, runs, n_components)
-    ]
+    sizes: list[Parameters] = [{"n_components": k} for k in _sizes(problem, runs, n_components)]
     if supervision is None:
         return sizes
     weights = _listed("supervision", supervision)
     return [{**size, "supervision": weight} for size, weight in product(sizes, weights)]
 
 
-def _sizes(shape: tuple[int, int], runs: int, given: Any) -> list[int]:
+def _sizes(problem: Problem, runs: int, given: Any) -> list[int]:
     """Return the numbers of topics to try; refuse those beyond the rows or columns of a fit."""
-    fewest = shape[0] - -(-shape[0] // runs)
-    most, what = min((fewest, "rows"), (shape[1], "columns"))
+    rows, columns = problem.X.shape
+    most, what = min((rows - -(-rows // runs), "rows"), (columns, "columns"))
     if given is None:
-        return [k for k in USUAL if k <= most] or [1]
+        return [k for k in USUAL if problem.least <= k <= most] or [problem.least]
     sizes = _listed("n_components", given)
     for k in sizes:
         if not isinstance(k, int | np.integer) or k < 1:

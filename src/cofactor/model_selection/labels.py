@@ -13,7 +13,7 @@ from scipy.sparse import issparse
 from cofactor._types import BoolArray, IntArray
 from cofactor.targets.frames import as_frame, native
 from cofactor.targets.missing import known_labels, read_cells, read_numbers
-from cofactor.targets.reading import is_matrix, read_column, readable
+from cofactor.targets.reading import NamedMatrix, is_matrix, read_column, readable
 
 
 def settled_labels(y: Any, *, numbers: bool = False) -> tuple[np.ndarray, BoolArray]:
@@ -61,6 +61,8 @@ def take(data: Any, rows: IntArray) -> Any:
     """Return some rows of an array, a sparse matrix, a table, a column or a list."""
     if isinstance(data, np.ndarray):
         return data[rows]
+    if isinstance(data, NamedMatrix):
+        return NamedMatrix(data.values[rows], data.columns)
     if issparse(data):
         return data.tocsr()[rows]
     frame = as_frame(data)

@@ -67,6 +67,8 @@ class Problem:
         X again, if its columns are words: topics of words have a coherence.
     numbers : bool
         Whether y holds numbers.
+    least : int
+        The smallest number of topics that the model allows.
     """
 
     X: Any
@@ -78,6 +80,7 @@ class Problem:
     n_jobs: int | None
     counts: Any = None
     numbers: bool = False
+    least: int = 1
 
 
 def settle_problem(subject: Any, data: Any, y: Any) -> Problem:

@@ -26,7 +26,7 @@ WIDE = (
     "Microsoft YaHei", "Arial Unicode MS",
 )  # fmt: skip
 """Fonts with Chinese, Japanese and Korean letters, which the usual font of matplotlib lacks."""
-LONGEST, TICKS = 32, 8  # letters of a name, labels of the axis of time
+LONGEST, ROOM = 32, 60  # letters of a name, letters along the axis of time
 NUMBERED = 10  # most classes for numbers in the cells
 
 
@@ -184,12 +184,21 @@ def _line(ax: Any, line: pictures.ShareLine, colour: str) -> None:
     shares, low, high = (np.array(part, dtype=float) for part in (line.shares, line.low, line.high))
     ax.plot(x, shares, color=colour, linewidth=1.8, marker="o", markersize=3.5)
     ax.fill_between(x, low, high, color=colour, alpha=0.1, linewidth=0)
+    alone = np.isfinite(low) & ~np.isfinite(_beside(low, -1)) & ~np.isfinite(_beside(low, 1))
+    ax.vlines(x[alone], low[alone], high[alone], color=colour, alpha=0.3, linewidth=2)
+
+
+def _beside(values: np.ndarray, step: int) -> np.ndarray:
+    """Return the value before (−1) or after (1) each; NaN where there is none."""
+    padded = np.pad(values, 1, constant_values=np.nan)
+    return padded[1 + step : len(values) + 1 + step]
 
 
 def _periods(ax: Any, names: Sequence[str]) -> None:
-    step = math.ceil(len(names) / TICKS)
+    step = math.ceil(sum(map(len, names)) / ROOM)
     ax.set_xticks(np.arange(0, len(names), step), list(names)[::step], fontsize=8)
-    ax.set_xlim(-0.5 if len(names) == 1 else -0.02 * len(names), len(names) - 0.9)
+    edge = 0.5 if len(names) == 1 else 0.015 * len(names)
+    ax.set_xlim(-edge, len(names) - 1 + edge)
 
 
 def _line_names(ax: Any, lines: Sequence[pictures.ShareLine]) -> None:

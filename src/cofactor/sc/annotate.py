@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from cofactor._versions import version_of, versions
+from cofactor.io.errors import InputError
 from cofactor.sc.cells import Cells, anndata, open_cells
 from cofactor.sc.fitting import fit_opened
 from cofactor.sc.labels import read_labels
@@ -87,12 +88,12 @@ def ssnmf(
     --------
     >>> import numpy as np
     >>> from anndata import AnnData
-    >>> from cofactor import sc
+    >>> import cofactor
     >>> random = np.random.default_rng(0)
     >>> rates = np.where(np.arange(60).reshape(2, 30) % 31 < 5, 4.0, 0.5)[np.arange(80) % 2]
     >>> adata = AnnData(random.poisson(rates).astype("float32"))
     >>> adata.obs["kind"] = ["one", "other"] * 5 + [None] * 70
-    >>> sc.ssnmf(adata, labels="kind", n_topics=2)
+    >>> cofactor.sc.ssnmf(adata, labels="kind", n_topics=2)
     >>> adata.obs["ssnmf"].value_counts().to_dict()
     {'one': 40, 'other': 40}
     >>> adata.obsm["X_ssnmf"].shape, adata.varm["ssnmf"].shape
@@ -100,6 +101,7 @@ def ssnmf(
     """
     asked = {"labels": labels, "layer": layer, "unlabelled": unlabelled}
     choice = {"mask_var": mask_var, "n_top_genes": n_top_genes}
+    _check_target(adata, copy)
     with open_cells(adata, layer) as cells:
         y = None if labels is None else read_labels(cells.obs, labels, unlabelled)
         model, answers = fit_opened(cells, y, n_topics, choice, asked, random_state, **parameters)
@@ -139,17 +141,18 @@ def annotate(
     --------
     >>> import numpy as np
     >>> from anndata import AnnData
-    >>> from cofactor import sc
+    >>> import cofactor
     >>> random = np.random.default_rng(0)
     >>> rates = np.where(np.arange(60).reshape(2, 30) % 31 < 5, 4.0, 0.5)[np.arange(80) % 2]
     >>> cells = AnnData(random.poisson(rates).astype("float32"))
     >>> cells.obs["kind"] = ["one", "other"] * 5 + [None] * 70
-    >>> model = sc.fit(cells[:60].copy(), labels="kind", n_topics=2)
+    >>> model = cofactor.sc.fit(cells[:60].copy(), labels="kind", n_topics=2)
     >>> new = cells[60:].copy()
-    >>> sc.annotate(new, model)
+    >>> cofactor.sc.annotate(new, model)
     >>> new.obs["ssnmf"].tolist()[:4]
     ['one', 'other', 'one', 'other']
     """
+    _check_target(adata, copy)
     with open_cells(adata, model.facts.get("layer") if layer is None else layer) as cells:
         answers = model.answer(cells)
         target, written = _target(adata, cells, copy)
@@ -211,6 +214,15 @@ def _table(markers: list[Marker]) -> Any:
 
     columns = ("group", "rank", "gene", "log2_ratio")
     return DataFrame({name: [getattr(marker, name) for marker in markers] for name in columns})
+
+
+def _check_target(adata: Any, copy: bool) -> None:
+    """Refuse an object that cannot take results, before any work is done."""
+    if not copy and getattr(adata, "is_view", False) and adata.isbacked:
+        raise InputError(
+            "adata is a part of a backed object, which cannot be changed; pass copy=True, or load "
+            "it with adata.to_memory()."
+        )
 
 
 def _target(adata: Any, cells: Cells, copy: bool) -> tuple[Any, bool]:

@@ -16,9 +16,9 @@ from cofactor._types import IntArray
 from cofactor.io.errors import InputError, at, printable, suggestion
 
 MISSING = "Single cells need the package anndata; install with: pip install 'cofactor[sc]'"
+RAW = "adata.raw"
 STORED_CHUNK, DENSE_CHUNK = 1 << 24, 1 << 22
 """Number of cells of the matrix in a chunk of rows, for sparse and for dense matrices."""
-ENDINGS = (".h5ad", ".zarr")
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,11 +113,6 @@ def anndata() -> Any:
     return anndata
 
 
-def holds_cells(path: str | os.PathLike[str]) -> bool:
-    """Tell whether a path is named like an AnnData file or folder."""
-    return str(path).rstrip("/").lower().endswith(ENDINGS)
-
-
 def check_names(names: Any) -> None:
     """Refuse names of genes that are not unique."""
     if len(set(names)) < len(names):
@@ -132,6 +127,7 @@ def _of_object(adata: Any, layer: str | None) -> Cells:
     if layer is None:
         if adata.X is None:
             raise InputError(f"adata.X is empty; name a layer{_of(others)}.")
+        others = others if others or adata.raw is None else (RAW,)
         return Cells(
             _by_rows(adata.X, "adata.X"), adata.obs, adata.var, "adata.X", others, adata.isbacked
         )
@@ -195,7 +191,7 @@ def _check_layer(layer: str, others: tuple[str, ...], where: str) -> None:
     if layer in others:
         return
     known = suggestion(layer, list(others)) if others else f"{where} has no layers; leave it out."
-    raise InputError(f"layer={layer!r} is not a layer of {where}. {known}")
+    raise InputError(f"layer (--layer) is {layer!r}, which is no layer of {where}. {known}")
 
 
 def _without(names: tuple[str, ...], one: str) -> tuple[str, ...]:

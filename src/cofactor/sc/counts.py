@@ -65,5 +65,10 @@ def _remedy(elsewhere: tuple[str, ...]) -> str:
             "Keep a copy before you normalise: adata.layers['counts'] = adata.X.copy(), then pass "
             "layer='counts'; round corrected counts first."
         )
+    if elsewhere == ("adata.raw",):
+        return (
+            "If adata.raw holds them: adata.layers['counts'] = adata.raw[:, adata.var_names].X, "
+            "then pass layer='counts'."
+        )
     named = " or ".join("layer=None, which is X" if o == "X" else f"layer={o!r}" for o in elsewhere)
-    return f"Try {named}; round corrected counts first."
+    return f"Try {named} (--layer); round corrected counts first."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -63,12 +64,12 @@ def fit(
     --------
     >>> import numpy as np
     >>> from anndata import AnnData
-    >>> from cofactor import sc
+    >>> import cofactor
     >>> random = np.random.default_rng(0)
     >>> rates = np.where(np.arange(60).reshape(2, 30) % 31 < 5, 4.0, 0.5)[np.arange(80) % 2]
     >>> adata = AnnData(random.poisson(rates).astype("float32"))
     >>> adata.obs["kind"] = ["one", "other"] * 5 + [None] * 70
-    >>> sc.fit(adata, labels="kind", n_topics=2).classes
+    >>> cofactor.sc.fit(adata, labels="kind", n_topics=2).classes
     ['one', 'other']
     """
     with open_cells(adata, layer) as cells:
@@ -88,11 +89,10 @@ def fit_opened(
     """
     columns, how = choose_genes(cells, **choice)
     classes = sorted({label for label in y if label is not None}) if y is not None else []
-    number = n_topics or max(FEWEST_TOPICS, len(classes))
+    number = max(FEWEST_TOPICS, len(classes)) if n_topics is None else n_topics
+    check_count("n_topics", number)
     settings = {"random_state": random_state, **parameters}
-    estimator: Any = NMF(number, **settings)
-    if classes:
-        estimator = SSNMFClassifier(number, **{"exposure": "total", **settings})
+    estimator = _estimator(number, bool(classes), settings)
     with _training_rows(cells, columns, y) as rows:
         estimator.fit(rows, None if isinstance(rows, RowBlocks) else y)
         estimator.representation_ = np.array(estimator.representation_)
@@ -109,23 +109,41 @@ def fit_opened(
     return CellModel(estimator, cells.genes[columns], markers, facts), answers
 
 
+def _estimator(number: int, labelled: bool, settings: dict[str, Any]) -> Any:
+    """Return an estimator that takes labels, in which depth is a scale, or one without."""
+    kind: Any = SSNMFClassifier if labelled else NMF
+    for name in settings:
+        if name not in kind().get_params():
+            reason = "is no parameter" if labelled else "is no parameter of a fit without labels"
+            raise TypeError(f"{name} {reason}; leave it out. See {kind.__name__} for those it has.")
+    return kind(number, **({"exposure": "total"} | settings if labelled else settings))
+
+
+def check_count(name: str, number: Any) -> None:
+    """Refuse anything but a positive whole number."""
+    if not isinstance(number, Integral) or number < 1:
+        raise InputError(f"{name} is {number!r}; pass a whole number of at least 1.")
+
+
 def choose_genes(
     cells: Cells, mask_var: Any = None, n_top_genes: int | None = None
 ) -> tuple[IntArray, str]:
     """Check all counts; return the columns of the genes to fit, and how they were chosen."""
     if mask_var is not None and n_top_genes is not None:
         raise InputError("mask_var and n_top_genes both choose genes; pass one of them.")
+    if n_top_genes is not None:
+        check_count("n_top_genes", n_top_genes)
     check_names(cells.genes)
     if mask_var is None and n_top_genes is None and NAMED in cells.var:
         mask_var = NAMED
+    masked = None if mask_var is None else masked_genes(mask_var, cells.var)
     sums = GeneSums.none(cells.shape[1])
     for rows in checked(cells):
         sums.add(rows)
     if not sums.cells:
         raise InputError(f"{cells.place} has no counts at all.")
-    if mask_var is not None:
-        named = f"var[{mask_var!r}]" if isinstance(mask_var, str) else "mask_var"
-        return masked_genes(mask_var, cells.var), named
+    if masked is not None:
+        return masked, f"var[{mask_var!r}]" if isinstance(mask_var, str) else "mask_var"
     number = usual_number(cells.shape[1]) if n_top_genes is None else n_top_genes
     columns = variable_genes(sums, number)
     return columns, f"the {len(columns):,} most variable of {cells.shape[1]:,}"

@@ -30,20 +30,26 @@ def read_labels(obs: Any, column: str, unlabelled: str | Sequence[str] = ()) -> 
     unlabelled : str or sequence of str
         Further values that mean "not labelled".
     """
+    if not isinstance(column, str):
+        raise InputError(f"labels is {column!r}; pass the name of one column of obs.")
     if column not in obs:
         known = suggestion(column, [str(name) for name in obs.columns])
-        raise InputError(f"labels={column!r} is not a column of obs. {known}")
+        raise InputError(f"labels (--label) is {column!r}, which is no column of obs. {known}")
     marked = {unlabelled} if isinstance(unlabelled, str) else set(map(str, unlabelled))
     cells = obs[column].astype(object).to_numpy()
     if any(_is_fraction(cell) for cell in cells):
         raise InputError(
-            f"labels={column!r} holds fractions, so it is a measurement; name a column of classes."
+            f"labels (--label) is {column!r}, which holds fractions, so it is a measurement; name "
+            "a column of classes."
         )
     texts = [None if is_missing(cell) else _text(cell) for cell in cells]
     unused = marked - set(texts)
     if unused:
         known = suggestion(min(unused), sorted({text for text in texts if text is not None}))
-        raise InputError(f"unlabelled={min(unused)!r} is no value of obs[{column!r}]. {known}")
+        raise InputError(
+            f"unlabelled (--unlabelled) is {min(unused)!r}, which is no value of obs[{column!r}]. "
+            f"{known}"
+        )
     labels = np.array([None if text in marked else text for text in texts], dtype=object)
     _doubt(labels, column)
     return labels
@@ -63,18 +69,19 @@ def _doubt(labels: np.ndarray, column: str) -> None:
     counts = Counter(label for label in labels if label is not None)
     if not counts:
         raise InputError(
-            f"labels={column!r} has no labelled cell; label some, or leave labels out to find "
-            "topics without them."
+            f"labels (--label) is {column!r}, which has no labelled cell; label some, or leave it "
+            "out to find topics without labels."
         )
     if len(counts) > MOST:
         raise InputError(
-            f"labels={column!r} has {len(counts):,} classes for {counts.total():,} cells; name a "
-            "column of cell types."
+            f"labels (--label) is {column!r}, which has {len(counts):,} classes for "
+            f"{counts.total():,} cells; name a column of cell types."
         )
     found = marks(LabelCounts([counts], documents=len(labels), labelled=counts.total()))
     if found:
         warnings.warn(
             f"If {names(found)} in obs[{column!r}] {'means' if len(found) == 1 else 'mean'} not "
-            f"labelled, pass unlabelled={found[0] if len(found) == 1 else found!r}.",
+            f"labelled, say so with unlabelled={found[0] if len(found) == 1 else found!r} "
+            "(--unlabelled).",
             stacklevel=5,
         )

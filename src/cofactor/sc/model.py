@@ -75,7 +75,7 @@ class Answers:
         return ~self.shares.any(axis=1)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class CellModel:
     """A fitted model of cells, as `fit` returns it.
 
@@ -108,6 +108,11 @@ class CellModel:
     markers: dict[str, list[Marker]]
     facts: dict[str, Any] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        classes = f", classes {', '.join(self.classes)}" if self.classes else ""
+        topics, genes = self.estimator.components_.shape
+        return f"CellModel({topics} topics, {genes} genes{classes})"
+
     @property
     def classes(self) -> list[str]:
         """Names of the classes; empty if the model was fitted without labels."""
@@ -125,6 +130,38 @@ class CellModel:
         if not self.classes:
             return np.zeros((len(self.estimator.components_), 0))
         return np.asarray(self.estimator.probabilities(self.estimator.topic_scores()))
+
+    @property
+    def mean_shares(self) -> FloatArray:
+        """Mean share of each topic in the cells of the fit."""
+        S = np.asarray(self.estimator.representation_, dtype=np.float64)
+        return np.asarray(topic_shares(S, self.estimator.components_).mean(axis=0))
+
+    def marker_genes(self, kind: str, group: str, n: int = 10) -> list[str]:
+        """Return the names of the first markers of a class or of a topic.
+
+        Parameters
+        ----------
+        kind : {"classes", "topics"}
+            What the group is.
+        group : str
+            The name of the class, or the number of the topic.
+        n : int, default=10
+            Maximum number of genes.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from anndata import AnnData
+        >>> import cofactor
+        >>> rates = np.where(np.arange(60).reshape(2, 30) % 31 < 5, 4.0, 0.5)[np.arange(80) % 2]
+        >>> adata = AnnData(np.random.default_rng(0).poisson(rates).astype("float32"))
+        >>> adata.obs["kind"] = ["one", "other"] * 5 + [None] * 70
+        >>> model = cofactor.sc.fit(adata, labels="kind", n_topics=2)
+        >>> model.marker_genes("classes", "one", 1)  # genes 0 to 4 are frequent here, 1 to 5 there
+        ['0']
+        """
+        return [m.gene for m in self.markers[kind] if m.group == group][:n]
 
     def answer(self, cells: Cells) -> Answers:
         """Say what cells are; they are matched to the model's genes by name."""
@@ -242,10 +279,10 @@ def _read(noted: dict[str, Any]) -> Iterator[Marker]:
 
 
 def checked(cells: Cells, columns: IntArray | None = None) -> Iterator[sp.csr_array]:
-    """Yield the rows of cells, after they were found to be counts."""
-    for _, rows in cells.chunks(columns):
+    """Yield rows of all genes, or of some columns, after all values were found to be counts."""
+    for _, rows in cells.chunks():
         check_counts(rows, cells.place, cells.elsewhere)
-        yield rows
+        yield rows if columns is None else sp.csr_array(rows[:, columns])
 
 
 def answer_rows(estimator: Any, X: sp.csr_array, weights: Any = None) -> Answers:

@@ -19,10 +19,10 @@ from cofactor.outofcore import RowBlocks, RowBlocksError
 from cofactor.outofcore.rowblocks import as_csr
 from cofactor.targets.reading import NamedMatrix
 from cofactor.text.describe.predictions import target_names
-from cofactor.text.describe.words import even_rows
+from cofactor.text.describe.words import Words, even_rows
 from cofactor.text.fitting import Fit, described_fit, draw_seed, fit_estimator, fit_here, publish
 from cofactor.text.interrupts import finish
-from cofactor.text.vectorizer.words import OLDER, READING, WordVectorizer
+from cofactor.text.vectorizer.words import LATER, OLDER, READING, WordVectorizer
 
 DESCRIBED = 10_000
 """Maximum number of documents whose representations a model of blocks keeps. Shares, the
@@ -75,7 +75,7 @@ def write_word_blocks(
         "parameters": vectorizer.get_params(),
         "words": vectorizer.words_.tolist(),
         "idf": vectorizer.idf_.tolist(),
-        "reading": {name: getattr(vectorizer, name) for name in READING},
+        "reading": {name: getattr(vectorizer, name) for name in (*READING, *LATER)},
     }
     return RowBlocks.write(
         folder, matrices(), overwrite=overwrite, notes=lambda: {"vectorizer": words, **notes()}
@@ -121,6 +121,8 @@ def _vectorizer(
     if reading is not None:
         for name in READING:
             setattr(vectorizer, name, reading[name])
+        for name in LATER:
+            setattr(vectorizer, name, reading.get(name))
     return vectorizer
 
 
@@ -135,7 +137,7 @@ def fit_blocks(model: Any, blocks: WordBlocks, *, fit: Fit = fit_here) -> None:
     fit : callable
         Fits the estimator, here or on a cluster; see `cofactor.text.fitting.Fit`.
     """
-    words, seed = blocks.vectorizer.get_feature_names_out(), draw_seed(model.random_state)
+    words, seed = Words.of(blocks.vectorizer), draw_seed(model.random_state)
     started = time.perf_counter()
     estimator, seeded = fit_estimator(
         model, blocks.vectorizer, blocks.rows, None, seed=seed, fit=fit

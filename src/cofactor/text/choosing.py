@@ -16,7 +16,7 @@ from cofactor.targets.reading import is_matrix, readable
 from cofactor.targets.sets import listed, read_targets
 from cofactor.text.describe.predictions import infer_task
 from cofactor.text.documents import read_documents
-from cofactor.text.fitting import FitPlan, new_vectorizer, plan_fit
+from cofactor.text.fitting import FitPlan, plan_fit, to_matrix
 
 
 def matrix_problem(model: Any, documents: Any, y: Any) -> Problem:
@@ -30,12 +30,11 @@ def matrix_problem(model: Any, documents: Any, y: Any) -> Problem:
     copy = clone(model)
     if task == "numbers":  # some of the numbers may all be whole
         copy.set_params(task=task)
-    vectorizer = new_vectorizer(model)
-    X = sp.csr_array(vectorizer.fit_transform(texts))
+    vectorizer, X = to_matrix(model, texts, y)
     return Problem(
         X, labels, known, partial(_make, copy, vectorizer, bool(known.any())),
         as_divergence("data_loss", model.data_loss), model.random_state, model.n_jobs,
-        counts=sp.csc_array(X), numbers=task == "numbers",
+        counts=sp.csc_array(X), numbers=task == "numbers", least=max(len(model.seeds or ()), 1),
     )  # fmt: skip
 
 

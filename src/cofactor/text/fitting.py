@@ -21,7 +21,9 @@ from cofactor.targets.sets import listed, read_targets
 from cofactor.text.describe.predictions import ESTIMATORS, infer_task, scores_of, target_names
 from cofactor.text.describe.summaries import describe
 from cofactor.text.describe.support import count_labels
+from cofactor.text.describe.words import Words
 from cofactor.text.documents import Corpus, fingerprint, read_documents
+from cofactor.text.grammar import settle_grammar
 from cofactor.text.interrupts import finish
 from cofactor.text.seeds import (
     Mass,
@@ -72,9 +74,8 @@ def fit_documents(
     texts = read_documents(documents)
     y = listed(y)
     digest, y = fingerprint(texts, y), read_targets(y)
-    vectorizer = new_vectorizer(model)
-    X = sp.csr_array(vectorizer.fit_transform(texts))
-    words, seed = vectorizer.get_feature_names_out(), draw_seed(model.random_state)
+    vectorizer, X = to_matrix(model, texts, y)
+    words, seed = Words.of(vectorizer), draw_seed(model.random_state)
     vectorised = time.perf_counter()
     estimator, seeded = fit_estimator(model, vectorizer, X, y, seed=seed, fit=fit, **weights)
     fitted = time.perf_counter()
@@ -87,16 +88,26 @@ def fit_documents(
     )  # fmt: skip
 
 
-def new_vectorizer(model: Any) -> Any:
-    """Return an unfitted vectorizer as the model asks for."""
+def to_matrix(model: Any, texts: list[str], y: Any) -> tuple[Any, sp.csr_array]:
+    """Return a vectorizer as the model asks for, fitted to texts with labels y, and the matrix."""
+    vectorizer = _new_vectorizer(model, y)
+    return settle_grammar(model, vectorizer, vectorizer.fit_transform(texts), y)
+
+
+def _new_vectorizer(model: Any, y: Any) -> Any:
+    """Return an unfitted vectorizer; it keeps grammatical words only if there is y to predict."""
+    predicts = y is not None and model.task != "topics"
     if model.vectorizer is None:
-        return WordVectorizer(language=model.language)
+        return WordVectorizer(language=model.language, keep_grammar="auto" if predicts else False)
     if model.language != "auto":
         raise ValueError(
             f"language={model.language!r} is for the default vectorizer; pass it to yours, such as "
             f"vectorizer=WordVectorizer(language={model.language!r}, ...)."
         )
-    return clone(model.vectorizer)
+    own = clone(model.vectorizer)
+    if isinstance(own, WordVectorizer) and own.keep_grammar == "auto" and not predicts:
+        own.set_params(keep_grammar=False)
+    return own
 
 
 def draw_seed(random_state: Any) -> int:
@@ -191,7 +202,7 @@ def let_go(model: Any, estimator: Any) -> Any:
 
 
 def described_fit(
-    estimator: Any, X: Any, words: Any, seeded: dict[int, Seed], y: Any
+    estimator: Any, X: Any, words: Words, seeded: dict[int, Seed], y: Any
 ) -> dict[str, Any]:
     """Return the attributes that describe the documents of a fit: their scores and the labels
     behind each topic, too."""

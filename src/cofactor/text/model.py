@@ -917,8 +917,9 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         return edits.ban(self, topic, words)
 
     def refit(
-        self, documents: Iterable[Any], y: Any = None, *, iterations: int | None = None
-    ) -> Self:
+        self, documents: Iterable[Any], y: Any = None, *, iterations: int | None = None,
+        sample: int | None = None,
+    ) -> Self:  # fmt: skip
         """Return a model whose fit goes on from these topics, with all edits in force.
 
         Frozen topics, pinned and banned words and given names stay. Words and their weights are
@@ -932,6 +933,10 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             Their labels, as in ``fit``.
         iterations : int, optional
             Maximum number of iterations; by default ``max_iter``.
+        sample : int, optional
+            Fit on at most so many documents: the labelled ones, even if they are more, and a random
+            draw of the others. All documents are represented and predicted. By default the fit
+            goes through all; a sample shows sooner what new labels change.
 
         Returns
         -------
@@ -952,7 +957,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         1.0
         """
         check_is_fitted(self, "estimator_")
-        return refit(self, documents, y, iterations=iterations)
+        return refit(self, documents, y, iterations=iterations, sample=sample)
 
     # ---- choosing
 

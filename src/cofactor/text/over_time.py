@@ -38,9 +38,9 @@ from cofactor.estimators.validation import as_divergence
 from cofactor.guesses.pool import wilson_interval
 from cofactor.metrics.topics import top_places
 from cofactor.text.describe.predictions import predict_rows, predicted_kind, scores_of
-from cofactor.text.describe.summaries import model_words, word_ranking
+from cofactor.text.describe.summaries import word_ranking
 from cofactor.text.describe.table import Table
-from cofactor.text.describe.words import profiles
+from cofactor.text.describe.words import Words, profiles
 from cofactor.text.documents import document_matrix, read_documents
 from cofactor.text.periods import Periods, check_unit, divide, read_days
 
@@ -189,7 +189,8 @@ def words_in_periods(
     """
     loss: Divergence = as_divergence("data_loss", model.data_loss)
     A = np.ascontiguousarray(model.estimator_.components_.T, dtype=np.float64)
-    names, ranking = model_words(model), word_ranking(model, "coherence")
+    words, ranking = Words.of(model.vectorizer_), word_ranking(model, "coherence")
+
     shares, dated = topic_shares(S, A.T), np.concatenate(members)
     rates = word_rates(X[dated], shares[dated])
     found = []
@@ -202,8 +203,9 @@ def words_in_periods(
             more = risen(part, shares[rows], rates[:, columns])
             rise = _rise(own, whole[:, columns], more)
             usual = _usual(own, ranking, columns)
+            here = words.of_columns(columns)
             found.append([
-                tuple(tuple(map(str, names[columns[top_places(weights, n_words)]]))
+                tuple(tuple(map(str, here.names[top_places(here.shown(weights), n_words)]))
                       for weights in pair)
                 for pair in zip(usual, rise, strict=True)
             ])  # fmt: skip

@@ -14,14 +14,15 @@ from cofactor.estimators.validation import as_divergence
 from cofactor.targets.sets import read_targets
 from cofactor.text.describe import predictions
 from cofactor.text.describe.summaries import describe
+from cofactor.text.describe.words import Words
 from cofactor.text.documents import fingerprint, read_documents
 from cofactor.text.editing.shown import with_settled
 from cofactor.text.fitting import (
     draw_seed,
     let_go,
-    new_vectorizer,
     plan_fit,
     publish,
+    to_matrix,
     with_seeds,
 )
 from cofactor.text.interrupts import finish
@@ -62,7 +63,7 @@ def fit_batch(model: Any, documents: Any, y: Any, classes: Any) -> None:
     batch = read(model, texts, y, classes)
     vectorised, estimator = time.perf_counter(), batch.estimator
     let_go(model, estimator.partial_fit(batch.X, batch.y, **_classes(estimator, classes)))
-    fitted, words = time.perf_counter(), batch.vectorizer.get_feature_names_out()
+    fitted, words = time.perf_counter(), Words.of(batch.vectorizer)
     seeded = batch.seeding.seeds.by_topic(batch.seeding.topics)
     described = finish(lambda: describe(estimator, batch.X, words, seeded))
     if (settled := vars(model).get("settled_")) is not None:
@@ -79,9 +80,8 @@ def fit_batch(model: Any, documents: Any, y: Any, classes: Any) -> None:
 
 def _first_batch(model: Any, texts: list[str], y: Any, classes: Any) -> DocumentBatch:
     """Read the batch that settles the words, the task and the start."""
-    vectorizer = new_vectorizer(model)
-    X = sp.csr_array(vectorizer.fit_transform(texts))
     y, seed = read_targets(y, classes), draw_seed(model.random_state)
+    vectorizer, X = to_matrix(model, texts, y)
     plan = plan_fit(model, vectorizer, X, y, seed=seed, seeds_label=False)
     mass = weigh(X, as_divergence("data_loss", model.data_loss))
     seeding = Seeding(plan.seeds, plan.topics, mass)

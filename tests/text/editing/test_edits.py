@@ -8,6 +8,7 @@ import pytest
 from cofactor import TopicModel, load_model
 from cofactor.estimators.edits import masses, with_topics
 from cofactor.estimators.inference import topic_shares
+from cofactor.text.editing import refits
 from cofactor.text.editing.edits import SUPPORT, edited, regroup
 
 WORDS = {
@@ -295,6 +296,43 @@ def test_refits_take_other_documents_labels_and_classes(model, corpus):
     assert len(again.document_topics_) == len(texts) - 20
 
 
+@pytest.mark.parametrize("several", [False, True])
+def test_a_sample_is_fitted_and_all_documents_are_described(corpus, several, monkeypatch, tmp_path):
+    texts, labels = corpus
+    labels = [None if i % 9 else {one, "text"} for i, one in enumerate(labels)] if several else [
+        "" if i % 9 else one or "food" for i, one in enumerate(labels)]  # fmt: skip
+    model = TopicModel(K, random_state=0).fit(texts, labels)
+    fitted, run = [], refits.run_fit
+    monkeypatch.setattr(
+        refits, "run_fit", lambda e, X, *rest, **more: fitted.append(X) or run(e, X, *rest, **more)
+    )
+    again = model.refit(texts, labels, iterations=3, sample=30)
+    rows = {tuple(row.nonzero()[0]) for row in fitted[0].toarray()}
+    X = model.vectorizer_.transform(texts).toarray()
+    assert fitted[0].shape[0] == 30
+    assert all(tuple(X[i].nonzero()[0]) in rows for i in range(0, len(texts), 9))  # labelled ones
+    np.testing.assert_allclose(again.document_topics_, again.transform(texts), atol=1e-12)
+    assert len(again.documents()) == len(again.estimator_.representation_) == len(texts)
+    assert again.topic_support_.sum() == 10
+    again.save(tmp_path / "model")
+    assert load_model(tmp_path / "model").document_topics_.shape == (len(texts), K)
+    whole, large = (model.refit(texts, labels, sample=n) for n in (None, len(texts)))
+    assert whole.estimator_.components_.tobytes() == large.estimator_.components_.tobytes()
+    assert model.refit(texts, labels, sample=1).topic_support_.sum() == 10
+
+
+def test_known_documents_are_represented_once(model, corpus, monkeypatch):
+    texts, labels = corpus
+    kind, calls = type(model.estimator_), []
+    transform = kind.transform
+    monkeypatch.setattr(kind, "transform", lambda *given: calls.append(1) or transform(*given))
+    again = model.refit(texts, labels, iterations=2)
+    again.to_label(texts, 5, y=labels)
+    assert len(calls) == 1
+    again.to_label(texts[:40], 5, y=labels[:40])
+    assert len(calls) == 2
+
+
 def test_seeds_still_pull(corpus):
     texts, labels = corpus
     seeded = TopicModel(3, seeds={"sport": ["goal"]}, random_state=0).fit(texts, labels)
@@ -335,6 +373,7 @@ def test_regrouping_can_merge_and_drop_at_once(plain):
         (lambda m: m.split(0, ["nothing known"]), r"fits 0 of the documents; splitting it into 2"),
         (lambda m: m.split(0, ["goal"], into=1), r"into=1 must be a whole number, at least 2"),
         (lambda m: m.refit(["goal puck"], ["sport"], iterations=0), r"iterations=0 must be"),
+        (lambda m: m.refit(["goal puck"], ["sport"], sample=0), r"sample=0 must be"),
         (lambda m: m.refit(["goal puck"]), r"y is None, but this model predicts"),
     ],
 )

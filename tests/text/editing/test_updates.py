@@ -195,6 +195,7 @@ def test_a_vectorizer_of_the_user_keeps_its_words():
     [
         (["1 2", "3"], None, {}, "None of the 2 documents has a word"),
         (BAKING, None, {"new_topics": -1}, "new_topics=-1 must be"),
+        (BAKING, None, {"new_topics": 5}, r"new_topics=5 is more than .* \(4\)"),
         (BAKING, None, {"new_topics": "many"}, "new_topics='many' must be"),
         (BAKING, None, {"move": 1.5}, "move=1.5 must be"),
         (BAKING, None, {"move": "far"}, "move='far' must be"),

@@ -22,7 +22,8 @@ def made(margins=True, seed=0):
     labelled[[4, 9]] = True
     rows = sp.csr_array(normalize(X))
     covered = np.arange(R) < 3
-    return Candidates(rows, shares, random.random(N) if margins else None, labelled, covered)
+    best = (random.random(N), random.integers(3, size=N)) if margins else (None, None)
+    return Candidates(rows, shares, *best, labelled, covered)
 
 
 def choose(candidates, n, strategy="mixed", seed=0):
@@ -48,15 +49,28 @@ def test_nothing_is_chosen_that_says_nothing_new(strategy):
         assert len(rows) == N - 20 - 3 + (1 if 50 % 3 == 2 else 0)
 
 
-def test_close_calls_are_those_of_least_margin():
+def test_close_calls_are_those_of_least_margin_of_each_class():
     candidates = made()
-    rows = [row for row, _ in choose(candidates, 5, "close")]
-    assert_array_equal(np.argsort(candidates.margins[rows]), np.arange(5))
-    left_out = [i for i in range(N) if candidates.margins[i] < candidates.margins[rows[-1]]]
+    rows = [row for row, _ in choose(candidates, 15, "close")]
     X = candidates.rows.toarray()
-    for i in set(left_out) - set(rows):
-        known = [4, 9, *rows]
-        assert i in (4, 9, 50) or (X[known] @ X[i]).max() >= ALIKE
+    for one in range(3):
+        own = [row for row in rows if candidates.classes[row] == one]
+        assert_array_equal(np.argsort(candidates.margins[own]), np.arange(len(own)))
+        least = candidates.margins < candidates.margins[own[-1]]
+        for i in set(np.flatnonzero(least & (candidates.classes == one)).tolist()) - {*own}:
+            assert i in (4, 9, 50) or (X[[4, 9, *rows]] @ X[i]).max() >= ALIKE
+
+
+def test_classes_take_turns():
+    """A class waits as many turns as it has labelled rows; then the least margin decides."""
+    classes = np.array([0, 0, 0, 0, 1, 1, 1, 2, 2])
+    margins = np.array([0.9, 0.9, 0.1, 0.2, 0.5, 0.4, 0.6, 0.8, 0.3])
+    labelled = np.arange(9) < 2  # both of class 0
+    rows = sp.csr_array(np.eye(9))
+    candidates = Candidates(rows, np.ones((9, 1)), margins, classes, labelled, np.array([True]))
+    chosen = [row for row, _ in choose(candidates, 9, "close")]
+    assert chosen == [8, 5, 4, 7, 2, 6, 3]
+    assert classes[chosen].tolist() == [2, 1, 1, 2, 0, 1, 0]
 
 
 def test_firsts_are_central_rows_of_topics_without_labels():

@@ -267,3 +267,20 @@ def test_fingerprints_tell_data_apart():
     }  # fmt: skip
     assert len(seen) == 6
     assert fingerprint(["a"], ["x"]) == fingerprint(["a"], np.array(["x"], dtype=object))
+
+
+@pytest.mark.parametrize("min_df", [1, 2])
+def test_the_share_of_known_words_leaves_each_document_out(min_df):
+    random = np.random.default_rng(0)
+    names = [f"{a}{b}" for a in "abcdefgh" for b in "abcdefgh"]
+    texts = [" ".join(random.choice(names, 6, p=np.arange(64, 0, -1) / 2080)) for _ in range(30)]
+    settings = {"min_df": min_df, "max_df": 1.0, "stop_words": None, "language": None}
+    known = total = 0
+    for i, text in enumerate(texts):
+        others = set(WordVectorizer(**settings).fit(texts[:i] + texts[i + 1 :]).words_)
+        known += sum(word in others for word in text.split())
+        total += len(text.split())
+    fitted = WordVectorizer(**settings).fit(texts)
+    assert fitted.known_share_ == pytest.approx(known / total)
+    assert fitted.known_share(texts) > fitted.known_share_
+    assert WordVectorizer(vocabulary=names).fit(texts).known_share_ is None

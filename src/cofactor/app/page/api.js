@@ -19,7 +19,9 @@ export function listen(listener) {
   listeners.add(listener);
 }
 
+// Answers may overtake each other. The number of decisions only grows, so it tells which is older.
 export function setState(next) {
+  if (state && next && next.decisions < state.decisions) return;
   const before = state;
   state = next;
   for (const listener of listeners) listener(next, before);

@@ -29,17 +29,22 @@ function show() {
   next.show(place);
 }
 
+function troubleOf(now) {
+  if (now.lost) return `The server does not answer: ${now.lost} Your decisions so far are saved.`;
+  if (now.overtaken) return "Another start of the app has edited the topics of this model. Your decisions are still saved, but the model is not. Stop this start and run the command again.";
+  return now.trouble ? `The last fit failed, so the model before it stays: ${now.trouble}` : "";
+}
+
 function showStatus(now) {
   const status = document.getElementById("status");
   const trouble = document.getElementById("trouble");
   if (now === null) return;
   const parts = [plural(now.counts.reviewed + now.counts.table, "label"), `${plural(now.counts.documents, "text")}`];
-  if (now.expected) parts.push(now.expected);
+  if (now.expected) parts.push(now.expected.replaceAll("%", " %"));
   if (now.busy) parts.push("fitting …");
   if (now.unreadable) parts.push(`${plural(now.unreadable, "line")} of the log cannot be read`);
   fill(status, parts.join(" · "));
-  const said = now.lost ? `The server does not answer: ${now.lost} Your decisions so far are saved.` : now.trouble
-    ? `The last fit failed, so the model before it stays: ${now.trouble}` : "";
+  const said = troubleOf(now);
   trouble.hidden = !said;
   trouble.textContent = said;
 }

@@ -1,7 +1,7 @@
 // The screen Documents: search, filter, sort, read, label a selection at once.
 
 import { attempt, change, read, setState, state, tab } from "./api.js";
-import { fill, make, percent, plural, toast } from "./dom.js";
+import { fill, make, percent, plural, refill, toast } from "./dom.js";
 
 export const name = "documents";
 export const title = "Documents";
@@ -27,9 +27,10 @@ export function show(place) {
     body: make("tbody"), pager: make("div", { class: "controls pager" }), bulk: make("div", { class: "controls bulk" }),
   };
   parts.query.addEventListener("keydown", (event) => { if (event.key === "Escape") parts.query.blur(); });
+  parts.filters = make("div", { class: "controls" }, parts.query, parts.topic, parts.label, parts.state, parts.below, state?.dated ? [parts.since, parts.until] : null, parts.sort);
   const columns = ["", "Row", state?.dated ? "Date" : null, "Text", "Label", "Prediction", "Topic"].filter((text) => text !== null);
   fill(place, make("h2", {}, "Documents"),
-    make("div", { class: "controls" }, parts.query, parts.topic, parts.label, parts.state, parts.below, state?.dated ? [parts.since, parts.until] : null, parts.sort),
+    parts.filters,
     make("div", { class: "head" }, parts.count, parts.bulk),
     make("div", { class: "scroll" }, make("table", { class: "documents" },
       make("thead", {}, make("tr", {}, columns.map((text) => make("th", { scope: "col" }, text || make("span", { class: "hidden-text" }, "Select"))))), parts.body)),
@@ -43,14 +44,13 @@ export function leave() {
 }
 
 export function update(now, before) {
-  if (parts && before && (now.decisions !== before.decisions || now.version !== before.version)) {
-    choices();
-    load();
-  }
+  if (!parts || !before || (now.decisions === before.decisions && now.version === before.version)) return;
+  if (!parts.filters.contains(document.activeElement)) choices(); // not while a list is open
+  if (!parts.body.querySelector(".whole")) load(); // not while somebody reads a text
 }
 
 function day(key) {
-  return make("input", { class: "search day", type: "date", value: asked[key], "aria-label": key === "since" ? "First day" : "Last day", onchange: (event) => ask(key, event.target.value) });
+  return make("label", { class: "days" }, key === "since" ? "from" : "to", make("input", { class: "search day", type: "date", value: asked[key], onchange: (event) => ask(key, event.target.value) }));
 }
 
 function choice(text, run) {
@@ -87,7 +87,7 @@ async function load() {
   const answer = await attempt(() => read("documents", asked));
   if (!answer || !parts) return;
   parts.count.textContent = plural(answer.found, "text");
-  fill(parts.body, answer.rows.map(row));
+  refill(parts.body, answer.rows.map(row));
   const pages = Math.max(1, Math.ceil(answer.found / answer.per_page));
   fill(parts.pager, make("button", { type: "button", disabled: asked.page <= 0, onclick: () => ask("page", asked.page - 1) }, "Back"),
     make("span", { class: "muted" }, `page ${asked.page + 1} of ${pages}`),
@@ -99,7 +99,7 @@ function row(one) {
   box.checked = selected.has(one.document);
   const element = make("tr", {}, make("td", {}, box), make("td", { class: "number" }, one.name, one.flagged ? " ⚑" : ""),
     state?.dated ? make("td", { class: "number" }, one.date ?? "") : null,
-    make("td", { class: "broad" }, make("button", { type: "button", class: "opener", "aria-expanded": "false", onclick: (event) => whole(element, one.document, event.currentTarget) }, make("span", { class: "clamp" }, one.excerpt))),
+    make("td", { class: "broad" }, make("button", { type: "button", class: "opener", "data-key": `open ${one.document}`, "aria-expanded": "false", onclick: (event) => whole(element, one.document, event.currentTarget) }, make("span", { class: "clamp" }, one.excerpt))),
     make("td", {}, one.labels === null ? "" : make("span", { class: one.source === "table" ? "chip given" : "chip" }, one.labels.length ? one.labels.join(", ") : "none")),
     make("td", {}, one.prediction.join(", "), one.prediction.length && one.confidence !== null ? make("span", { class: "muted" }, ` ${percent(one.confidence)}`) : ""),
     make("td", { class: "muted" }, one.topic >= 0 ? one.topic_name : ""));

@@ -27,6 +27,20 @@ export function fill(element, ...children) {
   return element;
 }
 
+// Fills an element anew; what had the focus in it has it again. Elements are told by their data-key,
+// their name for screen readers, or their text.
+export function refill(element, ...children) {
+  const active = element.contains(document.activeElement) ? document.activeElement : null;
+  const key = active && keyOf(active);
+  fill(element, ...children);
+  if (key) [...element.querySelectorAll("button, a, input, select")].find((one) => keyOf(one) === key)?.focus();
+  return element;
+}
+
+function keyOf(element) {
+  return `${element.tagName} ${element.dataset.key ?? element.getAttribute("aria-label") ?? element.textContent}`;
+}
+
 // A bar of a share, without a style attribute, which the policy of the page forbids.
 export function bar(share, title) {
   const width = Math.round(100 * Math.max(0, Math.min(1, share)));

@@ -1,7 +1,7 @@
 // The screen Label: one text, its suggestion, the classes, the last decisions.
 
 import { attempt, change, read, setState, state, tab } from "./api.js";
-import { bar, fill, make, percent, plural, toast } from "./dom.js";
+import { bar, fill, make, percent, plural, refill, toast } from "./dom.js";
 
 export const name = "label";
 export const title = "Label";
@@ -50,7 +50,7 @@ export function update(now, before) {
   if (!parts) return;
   const changed = !before || before.decisions !== now.decisions || before.version !== now.version;
   if (changed) {
-    showClasses(now);
+    if (!parts.classes.querySelector("form")) showClasses(now); // not while somebody types a name there
     showLast(now);
   }
   if (doc === null && !waiting && (changed || !now.busy)) next();
@@ -140,8 +140,8 @@ function showClasses(now) {
   if (!now || !parts) return;
   const names = Object.keys(now.counts.classes);
   const digits = (place) => (place < 10 ? DIGITS[place] : place < 20 ? `⇧${DIGITS[place - 10]}` : "");
-  fill(parts.classes, names.map((one, place) => make("li", {},
-    make("button", { type: "button", class: "class", "aria-pressed": chosen.has(one) ? "true" : "false", onclick: () => choose(place) },
+  refill(parts.classes, names.map((one, place) => make("li", {},
+    make("button", { type: "button", class: "class", "data-key": `class ${one}`, "aria-pressed": chosen.has(one) ? "true" : "false", onclick: () => choose(place) },
       make("kbd", {}, digits(place)), make("span", { class: "name" }, one), make("span", { class: "number muted" }, now.counts.classes[one])),
     make("button", { type: "button", class: "small", "aria-label": `Rename or merge ${one}`, title: "Rename, or merge into another class", onclick: (event) => renaming(event.target, one) }, "✎"))));
   if (now.several && names.length) {
@@ -160,11 +160,11 @@ function renaming(button, old) {
 }
 
 function showLast(now) {
-  fill(parts.last, now.last.map((one) => make("li", {},
-    make("button", { type: "button", class: "opener", onclick: () => open(one.document) },
+  refill(parts.last, now.last.map((one) => make("li", {},
+    make("button", { type: "button", class: "opener", "data-key": `open ${one.number}`, onclick: () => open(one.document) },
       make("span", { class: "chip" }, one.labels === null ? "skipped" : one.labels.length ? one.labels.join(", ") : "none"),
       make("span", { class: "muted" }, ` ${one.excerpt}`)),
-    make("button", { type: "button", class: "small", "aria-label": "Undo this decision", title: "Undo this decision", onclick: () => undoOne(one.number) }, "⌫"))));
+    make("button", { type: "button", class: "small", "data-key": `undo ${one.number}`, "aria-label": "Undo this decision", title: "Undo this decision", onclick: () => undoOne(one.number) }, "⌫"))));
   if (!now.last.length) parts.last.append(make("li", { class: "muted" }, "none yet"));
 }
 

@@ -1,7 +1,7 @@
 // The screen Topics: a card for each topic, and what an edit would move before it is accepted.
 
 import { attempt, change, read, tab } from "./api.js";
-import { bar, fill, make, percent, plural, toast } from "./dom.js";
+import { bar, fill, make, percent, plural, refill, toast } from "./dom.js";
 
 export const name = "topics";
 export const title = "Topics";
@@ -19,7 +19,7 @@ export function show(place) {
     trial: make("dialog", { class: "trial", "aria-labelledby": "trial-title" }),
   };
   fill(place, make("div", { class: "head" }, make("h2", {}, "Topics"), make("div", { class: "controls" }, parts.stability, parts.undo)),
-    make("p", { class: "lead" }, "Click a word to pin or ban it. Drag a card onto another one to merge them. You see what an edit moves before you accept it."),
+    make("p", { class: "lead" }, "Click a word to pin or ban it. Drag a card onto another one to merge them. You see what an edit moves before you accept it, and undo takes back all edits since the app was started."),
     parts.cards, parts.trial);
   load();
 }
@@ -40,8 +40,8 @@ async function load() {
 function showCards(answer) {
   found = answer;
   parts.undo.disabled = !answer.edits.length;
-  parts.undo.title = answer.edits.length ? `Take back: ${answer.edits.at(-1)}` : "There is no edit to take back";
-  fill(parts.cards, answer.topics.map(card));
+  parts.undo.title = answer.edits.length ? `Take back: ${answer.edits.at(-1)}` : "No topic was edited since the app was started";
+  refill(parts.cards, answer.topics.map(card));
 }
 
 // ---- cards
@@ -69,18 +69,18 @@ function facts(topic) {
   if (topic.label !== null) parts.push(`${topic.label} ${percent(topic.label_weight)}`);
   if (topic.labels !== null) parts.push(`${plural(topic.labels, "label")} behind it`);
   if (topic.stability !== null) parts.push(`stability ${percent(topic.stability)}`);
-  return parts.map((part, place) => make("span", {}, place ? ` · ${part}` : part));
+  return parts.flatMap((part, place) => [make("span", {}, place + 1 < parts.length ? `${part} ·` : part), " "]);
 }
 
 function wordItem(topic, word) {
   const pinned = topic.pinned.includes(word);
   const key = `${topic.topic} ${word}`;
-  const button = make("button", { type: "button", class: pinned ? "word pinned" : "word", "aria-expanded": open === key ? "true" : "false", onclick: () => { open = open === key ? null : key; showCards(found); document.querySelector(".word[aria-expanded='true']")?.focus(); } },
+  const button = make("button", { type: "button", class: pinned ? "word pinned" : "word", "data-key": `word ${key}`, "aria-expanded": open === key ? "true" : "false", onclick: () => { open = open === key ? null : key; showCards(found); } },
     pinned ? `${word} ★` : word);
   if (open !== key) return make("li", {}, button);
   return make("li", {}, button, make("span", { class: "menu" },
-    !pinned && make("button", { type: "button", class: "small pin", onclick: () => attemptEdit("pin", { topic: topic.topic, word }) }, "Pin"),
-    make("button", { type: "button", class: "small ban", onclick: () => attemptEdit("ban", { topic: topic.topic, word }) }, "Ban")));
+    !pinned && make("button", { type: "button", class: "small pin", "data-key": `pin ${key}`, onclick: () => attemptEdit("pin", { topic: topic.topic, word }) }, "Pin"),
+    make("button", { type: "button", class: "small ban", "data-key": `ban ${key}`, onclick: () => attemptEdit("ban", { topic: topic.topic, word }) }, "Ban")));
 }
 
 function actions(topic) {
@@ -88,10 +88,11 @@ function actions(topic) {
     make("option", { value: "" }, "Merge with …"),
     found.topics.filter((other) => other.topic !== topic.topic).map((other) => make("option", { value: other.topic }, `${other.topic + 1} ${other.name}`)));
   const frozen = topic.frozen ? "thaw" : "freeze";
+  const button = (text, run) => make("button", { type: "button", "aria-label": `${text} topic ${topic.topic + 1}`, "data-key": `${topic.topic} ${text === "Thaw" ? "Freeze" : text}`, onclick: run }, text);
   return make("div", { class: "controls topic-actions" }, merge,
-    make("button", { type: "button", onclick: () => attemptEdit("split", { topic: topic.topic, into: 2 }) }, "Split"),
-    make("button", { type: "button", onclick: () => edit(frozen, { topic: topic.topic }) }, topic.frozen ? "Thaw" : "Freeze"),
-    make("button", { type: "button", onclick: () => attemptEdit("drop", { topic: topic.topic }) }, "Drop"));
+    button("Split", () => attemptEdit("split", { topic: topic.topic, into: 2 })),
+    button(topic.frozen ? "Thaw" : "Freeze", () => edit(frozen, { topic: topic.topic })),
+    button("Drop", () => attemptEdit("drop", { topic: topic.topic })));
 }
 
 function dragging(element, topic) {

@@ -47,9 +47,8 @@ def model_of(
     class_weight: tuple[str, ...], iterations: int, jobs: int, **further: Any,
 ) -> Any:  # fmt: skip
     """Return the model that the options ask for; ``further`` are parameters of `TopicModel`."""
-    if jobs == 0:
-        raise BadInput("--jobs 0 runs nothing; give a positive number, or -1 for all cores.")
-    seeds, weights = _seeds(seed_words), _class_weight(class_weight)
+    jobs = jobs_of(jobs)
+    seeds, weights = _seeds(seed_words), class_weight_of(class_weight)
     vectorizer = vectorizer_of(**words)
     from cofactor.text import TopicModel
 
@@ -81,7 +80,15 @@ def _seeds(given: tuple[str, ...]) -> dict[str, list[str]] | None:
     return seeds or None
 
 
-def _class_weight(given: tuple[str, ...]) -> dict[str, float] | str | None:
+def jobs_of(given: int) -> int:
+    """Return the number of threads that --jobs asks for."""
+    if given == 0:
+        raise BadInput("--jobs 0 runs nothing; give a positive number, or -1 for all cores.")
+    return given
+
+
+def class_weight_of(given: tuple[str, ...]) -> dict[str, float] | str | None:
+    """Return the weights of the classes that --class-weight asks for."""
     if "balanced" in given:
         if others := [one for one in given if one != "balanced"]:
             raise BadInput(f"--class-weight balanced sets all weights; leave out {others[0]!r}.")

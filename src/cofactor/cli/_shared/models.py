@@ -56,6 +56,11 @@ def open_model(path: Path) -> Opened:
         model = load_model(path)
     except ModelFormatError as error:
         raise InputError(printable(f"{error} {similar_path(path)}".rstrip())) from error
+    if "cells" in facts["notes"]:
+        raise InputError(
+            f"{at(path)} holds a model of single cells, which has no texts; cofactor topics, "
+            "predict and export read it."
+        )
     if facts["model"] != "TopicModel":
         raise InputError(
             f"{at(path)} holds a {facts['model']}, which has no words; this command needs a "

@@ -75,7 +75,8 @@ def _letters(context: click.Context, parameter: click.Parameter, value: str) -> 
 
 
 def vectorizer_of(
-    *, language: Any, stop_words: str, bigrams: bool, characters: bool, stem: Any, raw: bool
+    *, language: Any, stop_words: str, bigrams: bool, characters: bool, stem: Any, raw: bool,
+    keep_grammar: Any = "auto",
 ) -> Any:  # fmt: skip
     """Return the vectorizer that the options ask for."""
     if bigrams and characters:
@@ -86,7 +87,7 @@ def vectorizer_of(
     lengths = (2, 4) if characters else (1, 2) if bigrams else (1, 1)
     return WordVectorizer(
         clean=not raw, language=language, stop_words=stop, stem=stem, ngram_range=lengths,
-        tokens="characters" if characters else "auto",
+        tokens="characters" if characters else "auto", keep_grammar=keep_grammar,
     )  # fmt: skip
 
 

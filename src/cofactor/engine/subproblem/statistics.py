@@ -81,13 +81,13 @@ class Statistics:
         over time.
         """
         c, push, e, u = self.surrogate
-        away = np.divide(1.0, V, out=np.zeros(V.shape), where=V > 0)
+        V, away = _with_inverse(V)
         return replace(self, surrogate=Surrogate(_by(c, V), _by(push, away), _by(e, V * V), u))
 
     def attached_to(self, V: FloatArray) -> Statistics:
         """Undo ``detached_from``, at another factor."""
         c, push, e, u = self.surrogate
-        away = np.divide(1.0, V, out=np.zeros(V.shape), where=V > 0)
+        V, away = _with_inverse(V)
         return replace(
             self, surrogate=Surrogate(_by(c, away), _by(push, V), _by(e, away * away), u)
         )
@@ -101,6 +101,13 @@ class Statistics:
     def value(self, V: PaddedFactor, threads: Threads) -> float:
         """Return the term's divergence; V is the factor at which the statistics were taken."""
         return max(self.constant + self.cost + form_value(self, V, threads, self.row_scale), 0.0)
+
+
+def _with_inverse(V: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return V in double precision, and 1/V with 0 where that would overflow."""
+    V = V.astype(np.float64)
+    away = np.divide(1.0, V, out=np.zeros(V.shape), where=np.finfo(np.float64).tiny <= V)
+    return V, away
 
 
 def _by(coefficient: FloatArray, V: FloatArray) -> FloatArray:

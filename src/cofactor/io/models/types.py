@@ -31,7 +31,7 @@ from cofactor.text import TopicModel, WordVectorizer
 from cofactor.text.describe.support import SUPPORT
 from cofactor.text.describe.words import RANKED
 from cofactor.text.editing import Settled
-from cofactor.text.vectorizer.words import OLDER, READING
+from cofactor.text.vectorizer.words import LATER, OLDER, READING
 
 PLAIN = (
     "components_", "representation_", "history_", "n_iter_", "stop_reason_", "n_features_in_",
@@ -46,7 +46,7 @@ RANKING = ("topic_words_", "probable_coherence_")
 OPTIONAL = frozenset({
     "feature_names_in_", "target_components_", "supervision_", "_head", "expected_score_",
     "_reservoir", "document_scores_", "cells_", "settled_", "learned_",
-    "stability_", *RANKING, *READING, *SUPPORT,
+    "stability_", *LATER, *RANKING, *READING, *SUPPORT,
 })  # fmt: skip
 TEXT = (
     "estimator_", "vectorizer_", "document_topics_", "topic_names_", "target_names_", "coherence_",
@@ -58,7 +58,7 @@ FITTED: dict[type, tuple[str, ...]] = {
     SSNMFClassifier: SUPERVISED,
     SSNMFRegressor: SUPERVISED,
     TopicModel: TEXT,
-    WordVectorizer: ("words_", "idf_", *READING),
+    WordVectorizer: ("words_", "idf_", *LATER, *READING),
     CountVectorizer: ("vocabulary_", "fixed_vocabulary_"),
     TfidfVectorizer: ("vocabulary_", "fixed_vocabulary_", "idf_"),
 }
@@ -264,6 +264,10 @@ def _check_words(model: Any, parts: dict[str, Any]) -> None:
     require(len(set(words.tolist())) == len(words), "a word occurs twice")
     if "idf_" in parts:
         _check_array(parts, "idf_", (len(words),))
+    share = parts.get("known_share_")
+    require(share is None or (type(share) is float and 0 <= share <= 1), "known_share_ is no share")
+    kept = parts.get("grammatical_")
+    require(kept is None or _are_strings(kept), "grammatical_ is not a list of words")
     if any(name in parts for name in READING):
         _check_reading(*(parts.get(name, ...) for name in READING))
     try:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from cofactor.report.preparation.material import Material, read_material
-from cofactor.report.preparation.over_time import over_time
+from cofactor.report.preparation.over_time import CHANCE, over_time
 from cofactor.report.preparation.selection import CLASSES, COLUMNS, class_sizes, largest
 from cofactor.report.preparation.topics import heatmap
 from cofactor.text.describe.summaries import Topic, shown_link
@@ -143,7 +143,7 @@ def share_lines(
         kind,
         [row["period"] for row in found["periods"]],
         [_line(found["rows"], kind, line, model.topic_names_) for line in lines],
-        found["notes"],
+        [note for note in found["notes"] if note != CHANCE or kind == "topic"],
     )
 
 

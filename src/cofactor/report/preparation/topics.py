@@ -13,7 +13,7 @@ from cofactor.report.preparation.material import Material
 from cofactor.report.preparation.selection import ALL_CARDS, CARDS, largest
 from cofactor.text.describe import summaries
 from cofactor.text.describe.predictions import topic_links
-from cofactor.text.describe.words import profiles, rank_words, shown_words
+from cofactor.text.describe.words import Words, profiles, rank_words, shown_words
 from cofactor.text.editing import Settled
 
 SHOWN, TYPICAL = 10, 3  # words and documents of a card
@@ -27,8 +27,9 @@ def topic_cards(material: Material, text: bool) -> list[dict[str, Any]]:
     model = material.model
     A = model.estimator_.components_
     shares = summaries.corpus_shares(material.S, A)
-    first = shown_words(A, summaries.word_ranking(model, "coherence"), SHOWN)
-    words = relevant_words(summaries.model_words(model), A, shares, first)
+    shown = summaries.shown_topics(model)
+    first = shown_words(shown, summaries.word_ranking(model, "coherence"), SHOWN)
+    words = relevant_words(summaries.model_words(model), shown, shares, first)
     typical, similar = typical_documents(material, text), similar_topics(A)
     settled = Settled.of(model)
     names = ["" if label is None else str(label) for label in summaries.topic_classes(model)[0]]
@@ -166,14 +167,14 @@ def heatmap(material: Material) -> list[dict[str, Any]]:
 def match(model: Any, other: Any, X: Any) -> list[dict[str, Any]]:
     """Pair the model's topics with those of another estimator of the documents X, and list the
     words kept, gained and lost."""
-    words, ours, others = summaries.model_words(model), model.estimator_, other.components_
-    ranking = summaries.word_ranking(model, "coherence")
-    again = None if ranking is None else rank_words(X, np.asarray(other.transform(X)), others)
-    before = _first_words(words, others, again)
-    after = _first_words(words, ours.components_, ranking)
+    words, ours, others = Words.of(model.vectorizer_), model.estimator_, other.components_
+    ranking, shown = summaries.word_ranking(model, "coherence"), words.shown(others)
+    again = None if ranking is None else rank_words(X, np.asarray(other.transform(X)), shown)
+    before = _first_words(words.names, shown, again)
+    after = _first_words(words.names, words.shown(ours.components_), ranking)
     return [
         {"topic": k, "similarity": similarity, **word_changes(before[j], after[k])}
-        for k, j, similarity in match_topics(ours.components_, words, others, words)
+        for k, j, similarity in match_topics(ours.components_, words.names, others, words.names)
     ]
 
 

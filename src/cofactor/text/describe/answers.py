@@ -24,6 +24,7 @@ import numpy as np
 from cofactor.estimators.classifier import unsure_cells
 from cofactor.estimators.inference import topic_shares
 from cofactor.text.describe.predictions import (
+    document_scores,
     label_thresholds,
     predict_rows,
     predicted_kind,
@@ -31,7 +32,7 @@ from cofactor.text.describe.predictions import (
 )
 from cofactor.text.describe.summaries import Document, document_table
 from cofactor.text.describe.table import Table
-from cofactor.text.documents import document_matrix
+from cofactor.text.documents import Corpus, document_matrix
 
 NO_WORD = "no known word"
 BELOW_THRESHOLD = "below its threshold"
@@ -51,11 +52,16 @@ class Answers:
 
 def answer_documents(model: Any, X: Any) -> Answers:
     """Return what a fitted TopicModel answers about documents."""
-    estimator = model.estimator_
-    matrix = document_matrix(model.vectorizer_, X)
-    S = np.asarray(estimator.transform(matrix))  # an array, whatever set_output asks for
-    scores = scores_of(estimator, matrix, S)
-    return answers_of(model, S, scores)
+    return answers_of(model, *represent(model, document_matrix(model.vectorizer_, X)))
+
+
+def represent(model: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return representations and scores of documents; those of the fit if X is its matrix."""
+    known: Corpus | None = vars(model).get("_corpus")
+    if known is not None and known.X is X:
+        return model.document_topics_, document_scores(model)
+    S = np.asarray(model.estimator_.transform(X))  # an array, whatever set_output asks for
+    return S, scores_of(model.estimator_, X, S)
 
 
 def answers_of(model: Any, S: np.ndarray, scores: np.ndarray) -> Answers:

@@ -43,6 +43,7 @@ from cofactor.text.describe.predictions import (
 )
 from cofactor.text.describe.summaries import model_words
 from cofactor.text.describe.table import Table
+from cofactor.text.vectorizer.analyzer import grammatical
 
 
 @dataclass(frozen=True)
@@ -331,7 +332,10 @@ def unknown_words(model: Any, text: str) -> list[str]:
     if not hasattr(model.vectorizer_, "build_analyzer"):
         return []
     found, known = model.vectorizer_.build_analyzer()(text), set(model_words(model))
-    return list(dict.fromkeys(word for word in found if word not in known))
+    unknown = dict.fromkeys(word for word in found if word not in known)
+    kept = getattr(model.vectorizer_, "grammatical_", None) is not None
+    common = grammatical(model.vectorizer_.stop_words_, unknown) if kept else []
+    return [word for word in unknown if word not in common]
 
 
 def topic_parts(x: np.ndarray, A: np.ndarray, s: np.ndarray, loss: Divergence) -> np.ndarray:

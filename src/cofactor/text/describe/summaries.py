@@ -19,7 +19,7 @@ from cofactor.text.describe.predictions import (
 )
 from cofactor.text.describe.support import shrink_links
 from cofactor.text.describe.table import Table
-from cofactor.text.describe.words import profiles, rank_words, shown_words
+from cofactor.text.describe.words import Words, profiles, rank_words, shown_words
 from cofactor.text.seeds import Seed
 
 COHERENCE_WORDS = 10
@@ -65,12 +65,12 @@ class TopicClass:
     topics: tuple[float, ...]  # each topic's part of its scores over the corpus; sum to one
 
 
-def describe(estimator: Any, X: Any, words: Any, seeded: dict[int, Seed]) -> dict[str, Any]:
+def describe(estimator: Any, X: Any, words: Words, seeded: dict[int, Seed]) -> dict[str, Any]:
     """Return the attributes of a topic model that describe its training documents X.
 
     Their scores, which ``scores_of`` gives, are not among them: streams compute these when needed.
     """
-    S, A = np.asarray(estimator.transform(X)), estimator.components_
+    S, A = np.asarray(estimator.transform(X)), words.shown(estimator.components_)
     pinned = {k: seed.columns for k, seed in seeded.items()}
     ranking = rank_words(X, S, A, pinned)
     shown, probable = (shown_words(A, each, COHERENCE_WORDS) for each in (ranking, None))
@@ -80,7 +80,7 @@ def describe(estimator: Any, X: Any, words: Any, seeded: dict[int, Seed]) -> dic
         "topic_words_": ranking,
         "coherence_": scores[: len(A)],
         "probable_coherence_": scores[len(A) :],
-        "topic_names_": topic_names(shown, np.asarray(words, dtype=object), seeded),
+        "topic_names_": topic_names(shown, words.names, seeded),
     }
 
 
@@ -183,10 +183,19 @@ def word_ranking(model: Any, by: str) -> np.ndarray | None:
     return getattr(model, "topic_words_", None) if by == "coherence" else None
 
 
+def shown_topics(model: Any) -> np.ndarray:
+    """Return the topics without the weights of words that are not shown, such as "how"."""
+    return Words.of(model.vectorizer_).shown(model.estimator_.components_)
+
+
 def topic_table(model: Any, n_words: int, by: str) -> Table[Topic]:
     """Return the topics of a fitted model, each with its first words."""
-    A, words, ranking = model.estimator_.components_, model_words(model), word_ranking(model, by)
-    P, shares = profiles(A), corpus_shares(model.document_topics_, A)
+    A, (words, _), ranking = (
+        shown_topics(model),
+        Words.of(model.vectorizer_),
+        word_ranking(model, by),
+    )
+    P, shares = profiles(A), corpus_shares(model.document_topics_, model.estimator_.components_)
     tops, scores = shown_words(A, ranking, n_words), model.coherence_
     if ranking is None:
         scores = getattr(model, "probable_coherence_", scores)
@@ -222,7 +231,7 @@ def class_table(model: Any, n_words: int) -> Table[TopicClass]:
         B = topic_links(estimator) * estimator.components_.sum(axis=1)[:, None]
     parts = class_topics(model.document_topics_, B)
     shares = corpus_shares(model.document_topics_, estimator.components_)
-    scores = keyword_scores(parts, shares, profiles(estimator.components_))
+    scores = keyword_scores(parts, shares, profiles(shown_topics(model)))
     rows = [
         TopicClass(name, tuple(words[top_places(score, n_words)]), tuple(part.tolist()))
         for name, part, score in zip(model.target_names_, parts, scores, strict=True)

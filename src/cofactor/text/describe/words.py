@@ -7,12 +7,12 @@ place that shows words of topics asks `shown_words` for them. The topics themsel
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse as sp
 
-from cofactor._types import FloatArray, IntArray
+from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.estimators.inference import topic_shares
 from cofactor.metrics.topics import top_places
 
@@ -30,6 +30,29 @@ FIRST = 10  # words that a reader sees
 FAITHFUL = 0.6  # least correlation with the topic's documents, relative to that of probable words
 ROUNDS = 2
 TINY = 1e-300
+
+
+class Words(NamedTuple):
+    """The words of a model's columns, and which of them describe no topic."""
+
+    names: np.ndarray
+    hidden: BoolArray | None = None
+
+    @classmethod
+    def of(cls, vectorizer: Any) -> Words:
+        """Return the words of a fitted vectorizer; grammatical ones are hidden."""
+        names = np.asarray(vectorizer.get_feature_names_out(), dtype=object)
+        kept = getattr(vectorizer, "grammatical_", None)
+        return cls(names, np.isin(names, kept) if kept else None)
+
+    def shown(self, components: FloatArray) -> FloatArray:
+        """Return topics without the weights of hidden words."""
+        return components if self.hidden is None else np.where(self.hidden, 0.0, components)
+
+    def of_columns(self, columns: IntArray) -> Words:
+        """Return the words of some columns."""
+        hidden = None if self.hidden is None else self.hidden[columns]
+        return Words(self.names[columns], hidden)
 
 
 def even_rows(n: int, most: int) -> IntArray:

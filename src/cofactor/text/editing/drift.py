@@ -10,8 +10,9 @@ import numpy as np
 
 from cofactor.estimators.inference import topic_shares
 from cofactor.metrics.matching import topic_similarity, word_changes
+from cofactor.text.describe.answers import represent
 from cofactor.text.describe.compare import common_order
-from cofactor.text.describe.predictions import read_predictions, scores_of
+from cofactor.text.describe.predictions import read_predictions
 from cofactor.text.describe.summaries import model_words
 from cofactor.text.describe.table import Table
 
@@ -108,7 +109,7 @@ def measure_drift(
 def _answers(model: Any, X: Any) -> tuple[np.ndarray, list[Any]]:
     """Return the strongest topic of each document, −1 where there is none, and its prediction."""
     estimator = model.estimator_
-    S = np.asarray(estimator.transform(X))
+    S, scores = represent(model, X)
     shares = topic_shares(S, estimator.components_)
     main = np.where(shares.sum(axis=1) > 0, shares.argmax(axis=1), -1)
-    return main, read_predictions(estimator, scores_of(estimator, X, S), model.target_names_)[0]
+    return main, read_predictions(estimator, scores, model.target_names_)[0]

@@ -18,7 +18,7 @@ from cofactor.targets.sets import listed, read_targets
 from cofactor.text.describe.predictions import document_scores, has_head
 from cofactor.text.describe.summaries import COHERENCE_WORDS, model_words, topic_names
 from cofactor.text.describe.support import SUPPORT
-from cofactor.text.describe.words import shown_words
+from cofactor.text.describe.words import Words, shown_words
 from cofactor.text.documents import document_matrix, fingerprint, read_documents
 from cofactor.text.editing.settled import Settled
 from cofactor.text.editing.shown import joined_rankings, reranked, with_settled
@@ -314,8 +314,9 @@ def _names(
     model: Any, estimator: Any, settled: Settled, ranking: Any, first: Sequence[int],
     changed: set[int],
 ) -> list[str]:  # fmt: skip
-    shown = shown_words(estimator.components_, ranking, COHERENCE_WORDS)
-    fresh = topic_names(shown, model_words(model), {})
+    words = Words.of(model.vectorizer_)
+    shown = shown_words(words.shown(estimator.components_), ranking, COHERENCE_WORDS)
+    fresh = topic_names(shown, words.names, {})
     return [
         settled.names[k] or (fresh[k] if k in changed else model.topic_names_[old])
         for k, old in enumerate(first)
@@ -339,7 +340,7 @@ def described(
     **changes: Any,
 ) -> Any:  # fmt: skip
     """Return the model with another estimator, described by the documents X and their labels."""
-    words = model_words(edited(model, **changes))
+    words = Words.of(edited(model, **changes).vectorizer_)
     found = described_fit(estimator, X, words, {}, y)
     found = with_settled(found, settled, estimator.components_, words)
     names = found["topic_names_"]

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from cofactor.estimators.validation import as_divergence
+from cofactor.model_selection.labels import take
 from cofactor.targets.missing import labelled_mask
 from cofactor.targets.sets import listed, read_targets
 from cofactor.text.describe.predictions import has_head, infer_task, target_names
@@ -19,15 +20,20 @@ from cofactor.text.editing.edits import described
 from cofactor.text.editing.settled import Settled
 from cofactor.text.fitting import let_go, new_estimator, seed_labels, with_seeds
 from cofactor.text.interrupts import finish
+from cofactor.text.labelling.suggestions import labelled_documents
 from cofactor.text.seeds import read_seeds, weigh
 
 
-def refit(model: Any, documents: Any, y: Any = None, *, iterations: int | None = None) -> Any:
+def refit(
+    model: Any, documents: Any, y: Any = None, *, iterations: int | None = None,
+    sample: int | None = None,
+) -> Any:  # fmt: skip
     """Return a model whose fit went on from the topics of ``model``; its ``drift_`` says how far.
 
     See ``TopicModel.refit``.
     """
-    _check_iterations(iterations)
+    _check_number("iterations", iterations)
+    _check_number("sample", sample)
     texts = read_documents(documents)
     y = listed(y)
     digest, y = fingerprint(texts, y), _marked(model, read_targets(y))
@@ -35,16 +41,19 @@ def refit(model: Any, documents: Any, y: Any = None, *, iterations: int | None =
     X = document_matrix(model.vectorizer_, texts) if known is None else known.X
     if not X.nnz:
         raise ValueError("No document has a word of the model; pass documents of its kind.")
-    labels, weights = _labels(model, X, y)
+    some, labels = _sampled(model, X, y, sample)
+    labels, weights = _labels(model, some, labels)
     estimator = warm_estimator(model, labels, iterations)
     estimator.reuse_models(model.estimator_)
     settled.hold(estimator, model.estimator_.components_, model_words(model))
     estimator.set_params(priors=_priors(model, X))
-    fitted = let_go(model, run_fit(estimator, X, labels, iterations, model.callbacks, **weights))
+    fitted = let_go(model, run_fit(estimator, some, labels, iterations, model.callbacks, **weights))
     if weights:  # held-out labels of seeds tell how seeds are found again, not what is true
         fitted.forget_held_out()
     learned = {"target_names_": target_names(fitted, y), "_corpus": Corpus(fingerprint(texts), X)}
     new = finish(lambda: described(model, fitted, settled, X, digest, y, **learned))
+    if some is not X:
+        fitted.representation_ = new.document_topics_  # of all documents, as the rest of the model
     new.__dict__.pop("learned_", None)
     new.drift_ = measure_drift(model, new, range(len(settled)), X, X)
     return new
@@ -62,6 +71,18 @@ def _marked(model: Any, y: Any) -> Any:
     return marked
 
 
+def _sampled(model: Any, X: Any, y: Any, sample: int | None) -> tuple[Any, Any]:
+    """Return the documents that the fit goes through: labelled ones and a draw of the others."""
+    n = X.shape[0]
+    if sample is None or sample >= n:
+        return X, y
+    labelled = labelled_documents(model, y, n)
+    others = np.random.default_rng(model.seed_).permutation(np.flatnonzero(~labelled))
+    others = others[: max(sample - np.count_nonzero(labelled), 0)]
+    rows = np.sort(np.concatenate([np.flatnonzero(labelled), others]))
+    return X[rows], None if y is None else take(y, rows)
+
+
 def _labels(model: Any, X: Any, y: Any) -> tuple[Any, dict[str, Any]]:
     """Return the labels, with those of seeds that are classes, and the weights of the fit."""
     seeds = read_seeds(model.seeds, model.vectorizer_, max(1, len(model.seeds or ())))
@@ -72,10 +93,10 @@ def _labels(model: Any, X: Any, y: Any) -> tuple[Any, dict[str, Any]]:
     return y, {}
 
 
-def _check_iterations(iterations: Any) -> None:
-    whole = isinstance(iterations, int | np.integer) and not isinstance(iterations, bool)
-    if iterations is not None and not (whole and iterations > 0):
-        raise ValueError(f"iterations={iterations!r} must be a positive whole number, or None.")
+def _check_number(name: str, value: Any) -> None:
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if value is not None and not (whole and value > 0):
+        raise ValueError(f"{name}={value!r} must be a positive whole number, or None.")
 
 
 def warm_estimator(model: Any, y: Any, iterations: int | None) -> Any:

@@ -9,18 +9,19 @@ import numpy as np
 
 from cofactor._types import FloatArray
 from cofactor.text.describe.summaries import COHERENCE_WORDS, topic_names
-from cofactor.text.describe.words import RANKED, shown_words
+from cofactor.text.describe.words import RANKED, Words, shown_words
 from cofactor.text.editing.settled import Settled
 
 
 def with_settled(
-    found: dict[str, Any], settled: Settled, components: FloatArray, words: Any
+    found: dict[str, Any], settled: Settled, components: FloatArray, words: Words
 ) -> dict[str, Any]:
     """Return the description of a fit with pinned words first, banned words gone, names given."""
     ranking = found["topic_words_"]
-    for k, (pins, bans) in enumerate(settled.columns(words)):
+    for k, (pins, bans) in enumerate(settled.columns(words.names)):
         ranking = reranked(ranking, k, pins, bans) if pins or bans else ranking
-    fresh = topic_names(shown_words(components, ranking, COHERENCE_WORDS), words, {})
+    shown = shown_words(words.shown(components), ranking, COHERENCE_WORDS)
+    fresh = topic_names(shown, words.names, {})
     names = [mine or name for mine, name in zip(settled.names, fresh, strict=True)]
     return {**found, "topic_words_": ranking, "topic_names_": names}
 

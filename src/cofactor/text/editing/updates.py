@@ -45,8 +45,8 @@ def update(
     See ``TopicModel.update``.
     """
     started = time.perf_counter()
-    number, move = _read_number(new_topics), _read_move(move)
     texts, y = read_documents(documents), listed(y)
+    number, move = _read_number(new_topics, len(texts)), _read_move(move)
     digest, own = fingerprint([*texts, model.fingerprint_], y), fingerprint(texts, y)
     y = _read_labels(model, y, len(texts))
     vectorizer = _wider_vectorizer(model, texts)
@@ -82,8 +82,13 @@ def update(
 # ---- what is asked
 
 
-def _read_number(number: Any) -> int | str:
+def _read_number(number: Any, documents: int) -> int | str:
     whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
+    if whole and number > documents:
+        raise ValueError(
+            f"new_topics={number} is more than the number of new documents ({documents}); pass a "
+            "smaller number, or 'auto'."
+        )
     if (isinstance(number, str) and number == "auto") or (whole and number >= 0):
         return number
     raise ValueError(f"new_topics={number!r} must be a whole number, at least 0, or 'auto'.")

@@ -3,7 +3,8 @@
 Three kinds of rows are worth a label, and each has its reason:
 
 - the first row of a topic that has no label yet: a label says what the topic speaks for;
-- close calls, whose two best classes are almost equally probable: a label moves the border;
+- close calls, whose two best classes are almost equally probable: a label moves the border. The
+  classes take turns, so that a class that is hard to tell from others does not get all labels;
 - rows drawn at random: they find what the model does not know that it does not know, and their
   labels test it fairly.
 
@@ -44,6 +45,8 @@ class Candidates:
         Share of each topic in each row.
     margins : array (n,) or None
         How far the best class of each row is ahead of the next; None if there are no classes.
+    classes : array (n,) or None
+        The best class of each row, as a number.
     labelled : array (n,)
         Which rows have a label; they are not chosen.
     covered : array (r,)
@@ -53,6 +56,7 @@ class Candidates:
     rows: Any
     shares: np.ndarray
     margins: np.ndarray | None
+    classes: np.ndarray | None
     labelled: np.ndarray
     covered: np.ndarray
 
@@ -96,10 +100,20 @@ def _ends(strategy: str, n: int) -> list[tuple[str, int]]:
 
 
 def _close_calls(candidates: Candidates) -> Iterator[list[int]]:
-    """Yield rows, those with the least margin first."""
-    margins = candidates.margins
-    order = [] if margins is None else np.argsort(margins, kind="stable").tolist()
-    return ([row] for row in order)
+    """Yield rows of the classes in turn, those with the least margin first.
+
+    A class waits as many turns as it has labelled rows.
+    """
+    margins, classes, labelled = candidates.margins, candidates.classes, candidates.labelled
+    if margins is None or classes is None:
+        return
+    turns = np.zeros(len(margins), dtype=np.intp)
+    for one in np.unique(classes):
+        rows = np.flatnonzero((classes == one) & ~labelled)
+        waits = np.count_nonzero(classes[labelled] == one)
+        turns[rows[np.argsort(margins[rows], kind="stable")]] = waits + np.arange(len(rows))
+    for row in np.lexsort((margins, turns)).tolist():
+        yield [row]
 
 
 def _first_of_topics(candidates: Candidates) -> Iterator[list[int]]:

@@ -13,8 +13,8 @@ from sklearn.utils import check_random_state
 from cofactor.estimators.inference import topic_shares
 from cofactor.targets.missing import known_values, labelled_mask
 from cofactor.targets.sets import read_targets
-from cofactor.text.describe.answers import answers_of
-from cofactor.text.describe.predictions import label_thresholds, predicted_kind, scores_of
+from cofactor.text.describe.answers import answers_of, represent
+from cofactor.text.describe.predictions import label_thresholds, predicted_kind
 from cofactor.text.describe.support import topic_counts
 from cofactor.text.describe.table import Table
 from cofactor.text.documents import known_matrix, read_documents
@@ -44,8 +44,7 @@ def suggest(
     if not (isinstance(n, int | np.integer) and n > 0):
         raise ValueError(f"n={n!r} must be a whole number of at least 1.")
     X = known_matrix(model, read_documents(documents))
-    S = np.asarray(model.estimator_.transform(X))
-    scores = scores_of(model.estimator_, X, S)
+    S, scores = represent(model, X)
     candidates = candidates_of(model, X, S, scores, y)
     seed = check_random_state(model.seed_ if random_state is None else random_state)
     random = np.random.default_rng(seed.randint(2**31 - 1))
@@ -64,14 +63,15 @@ def candidates_of(
 ) -> Candidates:
     """Return documents as `choose_rows` takes them."""
     shares = topic_shares(S, model.estimator_.components_)
-    labelled = _labelled(model, y, X.shape[0])
+    labelled = labelled_documents(model, y, X.shape[0])
     covered = getattr(model, "topic_support_", np.zeros(shares.shape[1])) > 0
     covered |= topic_counts(shares, labelled, labelled[:, None])["topic_support_"] > 0
     rows = sp.csr_array(normalize(X.astype(float)))
-    return Candidates(rows, shares, margins(model.estimator_, scores), labelled, covered)
+    margins, classes = close_calls(model.estimator_, scores)
+    return Candidates(rows, shares, margins, classes, labelled, covered)
 
 
-def _labelled(model: Any, y: Any, n: int) -> np.ndarray:
+def labelled_documents(model: Any, y: Any, n: int) -> np.ndarray:
     """Tell which documents have a label."""
     if y is None:
         return np.zeros(n, dtype=bool)
@@ -86,16 +86,20 @@ def _labelled(model: Any, y: Any, n: int) -> np.ndarray:
     return found
 
 
-def margins(estimator: Any, scores: np.ndarray) -> np.ndarray | None:
-    """Return how far the best class of each document is ahead of the next one.
+def close_calls(
+    estimator: Any, scores: np.ndarray
+) -> tuple[np.ndarray, np.ndarray] | tuple[None, None]:
+    """Return how far the best class of each document is ahead of the next one, and that class.
 
-    For several labels a document it is how far the closest label is from its threshold. None for
-    numbers and without labels.
+    For several labels a document they are how far the closest label is from its threshold, and that
+    label. None for numbers and without labels.
     """
     kind = predicted_kind(estimator)
     if kind not in ("classes", "sets") or scores.shape[1] < 2:
-        return None
+        return None, None
     if kind == "sets":
-        return np.abs(scores - label_thresholds(estimator)).min(axis=1)
-    two = np.sort(np.asarray(estimator.probabilities(scores)), axis=1)[:, -2:]
-    return two[:, 1] - two[:, 0]
+        distances = np.abs(scores - label_thresholds(estimator))
+        return distances.min(axis=1), distances.argmin(axis=1)
+    P = np.asarray(estimator.probabilities(scores))
+    two = np.sort(P, axis=1)[:, -2:]
+    return two[:, 1] - two[:, 0], P.argmax(axis=1)

@@ -34,6 +34,7 @@ def make_analyzer(
     *,
     tokens: str = "words",
     cleaned: bool = False,
+    grammar: bool = False,
 ) -> Analyzer:
     """Return a function from a text to its words, without stop words, and their n-grams.
 
@@ -48,35 +49,55 @@ def make_analyzer(
         What a text is split into; "auto" splits runs of unspaced scripts into pairs of letters.
     cleaned : bool
         Leave out markup.
+    grammar : bool
+        Do not leave out stop words: they come after the others, and are in no n-gram.
 
     Examples
     --------
     >>> make_analyzer({"of"}, (1, 2))("Pride of lions")
     ['pride', 'lions', 'pride lions']
+    >>> make_analyzer({"of"}, (1, 2), grammar=True)("Pride of lions")
+    ['pride', 'lions', 'pride lions', 'of']
     """
     shortest, longest = ngram_range
     if not 1 <= shortest <= longest:
         raise ValueError(
             f"ngram_range={ngram_range!r} must be two numbers of at least 1, the smaller one first."
         )
-    lists = [*stop_words.values()] if isinstance(stop_words, Mapping) else [stop_words]
-    caches = [_TokenCache({tidy(word) for word in one}, TOKENS[tokens]) for one in lists or [()]]
+    caches = _caches(stop_words, tokens)
+    every = _TokenCache(set(), TOKENS[tokens]) if grammar else None
     join = {"words": _ngrams, "auto": _spaced_ngrams, "characters": _inside}[tokens]
     grams = None if (longest == 1 and tokens != "characters") else partial(join, shortest, longest)
-    return partial(_analyze, caches, grams, clean if cleaned else None)
+    return partial(_analyze, caches, grams, clean if cleaned else None, every)
+
+
+def grammatical(stop_words: Lists, words: Iterable[str]) -> list[str]:
+    """Return those of some words that are stop words in one of the lists."""
+    caches = _caches(stop_words, "auto")
+    return [word for word in words if any(cache.leaves_out(word) for cache in caches)]
+
+
+def _caches(stop_words: Iterable[str] | Lists, tokens: str) -> list[_TokenCache]:
+    lists = [*stop_words.values()] if isinstance(stop_words, Mapping) else [stop_words]
+    return [_TokenCache({tidy(word) for word in one}, TOKENS[tokens]) for one in lists or [()]]
 
 
 def _analyze(
     caches: list[_TokenCache],
     grams: Callable[[list[str]], list[str]] | None,
     clean_text: Callable[[str], str] | None,
+    every: _TokenCache | None,
     text: str,
 ) -> list[str]:
     text = tidy(text if clean_text is None else clean_text(text))
     pieces = (text.translate(BREAKS) if text.isascii() else text).split()
-    readings = (list(chain.from_iterable(map(cache.__getitem__, pieces))) for cache in caches)
-    words = min(readings, key=len)
-    return words if grams is None else grams(words)
+    readings = [list(chain.from_iterable(map(cache.__getitem__, pieces))) for cache in caches]
+    best = min(range(len(caches)), key=lambda i: len(readings[i]))
+    words = readings[best] if grams is None else grams(readings[best])
+    if every is None:
+        return words
+    found = chain.from_iterable(map(every.__getitem__, pieces))
+    return [*words, *filter(caches[best].leaves_out, found)]
 
 
 class _TokenCache(dict[str, tuple[str, ...]]):
@@ -93,12 +114,12 @@ class _TokenCache(dict[str, tuple[str, ...]]):
             )
 
     def __missing__(self, piece: str) -> tuple[str, ...]:
-        words = tuple(word for word in self._find(piece) if not self._is_stop_word(word))
+        words = tuple(word for word in self._find(piece) if not self.leaves_out(word))
         if len(piece) <= LONG and len(self) < MANY:
             self[piece] = words
         return words
 
-    def _is_stop_word(self, word: str) -> bool:
+    def leaves_out(self, word: str) -> bool:
         """Tell whether to leave out a word; a pair of grammatical letters is grammatical, too."""
         stop = self._stop
         if word in stop:

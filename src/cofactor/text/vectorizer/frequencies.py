@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse as sp
 
-from cofactor._types import IntArray
+from cofactor._types import BoolArray, IntArray
 
 RARE, SHARE, ENOUGH = (5, 2), 0.9, 50
 """Limits for rare words, the one that leaves out most first. Texts must keep this share of their
@@ -33,6 +33,11 @@ class Frequencies(NamedTuple):
         """Return the frequencies from a matrix of counts; ``order`` sorts its columns."""
         names, total = np.array(words, dtype=object), np.asarray(counts.sum(axis=0))
         return cls(names[order], np.diff(counts.indptr)[order], total[order], counts.shape[0])
+
+    def of_some(self, mask: BoolArray) -> Frequencies:
+        """Return the frequencies of some of the words."""
+        words, documents_with, occurrences, documents = self
+        return Frequencies(words[mask], documents_with[mask], occurrences[mask], documents)
 
 
 def tally(
@@ -110,6 +115,22 @@ def rare_limit(found: Frequencies, max_df: Any) -> int:
     enough = min(SHARE * numbers.sum(), ENOUGH * found.documents)
     least = 1 if found.documents < MANY else 2
     return next((limit for limit, rest in zip(RARE, kept, strict=True) if rest >= enough), least)
+
+
+def share_known_to_others(found: Frequencies, chosen: IntArray, min_df: Any) -> float:
+    """Return the share of a document's words that would have been chosen without the document.
+
+    A word that just reaches ``min_df`` would not have been: so words of few documents tell how many
+    words of further documents are new, as in the estimate of Good and Turing.
+
+    Examples
+    --------
+    >>> found = count(["a b", "a c", "a"], str.split)
+    >>> share_known_to_others(found, np.arange(3), 1)
+    0.6
+    """
+    enough = found.documents_with[chosen] - 1 >= as_number(min_df, found.documents)
+    return float(found.occurrences[chosen][enough].sum()) / max(float(found.occurrences.sum()), 1.0)
 
 
 def choose(

@@ -16,11 +16,25 @@ from sklearn.preprocessing import normalize
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from cofactor._types import BoolArray, IntArray
 from cofactor.estimators.validation import checks_parameters
 from cofactor.text.documents import each_document
-from cofactor.text.vectorizer.analyzer import TOKENS, Analyzer, make_analyzer, tidy
+from cofactor.text.vectorizer.analyzer import (
+    TOKENS,
+    Analyzer,
+    grammatical,
+    make_analyzer,
+    tidy,
+)
 from cofactor.text.vectorizer.endings import LETTERS, Stems
-from cofactor.text.vectorizer.frequencies import Frequencies, choose, count, rare_limit, tally
+from cofactor.text.vectorizer.frequencies import (
+    Frequencies,
+    choose,
+    count,
+    rare_limit,
+    share_known_to_others,
+    tally,
+)
 from cofactor.text.vectorizer.languages import (
     CODES,
     FEW_ENDINGS,
@@ -33,8 +47,13 @@ OLDER = {"clean": False, "language": None, "tokens": "words", "stem": None}
 """The parameters that cofactor 0.1 did not have, as it read texts."""
 READING = ("languages_", "stop_words_", "stem_")
 """The fitted attributes that it did not have."""
+LATER = ("grammatical_", "known_share_")
+"""Further ones, which may be None."""
 
 SMALL = 50  # number of documents from which on words can be too rare or too common
+LOOKED_AT = 500  # number of documents whose words are counted to tell
+SHORT = 20
+"""Documents with fewer words than this on average, without grammatical ones, are short."""
 
 
 class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
@@ -60,6 +79,12 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         Words to leave out. "auto" are the grammatical words of ``language``; if no language is
         noticed, the English ones. A name stands for the grammatical words of that language. None
         leaves out nothing.
+    keep_grammar : bool or "auto", default=False
+        Keep grammatical words, outside n-grams, to predict from: in short documents "how many" and
+        "who" tell what is asked. `TopicModel` does not show them as words of topics. "auto" keeps
+        them if documents have fewer than 20 other words on average, there are at least 50
+        documents, and words are not cut by ``stem``; in a `TopicModel`, held-out labels must be
+        more likely with them, too. Words of a list that was given as ``stop_words`` are never kept.
     tokens : {"auto", "words", "characters"}, default="auto"
         What documents are split into: "auto" are words, and pairs of letters in scripts without
         spaces; "words" takes runs of such scripts for words; "characters" are sequences of
@@ -99,6 +124,12 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         The words to leave out, by language. Each document is read with one of these lists.
     stem_ : int or None
         The number of first letters in which the forms of a word agree.
+    grammatical_ : list of str or None
+        The words of ``words_`` that are grammatical; None if such words are left out.
+    known_share_ : float or None
+        Share of the words of a further document that are among ``words_``, if it is like those of
+        the fit: each of these is left out in turn. Grammatical words do not count. None if the
+        words were given.
 
     Examples
     --------
@@ -112,6 +143,7 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         "clean": ["boolean"],
         "language": [StrOptions({"auto", *CODES}), Iterable, None],
         "stop_words": [StrOptions({"auto", *CODES}), Iterable, None],
+        "keep_grammar": ["boolean", StrOptions({"auto"})],
         "tokens": [StrOptions(set(TOKENS))],
         "stem": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left"), None],
         "min_df": [
@@ -136,6 +168,7 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         clean: bool = True,
         language: str | Iterable[str] | None = "auto",
         stop_words: str | Iterable[str] | None = "auto",
+        keep_grammar: bool | str = False,
         tokens: str = "auto",
         stem: int | str | None = "auto",
         min_df: float | str = "auto",
@@ -148,6 +181,7 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         self.clean = clean
         self.language = language
         self.stop_words = stop_words
+        self.keep_grammar = keep_grammar
         self.tokens = tokens
         self.stem = stem
         self.min_df = min_df
@@ -238,14 +272,15 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         if self.vocabulary is not None or not names:
             return self
         order = np.argsort(np.array(names, dtype=object))
-        found = Frequencies.of(names, counts[:, len(known) :], order)
-        limits = self._limits(Frequencies.of(words, counts, np.arange(len(words))))
-        chosen = choose(found, **limits, most=self.max_features, least=0)
-        wider, n = copy(self), found.documents + seen
-        fresh = found.words[chosen]
-        named = np.array(stems.names(fresh), dtype=object) if stems.letters else fresh
-        wider.words_ = np.concatenate([self.words_, named])
-        idf = np.log((1 + n) / (1 + found.documents_with[chosen])) + 1.0
+        new = Frequencies.of(names, counts[:, len(known) :], order)
+        limits = self._limits(
+            self._content(Frequencies.of(words, counts, np.arange(len(words))), stems)
+        )
+        chosen = self._choose(new, stems, limits, least=0)
+        wider, n = copy(self), new.documents + seen
+        wider.words_ = np.concatenate([self.words_, self._named(new.words[chosen], stems)])
+        wider._mark_grammar()
+        idf = np.log((1 + n) / (1 + new.documents_with[chosen])) + 1.0
         wider.idf_ = np.concatenate([self.idf_, idf])
         return wider
 
@@ -261,6 +296,7 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         self.languages_ = self._languages(some)
         self.stop_words_ = self._stop_lists(self.languages_)
         self.stem_ = self._letters(self.languages_)
+        self.grammatical_: list[str] | None = [] if self._keeps_grammar(some) else None
         return texts
 
     def _languages(self, texts: list[str]) -> list[str]:
@@ -292,6 +328,17 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
             )
         return {name: sorted(grammatical_words(name)) for name in names}
 
+    def _keeps_grammar(self, texts: list[str]) -> bool:
+        """Tell whether grammatical words become columns, too."""
+        own = not isinstance(self.stop_words, str) or self.vocabulary is not None
+        if own or not self.keep_grammar or self.tokens == "characters" or not self.stop_words_:
+            return False
+        if self.keep_grammar != "auto" or self.stem_ is not None:
+            return self.keep_grammar != "auto"
+        analyze = make_analyzer(self.stop_words_, (1, 1), tokens=self.tokens, cleaned=self.clean)
+        some = texts[:: len(texts) // LOOKED_AT + 1]
+        return len(texts) >= SMALL and sum(len(analyze(text)) for text in some) < SHORT * len(some)
+
     def _letters(self, languages: list[str]) -> int | None:
         if self.vocabulary is not None or self.tokens == "characters":
             return None
@@ -309,15 +356,65 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         if not found.documents:
             raise ValueError("documents is empty; pass at least one document.")
         chosen: np.ndarray = np.arange(len(found.words))
+        self.known_share_ = None
         if self.vocabulary is None:
-            chosen = choose(found, **self._limits(found), most=self.max_features)
-        names = found.words[chosen]
-        self.words_ = np.array(stems.names(names), dtype=object) if stems.letters else names
+            content = self._content(found, stems)
+            limits = self._limits(content)
+            chosen = self._choose(found, stems, limits)
+            kept = np.flatnonzero(np.isin(content.words, found.words[chosen]))
+            self.known_share_ = share_known_to_others(content, kept, limits["min_df"])
+        self.words_ = self._named(found.words[chosen], stems)
+        self._mark_grammar()
         self.idf_ = np.log((1 + found.documents) / (1 + found.documents_with[chosen])) + 1.0
         if isinstance(self.vocabulary, Mapping):
             weights = {tidy(word): float(weight) for word, weight in self.vocabulary.items()}
             self.idf_ = np.array([weights[word] for word in self.words_])
         return chosen
+
+    def _named(self, words: np.ndarray, stems: Stems) -> np.ndarray:
+        return np.array(stems.names(words), dtype=object) if stems.letters else words
+
+    def without_grammar(self) -> Self:
+        """Return a fitted vectorizer that leaves grammatical words out.
+
+        Examples
+        --------
+        >>> from cofactor.text import WordVectorizer
+        >>> kept = WordVectorizer(keep_grammar=True).fit(["who is on the moon"])
+        >>> kept.words_.tolist(), kept.without_grammar().words_.tolist()
+        (['is', 'moon', 'on', 'the', 'who'], ['moon'])
+        """
+        check_is_fitted(self, "words_")
+        rest, content = copy(self), ~np.isin(self.words_, self.grammatical_ or [])
+        rest.words_, rest.idf_, rest.grammatical_ = self.words_[content], self.idf_[content], None
+        return rest
+
+    def _mark_grammar(self) -> None:
+        """Find the grammatical words among all, if they are kept."""
+        if getattr(self, "grammatical_", None) is not None:
+            self.grammatical_ = grammatical(self.stop_words_, self.words_)
+
+    def _is_grammar(self, words: np.ndarray, stems: Stems) -> BoolArray:
+        if getattr(self, "grammatical_", None) is None:
+            return np.zeros(len(words), dtype=bool)
+        names = self._named(words, stems)
+        return np.isin(names, grammatical(self.stop_words_, names))
+
+    def _content(self, found: Frequencies, stems: Stems) -> Frequencies:
+        """Return the frequencies of words that are not grammatical."""
+        return found.of_some(~self._is_grammar(found.words, stems))
+
+    def _choose(
+        self, found: Frequencies, stems: Stems, limits: dict[str, Any], least: int = 1
+    ) -> IntArray:
+        """Return the places of the words to keep: the grammatical ones come in addition."""
+        grammar = self._is_grammar(found.words, stems)
+        parts = []
+        for mask, most, fewest in ((~grammar, self.max_features, least), (grammar, None, 0)):
+            places = np.flatnonzero(mask)
+            some = choose(found.of_some(mask), **limits, most=most, least=fewest)
+            parts.append(places[some])
+        return np.sort(np.concatenate(parts))
 
     def _given(self) -> list[str] | None:
         if self.vocabulary is None:
@@ -352,10 +449,42 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         1
         """
         check_is_fitted(self, "words_")
-        stems = Stems(self._fitted_stem)
-        known = stems.read(self.words_)
-        _, counts = tally(each_document(documents), self._stemming(stems), known)
+        _, counts = self._count(documents, Stems(self._fitted_stem))
         return self._weigh(counts[:, : len(self.words_)])
+
+    def _count(self, documents: Iterable[Any], stems: Stems) -> tuple[list[str], sp.csc_array]:
+        """Count the words of documents; those that are not in ``words_`` come last."""
+        known = stems.read(self.words_)
+        return tally(each_document(documents), self._stemming(stems), known)
+
+    def known_share(self, documents: Iterable[Any]) -> float:
+        """Return the share of the words of documents that are among ``words_``.
+
+        Grammatical words do not count. Compare it with ``known_share_``: if it is much smaller, the
+        documents are not like those of the fit.
+
+        Parameters
+        ----------
+        documents : iterable of str
+
+        Returns
+        -------
+        float
+            NaN if the documents have no words.
+
+        Examples
+        --------
+        >>> from cofactor.text import WordVectorizer
+        >>> WordVectorizer().fit(["the moon", "an orbit"]).known_share(["moon base", "orbit"])
+        0.6666666666666666
+        """
+        check_is_fitted(self, "words_")
+        stems = Stems(self._fitted_stem)
+        words, counts = self._count(documents, stems)
+        often = np.where(
+            self._is_grammar(np.array(words, dtype=object), stems), 0, counts.sum(axis=0)
+        )
+        return float(often[: len(self.words_)].sum()) / (float(often.sum()) or np.nan)
 
     def build_analyzer(self) -> Analyzer:
         """Return the function that splits a text into its words.
@@ -382,7 +511,10 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         lists = getattr(self, "stop_words_", None)
         if lists is None:  # not fitted, or fitted by cofactor 0.1
             lists = self._stop_lists(self._languages([]))
-        return make_analyzer(lists, self.ngram_range, tokens=self.tokens, cleaned=self.clean)
+        grammar = getattr(self, "grammatical_", None) is not None
+        return make_analyzer(
+            lists, self.ngram_range, tokens=self.tokens, cleaned=self.clean, grammar=grammar
+        )
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the words.

@@ -1,0 +1,235 @@
+"""The app with many documents: how soon does the page come, and does it wait for a fit?
+
+    python -m benchmarks.app_load [--documents 10000 50000] [--labels 25] [--topics 20]
+
+Documents are made: 60 words each, of twenty topics over 30,000 words whose frequencies fall as
+those of a language do. A child process fits them and serves the app. This process is the browser:
+it labels, and asks for the state of the app every ten milliseconds while the app fits again.
+
+Demanded: the first page, with a text to label, within 2 seconds of the end of the first fit; the
+model after further labels in 3 seconds, or 1 second up to 10,000 documents; every answer beside a
+fit within 100 milliseconds. Before it fits, the app waits 0.2 seconds for further labels.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # so that it runs as a script, too
+
+from benchmarks import measuring
+from benchmarks.measuring import Row, seconds
+from cofactor import TopicModel
+
+WORDS, LENGTH, CLASSES = 30_000, 60, 20
+FIRST_PAGE, PING = 2.0, 0.1  # seconds
+EACH, PAUSE = 5, 0.01  # labels before a fit; seconds between two questions
+
+
+def made_texts(n: int, seed: int = 0) -> tuple[list[str], list[int]]:
+    """Return texts, and the topic that most words of each come from."""
+    random = np.random.default_rng(seed)
+    usual = 1.0 / np.arange(10, WORDS + 10)
+    topics = usual * random.gamma(0.2, size=(CLASSES, WORDS))
+    mixed = 0.6 * topics / topics.sum(axis=1, keepdims=True) + 0.4 * usual / usual.sum()
+    truth = random.integers(CLASSES, size=n)
+    words = np.array([f"word{j}" for j in range(WORDS)], dtype=object)
+    texts = np.empty(n, dtype=object)
+    for c in range(CLASSES):
+        rows = np.flatnonzero(truth == c)
+        drawn = random.choice(WORDS, size=(len(rows), LENGTH), p=mixed[c])
+        texts[rows] = [" ".join(words[row]) for row in drawn]
+    return texts.tolist(), truth.tolist()
+
+
+# ---- the server
+
+
+def serve(options: argparse.Namespace) -> None:
+    """Fit and serve; print when the fit ended, and the address."""
+    from cofactor.app import server
+    from cofactor.app.corpus import Corpus
+    from cofactor.app.session import Session
+
+    n = options.documents[0]
+    texts, _ = made_texts(n)
+    model = TopicModel(options.topics, random_state=0, n_jobs=-1, max_iter=options.iterations)
+    model.fit(texts)
+    ended = time.time()
+    with tempfile.TemporaryDirectory() as folder, server.open_socket("127.0.0.1", 0) as listening:
+        session = Session(Corpus(texts, [()] * n, range(n)), Path(folder) / "model", model)
+
+        def ready(address: str) -> None:
+            print(json.dumps({"ended": ended, "address": address}), flush=True)
+
+        server.serve(session, listening, "127.0.0.1", ready)
+
+
+@contextmanager
+def served(n: int, options: argparse.Namespace) -> Iterator[tuple[float, Page, int]]:
+    """Start the server; give the time at which its fit ended, a browser and its process."""
+    command = [
+        sys.executable, "-m", "benchmarks.app_load", "--serve", "--documents", str(n),
+        "--topics", str(options.topics), "--iterations", str(options.iterations),
+    ]  # fmt: skip
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        said = json.loads(process.stdout.readline())
+        yield said["ended"], Page(said["address"]), process.pid
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+class Page:
+    """A browser that knows the token."""
+
+    def __init__(self, address: str) -> None:
+        place, token = address.removeprefix("http://").split("/?token=")
+        self._server = http.client.HTTPConnection(place, timeout=120)
+        cookie = f"cofactor-{place.rpartition(':')[2]}={token}"
+        self._headers = {"Cookie": cookie, "Origin": f"http://{place}", "X-Cofactor": "1",
+                         "Content-Type": "application/json"}  # fmt: skip
+
+    def ask(self, address: str, **content: Any) -> Any:
+        """Read an address, or change something if there is content."""
+        body = json.dumps(content) if content else None
+        self._server.request("POST" if content else "GET", address, body, self._headers)
+        answer = self._server.getresponse()
+        text = answer.read()
+        assert answer.status == 200, text
+        return json.loads(text) if address.startswith("/api") else text
+
+    def label(self, truth: list[int], n: int) -> float:
+        """Label the next texts; return the longest time that an answer took."""
+        longest = 0.0
+        for _ in range(n):
+            text = None
+            while text is None:
+                text = self.ask("/api/next?tab=t")["document"]
+            place = text["document"]
+            took, _ = measuring.timed(lambda p=place: self.ask(  # type: ignore[misc]
+                "/api/label", tab="t", document=p, labels=[f"class {truth[p]}"]))  # fmt: skip
+            longest = max(longest, took)
+        return longest
+
+
+# ---- what is measured
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Seconds."""
+
+    first_page: float
+    fits: np.ndarray
+    processor: np.ndarray  # seconds of the processor in each fit
+    pings: np.ndarray  # of answers beside a fit
+    label: float  # the longest answer to a label
+
+
+def measure(n: int, options: argparse.Namespace) -> Measured:
+    """Label for a while; measure every answer beside a fit."""
+    truth, fits, cpu, pings, longest = made_texts(n)[1], [], [], [], 0.0
+    with served(n, options) as (ended, page, process):
+        page.ask("/")
+        page.ask("/api/state")
+        page.ask("/api/next?tab=t")
+        first = time.time() - ended
+        for c in range(CLASSES):
+            page.ask("/api/make-class", tab="t", name=f"class {c}")
+        page.label(truth, 4 * CLASSES)
+        wait(page)
+        for _ in range(options.labels // EACH):
+            longest = max(longest, page.label(truth, EACH))
+            before = processor_seconds(process)
+            took, answers = wait(page)
+            cpu.append(processor_seconds(process) - before)
+            fits.append(took)
+            pings += answers
+    return Measured(first, np.array(fits), np.array(cpu), np.array(pings), longest)
+
+
+def processor_seconds(process: int) -> float:
+    """Return the seconds of the processor that a process has used; NaN if nobody tells."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return float("nan")
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def wait(page: Page) -> tuple[float, list[float]]:
+    """Ask for the state until no fit runs and the model is saved.
+
+    Return the seconds until the app used the new model, and those of each answer.
+    """
+    start, answers, versions, busy, shown = time.perf_counter(), [], set(), True, 0.0
+    while busy:
+        took, state = measuring.timed(lambda: page.ask("/api/state"))
+        assert state["trouble"] is None, state["trouble"]
+        if state["version"] not in versions:
+            shown = time.perf_counter() - start
+        versions.add(state["version"])
+        busy = state["busy"]
+        answers.append(took)
+        time.sleep(PAUSE)
+    return shown, answers
+
+
+def rows_of(n: int, found: Measured) -> Iterator[Row]:
+    """Compare what was measured with what is demanded."""
+    most, name = 1.0 if n <= 10_000 else 3.0, f"{n:,} documents"
+    fit, ping = float(np.median(found.fits)), float(found.pings.max())
+    half, nearly_all = np.quantile(found.pings, [0.5, 0.99])
+    yield Row(
+        f"{name}: first page", seconds(found.first_page), "", seconds(found.first_page),
+        f"≤ {FIRST_PAGE:g} s", found.first_page <= FIRST_PAGE, "after the end of the fit",
+    )  # fmt: skip
+    yield Row(
+        f"{name}: fit after {EACH} labels", seconds(fit), "", seconds(fit), f"≤ {most:g} s",
+        fit <= most, f"median of {len(found.fits)}, longest {seconds(float(found.fits.max()))}; "
+        f"{seconds(float(np.median(found.processor)))} of the processor",
+    )  # fmt: skip
+    yield Row(
+        f"{name}: longest answer beside a fit", seconds(ping), "", seconds(ping),
+        f"≤ {seconds(PING)}", ping <= PING,
+        f"{len(found.pings)} answers, median {seconds(half)}, 99 % below {seconds(nearly_all)}",
+    )  # fmt: skip
+    yield Row(f"{name}: longest answer to a label", seconds(found.label), "", "")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--documents", type=int, nargs="+", default=[10_000, 50_000])
+    parser.add_argument("--labels", type=int, default=25, help="labels while measuring")
+    parser.add_argument("--topics", type=int, default=20, help="topics; default: 20")
+    parser.add_argument("--iterations", type=int, default=30, help="of the first fit; default: 30")
+    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args(argv)
+    if options.serve:
+        serve(options)
+        return 0
+    print(", ".join(f"{name} {what}" for name, what in measuring.machine().items()), end="\n\n")
+    rows = [row for n in options.documents for row in rows_of(n, measure(n, options))]
+    measuring.print_rows(rows)
+    return measuring.verdict(rows)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

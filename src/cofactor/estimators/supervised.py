@@ -1,0 +1,358 @@
+"""Factorizations of data and targets together: `fit`, `partial_fit`, and scores of predictions.
+
+`Supervised` adds targets, heads and scores to `base.Factorization`; `classifier` and `regressor`
+add what is particular to classes and to numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from cofactor._types import FloatArray
+from cofactor.engine.factors import Factors
+from cofactor.engine.observations import Observations
+from cofactor.engine.threads import Threads
+from cofactor.estimators import validation
+from cofactor.estimators.base import LOSS, Factorization, blocks_of, present_groups
+from cofactor.estimators.heads import PooledHead, pooled_head
+from cofactor.estimators.reservoir import Reservoir
+from cofactor.estimators.setup import Input, Settings, feature_models
+from cofactor.estimators.tasks import Task
+from cofactor.estimators.units import unit_observations, unit_weights
+from cofactor.guesses.pool import ExpectedScore
+from cofactor.outofcore import RowBlocks
+from cofactor.targets import refuse_weightless, weigh_classes
+
+
+class Supervised(Factorization):
+    """A factorization of data and targets together."""
+
+    _parameter_constraints: ClassVar[dict] = {
+        **Factorization._parameter_constraints,
+        "target_loss": LOSS,
+        "supervision": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
+        "init": [StrOptions({"auto", "random", "nndsvd", "labels"}), Factors],
+        "head": [StrOptions({"pooled", "refit", "joint"})],
+        "exposure": [StrOptions({"total"}), None],
+    }
+    _task: ClassVar[Task]
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        data_loss: Any = "kullback-leibler",
+        target_loss: Any = "kullback-leibler",
+        supervision: float | str = "auto",
+        solver: str = "auto",
+        init: str | Factors = "auto",
+        max_iter: int = 200,
+        tol: float = 1e-4,
+        priors: dict[str, Any] | None = None,
+        fixed: dict[str, Any] | None = None,
+        head: str = "pooled",
+        exposure: str | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.data_loss = data_loss
+        self.target_loss = target_loss
+        self.supervision = supervision
+        self.solver = solver
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.priors = priors
+        self.fixed = fixed
+        self.head = head
+        self.exposure = exposure
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @validation.checks_parameters
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sample_weight: Any = None,
+        data_weights: Any = None,
+        target_weights: Any = None,
+    ) -> Self:
+        """Learn topics that explain X and predict y.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or RowBlocks
+            Nonnegative data; NaN is missing, zeros are observed.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets; the class's documentation says how unknown ones are marked. RowBlocks may
+            have their own.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each sample counts.
+        data_weights : array-like or sparse matrix, optional
+            Weight of each cell of X, shape (n_samples, n_features), or of rows (n_samples, 1) or
+            columns (1, n_features). Of a sparse matrix only the stored cells are observed.
+        target_weights : array-like, optional
+            Confidence in each label, shape (n_samples,), or in each cell of the targets.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from cofactor import SSNMFClassifier
+        >>> X = np.array([[3, 0, 1], [4, 0, 2], [0, 5, 1], [0, 4, 0]])
+        >>> y = np.array(["cat", "", "dog", ""], dtype=object)
+        >>> SSNMFClassifier(2, random_state=0).fit(X, y).predict(X).tolist()
+        ['cat', 'cat', 'dog', 'dog']
+        """
+        self._fit(X, y, sample_weight, data_weights, target_weights)
+        return self
+
+    @validation.checks_parameters
+    def partial_fit(
+        self, X: Any, y: Any, *, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Learn from one batch of a stream.
+
+        The first batch starts the topics and must have labels. Later batches refine the topics;
+        their influence decays. Unlabelled samples get guesses from all labels seen so far. One
+        batch is one iteration of ``fit``; ``representation_`` is that of the last batch.
+
+        With ``head="pooled"`` the stream keeps labelled samples and, where room is left, an even
+        sample of the others, together up to 2**21 stored cells (about 25 MB). The head is fitted on
+        them at its first use after a batch, so predicting after every batch is slow. If a ``fit``
+        came before, or a saved model was loaded, that model's head goes on until the stream has
+        seen as many labels as it, and one of each of its classes.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Nonnegative data.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets, as in ``fit``.
+        classes : array-like, optional
+            All classes of the stream, if the first batch does not show each of them. Later calls
+            ignore it.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each sample counts.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from cofactor import SSNMFClassifier
+        >>> X = np.array([[3, 0, 1], [4, 0, 2], [0, 5, 1], [0, 4, 0]])
+        >>> y = np.array(["cat", "", "dog", ""], dtype=object)
+        >>> model = SSNMFClassifier(2, random_state=0)
+        >>> for _ in range(3):  # a new batch each time
+        ...     model = model.partial_fit(X, y)
+        >>> model.predict([[1, 0, 0]]).tolist(), model.n_samples_seen_
+        (['cat'], 12)
+        """
+        _refuse_balanced(getattr(self, "class_weight", None))
+        known = vars(self).get("_has_head", False)
+        X = validation.check_data(self, X, reset=not known)
+        counts = validation.check_counts(sample_weight, X)
+        if known:
+            coding, signed = self._coding, self.head == "pooled"
+            targets = self._task.encode_again(y, X.shape[0], coding, signed=signed)
+        else:
+            targets, coding = self._task.encode_first_batch(
+                y, X.shape[0], counts, classes, X.dtype, from_zero=Settings.of(self).from_zero
+            )
+        if "_stream" not in vars(self) and not targets.labelled.any():
+            raise ValueError(
+                "y has no labelled sample; the first batch of a stream must have some, because "
+                "the topics start from it."
+            )
+        weighed = weigh_classes(targets, self._class_weights(targets, coding, counts))
+        if "_stream" not in vars(self):
+            refuse_weightless(targets, weighed)
+        self._learn(X, counts, weighed, coding)
+        return self
+
+    def fit_transform(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sample_weight: Any = None,
+        data_weights: Any = None,
+        target_weights: Any = None,
+    ) -> Any:
+        """Fit, then represent the samples without their labels: ``fit(X, y).transform(X)``.
+
+        Parameters are those of ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from cofactor import SSNMFClassifier
+        >>> X = np.array([[3, 0, 1], [4, 0, 2], [0, 5, 1], [0, 4, 0]])
+        >>> y = np.array(["cat", "", "dog", ""], dtype=object)
+        >>> SSNMFClassifier(2, random_state=0).fit_transform(X, y).shape
+        (4, 2)
+        """
+        self.fit(
+            X,
+            y,
+            sample_weight=sample_weight,
+            data_weights=data_weights,
+            target_weights=target_weights,
+        )
+        return self.transform(X, data_weights=data_weights)
+
+    @property
+    def coding(self) -> Any:
+        """How y became columns of targets, and how predictions turn back into y."""
+        check_is_fitted(self, "components_")
+        return self._coding
+
+    @property
+    def pooled_head(self) -> PooledHead | None:
+        """The head that sees features and topics; None where ``target_components_`` predicts.
+
+        That of a stream is fitted at its first use after a batch.
+        """
+        if "_head" not in vars(self) and self._is_pooled:
+            self.__dict__.update(self._stream_head())
+        return vars(self).get("_head")
+
+    @property
+    def _is_pooled(self) -> bool:
+        """Whether predictions come from a pooled head, fitted or not yet."""
+        reservoir: Reservoir | None = vars(self).get("_reservoir")
+        return "_head" in vars(self) or (reservoir is not None and bool(reservoir.labels.any()))
+
+    @cached_property
+    def expected_score_(self) -> ExpectedScore | None:
+        """The score to expect on new samples, which a stream estimates together with its head."""
+        if self.pooled_head is None:
+            raise AttributeError("expected_score_ needs head='pooled' and labels.")
+        return vars(self).get("expected_score_")
+
+    def forget_held_out(self) -> None:
+        """Forget what held-out labels said about new samples: these labels were not known ones."""
+        self.expected_score_ = None
+        if (head := self.pooled_head) is not None:
+            self._head = replace(head, held_out=None)
+
+    def _stream_head(self) -> dict[str, Any]:
+        """Fit the pooled head of a stream on the rows that it has gathered."""
+        task, units, rank = self._task, self._units, len(self.components_)
+        settings = replace(Settings.of(self), head="pooled", n_components=rank)
+        data, targets, counts = self._reservoir.sample()
+        data, counts = data.shifted(units.data), unit_weights(counts, literal=True)[0]
+        groups = present_groups(task, targets, counts, rank)
+        given = Input(data, counts, targets, kind=task.kind(self._coding))
+        outside = self.representation_, self.components_.T, self.target_components_.T
+        factors = units.factors(Factors(*outside), -1)
+        objective = replace(self._stream.recipe.assembled(data), sample_weight=counts)
+        e = units.data
+        with Threads(self.n_jobs) as threads:
+            models, _ = feature_models(settings, given, groups, data, counts, e, threads)
+            head, expected = pooled_head(models, objective, factors, targets, e, threads)
+        head = replace(head, labels=self._reservoir.labels)
+        return {"_head": head, "expected_score_": expected}
+
+    def scores(
+        self, X: Any, *, representation: FloatArray | None = None, data_weights: Any = None
+    ) -> FloatArray:
+        """Return the numbers that predictions are read from.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or RowBlocks
+            Nonnegative data; NaN is missing.
+        representation : array of shape (n_samples, n_components), optional
+            ``transform(X)``, if it is known.
+        data_weights : array-like or sparse matrix, optional
+            Weights of the cells of X, as in ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_targets)
+        """
+        check_is_fitted(self, "components_")
+        if not self._has_head:
+            raise ValueError(
+                f"This {type(self).__name__} was fitted without a single labelled sample, so it "
+                "cannot predict; fit it with labels, or use transform."
+            )
+        S = self._represent(X, data_weights) if representation is None else representation
+        if self.pooled_head is None:
+            return np.asarray(S @ self.target_components_)
+        if isinstance(X, RowBlocks):
+            parts = zip(blocks_of(X), np.split(S, X.bounds[1:-1]), strict=True)
+            blocks = [self._pooled(self.pooled_head, *part, None) for part in parts]
+            return np.concatenate(blocks)
+        return self._pooled(self.pooled_head, X, S, data_weights)
+
+    def view(self, X: Any) -> Any:
+        """Return samples as the pooled head sees them, a matrix of the shape of X.
+
+        ``view(X) @ pooled_head.weights + pooled_head.base`` is what the features add to the scores.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Nonnegative data; NaN is missing.
+        """
+        if self.pooled_head is None:
+            raise ValueError("This model has no pooled head; fit it with head='pooled' and labels.")
+        return self.pooled_head.view.of(self.own_units(X, None))
+
+    def _pooled(self, head: PooledHead, X: Any, S: FloatArray, data_weights: Any) -> FloatArray:
+        data = self.own_units(X, data_weights)
+        with Threads(self.n_jobs) as threads:
+            return head.scores(data, S, self.components_, threads)
+
+    def topic_scores(self) -> FloatArray:
+        """Return the scores of a sample of usual size that is all one topic.
+
+        Returns
+        -------
+        ndarray of shape (n_components, n_targets)
+            With another head than "pooled", fitted targets of a sample of mass one.
+        """
+        check_is_fitted(self, "components_")
+        if self.pooled_head is None:
+            mass = self.components_.sum(axis=1, keepdims=True, dtype=np.float64)
+            return np.asarray(self.target_components_ / np.maximum(mass, 1e-300))
+        with Threads(self.n_jobs) as threads:
+            return self.pooled_head.topic_scores(self.components_, threads)
+
+    def own_units(self, X: Any, data_weights: Any = None) -> Observations:
+        """Check samples, and bring them into the units of the fit."""
+        X = validation.check_data(self, X, reset=False)
+        W = validation.check_weights("data_weights", data_weights, X.shape)
+        data, _ = unit_observations(validation.observed_data(X, W), literal=True)
+        return data.shifted(self._units.data)
+
+
+def _refuse_balanced(asked: Any) -> None:
+    if isinstance(asked, str):
+        raise ValueError(
+            f"class_weight={asked!r} cannot be used with partial_fit, because the batches to come "
+            "are not known; pass a dict of weights, such as those of "
+            "sklearn.utils.class_weight.compute_class_weight for a sample of the stream."
+        )

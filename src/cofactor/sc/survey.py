@@ -1,0 +1,64 @@
+"""What an AnnData file holds, before a model is fitted."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from cofactor.sc.cells import open_cells
+from cofactor.sc.genes import GeneSums, usual_number, variable_genes
+from cofactor.sc.labels import MOST, read_labels
+from cofactor.sc.model import checked
+
+FEW = 5
+"""A class with fewer labelled cells is told."""
+
+
+def survey(
+    data: Any, layer: str | None = None, labels: str | None = None,
+    unlabelled: str | Sequence[str] = (),
+) -> dict[str, Any]:  # fmt: skip
+    """Return what there is to know about cells, in plain types; refuse what is no counts."""
+    with open_cells(data, layer) as cells:
+        sums, depths = GeneSums.none(cells.shape[1]), []
+        for rows in checked(cells):
+            sums.add(rows)
+            depths.append(np.asarray(rows.sum(axis=1)).ravel())
+        depth = np.concatenate(depths)
+        advice, y = _labels(cells.obs, labels, unlabelled)
+        classes = Counter(label for label in y if label is not None)
+        few = [name for name, count in classes.items() if count < FEW]
+        if few:
+            advice.append(f"Fewer than {FEW} labelled cells of {', '.join(few)}: a few more would "
+                          "help most.")  # fmt: skip
+        return {
+            "cells": cells.shape[0], "genes": cells.shape[1],
+            "fitted_genes": len(variable_genes(sums, usual_number(cells.shape[1]))),
+            "matrix": cells.place, "layers": [name for name in cells.elsewhere if name != "X"],
+            "depth": np.percentile(depth, (0, 50, 100)).tolist(),
+            "empty": int(np.count_nonzero(depth == 0)), "label": labels,
+            "labelled": sum(classes.values()), "classes": dict(classes.most_common()),
+            "advice": advice,
+        }  # fmt: skip
+
+
+def _labels(obs: Any, labels: str | None, unlabelled: Any) -> tuple[list[str], Any]:
+    """Return sentences about the labels, and the label of each cell."""
+    if labels is None:
+        found = [str(name) for name in obs if _may_be_labels(obs[name])]
+        columns = f" Columns that may hold some: {', '.join(found)}." if found else ""
+        return [f"No column of labels is named with --label.{columns}"], []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        y = read_labels(obs, labels, unlabelled)
+    return [str(one.message) for one in caught], y
+
+
+def _may_be_labels(column: Any) -> bool:
+    """Tell whether a column of obs holds a few names."""
+    kind = getattr(column.dtype, "kind", "O")
+    return kind not in "iufb" and 1 < column.nunique() <= min(MOST, max(2, len(column) // 5))

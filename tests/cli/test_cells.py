@@ -1,0 +1,122 @@
+"""AnnData files at the command line: check, fit, topics, predict, export."""
+
+import sys
+
+import anndata
+import numpy as np
+import pytest
+
+from commands import answer, cofactor, make_rows, read_table, write_table
+from made_cells import TYPES, balanced_accuracy, draw_cells, planted
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with cells.h5ad, new.h5ad, which lacks a fourth of the genes, and a model."""
+    place = tmp_path_factory.mktemp("cells")
+    adata = draw_cells(seed=2)
+    adata.layers["counts"] = adata.X.copy()
+    adata.X = adata.X.log1p()
+    adata.write_h5ad(place / "cells.h5ad")
+    new = draw_cells(n=80, seed=3)[:, 150:].copy()
+    new = anndata.concat([draw_cells(n=80, seed=3)[:, :100], new], axis=1, merge="same")
+    new.layers["counts"] = new.X.copy()
+    new.write_h5ad(place / "new.h5ad")
+    fit = ("fit", place / "cells.h5ad", "--layer", "counts", "--label", "cell_type")
+    cofactor(*fit, "-k", "4", "-o", place / "model")
+    return place
+
+
+def test_check_says_what_a_file_holds(folder):
+    done = cofactor("check", folder / "cells.h5ad", "--layer", "counts", "--label", "cell_type")
+    assert "24 (8.0%), 4 classes" in done.stdout
+    assert "Next: cofactor fit" in done.stdout
+    facts = answer("check", folder / "cells.h5ad", "--layer", "counts")
+    assert facts["cells"] == 300
+    assert facts["fitted_genes"] == 200
+    assert any("cell_type" in sentence for sentence in facts["advice"])
+    refused = cofactor("check", folder / "cells.h5ad", code=2)
+    assert "layer='counts'" in refused.stderr
+
+
+def test_fit_says_what_was_found(folder, tmp_path):
+    fit = ("fit", folder / "cells.h5ad", "--layer", "counts", "--label", "cell_type")
+    done = cofactor(*fit, "-o", tmp_path / "model")
+    assert "10 topics in 300 cells, 4 classes learned from 24 labelled cells" in done.stderr
+    assert "Expected on new cells like these: accuracy" in done.stderr
+    facts = answer(*fit, "-k", "4", "-o", tmp_path / "model")
+    assert facts["n_topics"] == 4
+    assert facts["classes"] == sorted(TYPES)
+
+
+def test_topics_show_markers(folder):
+    facts = answer("topics", folder / "model")
+    for row in facts["topics"]:
+        assert len(set(row["genes"]) & planted(row["class"])) >= 8
+    assert sum(row["share"] for row in facts["topics"]) == pytest.approx(1)
+    for row in facts["classes"]:
+        assert set(row["genes"]) == planted(row["class"])
+    assert "monocyte" in cofactor("topics", folder / "model", "--words", "3").stdout
+
+
+def test_predictions_as_a_table(folder, tmp_path):
+    done = cofactor("predict", folder / "model", folder / "new.h5ad", "-o", tmp_path / "out.csv",
+                    "--all-classes", "--topics")  # fmt: skip
+    assert "genes of the model are not in the file" in done.stderr
+    header, rows = read_table(tmp_path / "out.csv")
+    assert header[:4] == ["cell", "prediction", "confidence", "topic"]
+    truth = anndata.read_h5ad(folder / "new.h5ad").obs["truth"].astype(str).tolist()
+    assert np.mean([row[1] == name for row, name in zip(rows, truth, strict=True)]) > 0.9
+    for row in rows:
+        P, S = np.array(row[4:8], float), np.array(row[8:], float)
+        assert P.sum() == pytest.approx(1, abs=1e-3)
+        assert float(row[2]) == P.max()
+        assert int(row[3]) == S.argmax()
+    sure = cofactor("predict", folder / "model", folder / "new.h5ad", "--abstain", "1").stdout
+    assert sure.splitlines()[1].split(",")[1] == ""
+
+
+def test_predictions_in_a_copy_of_the_file(folder, tmp_path):
+    cofactor("predict", folder / "model", folder / "new.h5ad", "-o", tmp_path / "out.h5ad")
+    found, before = (anndata.read_h5ad(p) for p in (tmp_path / "out.h5ad", folder / "new.h5ad"))
+    assert balanced_accuracy(found) > 0.9
+    assert (found.layers["counts"] != before.layers["counts"]).nnz == 0
+    assert found.obsm["X_ssnmf"].shape == (80, 4)
+    assert "ssnmf" not in before.obs
+
+
+def test_tables_of_a_model(folder, tmp_path):
+    found = answer("export", folder / "model", "-o", tmp_path / "tables")
+    assert len(found["files"]) == 3
+    header, rows = read_table(tmp_path / "tables" / "genes.csv")
+    assert len(header) == 5
+    assert np.allclose(np.array([row[1:] for row in rows], float).sum(axis=0), 1)
+    done = cofactor("export", folder / "model", "--to", "anndata", code=2)
+    assert "cofactor predict" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("fit", "cells.h5ad", "--text", "body", "-o", "m"), "--text is for texts"),
+        (("fit", "cells.h5ad", "--label", "a", "--label", "b", "-o", "m"), "given once"),
+        (("fit", "cells.h5ad", "--label", "celltype", "-o", "m"), "Did you mean 'cell_type'"),
+        (("fit", "cells.h5ad", "--jobs", "0", "-o", "m"), "--jobs 0"),
+        (("fit", "posts.csv", "--layer", "counts", "-o", "m"), "--layer counts needs an .h5ad"),
+        (("predict", "model", "new.h5ad", "-o", "out.zarr"), "only a copy of an .h5ad"),
+        (("predict", "model", "new.h5ad", "-o", "new.h5ad"), "is the table itself"),
+        (("predict", "model", "posts.csv"), "model of single cells"),
+        (("report", "model"), "model of single cells"),
+        (("predict", "posts", "new.h5ad"), "posts"),
+    ],
+)  # fmt: skip
+def test_refusals(folder, monkeypatch, arguments, said):
+    monkeypatch.chdir(folder)
+    write_table(folder / "posts.csv", make_rows(12))
+    assert said in cofactor(*arguments, code=2).stderr
+
+
+def test_a_missing_package_is_named(folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "anndata", None)
+    done = cofactor("check", folder / "cells.h5ad", code=2)
+    assert "pip install 'cofactor[sc]'" in done.stderr

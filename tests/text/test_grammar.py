@@ -1,0 +1,99 @@
+"""Grammatical words of short texts: kept if held-out labels are more likely with them."""
+
+import numpy as np
+import pytest
+from sklearn.preprocessing import normalize
+
+from cofactor import TopicModel, load_model
+from cofactor.text import WordVectorizer
+from cofactor.text.vectorizer.stopwords import ENGLISH
+
+THINGS = ["river", "mountain", "lake", "planet", "engine", "bridge", "castle", "forest", "harbor"]
+ASKED = {"place": "where is the", "number": "how many are in the", "person": "who was on the"}
+
+
+def questions(n, seed=0, asked=ASKED):
+    """Questions of which only the grammatical words tell the class."""
+    random, names = np.random.default_rng(seed), list(asked)
+    y = [names[i % len(names)] for i in range(n)]
+    return [f"{asked[name]} {' '.join(random.choice(THINGS, 3))}" for name in y], y
+
+
+@pytest.fixture(scope="module")
+def model():
+    return TopicModel(3, random_state=0).fit(*questions(150))
+
+
+def test_they_predict_what_nothing_else_tells(model):
+    texts, truth = questions(60, seed=1)
+    plain = TopicModel(3, vectorizer=WordVectorizer(), random_state=0).fit(*questions(150))
+    assert np.mean(model.predict(texts) == truth) == 1.0
+    assert np.mean(plain.predict(texts) == truth) < 0.6
+    assert {"where", "how", "who"} <= set(model.vectorizer_.grammatical_)
+    assert "who" in model.explain("who was on the river").words
+
+
+def test_no_topic_shows_them(model, tmp_path):
+    hidden = set(model.vectorizer_.grammatical_)
+    for by in ("coherence", "probability"):
+        shown = {word for topic in model.topics(20, by=by) for word in topic.words}
+        assert shown <= set(THINGS)
+    assert not hidden & {word for one in model.classes(10) for word in one.keywords}
+    assert not hidden & set(", ".join(model.topic_names_).split(", "))
+    assert not hidden & set(model.merge([0, 1]).topics(9)[0].words)
+    dates = [f"2026-0{1 + i % 2}-01" for i in range(60)]
+    rows = model.over_time(questions(60)[0], dates, "month")
+    assert not hidden & {word for row in rows for word in (*(row.words or ()), *(row.rising or ()))}
+
+
+def test_they_are_saved_with_the_model(model, tmp_path):
+    model.save(tmp_path / "m")
+    loaded, texts = load_model(tmp_path / "m"), questions(30, seed=2)[0]
+    assert loaded.predict(texts).tolist() == model.predict(texts).tolist()
+    assert loaded.vectorizer_.grammatical_ == model.vectorizer_.grammatical_
+
+
+@pytest.mark.parametrize("case", ["useless", "long", "no labels", "few texts", "given"])
+def test_they_stay_out_where_they_do_not_help(case):
+    texts, y = questions(30 if case == "few texts" else 150)
+    settings = {}
+    if case == "useless":  # each class has a word of its own
+        own = dict(zip(ASKED, ["whale", "tulip", "piano"], strict=True))
+        texts = [f"who and where is the {own[name]} {text.split()[-1]}"
+                 for text, name in zip(texts, y, strict=True)]  # fmt: skip
+    if case == "long":
+        texts = [f"{text} {' '.join(f'w{i * j % 97}' for j in range(9, 29))}"
+                 for i, text in enumerate(texts)]  # fmt: skip
+    if case == "given":
+        settings["vectorizer"] = WordVectorizer(stop_words=sorted(ENGLISH), keep_grammar="auto")
+    fitted = TopicModel(3, random_state=0, **settings).fit(
+        texts, None if case == "no labels" else y
+    )
+    assert fitted.vectorizer_.grammatical_ is None
+    assert not set(fitted.vectorizer_.words_) & {"who", "where", "how", "many"}
+
+
+def test_a_vectorizer_without_grammar_is_one_that_never_had_it():
+    texts = questions(90)[0]
+    kept, plain = WordVectorizer(keep_grammar=True).fit(texts), WordVectorizer().fit(texts)
+    rest = kept.without_grammar()
+    assert rest.words_.tolist() == plain.words_.tolist()
+    np.testing.assert_allclose(rest.transform(texts).toarray(), plain.transform(texts).toarray())
+    X, content = kept.transform(texts), ~np.isin(kept.words_, kept.grammatical_)
+    np.testing.assert_allclose(normalize(X[:, content]).toarray(), plain.transform(texts).toarray())
+    assert kept.known_share(texts) == plain.known_share(texts) == 1.0
+
+
+def test_they_are_in_no_pair_of_words():
+    kept = WordVectorizer(keep_grammar=True, ngram_range=(1, 2)).fit(questions(90)[0])
+    pairs = [word for word in kept.words_ if " " in word]
+    assert pairs
+    assert not {part for pair in pairs for part in pair.split()} & set(kept.grammatical_)
+
+
+def test_an_update_knows_new_ones(model):
+    texts, _ = questions(40, seed=3)
+    new = [f"whose {text.split()[-1]}" for text in texts]
+    after = model.update([*texts, *texts, *new], [""] * 80 + ["owner"] * 40)
+    assert "whose" in after.vectorizer_.grammatical_
+    assert "whose" not in {word for topic in after.topics(20) for word in topic.words}
