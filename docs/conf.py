@@ -27,7 +27,6 @@ extensions = [
     "command_examples",
     "local_math",
     "markdown_sources",
-    "search_pages",
     "user_members",
 ]
 EXAMPLES = DOCS.parent / "examples"
