@@ -1,10 +1,5 @@
 """Fits on a Dask cluster: the same estimators, the same numbers, more machines.
 
->>> from cofactor import SSNMFClassifier, distributed  # doctest: +SKIP
->>> model = distributed.fit(
-...     client, blocks, None, SSNMFClassifier(20, solver="mu")
-... )  # doctest: +SKIP
-
 Each worker holds blocks of rows and their part of S. In each iteration, one task per worker takes
 the topics there and brings statistics back. The result is bit-identical no matter which worker
 holds which block.
