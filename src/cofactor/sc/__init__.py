@@ -11,6 +11,8 @@ there.
     model      an estimator with its genes and markers; answers, saved folders
     fitting    choose genes, fit, find markers
     annotate   results in obs, obsm, varm and uns
+    files      results in a copy of an .h5ad file
+    survey     what a file holds, for cofactor check
 """
 
 from cofactor.sc.annotate import annotate, ssnmf
