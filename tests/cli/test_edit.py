@@ -1,12 +1,8 @@
 """edit: several edits at once, by the numbers of the model; names of a report; refusals."""
 
-import doctest
 import json
 import os
-import re
-import shlex
 import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -260,13 +256,3 @@ def test_lists_of_topics_fit_the_terminal(edited, width):
     done = cofactor("topics", edited.parent / "first", env={"COLUMNS": str(width)})
     assert max(map(len, done.stdout.splitlines())) <= width
     assert done.stdout.split()[:3] == ["Topic", "Name", "Share"]
-
-
-def test_the_guide_runs(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    guide = Path(__file__).parents[2] / "docs" / "editing.md"
-    write_table(tmp_path / "tickets.csv", make_rows(60))
-    block = re.search(r"```shell\n(.*?)```", guide.read_text(encoding="utf-8"), re.DOTALL)[1]
-    for line in block.splitlines():
-        cofactor(*shlex.split(line)[1:])
-    assert doctest.testfile(str(guide), module_relative=False).failed == 0
