@@ -240,6 +240,6 @@ def test_a_port_in_use_is_refused():
 
 
 def test_answers_are_sent_at_once():
-    """asyncio turns Nagle's algorithm off for sockets of this protocol: it costs 40 ms each."""
+    """asyncio turns Nagle's algorithm, which costs 40 ms, off for sockets of this protocol only."""
     with open_socket("127.0.0.1", 0) as one:
         assert one.proto == socket.IPPROTO_TCP
