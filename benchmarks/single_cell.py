@@ -17,7 +17,8 @@ or 20 labels of each type; the others are predicted. The columns:
   topics; "no scale" is the same without ``exposure="total"``;
 - fit: processor time of ours.
 
-Defaults were settled on the set "usual"; the other sets were drawn afterwards.
+Defaults were settled on the set "usual" and on small variants of it (fewer genes, less noise,
+deeper cells); the other sets were drawn afterwards, and some resemble those variants.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import socket
 from itertools import product
 
 import pytest
@@ -236,3 +237,9 @@ def test_a_port_in_use_is_refused():
         one.listen()
         with pytest.raises(InputError, match="name another --port"):
             open_socket("127.0.0.1", one.getsockname()[1])
+
+
+def test_answers_are_sent_at_once():
+    """asyncio turns Nagle's algorithm off for sockets of this protocol: it costs 40 ms each."""
+    with open_socket("127.0.0.1", 0) as one:
+        assert one.proto == socket.IPPROTO_TCP

@@ -77,7 +77,8 @@ def fit(
     that speak for one class: --seed-words sport=goal,league --seed-words space=orbit,moon.
 
     TABLE may also be an AnnData file of single cells (.h5ad, or a .zarr folder) with raw counts in
-    X or in --layer; --label is a column of its obs then. It is read in chunks, not loaded.
+    X or in --layer; --label is a column of its obs then. It is read in chunks, not loaded. Without
+    -k, each class has a topic, and there are at least ten.
 
     Ctrl-C stops the fit, and the model of the last complete iteration is saved; before the first
     iteration, nothing is saved. A model that is already in FOLDER is not replaced; the unfinished

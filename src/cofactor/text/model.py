@@ -996,8 +996,9 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             Number of documents.
         strategy : {"mixed", "close", "topics", "random"}, default="mixed"
             "mixed" takes one of five at random. The others are the first documents of topics
-            without a label, then close calls, whose two best classes are almost equally probable.
-            The other strategies have one of these reasons only.
+            without a label, then close calls, whose two best classes are almost equally probable;
+            the classes take turns, and documents with few words come last. The other strategies
+            have one of these reasons only.
         y : array-like, optional
             Labels of the documents, as for ``fit``; labelled ones are not chosen.
         random_state : int, RandomState or None, default=None

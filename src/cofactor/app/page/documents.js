@@ -27,7 +27,7 @@ export function show(place) {
     body: make("tbody"), pager: make("div", { class: "controls pager" }), bulk: make("div", { class: "controls bulk" }),
   };
   parts.query.addEventListener("keydown", (event) => { if (event.key === "Escape") parts.query.blur(); });
-  parts.filters = make("div", { class: "controls" }, parts.query, parts.topic, parts.label, parts.state, parts.below, state?.dated ? [parts.since, parts.until] : null, parts.sort);
+  parts.filters = make("div", { class: "controls" }, parts.query, parts.topic, parts.label, parts.state, parts.below, state?.dated ? make("span", { class: "days" }, parts.since, parts.until) : null, parts.sort);
   const columns = ["", "Row", state?.dated ? "Date" : null, "Text", "Label", "Prediction", "Topic"].filter((text) => text !== null);
   fill(place, make("h2", {}, "Documents"),
     parts.filters,

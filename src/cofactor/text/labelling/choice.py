@@ -10,7 +10,8 @@ Three kinds of rows are worth a label, and each has its reason:
 
 A mixture takes first rows of topics before close calls: what looks like a close call to a model
 that does not know all classes may be a class of its own. Near-duplicates of labelled or
-chosen rows are left out: they say nothing new.
+chosen rows are left out: they say nothing new. Rows with few words come last, but for random
+checks: most of them are close calls, because they say little, and so does their label.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ RANDOM_PART = 5
 STRATEGIES = ("mixed", "close", "topics", "random")
 TRIED = 20
 """Number of rows of a topic that are tried in turn, if the first ones are known."""
+LAST = 1e-9
+"""A factor that puts rows behind all others, in their own order."""
 ALIKE = 0.9
 """Rows with at least this cosine are near-duplicates."""
 
@@ -108,11 +111,12 @@ def _close_calls(candidates: Candidates) -> Iterator[list[int]]:
     if margins is None or classes is None:
         return
     turns = np.zeros(len(margins), dtype=np.intp)
+    short = _have_few_words(candidates.rows)
     for one in np.unique(classes):
         rows = np.flatnonzero((classes == one) & ~labelled)
         waits = np.count_nonzero(classes[labelled] == one)
-        turns[rows[np.argsort(margins[rows], kind="stable")]] = waits + np.arange(len(rows))
-    for row in np.lexsort((margins, turns)).tolist():
+        turns[rows[np.lexsort((margins[rows], short[rows]))]] = waits + np.arange(len(rows))
+    for row in np.lexsort((margins, turns, short)).tolist():
         yield [row]
 
 
@@ -123,9 +127,16 @@ def _first_of_topics(candidates: Candidates) -> Iterator[list[int]]:
     """
     X, shares = candidates.rows, candidates.shares
     central = np.asarray((X @ (X.T @ shares)) * shares)
+    central[_have_few_words(X)] *= LAST
     for k in np.argsort(-shares.sum(axis=0), kind="stable"):
         if not candidates.covered[k]:
             yield top_places(central[:, k], TRIED).tolist()
+
+
+def _have_few_words(rows: Any) -> np.ndarray:
+    """Tell which rows have fewer words than most of those that have any."""
+    words = np.diff(rows.indptr)
+    return np.asarray(words < np.median(words[words > 0])) if words.any() else words > 0
 
 
 @dataclass(eq=False)
