@@ -24,7 +24,15 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # so that it runs as a script, too
 
 from benchmarks import measuring, rivals
-from benchmarks.prediction_sets import CLASSES, Folders, Rows, codes, of_texts, read_lines
+from benchmarks.prediction_sets import (
+    CLASSES,
+    Folders,
+    Rows,
+    codes,
+    of_texts,
+    per_class,
+    read_lines,
+)
 from cofactor import TopicModel
 from cofactor.text import WordVectorizer
 
@@ -48,16 +56,6 @@ def sets(folders: Folders) -> Iterator[tuple[str, Rows]]:
         )
 
 
-def some_labels(y: np.ndarray, budget: int | None, seed: int) -> np.ndarray:
-    """Return y with ``budget`` labels of each class, the others −1."""
-    if budget is None:
-        return y
-    random, found = np.random.default_rng(seed), np.full(len(y), -1)
-    for c in np.unique(y):
-        found[random.permutation(np.flatnonzero(y == c))[:budget]] = c
-    return found
-
-
 def predicted(rows: Rows, y: np.ndarray, seed: int, keep: bool | str) -> tuple[float, bool]:
     """Return the accuracy of a model, and whether it has grammatical words."""
     texts, new = rows.texts  # type: ignore[misc]
@@ -72,7 +70,7 @@ def predicted(rows: Rows, y: np.ndarray, seed: int, keep: bool | str) -> tuple[f
 
 def line(name: str, rows: Rows, budget: int | None, draws: int) -> list[str]:
     """Return a row of the table: mean accuracies over the draws."""
-    drawn = [some_labels(rows.y, budget, seed) for seed in range(1 if budget is None else draws)]
+    drawn = [per_class(rows.y, budget, seed) for seed in range(1 if budget is None else draws)]
     cells, kept = [], 0
     for keep in WAYS.values():
         found = [predicted(rows, y, seed, keep) for seed, y in enumerate(drawn)]
