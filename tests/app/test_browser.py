@@ -226,7 +226,7 @@ def test_topics_are_merged_by_dragging(browser, table):
         names = [one.input_value() for one in page.locator(".rename").all()]
         page.locator(".card .swatch").nth(2).drag_to(page.locator(".card .swatch").nth(0))
         page.wait_for_selector(".trial .take-back")
-        assert page.locator("#trial-title").inner_text() == "Merge topic 3 into topic 1"
+        assert page.locator("#trial-title").inner_text() == "Merge topic 2 into topic 0"
         assert "would move" in page.locator(".trial").inner_text()
         page.click(".trial .take-back")
         assert [one.input_value() for one in page.locator(".rename").all()] == names
@@ -256,7 +256,7 @@ def test_topics_are_edited_without_a_mouse(browser, table):
         page.wait_for_selector(".trial .take-back:focus")
         visit.press("Shift+Tab", "Enter")
         page.wait_for_selector(".word.pinned")
-        reach(page, "Split topic 1")
+        reach(page, "Split topic 0")
         visit.press("Enter")
         page.wait_for_selector(".trial .take-back:focus")
         visit.press("Shift+Tab", "Enter")
@@ -265,7 +265,7 @@ def test_topics_are_edited_without_a_mouse(browser, table):
         visit.press("ArrowDown")
         page.wait_for_selector(".trial .take-back:focus")
         visit.press("Enter")
-        reach(page, "Freeze topic 1")
+        reach(page, "Freeze topic 0")
         visit.press("Enter")
         page.wait_for_selector(".card.frozen")
         assert page.evaluate("document.activeElement.textContent") == "Thaw"
