@@ -197,8 +197,11 @@ def test_the_core_loop_by_keys(browser, table, tmp_path):
         page.locator(".rename").nth(1).press("Enter")
         page.wait_for_selector(".card[aria-label='my own name']")
 
+        visit.settled()
         visit.show("progress", ".figure")
         assert "Accuracy on random checks" in page.locator("main").inner_text()
+        expected = page.locator(".figure", has_text="Expected").inner_text()
+        visit.says(re.search(r"\d+ % to .*", expected)[0])  # one form in both places
         visit.show("save", "pre")
         with page.expect_download() as download:
             page.click("text=CSV")
