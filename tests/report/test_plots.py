@@ -77,6 +77,13 @@ def test_cells_are_the_shares_of_classes_in_topics(model):
     assert ax.get_ylim() == (4, 0)  # the first topic is at the top
 
 
+def test_cells_say_whether_they_are_shrunk(model, corpus, some):
+    """Streams do not count the labels behind topics."""
+    assert model.plot_classes().get_xlabel().startswith("shrunk by the labels")
+    stream = TopicModel(4, random_state=0).partial_fit(corpus[0], some)
+    assert stream.plot_classes().get_xlabel() == ""
+
+
 @pytest.mark.parametrize("kind", ["topic", "class"])
 def test_lines_are_the_shares_over_time(model, corpus, kind):
     names = [1, 3] if kind == "topic" else ["sport", "faith"]

@@ -131,7 +131,8 @@ def plot_classes(model: Any, *, ax: Any = None) -> Any:
         _numbers(ax, shares)
     else:
         ax.figure.colorbar(mesh, ax=ax, format=_percent(), label="probability", shrink=0.8)
-    ax.set_xlabel("shrunk by the labels behind each topic, as in topics()", fontsize=9)
+    if grid.shrunk:
+        ax.set_xlabel("shrunk by the labels behind each topic, as in topics()", fontsize=9)
     _title(ax, "Probability of each class in a topic", grid.note)
     return ax
 

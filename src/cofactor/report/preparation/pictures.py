@@ -46,6 +46,7 @@ class ClassGrid:
     classes: list[str]
     shares: list[list[float]]  # of each class (columns) in each topic (rows), as `topics` shows it
     note: str  # what is not shown
+    shrunk: bool  # by the labels behind the topics; streams do not count them
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,7 @@ def class_grid(model: Any) -> ClassGrid:
     return ClassGrid(
         rows, [model.topic_names_[k] for k in rows], [material.classes[c] for c in columns],
         shares[np.ix_(rows, columns)].tolist(), ", ".join(filter(None, notes)),
+        model.topics(1)[0].labels is not None,
     )  # fmt: skip
 
 
