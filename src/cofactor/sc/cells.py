@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,7 +61,8 @@ class Cells:
         step = max(1, (STORED_CHUNK if _is_sparse(self.matrix) else DENSE_CHUNK) // max(m, 1))
         for low in range(0, n, step):
             rows = slice(low, min(low + step, n))
-            chunk = _as_csr(self.matrix[rows], self.place)
+            with _readable(self.place):
+                chunk = _as_csr(self.matrix[rows], self.place)
             yield rows, chunk if columns is None else sp.csr_array(chunk[:, columns])
 
 
@@ -95,8 +96,8 @@ def open_cells(data: Any, layer: str | None = None) -> Iterator[Cells]:
     if isinstance(data, AnnData):
         yield _of_object(data, layer)
     elif isinstance(data, str | os.PathLike):
-        with _store(Path(data)) as store:
-            yield _of_store(store, Path(data), layer)
+        with ExitStack() as stack:
+            yield _of_path(Path(data), layer, stack)
     else:
         raise TypeError(
             f"adata is a {type(data).__name__}; pass an AnnData object, or the path of an .h5ad "
@@ -153,24 +154,28 @@ def _of_store(store: Any, path: Path, layer: str | None) -> Cells:
     return Cells(_by_rows(matrix, place), read(store["obs"]), read(store["var"]), place, rest, True)
 
 
-@contextmanager
-def _store(path: Path) -> Iterator[Any]:
-    """Open an .h5ad file or a .zarr folder for reading."""
+def _of_path(path: Path, layer: str | None, stack: ExitStack) -> Cells:
+    """Open an .h5ad file or a .zarr folder for reading; ``stack`` closes it."""
     if not path.exists():
         raise InputError(f"{at(path)} does not exist; check the path.")
-    try:
+    with _readable(at(path)):
         if path.is_dir():
             import zarr
 
-            yield zarr.open_group(path, mode="r")
-        else:
-            import h5py
+            return _of_store(zarr.open_group(path, mode="r"), path, layer)
+        import h5py
 
-            with h5py.File(path, "r") as file:
-                yield file
+        return _of_store(stack.enter_context(h5py.File(path, "r")), path, layer)
+
+
+@contextmanager
+def _readable(place: str) -> Iterator[None]:
+    """Say that a file is broken if it cannot be read; only reading may stand inside."""
+    try:
+        yield
     except (OSError, KeyError) as error:
         raise InputError(
-            f"{at(path)} cannot be read as AnnData ({printable(str(error))}); write it anew with "
+            f"{place} cannot be read as AnnData ({printable(str(error))}); write it anew with "
             "adata.write_h5ad."
         ) from error
 
