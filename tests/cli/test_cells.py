@@ -6,6 +6,7 @@ import anndata
 import numpy as np
 import pytest
 
+from cofactor import sc
 from commands import answer, cofactor, make_rows, read_table, write_table
 from made_cells import TYPES, balanced_accuracy, draw_cells, planted
 
@@ -37,6 +38,15 @@ def test_check_says_what_a_file_holds(folder):
     assert any("cell_type" in sentence for sentence in facts["advice"])
     refused = cofactor("check", folder / "cells.h5ad", code=2)
     assert "layer='counts'" in refused.stderr
+
+
+def test_check_and_fit_take_the_same_genes(tmp_path):
+    adata = draw_cells(n=120)
+    adata.var["highly_variable"] = np.arange(600) < 50
+    adata.write_h5ad(tmp_path / "cells.h5ad")
+    assert "600, of which a fit takes 50" in cofactor("check", tmp_path / "cells.h5ad").stdout
+    cofactor("fit", tmp_path / "cells.h5ad", "-k", "2", "-o", tmp_path / "model")
+    assert len(sc.load(tmp_path / "model").genes) == 50
 
 
 def test_fit_says_what_was_found(folder, tmp_path):

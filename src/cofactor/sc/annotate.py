@@ -11,8 +11,7 @@ import numpy as np
 from cofactor._versions import version_of, versions
 from cofactor.io.errors import InputError
 from cofactor.sc.cells import Cells, anndata, open_cells
-from cofactor.sc.fitting import fit_opened
-from cofactor.sc.labels import read_labels
+from cofactor.sc.fitting import Request, fit_opened
 from cofactor.sc.model import Answers, CellModel, Marker, warn_of_empty
 
 
@@ -99,12 +98,12 @@ def ssnmf(
     >>> adata.obsm["X_ssnmf"].shape, adata.varm["ssnmf"].shape
     ((80, 2), (30, 2))
     """
-    asked = {"labels": labels, "layer": layer, "unlabelled": unlabelled}
-    choice = {"mask_var": mask_var, "n_top_genes": n_top_genes}
+    asked = Request(
+        labels, layer, n_topics, unlabelled, mask_var, n_top_genes, random_state, parameters
+    )
     _check_target(adata, copy)
     with open_cells(adata, layer) as cells:
-        y = None if labels is None else read_labels(cells.obs, labels, unlabelled)
-        model, answers = fit_opened(cells, y, n_topics, choice, asked, random_state, **parameters)
+        model, answers = fit_opened(cells, asked)
         target, written = _target(adata, cells, copy)
     write_results(target, model, answers, key_added)
     return _finished(target, written)

@@ -280,6 +280,8 @@ def _read(noted: dict[str, Any]) -> Iterator[Marker]:
 
 def checked(cells: Cells, columns: IntArray | None = None) -> Iterator[sp.csr_array]:
     """Yield rows of all genes, or of some columns, after all values were found to be counts."""
+    if not cells.shape[0]:
+        raise InputError(f"{cells.place} has no cells; pass at least one.")
     for _, rows in cells.chunks():
         check_counts(rows, cells.place, cells.elsewhere)
         yield rows if columns is None else sp.csr_array(rows[:, columns])
