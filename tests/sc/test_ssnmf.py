@@ -129,6 +129,42 @@ def test_topics_without_labels():
     assert set(adata.uns["ssnmf"]["markers"]["topics"]["group"]) <= set("0123")
 
 
+@pytest.mark.filterwarnings("ignore:Writing zarr v2")
+@pytest.mark.parametrize("place", ["object", "h5ad", "zarr"])
+def test_a_run_without_labels_leaves_no_older_predictions(found, tmp_path, place):
+    """Columns of obs that no run wrote stay, even if they are named like results."""
+    adata = found.copy()
+    adata.obs["mine"] = "kept"
+    if place != "object":
+        getattr(adata, f"write_{place}")(tmp_path / f"cells.{place}")
+        again = sc.ssnmf(tmp_path / f"cells.{place}", n_topics=2)
+    else:
+        again = sc.ssnmf(adata, n_topics=2, copy=True)
+        sc.ssnmf(adata, n_topics=2, key_added="mine")
+        sc.ssnmf(adata, n_topics=2, key_added="mine")
+        assert adata.obs["mine"].tolist() == ["kept"] * 300
+    assert list(again.obs) == ["truth", "cell_type", "mine"]
+    assert "classes" not in again.uns["ssnmf"]
+
+
+def test_labels_are_not_overwritten(found):
+    adata = found.copy()
+    for key, labels in (("cell_type", "cell_type"), ("ssnmf", "ssnmf")):
+        with pytest.raises(ValueError, match=rf"overwrite obs\['{labels}'\].*key_added"):
+            sc.ssnmf(adata, labels=labels, key_added=key)
+    adata.obs["x_confidence"] = adata.obs["cell_type"]
+    with pytest.raises(ValueError, match="x_confidence"):
+        sc.ssnmf(adata, labels="x_confidence", key_added="x")
+    model = sc.fit(adata, labels="cell_type", n_topics=4)
+    with pytest.raises(ValueError, match="overwrite"):
+        sc.annotate(adata, model, key_added="cell_type")
+    new = draw_cells(n=40)
+    del new.obs["cell_type"]
+    for _ in range(2):  # the second time these are own results
+        sc.annotate(new, model, key_added="cell_type")
+    assert new.obs["cell_type"].notna().all()
+
+
 def test_variable_genes_of_scanpy_are_used():
     adata = draw_cells(n=120)
     adata.var["highly_variable"] = np.arange(600) < 50

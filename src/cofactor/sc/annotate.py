@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -103,9 +104,10 @@ def ssnmf(
     )
     _check_target(adata, copy)
     with open_cells(adata, layer) as cells:
+        check_key(key_added, labels, cells.obs)
         model, answers = fit_opened(cells, asked)
         target, written = _target(adata, cells, copy)
-    write_results(target, model, answers, key_added)
+        write_results(target, model, answers, key_added, cells.uns)
     return _finished(target, written)
 
 
@@ -153,25 +155,66 @@ def annotate(
     """
     _check_target(adata, copy)
     with open_cells(adata, model.facts.get("layer") if layer is None else layer) as cells:
+        check_key(key_added, model.facts.get("labels"), cells.obs, cells.uns)
         answers = model.answer(cells)
         target, written = _target(adata, cells, copy)
+        write_results(target, model, answers, key_added, cells.uns)
     warn_of_empty(int(answers.empty.sum()))
-    write_results(target, model, answers, key_added)
     return _finished(target, written)
 
 
-def write_results(target: Any, model: CellModel, answers: Answers, key: str) -> None:
-    """Put predictions, topics and how they came about into an AnnData object."""
+def predictions_of(key: str) -> list[str]:
+    """Return the names of the columns of obs that hold predictions."""
+    return [key, f"{key}_confidence"]
+
+
+def predicted(uns: Any, key: str) -> bool:
+    """Tell whether earlier results of this name hold predictions."""
+    found = uns.get(key)
+    return hasattr(found, "keys") and "classes" in found
+
+
+def check_key(key: str, labels: str | None, obs: Any, uns: Any = MappingProxyType({})) -> None:
+    """Refuse results that would overwrite the labels that a model learns from.
+
+    Earlier predictions that ``uns`` tells of may be overwritten.
+    """
+    if labels in predictions_of(key) and labels in obs and not predicted(uns, key):
+        raise InputError(
+            f"The results would overwrite obs[{labels!r}], which holds the labels; pass another "
+            "key_added, or rename that column."
+        )
+
+
+def write_results(
+    target: Any, model: CellModel, answers: Answers, key: str, uns: Any, abstain: float = 0.0
+) -> None:
+    """Put predictions, topics and how they came about into an AnnData object.
+
+    Parameters
+    ----------
+    target : AnnData
+        The object; predictions of an earlier model are removed.
+    model : CellModel
+    answers : Answers
+    key : str
+        Name of the results.
+    uns : mapping
+        Notes of the object or file that the tables come from, which tell of earlier results.
+    abstain : float, default=0.0
+        Predict only what is at least so probable.
+    """
     from pandas import Categorical
 
     target.obsm[f"X_{key}"] = answers.shares
     target.varm[key] = _topics(target, model)
+    if predicted(uns, key):
+        target.obs = target.obs.drop(columns=predictions_of(key), errors="ignore")
     if model.classes:
-        codes = np.where(answers.empty, -1, answers.probabilities.argmax(axis=1))
-        confidence = np.where(answers.empty, np.nan, answers.probabilities.max(axis=1))
+        codes, confidence = answers.predictions(abstain)
         target.obs[key] = Categorical.from_codes(codes, model.classes)
         target.obs[f"{key}_confidence"] = confidence
-    target.uns[key] = facts_of(model)
+    target.uns[key] = facts_of(model) | ({"abstain": abstain} if abstain else {})
 
 
 def _topics(target: Any, model: CellModel) -> np.ndarray:

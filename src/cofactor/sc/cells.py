@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,8 @@ class Cells:
         Layers that the matrix could have been taken from.
     on_disk : bool
         Whether the matrix is on disk.
+    uns : mapping
+        Notes beside the tables, such as those of earlier results; open as long as the cells are.
     """
 
     matrix: Any
@@ -45,6 +47,7 @@ class Cells:
     place: str
     elsewhere: tuple[str, ...] = ()
     on_disk: bool = False
+    uns: Any = field(default_factory=dict)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -129,13 +132,13 @@ def _of_object(adata: Any, layer: str | None) -> Cells:
         if adata.X is None:
             raise InputError(f"adata.X is empty; name a layer{_of(others)}.")
         others = others if others or adata.raw is None else (RAW,)
-        return Cells(
-            _by_rows(adata.X, "adata.X"), adata.obs, adata.var, "adata.X", others, adata.isbacked
-        )
-    _check_layer(layer, others, "adata")
-    place = f"adata.layers[{layer!r}]"
-    matrix = _by_rows(adata.layers[layer], place)
-    return Cells(matrix, adata.obs, adata.var, place, (*_without(others, layer), "X"))
+        matrix, place, on_disk = adata.X, "adata.X", adata.isbacked
+    else:
+        _check_layer(layer, others, "adata")
+        matrix, place, on_disk = adata.layers[layer], f"adata.layers[{layer!r}]", False
+        others = (*_without(others, layer), "X")
+    rows = _by_rows(matrix, place)
+    return Cells(rows, adata.obs, adata.var, place, others, on_disk, adata.uns)
 
 
 def _of_store(store: Any, path: Path, layer: str | None) -> Cells:
@@ -151,7 +154,8 @@ def _of_store(store: Any, path: Path, layer: str | None) -> Cells:
     place = f"{at(path)}, {'X' if layer is None else f'layer {layer!r}'}"
     matrix = anndata().io.sparse_dataset(element) if hasattr(element, "keys") else element
     rest = others if layer is None else (*_without(others, layer), "X")
-    return Cells(_by_rows(matrix, place), read(store["obs"]), read(store["var"]), place, rest, True)
+    obs, var, notes = read(store["obs"]), read(store["var"]), store.get("uns", {})
+    return Cells(_by_rows(matrix, place), obs, var, place, rest, True, notes)
 
 
 def _of_path(path: Path, layer: str | None, stack: ExitStack) -> Cells:

@@ -74,6 +74,20 @@ class Answers:
         """Which cells have no count of a known gene, so that nothing is predicted."""
         return ~self.shares.any(axis=1)
 
+    def predictions(self, abstain: float = 0.0) -> tuple[IntArray, FloatArray]:
+        """Return the number of the most probable class of each cell, and its probability.
+
+        They are −1 and NaN for a cell without counts, and where the class is less probable than
+        ``abstain``; everywhere if there are no classes.
+        """
+        n, classes = self.probabilities.shape
+        if not classes:
+            return np.full(n, -1), np.full(n, np.nan)
+        confidence = self.probabilities.max(axis=1)
+        unsure = self.empty | (confidence < abstain)
+        codes = np.where(unsure, -1, self.probabilities.argmax(axis=1))
+        return codes, np.where(unsure, np.nan, confidence)
+
 
 @dataclass(eq=False, repr=False)
 class CellModel:
