@@ -90,6 +90,18 @@ def test_depth_says_nothing(found):
     assert np.allclose(deeper.obsm["X_ssnmf"], found.obsm["X_ssnmf"], atol=1e-4)
 
 
+@pytest.mark.parametrize("head", ["refit", "joint"])
+def test_depth_says_nothing_with_other_heads(head):
+    adata = draw_cells(n=120)
+    model = sc.fit(adata, labels="cell_type", n_topics=4, head=head)
+    assert model.estimator.exposure == "total"
+    deeper = adata.copy()
+    deeper.X = deeper.X * 4
+    first, second = (sc.annotate(cells, model, copy=True) for cells in (adata, deeper))
+    assert first.obs["ssnmf"].tolist() == second.obs["ssnmf"].tolist()
+    assert balanced_accuracy(first) > 0.8
+
+
 def test_a_copy_and_another_key_leave_the_object_alone():
     adata = draw_cells(n=120)
     other = sc.ssnmf(adata, labels="cell_type", n_topics=4, key_added="mine", copy=True)
@@ -117,8 +129,9 @@ def test_unlabelled_cells_may_have_a_name():
     named = sc.ssnmf(adata, labels="cell_type", unlabelled="other", copy=True)
     assert named.obs["ssnmf"].tolist() == first
     adata.obs["cell_type"] = adata.obs["cell_type"].cat.rename_categories({"other": "Unknown"})
-    with pytest.warns(UserWarning, match="unlabelled='Unknown'"):
+    with pytest.warns(UserWarning, match="unlabelled='Unknown'") as caught:
         sc.ssnmf(adata, labels="cell_type", n_topics=5)
+    assert caught[0].filename == __file__
 
 
 def test_topics_without_labels():
@@ -180,7 +193,8 @@ def test_empty_cells_get_no_label():
     counts = adata.X.tolil()
     counts[5] = 0
     adata.X = sp.csr_matrix(counts)
-    with pytest.warns(UserWarning, match="1 cell has no count"):
+    with pytest.warns(UserWarning, match="1 cell has no count") as caught:
         sc.ssnmf(adata, labels="cell_type")
+    assert caught[0].filename == __file__
     assert adata.obs["ssnmf"].isna().tolist() == [i == 5 for i in range(120)]
     assert not adata.obsm["X_ssnmf"][5].any()

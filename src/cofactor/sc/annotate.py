@@ -48,7 +48,8 @@ def ssnmf(
     n_topics : int, optional
         Number of topics; by default one for each class, and at least ten.
     key_added : str, default="ssnmf"
-        Name of the results.
+        Name of the results; older ones of this name are replaced. The column of the labels cannot
+        have it.
     unlabelled : str or sequence of str, optional
         Labels that mean "not labelled", such as "Unknown".
     mask_var : str or array of bool, optional
@@ -100,8 +101,9 @@ def ssnmf(
     ((80, 2), (30, 2))
     """
     asked = Request(
-        labels, layer, n_topics, unlabelled, mask_var, n_top_genes, random_state, parameters
-    )
+        labels=labels, layer=layer, n_topics=n_topics, unlabelled=unlabelled, mask_var=mask_var,
+        n_top_genes=n_top_genes, random_state=random_state, parameters=parameters,
+    )  # fmt: skip
     _check_target(adata, copy)
     with open_cells(adata, layer) as cells:
         check_key(key_added, labels, cells.obs)
@@ -159,7 +161,7 @@ def annotate(
         answers = model.answer(cells)
         target, written = _target(adata, cells, copy)
         write_results(target, model, answers, key_added, cells.uns)
-    warn_of_empty(int(answers.empty.sum()))
+    warn_of_empty(int(answers.empty.sum()), stacklevel=3)
     return _finished(target, written)
 
 

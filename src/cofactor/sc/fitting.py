@@ -74,13 +74,14 @@ def fit(
     ['one', 'other']
     """
     asked = Request(
-        labels, layer, n_topics, unlabelled, mask_var, n_top_genes, random_state, parameters
-    )
+        labels=labels, layer=layer, n_topics=n_topics, unlabelled=unlabelled, mask_var=mask_var,
+        n_top_genes=n_top_genes, random_state=random_state, parameters=parameters,
+    )  # fmt: skip
     with open_cells(adata, layer) as cells:
         return fit_opened(cells, asked)[0]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Request:
     """What a fit is asked for; the fields are parameters of `ssnmf`.
 
@@ -132,7 +133,7 @@ def fit_opened(cells: Cells, asked: Request) -> tuple[CellModel, Answers]:
         **asked.noted(), "genes": how, "n_topics": number, "cells": cells.shape[0],
         "labelled": len(known), "empty": int(answers.empty.sum()),
     }  # fmt: skip
-    warn_of_empty(facts["empty"])
+    warn_of_empty(facts["empty"], stacklevel=4)
     return CellModel(estimator, cells.genes[columns], markers, facts), answers
 
 

@@ -329,12 +329,12 @@ def _spread(rows: sp.csr_array, known: Any) -> sp.csr_array:
     return sp.csr_array((rows.data, places[rows.indices], rows.indptr), shape)
 
 
-def warn_of_empty(number: int) -> None:
-    """Warn of cells that have no count of a gene of the model."""
+def warn_of_empty(number: int, stacklevel: int) -> None:
+    """Warn of cells that have no count of a gene of the model; see `warnings.warn`."""
     if number:
         cells = "1 cell has" if number == 1 else f"{number:,} cells have"
         warnings.warn(
             f"{cells} no count of a gene of the model, so nothing is predicted there; filter such "
             "cells first.",
-            stacklevel=4,
+            stacklevel=stacklevel,
         )
