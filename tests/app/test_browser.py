@@ -197,8 +197,11 @@ def test_the_core_loop_by_keys(browser, table, tmp_path):
         page.locator(".rename").nth(1).press("Enter")
         page.wait_for_selector(".card[aria-label='my own name']")
 
+        visit.settled()
         visit.show("progress", ".figure")
         assert "Accuracy on random checks" in page.locator("main").inner_text()
+        expected = page.locator(".figure", has_text="Expected").inner_text()
+        visit.says(re.search(r"\d+ % to .*", expected)[0])  # one form in both places
         visit.show("save", "pre")
         with page.expect_download() as download:
             page.click("text=CSV")
@@ -226,7 +229,7 @@ def test_topics_are_merged_by_dragging(browser, table):
         names = [one.input_value() for one in page.locator(".rename").all()]
         page.locator(".card .swatch").nth(2).drag_to(page.locator(".card .swatch").nth(0))
         page.wait_for_selector(".trial .take-back")
-        assert page.locator("#trial-title").inner_text() == "Merge topic 3 into topic 1"
+        assert page.locator("#trial-title").inner_text() == "Merge topic 2 into topic 0"
         assert "would move" in page.locator(".trial").inner_text()
         page.click(".trial .take-back")
         assert [one.input_value() for one in page.locator(".rename").all()] == names
@@ -256,7 +259,7 @@ def test_topics_are_edited_without_a_mouse(browser, table):
         page.wait_for_selector(".trial .take-back:focus")
         visit.press("Shift+Tab", "Enter")
         page.wait_for_selector(".word.pinned")
-        reach(page, "Split topic 1")
+        reach(page, "Split topic 0")
         visit.press("Enter")
         page.wait_for_selector(".trial .take-back:focus")
         visit.press("Shift+Tab", "Enter")
@@ -265,7 +268,7 @@ def test_topics_are_edited_without_a_mouse(browser, table):
         visit.press("ArrowDown")
         page.wait_for_selector(".trial .take-back:focus")
         visit.press("Enter")
-        reach(page, "Freeze topic 1")
+        reach(page, "Freeze topic 0")
         visit.press("Enter")
         page.wait_for_selector(".card.frozen")
         assert page.evaluate("document.activeElement.textContent") == "Thaw"

@@ -44,6 +44,7 @@ def run(*arguments, **options):
 def test_a_model_is_made_and_continued(table, sessions):
     said = run(table, "--text", "body", "--label", "team", "-k", "4").stderr
     assert "Open http://address" in said
+    assert "Stopped. The model is in posts-model." in said  # nothing was decided
     first = sessions[0]
     assert first.folder.name == "posts-model"
     assert first.reviewed.classes == ["food", "space", "sport"]
@@ -53,7 +54,8 @@ def test_a_model_is_made_and_continued(table, sessions):
     cofactor("topics", "posts-model")
     first.decide("label", "me", 9, labels=["food"])
     first.edit("me", "rename", {"topic": 0, "name": "kept"})
-    run(table, "--text", "body", "--label", "team", "-k", "9")
+    said = run(table, "--text", "body", "--label", "team", "-k", "9").stderr
+    assert "The decisions are in posts-model.decisions.jsonl, the model is in posts-model." in said
     again = sessions[1]
     assert again.now.model.topic_names_[0] == "kept"
     assert again.corpus.label_of(9, again.reviewed) == (("food",), "reviewed")

@@ -18,7 +18,7 @@ def test_check_counts_and_leads_to_fit(home):
     assert found["encoding"] == "ascii"
     assert found["columns"] == ["id", "body", "team"]
     assert found["next"].startswith("cofactor fit ")
-    assert found["next"].endswith("--text body --label team -k 10 -o model")
+    assert found["next"].endswith("--text body --label team -k 9 -o model")
 
 
 def test_fit_equals_python(home, model):

@@ -28,7 +28,7 @@ def said(done):
 def test_check_proposes_merges_that_fit_takes(messy, tmp_path):
     found = answer("check", messy, *TEXT)
     assert found["merges"] == {"Space": "space", "sprot": "sport", "foood": "food"}
-    assert found["suggested_topics"] == 10  # for four classes
+    assert found["suggested_topics"] == 12  # for four classes
     done = cofactor("fit", messy, *TEXT, "-k", 3, "--iterations", 3, "-o", tmp_path / "n")
     assert "Probably one class each: 'Space' (1) and 'space' (29)" in said(done)
     assert "3 topics for 7 classes: several classes share a topic; -k 7" in said(done)

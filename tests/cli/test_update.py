@@ -27,6 +27,14 @@ def test_new_words_topics_and_classes_are_told(home, model, tmp_path):
     assert "by cofactor update, which cannot be repeated" in done.stderr
 
 
+def test_many_new_words_are_told_in_part(home, model, tmp_path):
+    words = ["bread", "dough", "yeast", "violin", "piano", "concert", "tulip", "daisy", "maple"]
+    write_table(tmp_path / "more.csv", [[" ".join(words)]] * 4, ("body",))
+    said = cofactor("update", model, tmp_path / "more.csv", "-o", tmp_path / "m2").stderr
+    told = ", ".join(sorted(words)[:8])
+    assert f"9 new words: {told}, ...\n" in said
+
+
 def test_another_spelling_of_a_class_is_told(home, model, tmp_path):
     rows = [["rocket to the moon", "Space"], ["garlic sauce", "food"], ["a new orbit", "spcae"]] * 4
     write_table(tmp_path / "more.csv", rows, ("body", "team"))

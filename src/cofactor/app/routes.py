@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -66,7 +66,7 @@ def state(session: Session) -> dict[str, Any]:
         "version": session.now.version, "shape": session.shape, "edits": session.edits,
         "decisions": len(session.reviewed.decisions), "unreadable": session.log.unreadable,
         "last": _last(session), "exhausted": session.exhausted, "every": session.every,
-        "expected": None if expected is None else str(expected), "notes": session.notes,
+        "expected": None if expected is None else asdict(expected), "notes": session.notes,
         "model": session.folder.name, "predicts": bool(session.now.model.target_names_),
         "dated": session.corpus.dates is not None, "overtaken": session.overtaken,
     }  # fmt: skip

@@ -98,7 +98,9 @@ def app(
                 session, listening, host,
                 lambda address: _ready(address, door, as_json),
             )  # fmt: skip
-    note(f"Stopped. The decisions are in {session.log.path}, the model in {folder}. "
+    log = session.log.path
+    where = f"The decisions are in {log}, the model is in" if log.exists() else "The model is in"
+    note(f"Stopped. {where} {folder}. "
          f"Next: cofactor topics {shlex.quote(str(folder))}")  # fmt: skip
 
 

@@ -187,8 +187,8 @@ def _show(drift: Any) -> None:
 def _ending(facts: dict[str, Any]) -> Iterator[str]:
     """Say what is new."""
     words, topics, classes = (facts[f"new_{name}"] for name in ("words", "topics", "classes"))
-    some = f": {', '.join(words[:LISTED])}{', ...' if len(words) > LISTED else ''}" if words else ""
-    yield f"{len(words):,} new words{some}."
+    named = f": {', '.join(words[:LISTED])}" if words else ""
+    yield f"{len(words):,} new words{named}{', ...' if len(words) > LISTED else '.'}"
     yield f"{len(topics):,} new topics{': ' + '; '.join(topics) if topics else ''}."
     if classes:
         yield f"{len(classes):,} new classes: {', '.join(map(str, classes))}."

@@ -102,5 +102,7 @@ def _draw_panel(ax: Any, panel: Panel, drawing: Drawing) -> None:
     for curve in panel.curves:
         ax.errorbar(curve.sizes, curve.values, yerr=curve.errors, marker="o", markersize=3,
                     linewidth=1, color=LINE if single else None, label=curve.name)  # fmt: skip
+    if panel.title == TITLES["score"]:  # no score is above 1, though its error may reach there
+        ax.set_ylim(top=min(ax.get_ylim()[1], 1.05))
     if not single:
         ax.legend(fontsize=7)

@@ -38,17 +38,17 @@ def _chart(table: str, height: int, **meta: Any) -> alt.Chart:
 
 
 def heatmap(prepared: Prepared) -> alt.Chart:
-    """Draw the largest topics × the largest classes: the share of each class in a topic."""
+    """Draw the largest topics × the largest classes: the probability of each class."""
     rows = len(prepared.largest_classes)
     return _chart("heatmap", 60 + 24 * rows, cells=True).mark_rect(cornerRadius=2).encode(
         alt.X("name:N", sort=None, title=None)
         .axis(labelAngle=-40, labelLimit=170),
         alt.Y("class:N").title(None).sort(None).axis(labelLimit=150, minExtent=100),
-        alt.Color("share:Q").title("share").scale(domain=[0, 1]).legend(format="%"),
+        alt.Color("share:Q").title("probability").scale(domain=[0, 1]).legend(format="%"),
         tooltip=[
             alt.Tooltip("name:N", title="topic"),
             alt.Tooltip("class:N", title="class"),
-            alt.Tooltip("share:Q", title="share", format=".1%"),
+            alt.Tooltip("share:Q", title="probability", format=".1%"),
         ],
     )  # fmt: skip
 

@@ -113,7 +113,7 @@ def _about(panel: pictures.TopicPanel) -> list[str]:
 
 
 def plot_classes(model: Any, *, ax: Any = None) -> Any:
-    """Draw the share of each class in each topic; see `TopicModel.plot_classes`."""
+    """Draw the probability of each class in each topic; see `TopicModel.plot_classes`."""
     of_choice.check_matplotlib("plot_classes")
     grid = pictures.class_grid(model)
     rows, columns = len(grid.topics), len(grid.classes)
@@ -130,8 +130,9 @@ def plot_classes(model: Any, *, ax: Any = None) -> Any:
     if columns <= NUMBERED:
         _numbers(ax, shares)
     else:
-        ax.figure.colorbar(mesh, ax=ax, format=_percent(), label="share", shrink=0.8)
-    _title(ax, "Share of each class in a topic", grid.note)
+        ax.figure.colorbar(mesh, ax=ax, format=_percent(), label="probability", shrink=0.8)
+    ax.set_xlabel("shrunk by the labels behind each topic, as in topics()", fontsize=9)
+    _title(ax, "Probability of each class in a topic", grid.note)
     return ax
 
 

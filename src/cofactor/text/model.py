@@ -1162,7 +1162,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         n_words : int, default=8
             Words of each topic.
         by : {"coherence", "probability"}, default="coherence"
-            Which words, as in ``topics``; the bars are in the order of their probabilities.
+            Which words, and their order, as in ``topics``: those of the name come first.
 
         Returns
         -------
@@ -1183,11 +1183,12 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         return cofactor.report.plot_topics(self, topics=topics, n_words=n_words, by=by)
 
     def plot_classes(self, *, ax: Any = None) -> Any:
-        """Draw topics × classes: the share of each class in what is predicted for a document that
-        is all one topic. It needs ``cofactor[plot]``.
+        """Draw topics × classes: the probability of each class for a document that is all one
+        topic. It needs ``cofactor[plot]``.
 
-        Topics of the same class stand together. Of more than 30 topics and 25 classes the largest
-        are drawn.
+        A probability is shrunk by the labels behind the topic, as the link in ``topics``: as if
+        each topic had two more labels, divided as all labels are. Topics of the same class stand
+        together. Of more than 30 topics and 25 classes the largest are drawn.
 
         Parameters
         ----------

@@ -1,7 +1,7 @@
 // The frame: screens, status, trouble.
 
 import { listen, poll } from "./api.js";
-import { fill, make, plural } from "./dom.js";
+import { fill, make, percent, plural, reach } from "./dom.js";
 import { setKeys, showKeys } from "./keys.js";
 import * as documents from "./documents.js";
 import * as label from "./label.js";
@@ -40,7 +40,7 @@ function showStatus(now) {
   const trouble = document.getElementById("trouble");
   if (now === null) return;
   const parts = [plural(now.counts.reviewed + now.counts.table, "label"), `${plural(now.counts.documents, "text")}`];
-  if (now.expected) parts.push(now.expected.replaceAll("%", " %"));
+  if (now.expected) parts.push(`${now.expected.measure} ${percent(now.expected.value)} (${reach(now.expected)})`);
   if (now.busy) parts.push("fitting …");
   if (now.unreadable) parts.push(`${plural(now.unreadable, "line")} of the log cannot be read`);
   fill(status, parts.join(" · "));

@@ -61,7 +61,7 @@ async function choices() {
   const answer = await attempt(() => read("topics"));
   if (!answer || !parts || !state) return;
   const option = (value, text, current) => make("option", { value, selected: String(value) === String(current) }, text);
-  fill(parts.topic, option(-1, "every topic", asked.topic), answer.topics.map((topic) => option(topic.topic, `${topic.topic + 1} ${topic.name}`, asked.topic)));
+  fill(parts.topic, option(-1, "every topic", asked.topic), answer.topics.map((topic) => option(topic.topic, `${topic.topic} ${topic.name}`, asked.topic)));
   const classes = Object.keys(state.counts.classes);
   fill(parts.label, option("", "every class", asked.label), classes.map((one) => option(one, one, asked.label)));
   fill(parts.state, Object.entries(STATES).map(([value, text]) => option(value, text, asked.state)));

@@ -54,6 +54,8 @@ export function percent(share) {
   return share > 0 && share < 0.01 ? "< 1 %" : `${Math.round(100 * share)} %`;
 }
 
+export const reach = ({ low, high }) => `${percent(low)} to ${percent(high)}`;
+
 export const plural = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
 
 let hiding = 0;

@@ -1,7 +1,7 @@
 // The screen Progress: accuracy on random checks, calibration, labels of each class.
 
 import { attempt, change, read } from "./api.js";
-import { bar, draw, fill, make, percent, plural } from "./dom.js";
+import { bar, draw, fill, make, percent, plural, reach } from "./dom.js";
 
 export const name = "progress";
 export const title = "Progress";
@@ -27,8 +27,8 @@ async function load() {
   const last = found.accuracy.at(-1);
   fill(parts.place, make("h2", {}, "Progress"),
     make("div", { class: "figures" },
-      figure("Accuracy on random checks", last ? percent(last.accuracy) : "–", last ? `${percent(last.low)} to ${percent(last.high)}, ${plural(last.checks, "check")}` : "no random check has been labelled yet"),
-      figure("Expected from held-out labels", found.expected ? percent(found.expected.value) : "–", found.expected ? `${found.expected.measure}, ${percent(found.expected.low)} to ${percent(found.expected.high)}` : "needs some labels of each class"),
+      figure("Accuracy on random checks", last ? percent(last.accuracy) : "–", last ? `${reach(last)}, ${plural(last.checks, "check")}` : "no random check has been labelled yet"),
+      figure("Expected from held-out labels", found.expected ? percent(found.expected.value) : "–", found.expected ? `${found.expected.measure}, ${reach(found.expected)}` : "needs some labels of each class"),
       figure("Reviewed texts", found.reviewed.toLocaleString("en"), `${plural(found.table, "label")} of the table, ${found.skipped} skipped, ${found.flagged} flagged`)),
     make("p", { class: "note" }, "One text of five in the queue is drawn at random. Each is compared with what the model predicted before it knew the label, so these numbers are fair; close calls are not among them."),
     found.moved ? make("p", { class: found.moved.stop ? "advice good" : "advice" }, advice(found.moved)) : null,
@@ -72,7 +72,7 @@ function classes(counts) {
 
 function calibration(rows) {
   return make("table", { class: "bars" }, make("thead", {}, make("tr", {}, ["Confidence", "", "Right", "Checks"].map((text) => make("th", { scope: "col", class: text ? null : "wide" }, text || make("span", { class: "hidden-text" }, "Share"))))),
-    make("tbody", {}, rows.map((row) => make("tr", {}, make("th", { scope: "row" }, `${percent(row.low)} to ${percent(row.high)}`),
+    make("tbody", {}, rows.map((row) => make("tr", {}, make("th", { scope: "row" }, reach(row)),
       make("td", { class: "wide" }, bar(row.right, `${percent(row.right)} right`)), make("td", { class: "number" }, percent(row.right)), make("td", { class: "number" }, row.checks)))));
 }
 

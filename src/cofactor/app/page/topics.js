@@ -47,14 +47,14 @@ function showCards(answer) {
 // ---- cards
 
 function card(topic) {
-  const field = make("input", { class: "rename", value: topic.name, "aria-label": `Name of topic ${topic.topic + 1}`, maxlength: "200" });
+  const field = make("input", { class: "rename", value: topic.name, "aria-label": `Name of topic ${topic.topic}`, maxlength: "200" });
   field.addEventListener("keydown", (event) => {
     if (event.key === "Enter") field.blur();
     if (event.key === "Escape") { field.value = topic.name; field.blur(); }
   });
   field.addEventListener("change", () => { if (field.value.trim() && field.value !== topic.name) edit("rename", { topic: topic.topic, name: field.value }); });
   const element = make("section", { class: topic.frozen ? "card frozen" : "card", "aria-label": topic.name, draggable: "true", "data-topic": topic.topic },
-    make("header", {}, make("span", { class: "swatch" }, topic.topic + 1), field, topic.frozen && make("span", { class: "badge" }, "frozen")),
+    make("header", {}, make("span", { class: "swatch" }, topic.topic), field, topic.frozen && make("span", { class: "badge" }, "frozen")),
     make("p", { class: "facts muted" }, facts(topic)),
     bar(topic.share, `${percent(topic.share)} of the texts`),
     make("ul", { class: "topic-words" }, topic.words.map((word) => wordItem(topic, word)),
@@ -86,9 +86,9 @@ function wordItem(topic, word) {
 function actions(topic) {
   const merge = make("select", { "aria-label": `Merge ${topic.name} with`, onchange: (event) => { const other = Number(event.target.value); event.target.value = ""; attemptEdit("merge", { topics: [other, topic.topic] }); } },
     make("option", { value: "" }, "Merge with …"),
-    found.topics.filter((other) => other.topic !== topic.topic).map((other) => make("option", { value: other.topic }, `${other.topic + 1} ${other.name}`)));
+    found.topics.filter((other) => other.topic !== topic.topic).map((other) => make("option", { value: other.topic }, `${other.topic} ${other.name}`)));
   const frozen = topic.frozen ? "thaw" : "freeze";
-  const button = (text, run) => make("button", { type: "button", "aria-label": `${text} topic ${topic.topic + 1}`, "data-key": `${topic.topic} ${text === "Thaw" ? "Freeze" : text}`, onclick: run }, text);
+  const button = (text, run) => make("button", { type: "button", "aria-label": `${text} topic ${topic.topic}`, "data-key": `${topic.topic} ${text === "Thaw" ? "Freeze" : text}`, onclick: run }, text);
   return make("div", { class: "controls topic-actions" }, merge,
     button("Split", () => attemptEdit("split", { topic: topic.topic, into: 2 })),
     button(topic.frozen ? "Thaw" : "Freeze", () => edit(frozen, { topic: topic.topic })),
@@ -114,11 +114,11 @@ function dragging(element, topic) {
 // ---- edits
 
 const SAYS = {
-  merge: ({ topics }) => `Merge topic ${topics[1] + 1} into topic ${topics[0] + 1}`,
-  drop: ({ topic }) => `Drop topic ${topic + 1}`,
-  split: ({ topic, into }) => `Split topic ${topic + 1} into ${into}`,
-  pin: ({ topic, word }) => `Pin “${word}” to topic ${topic + 1}`,
-  ban: ({ topic, word }) => `Ban “${word}” from topic ${topic + 1}`,
+  merge: ({ topics }) => `Merge topic ${topics[1]} into topic ${topics[0]}`,
+  drop: ({ topic }) => `Drop topic ${topic}`,
+  split: ({ topic, into }) => `Split topic ${topic} into ${into}`,
+  pin: ({ topic, word }) => `Pin “${word}” to topic ${topic}`,
+  ban: ({ topic, word }) => `Ban “${word}” from topic ${topic}`,
 };
 
 async function edit(kind, given) {
@@ -141,7 +141,7 @@ async function attemptEdit(kind, given) {
 
 function showTrial(says, trial) {
   const rows = trial.drift.map((row) => make("tr", {},
-    make("td", {}, make("span", { class: "swatch" }, row.topic + 1), " ", row.name, row.before === null ? " (new)" : ""),
+    make("td", {}, make("span", { class: "swatch" }, row.topic), " ", row.name, row.before === null ? " (new)" : ""),
     make("td", {}, row.gained.map((word) => make("span", { class: "chip gained" }, `+ ${word}`)), row.lost.map((word) => make("span", { class: "chip lost" }, `− ${word}`))),
     make("td", { class: "number" }, row.came ? `+${row.came}` : "", row.went ? ` −${row.went}` : ""),
     make("td", { class: "number" }, row.predictions || "")));

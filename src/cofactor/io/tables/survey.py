@@ -173,17 +173,19 @@ def _keep(rows: list[int], number: int) -> None:
 
 
 def suggest_topics(classes: int, documents: int) -> int:
-    """Return a number of topics to start with: two or three for each class.
+    """Return a number of topics to start with: three for each class, two of many.
 
     Without classes it depends on the number of documents.
 
     Examples
     --------
-    >>> suggest_topics(5, 8000), suggest_topics(0, 8000), suggest_topics(5, 12)
-    (12, 20, 6)
+    >>> [suggest_topics(classes, 8000) for classes in (2, 5, 12, 20)]
+    [6, 15, 30, 40]
+    >>> suggest_topics(0, 8000), suggest_topics(5, 12)
+    (20, 6)
     """
     if 1 < classes <= MANY_CLASSES:
-        wanted = max(10, round(2.5 * classes) if classes < 10 else 2 * classes)
+        wanted = max(2 * classes, min(3 * classes, 30))
     else:
         wanted = 10 if documents < 1000 else 20
     return max(1, min(wanted, documents // 2))

@@ -31,7 +31,7 @@ class TopicPanel:
 
     topic: int
     name: str
-    words: list[str]  # most probable first
+    words: list[str]  # in the order of `topics`: those of the name first
     probabilities: list[float]
     share: float  # of the documents
     label: str  # the class it speaks for most, with its weight; "" without a class
@@ -44,7 +44,7 @@ class ClassGrid:
     topics: list[int]  # the rows: topics of the same class together
     names: list[str]
     classes: list[str]
-    shares: list[list[float]]  # of each class (columns) in each topic (rows)
+    shares: list[list[float]]  # of each class (columns) in each topic (rows), as `topics` shows it
     note: str  # what is not shown
 
 
@@ -89,11 +89,9 @@ def _some(parameter: str, asked: list[Any]) -> list[Any]:
 
 
 def _panel(model: Any, row: Topic) -> TopicPanel:
-    pairs = sorted(zip(row.weights, row.words, strict=True), key=lambda pair: -pair[0])
     label = "" if row.label is None else f"{row.label} {shown_link(model, row)}"
-    return TopicPanel(
-        row.topic, row.name, [word for _, word in pairs], [p for p, _ in pairs], row.share, label
-    )
+    words, weights = list(row.words), list(row.weights)
+    return TopicPanel(row.topic, row.name, words, weights, row.share, label)
 
 
 def _left_out(shown: int, of_all: int, what: str) -> str:

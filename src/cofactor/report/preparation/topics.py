@@ -12,7 +12,6 @@ from cofactor.report.preparation.documents import excerpt
 from cofactor.report.preparation.material import Material
 from cofactor.report.preparation.selection import ALL_CARDS, CARDS, largest
 from cofactor.text.describe import summaries
-from cofactor.text.describe.predictions import topic_links
 from cofactor.text.describe.words import Words, profiles, rank_words, shown_words
 from cofactor.text.editing import Settled
 
@@ -149,18 +148,16 @@ def topic_strengths(material: Material) -> np.ndarray:
 
 
 def heatmap(material: Material) -> list[dict[str, Any]]:
-    """Return topic × class, each topic's column divided by its sum, as in the paper's figure.
+    """Return topic × class: the probabilities of the classes that `topics` shows of each topic.
 
-    A topic's column shows what is predicted for a document that is all this topic.
+    They are predicted for a document that is all this topic, and shrunk by the labels behind it.
     """
-    model = material.model.estimator_
     if material.kind not in ("classes", "sets"):
         return []
-    B = topic_links(model)
-    B = np.divide(B, B.sum(axis=1, keepdims=True), out=np.zeros_like(B), where=B > 0)
+    links = summaries.shown_links(material.model)
     return [
-        {"topic": k, "class": name, "share": float(B[k, c])}
-        for k in range(len(B)) for c, name in enumerate(material.classes)
+        {"topic": k, "class": name, "share": float(links[k, c])}
+        for k in range(len(links)) for c, name in enumerate(material.classes)
     ]  # fmt: skip
 
 

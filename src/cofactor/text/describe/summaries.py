@@ -134,14 +134,21 @@ def topic_classes(model: Any) -> tuple[list[Any], list[float | None]]:
     estimator = model.estimator_
     if not has_head(estimator):
         return [None] * len(estimator.components_), [None] * len(estimator.components_)
-    links = topic_links(estimator)
-    best = links.argmax(axis=1)
-    if predicted_kind(estimator) != "numbers":
-        if estimator.pooled_head is None:
-            links = links / np.maximum(links.sum(axis=1, keepdims=True), 1e-300)
-        if (support := getattr(model, "topic_support_", None)) is not None:
-            links = shrink_links(links, support, model.topic_labels_)
+    best, links = topic_links(estimator).argmax(axis=1), shown_links(model)
     return [model.target_names_[c] for c in best], links[np.arange(len(best)), best].tolist()
+
+
+def shown_links(model: Any) -> np.ndarray:
+    """Return what is shown of each topic's links (n_topics × n_targets): the probabilities of the
+    classes, shrunk by the labels behind the topic (see `support`); for numbers, the values."""
+    estimator = model.estimator_
+    links = topic_links(estimator)
+    if predicted_kind(estimator) == "numbers":
+        return links
+    if estimator.pooled_head is None:
+        links = links / np.maximum(links.sum(axis=1, keepdims=True), 1e-300)
+    support = getattr(model, "topic_support_", None)
+    return links if support is None else shrink_links(links, support, model.topic_labels_)
 
 
 def topic_trust(model: Any) -> list[tuple[int | None, float | None, tuple[float, float] | None]]:
