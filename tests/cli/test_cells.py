@@ -6,6 +6,7 @@ import anndata
 import numpy as np
 import pytest
 
+from cofactor import sc
 from commands import answer, cofactor, make_rows, read_table, write_table
 from made_cells import TYPES, balanced_accuracy, draw_cells, planted
 
@@ -37,6 +38,15 @@ def test_check_says_what_a_file_holds(folder):
     assert any("cell_type" in sentence for sentence in facts["advice"])
     refused = cofactor("check", folder / "cells.h5ad", code=2)
     assert "layer='counts'" in refused.stderr
+
+
+def test_check_and_fit_take_the_same_genes(tmp_path):
+    adata = draw_cells(n=120)
+    adata.var["highly_variable"] = np.arange(600) < 50
+    adata.write_h5ad(tmp_path / "cells.h5ad")
+    assert "600, of which a fit takes 50" in cofactor("check", tmp_path / "cells.h5ad").stdout
+    cofactor("fit", tmp_path / "cells.h5ad", "-k", "2", "-o", tmp_path / "model")
+    assert len(sc.load(tmp_path / "model").genes) == 50
 
 
 def test_fit_says_what_was_found(folder, tmp_path):
@@ -85,6 +95,36 @@ def test_predictions_in_a_copy_of_the_file(folder, tmp_path):
     assert "ssnmf" not in before.obs
 
 
+def test_a_copy_abstains_and_says_what_it_holds(folder, tmp_path):
+    predict = ("predict", folder / "model", folder / "new.h5ad", "--abstain", "0.9")
+    facts = answer(*predict, "-o", tmp_path / "out.h5ad")
+    assert facts["cells"] == 80
+    assert 0 < facts["abstained"] < 80
+    found = anndata.read_h5ad(tmp_path / "out.h5ad")
+    assert found.obs["ssnmf"].isna().sum() == facts["abstained"]
+    assert found.obs["ssnmf_confidence"].min() >= 0.9
+    assert facts["added"] == ["obs/ssnmf", "obs/ssnmf_confidence", "obsm/X_ssnmf", "varm/ssnmf",
+                              "uns/ssnmf"]  # fmt: skip
+    table = answer(*predict, "-o", tmp_path / "out.csv")
+    assert table["abstained"] == facts["abstained"]
+    rows = read_table(tmp_path / "out.csv")[1]
+    assert sum(row[1] == "" for row in rows) == facts["abstained"]
+    assert "--abstain leaves out" in cofactor(*predict).stderr
+
+
+def test_a_copy_without_labels_has_no_older_predictions(folder, tmp_path):
+    cofactor("predict", folder / "model", folder / "new.h5ad", "-o", tmp_path / "first.h5ad")
+    fit = ("fit", folder / "cells.h5ad", "--layer", "counts", "-k", "2", "-o", tmp_path / "plain")
+    cofactor(*fit)
+    predict = ("predict", tmp_path / "plain", tmp_path / "first.h5ad")
+    assert answer(*predict, "-o", tmp_path / "second.h5ad")["added"][0] == "obsm/X_ssnmf"
+    found = anndata.read_h5ad(tmp_path / "second.h5ad")
+    assert not {"ssnmf", "ssnmf_confidence"} & set(found.obs)
+    assert found.obsm["X_ssnmf"].shape == (80, 2)
+    for option in ("--all-classes", "--abstain=0.5"):
+        assert "has no labels" in cofactor(*predict, option, code=2).stderr
+
+
 def test_tables_of_a_model(folder, tmp_path):
     found = answer("export", folder / "model", "-o", tmp_path / "tables")
     assert len(found["files"]) == 3
@@ -105,6 +145,7 @@ def test_tables_of_a_model(folder, tmp_path):
         (("fit", "posts.csv", "--layer", "counts", "-o", "m"), "--layer counts needs an .h5ad"),
         (("predict", "model", "new.h5ad", "-o", "out.zarr"), "only a copy of an .h5ad"),
         (("predict", "model", "new.h5ad", "-o", "new.h5ad"), "is the table itself"),
+        (("predict", "model", "new.h5ad", "-o", "o.h5ad", "--all-classes"), "is for tables"),
         (("predict", "model", "posts.csv"), "model of single cells"),
         (("report", "model"), "model of single cells"),
         (("predict", "posts", "new.h5ad"), "posts"),

@@ -1,9 +1,5 @@
 """`cofactor fit --cluster`."""
 
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
@@ -55,16 +51,3 @@ def test_no_such_cluster(tmp_path):
     )  # fmt: skip
     assert "No scheduler answers at 'nowhere'" in done.stderr
     assert not (tmp_path / "model").exists()
-
-
-def test_the_example_of_the_documentation(tmp_path):
-    page = Path(__file__).parents[2] / "docs" / "cluster.md"
-    example = page.read_text(encoding="utf-8").split("```python\n")[1].split("```")[0]
-    (tmp_path / "example.py").write_text(example, encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "example.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120,
-        check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert len(done.stdout.strip("[]\n").split()) == 5
-    assert (tmp_path / "checkpoints").is_dir()

@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
-from cofactor import Factors, RowBlocks, SSNMFClassifier, SSNMFRegressor
+from cofactor import Divergence, Factors, RowBlocks, SSNMFClassifier
 from cofactor.engine.observations import observe
 from cofactor.estimators.exposure import exposures, totals
+
+SUM = Divergence("sum", 1, log=1.0, up=1.0, down=0.2, square=0.2, inverse=0.1, concave=0.1)
 
 
 def made(seed=0, n=240, m=30, types=3, dispersion=8.0):
@@ -73,14 +75,12 @@ def test_blocks_add_up_to_one_block(tmp_path):
     assert np.array_equal(model.fit(on_disk).components_, many)
 
 
-def test_streams_and_numbers_can_be_exposed():
+def test_streams_can_be_exposed():
     X, truth, y = made()
     model = SSNMFClassifier(4, exposure="total", random_state=0)
     for part in range(0, 240, 80):
         model.partial_fit(X[part : part + 80], y[part : part + 80], classes=[0, 1, 2])
     assert np.mean(model.predict(X) == truth) > 0.9
-    numbers = SSNMFRegressor(4, exposure="total", random_state=0).fit(X, truth.astype(float))
-    assert numbers.score(X, truth) > 0.7
 
 
 def test_empty_samples_do_not_count():
@@ -92,3 +92,32 @@ def test_empty_samples_do_not_count():
     one = first.fit(X, y).target_components_
     y[0] = 1
     assert np.allclose(one, first.fit(X, y).target_components_, rtol=0.05)
+
+
+@pytest.mark.parametrize("kind", ["classes", "sets"])
+def test_predictions_do_not_depend_on_the_total(kind):
+    random = np.random.default_rng(0)
+    X = random.poisson(3.0 + 9.0 * (np.arange(12) % 3 == np.arange(60)[:, None] % 3)).astype(float)
+    classes = np.arange(60) % 3
+    y = classes if kind == "classes" else np.eye(3)[classes]
+    model = SSNMFClassifier(3, exposure="total", random_state=0).fit(X, y)
+    assert np.array_equal(model.predict(8 * X), model.predict(X))
+    assert np.array_equal(model.predict(X), y)
+
+
+@pytest.mark.parametrize(
+    ("settings", "sets", "cell", "said"),
+    [
+        ({"head": "refit"}, True, 1.0, "head='refit' predicts labels that grow"),
+        ({"head": "joint"}, True, 1.0, "head='joint' predicts labels that grow"),
+        ({}, False, np.nan, "needs all cells of X"),
+        ({"target_loss": SUM}, False, 1.0, "needs a target_loss of one degree"),
+    ],
+)
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_totals_that_are_no_scale_are_refused(settings, sets, cell, said, method):
+    X, classes = np.ones((9, 4)), np.arange(9) % 3
+    X[0, 0] = cell
+    model = SSNMFClassifier(2, exposure="total", random_state=0, **settings)
+    with pytest.raises(ValueError, match=said):
+        getattr(model, method)(X, np.eye(3)[classes] if sets else classes)

@@ -27,11 +27,10 @@ SUPERVISED = {
     "target_loss": "kullback-leibler",
     "supervision": "auto",
     "head": "pooled",
-    "exposure": None,
 }
 SIGNATURES = {
     NMF: PLAIN,
-    SSNMFClassifier: {**SUPERVISED, "class_weight": None},
+    SSNMFClassifier: {**SUPERVISED, "exposure": None, "class_weight": None},
     SSNMFRegressor: {**SUPERVISED, "target_loss": "frobenius"},
 }
 WEIGHTS = ["sample_weight", "data_weights", "target_weights"]

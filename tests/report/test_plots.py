@@ -66,6 +66,14 @@ def test_topics_are_drawn_by_number_or_name(model):
         model.plot_topics(topics=4)
 
 
+def test_a_choice_of_nothing_is_refused(model, corpus):
+    with pytest.raises(ValueError, match="topics is empty; name at least one"):
+        model.plot_topics(topics=[])
+    for kind in ("topic", "class"):
+        with pytest.raises(ValueError, match="names is empty; name at least one"):
+            model.plot_over_time(corpus[0], DATES, "month", kind=kind, names=[])
+
+
 def test_cells_are_the_shares_of_classes_in_topics(model):
     ax = model.plot_classes()
     P = rows_of_b(model)

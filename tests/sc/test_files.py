@@ -1,8 +1,10 @@
 """Cells on disk: the same results as in memory, without loading the matrix."""
 
+import errno
 import tracemalloc
 
 import anndata
+import h5py
 import numpy as np
 import pytest
 from scipy import sparse as sp
@@ -80,6 +82,23 @@ def test_columns_on_disk_are_refused(adata, tmp_path):
     assert balanced_accuracy(sc.ssnmf(adata, labels="cell_type", copy=True)) > 0.8
     adata.write_h5ad(tmp_path / "cells.h5ad")
     assert_says(lambda: sc.ssnmf(tmp_path / "cells.h5ad", "cell_type"), "CSC", "tocsr")
+
+
+def test_errors_of_a_fit_are_not_blamed_on_the_file(adata, tmp_path, monkeypatch):
+    """A full disk, on which no block can be written, says so itself; a broken chunk is told."""
+    path = tmp_path / "cells.h5ad"
+    adata.write_h5ad(path)
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(rowblocks.RowBlocks, "write", full)
+    with pytest.raises(OSError, match="No space left"):
+        sc.fit(path, "cell_type")
+    with h5py.File(path, "r+") as file:
+        del file["X/data"]
+        file["X/data"] = h5py.ExternalLink("elsewhere.h5", "data")
+    assert_says(lambda: sc.fit(path, "cell_type"), "cells.h5ad", "cannot be read")
 
 
 @pytest.mark.slow

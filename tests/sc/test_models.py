@@ -66,6 +66,18 @@ def test_a_saved_model_says_the_same(model, new, tmp_path):
     assert "cells markers classes T cell genes" in card
 
 
+def test_parameters_of_numpy_are_kept_with_a_model(tmp_path):
+    adata = draw_cells(n=120)
+    adata.obs["cell_type"] = adata.obs["cell_type"].fillna("other")
+    numbers = {"n_topics": np.int64(4), "random_state": np.int64(3)}
+    model = sc.fit(adata, "cell_type", unlabelled=np.array(["other"]), **numbers)
+    model.save(tmp_path / "model")
+    facts = sc.load(tmp_path / "model").facts
+    assert facts == model.facts
+    assert facts["unlabelled"] == ["other"]
+    assert (facts["n_topics"], facts["random_state"]) == (4, 3)
+
+
 def test_a_folder_with_another_model_is_refused(tmp_path):
     save(NMF(2, random_state=0).fit(np.eye(4)), tmp_path / "other")
     assert_says(lambda: sc.load(tmp_path / "other"), "no model of cells")

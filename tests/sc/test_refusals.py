@@ -66,7 +66,26 @@ def test_parameters_that_are_none(adata):
     assert_says(fit(adata, n_top_genes=-5), "n_top_genes is -5", "at least 1")
     assert_says(fit(adata, labels=["cell_type"]), "labels", "one column")
     assert_says(fit(adata, n_iter=3), "n_iter", "SSNMFClassifier")
+    assert_says(fit(adata, n_components=2), "pass n_topics=2")
     assert_says(fit(adata, labels=None, class_weight="balanced"), "class_weight", "without labels")
+
+
+def test_cells_that_are_too_few(adata):
+    few = adata[:2].copy()
+    few.obs["cell_type"] = "B cell"
+    assert_says(fit(few), "at least 3 cells of adata.X, which has 2", "mask_var")
+    model = sc.fit(adata, n_topics=2)
+    assert_says(lambda: sc.annotate(adata[:0].copy(), model), "adata.X has no cells")
+    assert_says(fit(adata[:0].copy(), labels=None), "adata.X has no cells")
+
+
+def test_missing_values_among_the_genes_of_scanpy(adata):
+    adata.var["highly_variable"] = [True] * 40 + [None] + [False] * 559
+    assert_says(fit(adata), r"var\['highly_variable'\]", "missing values", "600 genes")
+    adata.var["highly_variable"] = adata.var["highly_variable"].astype("boolean")
+    assert_says(fit(adata), r"var\['highly_variable'\]", "missing values")
+    adata.var["highly_variable"] = adata.var["highly_variable"].fillna(False)
+    assert len(sc.fit(adata, "cell_type", n_topics=4).genes) == 40
 
 
 def test_genes_with_one_name(adata):

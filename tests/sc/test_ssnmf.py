@@ -90,6 +90,18 @@ def test_depth_says_nothing(found):
     assert np.allclose(deeper.obsm["X_ssnmf"], found.obsm["X_ssnmf"], atol=1e-4)
 
 
+@pytest.mark.parametrize("head", ["refit", "joint"])
+def test_depth_says_nothing_with_other_heads(head):
+    adata = draw_cells(n=120)
+    model = sc.fit(adata, labels="cell_type", n_topics=4, head=head)
+    assert model.estimator.exposure == "total"
+    deeper = adata.copy()
+    deeper.X = deeper.X * 4
+    first, second = (sc.annotate(cells, model, copy=True) for cells in (adata, deeper))
+    assert first.obs["ssnmf"].tolist() == second.obs["ssnmf"].tolist()
+    assert balanced_accuracy(first) > 0.8
+
+
 def test_a_copy_and_another_key_leave_the_object_alone():
     adata = draw_cells(n=120)
     other = sc.ssnmf(adata, labels="cell_type", n_topics=4, key_added="mine", copy=True)
@@ -117,8 +129,9 @@ def test_unlabelled_cells_may_have_a_name():
     named = sc.ssnmf(adata, labels="cell_type", unlabelled="other", copy=True)
     assert named.obs["ssnmf"].tolist() == first
     adata.obs["cell_type"] = adata.obs["cell_type"].cat.rename_categories({"other": "Unknown"})
-    with pytest.warns(UserWarning, match="unlabelled='Unknown'"):
+    with pytest.warns(UserWarning, match="unlabelled='Unknown'") as caught:
         sc.ssnmf(adata, labels="cell_type", n_topics=5)
+    assert caught[0].filename == __file__
 
 
 def test_topics_without_labels():
@@ -127,6 +140,42 @@ def test_topics_without_labels():
     assert "ssnmf" not in adata.obs
     assert adata.obsm["X_ssnmf"].shape == (120, 4)
     assert set(adata.uns["ssnmf"]["markers"]["topics"]["group"]) <= set("0123")
+
+
+@pytest.mark.filterwarnings("ignore:Writing zarr v2")
+@pytest.mark.parametrize("place", ["object", "h5ad", "zarr"])
+def test_a_run_without_labels_leaves_no_older_predictions(found, tmp_path, place):
+    """Columns of obs that no run wrote stay, even if they are named like results."""
+    adata = found.copy()
+    adata.obs["mine"] = "kept"
+    if place != "object":
+        getattr(adata, f"write_{place}")(tmp_path / f"cells.{place}")
+        again = sc.ssnmf(tmp_path / f"cells.{place}", n_topics=2)
+    else:
+        again = sc.ssnmf(adata, n_topics=2, copy=True)
+        sc.ssnmf(adata, n_topics=2, key_added="mine")
+        sc.ssnmf(adata, n_topics=2, key_added="mine")
+        assert adata.obs["mine"].tolist() == ["kept"] * 300
+    assert list(again.obs) == ["truth", "cell_type", "mine"]
+    assert "classes" not in again.uns["ssnmf"]
+
+
+def test_labels_are_not_overwritten(found):
+    adata = found.copy()
+    for key, labels in (("cell_type", "cell_type"), ("ssnmf", "ssnmf")):
+        with pytest.raises(ValueError, match=rf"overwrite obs\['{labels}'\].*key_added"):
+            sc.ssnmf(adata, labels=labels, key_added=key)
+    adata.obs["x_confidence"] = adata.obs["cell_type"]
+    with pytest.raises(ValueError, match="x_confidence"):
+        sc.ssnmf(adata, labels="x_confidence", key_added="x")
+    model = sc.fit(adata, labels="cell_type", n_topics=4)
+    with pytest.raises(ValueError, match="overwrite"):
+        sc.annotate(adata, model, key_added="cell_type")
+    new = draw_cells(n=40)
+    del new.obs["cell_type"]
+    for _ in range(2):  # the second time these are own results
+        sc.annotate(new, model, key_added="cell_type")
+    assert new.obs["cell_type"].notna().all()
 
 
 def test_variable_genes_of_scanpy_are_used():
@@ -144,7 +193,8 @@ def test_empty_cells_get_no_label():
     counts = adata.X.tolil()
     counts[5] = 0
     adata.X = sp.csr_matrix(counts)
-    with pytest.warns(UserWarning, match="1 cell has no count"):
+    with pytest.warns(UserWarning, match="1 cell has no count") as caught:
         sc.ssnmf(adata, labels="cell_type")
+    assert caught[0].filename == __file__
     assert adata.obs["ssnmf"].isna().tolist() == [i == 5 for i in range(120)]
     assert not adata.obsm["X_ssnmf"][5].any()

@@ -6,6 +6,7 @@ from sklearn.preprocessing import normalize
 
 from cofactor import TopicModel, load_model
 from cofactor.text import WordVectorizer
+from cofactor.text.describe.words import Words
 from cofactor.text.vectorizer.stopwords import ENGLISH
 
 THINGS = ["river", "mountain", "lake", "planet", "engine", "bridge", "castle", "forest", "harbor"]
@@ -73,15 +74,36 @@ def test_they_stay_out_where_they_do_not_help(case):
     assert not set(fitted.vectorizer_.words_) & {"who", "where", "how", "many"}
 
 
-def test_a_vectorizer_without_grammar_is_one_that_never_had_it():
+def test_content_has_the_same_weights_with_and_without_them():
     texts = questions(90)[0]
     kept, plain = WordVectorizer(keep_grammar=True).fit(texts), WordVectorizer().fit(texts)
-    rest = kept.without_grammar()
-    assert rest.words_.tolist() == plain.words_.tolist()
-    np.testing.assert_allclose(rest.transform(texts).toarray(), plain.transform(texts).toarray())
-    X, content = kept.transform(texts), ~np.isin(kept.words_, kept.grammatical_)
-    np.testing.assert_allclose(normalize(X[:, content]).toarray(), plain.transform(texts).toarray())
+    content = ~np.isin(kept.words_.astype(str), kept.grammatical_)
+    assert kept.words_[content].tolist() == plain.words_.tolist()
+    X = normalize(kept.transform(texts)[:, content])
+    np.testing.assert_allclose(X.toarray(), plain.transform(texts).toarray())
     assert kept.known_share(texts) == plain.known_share(texts) == 1.0
+    assert kept.known_share_ == plain.known_share_
+
+
+def test_a_proposal_that_is_rejected_changes_nothing():
+    """A word may be grammatical in one language and not in the other."""
+    random = np.random.default_rng(0)
+    english = [f"the old man and the {' '.join(random.choice(THINGS, 3))} die" for _ in range(90)]
+    german = [f"die Frau und der Hund {' '.join(random.choice(['Haus', 'Baum'], 2))}"] * 40
+    y = ["a", "b"] * 65
+    languages = {"language": ["english", "german"], "stem": None}
+    both = [
+        TopicModel(2, vectorizer=WordVectorizer(keep_grammar=keep, **languages), random_state=0)
+        .fit([*english, *german], y).vectorizer_.words_.tolist()
+        for keep in (False, "auto")
+    ]  # fmt: skip
+    assert both[0] == both[1]
+
+
+def test_a_topic_of_grammatical_words_alone_shows_them():
+    words = Words(np.array(["the", "moon"], dtype=object), np.array([True, False]))
+    shown = words.shown(np.array([[3.0, 1.0], [2.0, 0.0]]))
+    assert shown.tolist() == [[0.0, 1.0], [2.0, 0.0]]
 
 
 def test_they_are_in_no_pair_of_words():

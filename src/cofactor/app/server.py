@@ -75,12 +75,15 @@ def serve(
         lifespan="off", timeout_graceful_shutdown=2,
     )  # fmt: skip
     server = _Server(config, lambda: ready(address(host, port, keys)))
+    usual = sys.getswitchinterval()
     gc.freeze()  # collections pass over what is here to stay, so no answer waits for them
     sys.setswitchinterval(SWITCH)
     try:
         server.run(sockets=[listening])
     finally:
         session.close()
+        sys.setswitchinterval(usual)
+        gc.unfreeze()
 
 
 class _Server(uvicorn.Server):

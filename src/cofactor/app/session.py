@@ -301,6 +301,7 @@ class Session:
     def _save(self, situation: Situation) -> None:
         """Write the model, unless a later one is there or another process edited its topics."""
         with self._saving:
+            self.hear()  # another process may have edited meanwhile
             if self.now is situation and not self.overtaken:
                 app = {"decisions": situation.decisions, "log": self.log.path.name}
                 situation.model.save(self.folder, notes={**self.manifest, "app": app})

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import shlex
+import tempfile
 import warnings
 import webbrowser
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -91,10 +92,11 @@ def app(
         if not server.is_loopback(host):
             note(f"Warning: everybody who reaches {host} and knows the address below can read and "
                  "label these texts, and the connection is not encrypted.")  # fmt: skip
-        with suppress(KeyboardInterrupt), _door(folder) as door:  # Ctrl-C is the usual end
+        way: AbstractContextManager[Path | None] = nullcontext() if no_open else _door(folder)
+        with suppress(KeyboardInterrupt), way as door:  # Ctrl-C is the usual end
             server.serve(
                 session, listening, host,
-                lambda address: _ready(address, None if no_open else door, as_json),
+                lambda address: _ready(address, door, as_json),
             )  # fmt: skip
     log = session.log.path
     where = f"The decisions are in {log}, the model is in" if log.exists() else "The model is in"
@@ -121,16 +123,19 @@ def _begin(
 
 @contextmanager
 def _door(folder: Path) -> Iterator[Path]:
-    """Give the path of a page that leads to the app; remove the page at the end.
+    """Give a new file for a page that leads to the app, which only this user can read; remove it
+    at the end.
 
-    The browser is told this path. If it were told the address, everybody on this machine could
+    The browser is told its path. If it were told the address, everybody on this machine could
     read the token in the list of processes.
     """
-    path = folder.with_name(f"{folder.name}.open.html").absolute()
+    prefix = f"{folder.name}-open-"
+    number, name = tempfile.mkstemp(".html", prefix, folder.absolute().parent)
+    os.close(number)
     try:
-        yield path
+        yield Path(name)
     finally:
-        path.unlink(missing_ok=True)
+        Path(name).unlink(missing_ok=True)
 
 
 def _ready(address: str, door: Path | None, as_json: bool) -> None:
@@ -143,10 +148,8 @@ def _ready(address: str, door: Path | None, as_json: bool) -> None:
 
 
 def _opened(address: str, door: Path) -> bool:
-    """Write the page that leads to the app, for this user only, and open it."""
-    door.unlink(missing_ok=True)
-    with open(os.open(door, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(f'<!doctype html><meta http-equiv="refresh" content="0; url={address}">\n')
+    """Write the page that leads to the app, and open it."""
+    door.write_text(f'<!doctype html><meta http-equiv="refresh" content="0; url={address}">\n')
     return webbrowser.open(door.as_uri())
 
 

@@ -176,6 +176,7 @@ class Factorization(
         targets, coding = task.encode(
             y, X.shape[0], counts, target_weights, X.dtype, from_zero=from_zero
         )
+        validation.check_exposure(self, task.kind(coding), given.data)
         weights = self._class_weights(targets, coding, counts)
         targets = _counted(targets, counts)
         weighed = refuse_weightless(targets, weigh_classes(targets, weights))
@@ -234,8 +235,7 @@ class Factorization(
     def _equal_mass(self, coding: Coding | None) -> bool:
         """Whether the head is estimated on samples of equal mass; exposed targets need none."""
         assert self._task is not None
-        exposed = getattr(self, "exposure", None) is not None
-        return self._task.kind(coding) == "classes" and not exposed
+        return self._task.kind(coding) == "classes" and not Settings.of(self).exposed
 
     @property
     def _refits(self) -> bool:
@@ -307,6 +307,8 @@ class Factorization(
         """Learn from one batch of a stream."""
         settings, task = Settings.of(self), self._task
         data = moderate(validation.observed_data(X), counts)
+        if task is not None:
+            validation.check_exposure(self, task.kind(coding), data)
         reservoir = self._gathered(data, targets, counts) if settings.pooled else None
         targets = None if targets is None else targets.nonnegative()
         old: Stream | None = vars(self).get("_stream")
@@ -442,8 +444,9 @@ class Factorization(
         loss = validation.as_divergence("data_loss", self.data_loss)
         data, weights = unit_observations(data, literal=True)  # extreme ones only
         penalty = self._sample_penalty(weights)
-        # Without a prior each row has a scale of its own.
-        e = np.full(data.shape[0], self._units.data) if penalty else row_exponents(data)
+        # Without a prior each row has a scale of its own, if the loss has none.
+        fixed = penalty is not None or not loss.homogeneous
+        e = np.full(data.shape[0], self._units.data) if fixed else row_exponents(data)
         with Threads(self.n_jobs) as threads:
             S = represent(data.scaled_rows(e), A, loss, penalty, threads)
         S = np.asarray(shift(S, (e - self._units.data)[:, None]))

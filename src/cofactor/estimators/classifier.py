@@ -100,7 +100,8 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         "total" makes the total of a sample a scale that says nothing about its classes, as the
         depth to which a cell or a text was read: targets are compared with representations
         divided by the total. Without it, topics of one class tell short samples from long ones
-        if totals differ much and there are more topics than classes.
+        if totals differ much and there are more topics than classes. It needs all cells of X, and
+        ``head="pooled"`` unless the classes exclude each other.
     class_weight : None, "balanced" or dict, default=None
         How much a label counts because of its class. "balanced" gives all classes the same total,
         n_labelled / (n_classes · labels of the class), counted with sample weights. A dict maps
@@ -148,6 +149,7 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
 
     _parameter_constraints: ClassVar[dict] = {
         **Supervised._parameter_constraints,
+        "exposure": [StrOptions({"total"}), None],
         "class_weight": [dict, StrOptions({BALANCED}), None],
     }
     _task = Classification()
@@ -183,10 +185,10 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
             priors=priors,
             fixed=fixed,
             head=head,
-            exposure=exposure,
             n_jobs=n_jobs,
             random_state=random_state,
         )
+        self.exposure = exposure
         self.class_weight = class_weight
 
     def predict_proba(self, X: Any, *, data_weights: Any = None) -> FloatArray:

@@ -28,8 +28,8 @@ class SSNMFRegressor(RegressorMixin, Supervised):
 
     Parameters
     ----------
-    n_components, data_loss, supervision, solver, max_iter, tol, priors, fixed, head, exposure,
-    n_jobs, random_state
+    n_components, data_loss, supervision, solver, max_iter, tol, priors, fixed, head, n_jobs,
+    random_state
         As in :class:`SSNMFClassifier`.
     target_loss : {"frobenius", "kullback-leibler", "itakura-saito"}, Divergence or noise,
     default="frobenius"
@@ -75,7 +75,6 @@ class SSNMFRegressor(RegressorMixin, Supervised):
         priors: dict[str, Any] | None = None,
         fixed: dict[str, Any] | None = None,
         head: str = "pooled",
-        exposure: str | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -91,7 +90,6 @@ class SSNMFRegressor(RegressorMixin, Supervised):
             priors=priors,
             fixed=fixed,
             head=head,
-            exposure=exposure,
             n_jobs=n_jobs,
             random_state=random_state,
         )

@@ -40,7 +40,6 @@ class Supervised(Factorization):
         "supervision": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "init": [StrOptions({"auto", "random", "nndsvd", "labels"}), Factors],
         "head": [StrOptions({"pooled", "refit", "joint"})],
-        "exposure": [StrOptions({"total"}), None],
     }
     _task: ClassVar[Task]
 
@@ -58,7 +57,6 @@ class Supervised(Factorization):
         priors: dict[str, Any] | None = None,
         fixed: dict[str, Any] | None = None,
         head: str = "pooled",
-        exposure: str | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -73,7 +71,6 @@ class Supervised(Factorization):
         self.priors = priors
         self.fixed = fixed
         self.head = head
-        self.exposure = exposure
         self.n_jobs = n_jobs
         self.random_state = random_state
 

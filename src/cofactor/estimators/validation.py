@@ -318,3 +318,27 @@ def _check_factor(
             f"{name} has the entry {array[wrong][0]:g}; make all finite and nonnegative."
         )
     return array
+
+
+def check_exposure(estimator: Any, kind: str, data: Observations) -> None:
+    """Refuse ``exposure="total"`` where a total is no scale, or predictions would depend on it.
+
+    ``kind`` is what the estimator predicts.
+    """
+    if getattr(estimator, "exposure", None) is None:
+        return
+    if estimator.head != "pooled" and kind != "classes":
+        raise ValueError(
+            f"exposure='total' with head={estimator.head!r} predicts labels that grow with the "
+            "total of a sample; use head='pooled'."
+        )
+    if not data.complete:
+        raise ValueError(
+            "exposure='total' needs all cells of X, because the total of a sample with missing "
+            "cells is not known; leave exposure out, or fill in the cells."
+        )
+    if not as_divergence("target_loss", estimator.target_loss).homogeneous:
+        raise ValueError(
+            "exposure='total' needs a target_loss of one degree; use a multiple of 'frobenius', "
+            "'kullback-leibler' or 'itakura-saito'."
+        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,7 @@ import numpy as np
 from cofactor._versions import version_of, versions
 from cofactor.io.errors import InputError
 from cofactor.sc.cells import Cells, anndata, open_cells
-from cofactor.sc.fitting import fit_opened
-from cofactor.sc.labels import read_labels
+from cofactor.sc.fitting import Request, fit_opened
 from cofactor.sc.model import Answers, CellModel, Marker, warn_of_empty
 
 
@@ -48,7 +48,8 @@ def ssnmf(
     n_topics : int, optional
         Number of topics; by default one for each class, and at least ten.
     key_added : str, default="ssnmf"
-        Name of the results.
+        Name of the results; older ones of this name are replaced. The column of the labels cannot
+        have it.
     unlabelled : str or sequence of str, optional
         Labels that mean "not labelled", such as "Unknown".
     mask_var : str or array of bool, optional
@@ -99,14 +100,16 @@ def ssnmf(
     >>> adata.obsm["X_ssnmf"].shape, adata.varm["ssnmf"].shape
     ((80, 2), (30, 2))
     """
-    asked = {"labels": labels, "layer": layer, "unlabelled": unlabelled}
-    choice = {"mask_var": mask_var, "n_top_genes": n_top_genes}
+    asked = Request(
+        labels=labels, layer=layer, n_topics=n_topics, unlabelled=unlabelled, mask_var=mask_var,
+        n_top_genes=n_top_genes, random_state=random_state, parameters=parameters,
+    )  # fmt: skip
     _check_target(adata, copy)
     with open_cells(adata, layer) as cells:
-        y = None if labels is None else read_labels(cells.obs, labels, unlabelled)
-        model, answers = fit_opened(cells, y, n_topics, choice, asked, random_state, **parameters)
+        check_key(key_added, labels, cells.obs)
+        model, answers = fit_opened(cells, asked)
         target, written = _target(adata, cells, copy)
-    write_results(target, model, answers, key_added)
+        write_results(target, model, answers, key_added, cells.uns)
     return _finished(target, written)
 
 
@@ -154,25 +157,66 @@ def annotate(
     """
     _check_target(adata, copy)
     with open_cells(adata, model.facts.get("layer") if layer is None else layer) as cells:
+        check_key(key_added, model.facts.get("labels"), cells.obs, cells.uns)
         answers = model.answer(cells)
         target, written = _target(adata, cells, copy)
-    warn_of_empty(int(answers.empty.sum()))
-    write_results(target, model, answers, key_added)
+        write_results(target, model, answers, key_added, cells.uns)
+    warn_of_empty(int(answers.empty.sum()), stacklevel=3)
     return _finished(target, written)
 
 
-def write_results(target: Any, model: CellModel, answers: Answers, key: str) -> None:
-    """Put predictions, topics and how they came about into an AnnData object."""
+def predictions_of(key: str) -> list[str]:
+    """Return the names of the columns of obs that hold predictions."""
+    return [key, f"{key}_confidence"]
+
+
+def predicted(uns: Any, key: str) -> bool:
+    """Tell whether earlier results of this name hold predictions."""
+    found = uns.get(key)
+    return hasattr(found, "keys") and "classes" in found
+
+
+def check_key(key: str, labels: str | None, obs: Any, uns: Any = MappingProxyType({})) -> None:
+    """Refuse results that would overwrite the labels that a model learns from.
+
+    Earlier predictions that ``uns`` tells of may be overwritten.
+    """
+    if labels in predictions_of(key) and labels in obs and not predicted(uns, key):
+        raise InputError(
+            f"The results would overwrite obs[{labels!r}], which holds the labels; pass another "
+            "key_added, or rename that column."
+        )
+
+
+def write_results(
+    target: Any, model: CellModel, answers: Answers, key: str, uns: Any, abstain: float = 0.0
+) -> None:
+    """Put predictions, topics and how they came about into an AnnData object.
+
+    Parameters
+    ----------
+    target : AnnData
+        The object; predictions of an earlier model are removed.
+    model : CellModel
+    answers : Answers
+    key : str
+        Name of the results.
+    uns : mapping
+        Notes of the object or file that the tables come from, which tell of earlier results.
+    abstain : float, default=0.0
+        Predict only what is at least so probable.
+    """
     from pandas import Categorical
 
     target.obsm[f"X_{key}"] = answers.shares
     target.varm[key] = _topics(target, model)
+    if predicted(uns, key):
+        target.obs = target.obs.drop(columns=predictions_of(key), errors="ignore")
     if model.classes:
-        codes = np.where(answers.empty, -1, answers.probabilities.argmax(axis=1))
-        confidence = np.where(answers.empty, np.nan, answers.probabilities.max(axis=1))
+        codes, confidence = answers.predictions(abstain)
         target.obs[key] = Categorical.from_codes(codes, model.classes)
         target.obs[f"{key}_confidence"] = confidence
-    target.uns[key] = facts_of(model)
+    target.uns[key] = facts_of(model) | ({"abstain": abstain} if abstain else {})
 
 
 def _topics(target: Any, model: CellModel) -> np.ndarray:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,8 @@ class Cells:
         Layers that the matrix could have been taken from.
     on_disk : bool
         Whether the matrix is on disk.
+    uns : mapping
+        Notes beside the tables, such as those of earlier results; open as long as the cells are.
     """
 
     matrix: Any
@@ -45,6 +47,7 @@ class Cells:
     place: str
     elsewhere: tuple[str, ...] = ()
     on_disk: bool = False
+    uns: Any = field(default_factory=dict)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -61,7 +64,8 @@ class Cells:
         step = max(1, (STORED_CHUNK if _is_sparse(self.matrix) else DENSE_CHUNK) // max(m, 1))
         for low in range(0, n, step):
             rows = slice(low, min(low + step, n))
-            chunk = _as_csr(self.matrix[rows], self.place)
+            with _readable(self.place):
+                chunk = _as_csr(self.matrix[rows], self.place)
             yield rows, chunk if columns is None else sp.csr_array(chunk[:, columns])
 
 
@@ -95,8 +99,8 @@ def open_cells(data: Any, layer: str | None = None) -> Iterator[Cells]:
     if isinstance(data, AnnData):
         yield _of_object(data, layer)
     elif isinstance(data, str | os.PathLike):
-        with _store(Path(data)) as store:
-            yield _of_store(store, Path(data), layer)
+        with ExitStack() as stack:
+            yield _of_path(Path(data), layer, stack)
     else:
         raise TypeError(
             f"adata is a {type(data).__name__}; pass an AnnData object, or the path of an .h5ad "
@@ -128,13 +132,13 @@ def _of_object(adata: Any, layer: str | None) -> Cells:
         if adata.X is None:
             raise InputError(f"adata.X is empty; name a layer{_of(others)}.")
         others = others if others or adata.raw is None else (RAW,)
-        return Cells(
-            _by_rows(adata.X, "adata.X"), adata.obs, adata.var, "adata.X", others, adata.isbacked
-        )
-    _check_layer(layer, others, "adata")
-    place = f"adata.layers[{layer!r}]"
-    matrix = _by_rows(adata.layers[layer], place)
-    return Cells(matrix, adata.obs, adata.var, place, (*_without(others, layer), "X"))
+        matrix, place, on_disk = adata.X, "adata.X", adata.isbacked
+    else:
+        _check_layer(layer, others, "adata")
+        matrix, place, on_disk = adata.layers[layer], f"adata.layers[{layer!r}]", False
+        others = (*_without(others, layer), "X")
+    rows = _by_rows(matrix, place)
+    return Cells(rows, adata.obs, adata.var, place, others, on_disk, adata.uns)
 
 
 def _of_store(store: Any, path: Path, layer: str | None) -> Cells:
@@ -150,27 +154,32 @@ def _of_store(store: Any, path: Path, layer: str | None) -> Cells:
     place = f"{at(path)}, {'X' if layer is None else f'layer {layer!r}'}"
     matrix = anndata().io.sparse_dataset(element) if hasattr(element, "keys") else element
     rest = others if layer is None else (*_without(others, layer), "X")
-    return Cells(_by_rows(matrix, place), read(store["obs"]), read(store["var"]), place, rest, True)
+    obs, var, notes = read(store["obs"]), read(store["var"]), store.get("uns", {})
+    return Cells(_by_rows(matrix, place), obs, var, place, rest, True, notes)
 
 
-@contextmanager
-def _store(path: Path) -> Iterator[Any]:
-    """Open an .h5ad file or a .zarr folder for reading."""
+def _of_path(path: Path, layer: str | None, stack: ExitStack) -> Cells:
+    """Open an .h5ad file or a .zarr folder for reading; ``stack`` closes it."""
     if not path.exists():
         raise InputError(f"{at(path)} does not exist; check the path.")
-    try:
+    with _readable(at(path)):
         if path.is_dir():
             import zarr
 
-            yield zarr.open_group(path, mode="r")
-        else:
-            import h5py
+            return _of_store(zarr.open_group(path, mode="r"), path, layer)
+        import h5py
 
-            with h5py.File(path, "r") as file:
-                yield file
+        return _of_store(stack.enter_context(h5py.File(path, "r")), path, layer)
+
+
+@contextmanager
+def _readable(place: str) -> Iterator[None]:
+    """Say that a file is broken if it cannot be read; only reading may stand inside."""
+    try:
+        yield
     except (OSError, KeyError) as error:
         raise InputError(
-            f"{at(path)} cannot be read as AnnData ({printable(str(error))}); write it anew with "
+            f"{place} cannot be read as AnnData ({printable(str(error))}); write it anew with "
             "adata.write_h5ad."
         ) from error
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from cofactor.metrics import specificity
 from cofactor.metrics.topics import top_places
 from cofactor.outofcore import RowBlocks
 from cofactor.sc.cells import Cells, check_names, open_cells
-from cofactor.sc.genes import GeneSums, masked_genes, usual_number, variable_genes
+from cofactor.sc.genes import SEEN, GeneSums, masked_genes, usual_number, variable_genes
 from cofactor.sc.labels import read_labels
 from cofactor.sc.model import (
     Answers,
@@ -72,51 +73,81 @@ def fit(
     >>> cofactor.sc.fit(adata, labels="kind", n_topics=2).classes
     ['one', 'other']
     """
+    asked = Request(
+        labels=labels, layer=layer, n_topics=n_topics, unlabelled=unlabelled, mask_var=mask_var,
+        n_top_genes=n_top_genes, random_state=random_state, parameters=parameters,
+    )  # fmt: skip
     with open_cells(adata, layer) as cells:
-        y = None if labels is None else read_labels(cells.obs, labels, unlabelled)
-        asked = {"labels": labels, "layer": layer, "unlabelled": unlabelled}
-        choice = {"mask_var": mask_var, "n_top_genes": n_top_genes}
-        return fit_opened(cells, y, n_topics, choice, asked, random_state, **parameters)[0]
+        return fit_opened(cells, asked)[0]
 
 
-def fit_opened(
-    cells: Cells, y: np.ndarray | None, n_topics: int | None, choice: dict[str, Any],
-    asked: dict[str, Any], random_state: Any, **parameters: Any,
-) -> tuple[CellModel, Answers]:  # fmt: skip
-    """Fit a model to opened cells; return it and what it says of them.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Request:
+    """What a fit is asked for; the fields are parameters of `ssnmf`.
 
-    ``choice`` are the options that choose genes; ``asked`` are options to note.
+    ``parameters`` are further parameters of the estimator.
     """
-    columns, how = choose_genes(cells, **choice)
-    classes = sorted({label for label in y if label is not None}) if y is not None else []
-    number = max(FEWEST_TOPICS, len(classes)) if n_topics is None else n_topics
-    check_count("n_topics", number)
-    settings = {"random_state": random_state, **parameters}
-    estimator = _estimator(number, bool(classes), settings)
+
+    labels: str | None
+    layer: str | None
+    n_topics: int | None
+    unlabelled: str | Sequence[str]
+    mask_var: Any
+    n_top_genes: int | None
+    random_state: Any
+    parameters: dict[str, Any]
+
+    def read_labels(self, obs: Any) -> np.ndarray | None:
+        """Return the label of each cell; None if topics are found without labels."""
+        return None if self.labels is None else read_labels(obs, self.labels, self.unlabelled)
+
+    def number_of_topics(self, classes: int) -> int:
+        if self.n_topics is None:
+            return max(FEWEST_TOPICS, classes)
+        check_count("n_topics", self.n_topics)
+        return int(self.n_topics)
+
+    def noted(self) -> dict[str, Any]:
+        """Return what is kept with the model, in plain types."""
+        marked, seed = self.unlabelled, self.random_state
+        return {
+            "labels": self.labels, "layer": self.layer,
+            "unlabelled": marked if isinstance(marked, str) else list(map(str, marked)),
+            "random_state": int(seed) if isinstance(seed, Integral) else None,
+        }  # fmt: skip
+
+
+def fit_opened(cells: Cells, asked: Request) -> tuple[CellModel, Answers]:
+    """Fit a model to opened cells; return it and what it says of them."""
+    y = asked.read_labels(cells.obs)
+    columns, how = choose_genes(cells, asked.mask_var, asked.n_top_genes)
+    known = [] if y is None else [label for label in y if label is not None]
+    number = asked.number_of_topics(len(set(known)))
+    estimator = _estimator(number, bool(known), asked)
     with _training_rows(cells, columns, y) as rows:
         estimator.fit(rows, None if isinstance(rows, RowBlocks) else y)
         estimator.representation_ = np.array(estimator.representation_)
         matrices = blocks_of(rows) if isinstance(rows, RowBlocks) else [rows]
         answers, markers = _describe(estimator, matrices, y, cells.genes[columns])
     facts = {
-        **{name: _plain(value) for name, value in asked.items()}, "genes": how,
-        "n_topics": number, "random_state": random_state if isinstance(random_state, int) else None,
-        "cells": cells.shape[0],
-        "labelled": 0 if y is None else int(sum(label is not None for label in y)),
-        "empty": int(answers.empty.sum()),
+        **asked.noted(), "genes": how, "n_topics": number, "cells": cells.shape[0],
+        "labelled": len(known), "empty": int(answers.empty.sum()),
     }  # fmt: skip
-    warn_of_empty(facts["empty"])
+    warn_of_empty(facts["empty"], stacklevel=4)
     return CellModel(estimator, cells.genes[columns], markers, facts), answers
 
 
-def _estimator(number: int, labelled: bool, settings: dict[str, Any]) -> Any:
+def _estimator(number: int, labelled: bool, asked: Request) -> Any:
     """Return an estimator that takes labels, in which depth is a scale, or one without."""
     kind: Any = SSNMFClassifier if labelled else NMF
-    for name in settings:
+    for name, value in asked.parameters.items():
+        if name == "n_components":
+            raise TypeError(f"n_components is called n_topics here; pass n_topics={value!r}.")
         if name not in kind().get_params():
             reason = "is no parameter" if labelled else "is no parameter of a fit without labels"
             raise TypeError(f"{name} {reason}; leave it out. See {kind.__name__} for those it has.")
-    return kind(number, **({"exposure": "total"} | settings if labelled else settings))
+    usual = {"exposure": "total"} if labelled else {}
+    return kind(number, random_state=asked.random_state, **usual | asked.parameters)
 
 
 def check_count(name: str, number: Any) -> None:
@@ -126,9 +157,15 @@ def check_count(name: str, number: Any) -> None:
 
 
 def choose_genes(
-    cells: Cells, mask_var: Any = None, n_top_genes: int | None = None
+    cells: Cells,
+    mask_var: Any = None,
+    n_top_genes: int | None = None,
+    each: Callable[[sp.csr_array], None] | None = None,
 ) -> tuple[IntArray, str]:
-    """Check all counts; return the columns of the genes to fit, and how they were chosen."""
+    """Check all counts; return the columns of the genes to fit, and how they were chosen.
+
+    ``each`` is called with the rows of every chunk, so that a file is read once.
+    """
     if mask_var is not None and n_top_genes is not None:
         raise InputError("mask_var and n_top_genes both choose genes; pass one of them.")
     if n_top_genes is not None:
@@ -140,13 +177,25 @@ def choose_genes(
     sums = GeneSums.none(cells.shape[1])
     for rows in checked(cells):
         sums.add(rows)
+        if each is not None:
+            each(rows)
     if not sums.cells:
         raise InputError(f"{cells.place} has no counts at all.")
     if masked is not None:
         return masked, f"var[{mask_var!r}]" if isinstance(mask_var, str) else "mask_var"
-    number = usual_number(cells.shape[1]) if n_top_genes is None else n_top_genes
-    columns = variable_genes(sums, number)
-    return columns, f"the {len(columns):,} most variable of {cells.shape[1]:,}"
+    return _variable(cells, sums, n_top_genes)
+
+
+def _variable(cells: Cells, sums: GeneSums, n_top_genes: int | None) -> tuple[IntArray, str]:
+    """Return the most variable genes, and how they were chosen; refuse cells that have none."""
+    n, m = cells.shape
+    if (sums.seen < SEEN).all():
+        raise InputError(
+            f"No gene has counts in at least {SEEN} cells of {cells.place}, which has {n:,}; pass "
+            "more cells, or name genes with mask_var."
+        )
+    columns = variable_genes(sums, usual_number(m) if n_top_genes is None else n_top_genes)
+    return columns, f"the {len(columns):,} most variable of {m:,}"
 
 
 @contextmanager
@@ -206,8 +255,3 @@ def _markers(scores: FloatArray, groups: list[str], genes: np.ndarray) -> list[M
         for group, row in zip(groups, scores, strict=True)
         for rank, j in enumerate(top_places(row, MARKERS), start=1)
     ]
-
-
-def _plain(value: Any) -> Any:
-    """Return a parameter as plain JSON."""
-    return list(value) if isinstance(value, list | tuple | set) else value

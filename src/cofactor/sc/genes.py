@@ -97,17 +97,26 @@ def variable_genes(sums: GeneSums, number: int) -> IntArray:
 
 def masked_genes(mask: Any, var: Any) -> IntArray:
     """Return the columns that a boolean column of var, or an array of True and False, names."""
+    place = "mask_var"
     if isinstance(mask, str):
         if mask not in var:
             known = suggestion(mask, [str(name) for name in var.columns])
             raise InputError(f"mask_var={mask!r} is not a column of var. {known}")
-        mask = var[mask]
-    chosen = np.asarray(mask)
+        place, mask = f"var[{mask!r}]", var[mask]
+    chosen = _flags(mask)
     if chosen.dtype != np.bool_ or chosen.shape != (len(var),):
         raise InputError(
-            f"mask_var has dtype {chosen.dtype} and shape {chosen.shape}; pass the name of a "
-            f"boolean column of var, or {len(var):,} times True or False."
+            f"{place}, which chooses the genes, has dtype {chosen.dtype} and shape {chosen.shape}; "
+            f"make it True or False for each of the {len(var):,} genes, without missing values."
         )
     if not chosen.any():
-        raise InputError("mask_var is False for every gene; choose some.")
+        raise InputError(f"{place} is False for every gene; choose some.")
     return np.flatnonzero(chosen)
+
+
+def _flags(values: Any) -> np.ndarray:
+    """Return values as an array; one of truth values if there is nothing else among them."""
+    found = np.asarray(values)
+    if found.dtype == object and all(isinstance(value, bool | np.bool_) for value in found.flat):
+        return found.astype(bool)
+    return found

@@ -83,5 +83,5 @@ def _doubt(labels: np.ndarray, column: str) -> None:
             f"If {names(found)} in obs[{column!r}] {'means' if len(found) == 1 else 'mean'} not "
             f"labelled, say so with unlabelled={found[0] if len(found) == 1 else found!r} "
             "(--unlabelled).",
-            stacklevel=5,
+            stacklevel=6,
         )

@@ -74,6 +74,20 @@ class Answers:
         """Which cells have no count of a known gene, so that nothing is predicted."""
         return ~self.shares.any(axis=1)
 
+    def predictions(self, abstain: float = 0.0) -> tuple[IntArray, FloatArray]:
+        """Return the number of the most probable class of each cell, and its probability.
+
+        They are −1 and NaN for a cell without counts, and where the class is less probable than
+        ``abstain``; everywhere if there are no classes.
+        """
+        n, classes = self.probabilities.shape
+        if not classes:
+            return np.full(n, -1), np.full(n, np.nan)
+        confidence = self.probabilities.max(axis=1)
+        unsure = self.empty | (confidence < abstain)
+        codes = np.where(unsure, -1, self.probabilities.argmax(axis=1))
+        return codes, np.where(unsure, np.nan, confidence)
+
 
 @dataclass(eq=False, repr=False)
 class CellModel:
@@ -280,6 +294,8 @@ def _read(noted: dict[str, Any]) -> Iterator[Marker]:
 
 def checked(cells: Cells, columns: IntArray | None = None) -> Iterator[sp.csr_array]:
     """Yield rows of all genes, or of some columns, after all values were found to be counts."""
+    if not cells.shape[0]:
+        raise InputError(f"{cells.place} has no cells; pass at least one.")
     for _, rows in cells.chunks():
         check_counts(rows, cells.place, cells.elsewhere)
         yield rows if columns is None else sp.csr_array(rows[:, columns])
@@ -313,12 +329,12 @@ def _spread(rows: sp.csr_array, known: Any) -> sp.csr_array:
     return sp.csr_array((rows.data, places[rows.indices], rows.indptr), shape)
 
 
-def warn_of_empty(number: int) -> None:
-    """Warn of cells that have no count of a gene of the model."""
+def warn_of_empty(number: int, stacklevel: int) -> None:
+    """Warn of cells that have no count of a gene of the model; see `warnings.warn`."""
     if number:
         cells = "1 cell has" if number == 1 else f"{number:,} cells have"
         warnings.warn(
             f"{cells} no count of a gene of the model, so nothing is predicted there; filter such "
             "cells first.",
-            stacklevel=4,
+            stacklevel=stacklevel,
         )

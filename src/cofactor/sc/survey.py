@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from cofactor.sc.cells import open_cells
-from cofactor.sc.genes import GeneSums, usual_number, variable_genes
+from cofactor.sc.fitting import choose_genes
 from cofactor.sc.labels import MOST, read_labels
-from cofactor.sc.model import checked
 
 FEW = 5
 """A class with fewer labelled cells is told."""
@@ -24,10 +23,10 @@ def survey(
 ) -> dict[str, Any]:  # fmt: skip
     """Return what there is to know about cells, in plain types; refuse what is no counts."""
     with open_cells(data, layer) as cells:
-        sums, depths = GeneSums.none(cells.shape[1]), []
-        for rows in checked(cells):
-            sums.add(rows)
-            depths.append(np.asarray(rows.sum(axis=1)).ravel())
+        depths: list[np.ndarray] = []
+        columns, _ = choose_genes(
+            cells, each=lambda rows: depths.append(np.asarray(rows.sum(axis=1)).ravel())
+        )
         depth = np.concatenate(depths)
         advice, y = _labels(cells.obs, labels, unlabelled)
         classes = Counter(label for label in y if label is not None)
@@ -37,7 +36,7 @@ def survey(
                           "help most.")  # fmt: skip
         return {
             "cells": cells.shape[0], "genes": cells.shape[1],
-            "fitted_genes": len(variable_genes(sums, usual_number(cells.shape[1]))),
+            "fitted_genes": len(columns),
             "matrix": cells.place, "layers": [name for name in cells.elsewhere if name != "X"],
             "depth": np.percentile(depth, (0, 50, 100)).tolist(),
             "empty": int(np.count_nonzero(depth == 0)), "label": labels,

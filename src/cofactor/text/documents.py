@@ -104,6 +104,8 @@ class Corpus:
     texts: str
     """Digest of the documents."""
     X: Any
+    estimator: Any
+    """The one whose representations and scores of the documents the model has."""
 
     @staticmethod
     def known(model: Any, texts: list[str]) -> Corpus | None:

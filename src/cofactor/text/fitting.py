@@ -23,7 +23,7 @@ from cofactor.text.describe.summaries import describe
 from cofactor.text.describe.support import count_labels
 from cofactor.text.describe.words import Words
 from cofactor.text.documents import Corpus, fingerprint, read_documents
-from cofactor.text.grammar import settle_grammar
+from cofactor.text.grammar import fitted_words
 from cofactor.text.interrupts import finish
 from cofactor.text.seeds import (
     Mass,
@@ -80,7 +80,7 @@ def fit_documents(
     estimator, seeded = fit_estimator(model, vectorizer, X, y, seed=seed, fit=fit, **weights)
     fitted = time.perf_counter()
     described = finish(lambda: described_fit(estimator, X, words, seeded, y))
-    corpus = Corpus(fingerprint(texts), X)
+    corpus = Corpus(fingerprint(texts), X, estimator)
     publish(
         model, described, {"vectorise": started, "fit": vectorised, "describe": fitted},
         vectorizer_=vectorizer, estimator_=estimator, seed_=seed, fingerprint_=digest,
@@ -90,8 +90,7 @@ def fit_documents(
 
 def to_matrix(model: Any, texts: list[str], y: Any) -> tuple[Any, sp.csr_array]:
     """Return a vectorizer as the model asks for, fitted to texts with labels y, and the matrix."""
-    vectorizer = _new_vectorizer(model, y)
-    return settle_grammar(model, vectorizer, vectorizer.fit_transform(texts), y)
+    return fitted_words(model, _new_vectorizer(model, y), texts, y)
 
 
 def _new_vectorizer(model: Any, y: Any) -> Any:

@@ -1,9 +1,9 @@
 """Whether grammatical words predict: held-out labels decide.
 
-In short texts "how many" and "who" may tell what is asked, or say nothing: in questions they are
-worth ten points of accuracy, in sentences of the news they cost three. So a vectorizer that is to
-keep them where texts are short (``keep_grammar="auto"``) only proposes them, and they stay if
-labels that were held out are more likely with them, by more than chance explains.
+In short texts "how many" and "who" may tell what is asked, or say nothing: they help with questions
+and cost accuracy in sentences of the news (``benchmarks/results/short_texts.md``). So a vectorizer
+that is to keep them where texts are short (``keep_grammar="auto"``) only proposes them, and they
+stay if labels that were held out are more likely with them, by more than chance explains.
 
 It imports `guesses`, whose pool is what predicts, and the vectorizer.
 """
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse as sp
 from scipy.special import log_softmax
+from sklearn.base import clone
 from sklearn.preprocessing import normalize
 
 from cofactor._types import BoolArray, FloatArray, IntArray
@@ -32,18 +33,21 @@ CLEAR = 2.0
 """A gain must be so many times its standard error."""
 
 
-def settle_grammar(model: Any, vectorizer: Any, X: Any, y: Any) -> tuple[Any, sp.csr_array]:
-    """Return the vectorizer and the documents X, without grammatical words unless they predict."""
-    X = sp.csr_array(X)
-    kept = getattr(vectorizer, "grammatical_", None) is not None
-    if not kept or vectorizer.keep_grammar != "auto":
+def fitted_words(model: Any, vectorizer: Any, texts: list[str], y: Any) -> tuple[Any, sp.csr_array]:
+    """Fit a vectorizer, which has grammatical words only if they predict; return texts, too."""
+    X = sp.csr_array(vectorizer.fit_transform(texts))
+    proposed = getattr(vectorizer, "grammatical_", None) is not None
+    if not proposed or vectorizer.keep_grammar != "auto":
         return vectorizer, X
-    hidden, classes = Words.of(vectorizer).hidden, _classes(model, y, X.shape[0])
-    if hidden is None:  # there are none in these texts
-        return vectorizer.without_grammar(), X
-    if classes is not None and grammar_helps(X, hidden, classes, model.n_jobs):
+    hidden, classes = Words.of(vectorizer).hidden, _classes(model, y, len(texts))
+    if (
+        hidden is not None
+        and classes is not None
+        and grammar_helps(X, hidden, classes, model.n_jobs)
+    ):
         return vectorizer, X
-    return vectorizer.without_grammar(), _without(X, hidden)
+    plain = clone(vectorizer).set_params(keep_grammar=False)
+    return plain, sp.csr_array(plain.fit_transform(texts))
 
 
 def _classes(model: Any, y: Any, n: int) -> IntArray | None:

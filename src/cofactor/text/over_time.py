@@ -202,10 +202,10 @@ def words_in_periods(
             own = features_step(loss, part, S[rows], A[columns], threads)
             more = risen(part, shares[rows], rates[:, columns])
             rise = _rise(own, whole[:, columns], more)
-            usual = _usual(own, ranking, columns)
             here = words.of_columns(columns)
+            usual, rise = here.shown(_usual(own, ranking, columns)), here.shown(rise)
             found.append([
-                tuple(tuple(map(str, here.names[top_places(here.shown(weights), n_words)]))
+                tuple(tuple(map(str, here.names[top_places(weights, n_words)]))
                       for weights in pair)
                 for pair in zip(usual, rise, strict=True)
             ])  # fmt: skip

@@ -11,6 +11,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from cofactor._version import __version__
 from cofactor.cli._shared.command import INTERRUPTED, BadInput, needing_extra
 from cofactor.cli._shared.fits import check_place, command_line, place_beside, watched_fit
 from cofactor.cli._shared.models import refusals, relative
@@ -208,11 +209,12 @@ def predict_cells(
     """Write predictions for the cells of an AnnData file: a table, or a copy of the file."""
     _refuse_others(PREDICT)
     refuse_table_as_output(output, table)
-    copy = _copy(table, output)
+    copy = _copy(table, output, asked)
     kind = "csv" if copy or not output else output_kind(output)
     kind = "jsonl" if as_json and not output else kind
     with _cells() as sc, announce("Predicting"):
         model = sc.load(folder)
+        _need_classes(model, asked)
         with sc.cells.open_cells(table, layer or model.facts.get("layer")) as cells:
             answers = model.answer(cells)
             known = int(model.match(cells.genes)[1].sum())
@@ -220,40 +222,70 @@ def predict_cells(
         if copy:
             from cofactor.sc.files import write_copy
 
-            write_copy(table, copy, model, answers)
+            added = write_copy(table, copy, model, answers, abstain=asked["abstain"] or 0.0)
         else:
-            _write_rows(output, kind, names, model, answers, asked)
-    _tell_predictions(model, answers, known, len(names), output)
+            added = _write_rows(output, kind, names, model, answers, asked)
+    facts = {
+        "made_by": f"cofactor {__version__}", "command": command_line(), "model": str(folder),
+        "input": {"path": str(table), "matrix": cells.place},
+        "output": str(output) if output else None, "added": added,
+        **_counts(model, answers, asked), "missing_genes": len(model.genes) - known,
+    }  # fmt: skip
+    _tell_predictions(model, facts)
+    if as_json and output:
+        emit(facts)
 
 
-def _copy(table: Path, output: Path | None) -> Path | None:
+def _need_classes(model: Any, asked: dict[str, Any]) -> None:
+    """Refuse options that need classes if the model has none."""
+    for name in ("all_classes", "abstain"):
+        if asked[name] and not model.classes:
+            raise BadInput(f"--{name.replace('_', '-')} needs a model that predicts classes, but "
+                           "this one has no labels; leave it out.")  # fmt: skip
+
+
+def _counts(model: Any, answers: Any, asked: dict[str, Any]) -> dict[str, int]:
+    """Return how many cells there are, and why some have no prediction."""
+    codes, _ = answers.predictions(asked["abstain"] or 0.0)
+    empty = int(answers.empty.sum())
+    abstained = int((codes < 0).sum()) - empty if model.classes else 0
+    return {"cells": len(codes), "empty": empty, "abstained": abstained}
+
+
+def _copy(table: Path, output: Path | None, asked: dict[str, Any]) -> Path | None:
     """Return the output if it is a copy of the file with results; None if it is a table."""
     if output is None or not output.name.lower().endswith(ENDINGS):
         return None
     if {output.suffix.lower(), table.suffix.lower()} != {".h5ad"}:
         raise BadInput(f"--output {output}: only a copy of an .h5ad file can be written; name a "
                        ".csv file.")  # fmt: skip
+    if asked["all_classes"]:
+        raise BadInput(f"--all-classes is for tables, and --output {output} is none; name a .csv "
+                       "file, or leave it out.")  # fmt: skip
     return output
 
 
 def _write_rows(
     output: Path | None, kind: str, names: list[str], model: Any, answers: Any,
     asked: dict[str, Any],
-) -> None:  # fmt: skip
+) -> list[str]:  # fmt: skip
+    """Write a row for each cell; return the names of the columns after its name."""
     columns = ["prediction", "confidence", "topic"]
     columns += model.classes if asked["all_classes"] else []
     columns += [f"topic {k}" for k in range(answers.shares.shape[1])] if asked["topics"] else []
+    pairs = zip(*answers.predictions(asked["abstain"] or 0.0), strict=True)
     with opened_output(output) as file:
         writer = make_writer(file, kind, ["cell"], columns)
-        for i, name in enumerate(names):
-            writer.write([name], _row(model, answers, i, asked))
+        for i, (name, (code, confidence)) in enumerate(zip(names, pairs, strict=True)):
+            said = [None, None] if code < 0 else [model.classes[code], _rounded(confidence)]
+            writer.write([name], [*said, *_row(answers, i, asked)])
+    return columns
 
 
-def _row(model: Any, answers: Any, i: int, asked: dict[str, Any]) -> list[Any]:
+def _row(answers: Any, i: int, asked: dict[str, Any]) -> list[Any]:
+    """Return the main topic of a cell, and what options ask for."""
     P, S = answers.probabilities[i], answers.shares[i]
-    sure = model.classes and S.any() and P.max() >= (asked["abstain"] or 0)
-    row: list[Any] = [model.classes[int(P.argmax())] if sure else None]
-    row += [_rounded(P.max()) if sure else None, int(S.argmax()) if S.any() else None]
+    row: list[Any] = [int(S.argmax()) if S.any() else None]
     row += [_rounded(p) for p in P] if asked["all_classes"] else []
     return row + ([_rounded(s) for s in S] if asked["topics"] else [])
 
@@ -262,18 +294,17 @@ def _rounded(value: float) -> float:
     return float(f"{value:.5g}")
 
 
-def _tell_predictions(
-    model: Any, answers: Any, known: int, cells: int, output: Path | None
-) -> None:
-    where = f" to {output}" if output else ""
-    note(f"Wrote {cells:,} cells{where}.")
-    missing = len(model.genes) - known
-    if missing:
-        note(f"{missing:,} of {len(model.genes):,} genes of the model are not in the file; they "
-             "count as not measured.")  # fmt: skip
-    if empty := int(answers.empty.sum()):
-        note(f"{empty:,} cells have no count of a gene of the model, so nothing is predicted "
-             "there.")  # fmt: skip
+def _tell_predictions(model: Any, facts: dict[str, Any]) -> None:
+    where = f" to {facts['output']}" if facts["output"] else ""
+    note(f"Wrote {facts['cells']:,} cells{where}.")
+    if facts["missing_genes"]:
+        note(f"{facts['missing_genes']:,} of {len(model.genes):,} genes of the model are not in "
+             "the file; they count as not measured.")  # fmt: skip
+    if facts["empty"]:
+        note(f"{facts['empty']:,} cells have no count of a gene of the model, so nothing is "
+             "predicted there.")  # fmt: skip
+    if facts["abstained"]:
+        note(f"{facts['abstained']:,} cells have a prediction that --abstain leaves out.")
     if not model.classes:
         note("The model was fitted without labels, so there are topics only.")
 

@@ -77,9 +77,16 @@ def topic_panels(
     if topics is None:
         order = sorted(range(len(rows)), key=lambda k: -rows[k].share)[:PANELS]
     else:
-        order = topic_numbers(model, topics)
+        order = _some("topics", topic_numbers(model, topics))
     note = _left_out(len(order), len(rows), "topics") if topics is None else ""
     return [_panel(model, rows[k]) for k in order], note
+
+
+def _some(parameter: str, asked: list[Any]) -> list[Any]:
+    """Refuse a choice of nothing, which is not the same as no choice."""
+    if not asked:
+        raise ValueError(f"{parameter} is empty; name at least one, or leave it out for the usual.")
+    return asked
 
 
 def _panel(model: Any, row: Topic) -> TopicPanel:
@@ -134,7 +141,7 @@ def share_lines(
     """
     material = read_material(model, documents, None, None)
     _check_kind(material, kind)
-    asked = [] if names is None else _asked(material, kind, names)
+    asked = [] if names is None else _some("names", _asked(material, kind, names))
     found = over_time(material, dates, every, also=asked)
     if found is None:
         raise ValueError("dates is None; pass the date of each document.")

@@ -56,9 +56,10 @@ def answer_documents(model: Any, X: Any) -> Answers:
 
 
 def represent(model: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return representations and scores of documents; those of the fit if X is its matrix."""
+    """Return representations and scores of documents; those of the fit if X is its matrix, and the
+    topics were not edited since."""
     known: Corpus | None = vars(model).get("_corpus")
-    if known is not None and known.X is X:
+    if known is not None and known.X is X and known.estimator is model.estimator_:
         return model.document_topics_, document_scores(model)
     S = np.asarray(model.estimator_.transform(X))  # an array, whatever set_output asks for
     return S, scores_of(model.estimator_, X, S)

@@ -42,12 +42,17 @@ class Words(NamedTuple):
     def of(cls, vectorizer: Any) -> Words:
         """Return the words of a fitted vectorizer; grammatical ones are hidden."""
         names = np.asarray(vectorizer.get_feature_names_out(), dtype=object)
-        kept = getattr(vectorizer, "grammatical_", None)
-        return cls(names, np.isin(names, kept) if kept else None)
+        kept = set(getattr(vectorizer, "grammatical_", None) or ())
+        hidden = np.array([name in kept for name in names], dtype=bool) if kept else None
+        return cls(names, hidden)
 
     def shown(self, components: FloatArray) -> FloatArray:
-        """Return topics without the weights of hidden words."""
-        return components if self.hidden is None else np.where(self.hidden, 0.0, components)
+        """Return topics without the weights of hidden words; a topic that has no others keeps
+        them."""
+        if self.hidden is None:
+            return components
+        rest = np.where(self.hidden, 0.0, components)
+        return np.where(rest.any(axis=1, keepdims=True), rest, components)
 
     def of_columns(self, columns: IntArray) -> Words:
         """Return the words of some columns."""

@@ -50,7 +50,10 @@ def refit(
     fitted = let_go(model, run_fit(estimator, some, labels, iterations, model.callbacks, **weights))
     if weights:  # held-out labels of seeds tell how seeds are found again, not what is true
         fitted.forget_held_out()
-    learned = {"target_names_": target_names(fitted, y), "_corpus": Corpus(fingerprint(texts), X)}
+    learned = {
+        "target_names_": target_names(fitted, y),
+        "_corpus": Corpus(fingerprint(texts), X, fitted),
+    }
     new = finish(lambda: described(model, fitted, settled, X, digest, y, **learned))
     if some is not X:
         fitted.representation_ = new.document_topics_  # of all documents, as the rest of the model

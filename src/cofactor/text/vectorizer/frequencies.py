@@ -129,7 +129,8 @@ def share_known_to_others(found: Frequencies, chosen: IntArray, min_df: Any) -> 
     >>> share_known_to_others(found, np.arange(3), 1)
     0.6
     """
-    enough = found.documents_with[chosen] - 1 >= as_number(min_df, found.documents)
+    least = max(as_number(min_df, found.documents), 1.0)
+    enough = found.documents_with[chosen] - 1 >= least
     return float(found.occurrences[chosen][enough].sum()) / max(float(found.occurrences.sum()), 1.0)
 
 

@@ -273,10 +273,9 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
             return self
         order = np.argsort(np.array(names, dtype=object))
         new = Frequencies.of(names, counts[:, len(known) :], order)
-        limits = self._limits(
-            self._content(Frequencies.of(words, counts, np.arange(len(words))), stems)
-        )
-        chosen = self._choose(new, stems, limits, least=0)
+        found = Frequencies.of(words, counts, np.arange(len(words)))
+        limits = self._limits(found.of_some(~self._is_grammar(found.words, stems)))
+        chosen = self._choose(new, self._is_grammar(new.words, stems), limits, least=0)
         wider, n = copy(self), new.documents + seen
         wider.words_ = np.concatenate([self.words_, self._named(new.words[chosen], stems)])
         wider._mark_grammar()
@@ -358,10 +357,11 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         chosen: np.ndarray = np.arange(len(found.words))
         self.known_share_ = None
         if self.vocabulary is None:
-            content = self._content(found, stems)
+            grammar = self._is_grammar(found.words, stems)
+            content = found.of_some(~grammar)
             limits = self._limits(content)
-            chosen = self._choose(found, stems, limits)
-            kept = np.flatnonzero(np.isin(content.words, found.words[chosen]))
+            chosen = self._choose(found, grammar, limits)
+            kept = (np.cumsum(~grammar) - 1)[chosen[~grammar[chosen]]]  # places among the content
             self.known_share_ = share_known_to_others(content, kept, limits["min_df"])
         self.words_ = self._named(found.words[chosen], stems)
         self._mark_grammar()
@@ -374,46 +374,27 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
     def _named(self, words: np.ndarray, stems: Stems) -> np.ndarray:
         return np.array(stems.names(words), dtype=object) if stems.letters else words
 
-    def without_grammar(self) -> Self:
-        """Return a fitted vectorizer that leaves grammatical words out.
-
-        Examples
-        --------
-        >>> from cofactor.text import WordVectorizer
-        >>> kept = WordVectorizer(keep_grammar=True).fit(["who is on the moon"])
-        >>> kept.words_.tolist(), kept.without_grammar().words_.tolist()
-        (['is', 'moon', 'on', 'the', 'who'], ['moon'])
-        """
-        check_is_fitted(self, "words_")
-        rest, content = copy(self), ~np.isin(self.words_, self.grammatical_ or [])
-        rest.words_, rest.idf_, rest.grammatical_ = self.words_[content], self.idf_[content], None
-        return rest
-
     def _mark_grammar(self) -> None:
         """Find the grammatical words among all, if they are kept."""
         if getattr(self, "grammatical_", None) is not None:
             self.grammatical_ = grammatical(self.stop_words_, self.words_)
 
     def _is_grammar(self, words: np.ndarray, stems: Stems) -> BoolArray:
+        """Tell which of some words are grammatical, if these are kept."""
         if getattr(self, "grammatical_", None) is None:
             return np.zeros(len(words), dtype=bool)
         names = self._named(words, stems)
-        return np.isin(names, grammatical(self.stop_words_, names))
-
-    def _content(self, found: Frequencies, stems: Stems) -> Frequencies:
-        """Return the frequencies of words that are not grammatical."""
-        return found.of_some(~self._is_grammar(found.words, stems))
+        known = set(grammatical(self.stop_words_, names))
+        return np.fromiter((name in known for name in names), dtype=bool, count=len(names))
 
     def _choose(
-        self, found: Frequencies, stems: Stems, limits: dict[str, Any], least: int = 1
+        self, found: Frequencies, grammar: BoolArray, limits: dict[str, Any], least: int = 1
     ) -> IntArray:
         """Return the places of the words to keep: the grammatical ones come in addition."""
-        grammar = self._is_grammar(found.words, stems)
         parts = []
         for mask, most, fewest in ((~grammar, self.max_features, least), (grammar, None, 0)):
-            places = np.flatnonzero(mask)
             some = choose(found.of_some(mask), **limits, most=most, least=fewest)
-            parts.append(places[some])
+            parts.append(np.flatnonzero(mask)[some])
         return np.sort(np.concatenate(parts))
 
     def _given(self) -> list[str] | None:
