@@ -42,7 +42,7 @@ def blocks(
     """Convert a table larger than memory to blocks that can be fitted.
 
     TABLE is any file or folder that `cofactor check` reads. It is read twice, in batches: first for
-    its words, then for its rows. `cofactor fit FOLDER -k 10 -o model` fits the blocks without
+    its words, then for its rows. `cofactor fit FOLDER -k 12 -o model` fits the blocks without
     loading all of them at once.
     """
     _check_place(output, overwrite)
