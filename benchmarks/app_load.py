@@ -119,9 +119,8 @@ class Page:
         """Label the next texts; return the longest time that an answer took."""
         longest = 0.0
         for _ in range(n):
-            text = None
-            while text is None:
-                text = self.ask("/api/next?tab=t")["document"]
+            while (text := self.ask("/api/next?tab=t")["document"]) is None:
+                time.sleep(PAUSE)  # the queue comes with the next fit
             place = text["document"]
             took, _ = measuring.timed(lambda p=place: self.ask(  # type: ignore[misc]
                 "/api/label", tab="t", document=p, labels=[f"class {truth[p]}"]))  # fmt: skip

@@ -237,8 +237,9 @@ class Session:
             self.hear()
             taken = {place for tab, place in self._shown.items() if tab != by}
             waiting = [row for row in self.now.queue if self._is_open(row.document)]
-            if len(waiting) < self.every and self.now.decisions != len(self.reviewed.decisions):
-                self.refitter.request()
+            stale = self.now.decisions != len(self.reviewed.decisions)
+            if len(waiting) < self.every and stale and not self.refitter.busy:
+                self.refitter.request()  # once: a request delays the fit that others asked for
             for row in waiting:
                 if row.document not in taken and row.document != leave:
                     self._shown[by], self._why[row.document] = row.document, row.reason
