@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from cofactor.cli._shared.blocks import BlockReading, holds_blocks, open_blocks
 from cofactor.cli._shared.cells import fit_cells, holds_cells, layer_option
@@ -22,6 +21,7 @@ from cofactor.cli._shared.command import (
     BadInput,
     Command,
     Number,
+    is_given,
     json_option,
 )
 from cofactor.cli._shared.doubts import label_doubts, summary
@@ -171,8 +171,7 @@ def _settle_topics(model: Any, documents: int) -> list[str]:
     """Refuse more topics than documents; seek fewer if the user gave no number, and say so."""
     if model.n_components <= documents:
         return []
-    given = click.get_current_context().get_parameter_source("topics")
-    if given is not ParameterSource.DEFAULT:
+    if is_given("topics"):
         raise BadInput(
             f"-k {model.n_components} asks for more topics than there are documents "
             f"({documents:,}); give a smaller number."
@@ -183,10 +182,8 @@ def _settle_topics(model: Any, documents: int) -> list[str]:
 
 def _refuse_options(table: Path) -> None:
     """Refuse options that were decided when the blocks were written."""
-    context = click.get_current_context()
-    for parameter in context.command.params:
-        given = context.get_parameter_source(parameter.name or "")
-        if parameter.name in (*SETTLED, *WORDS) and given is not ParameterSource.DEFAULT:
+    for parameter in click.get_current_context().command.params:
+        if parameter.name in (*SETTLED, *WORDS) and is_given(parameter.name or ""):
             raise BadInput(
                 f"{parameter.opts[0]} was decided when {table} was written; leave it out, or write "
                 "the blocks again with cofactor blocks."

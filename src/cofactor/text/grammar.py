@@ -36,7 +36,7 @@ CLEAR = 2.0
 def fitted_words(model: Any, vectorizer: Any, texts: list[str], y: Any) -> tuple[Any, sp.csr_array]:
     """Fit a vectorizer, which has grammatical words only if they predict; return texts, too."""
     X = sp.csr_array(vectorizer.fit_transform(texts))
-    proposed = getattr(vectorizer, "grammatical_", None) is not None
+    proposed = getattr(vectorizer, "keeps_grammar", False)
     if not proposed or vectorizer.keep_grammar != "auto":
         return vectorizer, X
     hidden, classes = Words.of(vectorizer).hidden, _classes(model, y, len(texts))

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from cofactor._version import __version__
-from cofactor.cli._shared.command import INTERRUPTED, BadInput, needing_extra
+from cofactor.cli._shared.command import INTERRUPTED, BadInput, is_given, needing_extra
 from cofactor.cli._shared.fits import check_place, command_line, place_beside, watched_fit
 from cofactor.cli._shared.models import refusals, relative
 from cofactor.cli._shared.outputs import opened_output, refuse_table_as_output
@@ -64,15 +63,10 @@ def _cells() -> Iterator[Any]:
         yield sc
 
 
-def _given(name: str) -> bool:
-    source = click.get_current_context().get_parameter_source(name)
-    return source is not ParameterSource.DEFAULT
-
-
 def _refuse_others(allowed: set[str]) -> None:
     """Refuse options that only mean something for texts."""
     for parameter in click.get_current_context().command.params:
-        if parameter.name not in allowed and _given(parameter.name or ""):
+        if parameter.name not in allowed and is_given(parameter.name or ""):
             raise BadInput(f"{parameter.opts[0]} is for texts; leave it out for cells.")
 
 
@@ -94,7 +88,7 @@ def fit_cells(
     check_place(output)
     options = {
         "labels": _label(asked), "layer": layer, "unlabelled": asked.unlabelled,
-        "n_topics": topics if _given("topics") else None, **_settings(settings),
+        "n_topics": topics if is_given("topics") else None, **_settings(settings),
     }  # fmt: skip
     with _cells() as sc, watched_fit("Fitting the topics") as watched:
         model = sc.fit(table, **options)

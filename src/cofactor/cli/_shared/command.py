@@ -228,6 +228,12 @@ def table_options(*names: str) -> Callable[[Any], Any]:
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 
 
+def is_given(name: str) -> bool:
+    """Tell whether the user gave a parameter of the command that runs."""
+    source = click.get_current_context().get_parameter_source(name)
+    return source is not click.core.ParameterSource.DEFAULT
+
+
 @contextmanager
 def needing_extra(what: str, extra: str) -> Iterator[None]:
     """Turn a missing optional package into a sentence that says what to install.

@@ -43,7 +43,6 @@ from cofactor.text.describe.predictions import (
 )
 from cofactor.text.describe.summaries import model_words
 from cofactor.text.describe.table import Table
-from cofactor.text.vectorizer.analyzer import grammatical
 
 
 @dataclass(frozen=True)
@@ -332,10 +331,11 @@ def unknown_words(model: Any, text: str) -> list[str]:
     if not hasattr(model.vectorizer_, "build_analyzer"):
         return []
     found, known = model.vectorizer_.build_analyzer()(text), set(model_words(model))
-    unknown = dict.fromkeys(word for word in found if word not in known)
-    kept = getattr(model.vectorizer_, "grammatical_", None) is not None
-    common = grammatical(model.vectorizer_.stop_words_, unknown) if kept else []
-    return [word for word in unknown if word not in common]
+    unknown = list(dict.fromkeys(word for word in found if word not in known))
+    if not getattr(model.vectorizer_, "keeps_grammar", False):
+        return unknown
+    hidden = model.vectorizer_.is_grammatical(unknown)
+    return [word for word, hide in zip(unknown, hidden, strict=True) if not hide]
 
 
 def topic_parts(x: np.ndarray, A: np.ndarray, s: np.ndarray, loss: Divergence) -> np.ndarray:

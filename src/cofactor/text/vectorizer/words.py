@@ -275,10 +275,13 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         new = Frequencies.of(names, counts[:, len(known) :], order)
         found = Frequencies.of(words, counts, np.arange(len(words)))
         limits = self._limits(found.of_some(~self._is_grammar(found.words, stems)))
-        chosen = self._choose(new, self._is_grammar(new.words, stems), limits, least=0)
+        grammar = self._is_grammar(new.words, stems)
+        chosen = self._choose(new, grammar, limits, least=0)
         wider, n = copy(self), new.documents + seen
-        wider.words_ = np.concatenate([self.words_, self._named(new.words[chosen], stems)])
-        wider._mark_grammar()
+        fresh = self._named(new.words[chosen], stems)
+        wider.words_ = np.concatenate([self.words_, fresh])
+        if wider.keeps_grammar:
+            wider.grammatical_ = [*(self.grammatical_ or ()), *fresh[grammar[chosen]]]
         idf = np.log((1 + n) / (1 + new.documents_with[chosen])) + 1.0
         wider.idf_ = np.concatenate([self.idf_, idf])
         return wider
@@ -355,16 +358,17 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         if not found.documents:
             raise ValueError("documents is empty; pass at least one document.")
         chosen: np.ndarray = np.arange(len(found.words))
+        grammar = self._is_grammar(found.words, stems)
         self.known_share_ = None
         if self.vocabulary is None:
-            grammar = self._is_grammar(found.words, stems)
             content = found.of_some(~grammar)
             limits = self._limits(content)
             chosen = self._choose(found, grammar, limits)
             kept = (np.cumsum(~grammar) - 1)[chosen[~grammar[chosen]]]  # places among the content
             self.known_share_ = share_known_to_others(content, kept, limits["min_df"])
         self.words_ = self._named(found.words[chosen], stems)
-        self._mark_grammar()
+        if self.keeps_grammar:
+            self.grammatical_ = self.words_[grammar[chosen]].tolist()
         self.idf_ = np.log((1 + found.documents) / (1 + found.documents_with[chosen])) + 1.0
         if isinstance(self.vocabulary, Mapping):
             weights = {tidy(word): float(weight) for word, weight in self.vocabulary.items()}
@@ -374,18 +378,35 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
     def _named(self, words: np.ndarray, stems: Stems) -> np.ndarray:
         return np.array(stems.names(words), dtype=object) if stems.letters else words
 
-    def _mark_grammar(self) -> None:
-        """Find the grammatical words among all, if they are kept."""
-        if getattr(self, "grammatical_", None) is not None:
-            self.grammatical_ = grammatical(self.stop_words_, self.words_)
+    @property
+    def keeps_grammar(self) -> bool:
+        """Whether grammatical words are among the columns of this fitted vectorizer."""
+        return getattr(self, "grammatical_", None) is not None  # older vectorizers have no list
+
+    def is_grammatical(self, words: Iterable[str]) -> BoolArray:
+        """Tell which words are grammatical; none if such words are left out.
+
+        Parameters
+        ----------
+        words : iterable of str
+
+        Returns
+        -------
+        ndarray of bool
+
+        Examples
+        --------
+        >>> from cofactor.text import WordVectorizer
+        >>> vectorizer = WordVectorizer(keep_grammar=True).fit(["who is on the moon"])
+        >>> vectorizer.is_grammatical(["who", "moon"]).tolist()
+        [True, False]
+        """
+        words = list(words)
+        known = set(grammatical(self.stop_words_, words)) if self.keeps_grammar else set()
+        return np.fromiter((word in known for word in words), dtype=bool, count=len(words))
 
     def _is_grammar(self, words: np.ndarray, stems: Stems) -> BoolArray:
-        """Tell which of some words are grammatical, if these are kept."""
-        if getattr(self, "grammatical_", None) is None:
-            return np.zeros(len(words), dtype=bool)
-        names = self._named(words, stems)
-        known = set(grammatical(self.stop_words_, names))
-        return np.fromiter((name in known for name in names), dtype=bool, count=len(names))
+        return self.is_grammatical(self._named(words, stems) if self.keeps_grammar else words)
 
     def _choose(
         self, found: Frequencies, grammar: BoolArray, limits: dict[str, Any], least: int = 1
@@ -492,10 +513,10 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         lists = getattr(self, "stop_words_", None)
         if lists is None:  # not fitted, or fitted by cofactor 0.1
             lists = self._stop_lists(self._languages([]))
-        grammar = getattr(self, "grammatical_", None) is not None
         return make_analyzer(
-            lists, self.ngram_range, tokens=self.tokens, cleaned=self.clean, grammar=grammar
-        )
+            lists, self.ngram_range, tokens=self.tokens, cleaned=self.clean,
+            grammar=self.keeps_grammar,
+        )  # fmt: skip
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the words.
