@@ -153,8 +153,9 @@ def remembered(texts: Texts, by: str, seed: int, options: argparse.Namespace) ->
             return [Point(*point) for point in json.loads(line)["points"]]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = fit_fresh(texts, seed, options) if by == FRESH else analyse(
-            texts, by, seed, options)  # fmt: skip
+        found = (
+            fit_fresh(texts, seed, options) if by == FRESH else analyse(texts, by, seed, options)
+        )
     if cache:
         points = [[one.labels, one.accuracy, one.classes] for one in found]
         with cache.open("a") as file:
@@ -179,7 +180,7 @@ class Curve:
             [point.labels for point in starts[0]],
             np.array([[point.accuracy for point in one] for one in starts]),
             np.array([[point.classes for point in one] for one in starts]),
-        )  # fmt: skip
+        )
 
     def at(self, labels: int) -> np.ndarray:
         """Return the accuracy of each start after so many labels."""
@@ -188,8 +189,11 @@ class Curve:
 
 def table(curves: dict[str, Curve]) -> tuple[list[str], list[list[str]]]:
     """Return the head and the rows of the table: mean accuracies, and classes that were shown."""
-    head = ["labels", *(f"{by}: {what}" for by in (QUEUE, RANDOM) for what in ("accuracy", "least",
-            "classes")), FRESH]  # fmt: skip
+    head = [
+        "labels",
+        *(f"{by}: {what}" for by in (QUEUE, RANDOM) for what in ("accuracy", "least", "classes")),
+        FRESH,
+    ]
     rows = []
     for place, labels in enumerate(curves[QUEUE].labels):
         cells = [str(labels)]
@@ -209,16 +213,23 @@ def judged(curves: dict[str, Curve]) -> list[Row]:
     for by, points in ((RANDOM, -POINTS), (FRESH, None)):
         late = curves[by].at(last)
         error = (early - late).std(ddof=1) / len(early) ** 0.5 if len(early) > 1 else float("nan")
-        rows.append(measuring.better(
-            f"{EARLY} labels of the queue, {last} labels {by}", float(early.mean()),
-            float(late.mean()), points, f"± {100 * error:.1f}",
-        ))  # fmt: skip
+        rows.append(
+            measuring.better(
+                f"{EARLY} labels of the queue, {last} labels {by}",
+                float(early.mean()),
+                float(late.mean()),
+                points,
+                f"± {100 * error:.1f}",
+            )
+        )
     for labels in (EARLY, last):
-        rows.append(measuring.better(
-            f"{labels} labels of the queue, {labels} random labels",
-            float(curves[QUEUE].at(labels).mean()),
-            float(curves[RANDOM].at(labels).mean()),
-        ))  # fmt: skip
+        rows.append(
+            measuring.better(
+                f"{labels} labels of the queue, {labels} random labels",
+                float(curves[QUEUE].at(labels).mean()),
+                float(curves[RANDOM].at(labels).mean()),
+            )
+        )
     return rows
 
 
@@ -236,8 +247,9 @@ def draw(curves: dict[str, Curve], path: Path, name: str) -> None:
         curve = curves[by]
         part = 100 * curve.accuracy
         axes.plot(curve.labels, part.mean(axis=0), color=colour, label=text, linewidth=2)
-        axes.fill_between(curve.labels, part.min(axis=0), part.max(axis=0), color=colour,
-                          alpha=0.15, linewidth=0)  # fmt: skip
+        axes.fill_between(
+            curve.labels, part.min(axis=0), part.max(axis=0), color=colour, alpha=0.15, linewidth=0
+        )
     late = 100 * curves[RANDOM].accuracy[:, -1].mean()
     axes.axhline(late, color="#777777", linewidth=1, linestyle=":")
     axes.set(xlabel="labels", ylabel="accuracy on other texts, %", xlim=(0, None), ylim=(0, None))

@@ -83,9 +83,17 @@ def serve(options: argparse.Namespace) -> None:
 def served(n: int, options: argparse.Namespace) -> Iterator[tuple[float, Page, int]]:
     """Start the server; give the time at which its fit ended, a browser and its process."""
     command = [
-        sys.executable, "-m", "benchmarks.app_load", "--serve", "--documents", str(n),
-        "--topics", str(options.topics), "--iterations", str(options.iterations),
-    ]  # fmt: skip
+        sys.executable,
+        "-m",
+        "benchmarks.app_load",
+        "--serve",
+        "--documents",
+        str(n),
+        "--topics",
+        str(options.topics),
+        "--iterations",
+        str(options.iterations),
+    ]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
@@ -103,8 +111,12 @@ class Page:
         place, token = address.removeprefix("http://").split("/?token=")
         self._server = http.client.HTTPConnection(place, timeout=120)
         cookie = f"cofactor-{place.rpartition(':')[2]}={token}"
-        self._headers = {"Cookie": cookie, "Origin": f"http://{place}", "X-Cofactor": "1",
-                         "Content-Type": "application/json"}  # fmt: skip
+        self._headers = {
+            "Cookie": cookie,
+            "Origin": f"http://{place}",
+            "X-Cofactor": "1",
+            "Content-Type": "application/json",
+        }
 
     def ask(self, address: str, **content: Any) -> Any:
         """Read an address, or change something if there is content."""
@@ -122,8 +134,11 @@ class Page:
             while (text := self.ask("/api/next?tab=t")["document"]) is None:
                 time.sleep(PAUSE)  # the queue comes with the next fit
             place = text["document"]
-            took, _ = measuring.timed(lambda p=place: self.ask(  # type: ignore[misc]
-                "/api/label", tab="t", document=p, labels=[f"class {truth[p]}"]))  # fmt: skip
+            took, _ = measuring.timed(
+                lambda p=place: self.ask(  # type: ignore[misc]
+                    "/api/label", tab="t", document=p, labels=[f"class {truth[p]}"]
+                )
+            )
             longest = max(longest, took)
         return longest
 
@@ -197,19 +212,33 @@ def rows_of(n: int, found: Measured) -> Iterator[Row]:
     fit, ping = float(np.median(found.fits)), float(found.pings.max())
     half, nearly_all = np.quantile(found.pings, [0.5, 0.99])
     yield Row(
-        f"{name}: first page", seconds(found.first_page), "", seconds(found.first_page),
-        f"≤ {FIRST_PAGE:g} s", found.first_page <= FIRST_PAGE, "after the end of the fit",
-    )  # fmt: skip
+        f"{name}: first page",
+        seconds(found.first_page),
+        "",
+        seconds(found.first_page),
+        f"≤ {FIRST_PAGE:g} s",
+        found.first_page <= FIRST_PAGE,
+        "after the end of the fit",
+    )
     yield Row(
-        f"{name}: fit after {EACH} labels", seconds(fit), "", seconds(fit), f"≤ {most:g} s",
-        fit <= most, f"median of {len(found.fits)}, longest {seconds(float(found.fits.max()))}; "
+        f"{name}: fit after {EACH} labels",
+        seconds(fit),
+        "",
+        seconds(fit),
+        f"≤ {most:g} s",
+        fit <= most,
+        f"median of {len(found.fits)}, longest {seconds(float(found.fits.max()))}; "
         f"{seconds(float(np.median(found.processor)))} of the processor",
-    )  # fmt: skip
+    )
     yield Row(
-        f"{name}: longest answer beside a fit", seconds(ping), "", seconds(ping),
-        f"≤ {seconds(PING)}", ping <= PING,
+        f"{name}: longest answer beside a fit",
+        seconds(ping),
+        "",
+        seconds(ping),
+        f"≤ {seconds(PING)}",
+        ping <= PING,
         f"{len(found.pings)} answers, median {seconds(half)}, 99 % below {seconds(nearly_all)}",
-    )  # fmt: skip
+    )
     yield Row(f"{name}: longest answer to a label", seconds(found.label), "", "")
 
 

@@ -141,8 +141,17 @@ def newsgroups_table(options: argparse.Namespace) -> list[list[str]]:
         own = scores[NUMBERS.index(choice.n_components)]
         shown = ", ".join(f"{k}: {score:.1%}" for k, score in zip(NUMBERS, scores, strict=True))
         behind = 100 * (max(scores) - own)
-        lines.append([f"1 in {every}", str(choice.n_components), f"{own:.1%}", f"{max(scores):.1%}",
-                      f"{behind:.1f}", shown, choice.advice])  # fmt: skip
+        lines.append(
+            [
+                f"1 in {every}",
+                str(choice.n_components),
+                f"{own:.1%}",
+                f"{max(scores):.1%}",
+                f"{behind:.1f}",
+                shown,
+                choice.advice,
+            ]
+        )
     return lines
 
 

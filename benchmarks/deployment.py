@@ -105,9 +105,12 @@ def run_process(subject: Subject, texts: Path, clock: str) -> list[float]:
     """Start a process that predicts; return the seconds of its steps and its peak of bytes."""
     code = IMPORT if subject.path is None else IMPORT + PREDICT
     code = (code + REPORT).format(
-        clock=CLOCKS[clock], texts=str(texts), imports=subject.imports,
-        load=subject.load, repeated=REPEATED,
-    )  # fmt: skip
+        clock=CLOCKS[clock],
+        texts=str(texts),
+        imports=subject.imports,
+        load=subject.load,
+        repeated=REPEATED,
+    )
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment

@@ -62,9 +62,14 @@ class Watch:
 
 def estimator():
     return SSNMFClassifier(
-        8, data_loss="kullback-leibler", target_loss="frobenius", solver="mu", max_iter=40, tol=0,
+        8,
+        data_loss="kullback-leibler",
+        target_loss="frobenius",
+        solver="mu",
+        max_iter=40,
+        tol=0,
         random_state=0,
-    )  # fmt: skip
+    )
 
 
 def write_data(folder):
@@ -151,9 +156,12 @@ def main():
     random.seed(options.seed)
     warnings.simplefilter("ignore")
     local = LocalCluster(
-        n_workers=3, threads_per_worker=1, processes=True, dashboard_address=":0",
+        n_workers=3,
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address=":0",
         silence_logs=logging.WARNING,
-    )  # fmt: skip
+    )
     with tempfile.TemporaryDirectory() as name, local as cluster, Client(cluster) as client:
         place = Path(name)
         rows = write_data(place / "blocks")

@@ -75,9 +75,12 @@ class Corpus:
 
     def fit(self, rows: np.ndarray, y: Any, seed: int, topics: int | None = None) -> TopicModel:
         model = TopicModel(
-            topics or self.topics, vectorizer=ByNumber(self.X), max_iter=ITERATIONS,
-            task="topics" if y is None else "classes", random_state=seed,
-        )  # fmt: skip
+            topics or self.topics,
+            vectorizer=ByNumber(self.X),
+            max_iter=ITERATIONS,
+            task="topics" if y is None else "classes",
+            random_state=seed,
+        )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return model.fit(self.documents(rows), y)
@@ -138,16 +141,30 @@ def labelling(corpus: Corpus, options: argparse.Namespace) -> list[Row]:
     ahead = 100 * (ours - random)
     mean, error = ahead.mean(axis=0)[1:], ahead.std(axis=0, ddof=1)[1:] / options.starts**0.5
     worst = int(mean.argmin())
-    shown = ", ".join(f"{100 * a:.0f}/{100 * b:.0f}" for a, b in zip(
-        ours.mean(axis=0)[::4], random.mean(axis=0)[::4], strict=True))  # fmt: skip
+    shown = ", ".join(
+        f"{100 * a:.0f}/{100 * b:.0f}"
+        for a, b in zip(ours.mean(axis=0)[::4], random.mean(axis=0)[::4], strict=True)
+    )
     means = ours[:, 1:].mean(), random[:, 1:].mean()
     return [
-        Row(f"{corpus.name}, mean of all rounds", *(f"{100 * mean:.1f}" for mean in means),
-            f"{mean.mean():+.1f}", "> 0", bool(mean.mean() > 0),
-            f"every fourth round: {shown}"),
-        Row(f"{corpus.name}, worst round", "", "", f"{mean[worst]:+.1f}", f"≥ {WORST:g}",
-            bool(mean[worst] >= WORST), f"after round {worst + 1}, ± {error[worst]:.1f}"),
-    ]  # fmt: skip
+        Row(
+            f"{corpus.name}, mean of all rounds",
+            *(f"{100 * mean:.1f}" for mean in means),
+            f"{mean.mean():+.1f}",
+            "> 0",
+            bool(mean.mean() > 0),
+            f"every fourth round: {shown}",
+        ),
+        Row(
+            f"{corpus.name}, worst round",
+            "",
+            "",
+            f"{mean[worst]:+.1f}",
+            f"≥ {WORST:g}",
+            bool(mean[worst] >= WORST),
+            f"after round {worst + 1}, ± {error[worst]:.1f}",
+        ),
+    ]
 
 
 def curve(corpus: Corpus, strategy: str, seed: int, options: argparse.Namespace) -> np.ndarray:
@@ -176,9 +193,12 @@ def simulate(corpus: Corpus, strategy: str, seed: int, rounds: int) -> np.ndarra
         scores.append(np.mean(predicted == corpus.y[corpus.test]))
         if number < rounds:
             chosen = model.to_label(
-                corpus.documents(rows), EACH, strategy=strategy, y=y,
+                corpus.documents(rows),
+                EACH,
+                strategy=strategy,
+                y=y,
                 random_state=1000 * seed + number,
-            )  # fmt: skip
+            )
             known[chosen.column("document")] = True
     return np.array(scores)
 
@@ -191,9 +211,14 @@ def doubts(corpus: Corpus, options: argparse.Namespace) -> Row:
     found = np.array([planted(corpus, seed) for seed in range(options.starts)])
     ours, seen = found.mean(axis=0)
     return Row(
-        f"{corpus.name}, average precision", f"{ours:.2f}", f"{seen:.2f}", f"{ours - seen:+.2f}",
-        f"≥ {PRECISE:g}", bool(ours >= PRECISE), f"least {found[:, 0].min():.2f}",
-    )  # fmt: skip
+        f"{corpus.name}, average precision",
+        f"{ours:.2f}",
+        f"{seen:.2f}",
+        f"{ours - seen:+.2f}",
+        f"≥ {PRECISE:g}",
+        bool(ours >= PRECISE),
+        f"least {found[:, 0].min():.2f}",
+    )
 
 
 def planted(corpus: Corpus, seed: int) -> tuple[float, float]:
@@ -229,10 +254,13 @@ def stability(options: argparse.Namespace) -> Iterator[Row]:
         area = roc_auc_score(real, stable)
         means = stable[real].mean(), stable[~real].mean()
         yield Row(
-            f"made topics, {name}", *(f"{mean:.2f}" for mean in means), f"{area:.3f}",
-            f"≥ {SEPARATED:g}", bool(area >= SEPARATED),
+            f"made topics, {name}",
+            *(f"{mean:.2f}" for mean in means),
+            f"{area:.3f}",
+            f"≥ {SEPARATED:g}",
+            bool(area >= SEPARATED),
             f"{real.sum()} real topics and {(~real).sum()} others",
-        )  # fmt: skip
+        )
 
 
 def separation(seed: int, share: float, runs: int) -> tuple[np.ndarray, np.ndarray]:

@@ -92,9 +92,14 @@ def faster(
     """Return the row that compares two durations."""
     ratio = peer / ours
     return Row(
-        what, write(ours), write(peer), f"{ratio:.3g}×",
-        *_demand(ratio, demanded, "×"), remark, {"ours": ours, "peer": peer, "ratio": ratio},
-    )  # fmt: skip
+        what,
+        write(ours),
+        write(peer),
+        f"{ratio:.3g}×",
+        *_demand(ratio, demanded, "×"),
+        remark,
+        {"ours": ours, "peer": peer, "ratio": ratio},
+    )
 
 
 def better(
@@ -103,9 +108,14 @@ def better(
     """Return the row that compares two accuracies, in points."""
     points = 100 * (ours - peer)
     return Row(
-        what, f"{100 * ours:.1f}", f"{100 * peer:.1f}", f"{points:+.1f}",
-        *_demand(points, demanded), remark, {"ours": ours, "peer": peer, "points": points},
-    )  # fmt: skip
+        what,
+        f"{100 * ours:.1f}",
+        f"{100 * peer:.1f}",
+        f"{points:+.1f}",
+        *_demand(points, demanded),
+        remark,
+        {"ours": ours, "peer": peer, "points": points},
+    )
 
 
 def _demand(figure: float, demanded: float | None, unit: str = "") -> tuple[str, bool | None]:
@@ -169,9 +179,7 @@ def verdict(rows: Sequence[Row]) -> int:
 
 
 def main(
-    description: str | None,
-    benchmarks: dict[str, Any],
-    argv: Sequence[str] | None = None,
+    description: str | None, benchmarks: dict[str, Any], argv: Sequence[str] | None = None
 ) -> int:
     """Run benchmarks from a command line; return the exit status.
 

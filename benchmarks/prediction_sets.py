@@ -109,9 +109,12 @@ def at_random(y: np.ndarray, seed: int, stratify: bool = True) -> tuple[np.ndarr
     """Return training and test rows of a set that has no split of its own: two to one."""
     n = len(y)
     return train_test_split(
-        np.arange(n), train_size=min(MOST_TRAIN, n - n // 3), test_size=min(MOST_TEST, n // 3),
-        random_state=seed, stratify=y if stratify else None,
-    )  # fmt: skip
+        np.arange(n),
+        train_size=min(MOST_TRAIN, n - n // 3),
+        test_size=min(MOST_TEST, n // 3),
+        random_state=seed,
+        stratify=y if stratify else None,
+    )
 
 
 def as_given(split: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -207,11 +210,13 @@ def newsgroups20(folders: Folders, seed: int) -> Rows:
     try:
         parts = [
             datasets.fetch_20newsgroups(
-                data_home=folders.scikit_learn, download_if_missing=False, subset=name,
+                data_home=folders.scikit_learn,
+                download_if_missing=False,
+                subset=name,
                 remove=REMOVED,
             )
             for name in ("train", "test")
-        ]  # fmt: skip
+        ]
     except OSError:
         raise MissingSet("20 Newsgroups is not in scikit-learn's data folder") from None
     split = np.repeat(["train", "test"], [len(part.target) for part in parts])

@@ -24,14 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # so that it ru
 from benchmarks import measuring, peers
 from benchmarks.measuring import Row, alternate, faster, seconds, timed
 from benchmarks.newsgroups import Newsgroups
-from benchmarks.ours import (
-    as_factors,
-    our_default_fit,
-    our_fit,
-    our_objective,
-    start,
-    warm_up,
-)
+from benchmarks.ours import as_factors, our_default_fit, our_fit, our_objective, start, warm_up
 from cofactor import NMF, SSNMFClassifier
 from cofactor.engine.fitting import Fit
 from cofactor.engine.solvers import CoordinateDescent, MultiplicativeUpdates, PaperUpdates, Solver
@@ -280,12 +273,15 @@ def transform(data: Newsgroups, rank: int, options: Options, max_iter: int = 200
     n = data.X_test.shape[0]
     return [
         faster(
-            what + kind, t_ours, t_peer, demanded,
+            what + kind,
+            t_ours,
+            t_peer,
+            demanded,
             f"objective {value(S):.8g} (ours), {value(T):.8g} (peer)",
             write=lambda t: f"{n / t:.0f} docs/s",
         )
         for (t_peer, T), (kind, demanded) in zip(theirs, kinds, strict=True)
-    ]  # fmt: skip
+    ]
 
 
 # ---- e: threads ----------------------------------------------------------------------------------
@@ -301,11 +297,15 @@ def same_bits(data: Newsgroups, counts: tuple[int, ...] = (1, 2, 4)) -> list[Row
     return [
         Row(
             f"fits with {', '.join(map(str, counts))} threads have the same bits",
-            ", ".join(sorted(digests)), "", f"{len(digests)} distinct", "1", len(digests) == 1,
+            ", ".join(sorted(digests)),
+            "",
+            f"{len(digests)} distinct",
+            "1",
+            len(digests) == 1,
             "; ".join(f"n_jobs={count}: {seconds(t)}" for count, t in times.items()),
             {f"seconds with n_jobs={count}": t for count, t in times.items()},
         )
-    ]  # fmt: skip
+    ]
 
 
 def digest(model: SSNMFClassifier) -> str:

@@ -103,9 +103,9 @@ def growth(data: Newsgroups, options: Options) -> list[Row]:
     in_blocks = [(RowBlocks.split(X, y, rows=rows), None) for X, y in sets]
     cells, found = np.array([X.nnz for X, _ in sets]), []
     for kind, each in (("blocks of rows", in_blocks), ("one array", sets)):
-        times = np.array([
-            [iteration_of(X, y, iterations=6) for X, y in each] for _ in range(options.repeats)
-        ]).min(axis=0)  # fmt: skip
+        times = np.array(
+            [[iteration_of(X, y, iterations=6) for X, y in each] for _ in range(options.repeats)]
+        ).min(axis=0)
         slope = float(np.polyfit(np.log(cells), np.log(times), 1)[0])
         found.append((kind, times, slope))
     if options.figure:
@@ -216,10 +216,15 @@ def threads(data: Newsgroups, options: Options) -> list[Row]:
     one, two = np.array(pairs).min(axis=0)
     return [
         Row(
-            f"two threads against one, {X.nnz:.3g} nonzeros", seconds(two), seconds(one),
-            f"{ratio:.2f}×", f"≥ {SPEEDUP}×", ratio >= SPEEDUP, "median of alternating runs",
+            f"two threads against one, {X.nnz:.3g} nonzeros",
+            seconds(two),
+            seconds(one),
+            f"{ratio:.2f}×",
+            f"≥ {SPEEDUP}×",
+            ratio >= SPEEDUP,
+            "median of alternating runs",
         )
-    ]  # fmt: skip
+    ]
 
 
 # ---- streams -------------------------------------------------------------------------------------
@@ -244,11 +249,14 @@ def streams(data: Newsgroups, options: Options) -> list[Row]:
     return [
         Row(
             f"accuracy of a stream in batches of {BATCH}, one label in ten, against a fit",
-            f"{ours:.1f} %", f"{peer:.1f} %", f"{np.mean(gains):+.1f} points",
-            f"≥ {NEAR:+.0f}", float(np.mean(gains)) >= NEAR,
+            f"{ours:.1f} %",
+            f"{peer:.1f} %",
+            f"{np.mean(gains):+.1f} points",
+            f"≥ {NEAR:+.0f}",
+            float(np.mean(gains)) >= NEAR,
             "differences: " + ", ".join(f"{g:+.1f}" for g in gains),
         )
-    ]  # fmt: skip
+    ]
 
 
 PARTS = {"growth": growth, "disk": out_of_core, "threads": threads, "streams": streams}

@@ -61,9 +61,11 @@ def predicted(rows: Rows, y: np.ndarray, seed: int, keep: bool | str) -> tuple[f
     texts, new = rows.texts  # type: ignore[misc]
     k = int(rows.y.max()) + 1
     model = TopicModel(
-        (3 if k <= 10 else 2) * k, vectorizer=WordVectorizer(keep_grammar=keep), task="classes",
+        (3 if k <= 10 else 2) * k,
+        vectorizer=WordVectorizer(keep_grammar=keep),
+        task="classes",
         random_state=seed,
-    ).fit(list(texts), y)  # fmt: skip
+    ).fit(list(texts), y)
     right = np.mean(model.predict(list(new)) == rows.y_test)
     return float(right), bool(model.vectorizer_.grammatical_)
 
@@ -91,10 +93,14 @@ def main() -> None:
     budgets = [None if one == "all" else int(one) for one in options.budgets.split(",")]
     print(", ".join(f"{name} {value}" for name, value in measuring.machine().items()), "\n")
     folders = Folders(Path(options.data) if options.data else None)
-    measuring.print_table(HEAD, [
-        line(name, rows, budget, options.draws)
-        for name, rows in sets(folders) for budget in budgets
-    ])  # fmt: skip
+    measuring.print_table(
+        HEAD,
+        [
+            line(name, rows, budget, options.draws)
+            for name, rows in sets(folders)
+            for budget in budgets
+        ],
+    )
 
 
 if __name__ == "__main__":

@@ -74,9 +74,11 @@ def corpora(options: argparse.Namespace) -> Iterator[Corpus]:
             print(f"{path} does not exist; name its folder with --corpora or COFACTOR_CORPORA.")
     try:
         found = fetch_20newsgroups(
-            data_home=options.data_home, download_if_missing=False, subset="all",
+            data_home=options.data_home,
+            download_if_missing=False,
+            subset="all",
             remove=("headers", "footers", "quotes"),
-        )  # fmt: skip
+        )
     except OSError:
         print("20 Newsgroups is absent; name its folder with --data-home or COFACTOR_DATA_HOME.")
         return
@@ -156,8 +158,9 @@ class Unseen:
         ]
         ends = np.cumsum([0, *(size for part in parts for size in [part.shape[1]] * len(part))])
         cells = np.concatenate([part.ravel() for part in parts])
-        held = sp.csr_array((np.ones(len(cells), np.float32), cells, ends),
-                            shape=(len(ends) - 1, self.width))  # fmt: skip
+        held = sp.csr_array(
+            (np.ones(len(cells), np.float32), cells, ends), shape=(len(ends) - 1, self.width)
+        )
         held.sum_duplicates()
         return sp.csc_array(held)
 
@@ -191,11 +194,16 @@ def compare(name: str, ours: Scores, peer: Scores, seconds: float) -> list[Row]:
         "generic": ("< 0", gains.generic < 0),
     }
     return [
-        Row(f"{name}, {what}", f"{getattr(ours, what):.3f}", f"{getattr(peer, what):.3f}",
-            f"{getattr(gains, what):+.3f}", *demand,
-            f"ranked in {measuring.seconds(seconds)}" if what == "npmi" else "")
+        Row(
+            f"{name}, {what}",
+            f"{getattr(ours, what):.3f}",
+            f"{getattr(peer, what):.3f}",
+            f"{getattr(gains, what):+.3f}",
+            *demand,
+            f"ranked in {measuring.seconds(seconds)}" if what == "npmi" else "",
+        )
         for what, demand in demands.items()
-    ]  # fmt: skip
+    ]
 
 
 def examples(model: TopicModel, count: int) -> str:
@@ -210,10 +218,15 @@ def examples(model: TopicModel, count: int) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     newsgroups.add_options(parser)
-    parser.add_argument("--corpora", type=Path, default=os.environ.get("COFACTOR_CORPORA"),
-                        help="folder of the other corpora (default: COFACTOR_CORPORA)")  # fmt: skip
-    parser.add_argument("--topics", type=int, nargs="+", default=[10, 20],
-                        help="numbers of topics; default: 10 20")  # fmt: skip
+    parser.add_argument(
+        "--corpora",
+        type=Path,
+        default=os.environ.get("COFACTOR_CORPORA"),
+        help="folder of the other corpora (default: COFACTOR_CORPORA)",
+    )
+    parser.add_argument(
+        "--topics", type=int, nargs="+", default=[10, 20], help="numbers of topics; default: 10 20"
+    )
     parser.add_argument("--examples", type=int, default=0, help="topics to show; default: none")
     options = parser.parse_args()
     measuring.restart_with_fixed_environment()

@@ -61,10 +61,12 @@ def measure(nonzeros: int, rows: int, features: int, rank: int, repeats: int = 5
         shape=(rows, features),
     )
     Y = np.eye(CLASSES)[random.integers(0, CLASSES, rows)]
-    objective = Objective((
-        Term("data", "features", sparse(X), KullbackLeibler),
-        Term("target", "targets", dense(Y), KullbackLeibler),
-    ))  # fmt: skip
+    objective = Objective(
+        (
+            Term("data", "features", sparse(X), KullbackLeibler),
+            Term("target", "targets", dense(Y), KullbackLeibler),
+        )
+    )
     factors = Factors(*(random.random((n, rank)) for n in (rows, features, CLASSES)))
     solver, best = MultiplicativeUpdates(), math.inf
     with Threads(1) as threads:
@@ -77,10 +79,16 @@ def measure(nonzeros: int, rows: int, features: int, rank: int, repeats: int = 5
 
 
 SHAPES = [  # nonzeros, rows, features, rank
-    (200_000, 4_000, 5_000, 13), (800_000, 16_000, 5_000, 13), (2_000_000, 40_000, 5_000, 13),
-    (800_000, 16_000, 50_000, 13), (800_000, 4_000, 20_000, 50), (2_000_000, 25_000, 20_000, 50),
-    (800_000, 16_000, 5_000, 26), (2_000_000, 25_000, 50_000, 26), (200_000, 16_000, 20_000, 50),
-]  # fmt: skip
+    (200_000, 4_000, 5_000, 13),
+    (800_000, 16_000, 5_000, 13),
+    (2_000_000, 40_000, 5_000, 13),
+    (800_000, 16_000, 50_000, 13),
+    (800_000, 4_000, 20_000, 50),
+    (2_000_000, 25_000, 20_000, 50),
+    (800_000, 16_000, 5_000, 26),
+    (2_000_000, 25_000, 50_000, 26),
+    (200_000, 16_000, 20_000, 50),
+]
 CHECKS = [
     (1_500_000, 20_000, 30_000, 40),
     (500_000, 10_000, 10_000, 20),
@@ -121,9 +129,9 @@ def iteration(costs: Costs, documents: float, workers: int, how: str) -> float:
     """Return the seconds of an iteration on one core of each worker."""
     mine = documents / workers
     blocks = max(1, math.ceil(mine * LENGTH / BLOCK))
-    return blocks * costs.block(
-        mine * LENGTH / blocks, mine / blocks, WORDS, RANK
-    ) + exchange(how, workers)  # fmt: skip
+    return blocks * costs.block(mine * LENGTH / blocks, mine / blocks, WORDS, RANK) + exchange(
+        how, workers
+    )
 
 
 WAYS = {"driver": "driver gathers", "tree": "tree", "sharded": "features sharded"}
@@ -193,9 +201,10 @@ def main() -> int:
         print(f"| {documents:.0e} | " + " | ".join(cells) + " |")
     draw(costs, options.out / "curve.png")
     results = {
-        "costs": asdict(costs), "checks": [[*shape, a, b] for shape, a, b in checked],
+        "costs": asdict(costs),
+        "checks": [[*shape, a, b] for shape, a, b in checked],
         "seconds": table,
-    }  # fmt: skip
+    }
     (options.out / "costs.json").write_text(json.dumps(results, indent=1) + "\n")
     return 0
 

@@ -239,12 +239,24 @@ def main(arguments: list[str] | None = None) -> int:
             numbers = (r, a, a - r, classes, topics, with_scale, without)
             lines.append([name, str(number), *(f"{100 * x:.1f}" for x in numbers)])
             lines[-1].append(measuring.seconds(took))
-    head = ["set", "labels", "regression", "ours", "gain", "classes", "topics", "by topics",
-            "no scale", "fit"]  # fmt: skip
+    head = [
+        "set",
+        "labels",
+        "regression",
+        "ours",
+        "gain",
+        "classes",
+        "topics",
+        "by topics",
+        "no scale",
+        "fit",
+    ]
     measuring.print_table(head, lines)
-    print(f"\nOurs is within {100 * MARGIN:.0f} points of regression, and at least "
-          f"{100 * PRECISION:.0f} % of the markers of classes are planted ones, in "
-          f"{'every' if good else 'not every'} line.")  # fmt: skip
+    print(
+        f"\nOurs is within {100 * MARGIN:.0f} points of regression, and at least "
+        f"{100 * PRECISION:.0f} % of the markers of classes are planted ones, in "
+        f"{'every' if good else 'not every'} line."
+    )
     return 0 if good else 1
 
 

@@ -71,17 +71,35 @@ def one_new_class(
     classes = [k for k, label in enumerate(after.target_names_) if label != name]
     names = np.array(after.target_names_)[classes]
     among = names[after.predict_proba(posts.test_texts)[:, classes].argmax(axis=1)]
-    shown = [first[~new], (among == posts.test_labels)[~new], right[~new], whole[~new],
-             right[new], whole[new], right, whole]  # fmt: skip
+    shown = [
+        first[~new],
+        (among == posts.test_labels)[~new],
+        right[~new],
+        whole[~new],
+        right[new],
+        whole[new],
+        right,
+        whole,
+    ]
     cosine = min(row.similarity for row in after.drift_ if row.similarity is not None)
-    line = [name, *(f"{100 * float(one.mean()):.1f}" for one in shown), f"{cosine:.4f}",
-            str(len(after.topic_names_) - len(before.topic_names_))]  # fmt: skip
+    line = [
+        name,
+        *(f"{100 * float(one.mean()):.1f}" for one in shown),
+        f"{cosine:.4f}",
+        str(len(after.topic_names_) - len(before.topic_names_)),
+    ]
     rows = [
         _points(f"{name} is new ({new_topics} topics): old classes", right[~new], whole[~new], OLD),
         _points(f"{name} is new ({new_topics} topics): new class", right[new], whole[new], NEW),
-        Row(f"{name} is new ({new_topics} topics): old topics", f"{cosine:.4f}", "1",
-            f"{cosine:.4f}", f"≥ {COSINE}", cosine >= COSINE),
-    ]  # fmt: skip
+        Row(
+            f"{name} is new ({new_topics} topics): old topics",
+            f"{cosine:.4f}",
+            "1",
+            f"{cosine:.4f}",
+            f"≥ {COSINE}",
+            cosine >= COSINE,
+        ),
+    ]
     return line, rows
 
 
@@ -148,8 +166,10 @@ def main() -> int:
     measuring.restart_with_fixed_environment()
     warnings.simplefilter("ignore")
     posts = load(None if options.data_home is None else Path(options.data_home))
-    print(f"20 Newsgroups, {len(posts.texts):,} posts to learn from, {len(posts.test_texts):,} to "
-          "test on")  # fmt: skip
+    print(
+        f"20 Newsgroups, {len(posts.texts):,} posts to learn from, {len(posts.test_texts):,} to "
+        "test on"
+    )
     print(", ".join(f"{name} {what}" for name, what in measuring.machine().items()), end="\n\n")
     names = list(corpus.CLASSES)
     everything = posts.fit(np.ones(len(posts.labels), dtype=bool), ALL_TOPICS)
@@ -161,10 +181,22 @@ def main() -> int:
             rows += found
     print("Test accuracy; the class in the first column comes with the update:\n")
     measuring.print_table(
-        ["new topics", "new class", "old: before", "old: among old", "old: updated",
-         "old: everything", "new: updated", "new: everything", "all: updated", "all: everything",
-         "least cosine", "topics added"], lines,
-    )  # fmt: skip
+        [
+            "new topics",
+            "new class",
+            "old: before",
+            "old: among old",
+            "old: updated",
+            "old: everything",
+            "new: updated",
+            "new: everything",
+            "all: updated",
+            "all: everything",
+            "least cosine",
+            "topics added",
+        ],
+        lines,
+    )
     print(
         '\n"old: among old" lets the updated model choose among the old classes only. A new class '
         "competes with\nthem, so accuracy on the old classes falls in a fit on everything, too: "

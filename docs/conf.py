@@ -38,9 +38,7 @@ nitpicky = True
 
 # Python, by numpydoc: signatures without types, which the docstrings explain.
 autodoc_typehints = "none"
-autodoc_default_options = {
-    "members": True, "inherited-members": True, "member-order": "bysource",
-}  # fmt: skip
+autodoc_default_options = {"members": True, "inherited-members": True, "member-order": "bysource"}
 autosummary_generate = False
 numpydoc_show_class_members = False
 add_module_names = False

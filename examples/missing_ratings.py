@@ -47,8 +47,10 @@ def error(guess):
     return np.sqrt(np.mean((guess - ratings)[~known] ** 2))
 
 
-print(f"error of the model {error(filled):.2f} (expected {model.cells_.expected_rmse:.2f}), "
-      f"of damped biases {error(biases):.2f}")  # fmt: skip
+print(
+    f"error of the model {error(filled):.2f} (expected {model.cells_.expected_rmse:.2f}), "
+    f"of damped biases {error(biases):.2f}"
+)
 
 # %%
 # Rows are people and columns are films, both in the order of their groups.

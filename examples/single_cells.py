@@ -29,8 +29,9 @@ depth = random.lognormal(0, 0.5, (1200, 1))
 counts = random.poisson(depth * profiles[truth] / profiles[truth].sum(axis=1, keepdims=True) * 250)
 
 adata = AnnData(counts.astype("float32"))
-adata.var_names = [f"{types[j // 8].split()[0][:4].upper()}{j % 8 + 1}" if j < 56 else f"G{j}"
-                   for j in range(600)]  # fmt: skip
+adata.var_names = [
+    f"{types[j // 8].split()[0][:4].upper()}{j % 8 + 1}" if j < 56 else f"G{j}" for j in range(600)
+]
 
 # %%
 # Label five cells of each type.

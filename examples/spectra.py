@@ -25,15 +25,21 @@ def bump(centre, width):
     return np.exp(-(((channels - centre) / width) ** 2))
 
 
-spectra = np.array([
-    0.9 * bump(0.45, 0.18) + 0.04,
-    0.25 * bump(0.55, 0.06) + 0.8 * bump(1.0, 0.3) + 0.45 * bump(1.65, 0.18) + 0.05,
-    0.15 + 0.55 * bump(1.9, 0.7),
-    0.3 + 0.35 * bump(1.25, 0.12) + 0.35 * bump(2.15, 0.2),
-])  # fmt: skip
+spectra = np.array(
+    [
+        0.9 * bump(0.45, 0.18) + 0.04,
+        0.25 * bump(0.55, 0.06) + 0.8 * bump(1.0, 0.3) + 0.45 * bump(1.65, 0.18) + 0.05,
+        0.15 + 0.55 * bump(1.9, 0.7),
+        0.3 + 0.35 * bump(1.25, 0.12) + 0.35 * bump(2.15, 0.2),
+    ]
+)
 y, x = np.mgrid[0:60, 0:60] / 60
-fields = [np.sin(3 * x + 2 * y) + 0.6, 1.2 * y + 0.5 * np.sin(7 * x), 1.4 * x * (1 - y) + 0.3,
-          1.5 * np.exp(-((x - 0.72) ** 2 + (y - 0.3) ** 2) / 0.04)]  # fmt: skip
+fields = [
+    np.sin(3 * x + 2 * y) + 0.6,
+    1.2 * y + 0.5 * np.sin(7 * x),
+    1.4 * x * (1 - y) + 0.3,
+    1.5 * np.exp(-((x - 0.72) ** 2 + (y - 0.3) ** 2) / 0.04),
+]
 shares = np.exp(4 * np.stack(fields, axis=-1))
 shares = (shares / shares.sum(axis=-1, keepdims=True)).reshape(-1, 4)
 X = random.poisson(200 * shares @ spectra)

@@ -30,5 +30,7 @@ title = without.plot_classes().set_title("Topics found without labels", loc="lef
 
 model = TopicModel(10, supervision="auto", **settings).fit(texts, labels)
 title = model.plot_classes().set_title("Topics found with labels", loc="left")
-print(f"accuracy on these texts: {without.score(texts, labels):.0%} without, "
-      f"{model.score(texts, labels):.0%} with labels in the fit")  # fmt: skip
+print(
+    f"accuracy on these texts: {without.score(texts, labels):.0%} without, "
+    f"{model.score(texts, labels):.0%} with labels in the fit"
+)

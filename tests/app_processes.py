@@ -20,7 +20,25 @@ def start_app(table, *options):
     if not INSTALLED:
         own["PYTHONPATH"] = str(Path(cofactor.__file__).parents[1])
     return subprocess.Popen(
-        [INSTALLED or sys.executable, "-m", "cofactor", "app", str(table), "--text", "body",
-         "-k", "4", "--port", "0", "--no-open", "--model", str(table.parent / "model"), *options],
-        stderr=subprocess.PIPE, text=True, env=own, cwd=table.parent,
-    )  # fmt: skip
+        [
+            INSTALLED or sys.executable,
+            "-m",
+            "cofactor",
+            "app",
+            str(table),
+            "--text",
+            "body",
+            "-k",
+            "4",
+            "--port",
+            "0",
+            "--no-open",
+            "--model",
+            str(table.parent / "model"),
+            *options,
+        ],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=own,
+        cwd=table.parent,
+    )

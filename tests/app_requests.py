@@ -20,12 +20,19 @@ def send(app, method, path, headers=(), pieces=()):
     """Return the answer to one request; headers are pairs, and the body comes in pieces."""
     path, _, query = path.partition("?")
     scope = {
-        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method,
-        "scheme": "http", "path": unquote(path), "raw_path": path.encode(),
-        "query_string": query.encode(), "root_path": "", "client": ("127.0.0.1", 1),
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": method,
+        "scheme": "http",
+        "path": unquote(path),
+        "raw_path": path.encode(),
+        "query_string": query.encode(),
+        "root_path": "",
+        "client": ("127.0.0.1", 1),
         "server": ("127.0.0.1", 8765),
         "headers": [(name.lower().encode(), value.encode("latin-1")) for name, value in headers],
-    }  # fmt: skip
+    }
     waiting = [
         *({"type": "http.request", "body": one, "more_body": True} for one in pieces),
         {"type": "http.request", "body": b"", "more_body": False},

@@ -107,8 +107,11 @@ def run_script(tmp_path):
         done = subprocess.run(
             [sys.executable, str(script), *map(str, arguments)],
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
-            capture_output=True, text=True, timeout=timeout, check=False,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
         assert done.returncode == 0, done.stderr
         return done.stdout
 

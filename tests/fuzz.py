@@ -66,9 +66,13 @@ MEMORY = 4 * 2**30
 """Bytes of address space that a case may take beyond those of the process it is forked from."""
 GOOD = ("equal", "refused", "legitimate")
 TEXTS = [
-    "the goalie saved the puck", "a late goal won the hockey game", "puck and goal",
-    "the orbit of the moon", "a rocket to the moon", "rocket fuel and orbit",
-]  # fmt: skip
+    "the goalie saved the puck",
+    "a late goal won the hockey game",
+    "puck and goal",
+    "the orbit of the moon",
+    "a rocket to the moon",
+    "rocket fuel and orbit",
+]
 
 
 # ---- what is damaged
@@ -288,12 +292,16 @@ def change_bytes(data: bytes, random: Random) -> bytes:
     return _pick(
         random,
         (
-            bytes(flipped), bytes(flipped), data[:low], data[:low] + data[high:],
-            data[:high] + data[low:high] + data[high:], data[:place] + few + data[place:],
+            bytes(flipped),
+            bytes(flipped),
+            data[:low],
+            data[:low] + data[high:],
+            data[:high] + data[low:high] + data[high:],
+            data[:place] + few + data[place:],
             data[:place] + few + data[place + len(few) :],
             data[:digit] + b"%d" % random.integers(10**6) + data[digit + 1 :],
         ),
-    )  # fmt: skip
+    )
 
 
 def damage_bytes(folder: Path, random: Random) -> str:
@@ -360,11 +368,42 @@ def damage_names(folder: Path, random: Random) -> str:
 
 
 ODD = [
-    None, True, False, 0, 1, -1, 2, 3, 7, 2**31 - 1, 2**31, 2**53, 2**63, 10**30, -(10**30),
-    0.0, -0.5, 1.5, 1e308, 5e-324, "", "x", "a", "nan", "../../x", "\ud800", [], {}, [1], [[]],
-    [None], {"a": 1},
-    {"type": "NMF"}, {"type": "tuple", "items": []}, {"type": "float", "value": "nan"},
-]  # fmt: skip
+    None,
+    True,
+    False,
+    0,
+    1,
+    -1,
+    2,
+    3,
+    7,
+    2**31 - 1,
+    2**31,
+    2**53,
+    2**63,
+    10**30,
+    -(10**30),
+    0.0,
+    -0.5,
+    1.5,
+    1e308,
+    5e-324,
+    "",
+    "x",
+    "a",
+    "nan",
+    "../../x",
+    "\ud800",
+    [],
+    {},
+    [1],
+    [[]],
+    [None],
+    {"a": 1},
+    {"type": "NMF"},
+    {"type": "tuple", "items": []},
+    {"type": "float", "value": "nan"},
+]
 
 
 def _places(value: Any, where: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -458,10 +497,13 @@ def change_header(data: bytes, random: Random) -> bytes:
         (
             f"{{'descr': {descr}, 'fortran_order': False, 'shape': (3,), }}".encode(),
             f"{{'descr': '<f8', 'fortran_order': True, 'shape': {shape}, }}".encode(),
-            text.replace(b"False", b"True").strip(), change_bytes(text, random),
-            b"[" * 900 + b"]" * 900, b"'" * 7, text.strip() + b"#",
+            text.replace(b"False", b"True").strip(),
+            change_bytes(text, random),
+            b"[" * 900 + b"]" * 900,
+            b"'" * 7,
+            text.strip() + b"#",
         ),
-    )  # fmt: skip
+    )
     new += b" " * (-(10 + len(new) + 1) % _pick(random, (64, 64, 1))) + b"\n"
     return data[:8] + struct.pack("<H", len(new) % 2**16) + new + rest
 
@@ -653,8 +695,11 @@ def fuzz(
                     if found[0] not in GOOD:
                         failures.append((one.case, *found))
                     if found[0] not in GOOD or verbose:
-                        print(f"{target} --seed {seed} --only {one.case.index}: {found[0]}, "
-                              f"{one.case.template.name}, {found[1]}", flush=True)  # fmt: skip
+                        print(
+                            f"{target} --seed {seed} --only {one.case.index}: {found[0]}, "
+                            f"{one.case.template.name}, {found[1]}",
+                            flush=True,
+                        )
     shown = ", ".join(f"{number} {outcome}" for outcome, number in sorted(outcomes.items()))
     seconds = time.monotonic() - began
     print(f"{target}: {count} cases in {seconds:.0f} s: {shown}; {len(failures)} failures")

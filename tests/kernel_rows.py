@@ -117,9 +117,12 @@ def random_rows(rng, n, r, m, *, square, barrier, curved=True, inverse=False):
         return rng.exponential(size=size) * (rng.random(size) < 0.8) if wanted else np.empty(0)
 
     entries = Entries(
-        part(curved), part(square), part(inverse), part(inverse),
+        part(curved),
+        part(square),
+        part(inverse),
+        part(inverse),
         Places(np.concatenate([*indices, []]).astype(np.int32), start, start[:-1]),
-    )  # fmt: skip
+    )
     roots = rng.random((2, r + 1, r)) * (rng.random((2, 1, 1)) < 0.7)
     forms = Forms(
         rng.exponential(size=(n, r)) if rng.random() < 0.5 else np.empty((0, r)),
@@ -137,9 +140,14 @@ def random_rows(rng, n, r, m, *, square, barrier, curved=True, inverse=False):
 def rows_with(rng, n, r, m, parts):
     """Entries with logarithms, squares, inverses or all of them, and their F."""
     entries, _, F = random_rows(
-        rng, n, r, m, square=parts in ("square", "all"), barrier=False,
+        rng,
+        n,
+        r,
+        m,
+        square=parts in ("square", "all"),
+        barrier=False,
         inverse=parts in ("inverse", "all"),
-    )  # fmt: skip
+    )
     if parts in ("square", "inverse"):
         entries = replace(entries, log=np.empty(0))
     return entries, F

@@ -10,9 +10,13 @@ from cofactor.io import manifests
 from cofactor.io.json_text import to_json_file
 
 TEXTS = [
-    "the goalie saved the puck", "a late goal won the hockey game", "puck and goal",
-    "the orbit of the moon", "a rocket to the moon", "rocket fuel and orbit",
-]  # fmt: skip
+    "the goalie saved the puck",
+    "a late goal won the hockey game",
+    "puck and goal",
+    "the orbit of the moon",
+    "a rocket to the moon",
+    "rocket fuel and orbit",
+]
 LABELS = ["sport", "", "", "space", "", ""]
 
 

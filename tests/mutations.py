@@ -152,9 +152,14 @@ class Workshop:
 def _run(command: list[str], environment: dict[str, str], limit: int) -> tuple[int | None, str]:
     """Return the exit code (None at the time limit) and what was printed."""
     process = subprocess.Popen(
-        command, cwd=ROOT, env=environment, text=True, start_new_session=True,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
+        command,
+        cwd=ROOT,
+        env=environment,
+        text=True,
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
     try:
         output, _ = process.communicate(timeout=limit)
     except subprocess.TimeoutExpired:

@@ -51,8 +51,9 @@ def write_spreadsheet(path, sheets, merged=(), hidden=()):
             "xl/workbook.xml",
             f'<workbook {_MAIN} xmlns:r="{_OFFICE}"><sheets>{named}</sheets></workbook>',
         )
-        links = {f"rId{i}": ("worksheet", f"worksheets/sheet{i}.xml")
-                 for i in range(1, len(sheets) + 1)}  # fmt: skip
+        links = {
+            f"rId{i}": ("worksheet", f"worksheets/sheet{i}.xml") for i in range(1, len(sheets) + 1)
+        }
         links["rIdStyles"] = ("styles", "styles.xml")
         archive.writestr("xl/_rels/workbook.xml.rels", _links(links))
         archive.writestr("xl/styles.xml", _STYLES)

@@ -119,9 +119,12 @@ class Problem:
     def surrogate_updates(self, n_iter: int) -> Factors:
         """The oracle's monotone updates."""
         A, B, S, _ = oracles.surrogate_updates(
-            **self.matrices, **named(self.start), n_iter=n_iter, eps=EPSILON,
+            **self.matrices,
+            **named(self.start),
+            n_iter=n_iter,
+            eps=EPSILON,
             **self._priors_and_counts,
-        )  # fmt: skip
+        )
         return Factors(S, A, B)
 
     def paper_updates(self, n_iter: int, eps: float = 1e-10) -> Factors:
@@ -207,9 +210,20 @@ def random_priors(rng, probability=0.5):
 
 
 def draw(
-    seed, losses, storage="dense", *, shape=(6, 5, 3, 2), target_storage="dense", lam=0.7,
-    weighted=False, priors=False, counts=False, spread=1.0, density=0.6, unlabelled=False,
-) -> Problem:  # fmt: skip
+    seed,
+    losses,
+    storage="dense",
+    *,
+    shape=(6, 5, 3, 2),
+    target_storage="dense",
+    lam=0.7,
+    weighted=False,
+    priors=False,
+    counts=False,
+    spread=1.0,
+    density=0.6,
+    unlabelled=False,
+) -> Problem:
     """One problem; ``shape`` is (samples, features, targets, rank), without targets if 0."""
     rng = np.random.default_rng(seed)
     n, m, k, r = shape

@@ -36,9 +36,13 @@ def build(checkout, what, settings=UNOPTIMIZED):
     """Have the backend make a wheel, an editable wheel or a source archive; return its path."""
     code = f"from scikit_build_core import build as b; print(b.{what}('..', {settings}))"
     done = subprocess.run(
-        [sys.executable, "-c", code], env=os.environ | {"CC": compiled.compiler()}, cwd=checkout,
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        [sys.executable, "-c", code],
+        env=os.environ | {"CC": compiled.compiler()},
+        cwd=checkout,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return checkout.parent / done.stdout.splitlines()[-1]
 
@@ -89,9 +93,13 @@ def test_an_editable_install_gives_way_to_pythonpath(checkout, tmp_path):
     code = f"import site; site.addsitedir(r'{site}'); import cofactor; print(cofactor.__file__)"
     for path, expected in ("", checkout / "src"), (str(other), other):
         done = subprocess.run(
-            [sys.executable, "-S", "-c", code], env=os.environ | {"PYTHONPATH": path},
-            cwd=tmp_path, capture_output=True, text=True, check=True,
-        )  # fmt: skip
+            [sys.executable, "-S", "-c", code],
+            env=os.environ | {"PYTHONPATH": path},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
         assert done.stdout == f"{expected / 'cofactor' / '__init__.py'}\n"
     assert libraries(os.listdir(checkout / "src" / "cofactor" / NATIVE))
 
@@ -117,8 +125,11 @@ def test_other_compilers_are_refused_in_a_sentence(tmp_path):
     options = [f"-DCMAKE_C_COMPILER_{key}={value}" for key, value in pretended.items()]
     done = subprocess.run(
         [cmake, "-S", ROOT, "-B", tmp_path, *options],
-        env=os.environ | {"CC": compiled.compiler()}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        env=os.environ | {"CC": compiled.compiler()},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 1
     remedy = "install GCC or Clang and name it in the environment variable CC"
     assert remedy in " ".join(done.stderr.split())

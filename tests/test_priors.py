@@ -67,8 +67,15 @@ def test_matrix_priors_are_descended(solver, divergence):
     objective = Objective((term,), {"features": Gamma(shape, rate).penalty})
 
     def value(factors):
-        fit = oracles.objective(X, None, factors.features, None, factors.samples,
-                                data_loss=divergence.name, epsilon=1e-12).data  # fmt: skip
+        fit = oracles.objective(
+            X,
+            None,
+            factors.features,
+            None,
+            factors.samples,
+            data_loss=divergence.name,
+            epsilon=1e-12,
+        ).data
         seen = shape > 1
         logs = np.sum((shape - 1)[seen] * np.log(factors.features[seen]))
         return fit + np.sum(rate * factors.features) - logs

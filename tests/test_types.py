@@ -37,8 +37,11 @@ def test_a_type_checker_sees_the_public_classes(tmp_path):
     options = ["--ignore-missing-imports", "--cache-dir", str(tmp_path / "cache")]
     found = subprocess.run(
         [sys.executable, "-m", "mypy", *options, str(script)],
-        capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
     found_lines = found.stdout.splitlines()
     lines = [one for one in found_lines if "Revealed type" in one or "error:" in one]
     assert len(lines) == len(EXPECTED), found.stdout + found.stderr

@@ -1,10 +1,20 @@
 """The order of the gallery: from what most users need to what few do."""
 
 FIRST = (
-    "five_labels", "labels_versus_accuracy", "topics_and_classes", "seeds_and_bans", "choosing_k",
-    "over_time", "streaming_drift", "missing_ratings", "digits", "spectra", "single_cells",
-    "noise_models", "own_divergence",
-)  # fmt: skip
+    "five_labels",
+    "labels_versus_accuracy",
+    "topics_and_classes",
+    "seeds_and_bans",
+    "choosing_k",
+    "over_time",
+    "streaming_drift",
+    "missing_ratings",
+    "digits",
+    "spectra",
+    "single_cells",
+    "noise_models",
+    "own_divergence",
+)
 
 
 class Order:

@@ -12,16 +12,7 @@ from typing import TYPE_CHECKING, Any
 from cofactor._version import __version__
 
 if TYPE_CHECKING:  # so that type checkers and editors see the classes
-    from cofactor import (
-        callbacks,
-        divergences,
-        metrics,
-        model_selection,
-        noise,
-        priors,
-        report,
-        sc,
-    )
+    from cofactor import callbacks, divergences, metrics, model_selection, noise, priors, report, sc
     from cofactor.divergences import Divergence
     from cofactor.engine.factors import Factors
     from cofactor.estimators import NMF, SSNMFClassifier, SSNMFRegressor
@@ -45,8 +36,15 @@ _HOMES = {
     "Divergence": "cofactor.divergences",
 }
 _MODULES = (
-    "callbacks", "divergences", "metrics", "model_selection", "noise", "priors", "report", "sc",
-)  # fmt: skip
+    "callbacks",
+    "divergences",
+    "metrics",
+    "model_selection",
+    "noise",
+    "priors",
+    "report",
+    "sc",
+)
 
 __all__ = [
     "NMF",

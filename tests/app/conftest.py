@@ -31,8 +31,12 @@ def start(first_model, tmp_path):
             for i, (text, g) in enumerate(zip(TEXTS, given, strict=True))
         ]
         table = write_table(tmp_path / "posts.csv", rows)
-        facts = {"path": str(table), "text": "body", "opening": {},
-                 "label_separator": ";" if several else None}  # fmt: skip
+        facts = {
+            "path": str(table),
+            "text": "body",
+            "opening": {},
+            "label_separator": ";" if several else None,
+        }
         corpus = Corpus([*TEXTS], given, [*range(2, len(TEXTS) + 2)], several, facts, "team")
         options = {"quiet": 0.0, "folder": tmp_path / "model"} | options
         started.append(Session(corpus, model=model, **options))

@@ -20,8 +20,13 @@ pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium"),
     pytest.mark.slow,
 ]
-SCREENS = {"topics": ".card", "documents": "tbody tr", "progress": ".figure", "save": "pre",
-           "label": ".text"}  # fmt: skip
+SCREENS = {
+    "topics": ".card",
+    "documents": "tbody tr",
+    "progress": ".figure",
+    "save": "pre",
+    "label": ".text",
+}
 CLASSES = ["space", "sport", "food"]
 
 
@@ -99,16 +104,18 @@ class Visit:
         self.press(key)
         self.page.wait_for_function(
             "before => (document.querySelector('.doc-head')?.innerText ?? before) !== before"
-            " && document.querySelector('.doc-head .muted')", arg=before,
-        )  # fmt: skip
+            " && document.querySelector('.doc-head .muted')",
+            arg=before,
+        )
         return place
 
     def press_at_once(self, *keys):
         """Press digits before the page can hear any answer."""
         self.page.evaluate(
             "keys => keys.forEach((key) => document.body.dispatchEvent(new KeyboardEvent('keydown',"
-            " { key, code: `Digit${key}`, bubbles: true, cancelable: true })))", list(keys),
-        )  # fmt: skip
+            " { key, code: `Digit${key}`, bubbles: true, cancelable: true })))",
+            list(keys),
+        )
 
     def says(self, words):
         """Wait until the status holds some words."""
@@ -131,8 +138,9 @@ class Visit:
         status = self.page.evaluate(
             "async ([name, content]) => (await fetch(`/api/${name}`, { method: 'POST', headers:"
             " { 'content-type': 'application/json', 'x-cofactor': '1' },"
-            " body: JSON.stringify(content) })).status", [name, content],
-        )  # fmt: skip
+            " body: JSON.stringify(content) })).status",
+            [name, content],
+        )
         assert status == 200, (name, content)
 
     def close(self):
@@ -165,8 +173,9 @@ def test_the_core_loop_by_keys(browser, table, tmp_path):
         visit.press_at_once("1", "2", "3")  # keys before the next text is there decide nothing
         page.wait_for_function(
             "before => (document.querySelector('.doc-head')?.innerText ?? before) !== before"
-            " && document.querySelector('.doc-head .muted')", arg=before,
-        )  # fmt: skip
+            " && document.querySelector('.doc-head .muted')",
+            arg=before,
+        )
         visit.says("21 labels")
         visit.decide("Backspace")
         visit.says("20 labels")
@@ -306,8 +315,13 @@ def test_several_labels_by_keys(browser, table):
 def test_every_screen_is_accessible(browser, table, theme):
     rules = Path(os.environ["COFACTOR_AXE"]).read_text(encoding="utf-8")
     with running(table) as address:
-        visit = Visit(browser, address, viewport={"width": 1280, "height": 860},
-                      color_scheme=theme, bypass_csp=True)  # fmt: skip
+        visit = Visit(
+            browser,
+            address,
+            viewport={"width": 1280, "height": 860},
+            color_scheme=theme,
+            bypass_csp=True,
+        )
         page = visit.page
 
         def check(what):

@@ -115,9 +115,14 @@ def test_damage_is_passed_over(tmp_path_factory, damage):
 
 @pytest.mark.parametrize(
     "content",
-    [{}, {"document": 3, "labels": ["a"]}, {"document": "d", "labels": "a"},
-     {"document": "d", "labels": [1]}, {"document": "d", "labels": None}],
-)  # fmt: skip
+    [
+        {},
+        {"document": 3, "labels": ["a"]},
+        {"document": "d", "labels": "a"},
+        {"document": "d", "labels": [1]},
+        {"document": "d", "labels": None},
+    ],
+)
 def test_lines_of_the_wrong_form_count_for_nothing(path, content):
     log = DecisionLog(path)
     for kind in ("label", "class", "rename class", "undo", "of a later version"):
@@ -167,10 +172,12 @@ def test_killed_writers_lose_nothing_that_they_acknowledged(path, tmp_path):
         writers = {
             f"{round_}{name}": subprocess.Popen(
                 [sys.executable, "-c", WRITER, str(path), f"{round_}{name}"],
-                stdout=subprocess.PIPE, env=environment, text=True,
+                stdout=subprocess.PIPE,
+                env=environment,
+                text=True,
             )
             for name in "ab"
-        }  # fmt: skip
+        }
         for name, writer in writers.items():
             acknowledged.add(f"{name}-{writer.stdout.readline().strip()}")
         time.sleep(0.05 * round_)

@@ -27,9 +27,12 @@ def start(table):
     found = filter(None, (re.search(r"//(\S+):(\d+)/\?token=(\S+)", one) for one in process.stderr))
     host, port, token = next(found).groups()
     headers = {
-        "Cookie": f"cofactor-{port}={token}", "Origin": f"http://{host}:{port}",
-        "X-Cofactor": "1", "Content-Type": "application/json", "Connection": "close",
-    }  # fmt: skip
+        "Cookie": f"cofactor-{port}={token}",
+        "Origin": f"http://{host}:{port}",
+        "X-Cofactor": "1",
+        "Content-Type": "application/json",
+        "Connection": "close",
+    }
 
     def change(address, **content):
         connection = http.client.HTTPConnection(host, int(port), timeout=30)

@@ -110,8 +110,11 @@ def test_topics_are_edited(page):
     frozen = page.change("edit", tab="t", edit="freeze", arguments={"topic": 0})
     assert frozen["topics"][0]["frozen"] is True
     assert [page.change("undo-edit", tab="t")["undone"] for _ in range(4)] == [
-        "freeze", "rename", "merge", None,
-    ]  # fmt: skip
+        "freeze",
+        "rename",
+        "merge",
+        None,
+    ]
     assert len(page.read("topics")["topics"]) == 4
 
 
@@ -202,9 +205,11 @@ def test_the_code_makes_the_same_edits(page, monkeypatch):
     given = [(TRUTH[i],) if i < 12 else () for i in range(60)]
     page.begin(given=given)
     for edit, arguments in (
-        ("rename", {"topic": 0, "name": "a'b"}), ("ban", {"topic": 1, "word": "moon"}),
-        ("split", {"topic": 2, "into": 2}), ("drop", {"topic": 3}),
-    ):  # fmt: skip
+        ("rename", {"topic": 0, "name": "a'b"}),
+        ("ban", {"topic": 1, "word": "moon"}),
+        ("split", {"topic": 2, "into": 2}),
+        ("drop", {"topic": 3}),
+    ):
         page.change("edit", tab="t", edit=edit, arguments=arguments)
     page.change("undo-edit", tab="t")
     for content in ({}, {"edit": "exec", "arguments": {}}, {"edit": "drop", "arguments": 3}):

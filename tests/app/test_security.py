@@ -16,8 +16,11 @@ from cofactor.io.errors import InputError
 
 PORT = 8765
 HOST, OTHER_HOST = f"127.0.0.1:{PORT}", f"localhost:{PORT}"
-PLACES = ["/", *(f"/{name}" for name in assets() if name != "index.html"),
-          *(f"/api/{name}" for name in READS)]  # fmt: skip
+PLACES = [
+    "/",
+    *(f"/{name}" for name in assets() if name != "index.html"),
+    *(f"/api/{name}" for name in READS),
+]
 ALL = [*(("GET", path) for path in PLACES), *(("POST", f"/api/{name}") for name in CHANGES)]
 
 
@@ -27,8 +30,19 @@ def site(start):
     session = start(every=100)
     app, keys = guarded(session, "127.0.0.1", PORT)
 
-    def ask(method, path, *, host=HOST, token=keys.token, origin="same", mark="1",
-            kind="application/json", body=b"{}", length=None, further=()):  # fmt: skip
+    def ask(
+        method,
+        path,
+        *,
+        host=HOST,
+        token=keys.token,
+        origin="same",
+        mark="1",
+        kind="application/json",
+        body=b"{}",
+        length=None,
+        further=(),
+    ):
         headers = {"host": host, "cookie": f"other=1; {keys.cookie}={token}"}
         headers |= {"content-length": length} if length else {}
         if method != "GET":
@@ -174,11 +188,21 @@ def test_bodies_are_capped(site):
 
 @pytest.mark.parametrize(
     "path",
-    ["/../../etc/passwd", "/%2e%2e/session.py", "/page/index.html", "/index.html", "/api/",
-     "/api/document?place=../1", "/api/document?place=99999", "/api/documents?path=/etc/passwd",
-     "/api/table.csv?path=x", "//evil.example/", "/label.js%00.css",
-     "/api/document?place=1&place=2"],
-)  # fmt: skip
+    [
+        "/../../etc/passwd",
+        "/%2e%2e/session.py",
+        "/page/index.html",
+        "/index.html",
+        "/api/",
+        "/api/document?place=../1",
+        "/api/document?place=99999",
+        "/api/documents?path=/etc/passwd",
+        "/api/table.csv?path=x",
+        "//evil.example/",
+        "/label.js%00.css",
+        "/api/document?place=1&place=2",
+    ],
+)
 def test_no_client_names_a_file(site, path):
     assert site("GET", path).status in (200, 400, 404, 422)
     if "place=1&place" not in path:
@@ -228,8 +252,11 @@ def test_wildcard_addresses_are_refused():
         with pytest.raises(InputError, match="name one of them"):
             open_socket(host, None)
     assert [is_loopback(h) for h in ("127.0.0.1", "localhost", "192.168.1.5", "evil.example")] == [
-        True, True, False, False,
-    ]  # fmt: skip
+        True,
+        True,
+        False,
+        False,
+    ]
 
 
 def test_a_port_in_use_is_refused():

@@ -75,9 +75,14 @@ def test_the_table_has_labels_of_its_own(start):
     session.decide("skip", "me", 3)
     assert session.corpus.label_of(3, session.reviewed) == (("cosmos",), "table")
     assert session.counts() == {
-        "documents": 60, "table": 5, "reviewed": 1, "skipped": 1, "flagged": 0, "elsewhere": 0,
+        "documents": 60,
+        "table": 5,
+        "reviewed": 1,
+        "skipped": 1,
+        "flagged": 0,
+        "elsewhere": 0,
         "classes": {"food": 2, "cosmos": 1, "sport": 2},
-    }  # fmt: skip
+    }
 
 
 def test_everything_is_there_after_a_new_start(start):
@@ -290,11 +295,20 @@ def test_an_edit_during_a_fit_is_kept(start, monkeypatch):
 
 @pytest.mark.parametrize(
     ("name", "arguments"),
-    [("fit", {}), ("merge", {"topics": [1]}), ("merge", {"topics": [1, 9]}), ("drop", {}),
-     ("drop", {"topic": True}), ("drop", {"topic": "0"}), ("split", {"topic": 0, "into": 99}),
-     ("pin", {"topic": 0, "word": "unknownword"}), ("rename", {"topic": 0, "name": ""}),
-     ("save", {"path": "/etc"}), (None, None)],
-)  # fmt: skip
+    [
+        ("fit", {}),
+        ("merge", {"topics": [1]}),
+        ("merge", {"topics": [1, 9]}),
+        ("drop", {}),
+        ("drop", {"topic": True}),
+        ("drop", {"topic": "0"}),
+        ("split", {"topic": 0, "into": 99}),
+        ("pin", {"topic": 0, "word": "unknownword"}),
+        ("rename", {"topic": 0, "name": ""}),
+        ("save", {"path": "/etc"}),
+        (None, None),
+    ],
+)
 def test_bad_edits_are_refused(start, name, arguments):
     session = start()
     with pytest.raises((ValueError, TypeError)):

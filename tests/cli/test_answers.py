@@ -52,8 +52,9 @@ def test_doubtful_predictions_are_left_out_with_a_reason(home, model, tmp_path):
     plain = predicted(model, home / "new.csv", out=tmp_path / "a.csv")
     sure = np.sort(numbers(plain, "confidence")[:, 0])[5:]
     middle = float(sure[(gap := np.diff(sure).argmax()) : gap + 2].mean())
-    done = cofactor("predict", model, home / "new.csv", "--abstain", middle, "-o",
-                    tmp_path / "b.csv")  # fmt: skip
+    done = cofactor(
+        "predict", model, home / "new.csv", "--abstain", middle, "-o", tmp_path / "b.csv"
+    )
     header, cells = read_table(tmp_path / "b.csv")
     rows = [dict(zip(header, row, strict=True)) for row in cells]
     for before, row in zip(plain, rows, strict=True):
@@ -88,8 +89,22 @@ def tags(tmp_path_factory):
     write_table(
         folder / "new.csv", [[word] for words in WORDS.values() for word in words], ["body"]
     )
-    cofactor("fit", table, "--text", "body", "--label", "team", "--label-separator", ";", "-k", 4,
-             "--iterations", 5, "-o", folder / "model")  # fmt: skip
+    cofactor(
+        "fit",
+        table,
+        "--text",
+        "body",
+        "--label",
+        "team",
+        "--label-separator",
+        ";",
+        "-k",
+        4,
+        "--iterations",
+        5,
+        "-o",
+        folder / "model",
+    )
     return folder
 
 
@@ -105,8 +120,9 @@ def test_no_row_of_several_labels_is_empty(tags, tmp_path):
     P = loaded.predict_proba(texts)
     below = 0
     for d, row in enumerate(rows):
-        reached = [name for name, lead in zip(loaded.target_names_, leads[d], strict=True)
-                   if lead >= 0]  # fmt: skip
+        reached = [
+            name for name, lead in zip(loaded.target_names_, leads[d], strict=True) if lead >= 0
+        ]
         if reached:
             assert (row["prediction"].split(";"), row["reason"]) == (reached, "")
             continue
@@ -139,8 +155,18 @@ def test_kept_columns_and_names(home, model, tmp_path):
 
 
 def test_options_that_need_classes(home, tmp_path):
-    cofactor("fit", home / "posts.csv", "--text", "body", "-k", 2, "--iterations", 2,
-             "-o", tmp_path / "m")  # fmt: skip
+    cofactor(
+        "fit",
+        home / "posts.csv",
+        "--text",
+        "body",
+        "-k",
+        2,
+        "--iterations",
+        2,
+        "-o",
+        tmp_path / "m",
+    )
     for option in (["--all-classes"], ["--top", "2"], ["--abstain", "0.5"]):
         done = cofactor("predict", tmp_path / "m", home / "new.csv", *option, code=2)
         assert f"{option[0]} needs a model that predicts classes, but this one has no labels" in (
@@ -154,5 +180,10 @@ def test_new_columns_never_collide(model, tmp_path):
     table = write_table(tmp_path / "a.csv", [["moon", "x", "y"]], ("body", "choice_1", "reason"))
     found = answer("predict", model, table, "--top", "1", "-o", tmp_path / "out.csv")
     assert found["added"] == [
-        "prediction", "confidence", "topic", "reason_2", "choice_1_2", "choice_1_probability",
-    ]  # fmt: skip
+        "prediction",
+        "confidence",
+        "topic",
+        "reason_2",
+        "choice_1_2",
+        "choice_1_probability",
+    ]

@@ -99,11 +99,13 @@ def test_numbers_are_classes_here(tmp_path, sessions):
 
 @pytest.mark.parametrize(
     ("options", "sentence"),
-    [(["--label", "team", "--label", "id"], "give --label once"),
-     (["--model", "other"], "holds no model"),
-     (["--host", "0.0.0.0"], "name one of them"),
-     (["--text", "bodi"], "body")],
-)  # fmt: skip
+    [
+        (["--label", "team", "--label", "id"], "give --label once"),
+        (["--model", "other"], "holds no model"),
+        (["--host", "0.0.0.0"], "name one of them"),
+        (["--text", "bodi"], "body"),
+    ],
+)
 def test_bad_options_are_refused(table, sessions, options, sentence):
     (table.parent / "other").mkdir()
     (table.parent / "other" / "file").write_text("x")

@@ -170,8 +170,18 @@ def test_seeds_and_tasks_over_blocks(place, tmp_path):
     sky = model.topics()[model.topic_names_.index("sky")]
     assert sky.label == "space"
     assert {"crater", "nasa"} <= set(sky.words[:4])
-    cofactor("fit", place / "blocks", "-k", 3, "-o", tmp_path / "t", "--task", "topics",
-             "--seed-words", "kitchen=oven,butter")  # fmt: skip
+    cofactor(
+        "fit",
+        place / "blocks",
+        "-k",
+        3,
+        "-o",
+        tmp_path / "t",
+        "--task",
+        "topics",
+        "--seed-words",
+        "kitchen=oven,butter",
+    )
     model = load_model(tmp_path / "t")
     assert model.target_names_ == []
     assert {"oven", "butter"} <= set(model.topics()[model.topic_names_.index("kitchen")].words[:4])
@@ -188,8 +198,12 @@ def several(tmp_path, columns, cells):
 @pytest.mark.parametrize("kind", ["sets", "columns", "numbers", "one number"])
 def test_other_labels(tmp_path, kind, monkeypatch):
     monkeypatch.setattr("cofactor.cli._shared.blocks.BATCH", 40)
-    known = {"sets": ("tags",), "columns": ("sky", "oven"), "numbers": ("u", "v"),
-             "one number": ("u",)}[kind]  # fmt: skip
+    known = {
+        "sets": ("tags",),
+        "columns": ("sky", "oven"),
+        "numbers": ("u", "v"),
+        "one number": ("u",),
+    }[kind]
 
     def cells(i, team):
         if 40 <= i < 80:  # a batch that says nothing
@@ -349,8 +363,9 @@ def test_blocks_of_other_making(tmp_path, place):
     for change in (
         {"vectorizer": {**notes["vectorizer"], "words": notes["vectorizer"]["words"][1:]}},
         {"vectorizer": {**notes["vectorizer"], "parameters": {"ngram_range": 7}}},
-        {"facts": None}, {"targets": 5},
-    ):  # fmt: skip
+        {"facts": None},
+        {"targets": 5},
+    ):
         replace_notes(tmp_path / "c", {**notes, **change})
         done = cofactor("fit", tmp_path / "c", "-o", tmp_path / "m", code=2)
         assert "damaged" in done.stderr

@@ -70,8 +70,15 @@ def test_topics_show_markers(folder):
 
 
 def test_predictions_as_a_table(folder, tmp_path):
-    done = cofactor("predict", folder / "model", folder / "new.h5ad", "-o", tmp_path / "out.csv",
-                    "--all-classes", "--topics")  # fmt: skip
+    done = cofactor(
+        "predict",
+        folder / "model",
+        folder / "new.h5ad",
+        "-o",
+        tmp_path / "out.csv",
+        "--all-classes",
+        "--topics",
+    )
     assert "genes of the model are not in the file" in done.stderr
     header, rows = read_table(tmp_path / "out.csv")
     assert header[:4] == ["cell", "prediction", "confidence", "topic"]
@@ -103,8 +110,13 @@ def test_a_copy_abstains_and_says_what_it_holds(folder, tmp_path):
     found = anndata.read_h5ad(tmp_path / "out.h5ad")
     assert found.obs["ssnmf"].isna().sum() == facts["abstained"]
     assert found.obs["ssnmf_confidence"].min() >= 0.9
-    assert facts["added"] == ["obs/ssnmf", "obs/ssnmf_confidence", "obsm/X_ssnmf", "varm/ssnmf",
-                              "uns/ssnmf"]  # fmt: skip
+    assert facts["added"] == [
+        "obs/ssnmf",
+        "obs/ssnmf_confidence",
+        "obsm/X_ssnmf",
+        "varm/ssnmf",
+        "uns/ssnmf",
+    ]
     table = answer(*predict, "-o", tmp_path / "out.csv")
     assert table["abstained"] == facts["abstained"]
     rows = read_table(tmp_path / "out.csv")[1]
@@ -150,7 +162,7 @@ def test_tables_of_a_model(folder, tmp_path):
         (("report", "model"), "model of single cells"),
         (("predict", "posts", "new.h5ad"), "posts"),
     ],
-)  # fmt: skip
+)
 def test_refusals(folder, monkeypatch, arguments, said):
     monkeypatch.chdir(folder)
     write_table(folder / "posts.csv", make_rows(12))

@@ -12,9 +12,21 @@ from commands import answer, cofactor, read_table
 def test_choose_prints_a_table_and_one_sentence(home, tmp_path):
     table, figure = tmp_path / "table.csv", tmp_path / "figure.svg"
     done = cofactor(
-        "choose", home / "posts.csv", "--text", "body", "--label", "team", "-k", "2:4", "--runs", 3,
-        "-o", table, "--figure", figure,
-    )  # fmt: skip
+        "choose",
+        home / "posts.csv",
+        "--text",
+        "body",
+        "--label",
+        "team",
+        "-k",
+        "2:4",
+        "--runs",
+        3,
+        "-o",
+        table,
+        "--figure",
+        figure,
+    )
     lines = done.stdout.splitlines()
     assert lines[0].split()[:4] == ["Topics", "Labels", "Score", "Cells"]
     assert [line[0] for line in lines[1:4]] == [" ", "*", " "]

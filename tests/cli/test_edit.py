@@ -11,8 +11,20 @@ from cofactor import load_model
 from cofactor.text.editing.changes import topics_digest
 from commands import answer, cofactor, make_rows, write_table
 
-EVERYTHING = ["--merge", "1,4", "--name", "4=one of two", "--drop", "2", "--freeze", "5",
-              "--pin", "0=goal,oven", "--ban", "3=orbit"]  # fmt: skip
+EVERYTHING = [
+    "--merge",
+    "1,4",
+    "--name",
+    "4=one of two",
+    "--drop",
+    "2",
+    "--freeze",
+    "5",
+    "--pin",
+    "0=goal,oven",
+    "--ban",
+    "3=orbit",
+]
 
 
 @pytest.fixture(scope="module")
@@ -45,8 +57,20 @@ def test_all_numbers_are_those_of_the_model(model, edited):
 
 
 def test_what_is_said_of_a_merged_topic_holds_for_the_whole(model, tmp_path):
-    cofactor("edit", model, "--merge", "1,4", "--freeze", "4", "--ban", "1=moon", "--name",
-             "4=both", "-o", tmp_path / "m")  # fmt: skip
+    cofactor(
+        "edit",
+        model,
+        "--merge",
+        "1,4",
+        "--freeze",
+        "4",
+        "--ban",
+        "1=moon",
+        "--name",
+        "4=both",
+        "-o",
+        tmp_path / "m",
+    )
     found = load_model(tmp_path / "m")
     assert found.settled_.names[1] == found.topic_names_[1] == "both"
     assert found.settled_.frozen[1]
@@ -58,8 +82,9 @@ def test_what_is_said_of_a_merged_topic_holds_for_the_whole(model, tmp_path):
 def test_names_of_topics_stand_for_numbers(model, tmp_path):
     names = load_model(model).topic_names_
     assert "," in names[1]
-    found = answer("edit", model, "--drop", f"{names[1]},3", "--name", f"{names[0]}=a=b",
-                   "-o", tmp_path / "m")  # fmt: skip
+    found = answer(
+        "edit", model, "--drop", f"{names[1]},3", "--name", f"{names[0]}=a=b", "-o", tmp_path / "m"
+    )
     assert found["changes"] == {"names": {"0": "a=b"}, "drops": [1, 3]}
     assert [row["topic"] for row in found["topics"] if row["given_name"] == "a=b"] == [0]
 
@@ -157,9 +182,10 @@ def test_names_of_a_report(model, tmp_path):
     assert found.settled_.names == [None, "billing", None, None, "mine", None]
     assert found.topic_names_ == [old[0], "billing", *old[2:4], "mine", old[5]]
     same = names_file(tmp_path / "same.json", model, dict(enumerate(old)))
-    assert "nothing changes" in cofactor(
-        "edit", model, "--names", same, "-o", tmp_path / "x", code=2
-    ).stderr  # fmt: skip
+    assert (
+        "nothing changes"
+        in cofactor("edit", model, "--names", same, "-o", tmp_path / "x", code=2).stderr
+    )
     found = load_model(model)
     assert topics_digest(found.rename(0, "x")) == topics_digest(found)  # names may come twice
     assert topics_digest(found.drop(0)) != topics_digest(found)
@@ -212,8 +238,10 @@ REFUSED = {
     "two names": (["--name", "2=a", "--name", "2=b"], "--name contradicts"),
     "two names of one": (["--name", "2=a", "--name", "3=b", "--merge", "2,3"], "give one name"),
     "frozen and thawed": (["--freeze", "2", "--thaw", "2"], "--thaw contradicts"),
-    "frozen and thawed in one": (["--freeze", "2", "--thaw", "3", "--merge", "2,3"],
-                                 "both frozen and thawed"),
+    "frozen and thawed in one": (
+        ["--freeze", "2", "--thaw", "3", "--merge", "2,3"],
+        "both frozen and thawed",
+    ),
     "no name": (["--name", "2"], "must be a topic and its new name, like 2=billing"),
     "no word": (["--pin", "2="], "must be a topic and words, like 4=refund,invoice"),
     "unknown word": (["--pin", "2=zeppelin"], "'zeppelin' is not among the"),
@@ -224,7 +252,7 @@ REFUSED = {
     "no text fits": (["--split", "0", "--table", "{far}"], "fits 0 of the documents"),
     "a table for nothing": (["--drop", "2", "--table", "{far}"], "--table is for --split only"),
     "the model itself": (["--drop", "2", "-o", "{model}"], "is the model itself"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", REFUSED)

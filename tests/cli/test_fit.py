@@ -36,8 +36,9 @@ def test_a_model_that_cannot_be_saved_is_one_sentence(home, tmp_path, monkeypatc
     from cofactor.io.models import manifest
 
     monkeypatch.setattr(manifest, "LARGEST_MANIFEST", 100)
-    done = cofactor("fit", home / "posts.csv", "--text", "body", "-k", 2, "-o", tmp_path / "m",
-                    code=2)  # fmt: skip
+    done = cofactor(
+        "fit", home / "posts.csv", "--text", "body", "-k", 2, "-o", tmp_path / "m", code=2
+    )
     assert "Error: The model cannot be saved: manifest.json has" in done.stderr
     assert list(tmp_path.iterdir()) == []
 
@@ -52,8 +53,20 @@ def test_the_manifest_remembers_the_table(model):
 
 
 def test_fit_tells_what_it_did(home, tmp_path):
-    found = answer("fit", home / "posts.csv", "--text", "body", "-k", 2, "-o", tmp_path / "m",
-                   "--seed", 3, "--iterations", 5)  # fmt: skip
+    found = answer(
+        "fit",
+        home / "posts.csv",
+        "--text",
+        "body",
+        "-k",
+        2,
+        "-o",
+        tmp_path / "m",
+        "--seed",
+        3,
+        "--iterations",
+        5,
+    )
     assert (found["topics"], found["classes"], found["seed"]) == (2, [], 3)
     assert found["input"]["task"] == "topics"
     assert found["iterations"] <= 5
@@ -102,8 +115,20 @@ def test_fit_ends_with_what_a_user_wants_to_know(home, tmp_path):
 def test_fit_says_that_nothing_could_be_held_out(tmp_path):
     rows = [[i, body, team if i in ("0", "1") else ""] for i, body, team in make_rows(every=1)]
     table = write_table(tmp_path / "a.csv", rows)
-    done = cofactor("fit", table, "--text", "body", "--label", "team", "-k", 2, "--iterations", 2,
-                    "-o", tmp_path / "m")  # fmt: skip
+    done = cofactor(
+        "fit",
+        table,
+        "--text",
+        "body",
+        "--label",
+        "team",
+        "-k",
+        2,
+        "--iterations",
+        2,
+        "-o",
+        tmp_path / "m",
+    )
     assert load_model(tmp_path / "m").expected_score_ is None
     assert "How well the model predicts is not known: no labels could be held out" in done.stderr
     assert "Note: Stopped after max_iter=2 iterations" in done.stderr
@@ -113,9 +138,26 @@ def test_fit_says_that_nothing_could_be_held_out(tmp_path):
 def test_options_reach_the_model(home, tmp_path):
     stop = tmp_path / "stop.txt"
     stop.write_text("goal\npuck\n")
-    cofactor("fit", home / "posts.csv", "--text", "body", "--label", "team", "-k", 4,
-             "-o", tmp_path / "m", "--seed-words", "kitchen=oven,Butter", "--supervision", 2.5,
-             "--stop-words", stop, "--jobs", 1)  # fmt: skip
+    cofactor(
+        "fit",
+        home / "posts.csv",
+        "--text",
+        "body",
+        "--label",
+        "team",
+        "-k",
+        4,
+        "-o",
+        tmp_path / "m",
+        "--seed-words",
+        "kitchen=oven,Butter",
+        "--supervision",
+        2.5,
+        "--stop-words",
+        stop,
+        "--jobs",
+        1,
+    )
     found = load_model(tmp_path / "m")
     assert found.seeds == {"kitchen": ["oven", "Butter"]}
     assert found.supervision == 2.5
@@ -131,8 +173,21 @@ def test_options_reach_the_model(home, tmp_path):
     ],
 )
 def test_classes_have_weights(home, tmp_path, options, expected):
-    cofactor("fit", home / "posts.csv", "--text", "body", "--label", "team", "-k", 3,
-             "-o", tmp_path / "m", "--iterations", 2, *options)  # fmt: skip
+    cofactor(
+        "fit",
+        home / "posts.csv",
+        "--text",
+        "body",
+        "--label",
+        "team",
+        "-k",
+        3,
+        "-o",
+        tmp_path / "m",
+        "--iterations",
+        2,
+        *options,
+    )
     found = load_model(tmp_path / "m")
     assert found.class_weight == found.estimator_.class_weight == expected
 
@@ -141,8 +196,20 @@ def test_numbers_that_cannot_be_predicted_are_doubted(tmp_path):
     random = np.random.default_rng(1)
     rows = [[i, body, f"{random.normal():.3f}"] for i, body, _ in make_rows()]
     path = write_table(tmp_path / "a.csv", rows)
-    done = cofactor("fit", path, "--text", "body", "--label", "team", "-o", tmp_path / "m",
-                    "-k", 3, "--iterations", 20)  # fmt: skip
+    done = cofactor(
+        "fit",
+        path,
+        "--text",
+        "body",
+        "--label",
+        "team",
+        "-o",
+        tmp_path / "m",
+        "-k",
+        3,
+        "--iterations",
+        20,
+    )
     said = "Note: The R² to expect on new samples is"
     assert said in done.stderr
     assert "not above 0" in " ".join(read_facts(tmp_path / "m")["notes"]["warnings"])
@@ -151,8 +218,20 @@ def test_numbers_that_cannot_be_predicted_are_doubted(tmp_path):
 def test_unlabelled_values_are_no_class(home, tmp_path):
     rows = [[i, body, team or "NA"] for i, body, team in make_rows()]
     path = write_table(tmp_path / "a.csv", rows)
-    found = answer("fit", path, "--text", "body", "--label", "team", "--unlabelled", "NA",
-                   "-o", tmp_path / "m", "-k", 3)  # fmt: skip
+    found = answer(
+        "fit",
+        path,
+        "--text",
+        "body",
+        "--label",
+        "team",
+        "--unlabelled",
+        "NA",
+        "-o",
+        tmp_path / "m",
+        "-k",
+        3,
+    )
     assert found["classes"] == ["food", "space", "sport"]
     assert answer("verify", tmp_path / "m")["identical"]
 

@@ -59,25 +59,53 @@ def harmless(text):
         ["topics", "{model}", "--words", "60"],
         ["explain", "{model}", "\n".join(TEXTS)],
         ["compare", "{model}", "{model}"],
-        ["compare", "{model}", "{model}", "--data", "{table}", "--text", "body", "--label",
-         "\x1b[1mteam"],
+        [
+            "compare",
+            "{model}",
+            "{model}",
+            "--data",
+            "{table}",
+            "--text",
+            "body",
+            "--label",
+            "\x1b[1mteam",
+        ],
         ["check", "{table}", "--text", "body", "--label", "\x1b[1mteam"],
         ["check", "{table}", "--text", "\x1b[2J"],
         ["check", "{table}\x1b[2J"],
         ["\x1b[2J"],
         ["predict", "{model}", "{table}", "--text", "\x1b[2J"],
         ["predict", "{model}", "{table}", "--text", "body", "-o", "{tmp}/\x1b[2J.csv"],
-        ["fit", "{table}", "--text", "body", "--label", "\x1b[1mteam", "-k", "3", "-o",
-         "{tmp}/\x1b[2Jm"],
+        [
+            "fit",
+            "{table}",
+            "--text",
+            "body",
+            "--label",
+            "\x1b[1mteam",
+            "-k",
+            "3",
+            "-o",
+            "{tmp}/\x1b[2Jm",
+        ],
         ["export", "{model}", "-o", "{tmp}/\x1b[2J"],
         ["report", "{model}", "-o", "{tmp}/\x1b[2J.html", "--data", "{table}", "--text", "body"],
         ["verify", "{model}", "--data", "{table}", "--text", "body"],
         ["edit", "{model}", "--name", "0=\x1b[2Ja", "-o", "{tmp}/\x1b[2Je"],
         ["edit", "{model}", "--drop", "\x1b[2J", "-o", "{tmp}/e"],
-        ["refit", "{model}", "{table}", "--text", "body", "--label", "\x1b[1mteam", "-o",
-         "{tmp}/\x1b[2Jr"],
+        [
+            "refit",
+            "{model}",
+            "{table}",
+            "--text",
+            "body",
+            "--label",
+            "\x1b[1mteam",
+            "-o",
+            "{tmp}/\x1b[2Jr",
+        ],
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("as_json", [False, True])
 def test_no_control_character_reaches_the_terminal(model, table, tmp_path, arguments, as_json):
     names = {"model": model, "table": table, "tmp": tmp_path}
@@ -154,8 +182,18 @@ def test_words_come_back_as_they_are_in_json(model):
 
 def test_the_report_is_written_by_the_command(model, table, tmp_path):
     pytest.importorskip("altair")
-    cofactor("report", model, "--data", table, "--text", "body", "--label", "\x1b[1mteam",
-             "-o", tmp_path / "r.html")  # fmt: skip
+    cofactor(
+        "report",
+        model,
+        "--data",
+        table,
+        "--text",
+        "body",
+        "--label",
+        "\x1b[1mteam",
+        "-o",
+        tmp_path / "r.html",
+    )
     page = (tmp_path / "r.html").read_text("utf-8")
     assert "<script>alert(1)" not in page
     assert "<img src=x" not in page
@@ -171,8 +209,18 @@ def test_the_model_card_is_plain_text(model):
 
 
 def test_the_export_for_topicwizard_holds_them_as_data(model, table, tmp_path, monkeypatch):
-    cofactor("export", model, "--to", "topicwizard", "--data", table, "--text", "body", "-o",
-             tmp_path / "w")  # fmt: skip
+    cofactor(
+        "export",
+        model,
+        "--to",
+        "topicwizard",
+        "--data",
+        table,
+        "--text",
+        "body",
+        "-o",
+        tmp_path / "w",
+    )
     seen = {}
     wizard = SimpleNamespace(visualize=lambda **given: seen.update(given))
     monkeypatch.setitem(sys.modules, "topicwizard", wizard)

@@ -14,8 +14,11 @@ def test_a_fit_imports_no_library_for_reports_or_clusters(home, tmp_path):
     )
     arguments = ["fit", home / "posts.csv", "--text", "body", "-k", "2", "-o", tmp_path / "model"]
     done = subprocess.run(
-        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False,
+        [sys.executable, "-c", code, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "[]"

@@ -22,18 +22,29 @@ runpy.run_module("cofactor", run_name="__main__")
 
 @pytest.mark.parametrize(
     "module",
-    ["cofactor.cli", "click", "cofactor.cli.predict", "numpy", "scipy.sparse", "sklearn.base",
-     "cofactor.text", "cofactor.engine.kernels"],
-)  # fmt: skip
+    [
+        "cofactor.cli",
+        "click",
+        "cofactor.cli.predict",
+        "numpy",
+        "scipy.sparse",
+        "sklearn.base",
+        "cofactor.text",
+        "cofactor.engine.kernels",
+    ],
+)
 def test_ctrl_c_during_an_import(home, model, tmp_path, module):
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
     arguments = ["predict", model, home / "new.csv", "-o", tmp_path / "out.csv"]
     done = subprocess.run(
-        [sys.executable, script, *map(str, arguments)], capture_output=True, text=True,
-        check=False, timeout=60,
+        [sys.executable, script, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "INTERRUPTED_MODULE": module},
-    )  # fmt: skip
+    )
     assert done.returncode == 130, done.stderr
     assert done.stderr.startswith("Interrupted")
     assert done.stderr.count("\n") == 1

@@ -80,8 +80,22 @@ def test_how_the_table_was_opened_is_remembered(tmp_path):
 
 
 def test_the_card_tells_warnings_and_where_the_model_came_from(home, tmp_path):
-    done = cofactor("fit", home / "posts.csv", "--text", "body", "--label", "team", "-k", 3, "-o",
-                    tmp_path / "m", "--iterations", 1, "--seed-words", "x=moon,zzz")  # fmt: skip
+    done = cofactor(
+        "fit",
+        home / "posts.csv",
+        "--text",
+        "body",
+        "--label",
+        "team",
+        "-k",
+        3,
+        "-o",
+        tmp_path / "m",
+        "--iterations",
+        1,
+        "--seed-words",
+        "x=moon,zzz",
+    )
     card = (tmp_path / "m" / "README.md").read_text()
     assert "## Warnings of the fit" in card
     assert "--seed-words 'x': \\['zzz'\\] are ignored" in card

@@ -43,8 +43,10 @@ def test_check_proposes_merges_that_fit_takes(messy, tmp_path):
 
 @pytest.mark.parametrize("mark", [",", ";", "/"])
 def test_check_proposes_to_split_labels(tmp_path, mark):
-    rows = [[i, body, mark.join(sorted({team, *("abcd"[: int(i) % 5])}))]
-            for i, body, team in make_rows(90, every=1)]  # fmt: skip
+    rows = [
+        [i, body, mark.join(sorted({team, *("abcd"[: int(i) % 5])}))]
+        for i, body, team in make_rows(90, every=1)
+    ]
     path = write_table(tmp_path / "sets.csv", rows)
     found = answer("check", path, *TEXT)
     assert found["next"].startswith("cofactor check ")
@@ -72,8 +74,17 @@ def test_later_commands_read_labels_in_the_same_way(messy, tmp_path):
 
 @pytest.mark.slow
 def test_blocks_read_labels_as_tables_do(messy, tmp_path):
-    merge = [*TEXT, "--relabel", "Space=space", "--relabel", "sprot=sport", "--relabel",
-             "foood=food", "--min-labels", "5"]  # fmt: skip
+    merge = [
+        *TEXT,
+        "--relabel",
+        "Space=space",
+        "--relabel",
+        "sprot=sport",
+        "--relabel",
+        "foood=food",
+        "--min-labels",
+        "5",
+    ]
     written = cofactor("blocks", messy, *merge, "-o", tmp_path / "blocks")
     assert "'weather' has fewer than 5 labels" in said(written)
     found = answer("fit", tmp_path / "blocks", "-k", 3, "--iterations", 3, "-o", tmp_path / "m")
@@ -114,8 +125,9 @@ def test_an_old_name_that_does_not_occur_is_said(messy, tmp_path):
     )
     found = answer("check", messy, *TEXT, *merge)
     assert "--relabel renames 'sporrt', but" in " ".join(found["advice"])
-    fine = cofactor("fit", messy, *TEXT, *merge[:2], "-k", 3, "--iterations", 2, "-o",
-                    tmp_path / "m")  # fmt: skip
+    fine = cofactor(
+        "fit", messy, *TEXT, *merge[:2], "-k", 3, "--iterations", 2, "-o", tmp_path / "m"
+    )
     assert "--relabel renames" not in said(fine)
 
 
@@ -134,8 +146,9 @@ def test_ratings_are_numbers(tmp_path):
     assert read_facts(tmp_path / "m")["notes"]["input"]["task"] == "numbers"
     found = answer("check", table, *TEXT)
     assert (found["labels_are"], found["range"]) == ("numbers", [80, 100])
-    whole = answer("fit", table, *TEXT, "--task", "classes", "-k", 3, "--iterations", 2,
-                   "-o", tmp_path / "n")  # fmt: skip
+    whole = answer(
+        "fit", table, *TEXT, "--task", "classes", "-k", 3, "--iterations", 2, "-o", tmp_path / "n"
+    )
     assert len(whole["classes"]) == 21
 
 
@@ -179,15 +192,18 @@ def test_fit_says_what_check_says(tmp_path, label, reason):
 def test_the_texts_are_no_labels_of_themselves(tmp_path):
     table = write_table(tmp_path / "a.csv", make_rows())
     for command in (["check"], ["fit", "-o", tmp_path / "m"], ["blocks", "-o", tmp_path / "m"]):
-        done = cofactor(command[0], table, "--text", "body", "--label", "body", *command[1:],
-                        code=2)  # fmt: skip
+        done = cofactor(
+            command[0], table, "--text", "body", "--label", "body", *command[1:], code=2
+        )
         assert "--label 'body' is the column of the texts, too" in said(done)
     assert not (tmp_path / "m").exists()
 
 
 def test_min_labels_of_sets(tmp_path):
-    rows = [[i, body, "a;b" if int(i) % 2 else ("a" if int(i) else "rare;a")]
-            for i, body, _ in make_rows(40)]  # fmt: skip
+    rows = [
+        [i, body, "a;b" if int(i) % 2 else ("a" if int(i) else "rare;a")]
+        for i, body, _ in make_rows(40)
+    ]
     table = write_table(tmp_path / "a.csv", rows)
     options = [*TEXT, "--label-separator", ";", "--min-labels", "3"]
     found = answer("check", table, *options)

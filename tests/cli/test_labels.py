@@ -39,8 +39,9 @@ def sets(home):
 def test_check_leads_to_sets(home):
     plain = answer("check", home / "posts.csv", "--text", "body", "--label", "tags")
     assert any("--label-separator ';'" in sentence for sentence in plain["advice"])
-    found = answer("check", home / "posts.csv", "--text", "body", "--label", "tags",
-                   "--label-separator", ";")  # fmt: skip
+    found = answer(
+        "check", home / "posts.csv", "--text", "body", "--label", "tags", "--label-separator", ";"
+    )
     assert found["labels_are"] == "sets"
     assert found["classes"]["out"] == found["classes"]["space"] + found["classes"]["sport"]
     assert "--label tags --label-separator ';' -k" in found["next"]
@@ -53,8 +54,16 @@ def test_sets_are_written_back_as_they_were_read(home, sets, tmp_path):
     assert {row[7] for row in rows} <= {"food;in", "out;space", "out;sport", "out"}
     known = [(set(row[2].split("; ")), set(row[7].split(";"))) for row in rows if row[2]]
     assert np.mean([one == other for one, other in known]) > 0.9
-    again = answer("check", tmp_path / "out.csv", "--text", "body", "--label", "prediction",
-                   "--label-separator", ";")  # fmt: skip
+    again = answer(
+        "check",
+        tmp_path / "out.csv",
+        "--text",
+        "body",
+        "--label",
+        "prediction",
+        "--label-separator",
+        ";",
+    )
     assert set(again["classes"]) == {"food", "in", "out", "space", "sport"}
 
 
@@ -111,17 +120,51 @@ def test_lists_in_json_lines(home, tmp_path):
 
 def test_one_label_alone_is_a_class(home, tmp_path):
     path = write_table(tmp_path / "a.csv", [["moon orbit", "x"], ["moon", ""]] * 5, ("body", "t"))
-    found = answer("fit", path, "--text", "body", "--label", "t", "--label-separator", ";", "-k", 1,
-                   "-o", tmp_path / "m")  # fmt: skip
+    found = answer(
+        "fit",
+        path,
+        "--text",
+        "body",
+        "--label",
+        "t",
+        "--label-separator",
+        ";",
+        "-k",
+        1,
+        "-o",
+        tmp_path / "m",
+    )
     assert found["input"]["labels_are"] == "classes"
 
 
 def test_refusals(home, tmp_path):
-    done = cofactor("fit", home / "posts.csv", "--text", "body", "--label", "tags", "--label",
-                    "tags", "-o", tmp_path / "m", code=2)  # fmt: skip
+    done = cofactor(
+        "fit",
+        home / "posts.csv",
+        "--text",
+        "body",
+        "--label",
+        "tags",
+        "--label",
+        "tags",
+        "-o",
+        tmp_path / "m",
+        code=2,
+    )
     assert "given twice" in done.stderr
-    done = cofactor("fit", home / "posts.csv", "--text", "body", "--label", "tags", "--task",
-                    "numbers", "-o", tmp_path / "m", code=2)  # fmt: skip
+    done = cofactor(
+        "fit",
+        home / "posts.csv",
+        "--text",
+        "body",
+        "--label",
+        "tags",
+        "--task",
+        "numbers",
+        "-o",
+        tmp_path / "m",
+        code=2,
+    )
     assert "row 2: the label 'space; out' is not a number" in " ".join(done.stderr.split())
 
 

@@ -18,11 +18,36 @@ GRAMMAR = (
     "das ist nicht für die und mit dem sie haben wurde oder auch",
 )
 COLUMNS = ("ticket", "body", "when", "team")
-MARKUP = ["<b>{}</b>", "{}&nbsp;", "&quot;{}&quot;", "{}<br/>", "{}&amp;nbsp;", "{} nbsp;",
-          "{} http://www.example.org/a?b=1&amp;c=2", "{} info@example.org",
-          '<a href="/x" class="link">{}</a>', "<!-- href --> {}"]  # fmt: skip
-REMNANTS = {"nbsp", "quot", "amp", "href", "http", "https", "www", "example", "org", "br", "link",
-            "class", "info", "div", "lt", "gt"}  # fmt: skip
+MARKUP = [
+    "<b>{}</b>",
+    "{}&nbsp;",
+    "&quot;{}&quot;",
+    "{}<br/>",
+    "{}&amp;nbsp;",
+    "{} nbsp;",
+    "{} http://www.example.org/a?b=1&amp;c=2",
+    "{} info@example.org",
+    '<a href="/x" class="link">{}</a>',
+    "<!-- href --> {}",
+]
+REMNANTS = {
+    "nbsp",
+    "quot",
+    "amp",
+    "href",
+    "http",
+    "https",
+    "www",
+    "example",
+    "org",
+    "br",
+    "link",
+    "class",
+    "info",
+    "div",
+    "lt",
+    "gt",
+}
 
 
 def make_texts(n, seed):
@@ -38,8 +63,10 @@ def make_texts(n, seed):
 
 
 def spoil(body, random):
-    words = [random.choice(MARKUP).format(word) if random.random() < 0.3 else word
-             for word in body.split()]  # fmt: skip
+    words = [
+        random.choice(MARKUP).format(word) if random.random() < 0.3 else word
+        for word in body.split()
+    ]
     return f'<div class="post">{" ".join(words)}</div>'
 
 
@@ -71,8 +98,18 @@ def tables(tmp_path_factory):
 
 def follow(table, model):
     """Run check, then what it proposes until a model is written; return what fit answers."""
-    command = ["check", table, "--text", "body", "--label", "team", "--id", "ticket",
-               "--date", "when"]  # fmt: skip
+    command = [
+        "check",
+        table,
+        "--text",
+        "body",
+        "--label",
+        "team",
+        "--id",
+        "ticket",
+        "--date",
+        "when",
+    ]
     while command[0] == "check":
         screen = cofactor(*command).stdout
         command = shlex.split(screen.split("Next: cofactor ")[1])
@@ -100,6 +137,7 @@ def test_a_messy_table_is_as_good_as_a_clean_one(tables, tmp_path):
     topics = answer("topics", tmp_path / "messy", "--words", 10)["topics"]
     assert not REMNANTS & {word for topic in topics for word in topic["words"]}
     assert all(topic["words"] for topic in topics)
-    cofactor("report", tmp_path / "messy", "--data", tables / "messy.csv", "-o",
-             tmp_path / "r.html")  # fmt: skip
+    cofactor(
+        "report", tmp_path / "messy", "--data", tables / "messy.csv", "-o", tmp_path / "r.html"
+    )
     assert "T-0000" in (tmp_path / "r.html").read_text("utf-8")

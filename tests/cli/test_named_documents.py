@@ -16,16 +16,28 @@ NAMED = ("--id", "key", "--keep", "share", "--date", "when")
 
 
 def rows(n=90):
-    return [[f"T-{i}", body, team, f"2024-{int(i) % 12 + 1:02}-03", str(int(i) / 4)]
-            for i, body, team in make_rows(n)]  # fmt: skip
+    return [
+        [f"T-{i}", body, team, f"2024-{int(i) % 12 + 1:02}-03", str(int(i) / 4)]
+        for i, body, team in make_rows(n)
+    ]
 
 
 @pytest.fixture(scope="module")
 def named(tmp_path_factory):
     folder = tmp_path_factory.mktemp("named")
     write_table(folder / "posts.csv", rows(), COLUMNS)
-    cofactor("fit", folder / "posts.csv", *TEXT, *NAMED, "-k", 3, "--iterations", 5,
-             "-o", folder / "model")  # fmt: skip
+    cofactor(
+        "fit",
+        folder / "posts.csv",
+        *TEXT,
+        *NAMED,
+        "-k",
+        3,
+        "--iterations",
+        5,
+        "-o",
+        folder / "model",
+    )
     return folder
 
 
@@ -37,8 +49,12 @@ def test_the_model_remembers_names_and_dates(named):
     noted = read_facts(named / "model")["notes"]["input"]
     assert (noted["id"], noted["keep"], noted["date"]) == ("key", ["share"], "when")
     assert noted["date_format"] == "ISO"
-    assert noted["dates"] == {"format": "ISO", "first": "2024-01-03T00:00:00",
-                              "last": "2024-12-03T00:00:00", "known": 90}  # fmt: skip
+    assert noted["dates"] == {
+        "format": "ISO",
+        "first": "2024-01-03T00:00:00",
+        "last": "2024-12-03T00:00:00",
+        "known": 90,
+    }
 
 
 def test_exports_have_row_name_date_and_kept_columns(named, tmp_path):
@@ -69,8 +85,15 @@ def test_reports_use_the_names(named, tmp_path):
 
 
 def test_predict_takes_the_name_of_the_fit_along(named, tmp_path):
-    cofactor("predict", named / "model", named / "posts.csv", "--keep", "share", "-o",
-             tmp_path / "out.csv")  # fmt: skip
+    cofactor(
+        "predict",
+        named / "model",
+        named / "posts.csv",
+        "--keep",
+        "share",
+        "-o",
+        tmp_path / "out.csv",
+    )
     header, found = read_table(tmp_path / "out.csv")
     assert header[:3] == ["key", "share", "prediction"]
     assert found[7][:2] == ["T-7", "1.75"]
@@ -138,14 +161,23 @@ def test_every_format_gives_the_same_model(named, tmp_path, name):
         (tmp_path / name).write_text(
             json.dumps([dict(zip(COLUMNS, row, strict=True)) for row in cells])
         )
-    found = answer("fit", tmp_path / name, *TEXT, *NAMED, "-k", 3, "--iterations", 5,
-                   "-o", tmp_path / "m")  # fmt: skip
+    found = answer(
+        "fit", tmp_path / name, *TEXT, *NAMED, "-k", 3, "--iterations", 5, "-o", tmp_path / "m"
+    )
     assert found["fingerprint"] == load_model(named / "model").fingerprint_
     assert answer("verify", tmp_path / "m")["identical"]
-    cofactor("predict", tmp_path / "m", tmp_path / name, "--keep", "share", "-o",
-             tmp_path / "out.csv")  # fmt: skip
-    cofactor("predict", named / "model", named / "posts.csv", "--keep", "share", "-o",
-             tmp_path / "own.csv")  # fmt: skip
+    cofactor(
+        "predict", tmp_path / "m", tmp_path / name, "--keep", "share", "-o", tmp_path / "out.csv"
+    )
+    cofactor(
+        "predict",
+        named / "model",
+        named / "posts.csv",
+        "--keep",
+        "share",
+        "-o",
+        tmp_path / "own.csv",
+    )
     mine, own = read_table(tmp_path / "out.csv"), read_table(tmp_path / "own.csv")
     assert mine[0] == own[0]
     assert [row[2:] for row in mine[1]] == [row[2:] for row in own[1]]
@@ -164,7 +196,8 @@ def test_spreadsheets_at_the_command_line(tmp_path):
         ("Empty", "the sheet 'Empty' is empty"),
         ("Post", "Did you mean 'Posts'"),
     ):
-        done = cofactor("fit", tmp_path / "a.xlsx", *TEXT, "--sheet", sheet, "-o", tmp_path / "m",
-                        code=2)  # fmt: skip
+        done = cofactor(
+            "fit", tmp_path / "a.xlsx", *TEXT, "--sheet", sheet, "-o", tmp_path / "m", code=2
+        )
         assert reason in said(done)
     assert not (tmp_path / "m").exists()

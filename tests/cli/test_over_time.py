@@ -13,16 +13,35 @@ MONTHS = (1, 2, 3, 5, 6, 7)  # April has no documents
 
 def dated(n=90):
     """Fifteen documents a month; one in ten has no date."""
-    return [[*row, f"{int(row[0]) % 28 + 1}.{MONTHS[int(row[0]) // 15]}.2024"
-             if int(row[0]) % 10 else ""] for row in make_rows(n)]  # fmt: skip
+    return [
+        [
+            *row,
+            f"{int(row[0]) % 28 + 1}.{MONTHS[int(row[0]) // 15]}.2024" if int(row[0]) % 10 else "",
+        ]
+        for row in make_rows(n)
+    ]
 
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
     folder = tmp_path_factory.mktemp("dated")
     write_table(folder / "posts.csv", dated(), COLUMNS)
-    cofactor("fit", folder / "posts.csv", "--text", "body", "--label", "team", "--date", "when",
-             "-k", 4, "--iterations", 5, "-o", folder / "model")  # fmt: skip
+    cofactor(
+        "fit",
+        folder / "posts.csv",
+        "--text",
+        "body",
+        "--label",
+        "team",
+        "--date",
+        "when",
+        "-k",
+        4,
+        "--iterations",
+        5,
+        "-o",
+        folder / "model",
+    )
     return folder
 
 
@@ -32,8 +51,10 @@ def test_it_writes_the_table_of_the_library(place, tmp_path):
     assert "9 of 90 documents have no date" in done.stderr
     assert "there are no documents, and so no shares, in 2024-04." in done.stderr
     header, found = read_table(tmp_path / "out.csv")
-    dates = [None if not row[3] else "-".join(reversed([part.zfill(2) for part in
-             row[3].split(".")])) for row in dated()]  # fmt: skip
+    dates = [
+        None if not row[3] else "-".join(reversed([part.zfill(2) for part in row[3].split(".")]))
+        for row in dated()
+    ]
     table = load_model(place / "model").over_time([row[1] for row in dated()], dates)
     assert header == table.columns
     assert len(found) == len(table) == 7 * (4 + 3)
@@ -45,8 +66,19 @@ def test_it_writes_the_table_of_the_library(place, tmp_path):
 
 
 def test_other_periods_formats_and_json(place, tmp_path):
-    told = answer("over-time", place / "model", place / "posts.csv", "--date", "when", "--every",
-                  "quarter", "--words", 2, "-o", tmp_path / "out.jsonl")  # fmt: skip
+    told = answer(
+        "over-time",
+        place / "model",
+        place / "posts.csv",
+        "--date",
+        "when",
+        "--every",
+        "quarter",
+        "--words",
+        2,
+        "-o",
+        tmp_path / "out.jsonl",
+    )
     assert told["periods"] == {"2024-Q1": 40, "2024-Q2": 27, "2024-Q3": 14}
     assert (told["undated"], told["every"], told["rows"]) == (9, "quarter", 21)
     lines = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]

@@ -45,11 +45,25 @@ def test_texts_unlike_those_of_the_fit_are_told(home, model, tmp_path):
 @pytest.mark.parametrize("unit", [1e-3, 1.0, 1e5])
 def test_numbers_have_the_digits_that_mean_something(tmp_path, unit):
     random = np.random.default_rng(0)
-    table = [[i, body, repr(unit * (1000 + 10 * (int(i) % 3) + random.normal()))]
-             for i, body, _ in make_rows()]  # fmt: skip
+    table = [
+        [i, body, repr(unit * (1000 + 10 * (int(i) % 3) + random.normal()))]
+        for i, body, _ in make_rows()
+    ]
     path = write_table(tmp_path / "t.csv", table)
-    cofactor("fit", path, "--text", "body", "--label", "team", "-k", 3, "--iterations", 5,
-             "-o", tmp_path / "m")  # fmt: skip
+    cofactor(
+        "fit",
+        path,
+        "--text",
+        "body",
+        "--label",
+        "team",
+        "-k",
+        3,
+        "--iterations",
+        5,
+        "-o",
+        tmp_path / "m",
+    )
     cofactor("predict", tmp_path / "m", path, "--keep", "id", "-o", tmp_path / "out.csv")
     said = [row[2] for row in read_table(tmp_path / "out.csv")[1]]
     model = load_model(tmp_path / "m")

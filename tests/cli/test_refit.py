@@ -55,14 +55,18 @@ def test_refits_are_noted_and_verified(edited, tmp_path):
 
 @pytest.mark.parametrize("width", [80, 100])
 def test_the_drift_fits_the_terminal(edited, tmp_path, width):
-    done = cofactor("refit", edited, "--iterations", 3, "-o", tmp_path / "m",
-                    env={"COLUMNS": str(width)})  # fmt: skip
+    done = cofactor(
+        "refit", edited, "--iterations", 3, "-o", tmp_path / "m", env={"COLUMNS": str(width)}
+    )
     lines = done.stdout.splitlines()
     assert max(map(len, lines)) <= width
     head = "Topic Name Similar New words Lost words Texts Moved Changed"
     assert " ".join(lines[0].split()) == head
-    similar = [float(line[lines[0].index("Similar"):].split()[0]) for line in lines[1:]
-               if line[:5].strip()]  # fmt: skip
+    similar = [
+        float(line[lines[0].index("Similar") :].split()[0])
+        for line in lines[1:]
+        if line[:5].strip()
+    ]
     assert len(similar) == 5
     assert similar == sorted(similar)
     assert "texts have another main topic than before" in done.stderr
@@ -72,8 +76,19 @@ def test_the_drift_fits_the_terminal(edited, tmp_path, width):
 def test_more_labels_and_other_columns(home, edited, tmp_path):
     rows = [[row[0], row[1], row[2] or "space"] for row in make_rows(60, seed=2)]
     table = write_table(tmp_path / "more.csv", rows, ("id", "text", "group"))
-    found = answer("refit", edited, table, "--text", "text", "--label", "group",
-                   "--iterations", 2, "-o", tmp_path / "m")  # fmt: skip
+    found = answer(
+        "refit",
+        edited,
+        table,
+        "--text",
+        "text",
+        "--label",
+        "group",
+        "--iterations",
+        2,
+        "-o",
+        tmp_path / "m",
+    )
     assert found["input"]["labelled"] == found["input"]["rows"] == 60
     assert len(load_model(tmp_path / "m").documents()) == 60
 
@@ -88,8 +103,19 @@ def test_labels_may_be_new_to_a_model(home, tmp_path):
 
 def test_seeds_that_are_classes_label_again(home, tmp_path):
     seeds = ["--seed-words", "space=moon,orbit", "--seed-words", "food=oven,sugar"]
-    cofactor("fit", home / "posts.csv", "--text", "body", "--task", "classes", *seeds, "-k", 3,
-             "-o", tmp_path / "seeds")  # fmt: skip
+    cofactor(
+        "fit",
+        home / "posts.csv",
+        "--text",
+        "body",
+        "--task",
+        "classes",
+        *seeds,
+        "-k",
+        3,
+        "-o",
+        tmp_path / "seeds",
+    )
     assert "Name" in cofactor("topics", tmp_path / "seeds").stdout
     cofactor("refit", tmp_path / "seeds", "-o", tmp_path / "m")
     found = load_model(tmp_path / "m")

@@ -17,15 +17,56 @@ from cofactor.io.tables.writers import is_formula
 from commands import answer, cofactor, make_rows, process, read_table, write_table
 
 HOSTILE = [
-    "<script>alert(1)</script>", "</title>", "javascript:alert(1)", "a\u2028b",
+    "<script>alert(1)</script>",
+    "</title>",
+    "javascript:alert(1)",
+    "a\u2028b",
     "=cmd|' /C calc'!A0",
-    "+1+1", "-1+1", "@SUM(A1)", "\t=1", "[bold]x[/bold]", ":smile:", "\x1b[31mred", "\u202eabc",
-    "%s%n{0}", "../../etc/passwd", "'; DROP TABLE x;--", '"quoted"', "a,b;c\td", "NULL", "ünïcödé",
-    "𝕏" * 3, "\ufeffmark", "line\nbreak", "\\", "`id`", "$(id)", "&amp;", "<img src=x onerror=y>",
-    "-- comment", "{{7*7}}", "${jndi:ldap://x}", "<!--", "]]>", "data:text/html,x", "\u200bhidden",
-    "\u2066iso\u2069", "\x7fdel", "\x08back", "\x0bvt", "a\x85b", "＝1+1", "＠x", "CON", "nan",
-    "#REF!", "=HYPERLINK(1)", "=2+5+cmd|'x'!A0", "%0a%0d", "</script><svg/onload=1>",
-]  # fmt: skip
+    "+1+1",
+    "-1+1",
+    "@SUM(A1)",
+    "\t=1",
+    "[bold]x[/bold]",
+    ":smile:",
+    "\x1b[31mred",
+    "\u202eabc",
+    "%s%n{0}",
+    "../../etc/passwd",
+    "'; DROP TABLE x;--",
+    '"quoted"',
+    "a,b;c\td",
+    "NULL",
+    "ünïcödé",
+    "𝕏" * 3,
+    "\ufeffmark",
+    "line\nbreak",
+    "\\",
+    "`id`",
+    "$(id)",
+    "&amp;",
+    "<img src=x onerror=y>",
+    "-- comment",
+    "{{7*7}}",
+    "${jndi:ldap://x}",
+    "<!--",
+    "]]>",
+    "data:text/html,x",
+    "\u200bhidden",
+    "\u2066iso\u2069",
+    "\x7fdel",
+    "\x08back",
+    "\x0bvt",
+    "a\x85b",
+    "＝1+1",
+    "＠x",
+    "CON",
+    "nan",
+    "#REF!",
+    "=HYPERLINK(1)",
+    "=2+5+cmd|'x'!A0",
+    "%0a%0d",
+    "</script><svg/onload=1>",
+]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -44,9 +85,12 @@ def test_help_loads_no_numerical_library(arguments):
         "print(sorted({'numba', 'numpy', 'pandas', 'scipy', 'sklearn'} & sys.modules.keys()))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False,
+        [sys.executable, "-c", code, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )  # fmt: skip
+    )
     assert done.stdout.endswith("[]\n"), done.stdout + done.stderr
 
 
@@ -58,9 +102,11 @@ def test_check_needs_no_numerical_library(home):
     )
     done = subprocess.run(
         [sys.executable, "-c", code, "check", home / "posts.csv", "--text", "body"],
-        capture_output=True, text=True, check=False,
+        capture_output=True,
+        text=True,
+        check=False,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )  # fmt: skip
+    )
     assert done.stdout.endswith("[]\n"), done.stdout + done.stderr
 
 
@@ -81,81 +127,188 @@ def test_paths_are_suggested(home, model, tmp_path):
 REFUSED = {
     "no such table": (["check", "{tmp}/no.csv"], "does not exist"),
     "no such column": (["check", "{posts}", "--text", "bodi"], "Did you mean 'body'?"),
-    "no such label": (["fit", "{posts}", "--text", "body", "--label", "taem", "-o", "{tmp}/m"],
-                      "--label 'taem' is not a column"),
+    "no such label": (
+        ["fit", "{posts}", "--text", "body", "--label", "taem", "-o", "{tmp}/m"],
+        "--label 'taem' is not a column",
+    ),
     "no text column": (["fit", "{posts}", "-o", "{tmp}/m"], "--text is missing"),
     "no output": (["fit", "{posts}", "--text", "body"], "--output"),
-    "no topics": (["fit", "{posts}", "--text", "body", "-k", "0", "-o", "{tmp}/m"],
-                  "'0' is not a whole number of at least 1."),
-    "topics in words": (["fit", "{posts}", "--text", "body", "-k", "abc", "-o", "{tmp}/m"],
-                        "'abc' is not a whole number of at least 1."),
-    "seed": (["fit", "{posts}", "--text", "body", "--seed", "4294967296", "-o", "{tmp}/m"],
-             "'4294967296' is not a whole number from 0 to 4,294,967,295."),
-    "infinite supervision": (["fit", "{posts}", "--text", "body", "--supervision", "inf", "-o",
-                              "{tmp}/m"],
-                             "'--supervision': 'inf' is not a finite number of at least 0."),
-    "no supervision": (["fit", "{posts}", "--text", "body", "--supervision", "nan", "-o",
-                        "{tmp}/m"], "'--supervision': 'nan' is not a finite number"),
-    "negative supervision": (["fit", "{posts}", "--text", "body", "--supervision", "-0.5", "-o",
-                              "{tmp}/m"], "'--supervision': '-0.5' is not a finite number"),
+    "no topics": (
+        ["fit", "{posts}", "--text", "body", "-k", "0", "-o", "{tmp}/m"],
+        "'0' is not a whole number of at least 1.",
+    ),
+    "topics in words": (
+        ["fit", "{posts}", "--text", "body", "-k", "abc", "-o", "{tmp}/m"],
+        "'abc' is not a whole number of at least 1.",
+    ),
+    "seed": (
+        ["fit", "{posts}", "--text", "body", "--seed", "4294967296", "-o", "{tmp}/m"],
+        "'4294967296' is not a whole number from 0 to 4,294,967,295.",
+    ),
+    "infinite supervision": (
+        ["fit", "{posts}", "--text", "body", "--supervision", "inf", "-o", "{tmp}/m"],
+        "'--supervision': 'inf' is not a finite number of at least 0.",
+    ),
+    "no supervision": (
+        ["fit", "{posts}", "--text", "body", "--supervision", "nan", "-o", "{tmp}/m"],
+        "'--supervision': 'nan' is not a finite number",
+    ),
+    "negative supervision": (
+        ["fit", "{posts}", "--text", "body", "--supervision", "-0.5", "-o", "{tmp}/m"],
+        "'--supervision': '-0.5' is not a finite number",
+    ),
     "report to a folder": (["report", "{model}", "-o", "{tmp}"], "{tmp} is a folder; name a file."),
-    "predict to a folder": (["predict", "{model}", "{posts}", "-o", "{tmp}"],
-                            "{tmp} is a folder; name a file."),
-    "export of a file to a folder": (["export", "{model}", "--to", "anndata", "-o", "{tmp}"],
-                                     "{tmp} is a folder; name a file."),
+    "predict to a folder": (
+        ["predict", "{model}", "{posts}", "-o", "{tmp}"],
+        "{tmp} is a folder; name a file.",
+    ),
+    "export of a file to a folder": (
+        ["export", "{model}", "--to", "anndata", "-o", "{tmp}"],
+        "{tmp} is a folder; name a file.",
+    ),
     "report of the demo to a folder": (["demo", "--report", "{tmp}"], "is a folder; name a file."),
-    "very many topics": (["fit", "{posts}", "--text", "body", "-k", "999999999999", "-o",
-                         "{tmp}/m"], "-k 999999999999 asks for more topics than there are"),
-    "pipe for stop words": (["fit", "{posts}", "--text", "body", "--stop-words", "{pipe}", "-o",
-                             "{tmp}/m"], "is not a plain file"),
-    "pipe for a table": (["predict", "{model}", "{pipe}", "-o", "{tmp}/o.csv"],
-                         "is not a plain file"),
+    "very many topics": (
+        ["fit", "{posts}", "--text", "body", "-k", "999999999999", "-o", "{tmp}/m"],
+        "-k 999999999999 asks for more topics than there are",
+    ),
+    "pipe for stop words": (
+        ["fit", "{posts}", "--text", "body", "--stop-words", "{pipe}", "-o", "{tmp}/m"],
+        "is not a plain file",
+    ),
+    "pipe for a table": (
+        ["predict", "{model}", "{pipe}", "-o", "{tmp}/o.csv"],
+        "is not a plain file",
+    ),
     "output is a file": (["fit", "{posts}", "--text", "body", "-o", "{posts}"], "is a file"),
     "output is a folder": (["fit", "{posts}", "--text", "body", "-o", "{home}"], "other files"),
     "separator": (["check", "{posts}", "--separator", "ab"], "must be one character"),
     "encoding": (["check", "{posts}", "--encoding", "no"], "--encoding 'no' is not known"),
-    "seed words": (["fit", "{posts}", "--text", "body", "--seed-words", "x", "-o", "{tmp}/m"],
-                   "billing=invoice,refund"),
-    "unknown seed": (["fit", "{posts}", "--text", "body", "--seed-words", "x=qqq", "-o",
-                      "{tmp}/m"], "qqq"),
-    "class weight": (["fit", "{posts}", "--text", "body", "--label", "team", "--class-weight",
-                      "food", "-o", "{tmp}/m"], "a class and its weight, like spam=5"),
-    "class weights": (["fit", "{posts}", "--text", "body", "--label", "team", "--class-weight",
-                       "balanced", "--class-weight", "food=2", "-o", "{tmp}/m"],
-                      "leave out 'food=2'"),
-    "negative class weight": (["fit", "{posts}", "--text", "body", "--label", "team",
-                               "--class-weight", "food=-2", "-o", "{tmp}/m"], "at least 0"),
-    "unknown class": (["fit", "{posts}", "--text", "body", "--label", "team", "--class-weight",
-                       "foot=2", "-o", "{tmp}/m"], "['foot'], which are no classes"),
-    "class weight without classes": (["fit", "{posts}", "--text", "body", "--class-weight",
-                                      "balanced", "-o", "{tmp}/m"], "the task of this fit is"),
-    "stop words": (["fit", "{posts}", "--text", "body", "--stop-words", "no", "-o", "{tmp}/m"],
-                   "--stop-words 'no'"),
+    "seed words": (
+        ["fit", "{posts}", "--text", "body", "--seed-words", "x", "-o", "{tmp}/m"],
+        "billing=invoice,refund",
+    ),
+    "unknown seed": (
+        ["fit", "{posts}", "--text", "body", "--seed-words", "x=qqq", "-o", "{tmp}/m"],
+        "qqq",
+    ),
+    "class weight": (
+        [
+            "fit",
+            "{posts}",
+            "--text",
+            "body",
+            "--label",
+            "team",
+            "--class-weight",
+            "food",
+            "-o",
+            "{tmp}/m",
+        ],
+        "a class and its weight, like spam=5",
+    ),
+    "class weights": (
+        [
+            "fit",
+            "{posts}",
+            "--text",
+            "body",
+            "--label",
+            "team",
+            "--class-weight",
+            "balanced",
+            "--class-weight",
+            "food=2",
+            "-o",
+            "{tmp}/m",
+        ],
+        "leave out 'food=2'",
+    ),
+    "negative class weight": (
+        [
+            "fit",
+            "{posts}",
+            "--text",
+            "body",
+            "--label",
+            "team",
+            "--class-weight",
+            "food=-2",
+            "-o",
+            "{tmp}/m",
+        ],
+        "at least 0",
+    ),
+    "unknown class": (
+        [
+            "fit",
+            "{posts}",
+            "--text",
+            "body",
+            "--label",
+            "team",
+            "--class-weight",
+            "foot=2",
+            "-o",
+            "{tmp}/m",
+        ],
+        "['foot'], which are no classes",
+    ),
+    "class weight without classes": (
+        ["fit", "{posts}", "--text", "body", "--class-weight", "balanced", "-o", "{tmp}/m"],
+        "the task of this fit is",
+    ),
+    "stop words": (
+        ["fit", "{posts}", "--text", "body", "--stop-words", "no", "-o", "{tmp}/m"],
+        "--stop-words 'no'",
+    ),
     "jobs": (["fit", "{posts}", "--text", "body", "--jobs", "0", "-o", "{tmp}/m"], "--jobs 0"),
-    "task": (["fit", "{posts}", "--text", "body", "--task", "classes", "-o", "{tmp}/m"],
-             "needs labels"),
-    "numbers": (["fit", "{posts}", "--text", "body", "--label", "team", "--task", "numbers", "-o",
-                 "{tmp}/m"], "row 2: the label 'space' is not a number"),
+    "task": (
+        ["fit", "{posts}", "--text", "body", "--task", "classes", "-o", "{tmp}/m"],
+        "needs labels",
+    ),
+    "numbers": (
+        [
+            "fit",
+            "{posts}",
+            "--text",
+            "body",
+            "--label",
+            "team",
+            "--task",
+            "numbers",
+            "-o",
+            "{tmp}/m",
+        ],
+        "row 2: the label 'space' is not a number",
+    ),
     "words left": (["fit", "{posts}", "--text", "id", "-o", "{tmp}/m"], "No words are left"),
     "no model": (["topics", "{tmp}"], "it is not a model"),
     "no folder": (["topics", "{tmp}/no"], "Error: {tmp}/no: it does not exist; name the folder"),
     "a file for a model": (["predict", "{posts}", "{posts}"], "is a file"),
     "other columns": (["predict", "{model}", "{other}"], "fitted on the column 'body'"),
-    "no folder for the output": (["predict", "{model}", "{posts}", "-o", "{tmp}/no/a.csv"],
-                                 "does not exist; create it first"),
+    "no folder for the output": (
+        ["predict", "{model}", "{posts}", "-o", "{tmp}/no/a.csv"],
+        "does not exist; create it first",
+    ),
     "unknown format": (["predict", "{model}", "{posts}", "-o", "{tmp}/a.xlsx"], "'.xlsx'"),
     "nothing to explain": (["explain", "{model}", "  "], "TEXT is empty"),
     "export over a model": (["export", "{model}", "-o", "{model}"], "is a model"),
     "unknown target": (["export", "{model}", "--to", "excel"], "excel"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_bad_input_ends_with_two(home, tmp_path, case):
     arguments, said = REFUSED[case]
     write_table(tmp_path / "other.csv", [["a", "b"]], ("x", "y"))
-    names = {"home": home, "posts": home / "posts.csv", "model": home / "model",
-             "tmp": tmp_path, "other": tmp_path / "other.csv", "pipe": home / "pipe"}  # fmt: skip
+    names = {
+        "home": home,
+        "posts": home / "posts.csv",
+        "model": home / "model",
+        "tmp": tmp_path,
+        "other": tmp_path / "other.csv",
+        "pipe": home / "pipe",
+    }
     if not (home / "pipe").exists():
         os.mkfifo(home / "pipe")
     done = cofactor(*(one.format(**names) for one in arguments), code=2)
@@ -210,8 +363,9 @@ def test_parameters_are_called_by_their_options(tmp_path):
     seeds = [word for name in "abc" for word in ("--seed-words", f"{name}=moon")]
     done = cofactor("fit", table, "--text", "body", "-k", 2, *seeds, "-o", tmp_path / "m", code=2)
     assert "there are only 2 topics; raise -k or join seeds" in done.stderr
-    done = cofactor("fit", table, "--text", "body", "-k", 2, "--seed-words", "a=moon,zzz",
-                    "-o", tmp_path / "m")  # fmt: skip
+    done = cofactor(
+        "fit", table, "--text", "body", "-k", 2, "--seed-words", "a=moon,zzz", "-o", tmp_path / "m"
+    )
     assert "--seed-words 'a': ['zzz'] are ignored" in done.stderr
 
 
@@ -250,8 +404,19 @@ def test_no_report_package_says_what_to_install(model, tmp_path, monkeypatch):
 
 def test_no_dask_says_what_to_install(home, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "cofactor.distributed", None)
-    done = cofactor("fit", home / "posts.csv", "--text", "body", "-k", 2, "--cluster", "local",
-                    "-o", tmp_path / "m", code=2)  # fmt: skip
+    done = cofactor(
+        "fit",
+        home / "posts.csv",
+        "--text",
+        "body",
+        "-k",
+        2,
+        "--cluster",
+        "local",
+        "-o",
+        tmp_path / "m",
+        code=2,
+    )
     assert "--cluster needs a package that is not installed" in done.stderr
     assert "pip install 'cofactor[dask]'." in done.stderr
     assert "report" not in done.stderr
@@ -293,8 +458,9 @@ def test_a_signal_between_output_and_manifest_leaves_both(
         signal.raise_signal(number)
 
     monkeypatch.setattr(os, "replace", replace)
-    done = cofactor("predict", model, home / "new.csv", "-o", tmp_path / "out.csv",
-                    code=128 + number)  # fmt: skip
+    done = cofactor(
+        "predict", model, home / "new.csv", "-o", tmp_path / "out.csv", code=128 + number
+    )
     assert done.stderr.splitlines()[-1] in ("Interrupted.", "Terminated.")
     assert sorted(os.listdir(tmp_path)) == ["out.csv", "out.csv.manifest.json"]
 
@@ -315,8 +481,20 @@ def hostile(tmp_path_factory):
         row[1] = f"{HOSTILE[i % len(HOSTILE)]} {row[1]}"
         row[2] = HOSTILE[i % len(HOSTILE)]
     table = write_table(folder, rows)
-    cofactor("fit", table, "--text", "body", "--label", "team", "-k", 30, "-o",
-             folder.parent / "m", "--iterations", 20)  # fmt: skip
+    cofactor(
+        "fit",
+        table,
+        "--text",
+        "body",
+        "--label",
+        "team",
+        "-k",
+        30,
+        "-o",
+        folder.parent / "m",
+        "--iterations",
+        20,
+    )
     return folder.parent / "m", table
 
 
@@ -343,9 +521,11 @@ def test_formulas_can_be_kept(hostile, tmp_path):
 def test_the_terminal_sees_no_control_characters(hostile, verb):
     model, table = hostile
     arguments = {
-        "topics": [model], "check": [table, "--text", "body", "--label", "team"],
-        "explain": [model, " ".join(HOSTILE) + " moon"], "compare": [model, model],
-    }[verb]  # fmt: skip
+        "topics": [model],
+        "check": [table, "--text", "body", "--label", "team"],
+        "explain": [model, " ".join(HOSTILE) + " moon"],
+        "compare": [model, model],
+    }[verb]
     done = cofactor(verb, *arguments)
     for line in (done.stdout + done.stderr).split("\n"):
         assert line.isprintable(), repr(line)
@@ -363,8 +543,9 @@ def test_data_goes_to_stdout_and_everything_else_to_stderr(home, model):
 
 def test_output_survives_an_ascii_terminal(tmp_path):
     table = write_table(tmp_path / "a.csv", [["süß", "Käse"]] * 3, ("body", "team"))
-    done = process("check", table, "--text", "body", "--label", "team",
-                   env={"PYTHONIOENCODING": "ascii"})  # fmt: skip
+    done = process(
+        "check", table, "--text", "body", "--label", "team", env={"PYTHONIOENCODING": "ascii"}
+    )
     assert done.returncode == 0
     assert b"K\\xe4se" in done.stdout or "Käse".encode() in done.stdout
 
@@ -433,9 +614,12 @@ def test_an_array_that_is_too_large_is_said_in_one_sentence(home, tmp_path):
     table = write_table(tmp_path / "t.csv", make_rows(10_000))
     arguments = ["fit", table, "--text", "body", "-k", "9000", "--jobs", "1", "-o", tmp_path / "m"]
     done = subprocess.run(
-        [sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True,
-        check=False, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )  # fmt: skip
+        [sys.executable, "-c", code, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
     assert done.returncode == 1, done.stderr
     assert "Error: There is not enough memory" in done.stderr
     assert "Traceback" not in done.stderr
@@ -448,11 +632,15 @@ def start():
     started = []
 
     def begin(*arguments):
-        started.append(subprocess.Popen(
-            [sys.executable, "-m", "cofactor", *map(str, arguments)],
-            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        ))  # fmt: skip
+        started.append(
+            subprocess.Popen(
+                [sys.executable, "-m", "cofactor", *map(str, arguments)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+            )
+        )
         return started[-1]
 
     yield begin
@@ -529,8 +717,19 @@ def test_ctrl_c_while_fitting_keeps_the_model(home, tmp_path, monkeypatch):
         return step(self, *arguments, **options)
 
     monkeypatch.setattr(CoordinateDescent, "step", interrupted)
-    done = cofactor("fit", home / "posts.csv", "--text", "body", "--label", "team", "-k", 3,
-                    "-o", tmp_path / "m", code=130)  # fmt: skip
+    done = cofactor(
+        "fit",
+        home / "posts.csv",
+        "--text",
+        "body",
+        "--label",
+        "team",
+        "-k",
+        3,
+        "-o",
+        tmp_path / "m",
+        code=130,
+    )
     stopping = done.stderr.index("Stopping; saving the model ...\n")
     assert stopping < done.stderr.index("Fitting the topics")  # said at once
     assert "Interrupted: the factors are those of iteration 1" in done.stderr
@@ -539,8 +738,19 @@ def test_ctrl_c_while_fitting_keeps_the_model(home, tmp_path, monkeypatch):
     kept = (tmp_path / "m" / "manifest.json").read_bytes()
     for name in ("m-unfinished", "m-unfinished2"):  # what is there stays
         calls.clear()
-        done = cofactor("fit", home / "posts.csv", "--text", "body", "--label", "team", "-k", 3,
-                        "-o", tmp_path / "m", code=130)  # fmt: skip
+        done = cofactor(
+            "fit",
+            home / "posts.csv",
+            "--text",
+            "body",
+            "--label",
+            "team",
+            "-k",
+            3,
+            "-o",
+            tmp_path / "m",
+            code=130,
+        )
         assert f"Wrote the model to {tmp_path / name}." in done.stderr
         assert load_model(tmp_path / name).n_iter_ == 1
     assert (tmp_path / "m" / "manifest.json").read_bytes() == kept

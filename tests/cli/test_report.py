@@ -35,8 +35,9 @@ def test_report_has_the_title_and_opens(model, tmp_path, written, monkeypatch):
     opened = []
     monkeypatch.setattr("webbrowser.open", lambda url: bool(opened.append(url)) or True)
     path = tmp_path / "a b.html"
-    done = cofactor("report", model, "-o", path, "--title", "Our posts", "--open",
-                    "--without-texts")  # fmt: skip
+    done = cofactor(
+        "report", model, "-o", path, "--title", "Our posts", "--open", "--without-texts"
+    )
     assert (written["title"], written["text"]) == ("Our posts", False)
     assert opened == [path.resolve().as_uri()]
     assert "browser" not in done.stderr

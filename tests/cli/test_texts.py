@@ -10,9 +10,24 @@ from commands import WORDS, answer, cofactor, make_rows, read_table, write_table
 
 READ = ("--text", "body", "--label", "team")
 GRAMMAR = [
-    "das", "ist", "nicht", "der", "und", "wir", "haben", "oder", "wurde", "auch", "für", "sie",
-    "mit", "dem", "von", "den", "aus",
-]  # fmt: skip
+    "das",
+    "ist",
+    "nicht",
+    "der",
+    "und",
+    "wir",
+    "haben",
+    "oder",
+    "wurde",
+    "auch",
+    "für",
+    "sie",
+    "mit",
+    "dem",
+    "von",
+    "den",
+    "aus",
+]
 FOOTER = "Diese Nachricht ist vertraulich und nur für den Empfänger bestimmt."
 
 
@@ -30,8 +45,10 @@ def tables(tmp_path_factory):
     marked = [[i, dirty(body, i) if int(i) % 5 < 2 else body, team] for i, body, team in rows]
     write_table(folder / "dirty.csv", [*marked, ["90", "<br>&nbsp;<p></p>", ""]])
     random = np.random.default_rng(0)
-    spoken = [[i, f"{body} {' '.join(random.choice(GRAMMAR, 6))}\n{FOOTER}", team]
-              for i, body, team in rows]  # fmt: skip
+    spoken = [
+        [i, f"{body} {' '.join(random.choice(GRAMMAR, 6))}\n{FOOTER}", team]
+        for i, body, team in rows
+    ]
     write_table(folder / "german.csv", spoken)
     return folder
 
@@ -91,23 +108,35 @@ def test_grammatical_words_are_left_out_and_said(tables, tmp_path):
     done = cofactor("fit", tables / "german.csv", *READ, "-k", 3, "-o", tmp_path / "model")
     assert sentence in done.stderr
     assert not set(topics(tmp_path / "model")) & {word.lower() for word in GRAMMAR}
-    done = cofactor("fit", tables / "german.csv", *READ, "-k", 3, "--language", "none", "-o",
-                    tmp_path / "all")  # fmt: skip
+    done = cofactor(
+        "fit", tables / "german.csv", *READ, "-k", 3, "--language", "none", "-o", tmp_path / "all"
+    )
     assert "German" not in done.stderr
     assert {"oder", "auch"} <= set(load_model(tmp_path / "all").vectorizer_.words_)
     cofactor("verify", tmp_path / "model")
 
 
 def test_english_needs_no_sentence_and_no_language_one(tables, tmp_path):
-    english = [[i, f"this is not about {body} which they will have", team]
-               for i, body, team in make_rows(20)]  # fmt: skip
+    english = [
+        [i, f"this is not about {body} which they will have", team]
+        for i, body, team in make_rows(20)
+    ]
     write_table(tmp_path / "english.csv", english)
     done = cofactor("fit", tmp_path / "english.csv", *READ, "-k", 3, "-o", tmp_path / "english")
     assert "grammatical" not in done.stderr
     done = cofactor("fit", tables / "clean.csv", *READ, "-k", 3, "-o", tmp_path / "none")
     assert "language of the texts was not recognised" in done.stderr
-    done = cofactor("fit", tables / "clean.csv", *READ, "-k", 3, "--language", "english,german",
-                    "-o", tmp_path / "named")  # fmt: skip
+    done = cofactor(
+        "fit",
+        tables / "clean.csv",
+        *READ,
+        "-k",
+        3,
+        "--language",
+        "english,german",
+        "-o",
+        tmp_path / "named",
+    )
     assert "recognised" not in done.stderr
     assert load_model(tmp_path / "named").vectorizer_.languages_ == ["english", "german"]
 
@@ -116,8 +145,17 @@ def test_several_languages_are_said(tables, tmp_path):
     chinese = [[i, "这不是我们要找的路，但是没有水我们不能回家。", "space"] for i in range(20)]
     german = [[i, " ".join(GRAMMAR), "food"] for i in range(20)]
     write_table(tmp_path / "mixed.csv", [*chinese, *german])
-    done = cofactor("fit", tmp_path / "mixed.csv", *READ, "-k", 2, "--stop-words", "none", "-o",
-                    tmp_path / "kept")  # fmt: skip
+    done = cofactor(
+        "fit",
+        tmp_path / "mixed.csv",
+        *READ,
+        "-k",
+        2,
+        "--stop-words",
+        "none",
+        "-o",
+        tmp_path / "kept",
+    )
     assert "grammatical words" not in done.stderr
     found = answer("check", tmp_path / "mixed.csv", *READ)
     assert found["languages"] == {"chinese": 0.5, "german": 0.5}

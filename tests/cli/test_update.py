@@ -6,9 +6,11 @@ from cofactor import load_model
 from commands import answer, cofactor, write_table
 
 NEW = [
-    ["flour yeast dough", "kitchen"], ["dough oven flour", "kitchen"], ["oven bread yeast", ""],
+    ["flour yeast dough", "kitchen"],
+    ["dough oven flour", "kitchen"],
+    ["oven bread yeast", ""],
     ["bread dough oven flour", "kitchen"],
-] * 3  # fmt: skip
+] * 3
 
 
 def test_new_words_topics_and_classes_are_told(home, model, tmp_path):
@@ -71,7 +73,10 @@ def test_labels_may_be_missing(home, model, tmp_path):
 
 def test_refusals_write_nothing(home, model, tmp_path):
     write_table(tmp_path / "none.csv", [["1 2"], ["3"]], ("body",))
-    for options in ([tmp_path / "none.csv"], [home / "new.csv", "--move", 2],
-                    [home / "new.csv", "--new-topics", -1]):  # fmt: skip
+    for options in (
+        [tmp_path / "none.csv"],
+        [home / "new.csv", "--move", 2],
+        [home / "new.csv", "--new-topics", -1],
+    ):
         cofactor("update", model, *options, "-o", tmp_path / "m2", code=2)
     assert not (tmp_path / "m2").exists()

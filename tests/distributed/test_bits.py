@@ -114,8 +114,10 @@ def test_labels_that_are_words_and_numbers_to_predict(client, data, pieces, esti
         make = estimator if kind is None else lambda kind=kind: estimator(kind)
         expected = make().fit(RowBlocks.split(X, targets, rows=20))
         same(expected, distributed.fit(client, X_only, targets, make()))
-    same(estimator(NMF).fit(RowBlocks.split(X, rows=20)),
-         distributed.fit(client, X_only, None, estimator(NMF)))  # fmt: skip
+    same(
+        estimator(NMF).fit(RowBlocks.split(X, rows=20)),
+        distributed.fit(client, X_only, None, estimator(NMF)),
+    )
 
 
 def test_names_of_target_columns(client, data, pieces, estimator, same):

@@ -32,9 +32,23 @@ def test_names_of_labels_stay(client, tmp_path):
     rows = [[i, body, f"{team};odd" if int(i) % 2 else team] for i, body, team in make_rows()]
     table = write_table(tmp_path / "table.csv", rows)
     answer(
-        "fit", table, "-o", tmp_path / "there", "--text", "body", "--label", "team",
-        "--label-separator", ";", "-k", 4, "--iterations", 6, "--cluster", client.scheduler.address,
-    )  # fmt: skip
+        "fit",
+        table,
+        "-o",
+        tmp_path / "there",
+        "--text",
+        "body",
+        "--label",
+        "team",
+        "--label-separator",
+        ";",
+        "-k",
+        4,
+        "--iterations",
+        6,
+        "--cluster",
+        client.scheduler.address,
+    )
     there = load_model(tmp_path / "there")
     teams = {part for row in rows for part in row[2].split(";") if part}
     assert there.target_names_ == there.classes_.tolist() == sorted(teams)
@@ -46,8 +60,17 @@ def test_names_of_labels_stay(client, tmp_path):
 def test_no_such_cluster(tmp_path):
     table = write_table(tmp_path / "table.csv", make_rows())
     done = cofactor(
-        "fit", table, "-o", tmp_path / "model", "--text", "body", "--label", "team",
-        "--cluster", "nowhere", code=2,
-    )  # fmt: skip
+        "fit",
+        table,
+        "-o",
+        tmp_path / "model",
+        "--text",
+        "body",
+        "--label",
+        "team",
+        "--cluster",
+        "nowhere",
+        code=2,
+    )
     assert "No scheduler answers at 'nowhere'" in done.stderr
     assert not (tmp_path / "model").exists()

@@ -20,9 +20,10 @@ def listening():
             except OSError:  # closed in the meantime
                 continue
     rows = [
-        line.split() for name in ("tcp", "tcp6")
+        line.split()
+        for name in ("tcp", "tcp6")
         for line in Path(f"/proc/net/{name}").read_text().splitlines()[1:]
-    ]  # fmt: skip
+    ]
     return {row[9]: row[1].split(":")[0] for row in rows if row[3] == "0A" and row[9] in inodes}
 
 

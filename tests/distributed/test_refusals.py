@@ -23,22 +23,53 @@ def test_data_that_do_not_fit_together(client, data, estimator):
     refused(ValueError, "Block 1: .*float32", client, [one, single], y, model)
     refused(ValueError, "y has 109 rows, but X has 110", client, [one, two], y[1:], model)
     refused(ValueError, "y has 1 parts.*2 blocks", client, [one, two], [y], model)
-    refused(ValueError, "Block 0: y has 40 rows, but X has 50", client, [one, two],
-            [y[:40], y[40:]], model)  # fmt: skip
-    refused(ValueError, "Some batches have y", client, [dask.delayed((X[:50], y[:50])), two],
-            None, model)  # fmt: skip
-    refused(ValueError, "Block 0 has targets of its own", client,
-            [dask.delayed((X[:50], y[:50]))], [y[:50]], model)  # fmt: skip
-    refused(ValueError, f"Block 1: .*negative value -{X[50:].max():g};", client,
-            [one, dask.delayed(-X[50:])], y, model)  # fmt: skip
+    refused(
+        ValueError,
+        "Block 0: y has 40 rows, but X has 50",
+        client,
+        [one, two],
+        [y[:40], y[40:]],
+        model,
+    )
+    refused(
+        ValueError,
+        "Some batches have y",
+        client,
+        [dask.delayed((X[:50], y[:50])), two],
+        None,
+        model,
+    )
+    refused(
+        ValueError,
+        "Block 0 has targets of its own",
+        client,
+        [dask.delayed((X[:50], y[:50]))],
+        [y[:50]],
+        model,
+    )
+    refused(
+        ValueError,
+        f"Block 1: .*negative value -{X[50:].max():g};",
+        client,
+        [one, dask.delayed(-X[50:])],
+        y,
+        model,
+    )
     refused(TypeError, "data is a csr_array", client, X, y, model)
     refused(ValueError, "data has no block", client, [], y, model)
 
 
 def test_settings(client, blocks, estimator):
     for every in (0, 2.5):
-        refused(ValueError, f"checkpoint_every={every}", client, blocks, None, estimator(),
-                checkpoint_every=every)  # fmt: skip
+        refused(
+            ValueError,
+            f"checkpoint_every={every}",
+            client,
+            blocks,
+            None,
+            estimator(),
+            checkpoint_every=every,
+        )
 
 
 def test_a_plain_fit_points_here(data, estimator):
@@ -68,7 +99,13 @@ def test_memory_that_runs_out_is_one_sentence(new_cluster, blocks, estimator):
     needs = r"block \d: its 20 rows need about [\d,]+ bytes"
     with new_cluster(1) as client:
         client.run(less)
-        refused(MemoryError, needs + " and it may use 1,000; make smaller blocks", client, blocks,
-                None, estimator())  # fmt: skip
+        refused(
+            MemoryError,
+            needs + " and it may use 1,000; make smaller blocks",
+            client,
+            blocks,
+            None,
+            estimator(),
+        )
         client.run(none_left)
         refused(MemoryError, needs + "; make smaller blocks", client, blocks, None, estimator())

@@ -41,10 +41,13 @@ def overlaps(figure):
     """Return the pairs of level texts of a drawn figure that lie over each other."""
     beyond = set(labels_beyond(figure))
     texts = [
-        text for text in figure.findobj(pyplot.Text)
-        if text.get_visible() and text.get_text().strip() and text not in beyond
+        text
+        for text in figure.findobj(pyplot.Text)
+        if text.get_visible()
+        and text.get_text().strip()
+        and text not in beyond
         and not text.get_rotation() % 90
-    ]  # fmt: skip
+    ]
     boxes = [(text.get_text(), text.get_window_extent().padded(-1.5)) for text in texts]
     return [
         (one, other)

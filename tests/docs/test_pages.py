@@ -23,9 +23,10 @@ from commands import cofactor, make_rows, write_table
 DOCS = Path(__file__).parents[2] / "docs"
 NOT_RUN = ("decisions", "architecture.md", "_build", "gallery")
 PAGES = sorted(
-    page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")
+    page.relative_to(DOCS).as_posix()
+    for page in DOCS.rglob("*.md")
     if page.relative_to(DOCS).parts[0] not in NOT_RUN
-)  # fmt: skip
+)
 BLOCK = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 SHOWN = {"console", "text"}
 

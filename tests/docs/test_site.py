@@ -14,8 +14,16 @@ from docs.public_names import public_methods, public_objects
 from browsers import CHROMIUM, launched
 from cofactor.cli import main
 
-for needed in ("sphinx", "pydata_sphinx_theme", "numpydoc", "myst_parser", "sphinx_gallery",
-               "sphinx_design", "sphinx_copybutton", "sphinx_click"):  # fmt: skip
+for needed in (
+    "sphinx",
+    "pydata_sphinx_theme",
+    "numpydoc",
+    "myst_parser",
+    "sphinx_gallery",
+    "sphinx_design",
+    "sphinx_copybutton",
+    "sphinx_click",
+):
     pytest.importorskip(needed, reason=f"{needed} is missing: pip install 'cofactor[docs]'")
 
 pytestmark = pytest.mark.slow
@@ -26,10 +34,19 @@ PATIENCE = 240  # seconds that a worker waits for the site that another one buil
 def build(folder):
     """Build the site without running the gallery, which has a test of its own."""
     command = [
-        sys.executable, "-m", "sphinx", "--fail-on-warning", "--keep-going", "--quiet",
-        "--define", "plot_gallery=0", "--doctree-dir", folder / "doctrees",
-        ROOT / "docs", folder / "html",
-    ]  # fmt: skip
+        sys.executable,
+        "-m",
+        "sphinx",
+        "--fail-on-warning",
+        "--keep-going",
+        "--quiet",
+        "--define",
+        "plot_gallery=0",
+        "--doctree-dir",
+        folder / "doctrees",
+        ROOT / "docs",
+        folder / "html",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     (folder / "said.txt").write_text(done.stderr)
     (folder / "done").write_text(str(done.returncode))
@@ -95,8 +112,18 @@ def dead_ends(path, page, pages):
 
 
 def test_it_builds_without_a_warning_and_has_the_parts(site):
-    parts = ("index", "reference/index", "reference/commands", "paper", "benchmarks/index", "faq",
-             "architecture", "decisions/README", "contributing", "changelog")  # fmt: skip
+    parts = (
+        "index",
+        "reference/index",
+        "reference/commands",
+        "paper",
+        "benchmarks/index",
+        "faq",
+        "architecture",
+        "decisions/README",
+        "contributing",
+        "changelog",
+    )
     assert [part for part in parts if not (site / f"{part}.html").is_file()] == []
 
 

@@ -31,9 +31,15 @@ CASES = [
 @pytest.mark.parametrize(("solver", "losses"), CASES)
 def test_number_of_threads_does_not_matter(solver, losses, storage):
     problem = draw(
-        5, losses, storage, shape=(150, 90, 4, 5), target_storage=storage, weighted=True,
-        counts=True, priors=not isinstance(solver, PaperUpdates),
-    )  # fmt: skip
+        5,
+        losses,
+        storage,
+        shape=(150, 90, 4, 5),
+        target_storage=storage,
+        weighted=True,
+        counts=True,
+        priors=not isinstance(solver, PaperUpdates),
+    )
     fits = []
     for n_jobs in (1, 2, 4):
         with Threads(n_jobs) as threads:
@@ -68,8 +74,13 @@ def labelled_counts(rng, n=200, m=60):
 
 
 def results(model, X):
-    return [model.components_, model.target_components_, model.representation_,
-            model.predict_proba(X), np.array(model.history_["objective"])]  # fmt: skip
+    return [
+        model.components_,
+        model.target_components_,
+        model.representation_,
+        model.predict_proba(X),
+        np.array(model.history_["objective"]),
+    ]
 
 
 @pytest.mark.slow

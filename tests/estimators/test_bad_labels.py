@@ -124,8 +124,9 @@ def with_an_unknown_row(case):
 
 
 @STORAGES
-@pytest.mark.parametrize("case", [*CLASSES.values(), *SETS.values()],
-                         ids=[*CLASSES, *(f"sets: {name}" for name in SETS)])  # fmt: skip
+@pytest.mark.parametrize(
+    "case", [*CLASSES.values(), *SETS.values()], ids=[*CLASSES, *(f"sets: {name}" for name in SETS)]
+)
 def test_classes(case, storage):
     model = fitted(SSNMFClassifier, case, storage)
     rows = storage(with_an_unknown_row(case))
@@ -163,8 +164,10 @@ def test_what_has_no_weight_changes_nothing(name, head, loss):
 
 
 def test_weights_that_sum_to_one_say_as_much_as_ones():
-    plain, shares = (fitted(SSNMFRegressor, Case(X, NUMBERS, w), np.asarray, tol=1.0) for w in
-                     (np.ones(N), SHARES))  # fmt: skip
+    plain, shares = (
+        fitted(SSNMFRegressor, Case(X, NUMBERS, w), np.asarray, tol=1.0)
+        for w in (np.ones(N), SHARES)
+    )
     widths = [np.ptp(model.predict_interval(X), axis=1)[0] for model in (plain, shares)]
     assert np.isfinite(widths[0])
     assert widths[1] == pytest.approx(widths[0], rel=1e-6)

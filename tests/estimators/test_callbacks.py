@@ -144,10 +144,7 @@ def test_callbacks_of_a_pipeline_reach_the_estimator(X, classes, kind):
     assert recorder.count == 6
     assert [event for event in recorder.events if event[1] == "fit" and event[0] != "setup"][
         -2:
-    ] == [
-        ("end", "fit", 0),
-        ("teardown", "fit", 0),
-    ]
+    ] == [("end", "fit", 0), ("teardown", "fit", 0)]
     begun = [event[1:] for event in recorder.events if event[0] == "begin"]
     ended = [event[1:] for event in recorder.events if event[0] == "end"]
     assert sorted(map(str, begun)) == sorted(map(str, ended))

@@ -123,8 +123,9 @@ def test_streams_take_a_dict():
         model = SSNMFClassifier(K, class_weight=weight, random_state=0)
         for low in range(0, N, 80):
             rows = slice(low, low + 80)
-            model.partial_fit(X[rows], np.where(TRUTH[rows] == 2, RARE[rows], TRUTH[rows]),
-                              classes=[0, 1, 2])  # fmt: skip
+            model.partial_fit(
+                X[rows], np.where(TRUTH[rows] == 2, RARE[rows], TRUTH[rows]), classes=[0, 1, 2]
+            )
         return np.mean(model.predict(X)[TRUTH == 2] == 2)
 
     assert stream({0: 1.0, 1: 1.0, 2: 50.0}) > stream(None) + 0.1

@@ -29,8 +29,15 @@ def test_it_is_the_model_of_divided_data_with_weights(losses):
     c = X.sum(axis=1) / X.sum(axis=1).mean()
     random = np.random.default_rng(1)
     S, A, B = (random.uniform(0.5, 1, shape) for shape in ((240, 4), (30, 4), (3, 4)))
-    settings = {"data_loss": losses[0], "target_loss": losses[1], "supervision": 3.0,
-                "head": "joint", "solver": "mu", "max_iter": 5, "tol": 0}  # fmt: skip
+    settings = {
+        "data_loss": losses[0],
+        "target_loss": losses[1],
+        "supervision": 3.0,
+        "head": "joint",
+        "solver": "mu",
+        "max_iter": 5,
+        "tol": 0,
+    }
     ours = SSNMFClassifier(4, exposure="total", init=Factors(S * c[:, None], A, B), **settings)
     same = SSNMFClassifier(4, init=Factors(S, A, B), **settings)
     ours.fit(X, y)

@@ -68,13 +68,20 @@ def test_weights_of_samples_and_cells_leave_priors_their_meaning(data):
     for factor in (1e-150, 7.0, 1e150):
         models = [
             SSNMFClassifier(
-                3, random_state=0, max_iter=30, tol=0.0, supervision=1.0, init="random",
+                3,
+                random_state=0,
+                max_iter=30,
+                tol=0.0,
+                supervision=1.0,
+                init="random",
                 priors={
-                    "samples": priors.L1(0.1), "features": priors.L2(c), "targets": priors.L1(c),
+                    "samples": priors.L1(0.1),
+                    "features": priors.L2(c),
+                    "targets": priors.L1(c),
                 },
             ).fit(X, y, sample_weight=np.full(len(X), c))
             for c in (1.0, factor)
-        ]  # fmt: skip
+        ]
         np.testing.assert_allclose(models[1].components_, models[0].components_, rtol=1e-7)
         cells = NMF(
             3, random_state=0, max_iter=30, tol=0.0, priors={"samples": priors.L1(factor)}
@@ -84,9 +91,11 @@ def test_weights_of_samples_and_cells_leave_priors_their_meaning(data):
         ).fit(X)
         np.testing.assert_allclose(cells.components_, plain.components_, rtol=1e-6, atol=1e-9)
         np.testing.assert_allclose(
-            cells.transform(X, data_weights=np.full(X.shape, factor)), plain.transform(X),
-            rtol=1e-5, atol=1e-9,
-        )  # fmt: skip
+            cells.transform(X, data_weights=np.full(X.shape, factor)),
+            plain.transform(X),
+            rtol=1e-5,
+            atol=1e-9,
+        )
 
 
 @pytest.mark.filterwarnings("ignore")

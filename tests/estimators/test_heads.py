@@ -394,8 +394,20 @@ def hostile(kind, name):
     return X, few
 
 
-NAMES = ["one label", "one label each", "two classes", "a lonely class", "equal rows", "empty rows",
-         "huge", "tiny", "missing cells", "one feature", "one sample", "outlier"]  # fmt: skip
+NAMES = [
+    "one label",
+    "one label each",
+    "two classes",
+    "a lonely class",
+    "equal rows",
+    "empty rows",
+    "huge",
+    "tiny",
+    "missing cells",
+    "one feature",
+    "one sample",
+    "outlier",
+]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -35,11 +35,17 @@ def test_history_is_the_objective_of_the_factors(losses, solver, prior, weighted
     assert {len(values) for values in model.history_.values()} == {7}
     assert all(type(value) is float for value in model.history_["objective"])
     expected = oracles.objective(
-        X, Y, model.components_.T, model.target_components_.T, model.representation_,
-        data_loss=losses[0], target_loss=losses[1], lam=model.supervision_,
+        X,
+        Y,
+        model.components_.T,
+        model.target_components_.T,
+        model.representation_,
+        data_loss=losses[0],
+        target_loss=losses[1],
+        lam=model.supervision_,
         priors={name: [value] for name, value in PRIORS.items()} if prior else None,
         **oracle_weights,
-    )  # fmt: skip
+    )
     assert model.history_["data"][-1] == pytest.approx(expected.data, rel=1e-6)
     assert model.history_["target"][-1] == pytest.approx(expected.target, rel=1e-6)
     assert model.history_["objective"][-1] == pytest.approx(expected.total, rel=1e-6)

@@ -90,9 +90,16 @@ def test_inference_with_a_prior_is_optimal(loss, prior):
     S = represent(observations, A, DIVERGENCES[loss], prior.penalty, SERIAL)
     given = ("l1", 0.5) if isinstance(prior, L1) else ("gamma", 1.5, 0.2)
     residual = oracles.kkt_residual(
-        X, None, A, None, S, data_loss=loss, priors={"samples": [given]}, factors=("samples",),
+        X,
+        None,
+        A,
+        None,
+        S,
+        data_loss=loss,
+        priors={"samples": [given]},
+        factors=("samples",),
         epsilon=EPSILON,
-    )  # fmt: skip
+    )
     assert residual.relative < 1e-8
 
 

@@ -22,12 +22,7 @@ PLAIN = {
     "n_jobs": None,
     "random_state": None,
 }
-SUPERVISED = {
-    **PLAIN,
-    "target_loss": "kullback-leibler",
-    "supervision": "auto",
-    "head": "pooled",
-}
+SUPERVISED = {**PLAIN, "target_loss": "kullback-leibler", "supervision": "auto", "head": "pooled"}
 SIGNATURES = {
     NMF: PLAIN,
     SSNMFClassifier: {**SUPERVISED, "exposure": None, "class_weight": None},
@@ -70,11 +65,16 @@ def test_public_names():
 METHODS = {
     NMF: ["fit", "fit_transform", "transform", "inverse_transform"],
     SSNMFClassifier: [
-        "fit", "fit_transform", "transform", "inverse_transform", "predict", "predict_proba",
+        "fit",
+        "fit_transform",
+        "transform",
+        "inverse_transform",
+        "predict",
+        "predict_proba",
         "score",
     ],
     SSNMFRegressor: ["fit", "fit_transform", "transform", "inverse_transform", "predict", "score"],
-}  # fmt: skip
+}
 ATTRIBUTES = ["components_", "representation_", "history_", "n_iter_", "stop_reason_"]
 LEARNED = {
     NMF: ATTRIBUTES,

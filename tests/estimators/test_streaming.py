@@ -45,9 +45,12 @@ def test_a_full_batch_is_one_iteration_of_fit(corpus, data_loss, target_loss, he
     X, y = corpus[0][:80], corpus[1][:80]
     X = X.toarray() + 0.01 if IS in (data_loss, target_loss) else X
     options = {
-        "data_loss": data_loss, "target_loss": target_loss, "solver": "mu", "head": head,
+        "data_loss": data_loss,
+        "target_loss": target_loss,
+        "solver": "mu",
+        "head": head,
         "random_state": 0,
-    }  # fmt: skip
+    }
     once = SSNMFClassifier(4, max_iter=1, tol=0, **options).fit(X, y)
     stream = SSNMFClassifier(4, **options).partial_fit(X, y)
     for name in FITTED:

@@ -121,10 +121,7 @@ def test_scaled_targets_give_the_scaled_head(X, classes, losses, c, init):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "dtype",
-    ["bool", "u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f2"],
-)
+@pytest.mark.parametrize("dtype", ["bool", "u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f2"])
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 def test_counts_of_every_dtype(classes, dtype, form):
     """Large counts: sums and squares in the dtype itself would overflow."""

@@ -34,10 +34,7 @@ DATA = {
     "three-dimensional": (lambda X: X[None], [r"\bX\b|array", "3"]),
     "without samples": (lambda X: X[:0], [r"0 sample", r"\(0, 12\)", "minimum of 1"]),
     "without features": (lambda X: X[:, :0], [r"0 feature", r"\(60, 0\)", "minimum of 1"]),
-    "words": (
-        lambda X: changed(X, (0, 0), "word", object),
-        [r"\bX\b", "word", "number|float"],
-    ),
+    "words": (lambda X: changed(X, (0, 0), "word", object), [r"\bX\b", "word", "number|float"]),
     "a table with words": (
         lambda X: pd.DataFrame({"a": ["x"] * 60, "b": 1.0}),
         [r"\bX\b", "x", "number|float"],
@@ -94,16 +91,20 @@ def test_weights_of_another_shape(X, classes):
         shape = re.escape(str(np.shape(weights)))
         assert_says(
             lambda weights=weights: fit(NMF, X, classes, data_weights=weights),
-            "data_weights", f"shape {shape}", r"\(60, 12\) or \(60, 1\) or \(1, 12\)",
-        )  # fmt: skip
+            "data_weights",
+            f"shape {shape}",
+            r"\(60, 12\) or \(60, 1\) or \(1, 12\)",
+        )
 
 
 def test_a_class_of_noise_is_no_noise(X, classes):
     for name in ("data_loss", "target_loss"):
         assert_says(
             lambda name=name: fit(SSNMFClassifier, X, classes, {name: Gaussian}),
-            name, "class Gaussian", r"Gaussian\(\)",
-        )  # fmt: skip
+            name,
+            "class Gaussian",
+            r"Gaussian\(\)",
+        )
 
 
 @pytest.mark.parametrize("kind", MODELS)

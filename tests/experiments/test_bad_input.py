@@ -116,9 +116,15 @@ def test_wrong_stop_words(reproduce, tmp_path, content, words):
 def test_wrong_files(reproduce, stop_words, tmp_path, experiment, lines, words):
     (tmp_path / f"{experiment}.jsonl").write_text("\n".join(lines))
     message = refused(
-        reproduce, experiment, "--out", tmp_path / "out", "--data-home", tmp_path,
-        "--stopwords", stop_words,
-    )  # fmt: skip
+        reproduce,
+        experiment,
+        "--out",
+        tmp_path / "out",
+        "--data-home",
+        tmp_path,
+        "--stopwords",
+        stop_words,
+    )
     assert words in message
 
 

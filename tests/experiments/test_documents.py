@@ -99,9 +99,10 @@ def test_all_leaves_out_what_has_no_data(tmp_path, stop_words, monkeypatch):
     )
     real = reproduce.import_module
     monkeypatch.setattr(
-        reproduce, "import_module",
+        reproduce,
+        "import_module",
         lambda name: real(name) if name.endswith(("reuters", "ratings")) else ready,
-    )  # fmt: skip
+    )
     write(tmp_path, "ratings.jsonl", [])
     (tmp_path / "ratings.jsonl").unlink()
     with (tmp_path / "log").open("w") as log:

@@ -53,8 +53,15 @@ def test_few_steps_are_the_papers_updates():
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_the_papers_procedure_reports_both_ways_of_inference(made):
-    settings = {"model": "(KL, F)", "rank": 13, "seed": 0, "trial": 0, "iterations": 10,
-                "tol": 1e-3, "supervision": 100.0}  # fmt: skip
+    settings = {
+        "model": "(KL, F)",
+        "rank": 13,
+        "seed": 0,
+        "trial": 0,
+        "iterations": 10,
+        "tol": 1e-3,
+        "supervision": 100.0,
+    }
     outcome = models.paper_procedure(settings, made.final)
     assert list(outcome.accuracy) == ["20 steps", "exact"]
     assert outcome.facts["iterations"] <= 10
@@ -73,8 +80,15 @@ def test_defaults_are_the_librarys(made):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_heads_of_unsupervised_topics_are_thresholded(made):
-    settings = {"model": paper.NMF_SVM, "rank": 6, "seed": 0, "trial": 0, "iterations": 40,
-                "tol": 1e-4, "supervision": None}  # fmt: skip
+    settings = {
+        "model": paper.NMF_SVM,
+        "rank": 6,
+        "seed": 0,
+        "trial": 0,
+        "iterations": 40,
+        "tol": 1e-4,
+        "supervision": None,
+    }
     topics = models.nmf_and_svm(settings, made.final).topics
     assert topics.head.shape == (6, 5)
     assert topics.head.min() == 0 < topics.head.max()
@@ -121,8 +135,7 @@ def test_other_splits_are_compared_pair_by_pair():
 def test_a_share_of_one_and_no_prior_are_the_defaults(made):
     settings = {"model": "(KL, F)", "rank": 13, "seed": 0, "trial": 1}
     chosen = {"share": 1.0, "pseudo_count": 0.0}
-    plain = SSNMFClassifier(13, target_loss="frobenius",
-                            random_state=models.seed_of(settings))  # fmt: skip
+    plain = SSNMFClassifier(13, target_loss="frobenius", random_state=models.seed_of(settings))
     plain.fit(made.final.X, made.final.y)
     found = models.tuned({**settings, **chosen}, made.final)
     np.testing.assert_array_equal(found.topics.components, plain.components_)

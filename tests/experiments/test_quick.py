@@ -171,8 +171,11 @@ def test_how_often_maximum_likelihood_wins_adds_up(quick):
     assert [row["maximum likelihood"] for row in rows[:4]] == list(paper.MODELS)
     for row in rows:
         for cell in list(row.values())[2:]:
-            numbers = [int(word) for word in cell.replace("(", " ").replace(")", " ").replace(
-                ",", " ").split() if word.isdigit()]  # fmt: skip
+            numbers = [
+                int(word)
+                for word in cell.replace("(", " ").replace(")", " ").replace(",", " ").split()
+                if word.isdigit()
+            ]
             assert sum(numbers) == 2
 
 
@@ -198,8 +201,11 @@ def test_killed_half_way_and_run_again_gives_the_same_numbers(
     with open(tmp_path / "log", "w") as log:
         process = subprocess.Popen(
             [*command, "--out", str(out), "--jobs", "2"],
-            stdout=log, stderr=log, env=environment, start_new_session=True,
-        )  # fmt: skip
+            stdout=log,
+            stderr=log,
+            env=environment,
+            start_new_session=True,
+        )
         trials = out / "newsgroups" / "trials"
         deadline = time.monotonic() + 240
         while process.poll() is None and time.monotonic() < deadline:

@@ -57,8 +57,15 @@ def test_without_plotting_libraries_tables_are_written_and_a_sentence_says_so(
 
 
 def test_table_forms():
-    table = ResultTable("t", "Title", ["a|b", "x"], [["p|q", 0.123456], ["r", None]], digits=2,
-                  bold=frozenset({(0, 1)}), note="Note.")  # fmt: skip
+    table = ResultTable(
+        "t",
+        "Title",
+        ["a|b", "x"],
+        [["p|q", 0.123456], ["r", None]],
+        digits=2,
+        bold=frozenset({(0, 1)}),
+        note="Note.",
+    )
     assert table.markdown() == (
         "**Title**\n\n| a\\|b | x |\n| --- | ---: |\n| p\\|q | **0.12** |\n| r |  |\n\nNote.\n"
     )

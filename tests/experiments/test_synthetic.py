@@ -9,9 +9,17 @@ from cofactor.experiments import paper
 from cofactor.experiments.synthetic import data, fit, tables
 
 SETTINGS = {
-    "size": 30, "rank": 3, "seed": 4, "draw": 0, "start": 0, "experiment": 4,
-    "model": "(KL, KL)", "solver": "auto", "iterations": 300, "tol": 1e-12,
-}  # fmt: skip
+    "size": 30,
+    "rank": 3,
+    "seed": 4,
+    "draw": 0,
+    "start": 0,
+    "experiment": 4,
+    "model": "(KL, KL)",
+    "solver": "auto",
+    "iterations": 300,
+    "tol": 1e-12,
+}
 
 
 def test_factors_are_half_zeros_and_depend_on_seed_and_draw():
@@ -112,12 +120,20 @@ def test_wins_are_counted_for_every_measure():
 
 def test_objectives_are_compared_start_by_start():
     def fits(*values):
-        return {key: [{"objective": v} for v in values]
-                for key in made_fits({model: [1] for model in paper.MODELS})}  # fmt: skip
+        return {
+            key: [{"objective": v} for v in values]
+            for key in made_fits({model: [1] for model in paper.MODELS})
+        }
 
     row = tables.against_updates(fits(9.0, 4.0, 2.02), fits(10.0, 4.0, 2.0), 7).rows[0]
-    assert row == ["1, (F, F)", pytest.approx(15.02 / 3), pytest.approx(16 / 3), "2 of 3",
-                   "-1.0e-01", "1.0e-02"]  # fmt: skip
+    assert row == [
+        "1, (F, F)",
+        pytest.approx(15.02 / 3),
+        pytest.approx(16 / 3),
+        "2 of 3",
+        "-1.0e-01",
+        "1.0e-02",
+    ]
 
 
 def test_the_table_names_the_lowest():

@@ -90,9 +90,9 @@ def part(rows):
 
 @pytest.mark.parametrize("kind", ["pooled", "counted"])
 def test_a_guess_without_its_samples_guesses_on(kind):
-    guess = pooled()[0] if kind == "pooled" else counted_guess(
-        observe(CELLS), None, CLASSES, Threads()
-    )  # fmt: skip
+    guess = (
+        pooled()[0] if kind == "pooled" else counted_guess(observe(CELLS), None, CLASSES, Threads())
+    )
     small = guess.without_samples()
     assert small.shares.size == small.targets.size == 0
     found = small.source.shares(observe(CELLS), Threads())

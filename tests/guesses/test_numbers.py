@@ -13,13 +13,7 @@ from sklearn.linear_model import Ridge
 from cofactor.engine.threads import Threads
 from cofactor.guesses import numbers, ridge
 from cofactor.guesses.matrix import Matrix
-from cofactor.guesses.numbers import (
-    LARGEST_SIZE,
-    TOPIC_MIX,
-    USUAL_MIX,
-    Size,
-    fit_numbers,
-)
+from cofactor.guesses.numbers import LARGEST_SIZE, TOPIC_MIX, USUAL_MIX, Size, fit_numbers
 from cofactor.guesses.ridge import part_weights
 from cofactor.guesses.rows import distinct_rows
 

@@ -65,9 +65,13 @@ class Data:
         counts = self.counts if counts is None else counts
         with Threads(threads) as workers:
             return fit_pool(
-                observe(cells[order]), counts[order], self.shares[order], self.labelled[order],
-                workers, exponent,
-            )  # fmt: skip
+                observe(cells[order]),
+                counts[order],
+                self.shares[order],
+                self.labelled[order],
+                workers,
+                exponent,
+            )
 
 
 KINDS = ["tf-idf", "counts", "numbers"]
@@ -475,9 +479,17 @@ def hostile(name, kind):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     "name",
-    ["one label in all", "two classes, one label each", "one class", "equal rows",
-     "fewer rows than neighbours", "empty rows", "only empty rows", "one feature"],
-)  # fmt: skip
+    [
+        "one label in all",
+        "two classes, one label each",
+        "one class",
+        "equal rows",
+        "fewer rows than neighbours",
+        "empty rows",
+        "only empty rows",
+        "one feature",
+    ],
+)
 def test_hostile_input_gives_finite_results(name, kind):
     data = hostile(name, kind)
     pool, scores = data.fit()

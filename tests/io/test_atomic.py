@@ -77,8 +77,9 @@ def left_behind(folder, process, name="out.csv", host=None, age=0.0):
 
 
 def test_temporary_files_of_dead_processes_are_removed(tmp_path):
-    done = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"],
-                          capture_output=True, check=True)  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True
+    )
     dead = int(done.stdout)
     stale = [
         left_behind(tmp_path, dead),

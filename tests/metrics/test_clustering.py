@@ -7,10 +7,7 @@ from cofactor.metrics import clustering_score
 
 # Four samples of "a", two of "b", three topics.
 GROUPS = np.array(["a", "a", "a", "a", "b", "b"])
-S = np.array(
-    [[4, 1, 0], [3, 1, 0], [1, 2, 1], [0, 0, 0], [0, 1, 3], [2, 0, 2]],
-    dtype=float,
-)  # fmt: skip
+S = np.array([[4, 1, 0], [3, 1, 0], [1, 2, 1], [0, 0, 0], [0, 1, 3], [2, 0, 2]], dtype=float)
 
 
 def test_hard_scores_by_hand():

@@ -50,8 +50,9 @@ def test_the_number_of_topics_is_found_with_labels():
         assert row["score"] > 0.8  # chance is about a half
     panels = {panel.title.split(" (")[0]: panel for panel in prepare(found.table).panels}
     assert [curve.name for curve in panels["Stability"].curves] == [
-        "supervision 1.0", "supervision auto",
-    ]  # fmt: skip
+        "supervision 1.0",
+        "supervision auto",
+    ]
 
 
 def test_threads_and_callers_arrays_change_nothing():
@@ -104,8 +105,11 @@ def test_numbers_are_predicted_too():
 
 def test_stability_is_the_mean_similarity_of_matched_topics():
     topics = [RANDOM.random((3, 7)) for _ in range(3)]
-    pairs = {(i, j): np.mean([s for *_, s in match_topics(topics[i], None, topics[j], None)])
-             for i in range(3) for j in range(3)}  # fmt: skip
+    pairs = {
+        (i, j): np.mean([s for *_, s in match_topics(topics[i], None, topics[j], None)])
+        for i in range(3)
+        for j in range(3)
+    }
     expected = [np.mean([pairs[i, j] for j in range(3) if j != i]) for i in range(3)]
     assert np.allclose(similarities(topics), expected)
 

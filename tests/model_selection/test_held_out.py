@@ -63,9 +63,11 @@ def test_topics_that_are_mostly_hidden_are_not_magnified():
     """Columns 0 to 3 are hidden. One count of a topic that is nearly all there says little."""
     components = np.array([[0.25, 0.25, 0.25, 0.24, 0.01, 0.0], [0.1, 0, 0, 0, 0.4, 0.5]])
     hidden = HiddenCells.of(
-        np.ones((3, 6)), np.array([[0.0, 0, 0, 0, 1, 1]]), np.arange(6) > 3,
+        np.ones((3, 6)),
+        np.array([[0.0, 0, 0, 0, 1, 1]]),
+        np.arange(6) > 3,
         DIVERGENCES["kullback-leibler"],
-    )  # fmt: skip
+    )
     model = SimpleNamespace(
         components_=components, transform=lambda X, data_weights: np.array([[100.0, 1.0]])
     )

@@ -33,9 +33,14 @@ def test_rows_that_do_not_count_for_a_candidate_are_left_out_of_its_comparisons(
     used = np.array([[True, True, True, False], [True] * 4, [True] * 4])
     criterion = Criterion("cells", costs, used)
     usual = np.median(costs, axis=0)
-    assert np.allclose(criterion.means, [usual.mean() + (costs[0] - usual)[:3].mean(),
-                                         usual.mean() + (costs[1] - usual).mean(),
-                                         usual.mean() + (costs[2] - usual).mean()])  # fmt: skip
+    assert np.allclose(
+        criterion.means,
+        [
+            usual.mean() + (costs[0] - usual)[:3].mean(),
+            usual.mean() + (costs[1] - usual).mean(),
+            usual.mean() + (costs[2] - usual).mean(),
+        ],
+    )
     assert criterion.errors(0)[2] == 0  # the difference is 1 in all three rows
     assert np.isclose(criterion.errors(0)[1], sem([0.5, 0.5, 0.4]))
     assert decide([criterion], [4, 3, 2]).chosen == 0

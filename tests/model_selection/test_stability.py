@@ -64,8 +64,9 @@ def test_a_draw_is_a_fit_of_repeated_samples(made):
 def test_topics_of_noise_do_not_come_back(made):
     X, _ = made
     model = NMF(7, random_state=0).fit(X)
-    real = (model.components_.reshape(7, 4, 10).sum(axis=2).max(axis=1)
-            > 0.9 * model.components_.sum(axis=1))  # fmt: skip
+    real = model.components_.reshape(7, 4, 10).sum(axis=2).max(
+        axis=1
+    ) > 0.9 * model.components_.sum(axis=1)
     mean, low, high = stability_interval(topic_stability(model, X, runs=6))
     assert (low <= mean).all()
     assert (mean <= high).all()

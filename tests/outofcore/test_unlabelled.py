@@ -128,10 +128,12 @@ def frames(library):
     marked = {**cells, "moon": [1, -1, 0, 1] * (N // 4)}
     if library == "polars":
         return {
-            "nulls and -1": made.Series(nulls), "two classes": made.Series([1, -1, None, 1] * 100),
+            "nulls and -1": made.Series(nulls),
+            "two classes": made.Series([1, -1, None, 1] * 100),
             "no null": made.Series([0, 2, -1, 1] * (N // 4)),
-            "words": made.Series(["a", None] * 200), "indicator": made.DataFrame(cells),
-        }  # fmt: skip
+            "words": made.Series(["a", None] * 200),
+            "indicator": made.DataFrame(cells),
+        }
     return {
         "nulls and -1": made.Series(nulls, dtype="Int64"),
         "two classes": made.Series([1, -1, None, 1] * (N // 4), dtype="Int64"),
@@ -145,7 +147,7 @@ def frames(library):
         "indicator with nulls": made.DataFrame(unknown, dtype="Int64"),
         "objects": made.DataFrame(unknown, dtype=object),
         "objects without nulls": made.DataFrame(marked, dtype=object),
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.slow

@@ -204,8 +204,11 @@ def test_hostile_strings_stay_text(browser, tmp_path):
     assert page.locator("script").count() == 3
     assert page.locator("style").count() == 1
     shown = page.locator(".words .word").all_text_contents()
-    assert set(shown) <= {*(t.encode("utf-8", "replace").decode() for t in HOSTILE),
-                          *HOSTILE, *(f"word{i}" for i in range(4))}  # fmt: skip
+    assert set(shown) <= {
+        *(t.encode("utf-8", "replace").decode() for t in HOSTILE),
+        *HOSTILE,
+        *(f"word{i}" for i in range(4)),
+    }
     visit.close()
 
 
@@ -301,8 +304,18 @@ def test_every_table_is_saved_as_csv(browser, report, corpus, tmp_path):
         saved[path.stem] = list(
             csv.DictReader(io.StringIO(path.read_bytes().decode("utf-8-sig"), newline=""))
         )
-    assert {"methods", "topics", "topics-and-classes", "documents", "confusion", "classes_scores",
-            "calibration", "review", "changes", "training"} == set(saved)  # fmt: skip
+    assert {
+        "methods",
+        "topics",
+        "topics-and-classes",
+        "documents",
+        "confusion",
+        "classes_scores",
+        "calibration",
+        "review",
+        "changes",
+        "training",
+    } == set(saved)
     assert [row["text"] for row in saved["documents"]] == corpus[0]
     assert [row["label"] for row in saved["documents"]] == list(corpus[1])
     assert sum(int(row["documents"]) for row in saved["confusion"]) == 90

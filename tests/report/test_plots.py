@@ -148,15 +148,21 @@ def test_dots_are_the_stability_of_the_topics(corpus, some):
 
 def test_a_choice_is_drawn_with_the_number_of_this_model(model):
     table = [
-        {"n_components": k, "cell_divergence": c, "cell_divergence_error": 0.01, "stability": s,
-         "chosen": k == 3}
+        {
+            "n_components": k,
+            "cell_divergence": c,
+            "cell_divergence_error": 0.01,
+            "stability": s,
+            "chosen": k == 3,
+        }
         for k, c, s in [(2, 0.9, 0.5), (3, 0.4, 0.9), (4, 0.39, 0.6)]
-    ]  # fmt: skip
+    ]
     choice = Choice(3, None, "Take 3 topics.", table)
     axes = model.plot_choice(choice)
     assert [ax.get_title("left") for ax in axes] == [
-        "Held-out cells (relative divergence)", "Stability",
-    ]  # fmt: skip
+        "Held-out cells (relative divergence)",
+        "Stability",
+    ]
     marks = [line.get_xdata()[0] for line in axes[0].lines[:2]]
     assert marks == [3, 4]  # chosen, and that of the model
     np.testing.assert_allclose(axes[1].lines[2].get_ydata(orig=False), [0.5, 0.9, 0.6])
@@ -182,8 +188,10 @@ def test_one_topic_and_forty(corpus, some, k):
     model = TopicModel(k, random_state=0, max_iter=2, tol=0).fit(corpus[0], some)
     axes = model.plot_topics()
     assert len(axes) == min(k, 12)
-    assert any("the 12 largest of 40 topics" in text.get_text()
-               for text in axes[0].figure.findobj(pyplot.Text)) == (k == 40)  # fmt: skip
+    assert any(
+        "the 12 largest of 40 topics" in text.get_text()
+        for text in axes[0].figure.findobj(pyplot.Text)
+    ) == (k == 40)
     ax = model.plot_classes()
     assert len(ax.get_yticks()) == min(k, 30)
     assert ("the 30 largest of 40 topics" in rendered(ax)) == (k == 40)
@@ -254,9 +262,13 @@ def test_hostile_words_and_classes_are_drawn_as_text():
 
 def test_a_missing_library_is_named_with_the_remedy(model, corpus, monkeypatch):
     monkeypatch.setattr("cofactor.model_selection.figure.find_spec", lambda name: None)
-    for draw in (model.plot_topics, model.plot_classes, model.plot_stability,
-                 lambda: model.plot_over_time(corpus[0], DATES),
-                 lambda: model.plot_choice(None)):  # fmt: skip
+    for draw in (
+        model.plot_topics,
+        model.plot_classes,
+        model.plot_stability,
+        lambda: model.plot_over_time(corpus[0], DATES),
+        lambda: model.plot_choice(None),
+    ):
         with pytest.raises(ImportError, match=r"needs matplotlib: pip install 'cofactor\[plot\]'"):
             draw()
 

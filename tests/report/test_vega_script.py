@@ -30,8 +30,9 @@ def plant(path, mode=0o600):
 
 def test_a_cached_script_of_this_user_is_used(cached_script):
     assert (cached_script.stat().st_mode & 0o777, cached_script.parent.stat().st_mode & 0o777) == (
-        0o600, 0o700,
-    )  # fmt: skip
+        0o600,
+        0o700,
+    )
     plant(cached_script)
     assert library() == "planted"
 

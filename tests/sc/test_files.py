@@ -110,8 +110,10 @@ def test_memory_stays_small(adata, tmp_path, monkeypatch):
     size = many.data.nbytes + many.indices.nbytes
     del wide, many
     for place, name in (
-        (validation, "SAMPLE_CELLS"), (rowblocks, "BLOCK_CELLS"), (reading, "STORED_CHUNK"),
-    ):  # fmt: skip
+        (validation, "SAMPLE_CELLS"),
+        (rowblocks, "BLOCK_CELLS"),
+        (reading, "STORED_CHUNK"),
+    ):
         monkeypatch.setattr(place, name, 1 << 15)
     tracemalloc.start()
     found = sc.ssnmf(tmp_path / "cells.h5ad", "cell_type", n_topics=4, n_top_genes=100, tol=0.1)

@@ -13,8 +13,14 @@ SETS = [{"space", "science"}, None, ("sport",), None] * 6
 
 
 def test_sets_equal_an_indicator_with_named_columns():
-    frame = pd.DataFrame({"science": [1, None, 0, None] * 6, "space": [1, None, 0, None] * 6,
-                          "sport": [0, None, 1, None] * 6}, dtype=float)  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "science": [1, None, 0, None] * 6,
+            "space": [1, None, 0, None] * 6,
+            "sport": [0, None, 1, None] * 6,
+        },
+        dtype=float,
+    )
     one = TopicModel(3, random_state=0).fit(TEXTS, SETS)
     other = TopicModel(3, random_state=0).fit(TEXTS, frame)
     assert np.array_equal(one.estimator_.components_, other.estimator_.components_)

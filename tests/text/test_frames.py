@@ -151,8 +151,13 @@ def records(frame):
     if hasattr(frame, "arrow"):
         frame = frame.arrow()
         frame = frame.read_all() if hasattr(frame, "read_all") else frame
-    rows = frame.to_pylist() if isinstance(frame, pa.Table) else frame.to_dict("records") if (
-        isinstance(frame, pd.DataFrame)) else frame.to_dicts()  # fmt: skip
+    rows = (
+        frame.to_pylist()
+        if isinstance(frame, pa.Table)
+        else frame.to_dict("records")
+        if (isinstance(frame, pd.DataFrame))
+        else frame.to_dicts()
+    )
     return [{name: _plain(cell) for name, cell in row.items()} for row in rows]
 
 
@@ -225,8 +230,9 @@ def test_transform_has_names_and_the_output_that_was_set(model, kind):
     with_index = pd.Series(TEXTS, index=range(100, 140))
     if kind == "pandas":
         assert again.transform(with_index).index.tolist() == list(range(100, 140))
-    assert np.array_equal(again.documents(TEXTS).column("topic"),
-                          model.documents(TEXTS).column("topic"))  # fmt: skip
+    assert np.array_equal(
+        again.documents(TEXTS).column("topic"), model.documents(TEXTS).column("topic")
+    )
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars"])

@@ -60,11 +60,15 @@ def test_they_stay_out_where_they_do_not_help(case):
     settings = {}
     if case == "useless":  # each class has a word of its own
         own = dict(zip(ASKED, ["whale", "tulip", "piano"], strict=True))
-        texts = [f"who and where is the {own[name]} {text.split()[-1]}"
-                 for text, name in zip(texts, y, strict=True)]  # fmt: skip
+        texts = [
+            f"who and where is the {own[name]} {text.split()[-1]}"
+            for text, name in zip(texts, y, strict=True)
+        ]
     if case == "long":
-        texts = [f"{text} {' '.join(f'w{i * j % 97}' for j in range(9, 29))}"
-                 for i, text in enumerate(texts)]  # fmt: skip
+        texts = [
+            f"{text} {' '.join(f'w{i * j % 97}' for j in range(9, 29))}"
+            for i, text in enumerate(texts)
+        ]
     if case == "given":
         settings["vectorizer"] = WordVectorizer(stop_words=sorted(ENGLISH), keep_grammar="auto")
     fitted = TopicModel(3, random_state=0, **settings).fit(
@@ -94,9 +98,10 @@ def test_a_proposal_that_is_rejected_changes_nothing():
     languages = {"language": ["english", "german"], "stem": None}
     both = [
         TopicModel(2, vectorizer=WordVectorizer(keep_grammar=keep, **languages), random_state=0)
-        .fit([*english, *german], y).vectorizer_.words_.tolist()
+        .fit([*english, *german], y)
+        .vectorizer_.words_.tolist()
         for keep in (False, "auto")
-    ]  # fmt: skip
+    ]
     assert both[0] == both[1]
 
 

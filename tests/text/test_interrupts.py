@@ -81,8 +81,9 @@ def test_before_the_iterations_nothing_changes(interrupt, case):
 def test_the_command_ends_cleanly_before_the_iterations(interrupt, tmp_path, case):
     path = write_table(tmp_path / "a.csv", ROWS)
     interrupt(*place(case))
-    done = cofactor("fit", path, "--text", "body", "--label", "team", "-k", 3, "-o", tmp_path / "m",
-                    code=130)  # fmt: skip
+    done = cofactor(
+        "fit", path, "--text", "body", "--label", "team", "-k", 3, "-o", tmp_path / "m", code=130
+    )
     assert done.stderr.endswith("Interrupted; no file was changed.\n")
     assert done.stdout == ""
     assert os.listdir(tmp_path) == ["a.csv"]
@@ -120,8 +121,9 @@ def test_a_second_interrupt_after_the_iterations_gives_up(interrupt):
 def test_the_command_keeps_a_completed_model(interrupt, tmp_path):
     path = write_table(tmp_path / "a.csv", ROWS)
     interrupt(summaries, "coherence")
-    done = cofactor("fit", path, "--text", "body", "--label", "team", "-k", 3, "-o", tmp_path / "m",
-                    code=130)  # fmt: skip
+    done = cofactor(
+        "fit", path, "--text", "body", "--label", "team", "-k", 3, "-o", tmp_path / "m", code=130
+    )
     assert "the model is complete" in done.stderr
     assert "Wrote the model" in done.stderr
     assert load_model(tmp_path / "m").predict(["rocket moon"]).tolist() == ["space"]
@@ -184,8 +186,9 @@ def test_a_fit_that_fails_beside_others_says_why(monkeypatch, n_jobs):
 @pytest.mark.parametrize("verb", ["report", "verify"])
 def test_commands_that_fit_again_end_at_once(interrupt, tmp_path, verb):
     path = write_table(tmp_path / "a.csv", ROWS)
-    cofactor("fit", path, "--text", "body", "--label", "team", "-k", 3, "--jobs", 1,
-             "-o", tmp_path / "m")  # fmt: skip
+    cofactor(
+        "fit", path, "--text", "body", "--label", "team", "-k", 3, "--jobs", 1, "-o", tmp_path / "m"
+    )
     (tmp_path / "r.html").write_text("old")
     calls = interrupt(CoordinateDescent, "step", after=2)
     output = ["-o", tmp_path / "r.html"] if verb == "report" else []

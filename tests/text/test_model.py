@@ -122,8 +122,9 @@ def test_weights_reach_the_estimator():
     weights = np.arange(len(TEXTS)) // 3 % 3
     X = TopicModel(3, random_state=0).fit(TEXTS).vectorizer_
     repeated = [i for i, w in enumerate(weights) for _ in range(w)]
-    one = TopicModel(3, vectorizer=CountVectorizer(dtype=float, vocabulary=list(X.words_)),
-                     random_state=0)  # fmt: skip
+    one = TopicModel(
+        3, vectorizer=CountVectorizer(dtype=float, vocabulary=list(X.words_)), random_state=0
+    )
     weighted = clone(one).fit(TEXTS, LABELS, sample_weight=weights)
     longer = clone(one).fit([TEXTS[i] for i in repeated], LABELS[repeated])
     np.testing.assert_allclose(

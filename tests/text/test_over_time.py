@@ -40,8 +40,10 @@ def test_shares_are_means_over_the_documents_of_a_period(model, table):
     means = (mass / mass.sum(axis=1, keepdims=True)).reshape(3, 40, -1).mean(axis=1)
     P = model.predict_proba(TEXTS).reshape(3, 40, -1).mean(axis=1)
     for kind, expected in (("topic", means), ("class", P)):
-        found = [[row.share for row in rows_of(table, kind) if row.period == f"2024-0{month}"]
-                 for month in (1, 2, 4)]  # fmt: skip
+        found = [
+            [row.share for row in rows_of(table, kind) if row.period == f"2024-0{month}"]
+            for month in (1, 2, 4)
+        ]
         np.testing.assert_allclose(found, expected, rtol=1e-9)
         np.testing.assert_allclose(np.sum(found, axis=1), 1.0)
     assert all(row.low < row.share < row.high for row in table if row.documents)
@@ -94,8 +96,11 @@ def planted():
 def test_a_word_that_comes_and_goes_is_found_where_it_is():
     texts, labels, days = planted()
     model = TopicModel(3, random_state=0).fit(texts, labels)
-    found = {(row.period, row.name): row.rising for row in model.over_time(texts, days)
-             if "comet" in row.rising}  # fmt: skip
+    found = {
+        (row.period, row.name): row.rising
+        for row in model.over_time(texts, days)
+        if "comet" in row.rising
+    }
     ((period, name), rising) = next(iter(found.items()))
     assert (len(found), period, rising[0]) == (1, "2023-06", "comet")
     assert name in {topic.name for topic in model.topics() if topic.label == "space"}

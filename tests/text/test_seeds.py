@@ -36,9 +36,13 @@ def test_seeds_pull_to_convergence(y, loss):
 def test_the_pull_grows_with_its_strength():
     def pull(strength):
         model = TopicModel(
-            4, seeds={"x": ["people"]}, seed_strength=strength, tol=1e-8, max_iter=2000,
+            4,
+            seeds={"x": ["people"]},
+            seed_strength=strength,
+            tol=1e-8,
+            max_iter=2000,
             random_state=0,
-        )  # fmt: skip
+        )
         return weight_of(model.fit(TEXTS), 0, ["people"])
 
     weights = [pull(strength) for strength in (0.1, 1.0, 10.0)]

@@ -20,12 +20,15 @@ def make_documents(n, seed):
     everything = " ".join(SUBJECTS.values()).split()
     kinds = random.integers(0, 3, n)
     texts = [
-        " ".join([
-            *random.choice(SUBJECTS[names[k]].split(), 4), *random.choice(everything, 3),
-            *random.choice(NOISE.split(), 5),
-        ])
+        " ".join(
+            [
+                *random.choice(SUBJECTS[names[k]].split(), 4),
+                *random.choice(everything, 3),
+                *random.choice(NOISE.split(), 5),
+            ]
+        )
         for k in kinds
-    ]  # fmt: skip
+    ]
     return texts, np.array(names, dtype=object)[kinds]
 
 

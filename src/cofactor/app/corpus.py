@@ -76,9 +76,7 @@ class Corpus:
         None stands for documents without a known label; an empty tuple for reviewed documents that
         are of no class.
         """
-        return [
-            self.label_of(place, reviewed, key) for place, key in enumerate(self.keys)
-        ]  # fmt: skip
+        return [self.label_of(place, reviewed, key) for place, key in enumerate(self.keys)]
 
     def label_of(
         self, place: int, reviewed: Reviewed, key: str | None = None

@@ -32,15 +32,21 @@ def show_document(session: Session, place: int) -> dict[str, Any]:
     document = session.now.documents[place]
     parts = {} if contrast is None else dict(zip(told.words, contrast.words, strict=True))
     return {
-        "document": place, "name": corpus.names[place], "date": _date(corpus, place),
+        "document": place,
+        "name": corpus.names[place],
+        "date": _date(corpus, place),
         "segments": list(coloured(text[:LONGEST], parts, _analyzer(model))),
-        "cut": max(len(text) - LONGEST, 0), "topic": document.topic, "topic_name": document.name,
-        **session.said(place), "leading": None if contrast is None else contrast.target,
+        "cut": max(len(text) - LONGEST, 0),
+        "topic": document.topic,
+        "topic_name": document.name,
+        **session.said(place),
+        "leading": None if contrast is None else contrast.target,
         "rival": None if contrast is None else contrast.rival,
         "probabilities": _probabilities(model, text, bool(told.words)),
-        "labels": None if labels is None else list(labels), "source": source,
+        "labels": None if labels is None else list(labels),
+        "source": source,
         "flagged": corpus.keys[place] in session.reviewed.flags,
-    }  # fmt: skip
+    }
 
 
 def coloured(
@@ -178,10 +184,15 @@ def _row(session: Session, place: int, label: Any, wanted: list[str]) -> dict[st
     start = max(first - EXCERPT // 3, 0)
     labels, source = label
     return {
-        "document": place, "name": session.corpus.names[place],
+        "document": place,
+        "name": session.corpus.names[place],
         "excerpt": ("… " if start else "") + text[start : start + EXCERPT],
-        "labels": None if labels is None else list(labels), "source": source,
-        "prediction": list(_as_labels(document.prediction)), "confidence": document.confidence,
-        "topic": document.topic, "topic_name": document.name, "date": _date(session.corpus, place),
+        "labels": None if labels is None else list(labels),
+        "source": source,
+        "prediction": list(_as_labels(document.prediction)),
+        "confidence": document.confidence,
+        "topic": document.topic,
+        "topic_name": document.name,
+        "date": _date(session.corpus, place),
         "flagged": session.corpus.keys[place] in session.reviewed.flags,
-    }  # fmt: skip
+    }

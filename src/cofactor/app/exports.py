@@ -56,9 +56,11 @@ def _label_cells(session: Session, place: int | None, kind: str) -> list[Any]:
     several = kind == "jsonl" and session.corpus.several
     label: Any = list(labels or ()) if several else one_cell(labels or (), separator) or None
     return [
-        label, source, one_cell(document.prediction, separator) if known else None,
+        label,
+        source,
+        one_cell(document.prediction, separator) if known else None,
         round(document.confidence, 4) if known and document.confidence is not None else None,
-    ]  # fmt: skip
+    ]
 
 
 def report(session: Session) -> bytes:
@@ -67,9 +69,12 @@ def report(session: Session) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "report.html"
         session.now.model.report(
-            path, session.corpus.texts, y, rows=session.corpus.names,
+            path,
+            session.corpus.texts,
+            y,
+            rows=session.corpus.names,
             source=Path(session.corpus.facts.get("path", "table")).name,
-        )  # fmt: skip
+        )
         return path.read_bytes()
 
 
@@ -89,18 +94,22 @@ def snippet(session: Session) -> str:
     separator = facts.get("label_separator") or "; "
     sets = f"[set(cell.split({separator!r})) if cell else None for cell in {cells}]"
     lines = [
-        "import pandas as pd", "", "import cofactor",
-        *(["from cofactor.text import WordVectorizer"] if given["vectorizer"] else []), "",
-        f"table = pd.read_csv({file_stem(session) + '-labelled.csv'!r}, dtype=str).fillna(\"\")",
+        "import pandas as pd",
+        "",
+        "import cofactor",
+        *(["from cofactor.text import WordVectorizer"] if given["vectorizer"] else []),
+        "",
+        f'table = pd.read_csv({file_stem(session) + "-labelled.csv"!r}, dtype=str).fillna("")',
         f"texts = table[{facts.get('text', 'text')!r}].tolist()",
         f"labels = {sets if session.corpus.several else f'{cells}.tolist()'}",
         f"model = cofactor.TopicModel({first}{settings})",
         "model.fit(texts, labels)",
         *(f"model = model.{_call(*one)}" for one in edits),
         *(["model = model.refit(texts, labels)"] if edits else []),
-        "", "# or the very model of the app, as it was saved:",
+        "",
+        "# or the very model of the app, as it was saved:",
         f"model = cofactor.load_model({session.folder.name!r})",
-    ]  # fmt: skip
+    ]
     return "\n".join(lines) + "\n"
 
 

@@ -26,10 +26,12 @@ def progress(session: Session) -> dict[str, Any]:
     checks = random_checks(session.reviewed.counted(), session)
     expected = session.now.model.expected_score_
     return {
-        "accuracy": accuracy_curve(checks), "calibration": calibration(checks),
+        "accuracy": accuracy_curve(checks),
+        "calibration": calibration(checks),
         "expected": None if expected is None else asdict(expected),
-        "moved": moved_predictions(list(session.snapshots)), **session.counts(),
-    }  # fmt: skip
+        "moved": moved_predictions(list(session.snapshots)),
+        **session.counts(),
+    }
 
 
 def moved_predictions(snapshots: list[tuple[int, list[Any]]]) -> dict[str, Any] | None:
@@ -79,10 +81,14 @@ def random_checks(decisions: list[Decision], session: Session) -> list[dict[str,
         predicted, truth = decision.content.get("prediction"), reviews[key].labels
         if decision.content.get("reason") == RANDOM and predicted is not None and truth:
             guess = predicted if isinstance(predicted, list) else [predicted]
-            found.setdefault(key, {
-                "labels": len(labelled), "right": {*map(str, guess)} == {*truth},
-                "confidence": decision.content.get("confidence"),
-            })  # fmt: skip
+            found.setdefault(
+                key,
+                {
+                    "labels": len(labelled),
+                    "right": {*map(str, guess)} == {*truth},
+                    "confidence": decision.content.get("confidence"),
+                },
+            )
     return list(found.values())
 
 
@@ -93,8 +99,15 @@ def accuracy_curve(checks: list[dict[str, Any]]) -> list[dict[str, Any]]:
         some = checks[max(end - RECENT, 0) : end]
         right = sum(one["right"] for one in some)
         low, high = wilson(right, len(some))
-        points.append({"labels": checks[end - 1]["labels"], "checks": len(some),
-                       "accuracy": right / len(some), "low": low, "high": high})  # fmt: skip
+        points.append(
+            {
+                "labels": checks[end - 1]["labels"],
+                "checks": len(some),
+                "accuracy": right / len(some),
+                "low": low,
+                "high": high,
+            }
+        )
     return points
 
 
@@ -104,11 +117,15 @@ def calibration(checks: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for low, high in BINS:
         some = [c for c in checks if c["confidence"] is not None and low <= c["confidence"] < high]
         if some:
-            rows.append({
-                "low": low, "high": min(high, 1.0), "checks": len(some),
-                "confidence": sum(c["confidence"] for c in some) / len(some),
-                "right": sum(c["right"] for c in some) / len(some),
-            })  # fmt: skip
+            rows.append(
+                {
+                    "low": low,
+                    "high": min(high, 1.0),
+                    "checks": len(some),
+                    "confidence": sum(c["confidence"] for c in some) / len(some),
+                    "right": sum(c["right"] for c in some) / len(some),
+                }
+            )
     return rows
 
 

@@ -75,9 +75,12 @@ class Reviewed:
 
     def _apply(self, decision: Decision) -> None:
         apply = {
-            "label": self._label, "skip": self._skip, "flag": self._flag, "class": self._class,
+            "label": self._label,
+            "skip": self._skip,
+            "flag": self._flag,
+            "class": self._class,
             "rename class": self._rename,
-        }.get(decision.kind)  # fmt: skip
+        }.get(decision.kind)
         if apply is not None:
             apply(decision, decision.content)
 

@@ -30,8 +30,12 @@ from cofactor.text.editing.settled import Settled
 
 LAST = 10
 """Number of decisions that are shown."""
-TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript",
-         ".svg": "image/svg+xml"}  # fmt: skip
+TYPES = {
+    ".html": "text/html",
+    ".css": "text/css",
+    ".js": "text/javascript",
+    ".svg": "image/svg+xml",
+}
 MOST_AT_ONCE = 1000
 
 
@@ -61,15 +65,25 @@ def state(session: Session) -> dict[str, Any]:
     session.hear()
     expected = session.now.model.expected_score_
     return {
-        "counts": session.counts(), "several": session.corpus.several,
-        "busy": session.refitter.busy, "trouble": session.refitter.trouble,
-        "version": session.now.version, "shape": session.shape, "edits": session.edits,
-        "decisions": len(session.reviewed.decisions), "unreadable": session.log.unreadable,
-        "last": _last(session), "exhausted": session.exhausted, "every": session.every,
-        "expected": None if expected is None else asdict(expected), "notes": session.notes,
-        "model": session.folder.name, "predicts": bool(session.now.model.target_names_),
-        "dated": session.corpus.dates is not None, "overtaken": session.overtaken,
-    }  # fmt: skip
+        "counts": session.counts(),
+        "several": session.corpus.several,
+        "busy": session.refitter.busy,
+        "trouble": session.refitter.trouble,
+        "version": session.now.version,
+        "shape": session.shape,
+        "edits": session.edits,
+        "decisions": len(session.reviewed.decisions),
+        "unreadable": session.log.unreadable,
+        "last": _last(session),
+        "exhausted": session.exhausted,
+        "every": session.every,
+        "expected": None if expected is None else asdict(expected),
+        "notes": session.notes,
+        "model": session.folder.name,
+        "predicts": bool(session.now.model.target_names_),
+        "dated": session.corpus.dates is not None,
+        "overtaken": session.overtaken,
+    }
 
 
 def _last(session: Session) -> list[dict[str, Any]]:
@@ -78,12 +92,16 @@ def _last(session: Session) -> list[dict[str, Any]]:
         place = places.get(str(decision.content.get("document")))
         if decision.kind in ("label", "skip") and place is not None:
             labels = decision.content.get("labels")
-            found.append({
-                "number": decision.number, "document": place, "name": session.corpus.names[place],
-                "excerpt": session.corpus.texts[place][:90],
-                "labels": labels if decision.kind == "label" else None,
-                "prediction": decision.content.get("prediction"),
-            })  # fmt: skip
+            found.append(
+                {
+                    "number": decision.number,
+                    "document": place,
+                    "name": session.corpus.names[place],
+                    "excerpt": session.corpus.texts[place][:90],
+                    "labels": labels if decision.kind == "label" else None,
+                    "prediction": decision.content.get("prediction"),
+                }
+            )
         if len(found) == LAST:
             break
     return found
@@ -104,13 +122,22 @@ def topics(session: Session) -> dict[str, Any]:
         if document.topic >= 0:
             counts[document.topic] += 1
     rows = [
-        {"topic": t.topic, "name": t.name, "words": list(t.words), "share": t.share,
-         "label": None if t.label is None else str(t.label), "label_weight": t.label_weight,
-         "labels": t.labels, "stability": t.stability, "documents": counts[t.topic],
-         "frozen": settled.frozen[t.topic], "pinned": settled.pinned[t.topic],
-         "banned": settled.banned[t.topic]}
+        {
+            "topic": t.topic,
+            "name": t.name,
+            "words": list(t.words),
+            "share": t.share,
+            "label": None if t.label is None else str(t.label),
+            "label_weight": t.label_weight,
+            "labels": t.labels,
+            "stability": t.stability,
+            "documents": counts[t.topic],
+            "frozen": settled.frozen[t.topic],
+            "pinned": settled.pinned[t.topic],
+            "banned": settled.banned[t.topic],
+        }
         for t in now.model.topics(12)
-    ]  # fmt: skip
+    ]
     return {"topics": rows, "shape": session.shape, "edits": session.edits}
 
 
@@ -141,8 +168,11 @@ def report(session: Session) -> Download:
 
 def code(session: Session) -> dict[str, Any]:
     """Python code that makes the model."""
-    return {"code": exports.snippet(session), "folder": session.folder.name,
-            "log": session.log.path.name}  # fmt: skip
+    return {
+        "code": exports.snippet(session),
+        "folder": session.folder.name,
+        "log": session.log.path.name,
+    }
 
 
 # ---- changing
@@ -178,8 +208,11 @@ def undo(session: Session, tab: str, number: int | None = None) -> dict[str, Any
     """Undo a decision; the answer names its document."""
     found = session.undo(tab, number)
     key = None if found is None else found.content.get("document")
-    return {**state(session), "undone": None if found is None else found.kind,
-            "document": session.corpus.places.get(str(key))}  # fmt: skip
+    return {
+        **state(session),
+        "undone": None if found is None else found.kind,
+        "document": session.corpus.places.get(str(key)),
+    }
 
 
 def make_class(session: Session, tab: str, name: str) -> dict[str, Any]:
@@ -197,11 +230,22 @@ def rename_class(session: Session, tab: str, old: str, new: str) -> dict[str, An
 def try_edit(session: Session, edit: str, arguments: dict[str, Any]) -> dict[str, Any]:
     """Show what an edit of topics would move."""
     trial = session.try_edit(edit, arguments)
-    moved = [row for row in trial.drift if row["gained"] or row["lost"] or row["came"]
-             or row["went"] or row["predictions"] or row["before"] is None]  # fmt: skip
-    return {"trial": trial.number, "drift": moved,
-            "documents": sum(row["came"] for row in trial.drift),
-            "predictions": sum(row["predictions"] for row in trial.drift)}  # fmt: skip
+    moved = [
+        row
+        for row in trial.drift
+        if row["gained"]
+        or row["lost"]
+        or row["came"]
+        or row["went"]
+        or row["predictions"]
+        or row["before"] is None
+    ]
+    return {
+        "trial": trial.number,
+        "drift": moved,
+        "documents": sum(row["came"] for row in trial.drift),
+        "predictions": sum(row["predictions"] for row in trial.drift),
+    }
 
 
 def accept_edit(session: Session, tab: str, trial: int) -> dict[str, Any]:
@@ -244,15 +288,27 @@ READS = {
     "next": Address(next_document, {"tab": str}, {"leave": int}),
     "document": Address(show_document, {"place": int}),
     "topics": Address(topics),
-    "documents": Address(documents, {}, {"query": str, "topic": int, "label": str, "state": str,
-                                         "below": int, "since": str, "until": str, "sort": str,
-                                         "page": int}),
+    "documents": Address(
+        documents,
+        {},
+        {
+            "query": str,
+            "topic": int,
+            "label": str,
+            "state": str,
+            "below": int,
+            "since": str,
+            "until": str,
+            "sort": str,
+            "page": int,
+        },
+    ),
     "progress": Address(progress),
     "code": Address(code),
     "table.csv": Address(table_csv),
     "table.jsonl": Address(table_jsonl),
     "report.html": Address(report),
-}  # fmt: skip
+}
 _TAB: dict[str, type] = {"tab": str}
 _DOCUMENT: dict[str, type] = {"tab": str, "document": int}
 CHANGES = {
@@ -295,14 +351,21 @@ def make_app(session: Session) -> Starlette:
         Route("/favicon.ico", _asset_route("icon.svg")),  # asked of pages that name no icon
         *(Route(f"/{name}", _asset_route(name)) for name in assets() if name != "index.html"),
         *(Route(f"/api/{name}", _route(session, one)) for name, one in READS.items()),
-        *(Route(f"/api/{name}", _route(session, one), methods=["POST"])
-          for name, one in CHANGES.items()),
-    ]  # fmt: skip
+        *(
+            Route(f"/api/{name}", _route(session, one), methods=["POST"])
+            for name, one in CHANGES.items()
+        ),
+    ]
     refusals = {
-        StaleError: _refused(409), ValueError: _refused(422), TypeError: _refused(422),
-        InputError: _refused(422), ImportError: _refused(422), OSError: _refused(507),
-        HTTPException: _http_error, Exception: _failed,
-    }  # fmt: skip
+        StaleError: _refused(409),
+        ValueError: _refused(422),
+        TypeError: _refused(422),
+        InputError: _refused(422),
+        ImportError: _refused(422),
+        OSError: _refused(507),
+        HTTPException: _http_error,
+        Exception: _failed,
+    }
     return Starlette(routes=routes, exception_handlers=refusals)
 
 
@@ -320,8 +383,10 @@ def _route(session: Session, address: Address) -> Callable[[Request], Any]:
         if request.method == "POST":
             given = _read_json(await request.body())
         else:
-            given = {name: _read_value(address, name, text)
-                     for name, text in request.query_params.items()}  # fmt: skip
+            given = {
+                name: _read_value(address, name, text)
+                for name, text in request.query_params.items()
+            }
         arguments = _checked(address, given)
         answer = await run_in_threadpool(address.answer, session, **arguments)
         if isinstance(answer, Download):

@@ -21,9 +21,17 @@ LARGEST_BODY = 1 << 20
 MARK = "x-cofactor"
 """The header that changes need; forms and links cannot send it."""
 POLICY = "; ".join(
-    ["default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'",
-     "img-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"]
-)  # fmt: skip
+    [
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "connect-src 'self'",
+        "img-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+    ]
+)
 HEADERS = {
     "content-security-policy": POLICY,
     "x-content-type-options": "nosniff",

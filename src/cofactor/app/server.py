@@ -71,9 +71,14 @@ def serve(
     port = listening.getsockname()[1]
     app, keys = guarded(session, host, port)
     config = uvicorn.Config(
-        app, log_level="warning", access_log=False, server_header=False, date_header=False,
-        lifespan="off", timeout_graceful_shutdown=2,
-    )  # fmt: skip
+        app,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        lifespan="off",
+        timeout_graceful_shutdown=2,
+    )
     server = _Server(config, lambda: ready(address(host, port, keys)))
     usual = sys.getswitchinterval()
     gc.freeze()  # collections pass over what is here to stay, so no answer waits for them

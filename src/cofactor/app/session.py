@@ -90,8 +90,10 @@ class Session:
 
     def __post_init__(self) -> None:
         self._lock, self._saving, self._editing = (
-            threading.RLock(), threading.Lock(), threading.Lock()
-        )  # fmt: skip
+            threading.RLock(),
+            threading.Lock(),
+            threading.Lock(),
+        )
         self.log = DecisionLog(log_path(self.folder))
         self.reviewed = Reviewed(self.corpus.classes)
         self._versions, self._trials = count(1), count(1)
@@ -224,9 +226,10 @@ class Session:
         if isinstance(prediction, tuple):
             prediction = list(prediction)
         return {
-            "reason": reason, "prediction": prediction,
+            "reason": reason,
+            "prediction": prediction,
             "confidence": document.confidence if known else None,
-        }  # fmt: skip
+        }
 
     def next(self, by: str, leave: int | None = None) -> int | None:
         """Return the place of the next document for a tab; None if there is none at the moment.
@@ -428,12 +431,14 @@ class Session:
         for labels, number in table.items():
             by_class.update(dict.fromkeys(map(names, labels), number))
         return {
-            "documents": len(corpus), "table": table.total(), "reviewed": len(decided),
+            "documents": len(corpus),
+            "table": table.total(),
+            "reviewed": len(decided),
             "skipped": len(reviews) - len(decided),
             "flagged": len(self.reviewed.flags & corpus.places.keys()),
             "elsewhere": len(self.reviewed.reviews) - len(reviews),
             "classes": {name: by_class[name] for name in self.reviewed.classes},
-        }  # fmt: skip
+        }
 
 
 def mixed(rows: list[Any], reviewed: int) -> list[Any]:

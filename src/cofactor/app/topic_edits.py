@@ -49,19 +49,25 @@ def _split(n: int, topic: int, into: int) -> Sources:
 
 
 EDITS = {
-    "rename": Edit({"topic": int, "name": str},
-                   lambda m, texts, topic, name: m.rename(topic, name)),
+    "rename": Edit(
+        {"topic": int, "name": str}, lambda m, texts, topic, name: m.rename(topic, name)
+    ),
     "freeze": Edit({"topic": int}, lambda m, texts, topic: m.freeze(topic)),
     "thaw": Edit({"topic": int}, lambda m, texts, topic: m.thaw(topic)),
     "merge": Edit({"topics": list}, lambda m, texts, topics: m.merge(topics), _merged),
     "drop": Edit({"topic": int}, lambda m, texts, topic: m.drop(topic), _dropped),
-    "split": Edit({"topic": int, "into": int},
-                  lambda m, texts, topic, into: m.split(topic, texts, into), _split),
-    "pin": Edit({"topic": int, "word": str},
-                lambda m, texts, topic, word: m.pin(topic, word), _same),
-    "ban": Edit({"topic": int, "word": str},
-                lambda m, texts, topic, word: m.ban(topic, word), _same),
-}  # fmt: skip
+    "split": Edit(
+        {"topic": int, "into": int},
+        lambda m, texts, topic, into: m.split(topic, texts, into),
+        _split,
+    ),
+    "pin": Edit(
+        {"topic": int, "word": str}, lambda m, texts, topic, word: m.pin(topic, word), _same
+    ),
+    "ban": Edit(
+        {"topic": int, "word": str}, lambda m, texts, topic, word: m.ban(topic, word), _same
+    ),
+}
 """The edits by their names, which are those of the methods."""
 
 

@@ -50,24 +50,45 @@ LOOPBACK = "127.0.0.1"
 @click.argument("table", type=TABLE)
 @all_table_options
 @click.option("-k", "--topics", type=COUNT, default=10, help="Number of topics of a new model.")
-@click.option("--model", "folder", type=OUTPUT, metavar="FOLDER",
-              help="Folder of the model; a model that is there is continued.  [default: the name "
-              "of the table and -model]")  # fmt: skip
+@click.option(
+    "--model",
+    "folder",
+    type=OUTPUT,
+    metavar="FOLDER",
+    help="Folder of the model; a model that is there is continued.  [default: the name "
+    "of the table and -model]",
+)
 @click.option("--several", is_flag=True, help="A document may have several labels.")
 @click.option("--every", type=COUNT, default=5, help="Fit again after so many labels.")
 @click.option("--seed", type=SEED, default=0, help="Random seed.")
 @word_options
-@click.option("--port", type=Number(int, 0, 65535),
-              help="Port of the page.  [default: 8765, or the next free one]")  # fmt: skip
-@click.option("--host", default=LOOPBACK, metavar="ADDRESS",
-              help="Address of the page; another one lets other machines in.")  # fmt: skip
+@click.option(
+    "--port",
+    type=Number(int, 0, 65535),
+    help="Port of the page.  [default: 8765, or the next free one]",
+)
+@click.option(
+    "--host",
+    default=LOOPBACK,
+    metavar="ADDRESS",
+    help="Address of the page; another one lets other machines in.",
+)
 @click.option("--no-open", is_flag=True, help="Do not open the page in the browser.")
 @json_option
 def app(
-    table: Path, asked: TableOptions, topics: int, folder: Path | None, several: bool, every: int,
-    seed: int, words: dict[str, Any], port: int | None, host: str, no_open: bool,
+    table: Path,
+    asked: TableOptions,
+    topics: int,
+    folder: Path | None,
+    several: bool,
+    every: int,
+    seed: int,
+    words: dict[str, Any],
+    port: int | None,
+    host: str,
+    no_open: bool,
     as_json: bool,
-) -> None:  # fmt: skip
+) -> None:
     """Label texts and edit topics on a local page; the model follows.
 
     TABLE is any file that `cofactor check` reads. The page shows one text at a time, those first
@@ -90,24 +111,27 @@ def app(
         with refusals():
             session = _begin(corpus, reading, folder, topics, seed, words, every)
         if not server.is_loopback(host):
-            note(f"Warning: everybody who reaches {host} and knows the address below can read and "
-                 "label these texts, and the connection is not encrypted.")  # fmt: skip
+            note(
+                f"Warning: everybody who reaches {host} and knows the address below can read and "
+                "label these texts, and the connection is not encrypted."
+            )
         way: AbstractContextManager[Path | None] = nullcontext() if no_open else _door(folder)
         with suppress(KeyboardInterrupt), way as door:  # Ctrl-C is the usual end
-            server.serve(
-                session, listening, host,
-                lambda address: _ready(address, door, as_json),
-            )  # fmt: skip
+            server.serve(session, listening, host, lambda address: _ready(address, door, as_json))
     log = session.log.path
     where = f"The decisions are in {log}, the model is in" if log.exists() else "The model is in"
-    note(f"Stopped. {where} {folder}. "
-         f"Next: cofactor topics {shlex.quote(str(folder))}")  # fmt: skip
+    note(f"Stopped. {where} {folder}. Next: cofactor topics {shlex.quote(str(folder))}")
 
 
 def _begin(
-    corpus: Corpus, reading: Reading, folder: Path, topics: int, seed: int, words: dict[str, Any],
+    corpus: Corpus,
+    reading: Reading,
+    folder: Path,
+    topics: int,
+    seed: int,
+    words: dict[str, Any],
     every: int,
-) -> Session:  # fmt: skip
+) -> Session:
     """Open or fit the model, and begin the session."""
     from cofactor.app.session import Session, first_targets
 
@@ -116,9 +140,14 @@ def _begin(
     if model is None:
         model = _fit(corpus, first_targets(corpus, folder), topics, seed, words)
     return Session(
-        corpus, folder, model, every=every, saved_decisions=_saved(opened),
-        manifest=_manifest(reading, folder), notes=reading.notes,
-    )  # fmt: skip
+        corpus,
+        folder,
+        model,
+        every=every,
+        saved_decisions=_saved(opened),
+        manifest=_manifest(reading, folder),
+        notes=reading.notes,
+    )
 
 
 @contextmanager
@@ -172,10 +201,14 @@ def _read(table: Path, asked: TableOptions, several: bool) -> tuple[Corpus, Read
     given = [tuple(join_columns(one) or ()) if one else () for one in cells]
     label = asked.labels[0] if asked.labels else free_name("label", _columns(table, asked))
     corpus = Corpus(
-        reading.documents.texts, given, reading.numbers,
+        reading.documents.texts,
+        given,
+        reading.numbers,
         several or bool(asked.label_separator) or reading.facts["labels_are"] == "sets",
-        {**reading.facts}, label, None if reading.dates is None else reading.dates.values,
-    )  # fmt: skip
+        {**reading.facts},
+        label,
+        None if reading.dates is None else reading.dates.values,
+    )
     return corpus, reading
 
 

@@ -9,13 +9,7 @@ from typing import Any
 import click
 
 from cofactor.cli._shared.blocks import TwoPassTable, holds_blocks
-from cofactor.cli._shared.command import (
-    OUTPUT,
-    TABLE,
-    BadInput,
-    Command,
-    json_option,
-)
+from cofactor.cli._shared.command import OUTPUT, TABLE, BadInput, Command, json_option
 from cofactor.cli._shared.models import refusals
 from cofactor.cli._shared.table_options import TableOptions, all_table_options
 from cofactor.cli._shared.targets import count_classes
@@ -28,17 +22,27 @@ from cofactor.io.tables.survey import suggest_topics
 @click.command(cls=Command)
 @click.argument("table", type=TABLE)
 @all_table_options
-@click.option("-o", "--output", type=OUTPUT, required=True, metavar="FOLDER",
-              help="Folder for the blocks.")  # fmt: skip
+@click.option(
+    "-o", "--output", type=OUTPUT, required=True, metavar="FOLDER", help="Folder for the blocks."
+)
 @click.option("--overwrite", is_flag=True, help="Replace the blocks in FOLDER.")
-@click.option("--task", type=click.Choice(["auto", "topics", "classes", "numbers"]),
-              default="auto", help="What to learn from the labels.")  # fmt: skip
+@click.option(
+    "--task",
+    type=click.Choice(["auto", "topics", "classes", "numbers"]),
+    default="auto",
+    help="What to learn from the labels.",
+)
 @word_options
 @json_option
 def blocks(
-    table: Path, asked: TableOptions, output: Path, overwrite: bool, task: str,
-    words: dict[str, Any], as_json: bool,
-) -> None:  # fmt: skip
+    table: Path,
+    asked: TableOptions,
+    output: Path,
+    overwrite: bool,
+    task: str,
+    words: dict[str, Any],
+    as_json: bool,
+) -> None:
     """Convert a table larger than memory to blocks that can be fitted.
 
     TABLE is any file or folder that `cofactor check` reads. It is read twice, in batches: first for
@@ -59,20 +63,30 @@ def blocks(
             note(f"Note: {sentence}")
         with announce("Writing the blocks") as progress:
             rows = write_word_blocks(
-                output, vectorizer, found.batches(form, progress),
-                lambda: found.notes(form, output), overwrite=output.exists(),
-            )  # fmt: skip
+                output,
+                vectorizer,
+                found.batches(form, progress),
+                lambda: found.notes(form, output),
+                overwrite=output.exists(),
+            )
     facts = {
-        "blocks": str(output), "input": rows.notes["facts"], "rows": rows.shape[0],
-        "words": rows.shape[1], "cells": rows.nnz, "files": rows.n_blocks, "bytes": _size(output),
-    }  # fmt: skip
+        "blocks": str(output),
+        "input": rows.notes["facts"],
+        "rows": rows.shape[0],
+        "words": rows.shape[1],
+        "cells": rows.nnz,
+        "files": rows.n_blocks,
+        "bytes": _size(output),
+    }
     if as_json:
         emit(facts)
     else:
         size = f"{facts['files']:,} {'block' if facts['files'] == 1 else 'blocks'}"
         labelled = f"{found.labelled:,} labelled" if found.asked.labels else "no labels"
-        note(f"{facts['rows']:,} documents, {labelled}, {facts['words']:,} words; "
-             f"{size} of {facts['bytes'] / 1e6:,.1f} MB together in {output}.")  # fmt: skip
+        note(
+            f"{facts['rows']:,} documents, {labelled}, {facts['words']:,} words; "
+            f"{size} of {facts['bytes'] / 1e6:,.1f} MB together in {output}."
+        )
         topics = suggest_topics(count_classes(found.counts, form), facts["rows"])
         note(f"Next: cofactor fit {shlex.quote(str(output))} -k {topics} -o model")
 

@@ -45,9 +45,8 @@ LISTED = 20
 @layer_option
 @json_option
 def check(
-    table: Path, asked: TableOptions, write_relabels: Path | None, layer: str | None,
-    as_json: bool,
-) -> None:  # fmt: skip
+    table: Path, asked: TableOptions, write_relabels: Path | None, layer: str | None, as_json: bool
+) -> None:
     """Check a table before fitting: labels, empty texts, duplicates.
 
     TABLE is a CSV, TSV, JSON lines or JSON file (also compressed, .gz), a Parquet file, a
@@ -62,10 +61,17 @@ def check(
     gathered, inspected = GatheredColumns(), Inspection()
     label, further = as_noted(asked.labels), further_columns(asked)
     found = survey(
-        source, asked.text or "", asked.labels, asked.unlabelled, asked.label_separator,
-        relabel=asked.relabel, fewest=asked.min_labels, further=further, gather=gathered.add,
+        source,
+        asked.text or "",
+        asked.labels,
+        asked.unlabelled,
+        asked.label_separator,
+        relabel=asked.relabel,
+        fewest=asked.min_labels,
+        further=further,
+        gather=gathered.add,
         watch=inspected.add,
-    )  # fmt: skip
+    )
     named = gathered.reading(source, asked)
     found.names = dict(zip(gathered.rows, named.ids or (), strict=False))
     facts: dict[str, Any] = {**source.facts(), **asked.facts(), **named.facts}
@@ -135,8 +141,11 @@ def _summary(facts: dict[str, Any]) -> Any:
     table.show_header = False
     table.add_row("rows", f"{facts['rows']:,}")
     table.add_row("read as", ", ".join(filter(None, (facts["format"], facts["encoding"]))))
-    table.add_row("text", f"{shown(facts['text'])}, {facts['mean_characters']:,.0f} characters "
-                  f"on average, {facts['longest']:,} at most")  # fmt: skip
+    table.add_row(
+        "text",
+        f"{shown(facts['text'])}, {facts['mean_characters']:,.0f} characters "
+        f"on average, {facts['longest']:,} at most",
+    )
     if facts["label"] is not None:
         share = percent(facts["labelled_share"])
         table.add_row("labelled", f"{facts['labelled']:,} ({share}), {_kinds(facts)}")

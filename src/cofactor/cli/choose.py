@@ -54,8 +54,10 @@ class Sizes(click.ParamType):
         if not sizes or min(sizes) < 1:
             self.fail(
                 f"{value!r} holds no numbers of topics; give a range, like 4:40 or 4:40:2, or a "
-                "list, like 5,10,20.", param, ctx,
-            )  # fmt: skip
+                "list, like 5,10,20.",
+                param,
+                ctx,
+            )
         return sorted(set(sizes))
 
 
@@ -70,24 +72,48 @@ def _spread(low: int, high: int, step: int = 0) -> list[int]:
 @click.command(cls=Command)
 @click.argument("table", type=TABLE)
 @all_table_options
-@click.option("-k", "--topics", type=Sizes(), metavar="LOW:HIGH",
-              help="Numbers of topics to try: 4:40 tries ten of them, 4:40:1 each, and 5,10,20 "
-              "these three.  [default: from 2 to 45, as far as the documents allow]")  # fmt: skip
-@click.option("--runs", type=Number(int, 2), default=5,
-              help="Number of fits for each number of topics.")  # fmt: skip
-@click.option("-o", "--output", type=OUTPUT_FILE, metavar="FILE",
-              help="Write the table: .csv, .tsv or .jsonl.")  # fmt: skip
-@click.option("--figure", type=OUTPUT_FILE, metavar="FILE",
-              help="Draw the table: .png, .svg or .pdf.")  # fmt: skip
+@click.option(
+    "-k",
+    "--topics",
+    type=Sizes(),
+    metavar="LOW:HIGH",
+    help="Numbers of topics to try: 4:40 tries ten of them, 4:40:1 each, and 5,10,20 "
+    "these three.  [default: from 2 to 45, as far as the documents allow]",
+)
+@click.option(
+    "--runs", type=Number(int, 2), default=5, help="Number of fits for each number of topics."
+)
+@click.option(
+    "-o",
+    "--output",
+    type=OUTPUT_FILE,
+    metavar="FILE",
+    help="Write the table: .csv, .tsv or .jsonl.",
+)
+@click.option(
+    "--figure", type=OUTPUT_FILE, metavar="FILE", help="Draw the table: .png, .svg or .pdf."
+)
 @model_options(
-    click.option("--supervision", type=Number(float, 0), multiple=True,
-                 help="Weight of the labels to try. May be repeated.  [default: balanced]")
-)  # fmt: skip
+    click.option(
+        "--supervision",
+        type=Number(float, 0),
+        multiple=True,
+        help="Weight of the labels to try. May be repeated.  [default: balanced]",
+    )
+)
 @json_option
 def choose(
-    table: Path, asked: TableOptions, topics: list[int] | None, runs: int, output: Path | None,
-    figure: Path | None, task: str, supervision: tuple[float, ...], as_json: bool, **settings: Any,
-) -> None:  # fmt: skip
+    table: Path,
+    asked: TableOptions,
+    topics: list[int] | None,
+    runs: int,
+    output: Path | None,
+    figure: Path | None,
+    task: str,
+    supervision: tuple[float, ...],
+    as_json: bool,
+    **settings: Any,
+) -> None:
     """Compare numbers of topics, and recommend one.
 
     Each number of topics is fitted --runs times, each time without some of the documents. The
@@ -111,8 +137,15 @@ def choose(
     if figure:
         _draw(found, figure)
     if as_json:
-        emit({**found.parameters, "advice": found.advice, "interrupted": found.interrupted,
-              "table": found.table, "input": reading.facts})  # fmt: skip
+        emit(
+            {
+                **found.parameters,
+                "advice": found.advice,
+                "interrupted": found.interrupted,
+                "table": found.table,
+                "input": reading.facts,
+            }
+        )
     else:
         _show(found, table, asked)
     if found.interrupted:
@@ -148,9 +181,14 @@ def _choose(
     ):
         warnings.simplefilter("always")
         found = choose(
-            model, reading.documents.texts, reading.y, n_components=topics, supervision=weights,
-            runs=runs, progress=lambda done, total: progress(f"fit {done} of {total}"),
-        )  # fmt: skip
+            model,
+            reading.documents.texts,
+            reading.y,
+            n_components=topics,
+            supervision=weights,
+            runs=runs,
+            progress=lambda done, total: progress(f"fit {done} of {total}"),
+        )
     for message in dict.fromkeys(in_options(str(each.message)) for each in caught):
         note(f"Note: {message}")
     return found
@@ -183,16 +221,21 @@ def _draw(found: Any, figure: Path) -> None:
 
 
 COLUMNS = {
-    "n_components": ("Topics", "{}", ""), "supervision": ("Supervision", "{}", ""),
+    "n_components": ("Topics", "{}", ""),
+    "supervision": ("Supervision", "{}", ""),
     "label_log_likelihood": ("Labels", "{:.3f}", "log-likelihood of a label that was held out"),
     "score": ("Score", "{:.3f}", "how well these labels are predicted; 1 is best"),
-    "cell_divergence": ("Cells", "{:.4f}", "error for words that were held out; the less, the "
-                        "better, and near 1 no better than the means of words"),
+    "cell_divergence": (
+        "Cells",
+        "{:.4f}",
+        "error for words that were held out; the less, the "
+        "better, and near 1 no better than the means of words",
+    ),
     "stability": ("Stability", "{:.2f}", "how much of a topic is found in the other fits"),
     "coherence": ("Coherence", "{:.2f}", "how often a topic's words occur together"),
     "diversity": ("Diversity", "{:.2f}", "share of different words among those of all topics"),
     "seconds": ("Seconds", "{:.1f}", ""),
-}  # fmt: skip
+}
 """Columns that are printed: title, format and meaning."""
 
 
@@ -204,8 +247,9 @@ def _show(found: Any, table: Path, asked: TableOptions) -> None:
         cells = [COLUMNS[name][1].format(row[name]) for name in names]
         printed.add_row("*" if row["chosen"] else "", *cells)
     stopped = ["Stopped before all fits were done."] if found.interrupted else []
-    meanings = [f"{title}: {meaning}." for title, _, meaning in map(COLUMNS.__getitem__, names)
-                if meaning]  # fmt: skip
+    meanings = [
+        f"{title}: {meaning}." for title, _, meaning in map(COLUMNS.__getitem__, names) if meaning
+    ]
     show(printed, "", *stopped, found.advice, "", " ".join(meanings))
     words = shlex.join(["cofactor", "fit", str(table), *asked.words()])
     note(f"Next: {words} -k {found.n_components} -o model")

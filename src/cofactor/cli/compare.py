@@ -8,14 +8,7 @@ from typing import Any
 
 import click
 
-from cofactor.cli._shared.command import (
-    COUNT,
-    MODEL,
-    TABLE,
-    Command,
-    json_option,
-    table_options,
-)
+from cofactor.cli._shared.command import COUNT, MODEL, TABLE, Command, json_option, table_options
 from cofactor.cli._shared.models import Opened, open_model, read_again, refusals
 from cofactor.cli._shared.terminal import announce, emit, make_table, note, percent, show, shown
 
@@ -28,9 +21,16 @@ from cofactor.cli._shared.terminal import announce, emit, make_table, note, perc
 @click.option("--words", type=COUNT, default=10, help="Words of each topic.")
 @json_option
 def compare(
-    first: Path, second: Path, data: Path | None, text: str | None, labels: tuple[str, ...],
-    label_separator: str | None, opening: dict[str, Any], words: int, as_json: bool,
-) -> None:  # fmt: skip
+    first: Path,
+    second: Path,
+    data: Path | None,
+    text: str | None,
+    labels: tuple[str, ...],
+    label_separator: str | None,
+    opening: dict[str, Any],
+    words: int,
+    as_json: bool,
+) -> None:
     """Match the topics of two models; compare their accuracy.
 
     Topics are paired one to one so that the sum of their similarities (cosines) is largest. --data
@@ -45,16 +45,27 @@ def compare(
     if data is not None:
         accuracy = _accuracy(one, other, data, text, labels, opening, label_separator)
     if as_json:
-        emit({"first": one.origin(), "second": other.origin(), "topics": pairs.to_records(),
-              "accuracy": accuracy})  # fmt: skip
+        emit(
+            {
+                "first": one.origin(),
+                "second": other.origin(),
+                "topics": pairs.to_records(),
+                "accuracy": accuracy,
+            }
+        )
     else:
         _show(pairs, accuracy)
 
 
 def _accuracy(
-    one: Opened, other: Opened, data: Path, text: str | None, labels: tuple[str, ...],
-    opening: dict[str, Any], label_separator: str | None,
-) -> dict[str, Any]:  # fmt: skip
+    one: Opened,
+    other: Opened,
+    data: Path,
+    text: str | None,
+    labels: tuple[str, ...],
+    opening: dict[str, Any],
+    label_separator: str | None,
+) -> dict[str, Any]:
     from cofactor.text.describe.compare import compare_accuracy
     from cofactor.text.documents import fingerprint
 
@@ -68,8 +79,9 @@ def _accuracy(
 
 
 def _show(pairs: Any, accuracy: dict[str, Any] | None) -> None:
-    table = make_table("A", "B", "Similar", "In both", "Only in A", "Only in B",
-                       numbers=("A", "B", "Similar"))  # fmt: skip
+    table = make_table(
+        "A", "B", "Similar", "In both", "Only in A", "Only in B", numbers=("A", "B", "Similar")
+    )
     for pair in pairs:
         words = (shown(" ".join(each), 400) for each in (pair.kept, pair.lost, pair.gained))
         similar = "" if pair.similarity is None else f"{pair.similarity:.2f}"

@@ -103,8 +103,12 @@ def _on_kernels(found: dict[str, Any]) -> list[tuple[str, str]]:
     if found["error"]:
         return [("kernels", f"do not work: {shown(found['error'], 400)}")]
     return [
-        ("kernels", f"{found['variant']}, for this machine ({found['machine']}): "
-                    f"{found['library']}"),
-        ("first fit", f"{found['first_fit_seconds']:.2f} s, "
-                      f"then {found['second_fit_seconds']:.2f} s"),
-    ]  # fmt: skip
+        (
+            "kernels",
+            f"{found['variant']}, for this machine ({found['machine']}): {found['library']}",
+        ),
+        (
+            "first fit",
+            f"{found['first_fit_seconds']:.2f} s, then {found['second_fit_seconds']:.2f} s",
+        ),
+    ]

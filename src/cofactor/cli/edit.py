@@ -45,37 +45,76 @@ Value = TypeVar("Value")
 
 @click.command(cls=Command)
 @click.argument("model", type=MODEL)
-@click.option("-o", "--output", type=OUTPUT, required=True, metavar="FOLDER",
-              help="Folder for the edited model; another model that is there is "
-              "replaced.")  # fmt: skip
-@click.option("--names", "names_file", type=TABLE, metavar="FILE",
-              help="Names of topics, as a report downloads them.")  # fmt: skip
-@click.option("--name", "names", multiple=True, metavar="TOPIC=NAME",
-              help="New name of a topic, like 2=billing. May be repeated.")  # fmt: skip
-@click.option("--merge", multiple=True, metavar="TOPIC,TOPIC",
-              help="Topics to make one, like 2,5. May be repeated.")  # fmt: skip
+@click.option(
+    "-o",
+    "--output",
+    type=OUTPUT,
+    required=True,
+    metavar="FOLDER",
+    help="Folder for the edited model; another model that is there is replaced.",
+)
+@click.option(
+    "--names",
+    "names_file",
+    type=TABLE,
+    metavar="FILE",
+    help="Names of topics, as a report downloads them.",
+)
+@click.option(
+    "--name",
+    "names",
+    multiple=True,
+    metavar="TOPIC=NAME",
+    help="New name of a topic, like 2=billing. May be repeated.",
+)
+@click.option(
+    "--merge",
+    multiple=True,
+    metavar="TOPIC,TOPIC",
+    help="Topics to make one, like 2,5. May be repeated.",
+)
 @click.option("--drop", multiple=True, metavar="TOPIC,...", help="Topics to leave out.")
-@click.option("--freeze", multiple=True, metavar="TOPIC,...",
-              help="Topics whose words and weights later fits leave alone.")  # fmt: skip
+@click.option(
+    "--freeze",
+    multiple=True,
+    metavar="TOPIC,...",
+    help="Topics whose words and weights later fits leave alone.",
+)
 @click.option("--thaw", multiple=True, metavar="TOPIC,...", help="Topics to freeze no longer.")
-@click.option("--pin", multiple=True, metavar="TOPIC=WORD,...",
-              help="Words that belong to a topic, like 4=refund,invoice. May be "
-              "repeated.")  # fmt: skip
-@click.option("--ban", multiple=True, metavar="TOPIC=WORD,...",
-              help="Words that a topic must not have, like 4=http,www. May be "
-              "repeated.")  # fmt: skip
-@click.option("--split", multiple=True, metavar="TOPIC,...",
-              help="Topics to divide, by the texts of --table.")  # fmt: skip
-@click.option("--into", type=Number(int, 2), default=2, metavar="N",
-              help="Parts of each topic of --split.")  # fmt: skip
-@click.option("--table", type=TABLE,
-              help="Table of texts for --split.  [default: the one of the fit]")  # fmt: skip
+@click.option(
+    "--pin",
+    multiple=True,
+    metavar="TOPIC=WORD,...",
+    help="Words that belong to a topic, like 4=refund,invoice. May be repeated.",
+)
+@click.option(
+    "--ban",
+    multiple=True,
+    metavar="TOPIC=WORD,...",
+    help="Words that a topic must not have, like 4=http,www. May be repeated.",
+)
+@click.option(
+    "--split", multiple=True, metavar="TOPIC,...", help="Topics to divide, by the texts of --table."
+)
+@click.option(
+    "--into", type=Number(int, 2), default=2, metavar="N", help="Parts of each topic of --split."
+)
+@click.option(
+    "--table", type=TABLE, help="Table of texts for --split.  [default: the one of the fit]"
+)
 @table_options("text")
 @json_option
 def edit(
-    model: Path, output: Path, names_file: Path | None, into: int, table: Path | None,
-    text: str | None, opening: dict[str, Any], as_json: bool, **asked: tuple[str, ...],
-) -> None:  # fmt: skip
+    model: Path,
+    output: Path,
+    names_file: Path | None,
+    into: int,
+    table: Path | None,
+    text: str | None,
+    opening: dict[str, Any],
+    as_json: bool,
+    **asked: tuple[str, ...],
+) -> None:
     """Rename, merge, drop, split, freeze, pin and ban topics.
 
     TOPIC is a number that `cofactor topics` shows, or a name. All numbers are those of MODEL,
@@ -102,8 +141,15 @@ def edit(
     wrote = saved_model(new, output, next_notes(opened, output, step, **more))
     rows = topic_rows(new, 10)
     if as_json:
-        emit({"model": opened.origin(), "output": str(output), "changes": changes.facts(),
-              "said": said, "topics": rows})  # fmt: skip
+        emit(
+            {
+                "model": opened.origin(),
+                "output": str(output),
+                "changes": changes.facts(),
+                "said": said,
+                "topics": rows,
+            }
+        )
         return
     for sentence in said:
         note(sentence)
@@ -260,9 +306,10 @@ def _names_of(path: Path, opened: Opened, changes: Any) -> dict[int, str]:
     """
     names = opened.model.topic_names_
     given = {
-        k: name for k, name in _read_names(path, opened).items()
+        k: name
+        for k, name in _read_names(path, opened).items()
         if name != names[k] and k not in changes.drops and k not in changes.splits
-    }  # fmt: skip
+    }
     return given | changes.names
 
 

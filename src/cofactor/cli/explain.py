@@ -17,10 +17,18 @@ from cofactor.cli._shared.terminal import emit, make_table, note, percent, show,
 @click.argument("model", type=MODEL)
 @click.argument("text")
 @click.option("--words", type=COUNT, default=15, help="Words to show.")
-@click.option("--class", "target", metavar="NAME",
-              help="Class or label to explain.  [default: the predicted one]")  # fmt: skip
-@click.option("--against", "rival", metavar="NAME",
-              help="Class to compare it with.  [default: the most probable other one]")  # fmt: skip
+@click.option(
+    "--class",
+    "target",
+    metavar="NAME",
+    help="Class or label to explain.  [default: the predicted one]",
+)
+@click.option(
+    "--against",
+    "rival",
+    metavar="NAME",
+    help="Class to compare it with.  [default: the most probable other one]",
+)
 @json_option
 def explain(
     model: Path, text: str, words: int, target: str | None, rival: str | None, as_json: bool
@@ -155,9 +163,14 @@ def _without(found: Any) -> list[str]:
         return []
     aim = shown(found.classes[found.explained], 16)
     alone = len(found.words) == 1
-    return ["Without one word:", *(f"  {shown(row.word, 24)}: "
+    return [
+        "Without one word:",
+        *(
+            f"  {shown(row.word, 24)}: "
             + ("no known word is left" if alone else _changed(found, row, aim))
-            for row in found.left_out)]  # fmt: skip
+            for row in found.left_out
+        ),
+    ]
 
 
 def _changed(found: Any, row: Any, aim: str) -> str:

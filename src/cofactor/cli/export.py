@@ -25,17 +25,29 @@ DEFAULTS = {"csv": "{}-tables", "anndata": "{}.h5ad", "topicwizard": "{}-topicwi
 
 @click.command(cls=Command)
 @click.argument("model", type=MODEL)
-@click.option("--to", "target", type=click.Choice(list(DEFAULTS)), default="csv",
-              help="Format to write.")  # fmt: skip
-@click.option("-o", "--output", type=OUTPUT, metavar="PATH",
-              help="Folder or .h5ad file to write.  [default: named after the model]")  # fmt: skip
+@click.option(
+    "--to", "target", type=click.Choice(list(DEFAULTS)), default="csv", help="Format to write."
+)
+@click.option(
+    "-o",
+    "--output",
+    type=OUTPUT,
+    metavar="PATH",
+    help="Folder or .h5ad file to write.  [default: named after the model]",
+)
 @click.option("--data", type=TABLE, help="Table of the documents.  [default: the one of the fit]")
 @options("text", "id_column")
 @json_option
 def export(
-    model: Path, target: str, output: Path | None, data: Path | None, text: str | None,
-    id_column: str | None, opening: dict[str, Any], as_json: bool,
-) -> None:  # fmt: skip
+    model: Path,
+    target: str,
+    output: Path | None,
+    data: Path | None,
+    text: str | None,
+    id_column: str | None,
+    opening: dict[str, Any],
+    as_json: bool,
+) -> None:
     """Write a model as tables or for another program.
 
     \b
@@ -63,9 +75,12 @@ def export(
 
 
 def _documents(
-    opened: Opened, data: Path | None, text: str | None, opening: dict[str, Any],
+    opened: Opened,
+    data: Path | None,
+    text: str | None,
+    opening: dict[str, Any],
     id_column: str | None,
-) -> Reading | None:  # fmt: skip
+) -> Reading | None:
     """Return the documents of the fit; None if their table does not exist."""
     path = find_data(opened, data)
     if path is None:
@@ -83,8 +98,10 @@ def _documents(
 def _columns(documents: Reading | None) -> dict[str, list[Any]]:
     """Return the columns that tell documents apart: row, name, date, and those of --keep."""
     if documents is None:
-        note("The table of the fit does not exist, so documents are numbered from 0; name the "
-             "table with --data.")  # fmt: skip
+        note(
+            "The table of the fit does not exist, so documents are numbered from 0; name the "
+            "table with --data."
+        )
         return {}
     columns: dict[str, list[Any]] = {"row": list(documents.documents.rows)}
     if documents.ids is not None:

@@ -44,24 +44,50 @@ from cofactor.cli._shared.words import WORDS, settle_language
 @click.argument("table", type=TABLE)
 @all_table_options
 @click.option("-k", "--topics", type=COUNT, default=10, help="Number of topics.")
-@click.option("-o", "--output", type=OUTPUT, required=True, metavar="FOLDER",
-              help="Folder for the model; a model that is there is replaced.")  # fmt: skip
+@click.option(
+    "-o",
+    "--output",
+    type=OUTPUT,
+    required=True,
+    metavar="FOLDER",
+    help="Folder for the model; a model that is there is replaced.",
+)
 @model_options(
-    click.option("--supervision", type=Number(float, 0),
-                 help="Weight of the labels relative to the texts.  [default: balanced]")
-)  # fmt: skip
-@click.option("--stability", type=COUNT, metavar="RUNS",
-              help="Fit so many draws of the texts and labels as well, to tell which topics are "
-              "found again; topics, report and the model's README.md show it.")  # fmt: skip
+    click.option(
+        "--supervision",
+        type=Number(float, 0),
+        help="Weight of the labels relative to the texts.  [default: balanced]",
+    )
+)
+@click.option(
+    "--stability",
+    type=COUNT,
+    metavar="RUNS",
+    help="Fit so many draws of the texts and labels as well, to tell which topics are "
+    "found again; topics, report and the model's README.md show it.",
+)
 @layer_option
-@click.option("--cluster", metavar="ADDRESS", help="Fit on a Dask cluster: the address of its "
-              "scheduler, or local for one process on each core.")  # fmt: skip
+@click.option(
+    "--cluster",
+    metavar="ADDRESS",
+    help="Fit on a Dask cluster: the address of its "
+    "scheduler, or local for one process on each core.",
+)
 @click.option("--verbose", is_flag=True, help="Say why the fit ended and how long steps took.")
 @json_option
 def fit(
-    table: Path, asked: TableOptions, topics: int, output: Path, task: str, as_json: bool,
-    cluster: str | None, stability: int | None, verbose: bool, layer: str | None, **settings: Any,
-) -> None:  # fmt: skip
+    table: Path,
+    asked: TableOptions,
+    topics: int,
+    output: Path,
+    task: str,
+    as_json: bool,
+    cluster: str | None,
+    stability: int | None,
+    verbose: bool,
+    layer: str | None,
+    **settings: Any,
+) -> None:
     """Find topics in documents, guided by the available labels.
 
     TABLE is any file or folder that `cofactor check` reads, or a folder of blocks that `cofactor
@@ -89,9 +115,11 @@ def fit(
         return
     supervision = settings.pop("supervision")
     model = model_of(
-        task=task, n_components=topics, supervision="auto" if supervision is None else supervision,
+        task=task,
+        n_components=topics,
+        supervision="auto" if supervision is None else supervision,
         **settings,
-    )  # fmt: skip
+    )
     seeds_are_classes = task == "classes" and model.seeds is not None and not asked.labels
     check_place(output)
     reading = _read(table, asked, task, seeds_are_classes)
@@ -160,9 +188,13 @@ def _measure_stability(model: Any, reading: Any, runs: int) -> None:
     try:
         with announce("Measuring the stability of topics") as progress, refusals():
             model.stability_ = measure_stability(
-                model, reading.documents.texts, reading.y, runs, None,
+                model,
+                reading.documents.texts,
+                reading.y,
+                runs,
+                None,
                 lambda done: progress(f"draw {done} of {runs}"),
-            )  # fmt: skip
+            )
     except KeyboardInterrupt:
         note("Interrupted; the model is saved without the stability of its topics.")
 
@@ -197,8 +229,10 @@ def _ending(model: Any, facts: dict[str, Any], wrote: str, verbose: bool) -> Ite
         yield f"{facts['stop_reason']} Time: {steps}."
     yield f"{facts['topics']:,} topics in {facts['input']['rows']:,} documents{_learned(facts)}."
     if getattr(model.vectorizer_, "grammatical_", None):
-        yield ("The texts are short, and grammatical words help to predict, so they are kept; "
-               "topics do not show them.")  # fmt: skip
+        yield (
+            "The texts are short, and grammatical words help to predict, so they are kept; "
+            "topics do not show them."
+        )
     if facts["classes"]:
         yield expectation(model) or (
             "How well the model predicts is not known: no labels could be held out to test it; "

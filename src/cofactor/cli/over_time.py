@@ -35,13 +35,27 @@ DIGITS = 5  # significant digits of a share
 @table_options("text", "date", "date_format")
 @click.option("--every", type=click.Choice(PERIODS), default="month", help="Length of a period.")
 @click.option("--words", type=COUNT, default=10, help="Words of a topic in a period.")
-@click.option("-o", "--output", type=OUTPUT_FILE, default=Path("over_time.csv"), metavar="FILE",
-              help="File to write: .csv, .tsv or .jsonl, also compressed (.gz).")  # fmt: skip
+@click.option(
+    "-o",
+    "--output",
+    type=OUTPUT_FILE,
+    default=Path("over_time.csv"),
+    metavar="FILE",
+    help="File to write: .csv, .tsv or .jsonl, also compressed (.gz).",
+)
 @json_option
 def over_time(
-    model: Path, table: Path, text: str | None, date: str | None, date_format: str | None,
-    opening: dict[str, Any], every: str, words: int, output: Path, as_json: bool,
-) -> None:  # fmt: skip
+    model: Path,
+    table: Path,
+    text: str | None,
+    date: str | None,
+    date_format: str | None,
+    opening: dict[str, Any],
+    every: str,
+    words: int,
+    output: Path,
+    as_json: bool,
+) -> None:
     """Write the shares and words of topics in each period.
 
     The topics stay those of the model. Each row is one topic or class in one period. Rising words
@@ -65,9 +79,13 @@ def over_time(
 
 
 def _read(
-    opened: Opened, path: Path, text: str | None, date: str | None, date_format: str | None,
+    opened: Opened,
+    path: Path,
+    text: str | None,
+    date: str | None,
+    date_format: str | None,
     opening: dict[str, Any],
-) -> Reading:  # fmt: skip
+) -> Reading:
     """Read texts and dates; the columns of the fit are the defaults."""
     noted = TableOptions.noted(opened.input)
     column = date or noted.date
@@ -75,9 +93,11 @@ def _read(
         raise BadInput("--date is missing: name the column that holds the documents' dates.")
     form = date_format or (noted.date_format if column == noted.date else None)
     asked = TableOptions(
-        text=text or noted.text, date=column, date_format=form,
+        text=text or noted.text,
+        date=column,
+        date_format=form,
         opening=how_to_open(opened, path, opening),
-    )  # fmt: skip
+    )
     return read_table(path, asked)
 
 
@@ -112,7 +132,13 @@ def _tell(found: Any, opened: Opened, output: Path, as_json: bool) -> None:
         note(f"Note: there are no documents, and so no shares, in {_listed(empty)}.")
     note(f"Wrote {rows:,} rows to {output}: {len(names):,} periods from {names[0]} to {names[-1]}.")
     if as_json:
-        emit({
-            "model": opened.origin(), "output": str(output), "rows": rows,
-            "every": found.periods.every, "periods": counts, "undated": found.periods.undated,
-        })  # fmt: skip
+        emit(
+            {
+                "model": opened.origin(),
+                "output": str(output),
+                "rows": rows,
+                "every": found.periods.every,
+                "periods": counts,
+                "undated": found.periods.undated,
+            }
+        )

@@ -51,30 +51,64 @@ UNLIKE = 0.7
 @click.command(cls=Command)
 @click.argument("model", type=MODEL)
 @click.argument("table", type=TABLE)
-@click.option("-o", "--output", type=OUTPUT_FILE, metavar="FILE",
-              help="File to write: .csv, .tsv or .jsonl, also compressed (.gz).  [default: CSV "
-              "on stdout]")  # fmt: skip
+@click.option(
+    "-o",
+    "--output",
+    type=OUTPUT_FILE,
+    metavar="FILE",
+    help="File to write: .csv, .tsv or .jsonl, also compressed (.gz).  [default: CSV on stdout]",
+)
 @table_options("text")
 @click.option("--all-classes", is_flag=True, help="Add the probability of every class.")
-@click.option("--topics", is_flag=True, help="Add number and share of the main topic, and the "
-              "shares of all topics.")  # fmt: skip
-@click.option("--top", type=COUNT, metavar="N",
-              help="Add the N most probable classes with their probabilities.")  # fmt: skip
-@click.option("--abstain", type=Number(float, 0, 1), metavar="P",
-              help="Predict only what is at least so probable.")  # fmt: skip
+@click.option(
+    "--topics",
+    is_flag=True,
+    help="Add number and share of the main topic, and the shares of all topics.",
+)
+@click.option(
+    "--top",
+    type=COUNT,
+    metavar="N",
+    help="Add the N most probable classes with their probabilities.",
+)
+@click.option(
+    "--abstain",
+    type=Number(float, 0, 1),
+    metavar="P",
+    help="Predict only what is at least so probable.",
+)
 @layer_option
-@click.option("--id", "id_column", metavar="COLUMN",
-              help="Column that names the documents; --keep copies it, too.")  # fmt: skip
-@click.option("--keep", multiple=True, metavar="COLUMN", help="Column to copy to the output. May "
-              "be repeated.  [default: all columns]")  # fmt: skip
-@click.option("--keep-formulas", is_flag=True,
-              help="Do not escape cells that a spreadsheet would run, like =1+1.")  # fmt: skip
+@click.option(
+    "--id",
+    "id_column",
+    metavar="COLUMN",
+    help="Column that names the documents; --keep copies it, too.",
+)
+@click.option(
+    "--keep",
+    multiple=True,
+    metavar="COLUMN",
+    help="Column to copy to the output. May be repeated.  [default: all columns]",
+)
+@click.option(
+    "--keep-formulas",
+    is_flag=True,
+    help="Do not escape cells that a spreadsheet would run, like =1+1.",
+)
 @json_option
 def predict(
-    model: Path, table: Path, output: Path | None, text: str | None,
-    opening: dict[str, Any], id_column: str | None, keep: tuple[str, ...], keep_formulas: bool,
-    as_json: bool, layer: str | None, **asked: Any,
-) -> None:  # fmt: skip
+    model: Path,
+    table: Path,
+    output: Path | None,
+    text: str | None,
+    opening: dict[str, Any],
+    id_column: str | None,
+    keep: tuple[str, ...],
+    keep_formulas: bool,
+    as_json: bool,
+    layer: str | None,
+    **asked: Any,
+) -> None:
     """Add prediction, confidence and topic to a table.
 
     The texts are in the same column as in the fit, unless --text names another. The column reason
@@ -101,8 +135,10 @@ def predict(
     added = _added_names(form, copied.columns)
     if not opened.model.target_names_:
         empty, topic = added[:2], added[2]
-        note(f"Note: the model was fitted without labels, so the columns {' and '.join(empty)} "
-             f"stay empty; only {topic} is filled in.")  # fmt: skip
+        note(
+            f"Note: the model was fitted without labels, so the columns {' and '.join(empty)} "
+            f"stay empty; only {topic} is filled in."
+        )
     with ExitStack() as after, announce("Predicting"), opened_output(output) as file:
         writer = make_writer(file, kind, copied.columns, added, not keep_formulas)
         counts = _write(writer, opened, source, column, copied, form)
@@ -113,8 +149,10 @@ def predict(
             manifest.write((to_json(facts, indent=1) + "\n").encode())
     _tell(facts, form, output, as_json)
     if asked["abstain"] and (expected := opened.model.expected_coverage(asked["abstain"])):
-        note(f"Expected on new texts like those of the fit: {expected}, from "
-             f"{expected.n_samples:,.0f} held-out labels.")  # fmt: skip
+        note(
+            f"Expected on new texts like those of the fit: {expected}, from "
+            f"{expected.n_samples:,.0f} held-out labels."
+        )
 
 
 def _text_column(source: Source, text: str | None, opened: Opened) -> str:
@@ -262,9 +300,13 @@ def _length(row: tuple[int, list[Any]]) -> int:
 
 
 def _facts(
-    opened: Opened, source: Source, output: Path | None, column: str, added: list[str],
+    opened: Opened,
+    source: Source,
+    output: Path | None,
+    column: str,
+    added: list[str],
     counts: dict[str, Any],
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """Return how the output was made."""
     return {
         "made_by": f"cofactor {__version__}",
@@ -286,24 +328,30 @@ def _tell(facts: dict[str, Any], form: _Form, output: Path | None, as_json: bool
             f"{_rows(facts, 'blank')} no word that the model knows, so nothing is predicted there."
         )
     if facts["below"]:
-        note(f"{_rows(facts, 'below')} no label that reaches its threshold; the nearest label is "
-             "given there, with the reason.")  # fmt: skip
+        note(
+            f"{_rows(facts, 'below')} no label that reaches its threshold; the nearest label is "
+            "given there, with the reason."
+        )
     if facts["abstained"]:
-        note(f"{_rows(facts, 'abstained')} a prediction that --abstain leaves out, with the "
-             "reason.")  # fmt: skip
+        note(
+            f"{_rows(facts, 'abstained')} a prediction that --abstain leaves out, with the reason."
+        )
     if (known := facts.get("known_words")) is not None and facts["rows"] > facts["blank"]:
         expected = facts["expected_known_words"]
         if known < UNLIKE * expected:
-            note(f"Note: the model knows {known:.0%} of the words of these texts, and would know "
-                 f"{expected:.0%} if they were like those of its fit; do not trust the "
-                 "predictions, or fit a model on texts like these.")  # fmt: skip
+            note(
+                f"Note: the model knows {known:.0%} of the words of these texts, and would know "
+                f"{expected:.0%} if they were like those of its fit; do not trust the "
+                "predictions, or fit a model on texts like these."
+            )
     if facts["defused"]:
         note(f"{facts['defused']:,} cells look like formulas and got an apostrophe in front.")
     plain = form.columns.names
     renamed = [name for name, wish in zip(facts["added"], plain, strict=True) if name != wish]
     if renamed:
-        note(f"The table already has columns of these names; the new ones are "
-             f"{', '.join(renamed)}.")  # fmt: skip
+        note(
+            f"The table already has columns of these names; the new ones are {', '.join(renamed)}."
+        )
     if as_json and output:
         emit(facts)
 

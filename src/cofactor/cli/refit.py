@@ -24,13 +24,7 @@ from cofactor.cli._shared.command import (
 )
 from cofactor.cli._shared.fits import check_new_place, place_beside, saved_model, watched_fit
 from cofactor.cli._shared.history import Step, next_notes
-from cofactor.cli._shared.models import (
-    Opened,
-    find_data,
-    open_model,
-    read_again,
-    relative,
-)
+from cofactor.cli._shared.models import Opened, find_data, open_model, read_again, relative
 from cofactor.cli._shared.tables import Reading
 from cofactor.cli._shared.targets import NoLabelsError
 from cofactor.cli._shared.terminal import announce, emit, make_table, note, show, shown
@@ -46,17 +40,30 @@ UPDATED = (
 @click.command(cls=Command)
 @click.argument("model", type=MODEL)
 @click.argument("table", type=TABLE, required=False)
-@click.option("-o", "--output", type=OUTPUT, required=True, metavar="FOLDER",
-              help="Folder for the new model; another model that is there is "
-              "replaced.")  # fmt: skip
+@click.option(
+    "-o",
+    "--output",
+    type=OUTPUT,
+    required=True,
+    metavar="FOLDER",
+    help="Folder for the new model; another model that is there is replaced.",
+)
 @table_options("text", "labels", "label_separator")
-@click.option("--iterations", type=COUNT,
-              help="Maximum number of iterations.  [default: that of the fit]")  # fmt: skip
+@click.option(
+    "--iterations", type=COUNT, help="Maximum number of iterations.  [default: that of the fit]"
+)
 @json_option
 def refit(
-    model: Path, table: Path | None, output: Path, text: str | None, labels: tuple[str, ...],
-    label_separator: str | None, opening: dict[str, Any], iterations: int | None, as_json: bool,
-) -> None:  # fmt: skip
+    model: Path,
+    table: Path | None,
+    output: Path,
+    text: str | None,
+    labels: tuple[str, ...],
+    label_separator: str | None,
+    opening: dict[str, Any],
+    iterations: int | None,
+    as_json: bool,
+) -> None:
     """Fit again from the topics of a model; show what moved.
 
     Names, frozen topics, pinned and banned words stay as `cofactor edit` left them. The words that
@@ -96,9 +103,13 @@ def refit(
 
 
 def _read(
-    opened: Opened, table: Path | None, text: str | None, labels: tuple[str, ...],
-    label_separator: str | None, opening: dict[str, Any],
-) -> Reading:  # fmt: skip
+    opened: Opened,
+    table: Path | None,
+    text: str | None,
+    labels: tuple[str, ...],
+    label_separator: str | None,
+    opening: dict[str, Any],
+) -> Reading:
     """Read the whole table; labels that a model without labels is given are looked at anew."""
     path = find_data(opened, table)
     if path is None:
@@ -157,10 +168,15 @@ def _show_drift(before: Any, new: Any) -> None:
     for row in sorted(new.drift_, key=lambda row: row.similarity):
         moved = f"+{row.came:,} -{row.went:,}" if row.came or row.went else ""
         table.add_row(
-            str(row.topic), shown(row.name, 30), f"{row.similarity:.2f}",
-            shown(" ".join(row.gained), 200), shown(" ".join(row.lost), 200),
-            f"{row.documents:,}", moved, *(f"{row.predictions:,}" for _ in last),
-        )  # fmt: skip
+            str(row.topic),
+            shown(row.name, 30),
+            f"{row.similarity:.2f}",
+            shown(" ".join(row.gained), 200),
+            shown(" ".join(row.lost), 200),
+            f"{row.documents:,}",
+            moved,
+            *(f"{row.predictions:,}" for _ in last),
+        )
     show(table)
 
 
@@ -194,8 +210,12 @@ def _facts(opened: Opened, new: Any, output: Path, facts: dict[str, Any]) -> dic
         for model in (opened.model, new)
     ]
     return {
-        "model": opened.origin(), "output": str(output), "input": facts,
-        "iterations": int(new.n_iter_), "stop_reason": new.estimator_.stop_reason_,
-        "drift": new.drift_.to_records(), "expected_score_before": scores[0],
+        "model": opened.origin(),
+        "output": str(output),
+        "input": facts,
+        "iterations": int(new.n_iter_),
+        "stop_reason": new.estimator_.stop_reason_,
+        "drift": new.drift_.to_records(),
+        "expected_score_before": scores[0],
         "expected_score": scores[1],
-    }  # fmt: skip
+    }

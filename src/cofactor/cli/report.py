@@ -27,26 +27,55 @@ from cofactor.cli._shared.terminal import announce, emit, note
 
 @click.command(cls=Command)
 @click.argument("model", type=MODEL)
-@click.option("-o", "--output", type=OUTPUT_FILE, default=Path("report.html"), metavar="FILE",
-              help="HTML file to write.")  # fmt: skip
+@click.option(
+    "-o",
+    "--output",
+    type=OUTPUT_FILE,
+    default=Path("report.html"),
+    metavar="FILE",
+    help="HTML file to write.",
+)
 @click.option("--data", type=TABLE, help="Table of the documents.  [default: the one of the fit]")
 @options("text", "labels", "label_separator", "id_column", "date", "date_format")
-@click.option("--every", type=click.Choice(PERIODS), help="Length of a period in the chart over "
-              "time.  [default: one that suits the dates]")  # fmt: skip
-@click.option("--truth", multiple=True, metavar="COLUMN",
-              help="Column with labels that the fit has not seen, to test the model with. May be "
-              "repeated.")  # fmt: skip
+@click.option(
+    "--every",
+    type=click.Choice(PERIODS),
+    help="Length of a period in the chart over time.  [default: one that suits the dates]",
+)
+@click.option(
+    "--truth",
+    multiple=True,
+    metavar="COLUMN",
+    help="Column with labels that the fit has not seen, to test the model with. May be repeated.",
+)
 @click.option("--title", metavar="TEXT", help="Headline of the report.  [default: Topic report]")
-@click.option("--without-texts", "--no-text", "without_texts", is_flag=True,
-              help="Leave the texts of the documents out of the file.")  # fmt: skip
+@click.option(
+    "--without-texts",
+    "--no-text",
+    "without_texts",
+    is_flag=True,
+    help="Leave the texts of the documents out of the file.",
+)
 @click.option("--open", "open_it", is_flag=True, help="Open the report in the browser.")
 @json_option
 def report(
-    model: Path, output: Path, data: Path | None, text: str | None, labels: tuple[str, ...],
-    label_separator: str | None, id_column: str | None, date: str | None,
-    date_format: str | None, every: str | None, opening: dict[str, Any],
-    truth: tuple[str, ...], title: str | None, without_texts: bool, open_it: bool, as_json: bool,
-) -> None:  # fmt: skip
+    model: Path,
+    output: Path,
+    data: Path | None,
+    text: str | None,
+    labels: tuple[str, ...],
+    label_separator: str | None,
+    id_column: str | None,
+    date: str | None,
+    date_format: str | None,
+    every: str | None,
+    opening: dict[str, Any],
+    truth: tuple[str, ...],
+    title: str | None,
+    without_texts: bool,
+    open_it: bool,
+    as_json: bool,
+) -> None:
     """Write a report that opens in any browser.
 
     The report is one file and loads nothing from the network. Its scores come from further fits,
@@ -59,25 +88,50 @@ def report(
     path = find_data(opened, data)
     documents = known = hidden = rows = days = None
     if path is None:
-        note("The table of the fit does not exist any more, so the report shows no documents; "
-             "name the table with --data.")  # fmt: skip
+        note(
+            "The table of the fit does not exist any more, so the report shows no documents; "
+            "name the table with --data."
+        )
     else:
         with announce("Reading the documents"):
-            reading = read_again(opened, path, text, labels, opening, label_separator, truth,
-                                 id_column, date, date_format)  # fmt: skip
+            reading = read_again(
+                opened,
+                path,
+                text,
+                labels,
+                opening,
+                label_separator,
+                truth,
+                id_column,
+                date,
+                date_format,
+            )
         documents, known, hidden = reading.documents.texts, reading.y, reading.truth
         rows, days = reading.numbers, _days(reading)
     with announce("Writing the report"), needing_extra("The report", "report"), refusals():
         write = import_module("cofactor.report").write_report
         write(
-            opened.model, output, documents=documents, labels=known, truth=hidden,
-            text=not without_texts, title=title, rows=rows,
+            opened.model,
+            output,
+            documents=documents,
+            labels=known,
+            truth=hidden,
+            text=not without_texts,
+            title=title,
+            rows=rows,
             source=None if path is None else path.name,
-            dates=days, every=every,
-        )  # fmt: skip
+            dates=days,
+            every=every,
+        )
     if as_json:
-        emit({"model": opened.origin(), "report": str(output), "bytes": output.stat().st_size,
-              "data": None if path is None else str(path)})  # fmt: skip
+        emit(
+            {
+                "model": opened.origin(),
+                "report": str(output),
+                "bytes": output.stat().st_size,
+                "data": None if path is None else str(path),
+            }
+        )
     else:
         note(f"Wrote {output}.")
     if open_it:

@@ -19,27 +19,50 @@ SYNTHETIC_ONLY = ("draws", "solver", "iterations", "updates")
 
 @click.command(cls=Command)
 @click.argument("experiment", type=click.Choice([*EXPERIMENTS, "all"]), default="all")
-@click.option("--out", type=PATH, required=True, help="Folder for tables, figures, trials and "
-              "manifest. A second run continues an unfinished one.")  # fmt: skip
-@click.option("--trials", type=COUNT,
-              help="Number of trials of each model.  [default: as in the paper]")  # fmt: skip
-@click.option("--data-home", type=PATH, envvar="COFACTOR_DATA_HOME", help="Folder that holds the "
-              "data.  [default: COFACTOR_DATA_HOME, else scikit-learn's]")  # fmt: skip
-@click.option("--stopwords", type=PATH, help="File of English stop words, one on each line.  "
-              "[default: NLTK's]")  # fmt: skip
+@click.option(
+    "--out",
+    type=PATH,
+    required=True,
+    help="Folder for tables, figures, trials and "
+    "manifest. A second run continues an unfinished one.",
+)
+@click.option(
+    "--trials", type=COUNT, help="Number of trials of each model.  [default: as in the paper]"
+)
+@click.option(
+    "--data-home",
+    type=PATH,
+    envvar="COFACTOR_DATA_HOME",
+    help="Folder that holds the data.  [default: COFACTOR_DATA_HOME, else scikit-learn's]",
+)
+@click.option(
+    "--stopwords",
+    type=PATH,
+    help="File of English stop words, one on each line.  [default: NLTK's]",
+)
 @click.option("--quick", is_flag=True, help="Use small made-up data, to see that everything works.")
-@click.option("--seed", type=SEED, default=0,
-              help="Random seed of data, splits and starts.")  # fmt: skip
-@click.option("--jobs", type=COUNT, help="Number of parallel processes; results do not "
-              "depend on it.  [default: number of cores]")  # fmt: skip
-@click.option("--draws", type=COUNT, default=1,
-              help="synthetic: number of draws of factors and noise.")  # fmt: skip
-@click.option("--solver", type=click.Choice(SOLVERS), default="auto",
-              help="synthetic: solver of all fits.")  # fmt: skip
-@click.option("--iterations", type=COUNT, help="synthetic: number of iterations of all "
-              "fits.  [default: until they converge]")  # fmt: skip
-@click.option("--updates", type=COUNT, help="synthetic: compare with this number of "
-              "multiplicative updates from the same starts.")  # fmt: skip
+@click.option("--seed", type=SEED, default=0, help="Random seed of data, splits and starts.")
+@click.option(
+    "--jobs",
+    type=COUNT,
+    help="Number of parallel processes; results do not depend on it.  [default: number of cores]",
+)
+@click.option(
+    "--draws", type=COUNT, default=1, help="synthetic: number of draws of factors and noise."
+)
+@click.option(
+    "--solver", type=click.Choice(SOLVERS), default="auto", help="synthetic: solver of all fits."
+)
+@click.option(
+    "--iterations",
+    type=COUNT,
+    help="synthetic: number of iterations of all fits.  [default: until they converge]",
+)
+@click.option(
+    "--updates",
+    type=COUNT,
+    help="synthetic: compare with this number of multiplicative updates from the same starts.",
+)
 @json_option
 @click.pass_context
 def reproduce(

@@ -38,23 +38,42 @@ DIGITS = 5  # significant digits of a probability
 @click.argument("model", type=MODEL)
 @click.argument("table", type=TABLE)
 @click.option("-n", "--number", type=COUNT, default=50, help="Number of texts.")
-@click.option("-o", "--output", type=OUTPUT_FILE, metavar="FILE",
-              help="File to write: .csv, .tsv or .jsonl, also compressed (.gz).  [default: CSV "
-              "on stdout]")  # fmt: skip
+@click.option(
+    "-o",
+    "--output",
+    type=OUTPUT_FILE,
+    metavar="FILE",
+    help="File to write: .csv, .tsv or .jsonl, also compressed (.gz).  [default: CSV on stdout]",
+)
 @click.option("--doubtful", is_flag=True, help="List labels that look wrong instead.")
-@click.option("--strategy", type=click.Choice(["mixed", "close", "topics", "random"]),
-              default="mixed", help="Which texts: close calls, the first texts of topics without a "
-              "label, random ones, or a mixture.")  # fmt: skip
-@click.option("--all-rows", is_flag=True,
-              help="Write all rows of the table, those to look at first.")  # fmt: skip
+@click.option(
+    "--strategy",
+    type=click.Choice(["mixed", "close", "topics", "random"]),
+    default="mixed",
+    help="Which texts: close calls, the first texts of topics without a "
+    "label, random ones, or a mixture.",
+)
+@click.option(
+    "--all-rows", is_flag=True, help="Write all rows of the table, those to look at first."
+)
 @click.option("--seed", type=SEED, help="Seed of the random choice.  [default: that of the fit]")
 @table_options("text", "labels", "label_separator")
 @json_option
 def suggest(
-    model: Path, table: Path, number: int, output: Path | None, doubtful: bool, strategy: str,
-    all_rows: bool, seed: int | None, text: str | None, labels: tuple[str, ...],
-    label_separator: str | None, opening: dict[str, Any], as_json: bool,
-) -> None:  # fmt: skip
+    model: Path,
+    table: Path,
+    number: int,
+    output: Path | None,
+    doubtful: bool,
+    strategy: str,
+    all_rows: bool,
+    seed: int | None,
+    text: str | None,
+    labels: tuple[str, ...],
+    label_separator: str | None,
+    opening: dict[str, Any],
+    as_json: bool,
+) -> None:
     """Say which texts to label next, or which labels look wrong.
 
     The output has the rows of the table, the label column to fill in or to correct, and the columns
@@ -74,8 +93,9 @@ def suggest(
         raise InputError(f"{at(table)} can be read only once; save the table to a file first.")
     opened = open_model(model)
     with announce("Reading the documents"):
-        reading = read_again(opened, table, text, labels, opening, label_separator,
-                             may_lack=not doubtful)  # fmt: skip
+        reading = read_again(
+            opened, table, text, labels, opening, label_separator, may_lack=not doubtful
+        )
     with announce("Comparing labels" if doubtful else "Choosing texts"), refusals():
         found = (
             _doubts(opened, reading)[:number]
@@ -99,10 +119,17 @@ def _texts(
         reading.documents.texts, number, strategy=strategy, y=reading.y, random_state=seed
     )
     return [
-        (row.document, {"reason": row.reason, "prediction": row.prediction,
-                        "confidence": row.confidence, "topic": row.name})
+        (
+            row.document,
+            {
+                "reason": row.reason,
+                "prediction": row.prediction,
+                "confidence": row.confidence,
+                "topic": row.name,
+            },
+        )
         for row in rows
-    ]  # fmt: skip
+    ]
 
 
 def _doubts(opened: Opened, reading: Reading) -> list[tuple[int, dict[str, Any]]]:
@@ -114,19 +141,30 @@ def _doubts(opened: Opened, reading: Reading) -> list[tuple[int, dict[str, Any]]
         )
     rows = opened.model.doubtful_labels(reading.documents.texts, reading.y)
     return [
-        (row.document, {"reason": DOUBTFUL, "prediction": row.suggestion,
-                        "confidence": row.probability, "label_probability": row.label_probability})
+        (
+            row.document,
+            {
+                "reason": DOUBTFUL,
+                "prediction": row.suggestion,
+                "confidence": row.probability,
+                "label_probability": row.label_probability,
+            },
+        )
         for row in rows
-    ]  # fmt: skip
+    ]
 
 
 class _Rows:
     """The rows of a table that are written: those found, then the others if asked for."""
 
     def __init__(
-        self, numbers: list[int], found: list[tuple[int, dict[str, Any]]], labels: list[str],
-        separator: str | None, all_rows: bool,
-    ) -> None:  # fmt: skip
+        self,
+        numbers: list[int],
+        found: list[tuple[int, dict[str, Any]]],
+        labels: list[str],
+        separator: str | None,
+        all_rows: bool,
+    ) -> None:
         self.said = {numbers[place]: cells for place, cells in found}
         self.labels, self.separator, self.all_rows = labels, separator, all_rows
 
@@ -156,9 +194,12 @@ class _Rows:
 
 
 def _tell(
-    opened: Opened, found: list[tuple[int, dict[str, Any]]], output: Path | None, all_rows: bool,
+    opened: Opened,
+    found: list[tuple[int, dict[str, Any]]],
+    output: Path | None,
+    all_rows: bool,
     as_json: bool,
-) -> None:  # fmt: skip
+) -> None:
     reasons = Counter(str(cells["reason"]) for _, cells in found)
     shown = ", ".join(f"{count} × {reason}" for reason, count in reasons.items())
     where = f" to {output}" if output else ""
@@ -166,5 +207,11 @@ def _tell(
     told = f"all rows{where}, {rows} to look at first" if all_rows else f"{rows}{where}"
     note(f"Wrote {told}{f': {shown}' if shown else ''}.")
     if as_json and output:
-        emit({"model": opened.origin(), "output": str(output), "rows": len(found),
-              "reasons": dict(reasons)})  # fmt: skip
+        emit(
+            {
+                "model": opened.origin(),
+                "output": str(output),
+                "rows": len(found),
+                "reasons": dict(reasons),
+            }
+        )

@@ -17,9 +17,13 @@ from cofactor.cli._shared.topic_tables import show_topics, topic_rows
 @click.command(cls=Command)
 @click.argument("model", type=MODEL)
 @click.option("--words", type=COUNT, default=10, help="Words of each topic.")
-@click.option("--by", type=click.Choice(["coherence", "probability"]), default="coherence",
-              help="Words that come first: those that occur together in the topic's texts, or the "
-              "most probable.")  # fmt: skip
+@click.option(
+    "--by",
+    type=click.Choice(["coherence", "probability"]),
+    default="coherence",
+    help="Words that come first: those that occur together in the topic's texts, or the "
+    "most probable.",
+)
 @json_option
 def topics(model: Path, words: int, by: str, as_json: bool) -> None:
     """Show the topics of a model.
@@ -43,10 +47,14 @@ def topics(model: Path, words: int, by: str, as_json: bool) -> None:
     if as_json:
         classes = opened.model.classes(words).to_records()
         expected = opened.model.expected_score_
-        emit({
-            "model": opened.origin(), "topics": rows, "classes": classes,
-            "expected_score": None if expected is None else asdict(expected),
-        })  # fmt: skip
+        emit(
+            {
+                "model": opened.origin(),
+                "topics": rows,
+                "classes": classes,
+                "expected_score": None if expected is None else asdict(expected),
+            }
+        )
         return
     show_topics(opened.model, rows)
     if said := expectation(opened.model):

@@ -46,22 +46,49 @@ class _NewTopics(Number):
 @click.command(cls=Command)
 @click.argument("model", type=MODEL)
 @click.argument("table", type=TABLE)
-@click.option("-o", "--output", type=OUTPUT, required=True, metavar="FOLDER",
-              help="Folder for the new model; a model that is there is replaced.")  # fmt: skip
+@click.option(
+    "-o",
+    "--output",
+    type=OUTPUT,
+    required=True,
+    metavar="FOLDER",
+    help="Folder for the new model; a model that is there is replaced.",
+)
 @table_options("text", "labels", "label_separator")
-@click.option("--relabel", metavar="OLD=NEW", multiple=True,
-              help="New name of a label, like Sprot=Sport. May be repeated.")  # fmt: skip
-@click.option("--new-topics", type=_NewTopics(int, 0), default="0", metavar="N|auto",
-              help="Number of topics to add; auto adds topics as long as they pay.")  # fmt: skip
-@click.option("--move", type=Number(float, 0, 1), default=0.0, metavar="M",
-              help="How far topics may move: each keeps a cosine of at least 1 - M with its old "
-              "self.")  # fmt: skip
+@click.option(
+    "--relabel",
+    metavar="OLD=NEW",
+    multiple=True,
+    help="New name of a label, like Sprot=Sport. May be repeated.",
+)
+@click.option(
+    "--new-topics",
+    type=_NewTopics(int, 0),
+    default="0",
+    metavar="N|auto",
+    help="Number of topics to add; auto adds topics as long as they pay.",
+)
+@click.option(
+    "--move",
+    type=Number(float, 0, 1),
+    default=0.0,
+    metavar="M",
+    help="How far topics may move: each keeps a cosine of at least 1 - M with its old self.",
+)
 @json_option
 def update(
-    model: Path, table: Path, output: Path, text: str | None, labels: tuple[str, ...],
-    label_separator: str | None, relabel: tuple[str, ...], opening: dict[str, Any],
-    new_topics: int | str, move: float, as_json: bool,
-) -> None:  # fmt: skip
+    model: Path,
+    table: Path,
+    output: Path,
+    text: str | None,
+    labels: tuple[str, ...],
+    label_separator: str | None,
+    relabel: tuple[str, ...],
+    opening: dict[str, Any],
+    new_topics: int | str,
+    move: float,
+    as_json: bool,
+) -> None:
     """Learn from new documents without the old ones.
 
     TABLE holds the new documents only. Texts and labels are in the same columns as in the fit,
@@ -79,8 +106,12 @@ def update(
     new, said = _learn(opened, reading, new_topics, move)
     kept = {name: opened.input[name] for name in KEPT if opened.input.get(name)}
     found = {**reading.facts, **kept, "path": relative(reading.facts["path"], output)}
-    notes = {"input": found, "command": command_line(), "warnings": [*doubts, *said],
-             "updated": opened.origin()}  # fmt: skip
+    notes = {
+        "input": found,
+        "command": command_line(),
+        "warnings": [*doubts, *said],
+        "updated": opened.origin(),
+    }
     wrote = saved_model(new, output, notes)
     facts = _facts(opened, new, output, said)
     if as_json:
@@ -118,17 +149,24 @@ def _misspelt(opened: Opened, reading: Reading) -> list[str]:
 
 
 def _read(
-    opened: Opened, table: Path, text: str | None, labels: tuple[str, ...],
-    label_separator: str | None, relabel: Relabels, opening: dict[str, Any],
-) -> Reading:  # fmt: skip
+    opened: Opened,
+    table: Path,
+    text: str | None,
+    labels: tuple[str, ...],
+    label_separator: str | None,
+    relabel: Relabels,
+    opening: dict[str, Any],
+) -> Reading:
     """Read the new documents like those of the fit, unless options say otherwise."""
     noted = replace(TableOptions.noted(opened.input), id=None, keep=(), date=None)
     asked = replace(
-        noted, text=text or noted.text, labels=labels or noted.labels,
+        noted,
+        text=text or noted.text,
+        labels=labels or noted.labels,
         label_separator=label_separator or noted.label_separator,
         relabel=Relabels({**noted.relabel, **relabel}),
         opening=how_to_open(opened, table, opening),
-    )  # fmt: skip
+    )
     task = opened.input.get("labels_are") or opened.input.get("task", "auto")
     task = "auto" if labels and task == "none" else task  # so that labels are refused, not ignored
     with announce("Reading the documents"):
@@ -174,13 +212,22 @@ def _facts(opened: Opened, new: Any, output: Path, said: list[str]) -> dict[str,
 
 
 def _show(drift: Any) -> None:
-    table = make_table("Topic", "Name", "Similar", "Documents", "Came", "Went", "New words",
-                       numbers=("Topic", "Similar", "Documents", "Came", "Went"))  # fmt: skip
+    table = make_table(
+        "Topic",
+        "Name",
+        "Similar",
+        "Documents",
+        "Came",
+        "Went",
+        "New words",
+        numbers=("Topic", "Similar", "Documents", "Came", "Went"),
+    )
     for row in drift:
         similar = "new" if row.similarity is None else f"{row.similarity:.3f}"
         counts = (f"{number:,}" for number in (row.documents, row.came, row.went))
-        table.add_row(str(row.topic), shown(row.name), similar, *counts,
-                      shown(" ".join(row.gained), 400))  # fmt: skip
+        table.add_row(
+            str(row.topic), shown(row.name), similar, *counts, shown(" ".join(row.gained), 400)
+        )
     show(table)
 
 

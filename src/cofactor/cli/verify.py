@@ -25,14 +25,24 @@ Read = Callable[..., tuple[Path, Any]]
 @click.command(cls=Command)
 @click.argument("model", type=MODEL)
 @click.option("--data", type=TABLE, help="Table of the documents.  [default: the one of the fit]")
-@click.option("--before", type=MODEL, metavar="MODEL",
-              help="Model that an edit or a refit began with.  [default: as noted]")  # fmt: skip
+@click.option(
+    "--before",
+    type=MODEL,
+    metavar="MODEL",
+    help="Model that an edit or a refit began with.  [default: as noted]",
+)
 @options("text", "labels", "label_separator")
 @json_option
 def verify(
-    model: Path, data: Path | None, before: Path | None, text: str | None,
-    labels: tuple[str, ...], label_separator: str | None, opening: dict[str, Any], as_json: bool,
-) -> None:  # fmt: skip
+    model: Path,
+    data: Path | None,
+    before: Path | None,
+    text: str | None,
+    labels: tuple[str, ...],
+    label_separator: str | None,
+    opening: dict[str, Any],
+    as_json: bool,
+) -> None:
     """Fit a model again and check that the result is the same.
 
     The fit uses the parameters in the model's manifest. Of a model that `cofactor edit` or
@@ -107,8 +117,13 @@ def _repeat(opened: Opened, before: Opened, step: dict[str, Any], read: Read) ->
         found = asdict(compare_again(opened.model, again))
         found["same_names"] = _settled(opened.model) == _settled(again)
     found["equal"] = found["equal"] and found["same_names"]
-    return {**found, **_versions_changed(opened), "step": step["step"],
-            "before": before.origin(), "data": path and str(path)}  # fmt: skip
+    return {
+        **found,
+        **_versions_changed(opened),
+        "step": step["step"],
+        "before": before.origin(),
+        "data": path and str(path),
+    }
 
 
 def _edit_again(model: Any, step: dict[str, Any], read: Read) -> tuple[Any, Path | None]:
@@ -141,8 +156,10 @@ def _versions_changed(opened: Opened) -> dict[str, Any]:
     then, now = opened.facts["versions"], versions()
     changed = {name: [then.get(name), now[name]] for name in now if then.get(name) != now[name]}
     if changed:
-        note("Versions have changed: " + ", ".join(
-            f"{name} {was} to {now}" for name, (was, now) in changed.items()))  # fmt: skip
+        note(
+            "Versions have changed: "
+            + ", ".join(f"{name} {was} to {now}" for name, (was, now) in changed.items())
+        )
     return {"versions_changed": changed}
 
 

@@ -186,9 +186,12 @@ class CheckpointFolder:
         files["features.npy"] = place.write("features.npy", factors.features)
         self._check_shared(place, files)
         manifest = {
-            "schema": SCHEMA, "fingerprint": self.fingerprint, "objective": history.objective,
-            "terms": history.terms, "files": files,
-        }  # fmt: skip
+            "schema": SCHEMA,
+            "fingerprint": self.fingerprint,
+            "objective": history.objective,
+            "terms": history.terms,
+            "files": files,
+        }
         place.write_bytes(MANIFEST, to_json_file(signed(manifest)))
         for old in self._versions()[:-KEPT]:
             self.clean(old)

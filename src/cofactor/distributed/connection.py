@@ -43,10 +43,14 @@ def _start_workers() -> LocalCluster:
     """Start a scheduler and workers that other machines cannot reach, their web pages included."""
     page = f"{LOOPBACK}:0"
     return LocalCluster(
-        n_workers=min(os.cpu_count() or 1, BLOCKS), threads_per_worker=1, processes=True,
-        host=LOOPBACK, dashboard_address=page, worker_dashboard_address=page,
+        n_workers=min(os.cpu_count() or 1, BLOCKS),
+        threads_per_worker=1,
+        processes=True,
+        host=LOOPBACK,
+        dashboard_address=page,
+        worker_dashboard_address=page,
         silence_logs=logging.CRITICAL,
-    )  # fmt: skip
+    )
 
 
 def fit_matrix(client: Any, estimator: Any, X: Any, y: Any) -> Any:

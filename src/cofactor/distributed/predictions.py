@@ -75,9 +75,15 @@ def _over_chunks(estimator: Any, model: Any, method: str, data: Any) -> Any:
     one = np.asarray(getattr(estimator, method)(np.ones((1, whole.shape[1]), dtype=known)))
     chunks = (whole.chunks[0], *((size,) for size in one.shape[1:]))
     return da.map_blocks(
-        _apply, whole, model=model, method=method, dtype=one.dtype, chunks=chunks,
-        drop_axis=[] if one.ndim == 2 else [1], meta=one[:0],
-    )  # fmt: skip
+        _apply,
+        whole,
+        model=model,
+        method=method,
+        dtype=one.dtype,
+        chunks=chunks,
+        drop_axis=[] if one.ndim == 2 else [1],
+        meta=one[:0],
+    )
 
 
 def _over_block(model: Any, method: str, block: Any) -> Any:

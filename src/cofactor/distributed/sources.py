@@ -162,9 +162,12 @@ def _on_cluster(watched: Watched, blocks: Sequence[Any], targets: Sequence[Any])
         except ValueError as error:
             raise ValueError(f"Block {i}: {error}") from None
     return ClusterRows(
-        facts, int(outlines[0][0].shape[1]), watched=watched, futures=checked,
+        facts,
+        int(outlines[0][0].shape[1]),
+        watched=watched,
+        futures=checked,
         target_names=reduce(common_names, watched.collect(names)),
-    )  # fmt: skip
+    )
 
 
 # ---- on the workers

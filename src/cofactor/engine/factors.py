@@ -241,11 +241,7 @@ def _compact(V: FloatArray) -> FloatArray:
 
 
 def cross(
-    cells: Layout,
-    F: FloatArray,
-    width: int,
-    threads: Threads,
-    bounds: IntArray | None = None,
+    cells: Layout, F: FloatArray, width: int, threads: Threads, bounds: IntArray | None = None
 ) -> FloatArray:
     """Return the matrix of the listed cells times the first ``width`` columns of a padded factor.
 

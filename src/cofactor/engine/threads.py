@@ -63,11 +63,7 @@ class Threads:
             self._pool = None
 
     def over(
-        self,
-        bounds: IntArray | Sequence[int],
-        run: Callable[[int, int], T],
-        *,
-        join: bool = False,
+        self, bounds: IntArray | Sequence[int], run: Callable[[int, int], T], *, join: bool = False
     ) -> list[T]:
         """Call ``run(low, high)`` for each slice between consecutive ``bounds``.
 

@@ -15,11 +15,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-)
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_random_state
@@ -43,23 +39,12 @@ from cofactor.engine.threads import Threads
 from cofactor.estimators import validation
 from cofactor.estimators.blocks import Executor, LocalExecutor, Recipe, WholeMatrix
 from cofactor.estimators.cells import fit_cells, has_missing_cells
-from cofactor.estimators.fitted import (
-    NOT_FINITE,
-    OF_SOME_FITS,
-    attributes_of,
-    last_objective,
-)
+from cofactor.estimators.fitted import NOT_FINITE, OF_SOME_FITS, attributes_of, last_objective
 from cofactor.estimators.heads import PooledHead, pooled_head, refit_head
 from cofactor.estimators.hooks import bridge
 from cofactor.estimators.inference import represent, row_exponents
 from cofactor.estimators.reservoir import Reservoir
-from cofactor.estimators.setup import (
-    CONFIDENCE,
-    Input,
-    Settings,
-    Setup,
-    set_up,
-)
+from cofactor.estimators.setup import CONFIDENCE, Input, Settings, Setup, set_up
 from cofactor.estimators.streaming import STEPS, Batch, Stream
 from cofactor.estimators.tasks import Coding, Task
 from cofactor.estimators.units import moderate, shift, unit_observations
@@ -68,12 +53,7 @@ from cofactor.noise import Noise
 from cofactor.outofcore import RowBlocks
 from cofactor.outofcore.rowblocks import as_csr
 from cofactor.priors import Penalty
-from cofactor.targets import (
-    Targets,
-    class_weights,
-    refuse_weightless,
-    weigh_classes,
-)
+from cofactor.targets import Targets, class_weights, refuse_weightless, weigh_classes
 
 SOLVERS: dict[str, Solver] = {
     "cd": CoordinateDescent(),
@@ -100,10 +80,7 @@ class Read(NamedTuple):
 
 
 class Factorization(
-    CallbackSupportMixin,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    BaseEstimator,
+    CallbackSupportMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 ):
     """Base of the estimators."""
 
@@ -157,9 +134,14 @@ class Factorization(
                 hook.close(fit.factors, fit.history)
 
     def _read(
-        self, settings: Settings, X: Any, y: Any, sample_weight: Any, data_weights: Any,
+        self,
+        settings: Settings,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        data_weights: Any,
         target_weights: Any,
-    ) -> Read:  # fmt: skip
+    ) -> Read:
         """Check the input; encode y."""
         task = self._task
         rows, X, y, sample_weight = validation.take_rows(
@@ -199,9 +181,13 @@ class Factorization(
         return class_weights(getattr(self, "class_weight", None), targets, coding, counts)
 
     def _published(
-        self, setup: Setup, coding: Coding | None, threads: Threads, factors: Factors,
+        self,
+        setup: Setup,
+        coding: Coding | None,
+        threads: Threads,
+        factors: Factors,
         history: History,
-    ) -> dict[str, Any]:  # fmt: skip
+    ) -> dict[str, Any]:
         """Return the fitted attributes for the state after an iteration, the head included."""
         if factors.targets is not None and self._refits and setup.targets is not None:
             assert self._task is not None

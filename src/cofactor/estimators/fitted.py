@@ -16,9 +16,16 @@ from cofactor.estimators.tasks import Coding
 from cofactor.targets import ClassCoding
 
 OF_SOME_FITS = (
-    "_stream", "_reservoir", "n_samples_seen_", "target_components_", "supervision_", "_head",
-    "expected_score_", "cells_", "_models",
-)  # fmt: skip
+    "_stream",
+    "_reservoir",
+    "n_samples_seen_",
+    "target_components_",
+    "supervision_",
+    "_head",
+    "expected_score_",
+    "cells_",
+    "_models",
+)
 """Attributes that a fit may lack; those of an earlier fit must not stay."""
 FACTORS = ("components", "representation", "target_components")
 NOT_FINITE = (

@@ -70,13 +70,20 @@ def refit_head(
     lifted = np.maximum(B, 1e-3 * B.mean() + 1e-6)
     B = (lifted if fixed is None else np.where(fixed, B, lifted)).astype(S.dtype)
     refit = Objective(
-        (Term("target", "targets", target.observations.select(rows), target.divergence,
-              target.weight or 1.0),),
+        (
+            Term(
+                "target",
+                "targets",
+                target.observations.select(rows),
+                target.divergence,
+                target.weight or 1.0,
+            ),
+        ),
         {name: prior for name, prior in objective.priors.items() if name == "targets"},
         counts,
         free=("targets",),
         fixed={} if fixed is None else {"targets": fixed},
-    )  # fmt: skip
+    )
     unused = np.zeros((1, S.shape[1]), dtype=S.dtype)  # the features' place
     return solve_rows(refit, Factors(S, unused, np.ascontiguousarray(B)), threads).get("targets")
 
@@ -167,11 +174,7 @@ class PooledHead:
         )
 
     def scores(
-        self,
-        data: Observations,
-        S: FloatArray,
-        components: FloatArray,
-        threads: Threads,
+        self, data: Observations, S: FloatArray, components: FloatArray, threads: Threads
     ) -> FloatArray:
         """Return the scores of samples, given their data in our units and representations."""
         words = row_products(self.view.of(data), self.weights, threads)
@@ -275,9 +278,12 @@ def class_head(pool: Pool, A: FloatArray, B: FloatArray, present: FloatArray) ->
     weights, base = pool.model
     weights, base = weights - weights.mean(axis=1, keepdims=True), base - base.mean()
     return PooledHead(
-        pool.view, weights @ present, base @ present + absent, topics @ present,
+        pool.view,
+        weights @ present,
+        base @ present + absent,
+        topics @ present,
         held_out=pool.held_out,
-    )  # fmt: skip
+    )
 
 
 def tag_head(
@@ -316,13 +322,22 @@ def number_head(
     known = _known_cells(targets, rows)
     places, weights = _distinct(V, Y, known, weights)
     model = fit_numbers(
-        Matrix(V[places], threads), shares[places], totals(data.select(rows))[places],
-        np.where(known, Y, np.nan)[places], weights, supervised=True,
-    )  # fmt: skip
+        Matrix(V[places], threads),
+        shares[places],
+        totals(data.select(rows))[places],
+        np.where(known, Y, np.nan)[places],
+        weights,
+        supervised=True,
+    )
     head = PooledHead(
-        view, model.words, model.base, model.topics, model.size, *model.scale,
+        view,
+        model.words,
+        model.base,
+        model.topics,
+        model.size,
+        *model.scale,
         half_width=model.half_width,
-    )  # fmt: skip
+    )
     return head, model.expected[0] if len(model.expected) == 1 else None
 
 

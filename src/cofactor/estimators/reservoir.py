@@ -94,9 +94,12 @@ class Reservoir:
         new = Rows(data.select(rows), targets.select(rows), counts[rows], keys[inside])
         mass = np.array([counts[used][~known].sum(), counts[used][known].sum()])
         after = replace(
-            self, parts=(*self.parts, new), seen=self.seen + len(used), mass=self.mass + mass,
+            self,
+            parts=(*self.parts, new),
+            seen=self.seen + len(used),
+            mass=self.mass + mass,
             labels=self.labels + labels.sum(axis=0),
-        )  # fmt: skip
+        )
         room = sum(int(part.cells().sum()) for part in after.parts) <= SLACK * SAMPLE_CELLS
         return after if room and len(after.parts) <= MOST_PARTS else after.trimmed()
 

@@ -328,9 +328,15 @@ def _pool(
     weights = np.ones(data.shape[0]) if counts is None else counts
     importance, _ = unit_weights(groups.importance, literal=True)
     return fit_pool(
-        data, weights, groups.shares, groups.labelled, threads, exponent, groups.confidence,
+        data,
+        weights,
+        groups.shares,
+        groups.labelled,
+        threads,
+        exponent,
+        groups.confidence,
         importance,
-    )  # fmt: skip
+    )
 
 
 def _tags(
@@ -418,11 +424,7 @@ def _weight(
 
 
 def _start(
-    settings: Settings,
-    objective: Objective,
-    units: Units,
-    guess: Guess | None,
-    threads: Threads,
+    settings: Settings, objective: Objective, units: Units, guess: Guess | None, threads: Threads
 ) -> Factors:
     random, rank = check_random_state(settings.random_state), settings.n_components
     if isinstance(settings.init, Factors):

@@ -145,9 +145,9 @@ class Stream:
         """Return how often each row of the window counts; None where all count alike."""
         if all(kept.counts is None for kept in self.window):
             return None
-        return np.concatenate([
-            np.ones(k.data.shape[0]) if k.counts is None else k.counts for k in self.window
-        ])  # fmt: skip
+        return np.concatenate(
+            [np.ones(k.data.shape[0]) if k.counts is None else k.counts for k in self.window]
+        )
 
     def _completed(self, batch: Batch, shares: FloatArray | None) -> Targets | None:
         return None if batch.targets is None else self.recipe.completed(batch.targets, shares)

@@ -140,9 +140,13 @@ class Regression:
         from_zero: bool = False,
     ) -> tuple[Targets, ValueCoding]:
         return encode_values(
-            y, n_samples=n_samples, sample_weight=counts, target_weights=weights, dtype=dtype,
+            y,
+            n_samples=n_samples,
+            sample_weight=counts,
+            target_weights=weights,
+            dtype=dtype,
             from_zero=from_zero,
-        )  # fmt: skip
+        )
 
     def encode_again(
         self,

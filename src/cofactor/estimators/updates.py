@@ -161,8 +161,9 @@ def learn_labels(
 
 
 def _select(further: Labelled, rows: Any) -> Labelled:
-    return Labelled(further.X[rows], further.S[rows], further.targets.select(rows),
-                    further.weights[rows])  # fmt: skip
+    return Labelled(
+        further.X[rows], further.S[rows], further.targets.select(rows), further.weights[rows]
+    )
 
 
 def _number_of_labels(estimator: Any, n: int) -> float:
@@ -201,16 +202,23 @@ def _with_classes(head: PooledHead, estimator: Any, old: int) -> PooledHead:
     logs = logs - logs[:, :old].mean(axis=1, keepdims=True)
     n_new = B.shape[1] - old
     return replace(
-        head, weights=np.pad(head.weights, ((0, 0), (0, n_new))),
-        base=np.pad(head.base, (0, n_new)), topics=np.hstack([head.topics, logs[:, old:]]),
+        head,
+        weights=np.pad(head.weights, ((0, 0), (0, n_new))),
+        base=np.pad(head.base, (0, n_new)),
+        topics=np.hstack([head.topics, logs[:, old:]]),
         labels=None if head.labels is None else np.pad(head.labels, (0, n_new)),
-    )  # fmt: skip
+    )
 
 
 def _corrected(
-    head: PooledHead, estimator: Any, further: Labelled, memory: Memory, n_labels: float,
-    seed: int, threads: Threads,
-) -> PooledHead:  # fmt: skip
+    head: PooledHead,
+    estimator: Any,
+    further: Labelled,
+    memory: Memory,
+    n_labels: float,
+    seed: int,
+    threads: Threads,
+) -> PooledHead:
     """Correct the scores by the labels of the further samples.
 
     A class that the head knows by name only, without a label, is as new as one without a name.
@@ -233,16 +241,24 @@ def _corrected(
     change = correct_scores(long, short, new)
     labels = None if head.labels is None else head.labels + (found > 0).sum(axis=0)
     return replace(
-        head, weights=(head.weights + change.added.weights) * change.factor,
+        head,
+        weights=(head.weights + change.added.weights) * change.factor,
         base=(head.base + change.added.base) * change.factor + change.base,
-        topics=head.topics * change.factor, labels=labels, hard_length=hard,
-    )  # fmt: skip
+        topics=head.topics * change.factor,
+        labels=labels,
+        hard_length=hard,
+    )
 
 
 def _hard_length(
-    head: PooledHead, estimator: Any, like: Any, S: FloatArray, scores: FloatArray,
-    random: np.random.Generator, threads: Threads,
-) -> float | None:  # fmt: skip
+    head: PooledHead,
+    estimator: Any,
+    like: Any,
+    S: FloatArray,
+    scores: FloatArray,
+    random: np.random.Generator,
+    threads: Threads,
+) -> float | None:
     """Return the length at which the head is right about drawn samples as often as expected.
 
     The expected score is that of the features' part of the head. None if there is none.
@@ -262,9 +278,16 @@ def _hard_length(
 
 
 def _rows(
-    head: PooledHead, estimator: Any, further: Labelled, S: FloatArray, new: BoolArray,
-    weight: float, length: float, random: np.random.Generator, threads: Threads,
-) -> Rows:  # fmt: skip
+    head: PooledHead,
+    estimator: Any,
+    further: Labelled,
+    S: FloatArray,
+    new: BoolArray,
+    weight: float,
+    length: float,
+    random: np.random.Generator,
+    threads: Threads,
+) -> Rows:
     """Return the further samples, then samples drawn from memory with the shares they score."""
     A = estimator.components_
     drawn: Any = (
@@ -295,10 +318,12 @@ def _in_order(estimator: Any, coding: ClassCoding) -> Any:
     head: PooledHead | None = vars(estimator).get("_head")
     if head is not None:
         estimator._head = replace(
-            head, weights=np.ascontiguousarray(head.weights[:, order]), base=head.base[order],
+            head,
+            weights=np.ascontiguousarray(head.weights[:, order]),
+            base=head.base[order],
             topics=head.topics[:, order],
             labels=None if head.labels is None else head.labels[order],
-        )  # fmt: skip
+        )
     return estimator
 
 

@@ -76,9 +76,13 @@ def check_data(estimator: Any, X: Any, *, reset: bool) -> Any:
     refuse_dask("X", X)
     with naming("X"):
         X = validate_data(
-            estimator, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32],
+            estimator,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
             ensure_all_finite="allow-nan",
-        )  # fmt: skip
+        )
     values = X.data if sp.issparse(X) else X
     lowest = np.nanmin(values, initial=0.0)
     if lowest < 0:
@@ -145,9 +149,15 @@ def check_weights(name: str, weights: Any, shape: tuple[int, int]) -> Any:
     refuse_dask(name, weights)
     with naming(name):
         weights = check_array(
-            weights, accept_sparse="csr", dtype=np.float64, input_name=name, ensure_2d=False,
-            allow_nd=True, ensure_min_samples=0, ensure_min_features=0,
-        )  # fmt: skip
+            weights,
+            accept_sparse="csr",
+            dtype=np.float64,
+            input_name=name,
+            ensure_2d=False,
+            allow_nd=True,
+            ensure_min_samples=0,
+            ensure_min_features=0,
+        )
     allowed = [shape] if sp.issparse(weights) else [shape, (shape[0], 1), (1, shape[1])]
     if weights.shape not in allowed:
         expected = " or ".join(map(str, dict.fromkeys(allowed)))

@@ -76,9 +76,13 @@ def error_dots(
         if place > 2:
             ax.set_xlabel("relative error", fontsize=9)
     figure.legend(
-        [ours, theirs], ["cofactor: mean, and each start", "the paper"], frameon=False,
-        ncols=2, loc="outside lower center", fontsize=9,
-    )  # fmt: skip
+        [ours, theirs],
+        ["cofactor: mean, and each start", "the paper"],
+        frameon=False,
+        ncols=2,
+        loc="outside lower center",
+        fontsize=9,
+    )
     return figure
 
 
@@ -113,19 +117,30 @@ Series = Mapping[str, tuple[float, float | None]]
 def intervals(series: Mapping[str, Series], names: Sequence[str], label: str) -> Figure:
     """Show means with one standard deviation, a row for each name and a mark for each series."""
     figure, (ax,) = blank(7.5, 0.9 + (0.26 + 0.08 * len(series)) * len(names))
-    styles = [("D", PAPER, "none"), ("o", OTHER, OTHER), ("o", OURS_LIGHT, OURS_LIGHT),
-              ("o", OURS, OURS)]  # fmt: skip
+    styles = [
+        ("D", PAPER, "none"),
+        ("o", OTHER, OTHER),
+        ("o", OURS_LIGHT, OURS_LIGHT),
+        ("o", OURS, OURS),
+    ]
     places = [_places([who for who in series if name in series[who]]) for name in names]
     for (who, values), (mark, colour, fill) in zip(
         series.items(), styles[-len(series) :], strict=True
     ):
-        shown = [(y + places[y][who], *values[name]) for y, name in enumerate(names)
-                 if name in values]  # fmt: skip
+        shown = [
+            (y + places[y][who], *values[name]) for y, name in enumerate(names) if name in values
+        ]
         ax.errorbar(
-            [mean for _, mean, _ in shown], [y for y, *_ in shown],
+            [mean for _, mean, _ in shown],
+            [y for y, *_ in shown],
             xerr=[sd or 0 for *_, sd in shown],
-            fmt=mark, color=colour, mfc=fill, ms=6, lw=1.2, label=who,
-        )  # fmt: skip
+            fmt=mark,
+            color=colour,
+            mfc=fill,
+            ms=6,
+            lw=1.2,
+            label=who,
+        )
     _rows(ax, names)
     ax.set_xlabel(label, fontsize=9)
     if len(series) > 1:

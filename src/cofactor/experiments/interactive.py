@@ -26,7 +26,10 @@ def topic_page(run: Run, name: str, title: str, results: Mapping[str, Result]) -
 def _rows(results: Mapping[str, Result]) -> list[dict[str, Any]]:
     return [
         {
-            "model": model, "topic": topic + 1, "class": label, "share": round(share, 4),
+            "model": model,
+            "topic": topic + 1,
+            "class": label,
+            "share": round(share, 4),
             "name": f"{topic + 1} {result['words'][topic][0]}",
             "keywords": ", ".join(result["words"][topic]),
             "group": f"{result['hard']['groups'][topic]} ({result['hard']['scores'][topic]:.2f})",
@@ -34,7 +37,7 @@ def _rows(results: Mapping[str, Result]) -> list[dict[str, Any]]:
         for model, result in results.items()
         for topic, shares in enumerate(result["shares"])
         for label, share in zip(result["classes"], shares, strict=True)
-    ]  # fmt: skip
+    ]
 
 
 def _chart(altair: Any, rows: list[dict[str, Any]], models: list[str]) -> Any:
@@ -45,12 +48,21 @@ def _chart(altair: Any, rows: list[dict[str, Any]], models: list[str]) -> Any:
         altair.Chart(altair.Data(values=rows), title="Topics by class: point at a cell")
         .mark_rect(stroke="white", strokeWidth=2)
         .encode(
-            x=altair.X("name:N", title=None, sort=altair.SortField("topic"),
-                       axis=altair.Axis(labelAngle=-40)),
+            x=altair.X(
+                "name:N",
+                title=None,
+                sort=altair.SortField("topic"),
+                axis=altair.Axis(labelAngle=-40),
+            ),
             y=altair.Y("class:N", title=None),
             color=colour,
-            tooltip=["topic:O", "class:N", altair.Tooltip("share:Q", format=".2f"),
-                     "keywords:N", altair.Tooltip("group:N", title="subgroup (P)")],
+            tooltip=[
+                "topic:O",
+                "class:N",
+                altair.Tooltip("share:Q", format=".2f"),
+                "keywords:N",
+                altair.Tooltip("group:N", title="subgroup (P)"),
+            ],
         )
         .add_params(chosen)
         .transform_filter(chosen)
@@ -59,4 +71,4 @@ def _chart(altair: Any, rows: list[dict[str, Any]], models: list[str]) -> Any:
         .configure_axis(labelFontSize=14)
         .configure_legend(labelFontSize=13, titleFontSize=13)
         .configure_title(fontSize=16, anchor="start")
-    )  # fmt: skip
+    )

@@ -80,9 +80,7 @@ def run(run: Run, data: Documents) -> None:
     errors = {model: [result["RMSE"] for result in results] for model, results in fits.items()}
     series = {"RMSE": {model: mean_and_sd(values) for model, values in errors.items()}}
     label = "root mean squared error of the test ratings (mean ± sd)"
-    figures.draw(
-        run, "rmse", "Errors", lambda: figures.intervals(series, list(fits), label)
-    )  # fmt: skip
+    figures.draw(run, "rmse", "Errors", lambda: figures.intervals(series, list(fits), label))
 
 
 def trial(settings: Settings, data: Documents) -> Result:

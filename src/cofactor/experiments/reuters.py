@@ -85,9 +85,11 @@ def run(run: Run, data: Documents) -> None:
     run.table(compared("scores", title, fits, MEASURES, largest=True), headline=True)
     lines = {m: fits[m][0]["curve"] for m in ("(KL, KL)", "(F, F)", WORDS, TOPICS)}
     figures.draw(
-        run, "roc", "Receiver operating characteristic over all known cells",
+        run,
+        "roc",
+        "Receiver operating characteristic over all known cells",
         lambda: figures.curves(lines, "false positive rate", "true positive rate"),
-    )  # fmt: skip
+    )
 
 
 def trial(settings: Settings, data: Documents) -> Result:

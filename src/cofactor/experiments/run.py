@@ -141,10 +141,13 @@ class Run:
     def finish(self) -> None:
         """Write the report and at last the manifest."""
         warning = (
-            ["This was a quick run on small made-up data: it shows that everything works, but its "
-             "numbers cannot be compared with the paper's.\n"]
-            if self.options.quick else []
-        )  # fmt: skip
+            [
+                "This was a quick run on small made-up data: it shows that everything works, but "
+                "its numbers cannot be compared with the paper's.\n"
+            ]
+            if self.options.quick
+            else []
+        )
         notes = [f"- {note}\n" for note in self._notes]
         report = [f"# {self.name}\n", *warning, *notes, *self._report]
         self._write("report.md", "\n".join(report))

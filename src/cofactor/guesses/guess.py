@@ -16,12 +16,7 @@ from cofactor.engine.observations import Observations
 from cofactor.engine.threads import Threads
 from cofactor.guesses.linear import Labels
 from cofactor.guesses.matrix import Matrix
-from cofactor.guesses.naive_bayes import (
-    UNLABELLED_WEIGHT,
-    Sums,
-    em_naive_bayes,
-    normalised,
-)
+from cofactor.guesses.naive_bayes import UNLABELLED_WEIGHT, Sums, em_naive_bayes, normalised
 from cofactor.guesses.pool import Pool
 from cofactor.guesses.weighted_data import WeightedData, divided, mean_length, weigh
 

@@ -27,9 +27,7 @@ def _libraries() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def with_one_blas_thread(
-    function: Callable[Parameters, Result],
-) -> Callable[Parameters, Result]:
+def with_one_blas_thread(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """Run a function with one thread of the linear algebra library.
 
     Its products are small, so more threads cost time, and they could change the last bits.

@@ -66,9 +66,13 @@ def naive_bayes(
 
 
 def em_naive_bayes(
-    X: Matrix, labels: Labels, rounds: int = EM_ROUNDS, *, flat: bool = False,
+    X: Matrix,
+    labels: Labels,
+    rounds: int = EM_ROUNDS,
+    *,
+    flat: bool = False,
     earlier: Sums | None = None,
-) -> Sums:  # fmt: skip
+) -> Sums:
     """Fit naive Bayes to the labelled samples, then, in rounds, to guesses for the others, too.
 
     Expectation maximisation moves the classes' shares with the guesses and can lose a class that

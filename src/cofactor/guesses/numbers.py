@@ -144,9 +144,17 @@ def fit_numbers(
     on_words, on_topics = np.stack(W, axis=1), np.stack(T, axis=1)
     on_size = WORDS_SIZE * on_words[-1] + TOPICS_SIZE * on_topics[-1]
     return NumberModel(
-        on_words[:-1], on_topics[:-1] / spread[:, None], on_size, np.array(base), scale,
-        np.stack(mix), np.stack(penalties), np.array(half_width), np.array(residual_sd), expected,
-    )  # fmt: skip
+        on_words[:-1],
+        on_topics[:-1] / spread[:, None],
+        on_size,
+        np.array(base),
+        scale,
+        np.stack(mix),
+        np.stack(penalties),
+        np.array(half_width),
+        np.array(residual_sd),
+        expected,
+    )
 
 
 def _fit_size(totals: FloatArray, counts: FloatArray) -> Size:
@@ -202,20 +210,29 @@ def _fit_target(
     residual = y - held_out
     base = mean + sum(b * (fit.base - mean) for b, fit in zip(mix, fits, strict=True))
     return _TargetFit(
-        unit * mix[0] * fits[0].weights, unit * mix[1] * fits[1].weights, unit * base, mix,
-        np.array([fit.penalty for fit in fits]), unit * _half_width(np.abs(residual), counts),
+        unit * mix[0] * fits[0].weights,
+        unit * mix[1] * fits[1].weights,
+        unit * base,
+        mix,
+        np.array([fit.penalty for fit in fits]),
+        unit * _half_width(np.abs(residual), counts),
         unit * float(np.sqrt(np.average(residual**2, weights=counts))),
         _expected(residual, y - mean, counts),
-    )  # fmt: skip
+    )
 
 
 def _constant(words: Matrix, shares: Matrix, value: float, counts: FloatArray) -> _TargetFit:
     """Return the model that always predicts one value."""
     return _TargetFit(
-        np.zeros(words.shape[1]), np.zeros(shares.shape[1]), value, np.zeros(2),
-        np.full(2, np.inf), _half_width(np.zeros(len(counts)), counts),
-        0.0 if len(counts) > 1 else np.nan, None,
-    )  # fmt: skip
+        np.zeros(words.shape[1]),
+        np.zeros(shares.shape[1]),
+        value,
+        np.zeros(2),
+        np.full(2, np.inf),
+        _half_width(np.zeros(len(counts)), counts),
+        0.0 if len(counts) > 1 else np.nan,
+        None,
+    )
 
 
 def _mix(

@@ -14,12 +14,7 @@ from cofactor.engine.observations import Observations
 from cofactor.engine.threads import Threads
 from cofactor.guesses.linear import Labels, LinearModel
 from cofactor.guesses.matrix import Matrix, with_one_blas_thread
-from cofactor.guesses.naive_bayes import (
-    EM_ROUNDS,
-    UNLABELLED_WEIGHT,
-    em_naive_bayes,
-    naive_bayes,
-)
+from cofactor.guesses.naive_bayes import EM_ROUNDS, UNLABELLED_WEIGHT, em_naive_bayes, naive_bayes
 from cofactor.guesses.neighbours import neighbour_graph, spread_labels
 from cofactor.guesses.regression import softmax_path, softmax_regression
 from cofactor.guesses.rows import Distinct, distinct_rows

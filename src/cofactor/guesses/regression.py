@@ -60,11 +60,7 @@ class _Problem:
     """
 
     def __init__(
-        self,
-        X: Matrix,
-        shares: FloatArray,
-        weights: FloatArray,
-        offset: FloatArray | None = None,
+        self, X: Matrix, shares: FloatArray, weights: FloatArray, offset: FloatArray | None = None
     ) -> None:
         rows = np.flatnonzero(weights.reshape(len(weights), -1).any(axis=1))
         part = X.select(rows)

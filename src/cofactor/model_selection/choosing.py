@@ -301,15 +301,21 @@ def _choice(
     decision = decide(criteria, [parameters["n_components"] for parameters in grid])
     columns = _columns(found, criteria)
     table = [
-        {**parameters, **{name: column[c] for name, column in columns.items()},
-         "chosen": c == decision.chosen}
+        {
+            **parameters,
+            **{name: column[c] for name, column in columns.items()},
+            "chosen": c == decision.chosen,
+        }
         for c, parameters in enumerate(grid)
-    ]  # fmt: skip
+    ]
     chosen = grid[decision.chosen]
     return Choice(
-        chosen["n_components"], chosen.get("supervision"), advise(grid, decision), table,
+        chosen["n_components"],
+        chosen.get("supervision"),
+        advise(grid, decision),
+        table,
         interrupted,
-    )  # fmt: skip
+    )
 
 
 def _columns(found: Sequence[Candidate], criteria: Sequence[Criterion]) -> dict[str, list[Any]]:

@@ -100,8 +100,16 @@ def _draw_panel(ax: Any, panel: Panel, drawing: Drawing) -> None:
         ax.axvline(drawing.own, color=CHOSEN, linewidth=1, linestyle="dotted")
     single = len(panel.curves) == 1
     for curve in panel.curves:
-        ax.errorbar(curve.sizes, curve.values, yerr=curve.errors, marker="o", markersize=3,
-                    linewidth=1, color=LINE if single else None, label=curve.name)  # fmt: skip
+        ax.errorbar(
+            curve.sizes,
+            curve.values,
+            yerr=curve.errors,
+            marker="o",
+            markersize=3,
+            linewidth=1,
+            color=LINE if single else None,
+            label=curve.name,
+        )
     if panel.title == TITLES["score"]:  # no score is above 1, though its error may reach there
         ax.set_ylim(top=min(ax.get_ylim()[1], 1.05))
     if not single:

@@ -114,10 +114,15 @@ def _estimator_problem(estimator: Any, X: Any, y: Any) -> Problem:
         is_matrix(readable(y, "y"), X.shape[0])  # which compares the numbers of rows
         labels, known = settled_labels(y, numbers=numbers)
     return Problem(
-        X, labels, known, partial(_make, estimator, bool(known.any())),
-        as_divergence("data_loss", estimator.data_loss), estimator.random_state, estimator.n_jobs,
+        X,
+        labels,
+        known,
+        partial(_make, estimator, bool(known.any())),
+        as_divergence("data_loss", estimator.data_loss),
+        estimator.random_state,
+        estimator.n_jobs,
         numbers=numbers,
-    )  # fmt: skip
+    )
 
 
 def _make(

@@ -191,12 +191,16 @@ def summarise(
         if trial.labels is not None:
             labels[fold.labelled], right[fold.labelled] = trial.labels
     return Candidate(
-        parameters, cells, labels, right, similarities([trial.components for trial in trials]),
+        parameters,
+        cells,
+        labels,
+        right,
+        similarities([trial.components for trial in trials]),
         np.array([trial.misfit for trial in trials]),
         coherence=float(np.mean([trial.coherence for trial in trials])),
         diversity=float(np.mean([trial.diversity for trial in trials])),
         seconds=float(np.sum([trial.seconds for trial in trials])),
-    )  # fmt: skip
+    )
 
 
 def better_fits(candidates: Sequence[Candidate]) -> BoolArray:

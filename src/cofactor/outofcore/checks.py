@@ -82,10 +82,14 @@ def check_header(header: Header, name: str, array: str, facts: BlockFacts, width
     value, index, start = np.dtype(facts.dtype), np.dtype(np.int32), np.dtype(np.int64)
     cells = (facts.cells,)
     dtype, shape = {
-        "values": (value, cells), "indices": (index, cells), "start": (start, (facts.rows + 1,)),
-        "across-values": (value, cells), "across-indices": (index, cells),
-        "across-start": (start, (width + 1,)), "y": (index, (facts.rows,)),
-    }[array]  # fmt: skip
+        "values": (value, cells),
+        "indices": (index, cells),
+        "start": (start, (facts.rows + 1,)),
+        "across-values": (value, cells),
+        "across-indices": (index, cells),
+        "across-start": (start, (width + 1,)),
+        "y": (index, (facts.rows,)),
+    }[array]
     good = header.dtype == dtype and header.shape == shape
     require(good, f"{name} has dtype {header.dtype} and shape {header.shape}, not {dtype}, {shape}")
 

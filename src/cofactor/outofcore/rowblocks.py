@@ -20,13 +20,7 @@ from cofactor.outofcore.batches import check_batch, check_targets, joined
 from cofactor.outofcore.errors import RowBlocksError
 from cofactor.outofcore.facts import BlockFacts
 from cofactor.outofcore.folders import BlockFolder, read_folder
-from cofactor.outofcore.sampling import (
-    Known,
-    choices,
-    joined_sample,
-    sample_block,
-    shown_values,
-)
+from cofactor.outofcore.sampling import Known, choices, joined_sample, sample_block, shown_values
 from cofactor.outofcore.writer import writing_folder
 from cofactor.targets.reading import column_names
 

@@ -71,9 +71,12 @@ class FolderWriter:
         if not self.facts:
             raise ValueError("batches has no row; pass at least one.")
         manifest = {
-            "schema": SCHEMA, "width": self.width, "labels": list(self.labels),
-            "notes": self.notes, "blocks": [asdict(fact) for fact in self.facts],
-        }  # fmt: skip
+            "schema": SCHEMA,
+            "width": self.width,
+            "labels": list(self.labels),
+            "notes": self.notes,
+            "blocks": [asdict(fact) for fact in self.facts],
+        }
         if self.target_names is not None:
             manifest["target_names"] = list(self.target_names)
         self._write_json(MANIFEST, signed(manifest))

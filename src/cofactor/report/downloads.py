@@ -45,11 +45,15 @@ def sheet(rows: Iterable[dict[str, Any]]) -> Sheet:
 
 def _methods(scores: dict[str, Any]) -> list[dict[str, Any]]:
     return [
-        {"method": row["method"], scores["metric"]: row["score"],
-         **dict(zip(scores["more"], row["more"], strict=True)),
-         "low": row["low"], "high": row["high"]}
+        {
+            "method": row["method"],
+            scores["metric"]: row["score"],
+            **dict(zip(scores["more"], row["more"], strict=True)),
+            "low": row["low"],
+            "high": row["high"],
+        }
         for row in scores.get("methods", [])
-    ]  # fmt: skip
+    ]
 
 
 NAMES = {"f1": "F1"}  # of columns that are called otherwise on the page
@@ -63,11 +67,16 @@ def _named(row: dict[str, Any]) -> dict[str, Any]:
 def _by_method(rows: list[dict[str, Any]], methods: list[str]) -> list[dict[str, Any]]:
     """Write the scores of each method to columns of their own."""
     return [
-        {**_named(row),
-         **{column: value for name, found in zip(methods, row["by_method"], strict=True)
-            for column, value in _columns(name, found)}}
+        {
+            **_named(row),
+            **{
+                column: value
+                for name, found in zip(methods, row["by_method"], strict=True)
+                for column, value in _columns(name, found)
+            },
+        }
         for row in rows
-    ]  # fmt: skip
+    ]
 
 
 def _columns(method: str, found: Any) -> list[tuple[str, Any]]:
@@ -78,17 +87,30 @@ def _columns(method: str, found: Any) -> list[tuple[str, Any]]:
 
 
 def _change(row: dict[str, Any]) -> dict[str, Any]:
-    return {name: ", ".join(value) if isinstance(value, list) else value
-            for name, value in row.items()}  # fmt: skip
+    return {
+        name: ", ".join(value) if isinstance(value, list) else value for name, value in row.items()
+    }
 
 
 def _reviewed(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the documents to review, one line each."""
     return [
-        {"document": row["document"], "true class": row.get("truth", ""), "text": row["text"],
-         **{f"{name} {n}": value for n, side in enumerate(row["sides"], 1) for name, value in (
-             ("class", side["class"]), ("probability", side["probability"]),
-             ("words", ", ".join(word["word"] for word in side["words"])))},
-         "without": "; ".join(f"{each['word']}: {each['prediction']}" for each in row["without"])}
+        {
+            "document": row["document"],
+            "true class": row.get("truth", ""),
+            "text": row["text"],
+            **{
+                f"{name} {n}": value
+                for n, side in enumerate(row["sides"], 1)
+                for name, value in (
+                    ("class", side["class"]),
+                    ("probability", side["probability"]),
+                    ("words", ", ".join(word["word"] for word in side["words"])),
+                )
+            },
+            "without": "; ".join(
+                f"{each['word']}: {each['prediction']}" for each in row["without"]
+            ),
+        }
         for row in rows
-    ]  # fmt: skip
+    ]

@@ -40,17 +40,20 @@ def _chart(table: str, height: int, **meta: Any) -> alt.Chart:
 def heatmap(prepared: Prepared) -> alt.Chart:
     """Draw the largest topics × the largest classes: the probability of each class."""
     rows = len(prepared.largest_classes)
-    return _chart("heatmap", 60 + 24 * rows, cells=True).mark_rect(cornerRadius=2).encode(
-        alt.X("name:N", sort=None, title=None)
-        .axis(labelAngle=-40, labelLimit=170),
-        alt.Y("class:N").title(None).sort(None).axis(labelLimit=150, minExtent=100),
-        alt.Color("share:Q").title("probability").scale(domain=[0, 1]).legend(format="%"),
-        tooltip=[
-            alt.Tooltip("name:N", title="topic"),
-            alt.Tooltip("class:N", title="class"),
-            alt.Tooltip("share:Q", title="probability", format=".1%"),
-        ],
-    )  # fmt: skip
+    return (
+        _chart("heatmap", 60 + 24 * rows, cells=True)
+        .mark_rect(cornerRadius=2)
+        .encode(
+            alt.X("name:N", sort=None, title=None).axis(labelAngle=-40, labelLimit=170),
+            alt.Y("class:N").title(None).sort(None).axis(labelLimit=150, minExtent=100),
+            alt.Color("share:Q").title("probability").scale(domain=[0, 1]).legend(format="%"),
+            tooltip=[
+                alt.Tooltip("name:N", title="topic"),
+                alt.Tooltip("class:N", title="class"),
+                alt.Tooltip("share:Q", title="probability", format=".1%"),
+            ],
+        )
+    )
 
 
 def _maps(prepared: Prepared) -> dict[str, Any]:
@@ -105,18 +108,23 @@ def _dots(colour: alt.Color, number: str) -> alt.Chart:
     brush = alt.selection_interval(name="brush")
     faint = alt.condition(brush, alt.value(0.75), alt.value(0.12))
     axis = alt.Axis(labels=False, ticks=False, grid=False, domain=False, title=None)
-    return alt.Chart(alt.NamedData("points")).mark_circle(size=32).encode(
-        alt.X("x:Q", axis=axis).scale(domain=[-2, 2]),
-        alt.Y("y:Q", axis=axis).scale(domain=[-1.4, 1.4]),
-        colour,
-        opacity=faint,
-        tooltip=[
-            alt.Tooltip("document:N", title=number),
-            alt.Tooltip("name:N", title="topic"),
-            alt.Tooltip("prediction:N", title="prediction"),
-            alt.Tooltip("class:N", title="label"),
-        ],
-    ).add_params(brush)  # fmt: skip
+    return (
+        alt.Chart(alt.NamedData("points"))
+        .mark_circle(size=32)
+        .encode(
+            alt.X("x:Q", axis=axis).scale(domain=[-2, 2]),
+            alt.Y("y:Q", axis=axis).scale(domain=[-1.4, 1.4]),
+            colour,
+            opacity=faint,
+            tooltip=[
+                alt.Tooltip("document:N", title=number),
+                alt.Tooltip("name:N", title="topic"),
+                alt.Tooltip("prediction:N", title="prediction"),
+                alt.Tooltip("class:N", title="label"),
+            ],
+        )
+        .add_params(brush)
+    )
 
 
 def _over_time(prepared: Prepared) -> dict[str, Any]:
@@ -153,24 +161,33 @@ def _told() -> list[alt.Tooltip]:
 def period_documents() -> alt.Chart:
     """Draw the number of documents in each period."""
     axis = alt.Axis(tickCount=2, format="~s", minExtent=MARGIN, maxExtent=MARGIN)
-    return _chart("periods", 56).properties(title="documents").mark_bar(opacity=0.5).encode(
-        _periods().axis(labels=False, ticks=False),
-        alt.Y("documents:Q", title=None, axis=axis),
-        tooltip=[alt.Tooltip("period:N"), alt.Tooltip("documents:Q")],
-    )  # fmt: skip
+    return (
+        _chart("periods", 56)
+        .properties(title="documents")
+        .mark_bar(opacity=0.5)
+        .encode(
+            _periods().axis(labels=False, ticks=False),
+            alt.Y("documents:Q", title=None, axis=axis),
+            tooltip=[alt.Tooltip("period:N"), alt.Tooltip("documents:Q")],
+        )
+    )
 
 
 def share_lines() -> alt.Chart:
     """Draw the shares of several topics or classes; a click on a legend's entry lights its line."""
     line = alt.selection_point(name="line", fields=["label"], bind="legend")
     chart = _chart("shares", 300, time=True).properties(title="share")
-    return chart.mark_line(invalid=GAPS, strokeWidth=2, point={"size": 28}).encode(
-        _periods(),
-        _share(),
-        alt.Color("label:N").legend(title=None, orient="bottom"),
-        opacity=alt.condition(line, alt.value(1), alt.value(0.12)),
-        tooltip=_told(),
-    ).add_params(line)  # fmt: skip
+    return (
+        chart.mark_line(invalid=GAPS, strokeWidth=2, point={"size": 28})
+        .encode(
+            _periods(),
+            _share(),
+            alt.Color("label:N").legend(title=None, orient="bottom"),
+            opacity=alt.condition(line, alt.value(1), alt.value(0.12)),
+            tooltip=_told(),
+        )
+        .add_params(line)
+    )
 
 
 def share() -> Any:

@@ -26,10 +26,17 @@ from cofactor.report.vega_script import library
 
 SCRIPTS = ("tables.js", "page.js")
 TOPIC_COLUMNS = (
-    "topic", "name", "share", "label", "label_weight", "labelled", "of_label", "coherence",
+    "topic",
+    "name",
+    "share",
+    "label",
+    "label_weight",
+    "labelled",
+    "of_label",
+    "coherence",
     "stability",
     "settled",
-)  # fmt: skip
+)
 UNSAFE = "<>&\u2028\u2029"
 
 

@@ -48,8 +48,9 @@ class ShownReport:
         )
 
 
-def show_report(model: Any, documents: Any = None, labels: Any = None, *, height: int = 700,
-                **options: Any) -> ShownReport:  # fmt: skip
+def show_report(
+    model: Any, documents: Any = None, labels: Any = None, *, height: int = 700, **options: Any
+) -> ShownReport:
     """Return a report that a notebook shows; parameters are those of `write_report`."""
     if not (isinstance(height, int) and height > 0):
         raise ValueError(f"height={height!r} must be a positive whole number of pixels.")

@@ -22,9 +22,14 @@ from cofactor.report.preparation import pictures
 BAR, PALE, TEXT, GREY = of_choice.LINE, "#a9c8e8", "#222222", "#666666"
 COLOURS = ("#1f5a96", "#c2571a", "#2a8a57", "#9b3f86", "#8a6d00", "#4aa3c7", "#c0392b", "#555555")
 WIDE = (
-    "Noto Sans CJK SC", "Noto Sans CJK JP", "WenQuanYi Zen Hei", "PingFang SC", "Hiragino Sans",
-    "Microsoft YaHei", "Arial Unicode MS",
-)  # fmt: skip
+    "Noto Sans CJK SC",
+    "Noto Sans CJK JP",
+    "WenQuanYi Zen Hei",
+    "PingFang SC",
+    "Hiragino Sans",
+    "Microsoft YaHei",
+    "Arial Unicode MS",
+)
 """Fonts with Chinese, Japanese and Korean letters, which the usual font of matplotlib lacks."""
 LONGEST, ROOM = 32, 60  # letters of a name, letters along the axis of time
 NUMBERED = 10  # most classes for numbers in the cells
@@ -96,9 +101,18 @@ def _words(ax: Any, panel: pictures.TopicPanel) -> None:
     places = np.arange(len(panel.words))
     ax.barh(places, panel.probabilities, color=PALE, height=0.8)
     for place, word in zip(places, panel.words, strict=True):
-        ax.annotate(written(word), (0, place), (4, 0), textcoords="offset points",
-                    va="center_baseline", fontsize=9, color=TEXT, in_layout=False, clip_on=True,
-                    **letters())  # fmt: skip
+        ax.annotate(
+            written(word),
+            (0, place),
+            (4, 0),
+            textcoords="offset points",
+            va="center_baseline",
+            fontsize=9,
+            color=TEXT,
+            in_layout=False,
+            clip_on=True,
+            **letters(),
+        )
     ax.set_yticks([])
     ax.set_ylim(len(places) - 0.4, -0.6)
     _title(ax, written(panel.name), " · ".join(_about(panel)))
@@ -148,8 +162,15 @@ def _class_names(ax: Any, classes: Sequence[str]) -> None:
 def _numbers(ax: Any, shares: np.ndarray) -> None:
     for (row, column), share in np.ndenumerate(shares):
         if share >= 0.005:
-            ax.text(column + 0.5, row + 0.5, f"{share:.0%}", ha="center", va="center", fontsize=8,
-                    color="white" if share > 0.6 else "#333333")  # fmt: skip
+            ax.text(
+                column + 0.5,
+                row + 0.5,
+                f"{share:.0%}",
+                ha="center",
+                va="center",
+                fontsize=8,
+                color="white" if share > 0.6 else "#333333",
+            )
 
 
 def plot_over_time(
@@ -209,9 +230,18 @@ def _line_names(ax: Any, lines: Sequence[pictures.ShareLine]) -> None:
     last = [[share for share in line.shares if share is not None] for line in lines]
     ends = [(shares[-1] - low) / (high - low) if shares else 0.0 for shares in last]
     for line, y, colour in zip(lines, spread(ends, 0.065), _cycle(len(lines)), strict=True):
-        ax.annotate(written(line.name), (1.0, y), (6, 0), xycoords="axes fraction",
-                    textcoords="offset points", color=colour, fontsize=9, va="center",
-                    annotation_clip=False, **letters())  # fmt: skip
+        ax.annotate(
+            written(line.name),
+            (1.0, y),
+            (6, 0),
+            xycoords="axes fraction",
+            textcoords="offset points",
+            color=colour,
+            fontsize=9,
+            va="center",
+            annotation_clip=False,
+            **letters(),
+        )
 
 
 def spread(places: Sequence[float], gap: float) -> list[float]:
@@ -242,8 +272,9 @@ def plot_stability(model: Any, *, ax: Any = None) -> Any:
     rows = pictures.stability_rows(model)
     ax = new_axes("plot_stability", ax, 7.0, 1.1 + 0.27 * len(rows))
     places = np.arange(len(rows))
-    ax.hlines(places, [r.low for r in rows], [r.high for r in rows], color=BAR, alpha=0.35,
-              linewidth=5)  # fmt: skip
+    ax.hlines(
+        places, [r.low for r in rows], [r.high for r in rows], color=BAR, alpha=0.35, linewidth=5
+    )
     ax.plot([r.stability for r in rows], places, "o", color=BAR, markersize=5.5)
     ax.set_yticks(places, [written(r.name) for r in rows], fontsize=9, **letters())
     ax.set_ylim(len(rows) - 0.4, -0.6)
@@ -273,9 +304,17 @@ def _title(ax: Any, head: str, below: str) -> None:
     ax.set_title(head, loc="left", fontsize=10, fontweight="bold", pad=room, **letters())
     if below:
         ax.annotate(
-            below, (0, 1), (0, 4), xycoords="axes fraction", textcoords="offset points",
-            fontsize=8, color=GREY, va="bottom", annotation_clip=False, **letters(),
-        )  # fmt: skip
+            below,
+            (0, 1),
+            (0, 4),
+            xycoords="axes fraction",
+            textcoords="offset points",
+            fontsize=8,
+            color=GREY,
+            va="bottom",
+            annotation_clip=False,
+            **letters(),
+        )
 
 
 def _bare(ax: Any) -> None:

@@ -77,8 +77,18 @@ def write_report(
     'report.html'
     """
     check_extra()
-    content = prepare(model, documents, labels, truth, text=text, title=title, source=source,
-                      rows=rows, dates=dates, every=every)  # fmt: skip
+    content = prepare(
+        model,
+        documents,
+        labels,
+        truth,
+        text=text,
+        title=title,
+        source=source,
+        rows=rows,
+        dates=dates,
+        every=every,
+    )
     return write_page(content, path)
 
 

@@ -101,9 +101,15 @@ def ssnmf(
     ((80, 2), (30, 2))
     """
     asked = Request(
-        labels=labels, layer=layer, n_topics=n_topics, unlabelled=unlabelled, mask_var=mask_var,
-        n_top_genes=n_top_genes, random_state=random_state, parameters=parameters,
-    )  # fmt: skip
+        labels=labels,
+        layer=layer,
+        n_topics=n_topics,
+        unlabelled=unlabelled,
+        mask_var=mask_var,
+        n_top_genes=n_top_genes,
+        random_state=random_state,
+        parameters=parameters,
+    )
     _check_target(adata, copy)
     with open_cells(adata, layer) as cells:
         check_key(key_added, labels, cells.obs)
@@ -114,9 +120,13 @@ def ssnmf(
 
 
 def annotate(
-    adata: Any, model: CellModel, *, key_added: str = "ssnmf", layer: str | None = None,
+    adata: Any,
+    model: CellModel,
+    *,
+    key_added: str = "ssnmf",
+    layer: str | None = None,
     copy: bool = False,
-) -> Any:  # fmt: skip
+) -> Any:
     """Write what a fitted model says of other cells; genes are matched by name.
 
     Genes of the model that ``adata`` lacks count as not measured, and genes that the model does

@@ -74,9 +74,15 @@ def fit(
     ['one', 'other']
     """
     asked = Request(
-        labels=labels, layer=layer, n_topics=n_topics, unlabelled=unlabelled, mask_var=mask_var,
-        n_top_genes=n_top_genes, random_state=random_state, parameters=parameters,
-    )  # fmt: skip
+        labels=labels,
+        layer=layer,
+        n_topics=n_topics,
+        unlabelled=unlabelled,
+        mask_var=mask_var,
+        n_top_genes=n_top_genes,
+        random_state=random_state,
+        parameters=parameters,
+    )
     with open_cells(adata, layer) as cells:
         return fit_opened(cells, asked)[0]
 
@@ -111,10 +117,11 @@ class Request:
         """Return what is kept with the model, in plain types."""
         marked, seed = self.unlabelled, self.random_state
         return {
-            "labels": self.labels, "layer": self.layer,
+            "labels": self.labels,
+            "layer": self.layer,
             "unlabelled": marked if isinstance(marked, str) else list(map(str, marked)),
             "random_state": int(seed) if isinstance(seed, Integral) else None,
-        }  # fmt: skip
+        }
 
 
 def fit_opened(cells: Cells, asked: Request) -> tuple[CellModel, Answers]:
@@ -130,9 +137,13 @@ def fit_opened(cells: Cells, asked: Request) -> tuple[CellModel, Answers]:
         matrices = blocks_of(rows) if isinstance(rows, RowBlocks) else [rows]
         answers, markers = _describe(estimator, matrices, y, cells.genes[columns])
     facts = {
-        **asked.noted(), "genes": how, "n_topics": number, "cells": cells.shape[0],
-        "labelled": len(known), "empty": int(answers.empty.sum()),
-    }  # fmt: skip
+        **asked.noted(),
+        "genes": how,
+        "n_topics": number,
+        "cells": cells.shape[0],
+        "labelled": len(known),
+        "empty": int(answers.empty.sum()),
+    }
     warn_of_empty(facts["empty"], stacklevel=4)
     return CellModel(estimator, cells.genes[columns], markers, facts), answers
 

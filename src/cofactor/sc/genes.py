@@ -53,9 +53,11 @@ class GeneSums:
         m, x = rows.shape[1], rows.data.astype(np.float64)
         self.cells += int(np.count_nonzero(totals))
         for sums, terms in (
-            (self.first, x * scale), (self.second, (x * scale) ** 2),
-            (self.chance, x * scale**2), (self.seen, (x > 0).astype(float)),
-        ):  # fmt: skip
+            (self.first, x * scale),
+            (self.second, (x * scale) ** 2),
+            (self.chance, x * scale**2),
+            (self.seen, (x > 0).astype(float)),
+        ):
             sums += np.bincount(rows.indices, terms, minlength=m)
 
     def dispersion(self) -> FloatArray:

@@ -18,9 +18,11 @@ FEW = 5
 
 
 def survey(
-    data: Any, layer: str | None = None, labels: str | None = None,
+    data: Any,
+    layer: str | None = None,
+    labels: str | None = None,
     unlabelled: str | Sequence[str] = (),
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """Return what there is to know about cells, in plain types; refuse what is no counts."""
     with open_cells(data, layer) as cells:
         depths: list[np.ndarray] = []
@@ -32,17 +34,22 @@ def survey(
         classes = Counter(label for label in y if label is not None)
         few = [name for name, count in classes.items() if count < FEW]
         if few:
-            advice.append(f"Fewer than {FEW} labelled cells of {', '.join(few)}: a few more would "
-                          "help most.")  # fmt: skip
+            advice.append(
+                f"Fewer than {FEW} labelled cells of {', '.join(few)}: a few more would help most."
+            )
         return {
-            "cells": cells.shape[0], "genes": cells.shape[1],
+            "cells": cells.shape[0],
+            "genes": cells.shape[1],
             "fitted_genes": len(columns),
-            "matrix": cells.place, "layers": [name for name in cells.elsewhere if name != "X"],
+            "matrix": cells.place,
+            "layers": [name for name in cells.elsewhere if name != "X"],
             "depth": np.percentile(depth, (0, 50, 100)).tolist(),
-            "empty": int(np.count_nonzero(depth == 0)), "label": labels,
-            "labelled": sum(classes.values()), "classes": dict(classes.most_common()),
+            "empty": int(np.count_nonzero(depth == 0)),
+            "label": labels,
+            "labelled": sum(classes.values()),
+            "classes": dict(classes.most_common()),
             "advice": advice,
-        }  # fmt: skip
+        }
 
 
 def _labels(obs: Any, labels: str | None, unlabelled: Any) -> tuple[list[str], Any]:

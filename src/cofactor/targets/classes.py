@@ -79,8 +79,9 @@ def _encode_labels(y: Any, coding: ClassCoding | None) -> tuple[Any, Mask, Class
         warnings.warn(f"y holds only -1 and 1, read as two classes: {hint}.", stacklevel=3)
     elif labels.dtype.kind == "f" and classes.size > 2 and classes[0] == -1:
         hint = "in floats use NaN for unlabelled samples, or convert y to integers"
-        warnings.warn(f"y holds -1 among floats, read as a class like any other: {hint}.",
-                      stacklevel=3)  # fmt: skip
+        warnings.warn(
+            f"y holds -1 among floats, read as a class like any other: {hint}.", stacklevel=3
+        )
     coding = coding or ClassCoding("multiclass", classes)
     return _one_hot(codes, known, coding.classes.size), tall(known), coding
 

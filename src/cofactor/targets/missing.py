@@ -147,8 +147,9 @@ def _warn_of_marks(found: bool) -> None:
     if found:
         warnings.warn(
             "y has -1 and nulls among integers; both are stored as unlabelled: convert y to float "
-            "if -1 is a number or a class.", stacklevel=6,
-        )  # fmt: skip
+            "if -1 is a number or a class.",
+            stacklevel=6,
+        )
 
 
 def read_cells(y: Any, name: str) -> tuple[Any, Mask]:

@@ -46,9 +46,13 @@ class WordBlocks:
 
 
 def write_word_blocks(
-    folder: Any, vectorizer: WordVectorizer, batches: Iterable[tuple[list[str], Any]],
-    notes: Callable[[], dict[str, Any]], *, overwrite: bool = False,
-) -> RowBlocks:  # fmt: skip
+    folder: Any,
+    vectorizer: WordVectorizer,
+    batches: Iterable[tuple[list[str], Any]],
+    notes: Callable[[], dict[str, Any]],
+    *,
+    overwrite: bool = False,
+) -> RowBlocks:
     """Write documents to a folder of blocks.
 
     Parameters
@@ -105,9 +109,11 @@ def open_word_blocks(folder: Any) -> WordBlocks:
 
 
 def _vectorizer(
-    parameters: dict[str, Any], words: list[str], idf: list[float],
+    parameters: dict[str, Any],
+    words: list[str],
+    idf: list[float],
     reading: dict[str, Any] | None = None,
-) -> WordVectorizer:  # fmt: skip
+) -> WordVectorizer:
     pair = tuple(parameters["ngram_range"])  # JSON has lists only
     older = OLDER if reading is None else {}
     vectorizer = WordVectorizer(**{**older, **parameters, "ngram_range": pair})
@@ -152,10 +158,15 @@ def fit_blocks(model: Any, blocks: WordBlocks, *, fit: Fit = fit_here) -> None:
         NamedMatrix(np.empty((0, len(blocks.targets))), blocks.targets) if blocks.targets else None
     )
     publish(
-        model, described, {"fit": started, "describe": fitted},
-        vectorizer_=blocks.vectorizer, estimator_=estimator, seed_=seed,
-        fingerprint_=blocks.fingerprint, target_names_=target_names(estimator, named),
-    )  # fmt: skip
+        model,
+        described,
+        {"fit": started, "describe": fitted},
+        vectorizer_=blocks.vectorizer,
+        estimator_=estimator,
+        seed_=seed,
+        fingerprint_=blocks.fingerprint,
+        target_names_=target_names(estimator, named),
+    )
 
 
 def take_rows(rows: RowBlocks, places: IntArray) -> sp.csr_array:

@@ -32,16 +32,29 @@ def matrix_problem(model: Any, documents: Any, y: Any) -> Problem:
         copy.set_params(task=task)
     vectorizer, X = to_matrix(model, texts, y)
     return Problem(
-        X, labels, known, partial(_make, copy, vectorizer, bool(known.any())),
-        as_divergence("data_loss", model.data_loss), model.random_state, model.n_jobs,
-        counts=sp.csc_array(X), numbers=task == "numbers", least=max(len(model.seeds or ()), 1),
-    )  # fmt: skip
+        X,
+        labels,
+        known,
+        partial(_make, copy, vectorizer, bool(known.any())),
+        as_divergence("data_loss", model.data_loss),
+        model.random_state,
+        model.n_jobs,
+        counts=sp.csc_array(X),
+        numbers=task == "numbers",
+        least=max(len(model.seeds or ()), 1),
+    )
 
 
 def _make(
-    model: Any, vectorizer: Any, labelled: bool, X: Any, y: Any, seed: int, vary: bool,
+    model: Any,
+    vectorizer: Any,
+    labelled: bool,
+    X: Any,
+    y: Any,
+    seed: int,
+    vary: bool,
     **parameters: Any,
-) -> FitPlan:  # fmt: skip
+) -> FitPlan:
     """Return the estimator of a model with other parameters, for one thread."""
     copy = clone(model).set_params(n_jobs=1, **parameters)
     plan = plan_fit(copy, vectorizer, X, y, seed=seed)

@@ -39,9 +39,17 @@ from cofactor.text.seeds import (
 from cofactor.text.vectorizer.words import WordVectorizer
 
 OF_OTHERS = (
-    "_seeding", "_batch", "_corpus", "document_scores_", "topic_support_", "topic_labels_",
-    "stability_", "drift_", "settled_", "learned_",
-)  # fmt: skip
+    "_seeding",
+    "_batch",
+    "_corpus",
+    "document_scores_",
+    "topic_support_",
+    "topic_labels_",
+    "stability_",
+    "drift_",
+    "settled_",
+    "learned_",
+)
 """Attributes that not every fit has, or that are computed later; those of an earlier fit must not
 stay."""
 Fit = Callable[..., Any]
@@ -82,10 +90,16 @@ def fit_documents(
     described = finish(lambda: described_fit(estimator, X, words, seeded, y))
     corpus = Corpus(fingerprint(texts), X, estimator)
     publish(
-        model, described, {"vectorise": started, "fit": vectorised, "describe": fitted},
-        vectorizer_=vectorizer, estimator_=estimator, seed_=seed, fingerprint_=digest,
-        target_names_=target_names(estimator, y), _corpus=corpus,
-    )  # fmt: skip
+        model,
+        described,
+        {"vectorise": started, "fit": vectorised, "describe": fitted},
+        vectorizer_=vectorizer,
+        estimator_=estimator,
+        seed_=seed,
+        fingerprint_=digest,
+        target_names_=target_names(estimator, y),
+        _corpus=corpus,
+    )
 
 
 def to_matrix(model: Any, texts: list[str], y: Any) -> tuple[Any, sp.csr_array]:
@@ -211,9 +225,7 @@ def described_fit(
     return {**described, "document_scores_": scores_of(estimator, X, S)}
 
 
-def publish(
-    model: Any, described: dict[str, Any], begun: dict[str, float], **learned: Any
-) -> None:  # fmt: skip
+def publish(model: Any, described: dict[str, Any], begun: dict[str, float], **learned: Any) -> None:
     """Set all fitted attributes of a model at once: a fit that fails leaves the model as it was.
 
     ``begun`` holds the time at which each step began; the last step ends now.

@@ -82,9 +82,11 @@ def grammar_helps(X: Any, hidden: BoolArray, classes: IntArray, n_jobs: int | No
         Number of threads.
     """
     labelled, others = np.flatnonzero(classes >= 0), np.flatnonzero(classes < 0)
-    rows = np.sort(np.concatenate([
-        labelled[even_rows(len(labelled), LABELLED)], others[even_rows(len(others), OTHERS)],
-    ]))  # fmt: skip
+    rows = np.sort(
+        np.concatenate(
+            [labelled[even_rows(len(labelled), LABELLED)], others[even_rows(len(others), OTHERS)]]
+        )
+    )
     X, classes = X[rows], classes[rows]
     with Threads(n_jobs) as threads:
         without, whole = (

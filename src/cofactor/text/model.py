@@ -202,9 +202,13 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
 
     @checks_parameters
     def fit(
-        self, X: Iterable[Any], y: Any = None, *, sample_weight: Any = None,
+        self,
+        X: Iterable[Any],
+        y: Any = None,
+        *,
+        sample_weight: Any = None,
         target_weights: Any = None,
-    ) -> Self:  # fmt: skip
+    ) -> Self:
         """Learn topics from documents, and from labels if there are any.
 
         Parameters
@@ -546,9 +550,15 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         return summaries.document_table(self, self.document_topics_, scores)
 
     def annotate(
-        self, X: Any, text: str | None = None, *, all_classes: bool = False, topics: bool = False,
-        top: int = 0, abstain: float = 0.0,
-    ) -> Any:  # fmt: skip
+        self,
+        X: Any,
+        text: str | None = None,
+        *,
+        all_classes: bool = False,
+        topics: bool = False,
+        top: int = 0,
+        abstain: float = 0.0,
+    ) -> Any:
         """Return a table with prediction, confidence, topic and reason beside its rows.
 
         The columns are those that ``cofactor predict`` writes. ``reason`` says why a prediction is
@@ -656,9 +666,13 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         if not isinstance(text, str):
             raise TypeError(f"text is of type {type(text).__name__}; pass one string.")
         return explain_row(
-            self, self._matrix([text]), unknown_words(self, text),
-            target=target, rival=rival, n_left_out=n_left_out,
-        )  # fmt: skip
+            self,
+            self._matrix([text]),
+            unknown_words(self, text),
+            target=target,
+            rival=rival,
+            n_left_out=n_left_out,
+        )
 
     def over_time(
         self, documents: Iterable[Any], dates: Any, every: str = "month", *, n_words: int = 10
@@ -917,9 +931,13 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         return edits.ban(self, topic, words)
 
     def refit(
-        self, documents: Iterable[Any], y: Any = None, *, iterations: int | None = None,
+        self,
+        documents: Iterable[Any],
+        y: Any = None,
+        *,
+        iterations: int | None = None,
         sample: int | None = None,
-    ) -> Self:  # fmt: skip
+    ) -> Self:
         """Return a model whose fit goes on from these topics, with all edits in force.
 
         Frozen topics, pinned and banned words and given names stay. Words and their weights are
@@ -980,9 +998,14 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     # ---- trust
 
     def to_label(
-        self, documents: Iterable[Any], n: int = 10, *, strategy: str = "mixed", y: Any = None,
+        self,
+        documents: Iterable[Any],
+        n: int = 10,
+        *,
+        strategy: str = "mixed",
+        y: Any = None,
         random_state: Any = None,
-    ) -> Table[ToLabel]:  # fmt: skip
+    ) -> Table[ToLabel]:
         """Say which documents to label next, and why.
 
         Near-duplicates of labelled or chosen documents, and documents without known words, are
@@ -1095,9 +1118,13 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         return stability_table(self.topic_names_, self.stability_)
 
     def update(
-        self, documents: Iterable[Any], y: Any = None, *, new_topics: int | str = 0,
+        self,
+        documents: Iterable[Any],
+        y: Any = None,
+        *,
+        new_topics: int | str = 0,
         move: float = 0.0,
-    ) -> Self:  # fmt: skip
+    ) -> Self:
         """Return a model that has learned from new documents, too, without the old ones.
 
         Topics stay as they are, and new ones are found in what they do not explain. New words come
@@ -1150,9 +1177,12 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     # reached through the public names of the package
 
     def plot_topics(
-        self, *, topics: int | str | Iterable[int | str] | None = None, n_words: int = 8,
+        self,
+        *,
+        topics: int | str | Iterable[int | str] | None = None,
+        n_words: int = 8,
         by: str = "coherence",
-    ) -> np.ndarray:  # fmt: skip
+    ) -> np.ndarray:
         """Draw the words of each topic with their probabilities. It needs ``cofactor[plot]``.
 
         Parameters
@@ -1213,9 +1243,15 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         return cofactor.report.plot_classes(self, ax=ax)
 
     def plot_over_time(
-        self, documents: Iterable[Any], dates: Any, every: str | None = None, *,
-        kind: str = "topic", names: Any = None, ax: Any = None,
-    ) -> Any:  # fmt: skip
+        self,
+        documents: Iterable[Any],
+        dates: Any,
+        every: str | None = None,
+        *,
+        kind: str = "topic",
+        names: Any = None,
+        ax: Any = None,
+    ) -> Any:
         """Draw the shares of topics or classes in periods, with their intervals of 95 %. It needs
         ``cofactor[plot]``.
 
@@ -1315,9 +1351,13 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         return cofactor.report.plot_choice(self, choice)
 
     def show(
-        self, documents: Iterable[Any] | None = None, y: Any = None, *, height: int = 700,
+        self,
+        documents: Iterable[Any] | None = None,
+        y: Any = None,
+        *,
+        height: int = 700,
         **options: Any,
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         """Show the report in a notebook. It needs ``cofactor[report]``.
 
         Parameters
@@ -1378,9 +1418,15 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         cofactor.save(self, path, notes=notes)
 
     def report(
-        self, path: str | os.PathLike[str], documents: Iterable[Any] | None = None, y: Any = None,
-        *, truth: Any = None, text: bool = True, **options: Any,
-    ) -> Path:  # fmt: skip
+        self,
+        path: str | os.PathLike[str],
+        documents: Iterable[Any] | None = None,
+        y: Any = None,
+        *,
+        truth: Any = None,
+        text: bool = True,
+        **options: Any,
+    ) -> Path:
         """Write a report: one HTML file that works offline. It needs ``cofactor[report]``.
 
         Parameters

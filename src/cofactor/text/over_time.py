@@ -129,12 +129,18 @@ def describe_periods(
     spoken = [rows[known[rows]] for rows in members]
     words, measures = words_in_periods(model, X, S, spoken, n_words), _measures(model, S, scores)
     table = [
-        PeriodShare(names[t], periods.starts[t], len(members[t]), *measure.about(c),
-                    *measure.mean(rows, c), *(words[t][c] if measure.kind == "topic" else ()))
+        PeriodShare(
+            names[t],
+            periods.starts[t],
+            len(members[t]),
+            *measure.about(c),
+            *measure.mean(rows, c),
+            *(words[t][c] if measure.kind == "topic" else ()),
+        )
         for t, rows in enumerate(spoken)
         for measure in measures
         for c in range(len(measure.names))
-    ]  # fmt: skip
+    ]
     return OverTime(Table(table, PeriodShare), periods)
 
 
@@ -204,11 +210,15 @@ def words_in_periods(
             rise = _rise(own, whole[:, columns], more)
             here = words.of_columns(columns)
             usual, rise = here.shown(_usual(own, ranking, columns)), here.shown(rise)
-            found.append([
-                tuple(tuple(map(str, here.names[top_places(weights, n_words)]))
-                      for weights in pair)
-                for pair in zip(usual, rise, strict=True)
-            ])  # fmt: skip
+            found.append(
+                [
+                    tuple(
+                        tuple(map(str, here.names[top_places(weights, n_words)]))
+                        for weights in pair
+                    )
+                    for pair in zip(usual, rise, strict=True)
+                ]
+            )
     return found
 
 

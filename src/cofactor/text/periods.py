@@ -55,10 +55,8 @@ UNITS = {
         lambda i: date(i // 4, 3 * (i % 4) + 1, 1),
         lambda start: f"{start.year:04}-Q{(start.month + 2) // 3}",
     ),
-    "year": Unit(
-        lambda day: day.year, lambda i: date(i, 1, 1), lambda start: f"{start.year:04}"
-    ),
-}  # fmt: skip
+    "year": Unit(lambda day: day.year, lambda i: date(i, 1, 1), lambda start: f"{start.year:04}"),
+}
 """The kinds of periods by name, the shortest first."""
 
 

@@ -32,9 +32,13 @@ class TopicStability:
 
 
 def measure_stability(
-    model: Any, documents: Any, y: Any, runs: int, random_state: Any,
+    model: Any,
+    documents: Any,
+    y: Any,
+    runs: int,
+    random_state: Any,
     progress: Callable[[int], None] = lambda done: None,
-) -> np.ndarray:  # fmt: skip
+) -> np.ndarray:
     """Fit draws of documents and labels; return the similarity of each topic in each draw.
 
     The documents become a matrix once, in the words of the model. Parameters are those of

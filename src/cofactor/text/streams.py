@@ -17,14 +17,7 @@ from cofactor.text.describe.summaries import describe
 from cofactor.text.describe.words import Words
 from cofactor.text.documents import fingerprint, read_documents
 from cofactor.text.editing.shown import with_settled
-from cofactor.text.fitting import (
-    draw_seed,
-    let_go,
-    plan_fit,
-    publish,
-    to_matrix,
-    with_seeds,
-)
+from cofactor.text.fitting import draw_seed, let_go, plan_fit, publish, to_matrix, with_seeds
 from cofactor.text.interrupts import finish
 from cofactor.text.seeds import Mass, Seeds, leaning_topics, read_seeds, weigh
 
@@ -71,11 +64,17 @@ def fit_batch(model: Any, documents: Any, y: Any, classes: Any) -> None:
         described["settled_"] = settled
     names = batch.target_names
     publish(
-        model, described, {"vectorise": started, "fit": vectorised, "describe": fitted},
-        vectorizer_=batch.vectorizer, estimator_=estimator, seed_=batch.seed, fingerprint_=digest,
+        model,
+        described,
+        {"vectorise": started, "fit": vectorised, "describe": fitted},
+        vectorizer_=batch.vectorizer,
+        estimator_=estimator,
+        seed_=batch.seed,
+        fingerprint_=digest,
         target_names_=predictions.target_names(estimator, batch.y) if names is None else names,
-        _seeding=batch.seeding, _batch=batch.X,
-    )  # fmt: skip
+        _seeding=batch.seeding,
+        _batch=batch.X,
+    )
 
 
 def _first_batch(model: Any, texts: list[str], y: Any, classes: Any) -> DocumentBatch:

@@ -60,8 +60,11 @@ def test_every_accuracy_is_that_of_the_report(result):
     page = Path(result["report"]).read_text()
     row = r"<td>([^<]+)</td>\s*<td class=\"number\">([\d.]+) %</td>"
     reported = {name: float(score) for name, score in re.findall(row, page)}
-    names = {"this model": "cofactor", "majority": "largest class",
-             "topics without labels": "cofactor, topics without labels"}  # fmt: skip
+    names = {
+        "this model": "cofactor",
+        "majority": "largest class",
+        "topics without labels": "cofactor, topics without labels",
+    }
     printed = {name: round(100 * score, 1) for name, score in result["accuracy"].items()}
     assert len(reported) == 5
     assert {names.get(name, name): score for name, score in reported.items()} == printed

@@ -32,21 +32,37 @@ def arrays():
     size = int(start[-1])
     roots = rng.random((2, R, R))
     return {
-        "V": pad(rng.random((N, R)) + 0.1), "new": np.zeros((N, WIDE)),
-        "F": pad(rng.random((M, R))), "weights": rng.random(N),
-        "bounds": np.array([0, 4, N]), "costs": np.zeros((2, 2)), "out": np.zeros(2),
-        "grams_out": np.zeros((2, R, R)), "sums_out": np.zeros((2, R)),
-        "cross_out": np.zeros((N, R)), "other": rng.random((N, R)),
-        "log": rng.random(size), "square": rng.random(size), "inverse": rng.random(size),
-        "concave": rng.random(size), "values": rng.random(size),
-        "indices": rng.integers(0, M, size).astype(np.int32), "start": start,
-        "first": start[:-1].copy(), "down": rng.random((N, R)), "up": rng.random((N, R)),
-        "ups": rng.random((2, R)), "grams": np.array([a.T @ a for a in roots]),
-        "scales": rng.random((N, 2)), "barrier": rng.random((N, R)),
+        "V": pad(rng.random((N, R)) + 0.1),
+        "new": np.zeros((N, WIDE)),
+        "F": pad(rng.random((M, R))),
+        "weights": rng.random(N),
+        "bounds": np.array([0, 4, N]),
+        "costs": np.zeros((2, 2)),
+        "out": np.zeros(2),
+        "grams_out": np.zeros((2, R, R)),
+        "sums_out": np.zeros((2, R)),
+        "cross_out": np.zeros((N, R)),
+        "other": rng.random((N, R)),
+        "log": rng.random(size),
+        "square": rng.random(size),
+        "inverse": rng.random(size),
+        "concave": rng.random(size),
+        "values": rng.random(size),
+        "indices": rng.integers(0, M, size).astype(np.int32),
+        "start": start,
+        "first": start[:-1].copy(),
+        "down": rng.random((N, R)),
+        "up": rng.random((N, R)),
+        "ups": rng.random((2, R)),
+        "grams": np.array([a.T @ a for a in roots]),
+        "scales": rng.random((N, 2)),
+        "barrier": rng.random((N, R)),
         "fixed": rng.random((N, R)) < 0.3,
-        "c": rng.random((N, R)), "push": rng.random((N, R)), "e": rng.random((N, R)),
+        "c": rng.random((N, R)),
+        "push": rng.random((N, R)),
+        "e": rng.random((N, R)),
         "u": rng.random((N, R)),
-    }  # fmt: skip
+    }
 
 
 def entries_of(a):
@@ -72,9 +88,7 @@ def surrogate_of(a):
     return Surrogate(a["c"], a["push"], a["e"], a["u"])
 
 
-MULTIPLYING = {
-    "has_barrier": True, "rounds": 2, "tolerance": 0.0, "epsilon": EPSILON, "ridge": 0.0,
-}  # fmt: skip
+MULTIPLYING = {"has_barrier": True, "rounds": 2, "tolerance": 0.0, "epsilon": EPSILON, "ridge": 0.0}
 DESCENDING = {"rounds": 2, "sweeps": 2, "tolerance": 0.0, "all_topics": False}
 PLACES, COEFFICIENTS = ("indices", "start", "first"), ("log", "square", "inverse", "concave")
 FORMS = ("down", "up", "ups", "grams", "scales", "barrier", "fixed")
@@ -83,8 +97,15 @@ PARTS = ("c", "push", "e", "u")
 KERNELS = {
     "descend_slices": (
         lambda a: kernels.descend_slices(
-            a["V"], descended(a), a["F"], forms_of(a), a["bounds"],
-            costs=a["costs"], weights=a["weights"], split=3, **DESCENDING,
+            a["V"],
+            descended(a),
+            a["F"],
+            forms_of(a),
+            a["bounds"],
+            costs=a["costs"],
+            weights=a["weights"],
+            split=3,
+            **DESCENDING,
         ),
         ("V", "F", "bounds", "costs", "weights", *PLACES, *COEFFICIENTS[:2], *FORMS),
     ),
@@ -96,7 +117,13 @@ KERNELS = {
     ),
     "multiply_slices": (
         lambda a: kernels.multiply_slices(
-            a["V"], a["new"], entries_of(a), a["F"], forms_of(a), [slopes_of(a)] * 2, a["bounds"],
+            a["V"],
+            a["new"],
+            entries_of(a),
+            a["F"],
+            forms_of(a),
+            [slopes_of(a)] * 2,
+            a["bounds"],
             **MULTIPLYING,
         ),
         ("V", "new", "F", "bounds", "values", *PLACES, *COEFFICIENTS, *FORMS),
@@ -137,7 +164,7 @@ KERNELS = {
         lambda a: kernels.inner_slices(a["V"], a["other"], a["weights"], a["bounds"], a["out"]),
         ("V", "other", "weights", "bounds", "out"),
     ),
-}  # fmt: skip
+}
 
 
 def strided(x):
@@ -191,20 +218,24 @@ def test_wrong_lengths_are_refused_or_harmless(kernel, name, cut):
     """No rows may mean that a part does not occur, fewer columns that there are fewer topics."""
     given, call = arrays(), KERNELS[kernel][0]
     x = given[name]
-    given[name] = np.ascontiguousarray({
-        "a row less": x[:-1],
-        "a row more": np.concatenate([x, x[-1:]]),
-        "no rows": x[:0],
-        "a column less": x[..., :-1],
-    }[cut])  # fmt: skip
+    given[name] = np.ascontiguousarray(
+        {
+            "a row less": x[:-1],
+            "a row more": np.concatenate([x, x[-1:]]),
+            "no rows": x[:0],
+            "a column less": x[..., :-1],
+        }[cut]
+    )
     absent = {*COEFFICIENTS, *PARTS, "down", "up", "fixed"} - {"inverse", "concave"}
     if kernel != "cross_rows":
         absent |= {"values"}
     harmless = {
-        *(("no rows", some) for some in absent), ("a row more", "F"), ("a row more", "indices"),
+        *(("no rows", some) for some in absent),
+        ("a row more", "F"),
+        ("a row more", "indices"),
         *(("a row more", some) for some in {*COEFFICIENTS, "values", "cross_out"}),
         *(("a column less", some) for some in ("cross_out", "other", "sums_out")),
-    }  # fmt: skip
+    }
     if name == "bounds" or kernel == "gram_slices":  # may be right for other arguments
         harmless |= {(cut, name)}
     if (cut, name) not in harmless:
@@ -273,12 +304,20 @@ def test_written_arrays_that_overlap_others_are_refused(kernel, written, read):
 @pytest.mark.parametrize(
     ("kernel", "written"),
     [
-        ("descend_slices", "V"), ("descend_slices", "costs"), ("descend_quadratic", "V"),
-        ("multiply_slices", "new"), ("multiply_by_parts", "new"), ("surrogate_slices", "c"),
-        ("surrogate_slices", "out"), ("value_slices", "out"), ("cross_rows", "cross_out"),
-        ("gram_slices", "grams_out"), ("sum_slices", "sums_out"), ("inner_slices", "out"),
+        ("descend_slices", "V"),
+        ("descend_slices", "costs"),
+        ("descend_quadratic", "V"),
+        ("multiply_slices", "new"),
+        ("multiply_by_parts", "new"),
+        ("surrogate_slices", "c"),
+        ("surrogate_slices", "out"),
+        ("value_slices", "out"),
+        ("cross_rows", "cross_out"),
+        ("gram_slices", "grams_out"),
+        ("sum_slices", "sums_out"),
+        ("inner_slices", "out"),
     ],
-)  # fmt: skip
+)
 def test_results_are_not_written_to_arrays_that_are_read_only(kernel, written):
     given = arrays()
     given[written].flags.writeable = False
@@ -317,9 +356,13 @@ def test_settings_that_would_leave_results_unwritten_are_refused():
         )
     with pytest.raises(ValueError, match="both inverse and concave, or neither"):
         kernels.value_slices(
-            given["V"], replace(entries_of(given), inverse=none), given["F"], None, given["bounds"],
+            given["V"],
+            replace(entries_of(given), inverse=none),
+            given["F"],
+            None,
+            given["bounds"],
             given["out"],
-        )  # fmt: skip
+        )
 
 
 def test_rows_too_wide_are_refused():

@@ -65,8 +65,9 @@ def test_the_surrogate_of_entries(r, parts, epsilon):
 
 def surrogate_roots(q, slope, c, e):
     """The ratios by which the kernel multiplies ones, four topics to a row."""
-    push, slope, c, e = (np.append(part, np.ones(-len(part) % 4)).reshape(-1, 4)
-                         for part in (q, slope, c, e))  # fmt: skip
+    push, slope, c, e = (
+        np.append(part, np.ones(-len(part) % 4)).reshape(-1, 4) for part in (q, slope, c, e)
+    )
     forms = replace(shared_forms(4), up=np.maximum(slope, 0.0), down=np.maximum(-slope, 0.0))
     new, ones = np.full(c.shape, np.nan), np.ones(c.shape)
     parts = Surrogate(c, push, e, np.zeros(c.shape))

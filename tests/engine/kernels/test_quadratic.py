@@ -20,9 +20,14 @@ def test_quadratic_descent_is_nnls(n, shared):
     if not shared:  # after a form for all
         grams, scales = np.concatenate([0 * grams, grams]), np.hstack([np.ones((n, 1)), own])
     forms = Forms(
-        2 * own * (X @ A), np.empty((0, r)), np.zeros((len(grams), r)), grams, scales,
-        np.zeros((1, r)), np.empty((0, r), bool),
-    )  # fmt: skip
+        2 * own * (X @ A),
+        np.empty((0, r)),
+        np.zeros((len(grams), r)),
+        grams,
+        scales,
+        np.zeros((1, r)),
+        np.empty((0, r), bool),
+    )
     V = np.ones((n, r))
     assert descend_quadratic_rows(V, forms, 20000, 1e-13) == 0
     np.testing.assert_allclose(V, oracles.nnls_rows(X, A), rtol=1e-6, atol=1e-7)

@@ -80,9 +80,13 @@ def assert_summarised(observations, X, W, counts):
 @pytest.mark.slow
 @settings(max_examples=60, deadline=None, derandomize=True, database=None)
 @given(
-    st.integers(0, 2**32 - 1), st.sampled_from(STORAGES), st.booleans(), st.integers(1, 7),
-    st.integers(1, 6), st.data(),
-)  # fmt: skip
+    st.integers(0, 2**32 - 1),
+    st.sampled_from(STORAGES),
+    st.booleans(),
+    st.integers(1, 7),
+    st.integers(1, 6),
+    st.data(),
+)
 def test_operations_are_those_of_arrays(seed, storage, weighted, n, m, data):
     rng = np.random.default_rng(seed)
     given = observed(rng, storage, (n, m), weighted=weighted)
@@ -274,9 +278,12 @@ def test_permuted_rows_permute(solver, losses):
     order = np.random.default_rng(2).permutation(len(X))
     plain = fitted(losses, solver, sparse(sp.csr_array(X)), dense(Y), start)
     found = fitted(
-        losses, solver, sparse(sp.csr_array(X[order])), dense(Y[order]),
+        losses,
+        solver,
+        sparse(sp.csr_array(X[order])),
+        dense(Y[order]),
         replace(start, samples=start.samples[order]),
-    )  # fmt: skip
+    )
     expected = replace(plain, samples=plain.samples[order])
     assert_close(found, expected, rtol=1e-8, atol=1e-10)
 

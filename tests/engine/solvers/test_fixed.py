@@ -130,9 +130,12 @@ def test_the_others_reach_the_optimum_of_the_restricted_problem(solver, loss):
         return problem.value(start.replace("features", V)).total
 
     direct = optimize.minimize(
-        value, A[~mask], method="L-BFGS-B", bounds=[(0, None)] * int((~mask).sum()),
+        value,
+        A[~mask],
+        method="L-BFGS-B",
+        bounds=[(0, None)] * int((~mask).sum()),
         options={"maxiter": 2000, "maxfun": 10**6, "ftol": 1e-15, "gtol": 1e-12},
-    )  # fmt: skip
+    )
     state = solver.start(objective, start, SERIAL)
     for _ in range(3000 if isinstance(solver, MultiplicativeUpdates) else 300):
         state = solver.step(objective, state, SERIAL)

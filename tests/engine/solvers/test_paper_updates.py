@@ -85,15 +85,29 @@ def test_classifier_runs_the_paper(losses, storage):
     X, y, start = classified(rng)
     W = (rng.random(X.shape) < 0.8).astype(float) if storage == "masked" else None
     model = SSNMFClassifier(
-        start.rank, data_loss=losses[0], target_loss=losses[1], supervision=2.5,
-        solver="mu-paper", init=start, head="joint", max_iter=N_ITER, tol=0,
-    ).fit(sp.csr_array(X) if storage == "sparse" else X, y, data_weights=W)  # fmt: skip
+        start.rank,
+        data_loss=losses[0],
+        target_loss=losses[1],
+        supervision=2.5,
+        solver="mu-paper",
+        init=start,
+        head="joint",
+        max_iter=N_ITER,
+        tol=0,
+    ).fit(sp.csr_array(X) if storage == "sparse" else X, y, data_weights=W)
     Y = (y[:, None] == np.arange(3)).astype(float)
     L = np.repeat((y >= 0).astype(float)[:, None], 3, axis=1)
     A, B, S, history = oracles.paper_updates(
-        X, **named(start), Y=Y, W=W, L=L, data_loss=losses[0], target_loss=losses[1], lam=2.5,
+        X,
+        **named(start),
+        Y=Y,
+        W=W,
+        L=L,
+        data_loss=losses[0],
+        target_loss=losses[1],
+        lam=2.5,
         n_iter=N_ITER,
-    )  # fmt: skip
+    )
     fitted = Factors(model.representation_, model.components_.T, model.target_components_.T)
     assert_close(fitted, Factors(S, A, B), rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(model.history_["objective"], history, rtol=1e-9)

@@ -32,9 +32,16 @@ from strategies import (
 def test_multiplicative_step_is_the_surrogates_minimum(losses, storage, priors, weighted):
     for seed, target_storage in enumerate(STORAGES):
         problem = draw(
-            seed, losses, storage, shape=(7, 6, 3, 3), target_storage=target_storage,
-            priors=priors, weighted=weighted, counts=weighted, unlabelled=True,
-        )  # fmt: skip
+            seed,
+            losses,
+            storage,
+            shape=(7, 6, 3, 3),
+            target_storage=target_storage,
+            priors=priors,
+            weighted=weighted,
+            counts=weighted,
+            unlabelled=True,
+        )
         for n_iter in (1, 4):
             fitted = problem.run(MultiplicativeUpdates(), n_iter).factors
             assert_close(fitted, problem.surrogate_updates(n_iter), rtol=1e-8, atol=1e-11)
@@ -49,9 +56,9 @@ def test_multiplicative_step_with_empty_rows_and_columns(loss, storage):
     X[2], X[:, 3] = 0.0, 0.0
     X /= X.max()
     weights = np.ones(X.shape)
-    engine = {
-        "dense": dense(X), "sparse": sparse(sp.csr_array(X)), "masked": observe(X, weights)
-    }[storage]  # fmt: skip
+    engine = {"dense": dense(X), "sparse": sparse(sp.csr_array(X)), "masked": observe(X, weights)}[
+        storage
+    ]
     start = Factors(positive(rng, (6, 2)), positive(rng, (5, 2)))
     problem = Problem(Observed(engine, X, weights), None, (loss, loss), 1.0, {}, None, start)
     fitted = problem.run(MultiplicativeUpdates(), 1).factors

@@ -17,8 +17,9 @@ def edited(model):
 def test_what_is_settled_comes_back(edited, model, tmp_path):
     edited.save(tmp_path / "model")
     again = load_model(tmp_path / "model")
-    assert again.settled_ == Settled(["night", None], [False, True], [["rocket"], []],
-                                     [[], ["moon"]])  # fmt: skip
+    assert again.settled_ == Settled(
+        ["night", None], [False, True], [["rocket"], []], [[], ["moon"]]
+    )
     assert again.topic_names_[0] == "night"
     model.save(tmp_path / "plain")
     assert "settled_" not in vars(load_model(tmp_path / "plain"))

@@ -34,8 +34,11 @@ def test_dates_that_are_dates_already():
     found = read(date(2024, 4, 3), datetime(2024, 12, 31, 6), None)
     assert found.values == [datetime(2024, 4, 3), datetime(2024, 12, 31, 6), None]
     assert found.facts() == {
-        "format": "ISO", "first": "2024-04-03T00:00:00", "last": "2024-12-31T06:00:00", "known": 2,
-    }  # fmt: skip
+        "format": "ISO",
+        "first": "2024-04-03T00:00:00",
+        "last": "2024-12-31T06:00:00",
+        "known": 2,
+    }
 
 
 def test_another_format_is_refused_with_its_row():

@@ -66,16 +66,28 @@ def test_the_sheet_is_chosen_and_said(tmp_path):
     ("rows", "options", "sheet", "said"),
     [
         (ROWS, {}, "Post", r"--sheet 'Post' is not a sheet of .*a\.xlsx\. Did you mean 'Posts'\?"),
-        ({"A": [], "B": ROWS}, {}, None,
-         r"the sheet 'A' is empty; name another with --sheet\. There are 'B'\."),
+        (
+            {"A": [], "B": ROWS},
+            {},
+            None,
+            r"the sheet 'A' is empty; name another with --sheet\. There are 'B'\.",
+        ),
         ({"A": []}, {}, None, r"the sheet 'A' is empty; it is the only sheet: fill it in"),
-        (ROWS, {"merged": ["C2:C4"]}, None,
-         r"row 2: the cells C2:C4 of the sheet 'Posts' are merged.*; unmerge them and fill in"),
-        ([HEADER, [1, formula('A2&"x"'), "y"]], {}, None,
-         r"the cell B2 holds a formula without a saved value.*save it, or replace formulas"),
+        (
+            ROWS,
+            {"merged": ["C2:C4"]},
+            None,
+            r"row 2: the cells C2:C4 of the sheet 'Posts' are merged.*; unmerge them and fill in",
+        ),
+        (
+            [HEADER, [1, formula('A2&"x"'), "y"]],
+            {},
+            None,
+            r"the cell B2 holds a formula without a saved value.*save it, or replace formulas",
+        ),
         ([HEADER, [1, formula("A2", ""), "y"]], {}, None, "the cell B2 holds a formula without"),
     ],
-)  # fmt: skip
+)
 def test_what_would_be_read_wrong_is_refused(tmp_path, rows, options, sheet, said):
     path = book(tmp_path, rows, **options)
     with pytest.raises(InputError, match=said):
@@ -83,8 +95,11 @@ def test_what_would_be_read_wrong_is_refused(tmp_path, rows, options, sheet, sai
 
 
 def test_saved_values_of_formulas_are_read_and_said(tmp_path):
-    rows = [HEADER, [1, formula('"a"&"b"', "ab", ' t="str"'), formula('""', "", ' t="str"')],
-            [2, "x", Raw(' t="e"><v>#N/A</v>')]]  # fmt: skip
+    rows = [
+        HEADER,
+        [1, formula('"a"&"b"', "ab", ' t="str"'), formula('""', "", ' t="str"')],
+        [2, "x", Raw(' t="e"><v>#N/A</v>')],
+    ]
     source = open_source(book(tmp_path, rows))
     assert list(source.rows) == [(2, [1, "ab", None]), (3, [2, "x", None])]
     assert source.notes == [

@@ -54,8 +54,9 @@ def test_a_long_row_is_refused_before_it_ends(tmp_path, monkeypatch):
 
 records = st.lists(
     st.dictionaries(st.text(max_size=3), st.one_of(st.text(max_size=5), st.integers()), max_size=3),
-    min_size=1, max_size=6,
-)  # fmt: skip
+    min_size=1,
+    max_size=6,
+)
 
 
 @given(records, st.integers(1, 9))

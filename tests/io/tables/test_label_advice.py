@@ -55,10 +55,12 @@ def test_whole_numbers(labels, form):
         (["x"] * 9 + ["y"] * 9 + ["z" * 10**6], f"The label '{'z' * 59}…' has more than 200"),
         (["x"] * 9 + ["y"] * 9 + ["z"], "Fewer than 5 labels of 'z'"),
         (["x"] * 9 + ["y"] * 9 + ["z"], "--min-labels 5 leaves them out"),
-        (["Sport"] * 9 + ["Sprot"] * 2 + ["y"] * 9,
-         "'Sprot' (2) and 'Sport' (9). To merge them: --relabel Sprot=Sport"),
+        (
+            ["Sport"] * 9 + ["Sprot"] * 2 + ["y"] * 9,
+            "'Sprot' (2) and 'Sport' (9). To merge them: --relabel Sprot=Sport",
+        ),
     ],
-)  # fmt: skip
+)
 def test_notes(labels, said):
     assert said in " ".join(label_notes(counted(labels)))
 
@@ -86,10 +88,13 @@ def test_numbers_are_noticed_beside_labels_that_mean_nothing():
 @pytest.mark.parametrize(
     ("labels", "first"),
     [
-        (["4,5", "3,0", "2"], "4,5"), (["5", "80 %", "7.5%"], "80 %"), (["7/10", "10/10"], "7/10"),
-        (["$12", "$ 7.50"], "$12"), (["1.200,50 €", "n/a", "7 €"], "1.200,50 €"),
+        (["4,5", "3,0", "2"], "4,5"),
+        (["5", "80 %", "7.5%"], "80 %"),
+        (["7/10", "10/10"], "7/10"),
+        (["$12", "$ 7.50"], "$12"),
+        (["1.200,50 €", "n/a", "7 €"], "1.200,50 €"),
     ],
-)  # fmt: skip
+)
 def test_numbers_as_people_write_them(labels, first):
     said = f"Labels like {first!r} are read as {len(set(labels) - {'n/a'})} classes; to predict"
     assert said in " ".join(label_notes(counted(labels * 9)))
@@ -133,10 +138,12 @@ def test_a_misspelt_class_is_not_asked_for_more_labels():
         ([str(3 * i) for i in range(30)], "row numbers or ids"),
         ([str(7919 * i % 900_000 + 100_000) for i in range(1, 40)], "row numbers or ids"),
         ([f"T-{i}A" for i in range(1000, 1030)], "row numbers or ids"),
-        ([f"a text of its own {chr(97 + i % 26)}{chr(97 + i // 26)}" for i in range(60)],
-         "60 classes for 60 labels: is this the column of the labels?"),
+        (
+            [f"a text of its own {chr(97 + i % 26)}{chr(97 + i // 26)}" for i in range(60)],
+            "60 classes for 60 labels: is this the column of the labels?",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_label_is_refused(labels, said):
     assert said in (refusal(counted(labels)) or "")
 

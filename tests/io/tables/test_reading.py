@@ -194,8 +194,10 @@ def test_a_named_encoding_is_used(tmp_path):
 
 def test_only_line_feeds_end_lines():
     assert list(split_lines(["a\u2028b\x85c\n", "d\x0c\x1ce", "\r\n", "f"], "a.csv")) == [
-        "a\u2028b\x85c\n", "d\x0c\x1ce\r\n", "f",
-    ]  # fmt: skip
+        "a\u2028b\x85c\n",
+        "d\x0c\x1ce\r\n",
+        "f",
+    ]
     assert list(split_lines(["a\rb\rc"], "a.csv")) == ["a\r", "b\r", "c"]
 
 

@@ -10,23 +10,29 @@ from cofactor.io.tables.spelling import probable_merges
     ("counts", "expected"),
     [
         ({"Sport": 40, "sport": 39}, {"sport": "Sport"}),
-        ({"tech support": 9, "Tech-Support": 3, "tech_support": 2},
-         {"Tech-Support": "tech support", "tech_support": "tech support"}),
+        (
+            {"tech support": 9, "Tech-Support": 3, "tech_support": 2},
+            {"Tech-Support": "tech support", "tech_support": "tech support"},
+        ),
         ({"Hockey": 9, "Hockey.": 8, "hockey ,": 1}, {"Hockey.": "Hockey", "hockey ,": "Hockey"}),
         ({"class 1": 9, "class1": 2, "class 2": 9}, {"class1": "class 1"}),
         ({"refund": 3, "refunds": 10}, {"refund": "refunds"}),
-        ({"category": 8, "categories": 5, "box": 4, "boxes": 9},
-         {"categories": "category", "box": "boxes"}),
+        (
+            {"category": 8, "categories": 5, "box": 4, "boxes": 9},
+            {"categories": "category", "box": "boxes"},
+        ),
         ({"Billing": 30, "Biling": 2}, {"Biling": "Billing"}),
         ({"Billing": 30, "Billign": 1}, {"Billign": "Billing"}),
         ({"ship": 30, "sihp": 1, "food": 20, "foood": 2}, {"sihp": "ship", "foood": "food"}),
         ({"acq": 30, "aqc": 5}, {"aqc": "acq"}),
-        ({"technical support": 100, "techincal suport": 2},
-         {"techincal suport": "technical support"}),
+        (
+            {"technical support": 100, "techincal suport": 2},
+            {"techincal suport": "technical support"},
+        ),
         ({"technical": 100, "technicl": 20}, {"technicl": "technical"}),
         ({"Sports": 2, "Sport": 40, "Sprots": 1}, {"Sports": "Sport", "Sprots": "Sport"}),
     ],
-)  # fmt: skip
+)
 def test_spellings_of_one_class(counts, expected):
     assert probable_merges(counts) == expected
 

@@ -13,9 +13,28 @@ from cofactor.io.tables import InputError
 from cofactor.io.tables.writers import is_formula, make_writer, output_kind
 
 FORMULAS = [
-    "=1+1", "=cmd|' /C calc'!A0", "+1+1", "-1+1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "  =1", "\tx",
-    "＝1", "－x", "-", "- item", "+", "@", "=", "-1e", "--1", "+49 170 1", "=HYPERLINK(\"http://x\")",
-]  # fmt: skip
+    "=1+1",
+    "=cmd|' /C calc'!A0",
+    "+1+1",
+    "-1+1",
+    "@SUM(A1)",
+    "\t=1",
+    "\r=1",
+    "\n=1",
+    "  =1",
+    "\tx",
+    "＝1",
+    "－x",
+    "-",
+    "- item",
+    "+",
+    "@",
+    "=",
+    "-1e",
+    "--1",
+    "+49 170 1",
+    '=HYPERLINK("http://x")',
+]
 HARMLESS = ["", "a=1", "-1", "+1.5", "-.5", "1e-3", "-3%", "moon", "'=1", "<script>", "\nplain"]
 
 

@@ -50,10 +50,11 @@ def test_documents_are_called_by_their_rows(held, model, corpus, some):
     assert "Rows are those of the table" in numbered.map_note
     assert "Rows" not in held.map_note
     pairs = [
-        (held.points, numbered.points), (held.uncertain, numbered.uncertain),
+        (held.points, numbered.points),
+        (held.uncertain, numbered.uncertain),
         (held.mistaken, numbered.mistaken),
         *((a["typical"], b["typical"]) for a, b in zip(held.topics, numbered.topics, strict=True)),
-    ]  # fmt: skip
+    ]
     for before, after in pairs:
         assert [row["document"] for row in after] == [rows[row["document"]] for row in before]
     shuffled = pd.Series(rows, index=range(len(rows))[::-1])  # places count, not its index
@@ -101,10 +102,7 @@ def test_labels_that_look_wrong_are_listed(model, corpus):
     planted = labels.copy()
     planted[[7, 20]] = "space"  # 7 is of sport, 20 of faith
     found = prepare(model, texts, planted, rows=range(1, 121)).doubtful
-    assert {row["document"]: row["looks_like"] for row in found[:2]} == {
-        8: "sport",
-        21: "faith",
-    }
+    assert {row["document"]: row["looks_like"] for row in found[:2]} == {8: "sport", 21: "faith"}
     assert {row["label"] for row in found[:2]} == {"space"}
     assert found[0]["text"] in (texts[7], texts[20])
     assert prepare(model, texts).doubtful == []

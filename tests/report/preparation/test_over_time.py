@@ -32,11 +32,18 @@ def test_the_period_suits_the_dates(model, corpus, some):
 
 def test_lines_are_those_that_changed_most():
     def rows(name, *shares, documents=100):
-        return [{"kind": "class", "class": name, "topic": None, "share": share,
-                 "documents": documents} for share in shares]  # fmt: skip
+        return [
+            {"kind": "class", "class": name, "topic": None, "share": share, "documents": documents}
+            for share in shares
+        ]
 
-    table = [*rows("large", 0.5, 0.55), *rows("risen", 0.05, 0.2), *rows("same", 0.3, 0.3),
-             *rows("lost", None, 0.2), *rows("few", 0, 0.2, documents=5)]  # fmt: skip
+    table = [
+        *rows("large", 0.5, 0.55),
+        *rows("risen", 0.05, 0.2),
+        *rows("same", 0.3, 0.3),
+        *rows("lost", None, 0.2),
+        *rows("few", 0, 0.2, documents=5),
+    ]
     assert most_changed(table, "class")[0] == "risen"
     assert len(most_changed(table, "class")) == 3
     assert "few" not in most_changed(table, "class")  # 0 and 1 of 5 documents are no change

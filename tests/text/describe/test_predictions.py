@@ -10,9 +10,13 @@ from cofactor.text.describe.predictions import document_scores, topic_links
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 TEXTS = [
-    "the goalie saved the puck", "a late goal won the hockey game", "puck and goal",
-    "the orbit of the moon", "a rocket to the moon", "rocket fuel and orbit",
-] * 3  # fmt: skip
+    "the goalie saved the puck",
+    "a late goal won the hockey game",
+    "puck and goal",
+    "the orbit of the moon",
+    "a rocket to the moon",
+    "rocket fuel and orbit",
+] * 3
 LABELS = ["sport", "sport", "", "space", "space", ""] * 3
 
 

@@ -46,8 +46,9 @@ def test_other_targets():
     sets = [{label, "text"} if i % 2 else None for i, label in enumerate(LABELS)]
     model = TopicModel(3, random_state=0).fit(TEXTS, sets)
     assert sum(model.topics().column("labels")) == len(TEXTS) // 2
-    assert_array_equal(model.topic_labels_[:, model.target_names_.index("text")],
-                       model.topic_support_)  # fmt: skip
+    assert_array_equal(
+        model.topic_labels_[:, model.target_names_.index("text")], model.topic_support_
+    )
     numbers = TopicModel(2, random_state=0).fit(
         TEXTS[:30], np.r_[np.linspace(0.5, 2, 20), [np.nan] * 10]
     )

@@ -64,10 +64,10 @@ def by_company(places, weights, occurs, n):
     for _ in range(2):
         total = sum(score.values())
         score = {
-            u: weights[u] * sum(npmi(occurs[:, u], occurs[:, v], n) * score[v] / total
-                                for v in places if v != u)
+            u: weights[u]
+            * sum(npmi(occurs[:, u], occurs[:, v], n) * score[v] / total for v in places if v != u)
             for u in places
-        }  # fmt: skip
+        }
         if not sum(score.values()):
             return []
     most = max(score.values())

@@ -76,16 +76,22 @@ def test_merging_two_copies_gives_the_model_before_the_copy(any_model, corpus):
     sources = [0, 1, 1, 2, 3, 4]
     part = np.array([1, 1 / 3, 2 / 3, 1, 1, 1])
     copied = with_topics(
-        estimator, estimator.components_[sources], estimator.representation_[:, sources] * part,
+        estimator,
+        estimator.components_[sources],
+        estimator.representation_[:, sources] * part,
         np.eye(K)[sources],
-    )  # fmt: skip
+    )
     twice = edited(
-        any_model, estimator_=copied, n_components=K + 1,
+        any_model,
+        estimator_=copied,
+        n_components=K + 1,
         document_topics_=any_model.document_topics_[:, sources] * part,
-        **{n: np.asarray(getattr(any_model, n))[sources]
-           for n in ("coherence_", "probable_coherence_", "topic_words_", *SUPPORT)},
+        **{
+            n: np.asarray(getattr(any_model, n))[sources]
+            for n in ("coherence_", "probable_coherence_", "topic_words_", *SUPPORT)
+        },
         topic_names_=[any_model.topic_names_[k] for k in sources],
-    )  # fmt: skip
+    )
     once = twice.merge([1, 2])
     assert_same(once, any_model)
     assert [t.words for t in once.topics()] == [t.words for t in any_model.topics()]
@@ -300,8 +306,11 @@ def test_refits_take_other_documents_labels_and_classes(model, corpus):
 @pytest.mark.parametrize("several", [False, True])
 def test_a_sample_is_fitted_and_all_documents_are_described(corpus, several, monkeypatch, tmp_path):
     texts, labels = corpus
-    labels = [None if i % 9 else {one, "text"} for i, one in enumerate(labels)] if several else [
-        "" if i % 9 else one or "food" for i, one in enumerate(labels)]  # fmt: skip
+    labels = (
+        [None if i % 9 else {one, "text"} for i, one in enumerate(labels)]
+        if several
+        else ["" if i % 9 else one or "food" for i, one in enumerate(labels)]
+    )
     model = TopicModel(K, random_state=0).fit(texts, labels)
     fitted, run = [], refits.run_fit
     monkeypatch.setattr(

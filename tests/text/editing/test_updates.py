@@ -43,12 +43,15 @@ def test_old_topics_stay_and_new_ones_come(wider):
     assert B.shape == (3, A.shape[1] + 5)
     np.testing.assert_array_equal(after.vectorizer_.idf_[: A.shape[1]], before.vectorizer_.idf_)
     assert after.vectorizer_.words_[A.shape[1] :].tolist() == [
-        "bread", "dough", "flour", "oven", "yeast",
-    ]  # fmt: skip
+        "bread",
+        "dough",
+        "flour",
+        "oven",
+        "yeast",
+    ]
     assert set(after.topics(5)[2].words) == {"bread", "dough", "flour", "oven", "yeast"}
     np.testing.assert_allclose(
-        after.vectorizer_.idf_[-5:],
-        np.log((1 + 32 + 16) / (1 + np.array([8, 12, 12, 12, 8]))) + 1,
+        after.vectorizer_.idf_[-5:], np.log((1 + 32 + 16) / (1 + np.array([8, 12, 12, 12, 8]))) + 1
     )
     assert after.topic_names_[0] == "mine"
     assert after.settled_.names == ["mine", None, None]
@@ -61,8 +64,10 @@ def test_classes_are_extended_in_order(wider):
     before, after = wider
     assert after.classes_.tolist() == after.target_names_ == ["baking", "space", "sport"]
     assert after.predict([*SPORT, *SPACE, *BAKING]).tolist() == [
-        *["sport"] * 4, *["space"] * 4, *["baking"] * 4,
-    ]  # fmt: skip
+        *["sport"] * 4,
+        *["space"] * 4,
+        *["baking"] * 4,
+    ]
     head, old = after.estimator_.pooled_head, before.estimator_.pooled_head
     assert head.labels.tolist() == [16, 16, 16]
     assert old.labels.tolist() == [16, 16]  # the model that was updated stays as it was
@@ -101,8 +106,10 @@ def test_a_saved_update_predicts_alike_and_can_be_updated(wider, tmp_path):
     music = ["chord song guitar", "song verse chord", "guitar verse tune", "tune song chord"] * 4
     once_more = loaded.update(music, ["music"] * 16, new_topics=1)
     assert once_more.predict([*BAKING, *music[:4], *SPACE]).tolist() == [
-        *["baking"] * 4, *["music"] * 4, *["space"] * 4,
-    ]  # fmt: skip
+        *["baking"] * 4,
+        *["music"] * 4,
+        *["space"] * 4,
+    ]
 
 
 def test_labels_of_known_classes_correct_the_scores(model):

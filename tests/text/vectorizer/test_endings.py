@@ -8,9 +8,13 @@ from cofactor.text import WordVectorizer
 from cofactor.text.vectorizer.endings import Stems
 
 TEXTS = [
-    "Regierung Berlin", "Regierungen Paris", "Regierung Mond", "Rakete Mond", "Raketen Mondes",
+    "Regierung Berlin",
+    "Regierungen Paris",
+    "Regierung Mond",
+    "Rakete Mond",
+    "Raketen Mondes",
     "Raketenstart Mond",
-]  # fmt: skip
+]
 
 
 def test_forms_count_as_one():
@@ -24,8 +28,14 @@ def test_forms_count_as_one():
         "rakete",
         "regierung",
     ]
-    plain = WordVectorizer(stem=None).fit_transform([text.replace("ungen", "ung").replace(
-        "Raketenstart", "Rakete").replace("Raketen", "Rakete") for text in TEXTS])  # fmt: skip
+    plain = WordVectorizer(stem=None).fit_transform(
+        [
+            text.replace("ungen", "ung")
+            .replace("Raketenstart", "Rakete")
+            .replace("Raketen", "Rakete")
+            for text in TEXTS
+        ]
+    )
     np.testing.assert_array_equal(X.toarray(), plain.toarray())
     np.testing.assert_array_equal(vectorizer.transform(TEXTS).toarray(), X.toarray())
     np.testing.assert_array_equal(
@@ -39,8 +49,12 @@ def test_forms_count_as_one():
 def test_the_analyzer_gives_the_names_of_columns():
     analyze = WordVectorizer(stem=6, ngram_range=(1, 2)).fit(TEXTS).build_analyzer()
     assert analyze("Regierungsbildung Paris Unbekannten") == [
-        "regierung", "paris", "unbekannten", "regierungen paris", "paris unbekannten",
-    ]  # fmt: skip
+        "regierung",
+        "paris",
+        "unbekannten",
+        "regierungen paris",
+        "paris unbekannten",
+    ]
 
 
 def test_letters_are_settled_by_the_language():

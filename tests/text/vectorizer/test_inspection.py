@@ -44,8 +44,10 @@ def test_an_example_begins_near_the_first_difference():
 
 def test_passages_that_many_texts_share():
     footer = "This message is confidential; call 555-123 to complain."
-    texts = [f"Ticket {i} of {'abcdefghij'[i % 10]}.\n{footer.replace('123', str(i))}"
-             for i in range(100)]  # fmt: skip
+    texts = [
+        f"Ticket {i} of {'abcdefghij'[i % 10]}.\n{footer.replace('123', str(i))}"
+        for i in range(100)
+    ]
     texts[::2] = ["Something else entirely, without a footer."[: 20 + i] for i in range(50)]
     assert inspect(texts).passages.common() == [(footer.replace("123", "1"), 0.5)]
     assert inspect([footer] * 4).passages.common() == []  # too few texts

@@ -46,7 +46,7 @@ SENTENCES = {
     "turkish": "Bu bizim aradığımız yol değil, ama su olmadan eve dönemeyiz, çünkü onlar için çok geç.",
     "ukrainian": "Це не та дорога, яку ми шукали, але ми не можемо повернутися додому без води для них.",
     "vietnamese": "Đây không phải là con đường mà chúng tôi tìm, nhưng chúng tôi không thể về nhà nếu không.",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", SENTENCES)
@@ -75,8 +75,10 @@ def test_several_languages_are_noticed_by_their_share():
     mixed = [SENTENCES["german"]] * 6 + [SENTENCES["spanish"]] * 3 + [SENTENCES["chinese"]]
     found = notice_languages(mixed)
     assert [(one.language, one.share) for one in found] == [
-        ("german", 0.6), ("spanish", 0.3), ("chinese", 0.1),
-    ]  # fmt: skip
+        ("german", 0.6),
+        ("spanish", 0.3),
+        ("chinese", 0.1),
+    ]
     few = [SENTENCES["german"]] * 99 + [SENTENCES["spanish"]]
     assert [one.language for one in notice_languages(few)] == ["german"]
 
@@ -96,8 +98,9 @@ def test_each_text_is_read_in_its_language():
     assert vectorizer.words_.tolist() == ["die", "end", "haus", "hund", "katze", "war"]
     found = vectorizer.transform([german[0], english[0]]).toarray() > 0
     assert [vectorizer.words_[row].tolist() for row in found] == [
-        ["haus", "hund", "katze"], ["die", "end", "war"],
-    ]  # fmt: skip
+        ["haus", "hund", "katze"],
+        ["die", "end", "war"],
+    ]
 
 
 def test_languages_by_name():

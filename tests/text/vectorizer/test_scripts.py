@@ -58,8 +58,13 @@ def test_pairs_of_grammatical_letters_are_left_out():
 def test_characters_in_place_of_words():
     settings = {"tokens": "characters", "ngram_range": (2, 3)}
     assert WordVectorizer(**settings).build_analyzer()("the moon ox") == [
-        "mo", "oo", "on", "moo", "oon", "ox",
-    ]  # fmt: skip
+        "mo",
+        "oo",
+        "on",
+        "moo",
+        "oon",
+        "ox",
+    ]
     vectorizer = WordVectorizer(**settings).fit(["Regierung", "Regierungen"])
     assert vectorizer.stem_ is None
     assert "reg" in vectorizer.words_

@@ -30,13 +30,23 @@ def words(text, **settings):
 @pytest.mark.parametrize(
     "form",
     [
-        list, tuple, iter, lambda t: (x for x in t), np.array, pd.Series, pl.Series,
-        lambda t: np.array(t, dtype=object), lambda t: pd.Series(t, index=[7, 3, 5]),
-        lambda t: pd.DataFrame({"body": t}), lambda t: pl.DataFrame({"body": t}),
-        lambda t: np.array(t)[:, None], lambda t: pd.Series(t, dtype="string"),
-        lambda t: pd.Series(t, dtype="category"), lambda t: dict.fromkeys(t).keys(),
+        list,
+        tuple,
+        iter,
+        lambda t: (x for x in t),
+        np.array,
+        pd.Series,
+        pl.Series,
+        lambda t: np.array(t, dtype=object),
+        lambda t: pd.Series(t, index=[7, 3, 5]),
+        lambda t: pd.DataFrame({"body": t}),
+        lambda t: pl.DataFrame({"body": t}),
+        lambda t: np.array(t)[:, None],
+        lambda t: pd.Series(t, dtype="string"),
+        lambda t: pd.Series(t, dtype="category"),
+        lambda t: dict.fromkeys(t).keys(),
     ],
-)  # fmt: skip
+)
 def test_documents_in_any_form(form):
     found = read_documents(form(TEXTS))
     assert found == TEXTS
@@ -199,11 +209,15 @@ MANY = [
 @pytest.mark.parametrize(
     "settings",
     [
-        {}, {"max_features": 7}, {"min_df": 3, "max_df": 40}, {"min_df": 0.05, "max_df": 0.3},
-        {"ngram_range": (1, 2), "max_features": 50}, {"vocabulary": ["wca", "WBA", "zz"]},
+        {},
+        {"max_features": 7},
+        {"min_df": 3, "max_df": 40},
+        {"min_df": 0.05, "max_df": 0.3},
+        {"ngram_range": (1, 2), "max_features": 50},
+        {"vocabulary": ["wca", "WBA", "zz"]},
         {"stop_words": ["wca"], "min_df": 1},
     ],
-)  # fmt: skip
+)
 def test_one_pass_learns_what_a_matrix_shows(settings):
     streamed = WordVectorizer(**settings).fit(text for text in MANY)
     whole = WordVectorizer(**settings)
@@ -261,10 +275,13 @@ def test_nothing_left():
 
 def test_fingerprints_tell_data_apart():
     seen = {
-        fingerprint(["a", "b"]), fingerprint(["ab"]), fingerprint(["b", "a"]),
-        fingerprint(["a"], ["b"]), fingerprint(["a", "b"], ["x", None]),
+        fingerprint(["a", "b"]),
+        fingerprint(["ab"]),
+        fingerprint(["b", "a"]),
+        fingerprint(["a"], ["b"]),
+        fingerprint(["a", "b"], ["x", None]),
         fingerprint(["a", "b"], ["x", "y"]),
-    }  # fmt: skip
+    }
     assert len(seen) == 6
     assert fingerprint(["a"], ["x"]) == fingerprint(["a"], np.array(["x"], dtype=object))
 

@@ -177,10 +177,14 @@ class TwoPassTable:
         columns = self.asked.labels
         y = targets_of(form, self.source, self.described, columns) if columns else None
         facts = {
-            **self.source.facts(), **self.asked.facts(), "labels_are": form, "task": TASKS[form],
-            "path": relative(self.path, folder), "rows": self.counts.documents,
+            **self.source.facts(),
+            **self.asked.facts(),
+            "labels_are": form,
+            "task": TASKS[form],
+            "path": relative(self.path, folder),
+            "rows": self.counts.documents,
             "labelled": self.labelled,
-        }  # fmt: skip
+        }
         names = {"sets": self.counts.labels, "columns": columns, "numbers": columns}
         return {
             "targets": list(names.get(form, ())),

@@ -21,18 +21,29 @@ from cofactor.io.tables.writers import make_writer, output_kind
 
 ENDINGS = (".h5ad", ".zarr")
 FIT = {
-    "table", "labels", "unlabelled", "layer", "topics", "output", "seed", "supervision",
-    "class_weight", "iterations", "jobs", "as_json",
-}  # fmt: skip
+    "table",
+    "labels",
+    "unlabelled",
+    "layer",
+    "topics",
+    "output",
+    "seed",
+    "supervision",
+    "class_weight",
+    "iterations",
+    "jobs",
+    "as_json",
+}
 CHECK = {"table", "labels", "unlabelled", "layer", "as_json"}
 PREDICT = {"model", "table", "output", "layer", "all_classes", "topics", "abstain", "as_json"}
 """Options of commands that mean something for cells."""
 LISTED = 12
 
 layer_option = click.option(
-    "--layer", metavar="NAME",
+    "--layer",
+    metavar="NAME",
     help="Layer of an .h5ad file that holds the raw counts.  [default: X]",
-)  # fmt: skip
+)
 
 
 def holds_cells(path: Path, layer: str | None = None) -> bool:
@@ -80,27 +91,43 @@ def _label(asked: TableOptions) -> str | None:
 
 
 def fit_cells(
-    table: Path, asked: TableOptions, layer: str | None, topics: int, output: Path,
-    as_json: bool, settings: dict[str, Any],
-) -> None:  # fmt: skip
+    table: Path,
+    asked: TableOptions,
+    layer: str | None,
+    topics: int,
+    output: Path,
+    as_json: bool,
+    settings: dict[str, Any],
+) -> None:
     """Fit a model to an AnnData file and save it."""
     _refuse_others(FIT)
     check_place(output)
     options = {
-        "labels": _label(asked), "layer": layer, "unlabelled": asked.unlabelled,
-        "n_topics": topics if is_given("topics") else None, **_settings(settings),
-    }  # fmt: skip
+        "labels": _label(asked),
+        "layer": layer,
+        "unlabelled": asked.unlabelled,
+        "n_topics": topics if is_given("topics") else None,
+        **_settings(settings),
+    }
     with _cells() as sc, watched_fit("Fitting the topics") as watched:
         model = sc.fit(table, **options)
     if watched.interrupted:
         output = place_beside(output)
     said = watched.messages
-    notes = {"input": {"path": relative(table, output)}, "command": command_line(),
-             "warnings": said}  # fmt: skip
+    notes = {
+        "input": {"path": relative(table, output)},
+        "command": command_line(),
+        "warnings": said,
+    }
     with refusals():
         model.save(output, notes=notes)
-    facts = {"model": str(output), "input": str(table), **model.facts,
-             "classes": model.classes, "warnings": said}  # fmt: skip
+    facts = {
+        "model": str(output),
+        "input": str(table),
+        **model.facts,
+        "classes": model.classes,
+        "warnings": said,
+    }
     if as_json:
         emit(facts)
     else:
@@ -114,9 +141,10 @@ def _settings(settings: dict[str, Any]) -> dict[str, Any]:
     from cofactor.cli._shared.model_options import class_weight_of, jobs_of
 
     found = {
-        "random_state": settings["seed"], "max_iter": settings["iterations"],
+        "random_state": settings["seed"],
+        "max_iter": settings["iterations"],
         "n_jobs": jobs_of(settings["jobs"]),
-    }  # fmt: skip
+    }
     labelled = {
         "supervision": settings["supervision"],
         "class_weight": class_weight_of(settings["class_weight"]),
@@ -176,13 +204,14 @@ def topic_rows(model: Any, genes: int) -> list[dict[str, Any]]:
     links, shares = model.topic_classes, model.mean_shares
     rows = [
         {
-            "topic": k, "share": float(share),
+            "topic": k,
+            "share": float(share),
             "class": model.classes[int(links[k].argmax())] if model.classes else None,
             "link": float(links[k].max()) if model.classes else None,
             "genes": model.marker_genes("topics", str(k), genes),
         }
         for k, share in enumerate(shares)
-    ]  # fmt: skip
+    ]
     return sorted(rows, key=lambda row: -row["share"])
 
 
@@ -197,9 +226,13 @@ def _class_rows(model: Any, genes: int) -> list[dict[str, Any]]:
 
 
 def predict_cells(
-    folder: Path, table: Path, output: Path | None, layer: str | None, as_json: bool,
+    folder: Path,
+    table: Path,
+    output: Path | None,
+    layer: str | None,
+    as_json: bool,
     asked: dict[str, Any],
-) -> None:  # fmt: skip
+) -> None:
     """Write predictions for the cells of an AnnData file: a table, or a copy of the file."""
     _refuse_others(PREDICT)
     refuse_table_as_output(output, table)
@@ -220,11 +253,15 @@ def predict_cells(
         else:
             added = _write_rows(output, kind, names, model, answers, asked)
     facts = {
-        "made_by": f"cofactor {__version__}", "command": command_line(), "model": str(folder),
+        "made_by": f"cofactor {__version__}",
+        "command": command_line(),
+        "model": str(folder),
         "input": {"path": str(table), "matrix": cells.place},
-        "output": str(output) if output else None, "added": added,
-        **_counts(model, answers, asked), "missing_genes": len(model.genes) - known,
-    }  # fmt: skip
+        "output": str(output) if output else None,
+        "added": added,
+        **_counts(model, answers, asked),
+        "missing_genes": len(model.genes) - known,
+    }
     _tell_predictions(model, facts)
     if as_json and output:
         emit(facts)
@@ -234,8 +271,10 @@ def _need_classes(model: Any, asked: dict[str, Any]) -> None:
     """Refuse options that need classes if the model has none."""
     for name in ("all_classes", "abstain"):
         if asked[name] and not model.classes:
-            raise BadInput(f"--{name.replace('_', '-')} needs a model that predicts classes, but "
-                           "this one has no labels; leave it out.")  # fmt: skip
+            raise BadInput(
+                f"--{name.replace('_', '-')} needs a model that predicts classes, but "
+                "this one has no labels; leave it out."
+            )
 
 
 def _counts(model: Any, answers: Any, asked: dict[str, Any]) -> dict[str, int]:
@@ -251,18 +290,25 @@ def _copy(table: Path, output: Path | None, asked: dict[str, Any]) -> Path | Non
     if output is None or not output.name.lower().endswith(ENDINGS):
         return None
     if {output.suffix.lower(), table.suffix.lower()} != {".h5ad"}:
-        raise BadInput(f"--output {output}: only a copy of an .h5ad file can be written; name a "
-                       ".csv file.")  # fmt: skip
+        raise BadInput(
+            f"--output {output}: only a copy of an .h5ad file can be written; name a .csv file."
+        )
     if asked["all_classes"]:
-        raise BadInput(f"--all-classes is for tables, and --output {output} is none; name a .csv "
-                       "file, or leave it out.")  # fmt: skip
+        raise BadInput(
+            f"--all-classes is for tables, and --output {output} is none; name a .csv "
+            "file, or leave it out."
+        )
     return output
 
 
 def _write_rows(
-    output: Path | None, kind: str, names: list[str], model: Any, answers: Any,
+    output: Path | None,
+    kind: str,
+    names: list[str],
+    model: Any,
+    answers: Any,
     asked: dict[str, Any],
-) -> list[str]:  # fmt: skip
+) -> list[str]:
     """Write a row for each cell; return the names of the columns after its name."""
     columns = ["prediction", "confidence", "topic"]
     columns += model.classes if asked["all_classes"] else []
@@ -292,11 +338,15 @@ def _tell_predictions(model: Any, facts: dict[str, Any]) -> None:
     where = f" to {facts['output']}" if facts["output"] else ""
     note(f"Wrote {facts['cells']:,} cells{where}.")
     if facts["missing_genes"]:
-        note(f"{facts['missing_genes']:,} of {len(model.genes):,} genes of the model are not in "
-             "the file; they count as not measured.")  # fmt: skip
+        note(
+            f"{facts['missing_genes']:,} of {len(model.genes):,} genes of the model are not in "
+            "the file; they count as not measured."
+        )
     if facts["empty"]:
-        note(f"{facts['empty']:,} cells have no count of a gene of the model, so nothing is "
-             "predicted there.")  # fmt: skip
+        note(
+            f"{facts['empty']:,} cells have no count of a gene of the model, so nothing is "
+            "predicted there."
+        )
     if facts["abstained"]:
         note(f"{facts['abstained']:,} cells have a prediction that --abstain leaves out.")
     if not model.classes:

@@ -157,34 +157,46 @@ OUTPUT_FILE = _OutputFile(path_type=Path)
 _OPTIONS = {
     "text": click.option("--text", metavar="COLUMN", help="Column that holds the texts."),
     "labels": click.option(
-        "--label", "labels", metavar="COLUMN", multiple=True,
+        "--label",
+        "labels",
+        metavar="COLUMN",
+        multiple=True,
         help="Column that holds the labels; an empty cell is not labelled. May be repeated.",
     ),
     "label_separator": click.option(
-        "--label-separator", metavar="TEXT",
+        "--label-separator",
+        metavar="TEXT",
         help="Separator of several labels in one cell, like ';'.",
     ),
     "unlabelled": click.option(
-        "--unlabelled", metavar="VALUE", multiple=True,
+        "--unlabelled",
+        metavar="VALUE",
+        multiple=True,
         help="Label that means not labelled, like NA. May be repeated.",
     ),
     "id_column": click.option(
-        "--id", "id_column", metavar="COLUMN",
+        "--id",
+        "id_column",
+        metavar="COLUMN",
         help="Column that names the documents.  [default: that of the fit]",
     ),
     "date": click.option(
-        "--date", metavar="COLUMN",
+        "--date",
+        metavar="COLUMN",
         help="Column that holds the documents' dates.  [default: that of the fit]",
     ),
     "date_format": click.option(
-        "--date-format", metavar="FORMAT",
+        "--date-format",
+        metavar="FORMAT",
         help="Format of the dates, like %d/%m/%Y.  [default: detected]",
     ),
     "encoding": click.option(
         "--encoding", metavar="NAME", help="Encoding of the file.  [default: detected]"
     ),
     "separator": click.option(
-        "--separator", metavar="CHARACTER", callback=lambda *given: _one_character(*given),
+        "--separator",
+        metavar="CHARACTER",
+        callback=lambda *given: _one_character(*given),
         help="Separator of cells.  [default: detected]",
     ),
     "no_quotes": click.option(
@@ -193,7 +205,7 @@ _OPTIONS = {
     "sheet": click.option(
         "--sheet", metavar="NAME", help="Sheet of a spreadsheet.  [default: the first one]"
     ),
-}  # fmt: skip
+}
 PERIODS = ("day", "week", "month", "quarter", "year")
 OPENING = ("encoding", "separator", "no_quotes", "sheet")
 

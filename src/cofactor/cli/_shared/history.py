@@ -24,8 +24,13 @@ class Step:
     def noted(self, opened: Opened, output: Path) -> dict[str, Any]:
         """Return the step as a manifest in the folder ``output`` notes it."""
         origin = {**opened.origin(), "path": relative(opened.path, output)}
-        return {"step": self.kind, "model": origin, "command": command_line(), "said": self.said,
-                **self.details}  # fmt: skip
+        return {
+            "step": self.kind,
+            "model": origin,
+            "command": command_line(),
+            "said": self.said,
+            **self.details,
+        }
 
 
 def next_notes(opened: Opened, output: Path, step: Step, **notes: Any) -> dict[str, Any]:

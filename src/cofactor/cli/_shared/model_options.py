@@ -11,21 +11,31 @@ from cofactor.cli._shared.command import COUNT, SEED, BadInput
 from cofactor.cli._shared.words import vectorizer_of, word_options
 
 _BEFORE = (
-    click.option("--task", type=click.Choice(["auto", "topics", "classes", "numbers"]),
-                 default="auto", help="What to learn from the labels."),
+    click.option(
+        "--task",
+        type=click.Choice(["auto", "topics", "classes", "numbers"]),
+        default="auto",
+        help="What to learn from the labels.",
+    ),
     click.option("--seed", type=SEED, default=0, help="Random seed."),
-    click.option("--seed-words", multiple=True, metavar="NAME=WORD,WORD",
-                 help="Words that draw a topic to a subject: billing=invoice,refund. May be "
-                 "repeated."),
-)  # fmt: skip
+    click.option(
+        "--seed-words",
+        multiple=True,
+        metavar="NAME=WORD,WORD",
+        help="Words that draw a topic to a subject: billing=invoice,refund. May be repeated.",
+    ),
+)
 _AFTER = (
-    click.option("--class-weight", multiple=True, metavar="CLASS=WEIGHT",
-                 help="How much labels of a class count, like spam=5; other classes have weight 1. "
-                 "May be repeated. The word balanced makes all classes count the same."),
-    click.option("--iterations", type=COUNT, default=200,
-                 help="Maximum number of iterations."),
+    click.option(
+        "--class-weight",
+        multiple=True,
+        metavar="CLASS=WEIGHT",
+        help="How much labels of a class count, like spam=5; other classes have weight 1. "
+        "May be repeated. The word balanced makes all classes count the same.",
+    ),
+    click.option("--iterations", type=COUNT, default=200, help="Maximum number of iterations."),
     click.option("--jobs", type=int, default=-1, help="Number of threads; -1 for all cores."),
-)  # fmt: skip
+)
 
 
 def model_options(supervision: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -43,9 +53,16 @@ def model_options(supervision: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def model_of(
-    *, task: str, seed: int, seed_words: tuple[str, ...], words: dict[str, Any],
-    class_weight: tuple[str, ...], iterations: int, jobs: int, **further: Any,
-) -> Any:  # fmt: skip
+    *,
+    task: str,
+    seed: int,
+    seed_words: tuple[str, ...],
+    words: dict[str, Any],
+    class_weight: tuple[str, ...],
+    iterations: int,
+    jobs: int,
+    **further: Any,
+) -> Any:
     """Return the model that the options ask for; ``further`` are parameters of `TopicModel`."""
     jobs = jobs_of(jobs)
     seeds, weights = _seeds(seed_words), class_weight_of(class_weight)
@@ -53,9 +70,15 @@ def model_of(
     from cofactor.text import TopicModel
 
     return TopicModel(
-        task=task, seeds=seeds, vectorizer=vectorizer, max_iter=iterations, class_weight=weights,
-        n_jobs=jobs, random_state=seed, **further,
-    )  # fmt: skip
+        task=task,
+        seeds=seeds,
+        vectorizer=vectorizer,
+        max_iter=iterations,
+        class_weight=weights,
+        n_jobs=jobs,
+        random_state=seed,
+        **further,
+    )
 
 
 def settle_task(model: Any, task: str, *, asked: bool = False) -> None:

@@ -114,10 +114,18 @@ def _is_own(opened: Opened, path: Path) -> bool:
 
 
 def read_again(
-    opened: Opened, path: Path, text: str | None, labels: Sequence[str], opening: dict[str, Any],
-    label_separator: str | None = None, truth: Sequence[str] = (), id_column: str | None = None,
-    date: str | None = None, date_format: str | None = None, may_lack: bool = False,
-) -> Reading:  # fmt: skip
+    opened: Opened,
+    path: Path,
+    text: str | None,
+    labels: Sequence[str],
+    opening: dict[str, Any],
+    label_separator: str | None = None,
+    truth: Sequence[str] = (),
+    id_column: str | None = None,
+    date: str | None = None,
+    date_format: str | None = None,
+    may_lack: bool = False,
+) -> Reading:
     """Read a table like the one that the model was fitted on, unless options say otherwise.
 
     Names, dates and kept columns are read from the table of the fit only: another may lack them.
@@ -127,17 +135,23 @@ def read_again(
     if not _is_own(opened, path):
         noted = replace(noted, id=None, keep=(), date=None)
     asked = replace(
-        noted, text=text or noted.text, labels=tuple(labels) or _noted_labels(opened, path, truth),
+        noted,
+        text=text or noted.text,
+        labels=tuple(labels) or _noted_labels(opened, path, truth),
         label_separator=label_separator or noted.label_separator,
-        opening=how_to_open(opened, path, opening), id=id_column or noted.id,
+        opening=how_to_open(opened, path, opening),
+        id=id_column or noted.id,
         date=date or noted.date,
         date_format=date_format or (noted.date_format if date in (None, noted.date) else None),
-    )  # fmt: skip
+    )
     return read_table(
-        path, asked, may_lack=(may_lack or bool(truth)) and not labels, truth=truth,
+        path,
+        asked,
+        may_lack=(may_lack or bool(truth)) and not labels,
+        truth=truth,
         task=opened.input.get("labels_are") or opened.input.get("task", "auto"),
         only=_described(opened, path),
-    )  # fmt: skip
+    )
 
 
 def _described(opened: Opened, path: Path) -> Collection[int] | None:

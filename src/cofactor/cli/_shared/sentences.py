@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 
 _OPTIONS = (
-    (r"lower min_df, raise max_df, or pass stop_words=None",
-     "give more texts, or keep grammatical words with --stop-words none"),
+    (
+        r"lower min_df, raise max_df, or pass stop_words=None",
+        "give more texts, or keep grammatical words with --stop-words none",
+    ),
     (r"stop_words=None", "--stop-words none"),
     (r"raise n_components", "raise -k"),
     (r"only n_components=([\d,]+) topics", r"only \1 topics"),
@@ -16,7 +18,7 @@ _OPTIONS = (
     (r"class_weight=(?=')", "--class-weight "),
     (r"a single column of y", "one column of 0 and 1"),
     (r"\by (?=holds\b|has\b)", "the label column "),
-)  # fmt: skip
+)
 """Parameters as functions have them, and what stands for them here."""
 
 

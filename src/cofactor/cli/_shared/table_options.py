@@ -48,23 +48,33 @@ class TableOptions:
         numbers of labels.
         """
         return cls(
-            text=facts.get("text"), labels=as_label_columns(facts.get("label")).columns,
+            text=facts.get("text"),
+            labels=as_label_columns(facts.get("label")).columns,
             label_separator=facts.get("label_separator"),
             unlabelled=tuple(facts.get("unlabelled") or ()),
-            relabel=Relabels(facts.get("relabel")), id=facts.get("id"),
-            keep=tuple(facts.get("keep") or ()), date=facts.get("date"),
-            date_format=facts.get("date_format"), opening=dict(facts.get("opening") or {}),
-        )  # fmt: skip
+            relabel=Relabels(facts.get("relabel")),
+            id=facts.get("id"),
+            keep=tuple(facts.get("keep") or ()),
+            date=facts.get("date"),
+            date_format=facts.get("date_format"),
+            opening=dict(facts.get("opening") or {}),
+        )
 
     def facts(self) -> dict[str, Any]:
         """Return the options as a manifest notes them."""
         return {
-            "text": self.text, "label": as_noted(self.labels),
-            "unlabelled": list(self.unlabelled), "label_separator": self.label_separator,
-            "relabel": dict(self.relabel), "min_labels": self.min_labels or None, "id": self.id,
-            "keep": list(self.keep), "date": self.date, "date_format": self.date_format,
+            "text": self.text,
+            "label": as_noted(self.labels),
+            "unlabelled": list(self.unlabelled),
+            "label_separator": self.label_separator,
+            "relabel": dict(self.relabel),
+            "min_labels": self.min_labels or None,
+            "id": self.id,
+            "keep": list(self.keep),
+            "date": self.date,
+            "date_format": self.date_format,
             "opening": self.opening,
-        }  # fmt: skip
+        }
 
     def label_columns(self) -> LabelColumns:
         """Return the label columns, and how their cells are read."""
@@ -74,10 +84,18 @@ class TableOptions:
         """Return the options as words of a command."""
         given: dict[str, Any] = {"--text": self.text}
         if with_labels:
-            given |= {"--label": self.labels, "--label-separator": self.label_separator,
-                      "--unlabelled": self.unlabelled, "--min-labels": self.min_labels}  # fmt: skip
-        given |= {"--id": self.id, "--keep": self.keep, "--date": self.date,
-                  "--date-format": self.date_format}  # fmt: skip
+            given |= {
+                "--label": self.labels,
+                "--label-separator": self.label_separator,
+                "--unlabelled": self.unlabelled,
+                "--min-labels": self.min_labels,
+            }
+        given |= {
+            "--id": self.id,
+            "--keep": self.keep,
+            "--date": self.date,
+            "--date-format": self.date_format,
+        }
         given |= {f"--{name.replace('_', '-')}": value for name, value in self.opening.items()}
         words = [word for option, value in given.items() for word in _words(option, value)]
         return words + (relabel_options(self.relabel) if with_labels else [])
@@ -92,23 +110,55 @@ def _words(option: str, value: Any) -> list[str]:
 
 
 _OPTIONS = [
-    click.option("--relabel", metavar="OLD=NEW", multiple=True,
-                 help="New name of a label, like Sprot=Sport. May be repeated."),
-    click.option("--relabel-file", type=TABLE, metavar="FILE",
-                 help="Table of new names, with the columns old and new."),
-    click.option("--min-labels", type=COUNT, metavar="N",
-                 help="Classes with fewer labels count as unlabelled."),
-    click.option("--id", "id_column", metavar="COLUMN",
-                 help="Column that names the documents in all outputs."),
-    click.option("--keep", metavar="COLUMN", multiple=True,
-                 help="Column to carry along into outputs. May be repeated."),
+    click.option(
+        "--relabel",
+        metavar="OLD=NEW",
+        multiple=True,
+        help="New name of a label, like Sprot=Sport. May be repeated.",
+    ),
+    click.option(
+        "--relabel-file",
+        type=TABLE,
+        metavar="FILE",
+        help="Table of new names, with the columns old and new.",
+    ),
+    click.option(
+        "--min-labels",
+        type=COUNT,
+        metavar="N",
+        help="Classes with fewer labels count as unlabelled.",
+    ),
+    click.option(
+        "--id",
+        "id_column",
+        metavar="COLUMN",
+        help="Column that names the documents in all outputs.",
+    ),
+    click.option(
+        "--keep",
+        metavar="COLUMN",
+        multiple=True,
+        help="Column to carry along into outputs. May be repeated.",
+    ),
     click.option("--date", metavar="COLUMN", help="Column that holds the documents' dates."),
-    click.option("--date-format", metavar="FORMAT",
-                 help="Format of the dates, like %d/%m/%Y.  [default: detected]"),
-]  # fmt: skip
+    click.option(
+        "--date-format",
+        metavar="FORMAT",
+        help="Format of the dates, like %d/%m/%Y.  [default: detected]",
+    ),
+]
 FIELDS = ("text", "labels", "label_separator", "unlabelled")
-SETTLED = (*FIELDS, "relabel", "relabel_file", "min_labels", "id_column", "keep", "date",
-           "date_format", *OPENING)  # fmt: skip
+SETTLED = (
+    *FIELDS,
+    "relabel",
+    "relabel_file",
+    "min_labels",
+    "id_column",
+    "keep",
+    "date",
+    "date_format",
+    *OPENING,
+)
 """Names of the parameters that `TableOptions` gathers."""
 
 
@@ -117,15 +167,26 @@ def all_table_options(function: Any) -> Callable[..., Any]:
 
     @wraps(function)
     def gathered(
-        opening: dict[str, Any], relabel: tuple[str, ...], relabel_file: Path | None,
-        min_labels: int | None, id_column: str | None, keep: tuple[str, ...], date: str | None,
-        date_format: str | None, **given: Any,
-    ) -> Any:  # fmt: skip
+        opening: dict[str, Any],
+        relabel: tuple[str, ...],
+        relabel_file: Path | None,
+        min_labels: int | None,
+        id_column: str | None,
+        keep: tuple[str, ...],
+        date: str | None,
+        date_format: str | None,
+        **given: Any,
+    ) -> Any:
         asked = TableOptions(
             **{name: given.pop(name) for name in FIELDS},
-            relabel=read_relabels(relabel, relabel_file), min_labels=min_labels or 0,
-            id=id_column, keep=keep, date=date, date_format=date_format, opening=opening,
-        )  # fmt: skip
+            relabel=read_relabels(relabel, relabel_file),
+            min_labels=min_labels or 0,
+            id=id_column,
+            keep=keep,
+            date=date,
+            date_format=date_format,
+            opening=opening,
+        )
         return function(asked=asked, **given)
 
     decorated: Any = gathered

@@ -74,9 +74,14 @@ class Reading:
 
 
 def read_table(
-    path: Path, asked: TableOptions, *, task: str = "auto", truth: Sequence[str] = (),
-    may_lack: bool = False, only: Collection[int] | None = None,
-) -> Reading:  # fmt: skip
+    path: Path,
+    asked: TableOptions,
+    *,
+    task: str = "auto",
+    truth: Sequence[str] = (),
+    may_lack: bool = False,
+    only: Collection[int] | None = None,
+) -> Reading:
     """Read documents, labels and test labels in one pass.
 
     Parameters
@@ -100,9 +105,14 @@ def read_table(
     for name in truth:
         source.place(name, "--truth")
     both = read_documents(
-        source, asked.text or "", (*asked.labels, *truth), asked.unlabelled, asked.label_separator,
-        relabel=asked.relabel, further=further_columns(asked),
-    )  # fmt: skip
+        source,
+        asked.text or "",
+        (*asked.labels, *truth),
+        asked.unlabelled,
+        asked.label_separator,
+        relabel=asked.relabel,
+        further=further_columns(asked),
+    )
     documents, hidden = _split_labels(both, len(asked.labels))
     counts = _count(documents if asked.labels else hidden, len(asked.labels or truth), asked)
     unlabelled = may_lack and not truth and counts.form == "none"
@@ -114,9 +124,13 @@ def read_table(
         asked = replace(asked, unlabelled=(*asked.unlabelled, *rare))
         counts = _count(documents, len(asked.labels), asked)
     facts = {
-        **source.facts(), **asked.facts(), "labels_are": form, "task": TASKS[form],
-        "rows": len(documents.texts), "labelled": sum(map(any, documents.label_cells or [])),
-    }  # fmt: skip
+        **source.facts(),
+        **asked.facts(),
+        "labels_are": form,
+        "task": TASKS[form],
+        "rows": len(documents.texts),
+        "labelled": sum(map(any, documents.label_cells or [])),
+    }
     y, tested = (
         targets_of(form, source, one, columns) if columns else None
         for one, columns in ((documents, asked.labels), (hidden, truth))

@@ -104,8 +104,7 @@ def make_table(*columns: str, numbers: tuple[str, ...] = ()) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")
     for name in columns:
         right = name in numbers
-        table.add_column(name, justify="right" if right else "left", overflow="fold",
-                         no_wrap=right)  # fmt: skip
+        table.add_column(name, justify="right" if right else "left", overflow="fold", no_wrap=right)
     return table
 
 

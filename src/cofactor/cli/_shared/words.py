@@ -24,20 +24,34 @@ WORDS = ("language", "stop_words", "bigrams", "characters", "stem", "raw")
 """The parameters of the options that say how texts are read."""
 
 _OPTIONS = (
-    click.option("--language", default="auto", metavar="NAME",
-                 callback=lambda *given: _names(*given),
-                 help="Language of the texts, like german, or german,english; its grammatical "
-                 "words are left out. auto notices it; none keeps all words."),
-    click.option("--stop-words", default="auto", metavar="WHICH",
-                 help="Words to leave out: auto for those of the language, none, or a file."),
+    click.option(
+        "--language",
+        default="auto",
+        metavar="NAME",
+        callback=lambda *given: _names(*given),
+        help="Language of the texts, like german, or german,english; its grammatical "
+        "words are left out. auto notices it; none keeps all words.",
+    ),
+    click.option(
+        "--stop-words",
+        default="auto",
+        metavar="WHICH",
+        help="Words to leave out: auto for those of the language, none, or a file.",
+    ),
     click.option("--bigrams", is_flag=True, help="Count pairs of neighbouring words, too."),
-    click.option("--characters", is_flag=True,
-                 help="Count sequences of 2 to 4 characters in place of words."),
-    click.option("--stem", default="auto", metavar="N", callback=lambda *given: _letters(*given),
-                 help="Words that agree in their first N letters count as one. auto is 6, and none "
-                 "for English and other languages with few endings; none keeps all words apart."),
+    click.option(
+        "--characters", is_flag=True, help="Count sequences of 2 to 4 characters in place of words."
+    ),
+    click.option(
+        "--stem",
+        default="auto",
+        metavar="N",
+        callback=lambda *given: _letters(*given),
+        help="Words that agree in their first N letters count as one. auto is 6, and none "
+        "for English and other languages with few endings; none keeps all words apart.",
+    ),
     click.option("--raw", is_flag=True, help="Keep tags, entities, URLs and e-mail addresses."),
-)  # fmt: skip
+)
 
 
 def word_options(function: Any) -> Any:
@@ -75,9 +89,15 @@ def _letters(context: click.Context, parameter: click.Parameter, value: str) -> 
 
 
 def vectorizer_of(
-    *, language: Any, stop_words: str, bigrams: bool, characters: bool, stem: Any, raw: bool,
+    *,
+    language: Any,
+    stop_words: str,
+    bigrams: bool,
+    characters: bool,
+    stem: Any,
+    raw: bool,
     keep_grammar: Any = "auto",
-) -> Any:  # fmt: skip
+) -> Any:
     """Return the vectorizer that the options ask for."""
     if bigrams and characters:
         raise BadInput("--bigrams and --characters exclude each other; leave out one of them.")
@@ -86,9 +106,14 @@ def vectorizer_of(
 
     lengths = (2, 4) if characters else (1, 2) if bigrams else (1, 1)
     return WordVectorizer(
-        clean=not raw, language=language, stop_words=stop, stem=stem, ngram_range=lengths,
-        tokens="characters" if characters else "auto", keep_grammar=keep_grammar,
-    )  # fmt: skip
+        clean=not raw,
+        language=language,
+        stop_words=stop,
+        stem=stem,
+        ngram_range=lengths,
+        tokens="characters" if characters else "auto",
+        keep_grammar=keep_grammar,
+    )
 
 
 def stop_words_of(which: str) -> Any:

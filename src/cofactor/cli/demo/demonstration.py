@@ -178,9 +178,13 @@ def _prepare(
     from cofactor.report import prepare
 
     return prepare(
-        model, corpus.texts, _hidden(labels, known), labels,
-        title="Topics of numpy, scipy and scikit-learn", source="docstrings as installed",
-    )  # fmt: skip
+        model,
+        corpus.texts,
+        _hidden(labels, known),
+        labels,
+        title="Topics of numpy, scipy and scikit-learn",
+        source="docstrings as installed",
+    )
 
 
 def accuracies(prepared: Prepared) -> dict[str, float]:

@@ -310,11 +310,7 @@ def _sum_rows(
 
 
 def inner_slices(
-    F: FloatArray,
-    other: FloatArray,
-    weights: FloatArray | None,
-    bounds: IntArray,
-    out: FloatArray,
+    F: FloatArray, other: FloatArray, weights: FloatArray | None, bounds: IntArray, out: FloatArray
 ) -> None:
     """Write Σ weights · F · other over slice t to ``out[t]``; ``other`` has no padding."""
     check_factor("F", F)

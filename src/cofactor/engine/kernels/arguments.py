@@ -88,10 +88,20 @@ class SurrogateStruct(Structure):
 
 
 STRUCTS = (
-    NumbersStruct, PlacesStruct, EntriesStruct, SlopesStruct, ByRowStruct, MarksStruct,
-    FormsStruct, SlicesStruct, FactorStruct, DescendingStruct, MultiplyingStruct, NotingStruct,
+    NumbersStruct,
+    PlacesStruct,
+    EntriesStruct,
+    SlopesStruct,
+    ByRowStruct,
+    MarksStruct,
+    FormsStruct,
+    SlicesStruct,
+    FactorStruct,
+    DescendingStruct,
+    MultiplyingStruct,
+    NotingStruct,
     SurrogateStruct,
-)  # fmt: skip
+)
 
 
 # ---- checks

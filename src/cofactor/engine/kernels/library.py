@@ -30,21 +30,51 @@ FOLDER = Path(__file__).parent / "native"
 SUFFIX = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
 
 _SIGNATURES: dict[str, list[Any]] = {
-    "descend": [c_void_p, SlicesStruct, EntriesStruct, FactorStruct, FormsStruct, DescendingStruct,
-                NotingStruct],
+    "descend": [
+        c_void_p,
+        SlicesStruct,
+        EntriesStruct,
+        FactorStruct,
+        FormsStruct,
+        DescendingStruct,
+        NotingStruct,
+    ],
     "descend_quadratic": [c_void_p, c_int64, SlicesStruct, FormsStruct, DescendingStruct],
-    "multiply": [c_void_p, c_void_p, SlicesStruct, EntriesStruct, FactorStruct, FormsStruct,
-                 SlopesStruct, MultiplyingStruct],
-    "multiply_known": [c_void_p, c_void_p, c_int64, SlicesStruct, SurrogateStruct, FormsStruct,
-                       MultiplyingStruct],
-    "surrogate": [c_void_p, SlicesStruct, EntriesStruct, FactorStruct, c_int64, c_double,
-                  SurrogateStruct, c_void_p],
+    "multiply": [
+        c_void_p,
+        c_void_p,
+        SlicesStruct,
+        EntriesStruct,
+        FactorStruct,
+        FormsStruct,
+        SlopesStruct,
+        MultiplyingStruct,
+    ],
+    "multiply_known": [
+        c_void_p,
+        c_void_p,
+        c_int64,
+        SlicesStruct,
+        SurrogateStruct,
+        FormsStruct,
+        MultiplyingStruct,
+    ],
+    "surrogate": [
+        c_void_p,
+        SlicesStruct,
+        EntriesStruct,
+        FactorStruct,
+        c_int64,
+        c_double,
+        SurrogateStruct,
+        c_void_p,
+    ],
     "costs": [c_void_p, SlicesStruct, EntriesStruct, FactorStruct, c_void_p, c_void_p],
     "cross": [SlopesStruct, c_int64, c_int64, c_int64, c_int64, c_void_p],
     "gram": [FactorStruct, SlicesStruct, c_void_p, c_int64, c_void_p],
     "sums": [FactorStruct, SlicesStruct, c_void_p, c_int64, c_void_p],
     "inner": [FactorStruct, SlicesStruct, c_void_p, c_void_p, c_int64, c_void_p],
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)

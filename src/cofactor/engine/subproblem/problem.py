@@ -24,11 +24,7 @@ from cofactor.engine.subproblem.entries import (
     no_entries,
     stack_entries,
 )
-from cofactor.engine.subproblem.surrogate import (
-    multiply_by_surrogate,
-    no_surrogate,
-    surrogate_of,
-)
+from cofactor.engine.subproblem.surrogate import multiply_by_surrogate, no_surrogate, surrogate_of
 from cofactor.engine.subproblem.terms import BoundTerm, TermForm, TermSide
 from cofactor.engine.threads import Threads, even_slices
 from cofactor.priors import Penalty

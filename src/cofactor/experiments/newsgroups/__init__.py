@@ -96,9 +96,11 @@ def _draw_accuracy(
         "ours, tuned": {name: tables.spread(fits) for name, fits in tuned.items()},
     }
     figures.draw(
-        run, "accuracy", "Test accuracy",
+        run,
+        "accuracy",
+        "Test accuracy",
         lambda: figures.intervals(series, list(again), "test accuracy, per cent (mean ± sd)"),
-    )  # fmt: skip
+    )
 
 
 def _show(run: Run, title: str, prefix: str, fits: tables.Fits) -> dict[str, Result]:

@@ -16,17 +16,19 @@ from cofactor.experiments.words import digest, tf_idf
 
 CLASSES = {
     "Computers": {
-        "comp.graphics": "graphics", "comp.sys.mac.hardware": "mac", "comp.windows.x": "windows",
+        "comp.graphics": "graphics",
+        "comp.sys.mac.hardware": "mac",
+        "comp.windows.x": "windows",
     },
-    "Sciences": {
-        "sci.crypt": "crypt", "sci.electronics": "electronics", "sci.space": "space",
-    },
+    "Sciences": {"sci.crypt": "crypt", "sci.electronics": "electronics", "sci.space": "space"},
     "Politics": {"talk.politics.guns": "guns", "talk.politics.mideast": "mideast"},
     "Religion": {"alt.atheism": "atheism", "soc.religion.christian": "christian"},
     "Recreation": {
-        "rec.autos": "autos", "rec.sport.baseball": "baseball", "rec.sport.hockey": "hockey",
+        "rec.autos": "autos",
+        "rec.sport.baseball": "baseball",
+        "rec.sport.hockey": "hockey",
     },
-}  # fmt: skip
+}
 """The newsgroups in each class, with the paper's names for them."""
 TRAIN, VALIDATION = 0.6, 0.2  # shares of the posts; the rest is for the test
 

@@ -77,9 +77,13 @@ def choose(run: Run, corpus: Corpus) -> Choices:
 
 
 def _score(
-    run: Run, corpus: Corpus, label: str, points: Sequence[Point],
-    settings: Callable[..., Settings], most: int,
-) -> Grid:  # fmt: skip
+    run: Run,
+    corpus: Corpus,
+    label: str,
+    points: Sequence[Point],
+    settings: Callable[..., Settings],
+    most: int,
+) -> Grid:
     """Return the mean validation accuracy of each point over trials."""
     most = 1 if run.options.quick else most
     numbers = range(min(run.options.count(paper.TRIALS), most))

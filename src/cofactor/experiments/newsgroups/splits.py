@@ -44,18 +44,38 @@ def table(results: Sequence[Result]) -> ResultTable:
             [100 * result[f"{procedure}: {model}"] for result in results]
             for procedure in ("paper", "defaults", "tuned")
         )
-        ahead = [sum(new > old for old, new in zip(literal, each, strict=True))
-                 for each in (ours, tuned)]  # fmt: skip
-        rows.append([model, *mean_and_sd(literal), *mean_and_sd(ours), ahead[0],
-                     *mean_and_sd(tuned), ahead[1]])  # fmt: skip
+        ahead = [
+            sum(new > old for old, new in zip(literal, each, strict=True)) for each in (ours, tuned)
+        ]
+        rows.append(
+            [
+                model,
+                *mean_and_sd(literal),
+                *mean_and_sd(ours),
+                ahead[0],
+                *mean_and_sd(tuned),
+                ahead[1],
+            ]
+        )
     for model in CLASSIFIERS:
         values = [100 * result[f"classifier: {model}"] for result in results]
         rows.append([model, *mean_and_sd(values), *[None] * 6])
     return ResultTable(
-        "splits", f"Test accuracy in per cent over {len(results)} other draws and splits",
-        ["model", "its procedure", "its sd", "our defaults", "our sd",
-         "splits where ours is ahead", "ours, tuned", "tuned sd", "splits where tuned is ahead"],
-        rows, digits=2,
+        "splits",
+        f"Test accuracy in per cent over {len(results)} other draws and splits",
+        [
+            "model",
+            "its procedure",
+            "its sd",
+            "our defaults",
+            "our sd",
+            "splits where ours is ahead",
+            "ours, tuned",
+            "tuned sd",
+            "splits where tuned is ahead",
+        ],
+        rows,
+        digits=2,
         note="One trial for each split, with the hyperparameters chosen above. The sd is over "
         "splits, and so larger than over starts.",
-    )  # fmt: skip
+    )

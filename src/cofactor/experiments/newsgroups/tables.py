@@ -26,10 +26,13 @@ def data(corpus: Corpus) -> ResultTable:
         rows.append([name, members, sum(counts[group] for group in groups.values())])
     split = f"{corpus.selection.X.shape[0]} train, {corpus.selection.X_test.shape[0]} validation"
     return ResultTable(
-        "data", "20 Newsgroups and subgroups", ["class", "subgroups and posts", "posts"], rows,
+        "data",
+        "20 Newsgroups and subgroups",
+        ["class", "subgroups and posts", "posts"],
+        rows,
         note=f"{split} and {corpus.final.X_test.shape[0]} test posts; "
         f"{len(corpus.final.words)} words.",
-    )  # fmt: skip
+    )
 
 
 def spread(results: Sequence[Result], way: str | None = None) -> tuple[float, float | None]:
@@ -40,8 +43,19 @@ def spread(results: Sequence[Result], way: str | None = None) -> tuple[float, fl
 
 def accuracy(literal: Fits, ours: Fits, tuned: Fits, others: Fits) -> ResultTable:
     """Return test accuracies: the paper's, its procedure run again, our defaults, ours tuned."""
-    columns = ["model", "paper", "paper sd", "its procedure", "its sd", "with exact inference",
-               "exact sd", "our defaults", "our sd", "ours, tuned", "tuned sd"]  # fmt: skip
+    columns = [
+        "model",
+        "paper",
+        "paper sd",
+        "its procedure",
+        "its sd",
+        "with exact inference",
+        "exact sd",
+        "our defaults",
+        "our sd",
+        "ours, tuned",
+        "tuned sd",
+    ]
     rows: list[list[Cell]] = []
     for model, results in {**literal, **others}.items():
         printed = paper.ACCURACY.get(model, (None, None))
@@ -52,15 +66,19 @@ def accuracy(literal: Fits, ours: Fits, tuned: Fits, others: Fits) -> ResultTabl
     bold = best_cells(rows, (1, 3, 5, 7, 9), largest=True)
     trials = len(next(iter(literal.values())))
     return ResultTable(
-        "accuracy", f"Test accuracy in per cent, mean and sd of {trials} trials",
-        columns, rows, digits=2, bold=bold,
+        "accuracy",
+        f"Test accuracy in per cent, mean and sd of {trials} trials",
+        columns,
+        rows,
+        digits=2,
+        bold=bold,
         note="Its procedure: the paper's updates, random start, joint head, 20 steps of inference "
         "where the data loss is KL. Exact inference solves for the representations. Our defaults: "
         "coordinate descent, class-wise start, refitted head, nothing chosen. Tuned: λ and a prior "
         "on the samples chosen on the validation posts, as the paper's procedure chooses its "
         "tolerance and λ. Methods without a random part have one trial. Best of each column in "
         "bold.",
-    )  # fmt: skip
+    )
 
 
 def hyperparameters(chosen: Chosen, grid: Grid) -> ResultTable:
@@ -71,10 +89,13 @@ def hyperparameters(chosen: Chosen, grid: Grid) -> ResultTable:
         cells = [None if value is None else f"{value:g}" for value in (*printed, *settings)]
         rows.append([model, *cells, 100 * grid[model, *settings]])
     return ResultTable(
-        "hyperparameters", "Hyperparameters with the best validation accuracy",
-        ["model", "paper tol", "paper λ", "our tol", "our λ", "validation accuracy %"], rows,
-        digits=2, note="By the paper's procedure, on the paper's grids.",
-    )  # fmt: skip
+        "hyperparameters",
+        "Hyperparameters with the best validation accuracy",
+        ["model", "paper tol", "paper λ", "our tol", "our λ", "validation accuracy %"],
+        rows,
+        digits=2,
+        note="By the paper's procedure, on the paper's grids.",
+    )
 
 
 def own_hyperparameters(chosen: Chosen, grid: Grid) -> ResultTable:
@@ -84,11 +105,14 @@ def own_hyperparameters(chosen: Chosen, grid: Grid) -> ResultTable:
         for model, settings in chosen.items()
     ]
     return ResultTable(
-        "own_hyperparameters", "Hyperparameters of ours with the best validation accuracy",
-        ["model", "λ / auto", "pseudo-count", "validation accuracy %"], rows, digits=2,
+        "own_hyperparameters",
+        "Hyperparameters of ours with the best validation accuracy",
+        ["model", "λ / auto", "pseudo-count", "validation accuracy %"],
+        rows,
+        digits=2,
         note="λ as a share of what supervision='auto' finds; the prior on the samples is "
         "Gamma(1 + pseudo-count, pseudo-count), none for 0.",
-    )  # fmt: skip
+    )
 
 
 def grid(scores: Grid) -> ResultTable:
@@ -107,9 +131,12 @@ def _grid(name: str, title: str, columns: list[str], scores: Grid) -> ResultTabl
         for (model, *values), score in scores.items()
     ]
     return ResultTable(
-        name, f"Validation accuracy {title}, per cent, means over trials",
-        ["model", *columns, "accuracy"], rows, digits=2,
-    )  # fmt: skip
+        name,
+        f"Validation accuracy {title}, per cent, means over trials",
+        ["model", *columns, "accuracy"],
+        rows,
+        digits=2,
+    )
 
 
 def _mean(results: Sequence[Result], name: str, part: str | None = None) -> float:
@@ -126,23 +153,31 @@ def clustering(literal: Fits, ours: Fits, scaled: bool = False) -> ResultTable:
     rows: list[list[Cell]] = []
     for model, results in literal.items():
         fits = (results, ours.get(model))
-        cells = [None if each is None else _mean(each, kind, "scores")
-                 for each in fits for kind in kinds]  # fmt: skip
+        cells = [
+            None if each is None else _mean(each, kind, "scores") for each in fits for kind in kinds
+        ]
         printed: Sequence[Cell] = () if scaled else paper.CLUSTERING.get(model, (None, None))
         rows.append([model, *printed, *cells])
-    columns = [f"{who} {kind}" for who in ("its procedure", "our defaults")
-               for kind in ("hard", "soft")]  # fmt: skip
+    columns = [
+        f"{who} {kind}" for who in ("its procedure", "our defaults") for kind in ("hard", "soft")
+    ]
     note = "Of all posts: training posts as the fit represents them, test posts inferred."
     if scaled:
         return ResultTable(
-            "clustering_scaled", "The same with topics of equal mass", ["model", *columns], rows,
+            "clustering_scaled",
+            "The same with topics of equal mass",
+            ["model", *columns],
+            rows,
             note="The factors leave open how long a topic is and how heavy its weights are; P "
             "compares weights as they are. Here every topic has the same sum over words.",
-        )  # fmt: skip
+        )
     return ResultTable(
-        "clustering", "Clustering score P, averaged over topics and trials",
-        ["model", "paper hard", "paper soft", *columns], rows, note=note,
-    )  # fmt: skip
+        "clustering",
+        "Clustering score P, averaged over topics and trials",
+        ["model", "paper hard", "paper soft", *columns],
+        rows,
+        note=note,
+    )
 
 
 def readability(literal: Fits, ours: Fits) -> ResultTable:
@@ -151,18 +186,27 @@ def readability(literal: Fits, ours: Fits) -> ResultTable:
     for model, results in literal.items():
         row: list[Cell] = [model]
         for fits in (results, ours.get(model)):
-            row += [None, None] if fits is None else [
-                _mean(fits, "coherence"), float(np.mean([fit["diversity"] for fit in fits]))
-            ]  # fmt: skip
+            row += (
+                [None, None]
+                if fits is None
+                else [_mean(fits, "coherence"), float(np.mean([fit["diversity"] for fit in fits]))]
+            )
         rows.append(row)
     return ResultTable(
-        "topics", "Coherence (NPMI) and diversity of the ten top words",
-        ["model", "its procedure: coherence", "its procedure: diversity",
-         "our defaults: coherence", "our defaults: diversity"],
-        rows, digits=3,
+        "topics",
+        "Coherence (NPMI) and diversity of the ten top words",
+        [
+            "model",
+            "its procedure: coherence",
+            "its procedure: diversity",
+            "our defaults: coherence",
+            "our defaults: diversity",
+        ],
+        rows,
+        digits=3,
         note="Coherence is counted in the training posts: 1 always together, 0 independent, −1 "
         "never. Diversity is the share of top words that are different words.",
-    )  # fmt: skip
+    )
 
 
 def median(results: Sequence[Result]) -> Result:
@@ -182,7 +226,9 @@ def keywords(name: str, title: str, result: Result) -> ResultTable:
             row += [result[kind]["groups"][topic], result[kind]["scores"][topic]]
         rows.append([*row, result["coherence"][topic]])
     return ResultTable(
-        name, title,
+        name,
+        title,
         ["topic", "keywords", "class", "share", "hard", "P hard", "soft", "P soft", "coherence"],
-        rows, digits=3,
-    )  # fmt: skip
+        rows,
+        digits=3,
+    )

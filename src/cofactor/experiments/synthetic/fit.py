@@ -10,13 +10,7 @@ from cofactor import Factors, SSNMFRegressor
 from cofactor._types import FloatArray
 from cofactor.divergences import DIVERGENCES
 from cofactor.experiments.paper import EPSILON, MODELS
-from cofactor.experiments.synthetic.data import (
-    experiments,
-    observe,
-    products,
-    start,
-    true_factors,
-)
+from cofactor.experiments.synthetic.data import experiments, observe, products, start, true_factors
 from cofactor.experiments.trials import Result, Settings
 
 ZERO = 1e-6

@@ -40,19 +40,28 @@ def relative_errors(fits: Fits) -> ResultTable:
     last: list[Cell] = ["lowest", *(winners[column] for column in sorted(winners))]
     starts = len(fits[1, "(F, F)"])
     return ResultTable(
-        "relative_error", f"Relative error by experiment, mean of {starts} starts",
-        ["model", *columns], [*rows, last], bold=bold,
+        "relative_error",
+        f"Relative error by experiment, mean of {starts} starts",
+        ["model", *columns],
+        [*rows, last],
+        bold=bold,
         note="Objective F1 to F4 of the fitted factors against the noiseless products, divided by "
         "that of the start. Lowest of each column in bold. The text gives the Gaussian noise of "
         "experiments 2 and 3 the variance 1/2r; the last columns take 1/2r for its standard "
         "deviation.",
-    )  # fmt: skip
+    )
 
 
 def fit_quality(fits: Fits) -> ResultTable:
     """Return objective, likelihood and error of the fits, and how much they vary."""
-    columns = ["experiment, model", "objective", "iterations", "minus log-likelihood per entry",
-               "relative error", "its sd"]  # fmt: skip
+    columns = [
+        "experiment, model",
+        "objective",
+        "iterations",
+        "minus log-likelihood per entry",
+        "relative error",
+        "its sd",
+    ]
     rows: list[list[Cell]] = []
     for number, model in product(NAMES, MODELS):
         results = fits[number, model]
@@ -62,9 +71,13 @@ def fit_quality(fits: Fits) -> ResultTable:
             [f"{NAMES[number]}, {model}", *row, float(np.mean(errors)), float(np.std(errors))]
         )
     return ResultTable(
-        "fits", "The fits: means over starts", columns, rows, digits=5,
+        "fits",
+        "The fits: means over starts",
+        columns,
+        rows,
+        digits=5,
         note="Objective and likelihood are those of the noisy data.",
-    )  # fmt: skip
+    )
 
 
 def against_updates(fits: Fits, updates: Fits, count: int | None) -> ResultTable:
@@ -75,15 +88,30 @@ def against_updates(fits: Fits, updates: Fits, count: int | None) -> ResultTable
         ours, theirs = (np.array([result["objective"] for result in each]) for each in pair)
         gaps = ours / theirs - 1.0
         rows.append(
-            [f"{NAMES[number]}, {model}", float(ours.mean()), float(theirs.mean()),
-             f"{np.sum(gaps <= 0)} of {len(gaps)}", f"{gaps.min():.1e}", f"{gaps.max():.1e}"]
-        )  # fmt: skip
+            [
+                f"{NAMES[number]}, {model}",
+                float(ours.mean()),
+                float(theirs.mean()),
+                f"{np.sum(gaps <= 0)} of {len(gaps)}",
+                f"{gaps.min():.1e}",
+                f"{gaps.max():.1e}",
+            ]
+        )
     return ResultTable(
-        "updates", f"Objectives against those of {count} multiplicative updates, start by start",
-        ["experiment, model", "objective", "after the updates", "starts where no higher",
-         "lowest gap", "highest gap"], rows, digits=4,
+        "updates",
+        f"Objectives against those of {count} multiplicative updates, start by start",
+        [
+            "experiment, model",
+            "objective",
+            "after the updates",
+            "starts where no higher",
+            "lowest gap",
+            "highest gap",
+        ],
+        rows,
+        digits=4,
         note="A gap is the fit's objective over that of the updates from the same start, less one.",
-    )  # fmt: skip
+    )
 
 
 def _mean(results: Sequence[Result], name: str) -> float:
@@ -93,8 +121,14 @@ def _mean(results: Sequence[Result], name: str) -> float:
 def zeros(fits: Fits) -> ResultTable:
     """Return how much of the error is due to entries that are wrongly estimated as zero."""
     floors = [f"error, estimates ≥ {floor:g}" for floor in FLOORS]
-    columns = ["experiment, model", *floors, "lost cells %", "their share of error %",
-               "targets at zero %", "truly zero %"]  # fmt: skip
+    columns = [
+        "experiment, model",
+        *floors,
+        "lost cells %",
+        "their share of error %",
+        "targets at zero %",
+        "truly zero %",
+    ]
     rows: list[list[Cell]] = []
     bold: set[tuple[int, int]] = set()
     for number in NAMES:
@@ -103,11 +137,15 @@ def zeros(fits: Fits) -> ResultTable:
         bold |= {(len(rows) + row, column) for row, column in lowest}
         rows += group
     return ResultTable(
-        "zeros", "What estimates of zero cost", columns, rows, bold=frozenset(bold),
+        "zeros",
+        "What estimates of zero cost",
+        columns,
+        rows,
+        bold=frozenset(bold),
         note="A cell is lost if its estimate is below 1e-6 and its true mean is not. Its cost "
         "under Kullback–Leibler is the mean times the logarithm of one over the estimate, so it "
         "is set by the smallest estimate that is allowed.",
-    )  # fmt: skip
+    )
 
 
 def _zero_row(number: int, model: str, results: Sequence[Result]) -> list[Cell]:
@@ -137,10 +175,12 @@ def wins(fits: Fits, rank: int) -> ResultTable:
         rows.append([NAMES[number], expected, *shown])
     draws = len(fits[1, "(F, F)"])
     return ResultTable(
-        "wins", f"How often the model of maximum likelihood is best in {draws} independent draws",
-        ["experiment", "maximum likelihood", *MEASURES], rows,
+        "wins",
+        f"How often the model of maximum likelihood is best in {draws} independent draws",
+        ["experiment", "maximum likelihood", *MEASURES],
+        rows,
         note="In brackets the wins of the other models. One start per draw.",
-    )  # fmt: skip
+    )
 
 
 def _winners(fits: Fits, number: int, measure: Callable[[Result], float]) -> Counter[str]:

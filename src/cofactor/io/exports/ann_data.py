@@ -14,9 +14,8 @@ MISSING = "AnnData files need a package that is not installed: pip install annda
 
 
 def write_anndata(
-    model: Any, path: Path, documents: list[str] | None, facts: str,
-    names: list[str] | None = None,
-) -> None:  # fmt: skip
+    model: Any, path: Path, documents: list[str] | None, facts: str, names: list[str] | None = None
+) -> None:
     """Write documents × words with topics beside both.
 
     Parameters

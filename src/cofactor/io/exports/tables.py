@@ -61,9 +61,13 @@ def _topics(model: Any) -> Iterator[list[Any]]:
         coherence = t.coherence if isfinite(t.coherence) else None
         said = settled.facts(t.topic)
         yield [
-            *(getattr(t, name) for name in names), coherence, " ".join(t.words),
-            "yes" if said["frozen"] else "", " ".join(said["pinned"]), " ".join(said["banned"]),
-        ]  # fmt: skip
+            *(getattr(t, name) for name in names),
+            coherence,
+            " ".join(t.words),
+            "yes" if said["frozen"] else "",
+            " ".join(said["pinned"]),
+            " ".join(said["banned"]),
+        ]
 
 
 def _words(model: Any, n_words: int) -> Iterator[list[Any]]:

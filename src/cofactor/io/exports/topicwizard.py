@@ -81,9 +81,15 @@ def write_wizard(model: Any, folder: Path, documents: list[str]) -> list[str]:
 def _arrays(X: Any, S: np.ndarray, topics: np.ndarray) -> bytes:
     packed = io.BytesIO()
     np.savez_compressed(
-        packed, allow_pickle=False, data=X.data, indices=X.indices, indptr=X.indptr,
-        shape=np.array(X.shape), documents=S, topics=topics,
-    )  # fmt: skip
+        packed,
+        allow_pickle=False,
+        data=X.data,
+        indices=X.indices,
+        indptr=X.indptr,
+        shape=np.array(X.shape),
+        documents=S,
+        topics=topics,
+    )
     return packed.getvalue()
 
 

@@ -17,11 +17,7 @@ DTYPES = ("<f8", "<f4", "<i8", "<i4", "|b1")
 
 def describe(array: np.ndarray) -> dict[str, Any]:
     """Return what the manifest says about an array."""
-    return {
-        "dtype": array.dtype.str,
-        "shape": list(array.shape),
-        "sha256": sha256(array.tobytes()),
-    }
+    return {"dtype": array.dtype.str, "shape": list(array.shape), "sha256": sha256(array.tobytes())}
 
 
 def portable(array: np.ndarray) -> np.ndarray:

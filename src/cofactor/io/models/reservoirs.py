@@ -13,11 +13,28 @@ from cofactor.estimators.reservoir import Reservoir, Rows, joined
 from cofactor.io.models.errors import require
 from cofactor.targets import Targets
 
-NAMES = frozenset({
-    "cells", "columns", "lengths", "width", "zeros", "targets", "target_columns", "target_lengths",
-    "sparse", "row_weights", "cell_weights", "importance", "counts", "keys", "limit", "seen",
-    "mass", "labels",
-})  # fmt: skip
+NAMES = frozenset(
+    {
+        "cells",
+        "columns",
+        "lengths",
+        "width",
+        "zeros",
+        "targets",
+        "target_columns",
+        "target_lengths",
+        "sparse",
+        "row_weights",
+        "cell_weights",
+        "importance",
+        "counts",
+        "keys",
+        "limit",
+        "seen",
+        "mass",
+        "labels",
+    }
+)
 
 
 def take_reservoir(reservoir: Reservoir) -> dict[str, Any]:

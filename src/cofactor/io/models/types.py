@@ -34,25 +34,64 @@ from cofactor.text.editing import Settled
 from cofactor.text.vectorizer.words import LATER, OLDER, READING
 
 PLAIN = (
-    "components_", "representation_", "history_", "n_iter_", "stop_reason_", "n_features_in_",
-    "feature_names_in_", "_units", "_has_head", "_constant",
-)  # fmt: skip
+    "components_",
+    "representation_",
+    "history_",
+    "n_iter_",
+    "stop_reason_",
+    "n_features_in_",
+    "feature_names_in_",
+    "_units",
+    "_has_head",
+    "_constant",
+)
 SUPERVISED = (
-    *PLAIN, "target_components_", "supervision_", "_coding", "_head", "expected_score_",
+    *PLAIN,
+    "target_components_",
+    "supervision_",
+    "_coding",
+    "_head",
+    "expected_score_",
     "_reservoir",
-)  # fmt: skip
+)
 RANKING = ("topic_words_", "probable_coherence_")
 """Attributes that models of cofactor 0.1 lack; their words are shown by probability."""
-OPTIONAL = frozenset({
-    "feature_names_in_", "target_components_", "supervision_", "_head", "expected_score_",
-    "_reservoir", "document_scores_", "cells_", "settled_", "learned_",
-    "stability_", *LATER, *RANKING, *READING, *SUPPORT,
-})  # fmt: skip
+OPTIONAL = frozenset(
+    {
+        "feature_names_in_",
+        "target_components_",
+        "supervision_",
+        "_head",
+        "expected_score_",
+        "_reservoir",
+        "document_scores_",
+        "cells_",
+        "settled_",
+        "learned_",
+        "stability_",
+        *LATER,
+        *RANKING,
+        *READING,
+        *SUPPORT,
+    }
+)
 TEXT = (
-    "estimator_", "vectorizer_", "document_topics_", "topic_names_", "target_names_", "coherence_",
-    "seed_", "timings_", "fingerprint_", "document_scores_", "settled_", "learned_", *RANKING,
-    *SUPPORT, "stability_",
-)  # fmt: skip
+    "estimator_",
+    "vectorizer_",
+    "document_topics_",
+    "topic_names_",
+    "target_names_",
+    "coherence_",
+    "seed_",
+    "timings_",
+    "fingerprint_",
+    "document_scores_",
+    "settled_",
+    "learned_",
+    *RANKING,
+    *SUPPORT,
+    "stability_",
+)
 FITTED: dict[type, tuple[str, ...]] = {
     NMF: (*PLAIN, "cells_"),
     SSNMFClassifier: SUPERVISED,

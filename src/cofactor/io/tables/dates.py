@@ -21,15 +21,37 @@ ISO = "ISO"
 """The name of all formats that `datetime.fromisoformat` reads, except plain digits."""
 
 _DAYS = (
-    "%d.%m.%Y", "%d.%m.%y", "%d/%m/%Y", "%m/%d/%Y", "%d/%m/%y", "%m/%d/%y", "%d-%m-%Y", "%m-%d-%Y",
-    "%Y/%m/%d", "%Y.%m.%d", "%d %B %Y", "%d %b %Y", "%B %d, %Y", "%b %d, %Y", "%B %d %Y",
-    "%b %d %Y", "%d. %B %Y",
-)  # fmt: skip
+    "%d.%m.%Y",
+    "%d.%m.%y",
+    "%d/%m/%Y",
+    "%m/%d/%Y",
+    "%d/%m/%y",
+    "%m/%d/%y",
+    "%d-%m-%Y",
+    "%m-%d-%Y",
+    "%Y/%m/%d",
+    "%Y.%m.%d",
+    "%d %B %Y",
+    "%d %b %Y",
+    "%B %d, %Y",
+    "%b %d, %Y",
+    "%B %d %Y",
+    "%b %d %Y",
+    "%d. %B %Y",
+)
 _TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", ", %H:%M")
 FORMATS = (
-    ISO, *(day + time for day in _DAYS for time in _TIMES), "%Y%m%d", "%Y-%m", "%m/%Y", "%B %Y",
-    "%b %Y", "%Y", "%a, %d %b %Y %H:%M:%S %z", "%d %b %Y %H:%M:%S %z",
-)  # fmt: skip
+    ISO,
+    *(day + time for day in _DAYS for time in _TIMES),
+    "%Y%m%d",
+    "%Y-%m",
+    "%m/%Y",
+    "%B %Y",
+    "%b %Y",
+    "%Y",
+    "%a, %d %b %Y %H:%M:%S %z",
+    "%d %b %Y %H:%M:%S %z",
+)
 """Formats that are tried, as `datetime.strptime` writes them; the first that fits is taken."""
 
 LONGEST = 60  # characters of a date in an error

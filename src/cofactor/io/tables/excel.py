@@ -43,8 +43,11 @@ def read_spreadsheet(
         raise InputError(f"{at(path)}: the sheet {name!r} is empty; {_instead(others)}")
     _refuse_merged(path, found)
     if others and sheet is None:
-        notes.insert(0, f"Read the sheet {name!r}; --sheet names another of the "
-                     f"{len(book.sheet_names)} sheets.")  # fmt: skip
+        notes.insert(
+            0,
+            f"Read the sheet {name!r}; --sheet names another of the "
+            f"{len(book.sheet_names)} sheets.",
+        )
     return [_as_name(cell) for cell in header[1]], rows, notes
 
 
@@ -81,8 +84,9 @@ def _choose(path: str | PathLike[str], book: Any, sheet: str | None) -> str:
     """Return the name of the sheet to read."""
     names = list(book.sheet_names)
     if sheet is not None and sheet not in names:
-        raise InputError(f"--sheet {sheet!r} is not a sheet of {at(path)}. "
-                         f"{suggestion(sheet, names)}")  # fmt: skip
+        raise InputError(
+            f"--sheet {sheet!r} is not a sheet of {at(path)}. {suggestion(sheet, names)}"
+        )
     visible = [one.name for one in book.sheets_metadata if str(one.visible).endswith(".Visible")]
     if not names:
         raise InputError(f"{at(path)} has no sheet; save the table as CSV UTF-8.")

@@ -166,9 +166,7 @@ class LabelCounts:
         return rare
 
 
-_NOT_CLASSES = {
-    "none": "no labels", "numbers": "numbers", "columns": "columns of yes and no"
-}  # fmt: skip
+_NOT_CLASSES = {"none": "no labels", "numbers": "numbers", "columns": "columns of yes and no"}
 
 
 def without_labels(cells: LabelCells, labels: frozenset[str]) -> LabelCells:

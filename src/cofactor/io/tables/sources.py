@@ -23,10 +23,17 @@ from cofactor.io.tables.separated import read_separated
 from cofactor.io.tables.trees import read_tree
 
 FORMATS = {
-    ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".txt": "csv", "": "csv",
-    ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".parquet": "parquet",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".txt": "csv",
+    "": "csv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "json",
+    ".parquet": "parquet",
     ".pq": "parquet",
-} | dict.fromkeys((".xlsx", ".xlsm", ".xls"), "excel")  # fmt: skip
+} | dict.fromkeys((".xlsx", ".xlsm", ".xls"), "excel")
 WHOLE = {"parquet": "Parquet file", "excel": "spreadsheet"}
 """Formats that are read from a file on disk, not as a stream."""
 

@@ -203,8 +203,10 @@ def _on_documents(found: Survey) -> list[str]:
     advice = []
     if found.empty:
         rows = _rows(found, found.empty_rows)
-        advice.append(f"{_count(found.empty, 'document')} empty ({rows}): they do no harm, but "
-                      "nothing can be predicted for them.")  # fmt: skip
+        advice.append(
+            f"{_count(found.empty, 'document')} empty ({rows}): they do no harm, but "
+            "nothing can be predicted for them."
+        )
     if found.duplicates:
         advice.append(
             f"{_count(found.duplicates, 'document')} repeated "
@@ -249,8 +251,9 @@ def _on_rare(found: Survey) -> list[str]:
     if not found.rare:
         return []
     classes = "1 class" if len(found.rare) == 1 else f"{len(found.rare):,} classes"
-    return [f"--min-labels {found.fewest} leaves out {classes}; their documents count as "
-            "unlabelled."]  # fmt: skip
+    return [
+        f"--min-labels {found.fewest} leaves out {classes}; their documents count as unlabelled."
+    ]
 
 
 def _on_forms(found: Survey) -> list[str]:
@@ -275,8 +278,9 @@ def _count(number: int, noun: str) -> str:
 
 
 def _rows(found: Survey, rows: list[int]) -> str:
-    named = (f"{row} {printable(found.names[row])!r}" if row in found.names else str(row)
-             for row in rows)  # fmt: skip
+    named = (
+        f"{row} {printable(found.names[row])!r}" if row in found.names else str(row) for row in rows
+    )
     listed = ", ".join(named) + (", …" if len(rows) == FEW else "")
     return f"row {listed}" if len(rows) == 1 else f"rows {listed}"
 

@@ -41,12 +41,21 @@ def document_rows(material: Material, text: bool) -> tuple[list[dict[str, Any]],
     best = np.where(shares.any(axis=1), shares.argmax(axis=1), -1).tolist()
     texts, cut = _whole_texts(material, chosen, text)
     rows = [
-        {"document": material.number(d), "x": x, "y": y, "topic": k, "share": round(float(p), 3),
-         "class": _label(material, d), "prediction": show(guess) if k >= 0 else "",
-         "confidence": rounded(c) if k >= 0 else None, "text": whole}
+        {
+            "document": material.number(d),
+            "x": x,
+            "y": y,
+            "topic": k,
+            "share": round(float(p), 3),
+            "class": _label(material, d),
+            "prediction": show(guess) if k >= 0 else "",
+            "confidence": rounded(c) if k >= 0 else None,
+            "text": whole,
+        }
         for d, (x, y), k, p, guess, c, whole in zip(
-            chosen, spots, best, shares.max(axis=1), *told, texts, strict=True)
-    ]  # fmt: skip
+            chosen, spots, best, shares.max(axis=1), *told, texts, strict=True
+        )
+    ]
     return rows, cut
 
 
@@ -119,10 +128,14 @@ def mistaken(material: Material, found: Evaluation | None, text: bool) -> list[d
     wrong = np.flatnonzero(found.predictions[MODEL] != found.truth)
     order = wrong[np.argsort(-P[wrong].max(axis=1), kind="stable")][:LISTED]
     return [
-        {**_described(material, found.judges[i], int(found.tested[i]), P[i], text, found.truth[i]),
-         "truth": material.classes[found.truth[i]]}
+        {
+            **_described(
+                material, found.judges[i], int(found.tested[i]), P[i], text, found.truth[i]
+            ),
+            "truth": material.classes[found.truth[i]],
+        }
         for i in order
-    ]  # fmt: skip
+    ]
 
 
 def doubtful(material: Material, text: bool) -> list[dict[str, Any]]:
@@ -134,11 +147,16 @@ def doubtful(material: Material, text: bool) -> list[dict[str, Any]]:
         return []
     found = rank_doubts(log_p, material.labels, material.classes)[:DOUBTFUL]
     return [
-        {"document": material.number(row.document), "label": str(row.label),
-         "label_probability": rounded(row.label_probability), "looks_like": str(row.suggestion),
-         "probability": rounded(row.probability), "text": excerpt(material, row.document, text)}
+        {
+            "document": material.number(row.document),
+            "label": str(row.label),
+            "label_probability": rounded(row.label_probability),
+            "looks_like": str(row.suggestion),
+            "probability": rounded(row.probability),
+            "text": excerpt(material, row.document, text),
+        }
         for row in found
-    ]  # fmt: skip
+    ]
 
 
 def _described(
@@ -181,10 +199,13 @@ def _speaking(told: Explanation | None, sign: int, pooled: bool) -> list[dict[st
     parts = sign * told.contrast.words
     best = [j for j in np.argsort(-parts, kind="stable")[:WORDS] if parts[j] >= LEAST[pooled]]
     return [
-        {"word": told.words[j], "part": round(float(parts[j]), 3),
-         "shown": _times(parts[j]) if pooled else f"+{100 * parts[j]:.0f}"}
+        {
+            "word": told.words[j],
+            "part": round(float(parts[j]), 3),
+            "shown": _times(parts[j]) if pooled else f"+{100 * parts[j]:.0f}",
+        }
         for j in best
-    ]  # fmt: skip
+    ]
 
 
 def _times(logarithm: float) -> str:

@@ -212,11 +212,13 @@ def _pooled(parts: list[Evaluation], how: str) -> Evaluation:
     methods = parts[0].predictions
     P = [part.probabilities for part in parts if part.probabilities is not None]
     return Evaluation(
-        parts[0].kind, how, True,
+        parts[0].kind,
+        how,
+        True,
         np.concatenate([part.tested for part in parts]),
         np.concatenate([part.truth for part in parts]),
         {name: np.concatenate([part.predictions[name] for part in parts]) for name in methods},
         np.concatenate(P) if P else None,
         [judge for part in parts for judge in part.judges],
         parts[0].plain,
-    )  # fmt: skip
+    )

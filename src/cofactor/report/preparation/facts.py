@@ -18,9 +18,12 @@ def summary(material: Material, found: Evaluation | None) -> list[dict[str, Any]
     estimator = material.model.estimator_
     rows = [
         _figure("documents", f"{len(material.S):,}", _documents_remark(material)),
-        _figure("topics", str(len(estimator.components_)),
-                f"over {estimator.components_.shape[1]:,} words"),
-    ]  # fmt: skip
+        _figure(
+            "topics",
+            str(len(estimator.components_)),
+            f"over {estimator.components_.shape[1]:,} words",
+        ),
+    ]
     if material.kind in ("classes", "sets"):
         name = "classes" if material.kind == "classes" else "labels"
         rows.append(_figure(name, str(len(material.classes)), _label_remark(material)))
@@ -98,9 +101,10 @@ def call(model: Any) -> str:
     changed = [
         f"{name}={shortened(repr(value), 300)}"
         for name, value in model.get_params(deep=False).items()
-        if name not in ("random_state", "n_components") and value is not default[name]
+        if name not in ("random_state", "n_components")
+        and value is not default[name]
         and repr(value) != repr(default[name])
-    ]  # fmt: skip
+    ]
     settings = ", ".join([str(model.n_components), *changed, f"random_state={model.seed_}"])
     then = "  # then its topics were edited" if "settled_" in vars(model) else ""
     return f"TopicModel({settings}).fit(documents, labels){then}"

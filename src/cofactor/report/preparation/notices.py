@@ -22,12 +22,19 @@ Notices = Iterator[tuple[str, str]]  # "warning" or "note", and a sentence
 
 def notices(material: Material, found: Evaluation | None, text: bool) -> list[dict[str, str]]:
     """Return warnings first, then remarks on what is missing."""
-    parts = (_scores(found), _fit(material), _edits(material, found), _labels(material),
-             _topics(material), _missing(material, found, text))  # fmt: skip
+    parts = (
+        _scores(found),
+        _fit(material),
+        _edits(material, found),
+        _labels(material),
+        _topics(material),
+        _missing(material, found, text),
+    )
     rows = [
         {"level": level, "text": sentence[:1].upper() + sentence[1:]}
-        for part in parts for level, sentence in part
-    ]  # fmt: skip
+        for part in parts
+        for level, sentence in part
+    ]
     return sorted(rows, key=lambda row: row["level"] != "warning")
 
 

@@ -64,11 +64,19 @@ def _rows(found: OverTime, material: Material, also: Sequence[int | str]) -> lis
     few digits."""
     names = [*also, *(material.classes[c] for c in largest(class_sizes(material), CLASSES))]
     return [
-        {"period": row.period, "documents": row.documents, "kind": row.kind, "topic": row.topic,
-         "class": "" if row.kind == "topic" else str(row.name), **_shares(row),
-         "words": ", ".join(row.words), "rising": ", ".join(row.rising)}
-        for row in found.table if row.kind != "class" or str(row.name) in names
-    ]  # fmt: skip
+        {
+            "period": row.period,
+            "documents": row.documents,
+            "kind": row.kind,
+            "topic": row.topic,
+            "class": "" if row.kind == "topic" else str(row.name),
+            **_shares(row),
+            "words": ", ".join(row.words),
+            "rising": ", ".join(row.rising),
+        }
+        for row in found.table
+        if row.kind != "class" or str(row.name) in names
+    ]
 
 
 def _shares(row: PeriodShare) -> dict[str, float | None]:

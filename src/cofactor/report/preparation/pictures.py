@@ -113,10 +113,13 @@ def class_grid(model: Any) -> ClassGrid:
         _left_out(len(columns), len(material.classes), "classes"),
     )
     return ClassGrid(
-        rows, [model.topic_names_[k] for k in rows], [material.classes[c] for c in columns],
-        shares[np.ix_(rows, columns)].tolist(), ", ".join(filter(None, notes)),
+        rows,
+        [model.topic_names_[k] for k in rows],
+        [material.classes[c] for c in columns],
+        shares[np.ix_(rows, columns)].tolist(),
+        ", ".join(filter(None, notes)),
         model.topics(1)[0].labels is not None,
-    )  # fmt: skip
+    )
 
 
 def _place(shares: np.ndarray) -> tuple[int, float]:
@@ -166,8 +169,10 @@ def _asked(material: Material, kind: str, names: Any) -> list[Any]:
     names = [str(name) for name in ([names] if isinstance(names, str) else names)]
     for name in names:
         if name not in material.classes:
-            raise ValueError(f"names holds {name!r}, which the model does not predict; pass some "
-                             f"of {', '.join(map(repr, material.classes))}.")  # fmt: skip
+            raise ValueError(
+                f"names holds {name!r}, which the model does not predict; pass some "
+                f"of {', '.join(map(repr, material.classes))}."
+            )
     return names
 
 

@@ -65,10 +65,18 @@ class Prepared:
 
 
 def prepare(
-    model: Any, documents: Any = None, labels: Any = None, truth: Any = None, *, text: bool = True,
-    title: str | None = None, source: str | None = None, rows: Any = None, dates: Any = None,
+    model: Any,
+    documents: Any = None,
+    labels: Any = None,
+    truth: Any = None,
+    *,
+    text: bool = True,
+    title: str | None = None,
+    source: str | None = None,
+    rows: Any = None,
+    dates: Any = None,
     every: str | None = None,
-) -> Prepared:  # fmt: skip
+) -> Prepared:
     """Return the content of a report; parameters are those of `write_report`."""
     if not isinstance(model, TopicModel):
         raise TypeError(f"model is a {type(model).__name__}; a report needs a TopicModel.")
@@ -122,11 +130,16 @@ def _methods(found: Evaluation) -> dict[str, Any]:
     """Return the methods, best first; a column of scores that none of them has is left out."""
     names, kind = METRICS[found.kind], found.kind
     rows = [
-        {"method": name, "score": scores[0] or 0.0, "shown": format_score(kind, scores[0]),
-         "more": scores[1:], "own": name == MODEL,
-         **interval(scores[0] or 0.0, len(found.tested), kind)}
+        {
+            "method": name,
+            "score": scores[0] or 0.0,
+            "shown": format_score(kind, scores[0]),
+            "more": scores[1:],
+            "own": name == MODEL,
+            **interval(scores[0] or 0.0, len(found.tested), kind),
+        }
         for name, scores in found.all_scores().items()
-    ]  # fmt: skip
+    ]
     rows.sort(key=lambda row: -row["score"])
     told = [c for c in range(len(names) - 1) if any(row["more"][c] is not None for row in rows)]
     for row in rows:
@@ -156,10 +169,13 @@ def _of_sets(found: Evaluation, classes: list[str]) -> dict[str, Any]:
     """Return the model's scores of each label, and its average precision by every method."""
     tables = {name: set_tables(found.truth, each) for name, each in found.predictions.items()}
     rows = [
-        {"class": label, **tables[MODEL][c],
-         "by_method": [table[c]["average_precision"] for table in tables.values()]}
+        {
+            "class": label,
+            **tables[MODEL][c],
+            "by_method": [table[c]["average_precision"] for table in tables.values()],
+        }
         for c, label in enumerate(classes)
-    ]  # fmt: skip
+    ]
     return {"per_label": rows, "by_method": list(tables)}
 
 
@@ -167,14 +183,18 @@ def _of_numbers(found: Evaluation, classes: list[str]) -> dict[str, Any]:
     """Return the scores of each target by every method; for a single target also the pairs."""
     tables = {name: number_tables(found.truth, each) for name, each in found.predictions.items()}
     rows = [
-        {"class": name, "documents": tables[MODEL][c]["documents"],
-         "by_method": [table[c] for table in tables.values()]}
+        {
+            "class": name,
+            "documents": tables[MODEL][c]["documents"],
+            "by_method": [table[c] for table in tables.values()],
+        }
         for c, name in enumerate(classes)
-    ]  # fmt: skip
+    ]
     scores: dict[str, Any] = {"per_target": rows, "by_method": list(tables)}
     if len(classes) == 1:
-        pairs = zip(found.truth[:MOST_PAIRS, 0], found.predictions[MODEL][:MOST_PAIRS, 0],
-                    strict=True)  # fmt: skip
+        pairs = zip(
+            found.truth[:MOST_PAIRS, 0], found.predictions[MODEL][:MOST_PAIRS, 0], strict=True
+        )
         scores["pairs"] = [{"truth": float(t), "prediction": float(p)} for t, p in pairs]
     return scores
 
@@ -187,11 +207,16 @@ def _cells(matrix: np.ndarray, classes: list[str]) -> list[dict[str, Any]]:
     """Return a confusion matrix as rows of a table, with shares of the true class."""
     total = np.maximum(matrix.sum(axis=1, keepdims=True), 1)
     return [
-        {"truth": classes[i], "prediction": classes[j], "documents": int(matrix[i, j]),
-         "share": float(matrix[i, j] / total[i, 0])}
-        for i in range(len(classes)) if matrix[i].any()
+        {
+            "truth": classes[i],
+            "prediction": classes[j],
+            "documents": int(matrix[i, j]),
+            "share": float(matrix[i, j] / total[i, 0]),
+        }
+        for i in range(len(classes))
+        if matrix[i].any()
         for j in range(len(classes))
-    ]  # fmt: skip
+    ]
 
 
 OTHERS = "other classes"

@@ -66,10 +66,15 @@ def set_tables(truth: np.ndarray, predicted: np.ndarray) -> list[dict[str, Any]]
     hits, true, yes = _counts(truth, predicted)
     precision, recall, f1 = _ratio(hits, yes), _ratio(hits, true), _ratio(2 * hits, yes + true)
     return [
-        {"documents": int(true[c]), "precision": float(precision[c]), "recall": float(recall[c]),
-         "f1": float(f1[c]), "average_precision": _average_precision(truth[:, c], predicted[:, c])}
+        {
+            "documents": int(true[c]),
+            "precision": float(precision[c]),
+            "recall": float(recall[c]),
+            "f1": float(f1[c]),
+            "average_precision": _average_precision(truth[:, c], predicted[:, c]),
+        }
         for c in range(truth.shape[1])
-    ]  # fmt: skip
+    ]
 
 
 def _average_precision(truth: np.ndarray, predicted: np.ndarray) -> float | None:
@@ -106,10 +111,16 @@ def class_scores(matrix: np.ndarray, classes: list[str]) -> list[dict[str, Any]]
     precision, recall = _ratio(hits, predicted), _ratio(hits, tested)
     f1 = _ratio(2 * hits, predicted + tested)
     return [
-        {"class": name, "documents": int(tested[c]), "precision": float(precision[c]),
-         "recall": float(recall[c]), "f1": float(f1[c])}
-        for c, name in enumerate(classes) if tested[c] or predicted[c]
-    ]  # fmt: skip
+        {
+            "class": name,
+            "documents": int(tested[c]),
+            "precision": float(precision[c]),
+            "recall": float(recall[c]),
+            "f1": float(f1[c]),
+        }
+        for c, name in enumerate(classes)
+        if tested[c] or predicted[c]
+    ]
 
 
 def _ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:

@@ -38,16 +38,23 @@ def topic_cards(material: Material, text: bool) -> list[dict[str, Any]]:
     )
     return [
         {
-            "topic": row.topic, "name": row.name, "share": float(shares[row.topic]),
-            "label": names[row.topic], "label_weight": row.label_weight,
-            "coherence": finite(row.coherence), "words": words[row.topic],
-            "typical": typical[row.topic], "similar": similar[row.topic],
-            "first": row.topic in first_cards, "settled": settled.said(row.topic),
+            "topic": row.topic,
+            "name": row.name,
+            "share": float(shares[row.topic]),
+            "label": names[row.topic],
+            "label_weight": row.label_weight,
+            "coherence": finite(row.coherence),
+            "words": words[row.topic],
+            "typical": typical[row.topic],
+            "similar": similar[row.topic],
+            "first": row.topic in first_cards,
+            "settled": settled.said(row.topic),
             **labels[row.topic],
-            "stability": row.stability, "stability_interval": row.stability_interval,
+            "stability": row.stability,
+            "stability_interval": row.stability_interval,
         }
         for row in model.topics(SHOWN)
-    ]  # fmt: skip
+    ]
 
 
 def topic_labels(material: Material, names: list[str]) -> list[dict[str, int | None]]:
@@ -60,8 +67,9 @@ def topic_labels(material: Material, names: list[str]) -> list[dict[str, int | N
     return [
         {"labelled": int(support), "of_label": int(labels[c])}
         for support, labels, c in zip(
-            model.topic_support_, model.topic_labels_, places, strict=True)
-    ]  # fmt: skip
+            model.topic_support_, model.topic_labels_, places, strict=True
+        )
+    ]
 
 
 def similar_topics(components: np.ndarray) -> list[list[dict[str, Any]]]:
@@ -69,10 +77,13 @@ def similar_topics(components: np.ndarray) -> list[list[dict[str, Any]]]:
     similarity = topic_similarity(components, components)
     np.fill_diagonal(similarity, 0.0)
     return [
-        [{"topic": int(j), "similarity": float(row[j])}
-         for j in top_places(row, NEIGHBOURS) if row[j] >= ALIKE]
+        [
+            {"topic": int(j), "similarity": float(row[j])}
+            for j in top_places(row, NEIGHBOURS)
+            if row[j] >= ALIKE
+        ]
         for row in similarity
-    ]  # fmt: skip
+    ]
 
 
 def finite(value: Any) -> float | None:
@@ -157,8 +168,9 @@ def heatmap(material: Material) -> list[dict[str, Any]]:
     links = summaries.shown_links(material.model)
     return [
         {"topic": k, "class": name, "share": float(links[k, c])}
-        for k in range(len(links)) for c, name in enumerate(material.classes)
-    ]  # fmt: skip
+        for k in range(len(links))
+        for c, name in enumerate(material.classes)
+    ]
 
 
 def match(model: Any, other: Any, X: Any) -> list[dict[str, Any]]:

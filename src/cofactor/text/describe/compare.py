@@ -46,22 +46,28 @@ def compare_topics(first: Any, second: Any, n_words: int = 10) -> Table[TopicPai
     by = common_order(first, second)
     before, after = (model.topics(n_words, by=by).column("words") for model in (first, second))
     found = match_topics(
-        first.estimator_.components_, model_words(first),
-        second.estimator_.components_, model_words(second),
-    )  # fmt: skip
+        first.estimator_.components_,
+        model_words(first),
+        second.estimator_.components_,
+        model_words(second),
+    )
     found.sort(key=lambda pair: -pair[2])
     left = sorted(set(range(len(before))) - {one for one, _, _ in found})
     new = sorted(set(range(len(after))) - {two for _, two, _ in found})
     pairs: list[tuple[int | None, int | None, float | None]] = [
-        *found, *((one, None, None) for one in left), *((None, two, None) for two in new),
-    ]  # fmt: skip
+        *found,
+        *((one, None, None) for one in left),
+        *((None, two, None) for two in new),
+    ]
     rows = [
         TopicPair(
-            one, two, similarity,
+            one,
+            two,
+            similarity,
             **word_changes(() if one is None else before[one], () if two is None else after[two]),
         )
         for one, two, similarity in pairs
-    ]  # fmt: skip
+    ]
     return Table(rows, TopicPair)
 
 

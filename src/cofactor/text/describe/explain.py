@@ -28,19 +28,8 @@ import numpy as np
 from cofactor.divergences import Divergence
 from cofactor.estimators.inference import topic_shares
 from cofactor.estimators.validation import as_divergence
-from cofactor.text.describe.contrast import (
-    Contrast,
-    LeftOut,
-    choose_pair,
-    contrast_with,
-    leave_out,
-)
-from cofactor.text.describe.predictions import (
-    has_head,
-    read_predictions,
-    score_scale,
-    scores_of,
-)
+from cofactor.text.describe.contrast import Contrast, LeftOut, choose_pair, contrast_with, leave_out
+from cofactor.text.describe.predictions import has_head, read_predictions, score_scale, scores_of
 from cofactor.text.describe.summaries import model_words
 from cofactor.text.describe.table import Table
 
@@ -179,10 +168,14 @@ class Explanation:
         topic = int(np.argmax(self.topic_parts[j]))
         best = self.classes[int(np.argmax(self.class_parts[j]))] if self.classes else None
         return WordPart(
-            self.words[j], float(self.weights[j]), self.topic_names[topic],
-            float(self.topic_parts[j, topic]), best, float(parts[j]),
+            self.words[j],
+            float(self.weights[j]),
+            self.topic_names[topic],
+            float(self.topic_parts[j, topic]),
+            best,
+            float(parts[j]),
             None if self.contrast is None else float(self.contrast.words[j]),
-        )  # fmt: skip
+        )
 
     def __repr__(self) -> str:
         lines = [self._said(), repr(self.table), self._not_known()]
@@ -225,9 +218,14 @@ def _tinted(word: str, part: float, largest: float) -> str:
 
 
 def explain_row(
-    model: Any, X: Any, unknown: Sequence[str] = (), *, target: Any = None, rival: Any = None,
+    model: Any,
+    X: Any,
+    unknown: Sequence[str] = (),
+    *,
+    target: Any = None,
+    rival: Any = None,
     n_left_out: int = 0,
-) -> Explanation:  # fmt: skip
+) -> Explanation:
     """Explain the prediction of a topic model for one document, or why it is not another one.
 
     Parameters
@@ -267,11 +265,17 @@ def _parts(model: Any, X: Any, unknown: Sequence[str]) -> Explanation:
     predicted = read_predictions(estimator, scores, model.target_names_)
     parts = topic_parts(x[here], estimator.components_.T[here].astype(float), s, loss)
     return Explanation(
-        list(model_words(model)[here]), x[here], list(model.topic_names_), s, parts,
+        list(model_words(model)[here]),
+        x[here],
+        list(model.topic_names_),
+        s,
+        parts,
         list(model.target_names_) if has_head(estimator) else [],
         *_class_parts(estimator, X, s, parts),
-        prediction=predicted[0][0], confidence=predicted[1][0], unknown=list(unknown),
-    )  # fmt: skip
+        prediction=predicted[0][0],
+        confidence=predicted[1][0],
+        unknown=list(unknown),
+    )
 
 
 def _class_parts(

@@ -206,8 +206,15 @@ def topic_table(model: Any, n_words: int, by: str) -> Table[Topic]:
     tops, scores = shown_words(A, ranking, n_words), model.coherence_
     if ranking is None:
         scores = getattr(model, "probable_coherence_", scores)
-    columns = zip(model.topic_names_, tops, topic_trust(model), shares.tolist(),
-                  *topic_classes(model), scores.tolist(), strict=True)  # fmt: skip
+    columns = zip(
+        model.topic_names_,
+        tops,
+        topic_trust(model),
+        shares.tolist(),
+        *topic_classes(model),
+        scores.tolist(),
+        strict=True,
+    )
     rows = [
         Topic(k, name, tuple(map(str, words[top])), tuple(P[k, top].tolist()), *rest, *trust)
         for k, (name, top, trust, *rest) in enumerate(columns)

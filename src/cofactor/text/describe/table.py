@@ -142,8 +142,11 @@ class Table(Sequence[Row], Generic[Row]):
         return [f"… and {len(self) - LONGEST} more rows"] if len(self) > LONGEST else []
 
     def _repr_html_(self) -> str:
-        told = [name for name in self.columns if not self or any(
-            cell is not None for cell in self.column(name))]  # fmt: skip
+        told = [
+            name
+            for name in self.columns
+            if not self or any(cell is not None for cell in self.column(name))
+        ]
         align = [f' style="text-align: {_side(self.column(name))}"' for name in told]
         places = [self.columns.index(name) for name in told]
         head = _html_row("th", told, align)

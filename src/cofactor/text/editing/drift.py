@@ -82,9 +82,11 @@ def measure_drift(
     by = common_order(before, after)
     old_words, words = (m.topics(n_words, by=by).column("words") for m in (before, after))
     similarity = topic_similarity(
-        before.estimator_.components_, after.estimator_.components_,
-        model_words(before), model_words(after),
-    )  # fmt: skip
+        before.estimator_.components_,
+        after.estimator_.components_,
+        model_words(before),
+        model_words(after),
+    )
     (old_main, old_predicted), (main, predicted) = _answers(before, old_X), _answers(after, X)
     target = {k: new for new, k in enumerate(sources) if k is not None}
     was = np.array([target.get(k, -1) for k in old_main.tolist()])
@@ -95,14 +97,18 @@ def measure_drift(
         change = word_changes(() if k is None else old_words[k], words[new])
         rows.append(
             TopicDrift(
-                new, after.topic_names_[new], k,
+                new,
+                after.topic_names_[new],
+                k,
                 None if k is None else float(similarity[k, new]),
-                change["gained"], change["lost"], int((main == new).sum()),
+                change["gained"],
+                change["lost"],
+                int((main == new).sum()),
                 int(((main == new) & (was != new)).sum()),
                 int(((main != new) & (was == new)).sum()),
                 int((changed & (main == new)).sum()),
             )
-        )  # fmt: skip
+        )
     return Table(rows, TopicDrift)
 
 

@@ -130,9 +130,13 @@ def ban(model: Any, topic: Any, words: Any) -> Any:
 
 
 def _with_words(
-    model: Any, A: FloatArray, settled: Settled, topic: int, first: Sequence[int] = (),
+    model: Any,
+    A: FloatArray,
+    settled: Settled,
+    topic: int,
+    first: Sequence[int] = (),
     gone: Sequence[int] = (),
-) -> Any:  # fmt: skip
+) -> Any:
     """Return the model with other entries of one topic; documents keep their masses."""
     estimator = model.estimator_
     groups = [[k] for k in range(len(A))]
@@ -265,9 +269,14 @@ def edited(model: Any, **changes: Any) -> Any:
 
 
 def _published(
-    model: Any, estimator: Any, settled: Settled, ranking: Any, represented: FloatArray,
-    groups: Sequence[Sequence[int]], changed: set[int],
-) -> Any:  # fmt: skip
+    model: Any,
+    estimator: Any,
+    settled: Settled,
+    ranking: Any,
+    represented: FloatArray,
+    groups: Sequence[Sequence[int]],
+    changed: set[int],
+) -> Any:
     """Return the model with an edited estimator, described without documents.
 
     The coherence of topics that changed is not known without documents.
@@ -282,10 +291,16 @@ def _published(
     names = _names(model, estimator, settled, ranking, first, changed)
     scores = _rescored(model, estimator, represented)
     new = edited(
-        model, estimator_=estimator, n_components=len(groups), settled_=settled,
-        document_topics_=represented, topic_names_=names, document_scores_=scores, **coherence,
+        model,
+        estimator_=estimator,
+        n_components=len(groups),
+        settled_=settled,
+        document_topics_=represented,
+        topic_names_=names,
+        document_scores_=scores,
+        **coherence,
         **_regrouped_counts(model, groups),
-    )  # fmt: skip
+    )
     if ranking is not None:
         new.topic_words_ = ranking
     _forget(new, *(("stability_",) if changed else ()))
@@ -311,9 +326,13 @@ def _forget(model: Any, *names: str) -> None:
 
 
 def _names(
-    model: Any, estimator: Any, settled: Settled, ranking: Any, first: Sequence[int],
+    model: Any,
+    estimator: Any,
+    settled: Settled,
+    ranking: Any,
+    first: Sequence[int],
     changed: set[int],
-) -> list[str]:  # fmt: skip
+) -> list[str]:
     words = Words.of(model.vectorizer_)
     shown = shown_words(words.shown(estimator.components_), ranking, COHERENCE_WORDS)
     fresh = topic_names(shown, words.names, {})
@@ -336,21 +355,22 @@ def _rescored(model: Any, estimator: Any, represented: FloatArray) -> FloatArray
 
 
 def described(
-    model: Any, estimator: Any, settled: Settled, X: Any, digest: str, y: Any = None,
-    **changes: Any,
-) -> Any:  # fmt: skip
+    model: Any, estimator: Any, settled: Settled, X: Any, digest: str, y: Any = None, **changes: Any
+) -> Any:
     """Return the model with another estimator, described by the documents X and their labels."""
     words = Words.of(edited(model, **changes).vectorizer_)
     found = described_fit(estimator, X, words, {}, y)
     found = with_settled(found, settled, estimator.components_, words)
     names = found["topic_names_"]
     new = edited(
-        model, estimator_=estimator, n_components=len(names), settled_=settled,
-        fingerprint_=digest, **found, **changes,
-    )  # fmt: skip
-    lost = [
-        *(SUPPORT if y is None else ()),
-        *(["_corpus"] if "vectorizer_" in changes else []),
-    ]
+        model,
+        estimator_=estimator,
+        n_components=len(names),
+        settled_=settled,
+        fingerprint_=digest,
+        **found,
+        **changes,
+    )
+    lost = [*(SUPPORT if y is None else ()), *(["_corpus"] if "vectorizer_" in changes else [])]
     _forget(new, "stability_", *lost)
     return new

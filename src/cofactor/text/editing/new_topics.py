@@ -131,19 +131,30 @@ def find_topics(
 
 
 def _fit(
-    estimator: Any, X: Any, A: FloatArray, old: OldTopics, seed: int, steps: int | None = None,
+    estimator: Any,
+    X: Any,
+    A: FloatArray,
+    old: OldTopics,
+    seed: int,
+    steps: int | None = None,
     callbacks: Any = (),
-) -> Any:  # fmt: skip
+) -> Any:
     """Go on from topics with the fixed entries of the old ones."""
     r = len(old.components)
     fixed = np.vstack([old.fixed, np.zeros((len(A) - r, A.shape[1]), dtype=bool)])
     A = np.where(fixed, A, np.maximum(A, _least_entries(A, X)))
     nmf = NMF(
-        len(A), data_loss=estimator.data_loss, solver=estimator.solver, tol=estimator.tol,
-        init=Factors.of_topics(np.ascontiguousarray(A.T)), fixed={"features": fixed},
-        max_iter=steps or estimator.max_iter, n_jobs=estimator.n_jobs, random_state=seed,
+        len(A),
+        data_loss=estimator.data_loss,
+        solver=estimator.solver,
+        tol=estimator.tol,
+        init=Factors.of_topics(np.ascontiguousarray(A.T)),
+        fixed={"features": fixed},
+        max_iter=steps or estimator.max_iter,
+        n_jobs=estimator.n_jobs,
+        random_state=seed,
         priors=_priors(estimator, A, X, old),
-    )  # fmt: skip
+    )
     with warnings.catch_warnings():
         if steps is not None:
             warnings.simplefilter("ignore", ConvergenceWarning)
@@ -159,10 +170,14 @@ def _least_entries(A: FloatArray, X: Any) -> FloatArray:
 def _priors(estimator: Any, A: FloatArray, X: Any, old: OldTopics) -> dict[str, Any]:
     """Return the priors of the model that are numbers, and what the memory says of old topics."""
     given = {
-        name: [prior for prior in (some if isinstance(some, list | tuple) else [some])
-               if prior.penalty.uniform and np.ndim(prior.penalty.square) == 0]
-        for name, some in (estimator.priors or {}).items() if name in ("samples", "features")
-    }  # fmt: skip
+        name: [
+            prior
+            for prior in (some if isinstance(some, list | tuple) else [some])
+            if prior.penalty.uniform and np.ndim(prior.penalty.square) == 0
+        ]
+        for name, some in (estimator.priors or {}).items()
+        if name in ("samples", "features")
+    }
     if as_divergence("data_loss", estimator.data_loss).degree == 1:
         given["features"] = [*given.get("features", []), _memory(A, X, old)]
     return given
@@ -192,8 +207,13 @@ def _start(estimator: Any, X: Any, A: FloatArray, number: int, seed: int) -> Flo
     if number == 0:
         return np.zeros((0, A.shape[1]), dtype=A.dtype)
     rest = _unexplained(estimator, X, A)
-    parts = NMF(number, data_loss=estimator.data_loss, max_iter=TRIAL_STEPS, random_state=seed,
-                n_jobs=estimator.n_jobs)  # fmt: skip
+    parts = NMF(
+        number,
+        data_loss=estimator.data_loss,
+        max_iter=TRIAL_STEPS,
+        random_state=seed,
+        n_jobs=estimator.n_jobs,
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         found = parts.fit(rest).components_
@@ -214,9 +234,14 @@ def _unexplained(estimator: Any, X: Any, A: FloatArray) -> Any:
 
 def represented(estimator: Any, X: Any, A: FloatArray) -> FloatArray:
     """Return the representations of documents by topics."""
-    plain = NMF(len(A), data_loss=estimator.data_loss, max_iter=1, n_jobs=estimator.n_jobs,
-                init=Factors.of_topics(np.ascontiguousarray(A.T)),
-                fixed={"features": np.ones(len(A), dtype=bool)})  # fmt: skip
+    plain = NMF(
+        len(A),
+        data_loss=estimator.data_loss,
+        max_iter=1,
+        n_jobs=estimator.n_jobs,
+        init=Factors.of_topics(np.ascontiguousarray(A.T)),
+        fixed={"features": np.ones(len(A), dtype=bool)},
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return np.asarray(plain.fit(X).transform(X))

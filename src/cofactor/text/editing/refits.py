@@ -25,9 +25,13 @@ from cofactor.text.seeds import read_seeds, weigh
 
 
 def refit(
-    model: Any, documents: Any, y: Any = None, *, iterations: int | None = None,
+    model: Any,
+    documents: Any,
+    y: Any = None,
+    *,
+    iterations: int | None = None,
     sample: int | None = None,
-) -> Any:  # fmt: skip
+) -> Any:
     """Return a model whose fit went on from the topics of ``model``; its ``drift_`` says how far.
 
     See ``TopicModel.refit``.

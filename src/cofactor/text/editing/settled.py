@@ -59,9 +59,11 @@ class Settled:
     def facts(self, topic: int) -> dict[str, Any]:
         """Return what holds for a topic, for tables and JSON."""
         return {
-            "given_name": self.names[topic], "frozen": self.frozen[topic],
-            "pinned": [*self.pinned[topic]], "banned": [*self.banned[topic]],
-        }  # fmt: skip
+            "given_name": self.names[topic],
+            "frozen": self.frozen[topic],
+            "pinned": [*self.pinned[topic]],
+            "banned": [*self.banned[topic]],
+        }
 
     def named(self, topic: int, name: str) -> Settled:
         return replace(self, names=_with(self.names, topic, name))
@@ -101,9 +103,11 @@ class Settled:
         """Return the same with further topics, of which nothing is settled."""
         more = Settled.nothing(n_topics)
         return Settled(
-            [*self.names, *more.names], [*self.frozen, *more.frozen],
-            [*self.pinned, *more.pinned], [*self.banned, *more.banned],
-        )  # fmt: skip
+            [*self.names, *more.names],
+            [*self.frozen, *more.frozen],
+            [*self.pinned, *more.pinned],
+            [*self.banned, *more.banned],
+        )
 
     def columns(self, words: Any) -> list[tuple[list[int], list[int]]]:
         """Return the columns of each topic's pinned and of its banned words."""

@@ -10,13 +10,7 @@ import numpy as np
 
 from cofactor._types import FloatArray
 from cofactor.estimators.updates import Labelled, Memory, learn_labels, remembered_scores, widen
-from cofactor.targets import (
-    ClassCoding,
-    Targets,
-    class_weights,
-    encode_classes,
-    label_shares,
-)
+from cofactor.targets import ClassCoding, Targets, class_weights, encode_classes, label_shares
 from cofactor.targets.missing import known_labels, known_values, labelled_mask
 from cofactor.targets.reading import is_matrix, read_column, readable
 from cofactor.targets.sets import listed, read_targets
@@ -63,8 +57,10 @@ def update(
     fitted = time.perf_counter()
     wider = widen(model.estimator_, found.components_, found.representation_)
     wider.history_, wider.n_iter_, wider.stop_reason_ = (
-        found.history_, found.n_iter_, found.stop_reason_
-    )  # fmt: skip
+        found.history_,
+        found.n_iter_,
+        found.stop_reason_,
+    )
     S = np.asarray(wider.transform(X))
     memory = _memory(model, len(found.components_))
     learned = _with_labels(wider, X, S, y, memory, seed)
@@ -234,7 +230,7 @@ def _dtype(coding: ClassCoding, new: list[Any]) -> Any:
 
 def _published(
     model: Any, estimator: Any, vectorizer: Any, X: Any, earlier: FloatArray, digest: str, y: Any
-) -> Any:  # fmt: skip
+) -> Any:
     """Return the model of earlier and new documents; topics that stay are described as before."""
     r = len(model.topic_names_)
     wider = Settled.of(model).extended(len(estimator.components_) - r)

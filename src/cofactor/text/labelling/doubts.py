@@ -115,9 +115,13 @@ def rank_doubts(log_p: np.ndarray, labels: np.ndarray, classes: list[Any]) -> Ta
     P = np.exp(log_p[judged])
     rows = [
         DoubtfulLabel(
-            int(judged[i]), classes[own[i]], classes[best[i]], float(P[i, best[i]]),
+            int(judged[i]),
+            classes[own[i]],
+            classes[best[i]],
+            float(P[i, best[i]]),
             float(P[i, own[i]]),
         )
-        for i in np.argsort(given, kind="stable") if best[i] != own[i]
-    ]  # fmt: skip
+        for i in np.argsort(given, kind="stable")
+        if best[i] != own[i]
+    ]
     return Table(rows, DoubtfulLabel)

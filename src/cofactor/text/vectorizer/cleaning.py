@@ -21,10 +21,19 @@ _OPEN_ENTITY = re.compile(rf"&(?:{'|'.join(_NAMES)})(?![\w;=])")  # which has lo
 _NAME = re.compile(rf"(?<![\w&#;])(?:{'|'.join(_NAMES)});")  # which has lost its &
 _NUMBER = re.compile(r"#(?<![\w&#;]#)[0-9]{2,5};")
 _CODES = (
-    *range(0x09), *range(0x0E, 0x1C), *range(0x7F, 0xA0), 0xAD, 0x200B, 0x200E, 0x200F,
-    *range(0x202A, 0x202F), *range(0x2060, 0x2070), 0xFEFF, *range(0xFFF9, 0xFFFE),
+    *range(0x09),
+    *range(0x0E, 0x1C),
+    *range(0x7F, 0xA0),
+    0xAD,
+    0x200B,
+    0x200E,
+    0x200F,
+    *range(0x202A, 0x202F),
+    *range(0x2060, 0x2070),
+    0xFEFF,
+    *range(0xFFF9, 0xFFFE),
     *range(0xD800, 0xE000),
-)  # fmt: skip
+)
 _CONTROLS = {
     code: bytes([code]).decode("cp1252", "ignore") if 0x80 <= code < 0xA0 else None
     for code in _CODES

@@ -19,13 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from cofactor._types import BoolArray, IntArray
 from cofactor.estimators.validation import checks_parameters
 from cofactor.text.documents import each_document
-from cofactor.text.vectorizer.analyzer import (
-    TOKENS,
-    Analyzer,
-    grammatical,
-    make_analyzer,
-    tidy,
-)
+from cofactor.text.vectorizer.analyzer import TOKENS, Analyzer, grammatical, make_analyzer, tidy
 from cofactor.text.vectorizer.endings import LETTERS, Stems
 from cofactor.text.vectorizer.frequencies import (
     Frequencies,
@@ -514,9 +508,12 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         if lists is None:  # not fitted, or fitted by cofactor 0.1
             lists = self._stop_lists(self._languages([]))
         return make_analyzer(
-            lists, self.ngram_range, tokens=self.tokens, cleaned=self.clean,
+            lists,
+            self.ngram_range,
+            tokens=self.tokens,
+            cleaned=self.clean,
             grammar=self.keeps_grammar,
-        )  # fmt: skip
+        )
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the words.
