@@ -10,8 +10,8 @@ from sklearn.utils.estimator_checks import check_class_weight_classifiers
 from cofactor import SSNMFClassifier, load_model
 from cofactor.engine.observations import observe
 from cofactor.engine.threads import Threads
-from cofactor.guesses.pool import fit_pool
 from cofactor.io.models import save
+from cofactor.linear.pool import fit_pool
 from cofactor.outofcore import RowBlocks
 from complaints import assert_says
 

@@ -17,7 +17,7 @@ from cofactor.engine.subproblem.statistics import Statistics
 from cofactor.engine.threads import Threads
 from cofactor.estimators import supervised
 from cofactor.estimators.heads import class_head, number_head, tag_head
-from cofactor.guesses.pool import fit_pool
+from cofactor.linear.pool import fit_pool
 
 KL, F, IS = "kullback-leibler", "frobenius", "itakura-saito"
 FITTED = ("components_", "target_components_", "representation_")

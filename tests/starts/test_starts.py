@@ -10,8 +10,8 @@ from cofactor import NMF, SSNMFClassifier
 from cofactor.divergences import DIVERGENCES
 from cofactor.engine.objective import Objective, Term
 from cofactor.engine.observations import dense, sparse
-from cofactor.guesses.guess import Classes, counted_guess
-from cofactor.guesses.weighted_data import weigh
+from cofactor.linear.guess import Classes, counted_guess
+from cofactor.linear.weighted_data import weigh
 from cofactor.starts import class_start, plain_start
 from cofactor.starts.classwise import _numbers_of_topics
 from cofactor.starts.svd import leading_profiles

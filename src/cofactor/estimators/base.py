@@ -48,7 +48,7 @@ from cofactor.estimators.setup import CONFIDENCE, Input, Settings, Setup, set_up
 from cofactor.estimators.streaming import STEPS, Batch, Stream
 from cofactor.estimators.tasks import Coding, Task
 from cofactor.estimators.units import moderate, shift, unit_observations
-from cofactor.guesses.guess import Classes
+from cofactor.linear.guess import Classes
 from cofactor.noise import Noise
 from cofactor.outofcore import RowBlocks
 from cofactor.outofcore.rowblocks import as_csr

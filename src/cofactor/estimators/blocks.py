@@ -22,7 +22,7 @@ from cofactor.engine.observations import Observations, sparse
 from cofactor.engine.threads import Threads
 from cofactor.estimators.exposure import exposed
 from cofactor.estimators.units import Units, weights_divided
-from cofactor.guesses.guess import Guess
+from cofactor.linear.guess import Guess
 from cofactor.outofcore import Block, RowBlocks
 from cofactor.outofcore.scratch import ScratchFiles, Shelf
 from cofactor.starts import settled_samples

@@ -16,7 +16,7 @@ from cofactor._types import BoolArray, FloatArray
 from cofactor.engine.factors import Factors
 from cofactor.estimators.supervised import Supervised
 from cofactor.estimators.tasks import Classification
-from cofactor.guesses.pool import ExpectedCoverage
+from cofactor.linear.pool import ExpectedCoverage
 from cofactor.targets import labelled_mask
 from cofactor.targets.class_weights import BALANCED
 from cofactor.targets.missing import read_cells

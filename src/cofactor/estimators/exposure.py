@@ -17,7 +17,7 @@ import numpy as np
 from cofactor._types import FloatArray
 from cofactor.engine.objective import Term
 from cofactor.engine.observations import Observations
-from cofactor.guesses.views import relative
+from cofactor.linear.views import relative
 
 LARGEST = 2.0**100
 """Exposures stay within this factor of 1, so that no product is out of range."""

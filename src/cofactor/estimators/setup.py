@@ -34,9 +34,9 @@ from cofactor.estimators.units import (
     unit_observations,
     unit_weights,
 )
-from cofactor.guesses.guess import Classes, Guess, counted_guess, pooled_guess
-from cofactor.guesses.pool import ExpectedScore, Pool, fit_pool
-from cofactor.guesses.weighted_data import as_numbers
+from cofactor.linear.guess import Classes, Guess, counted_guess, pooled_guess
+from cofactor.linear.pool import ExpectedScore, Pool, fit_pool
+from cofactor.linear.weighted_data import as_numbers
 from cofactor.noise import Noise, likelihood_supervision
 from cofactor.priors import Penalty
 from cofactor.starts import class_start, plain_start, start_from_topics

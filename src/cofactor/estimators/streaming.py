@@ -25,8 +25,8 @@ from cofactor.engine.threads import Threads
 from cofactor.estimators.blocks import Recipe
 from cofactor.estimators.setup import Conversion, Settings
 from cofactor.estimators.validation import as_fixed, as_penalties
-from cofactor.guesses.guess import Classes, Counted, counted_guess
-from cofactor.guesses.pool import Pool
+from cofactor.linear.guess import Classes, Counted, counted_guess
+from cofactor.linear.pool import Pool
 from cofactor.starts import settled_samples
 from cofactor.targets import Targets, stack
 from cofactor.targets.matrix import joined

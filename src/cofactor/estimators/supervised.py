@@ -26,7 +26,7 @@ from cofactor.estimators.reservoir import Reservoir
 from cofactor.estimators.setup import Input, Settings, feature_models
 from cofactor.estimators.tasks import Task
 from cofactor.estimators.units import unit_observations, unit_weights
-from cofactor.guesses.pool import ExpectedScore
+from cofactor.linear.pool import ExpectedScore
 from cofactor.outofcore import RowBlocks
 from cofactor.targets import refuse_weightless, weigh_classes
 

@@ -15,7 +15,7 @@ from scipy.sparse import issparse
 
 from cofactor._types import BoolArray, FloatArray
 from cofactor.estimators.units import exponent_of, shift
-from cofactor.guesses.guess import Classes, Guess
+from cofactor.linear.guess import Classes, Guess
 from cofactor.targets import (
     ClassCoding,
     Targets,

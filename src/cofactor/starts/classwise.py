@@ -12,9 +12,9 @@ from cofactor.engine.factors import Factors
 from cofactor.engine.objective import Objective
 from cofactor.engine.observations import Observations
 from cofactor.engine.threads import Threads
-from cofactor.guesses.guess import Guess
-from cofactor.guesses.naive_bayes import normalised
-from cofactor.guesses.weighted_data import WeightedData, divided, mean_length, row_norms, weigh
+from cofactor.linear.guess import Guess
+from cofactor.linear.naive_bayes import normalised
+from cofactor.linear.weighted_data import WeightedData, divided, mean_length, row_norms, weigh
 from cofactor.starts.shared import finish, positive, positive_rows
 
 SPLIT_STEPS = 8

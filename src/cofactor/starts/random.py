@@ -10,7 +10,7 @@ from cofactor._types import FloatArray
 from cofactor.engine.factors import Factors
 from cofactor.engine.objective import Objective
 from cofactor.engine.threads import Threads
-from cofactor.guesses.weighted_data import WeightedData, weigh
+from cofactor.linear.weighted_data import WeightedData, weigh
 from cofactor.starts.shared import even_representation, finish, positive, positive_rows, settle
 from cofactor.starts.svd import leading_profiles
 

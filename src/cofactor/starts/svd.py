@@ -7,7 +7,7 @@ from scipy import sparse as sp
 from sklearn.utils.extmath import randomized_svd
 
 from cofactor._types import FloatArray
-from cofactor.guesses.weighted_data import WeightedData
+from cofactor.linear.weighted_data import WeightedData
 
 POWER_STEPS = 4
 """Power iterations of the singular value decomposition; more cost time and change no fit's end."""

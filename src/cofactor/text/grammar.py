@@ -21,7 +21,7 @@ from sklearn.preprocessing import normalize
 from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.engine.observations import observe
 from cofactor.engine.threads import Threads
-from cofactor.guesses.pool import held_out_scores
+from cofactor.linear.pool import held_out_scores
 from cofactor.targets.missing import known_labels
 from cofactor.targets.reading import is_matrix, read_column, readable
 from cofactor.text.describe.predictions import infer_task

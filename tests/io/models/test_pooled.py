@@ -10,8 +10,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import cofactor
 from cofactor import SSNMFClassifier, TopicModel, load_model
-from cofactor.guesses.views import View
 from cofactor.io.models import save_load
+from cofactor.linear.views import View
 from model_folders import LABELS, TEXTS, refuse
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -20,12 +20,12 @@ from cofactor.estimators.cells import CellModel
 from cofactor.estimators.heads import PooledHead
 from cofactor.estimators.reservoir import Reservoir
 from cofactor.estimators.units import Units
-from cofactor.guesses.pool import ExpectedScore
-from cofactor.guesses.views import KINDS, View
 from cofactor.io.models.codec import Codec, Form, Parts
 from cofactor.io.models.errors import ModelFormatError, require
 from cofactor.io.models.own import OwnVectorizer, check_own
 from cofactor.io.models.reservoirs import NAMES, make_reservoir, take_reservoir
+from cofactor.linear.pool import ExpectedScore
+from cofactor.linear.views import KINDS, View
 from cofactor.targets import ClassCoding, ValueCoding
 from cofactor.text import TopicModel, WordVectorizer
 from cofactor.text.describe.support import SUPPORT

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from cofactor._types import FloatArray
-from cofactor.guesses.lbfgs import minimise
-from cofactor.guesses.linear import LinearModel
-from cofactor.guesses.matrix import Matrix
+from cofactor.linear.lbfgs import minimise
+from cofactor.linear.linear import LinearModel
+from cofactor.linear.matrix import Matrix
 
 ITERATIONS = 200
 """Maximum number of iterations of L-BFGS."""

@@ -8,8 +8,8 @@ import numpy as np
 from scipy.special import softmax
 
 from cofactor._types import FloatArray
-from cofactor.guesses.linear import Labels, LinearModel
-from cofactor.guesses.matrix import Matrix
+from cofactor.linear.linear import Labels, LinearModel
+from cofactor.linear.matrix import Matrix
 
 UNLABELLED_WEIGHT = 0.1
 """Weight of an unlabelled sample; a labelled one has 1."""

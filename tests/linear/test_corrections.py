@@ -7,9 +7,9 @@ from scipy.sparse import csr_array
 from scipy.special import log_softmax, softmax
 
 from cofactor.engine.threads import Threads
-from cofactor.guesses.corrections import STRENGTH, Rows, correct_scores, scale
-from cofactor.guesses.matrix import Matrix
-from cofactor.guesses.regression import softmax_regression
+from cofactor.linear.corrections import STRENGTH, Rows, correct_scores, scale
+from cofactor.linear.matrix import Matrix
+from cofactor.linear.regression import softmax_regression
 
 
 @pytest.fixture

@@ -23,10 +23,10 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax
 
 from cofactor._types import BoolArray, FloatArray, IntArray
-from cofactor.guesses.linear import LinearModel
-from cofactor.guesses.matrix import Matrix, with_one_blas_thread
-from cofactor.guesses.naive_bayes import normalised
-from cofactor.guesses.regression import softmax_regression
+from cofactor.linear.linear import LinearModel
+from cofactor.linear.matrix import Matrix, with_one_blas_thread
+from cofactor.linear.naive_bayes import normalised
+from cofactor.linear.regression import softmax_regression
 
 PENALTY = 0.1
 """Penalty of the regression."""

@@ -6,8 +6,8 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array
 
 from cofactor._types import FloatArray, IntArray
-from cofactor.guesses.linear import Labels
-from cofactor.guesses.matrix import Matrix
+from cofactor.linear.linear import Labels
+from cofactor.linear.matrix import Matrix
 
 NEIGHBOURS = 10
 """Number of neighbours of each sample."""

@@ -15,10 +15,10 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from cofactor._types import BoolArray, FloatArray
-from cofactor.guesses.linear import LinearModel
-from cofactor.guesses.logistic import logistic_regressions
-from cofactor.guesses.matrix import Matrix, with_one_blas_thread
-from cofactor.guesses.pool import ExpectedScore, wilson_interval
+from cofactor.linear.linear import LinearModel
+from cofactor.linear.logistic import logistic_regressions
+from cofactor.linear.matrix import Matrix, with_one_blas_thread
+from cofactor.linear.pool import ExpectedScore, wilson_interval
 
 PENALTIES = (0.3, 0.1, 0.03, 0.01)
 """Penalties that held-out log loss chooses from, in this order until it rises."""

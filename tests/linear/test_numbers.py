@@ -11,11 +11,11 @@ from scipy.sparse import csr_array
 from sklearn.linear_model import Ridge
 
 from cofactor.engine.threads import Threads
-from cofactor.guesses import numbers, ridge
-from cofactor.guesses.matrix import Matrix
-from cofactor.guesses.numbers import LARGEST_SIZE, TOPIC_MIX, USUAL_MIX, Size, fit_numbers
-from cofactor.guesses.ridge import part_weights
-from cofactor.guesses.rows import distinct_rows
+from cofactor.linear import numbers, ridge
+from cofactor.linear.matrix import Matrix
+from cofactor.linear.numbers import LARGEST_SIZE, TOPIC_MIX, USUAL_MIX, Size, fit_numbers
+from cofactor.linear.ridge import part_weights
+from cofactor.linear.rows import distinct_rows
 
 
 class Data:

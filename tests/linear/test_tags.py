@@ -10,9 +10,9 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 from cofactor.engine.threads import Threads
-from cofactor.guesses import logistic, tags
-from cofactor.guesses.matrix import Matrix
-from cofactor.guesses.tags import EDGES, PENALTIES, Curve, Histogram, choose_thresholds, fit_tags
+from cofactor.linear import logistic, tags
+from cofactor.linear.matrix import Matrix
+from cofactor.linear.tags import EDGES, PENALTIES, Curve, Histogram, choose_thresholds, fit_tags
 
 
 def problem(n=90, m=15, k=6, seed=0):

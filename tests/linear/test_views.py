@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 from sklearn.feature_extraction.text import TfidfTransformer
 
 from cofactor.engine.observations import observe
-from cofactor.guesses.views import SPARSE, View, choose_view
+from cofactor.linear.views import SPARSE, View, choose_view
 
 N = 40
 RANDOM = np.random.default_rng(0)

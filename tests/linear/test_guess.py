@@ -9,8 +9,8 @@ from scipy.special import softmax
 import oracles
 from cofactor.engine.observations import observe
 from cofactor.engine.threads import Threads
-from cofactor.guesses.guess import Classes, counted_guess, pooled_guess
-from cofactor.guesses.pool import fit_pool
+from cofactor.linear.guess import Classes, counted_guess, pooled_guess
+from cofactor.linear.pool import fit_pool
 
 N, M, K = 50, 15, 3
 RANDOM = np.random.default_rng(0)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize, rosen, rosen_der
 
-from cofactor.guesses.lbfgs import minimise
+from cofactor.linear.lbfgs import minimise
 
 FINE = {"iterations": 500, "slope": 1e-9, "decrease": 0.0}
 

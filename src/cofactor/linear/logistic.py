@@ -10,8 +10,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from cofactor._types import BoolArray, FloatArray, IntArray
-from cofactor.guesses.linear import LinearModel
-from cofactor.guesses.matrix import Matrix
+from cofactor.linear.linear import LinearModel
+from cofactor.linear.matrix import Matrix
 
 TOGETHER = 64
 """Number of labels that are solved together, so that their scores fit into the cache."""

@@ -8,10 +8,10 @@ from scipy.special import logsumexp, softmax
 from sklearn.linear_model import LogisticRegression
 
 from cofactor.engine.threads import Threads
-from cofactor.guesses import regression
-from cofactor.guesses.linear import LinearModel
-from cofactor.guesses.matrix import Matrix
-from cofactor.guesses.regression import softmax_path, softmax_regression
+from cofactor.linear import regression
+from cofactor.linear.linear import LinearModel
+from cofactor.linear.matrix import Matrix
+from cofactor.linear.regression import softmax_path, softmax_regression
 
 
 @pytest.fixture

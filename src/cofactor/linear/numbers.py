@@ -18,9 +18,9 @@ import numpy as np
 from scipy.sparse import csr_array, hstack
 
 from cofactor._types import FloatArray
-from cofactor.guesses.matrix import Matrix, with_one_blas_thread
-from cofactor.guesses.pool import ExpectedScore
-from cofactor.guesses.ridge import RidgeFit, fit_ridge, part_weights
+from cofactor.linear.matrix import Matrix, with_one_blas_thread
+from cofactor.linear.pool import ExpectedScore
+from cofactor.linear.ridge import RidgeFit, fit_ridge, part_weights
 
 USUAL_MIX = np.array([0.6, 0.4])
 """Usual weights of the regressions of the view and of the topics."""

@@ -12,13 +12,13 @@ from scipy.special import log_softmax, softmax
 from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.engine.observations import Observations
 from cofactor.engine.threads import Threads
-from cofactor.guesses.linear import Labels, LinearModel
-from cofactor.guesses.matrix import Matrix, with_one_blas_thread
-from cofactor.guesses.naive_bayes import EM_ROUNDS, UNLABELLED_WEIGHT, em_naive_bayes, naive_bayes
-from cofactor.guesses.neighbours import neighbour_graph, spread_labels
-from cofactor.guesses.regression import softmax_path, softmax_regression
-from cofactor.guesses.rows import Distinct, distinct_rows
-from cofactor.guesses.views import View, choose_view
+from cofactor.linear.linear import Labels, LinearModel
+from cofactor.linear.matrix import Matrix, with_one_blas_thread
+from cofactor.linear.naive_bayes import EM_ROUNDS, UNLABELLED_WEIGHT, em_naive_bayes, naive_bayes
+from cofactor.linear.neighbours import neighbour_graph, spread_labels
+from cofactor.linear.regression import softmax_path, softmax_regression
+from cofactor.linear.rows import Distinct, distinct_rows
+from cofactor.linear.views import View, choose_view
 
 PENALTIES = (1.0, 0.1, 0.01, 0.001)
 """Penalties of softmax regression that held-out labels choose from."""

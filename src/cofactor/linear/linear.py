@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cofactor._types import BoolArray, FloatArray, IntArray
-from cofactor.guesses.matrix import Matrix
+from cofactor.linear.matrix import Matrix
 
 
 class LinearModel(NamedTuple):

@@ -11,11 +11,11 @@ from scipy.special import softmax
 
 from cofactor.engine.observations import observe
 from cofactor.engine.threads import Threads
-from cofactor.guesses import pool as pool_module
-from cofactor.guesses import regression
-from cofactor.guesses.linear import Labels
-from cofactor.guesses.matrix import Matrix
-from cofactor.guesses.pool import (
+from cofactor.linear import pool as pool_module
+from cofactor.linear import regression
+from cofactor.linear.linear import Labels
+from cofactor.linear.matrix import Matrix
+from cofactor.linear.pool import (
     BAYES,
     FLAT,
     PENALTIES,

@@ -7,9 +7,9 @@ from scipy.sparse import csr_array
 from sklearn.linear_model import LogisticRegression
 
 from cofactor.engine.threads import Threads
-from cofactor.guesses import logistic
-from cofactor.guesses.logistic import logistic_regressions
-from cofactor.guesses.matrix import Matrix
+from cofactor.linear import logistic
+from cofactor.linear.logistic import logistic_regressions
+from cofactor.linear.matrix import Matrix
 
 
 def problem(n=60, m=12, k=5, seed=0, sparse=True):

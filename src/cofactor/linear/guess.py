@@ -14,11 +14,11 @@ from scipy.special import softmax
 from cofactor._types import BoolArray, FloatArray
 from cofactor.engine.observations import Observations
 from cofactor.engine.threads import Threads
-from cofactor.guesses.linear import Labels
-from cofactor.guesses.matrix import Matrix
-from cofactor.guesses.naive_bayes import UNLABELLED_WEIGHT, Sums, em_naive_bayes, normalised
-from cofactor.guesses.pool import Pool
-from cofactor.guesses.weighted_data import WeightedData, divided, mean_length, weigh
+from cofactor.linear.linear import Labels
+from cofactor.linear.matrix import Matrix
+from cofactor.linear.naive_bayes import UNLABELLED_WEIGHT, Sums, em_naive_bayes, normalised
+from cofactor.linear.pool import Pool
+from cofactor.linear.weighted_data import WeightedData, divided, mean_length, weigh
 
 
 @dataclass(frozen=True, eq=False)

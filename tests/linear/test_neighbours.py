@@ -6,10 +6,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 
 from cofactor.engine.threads import Threads
-from cofactor.guesses import neighbours
-from cofactor.guesses.linear import Labels
-from cofactor.guesses.matrix import Matrix
-from cofactor.guesses.neighbours import NEIGHBOURS, STAY, STEPS, neighbour_graph, spread_labels
+from cofactor.linear import neighbours
+from cofactor.linear.linear import Labels
+from cofactor.linear.matrix import Matrix
+from cofactor.linear.neighbours import NEIGHBOURS, STAY, STEPS, neighbour_graph, spread_labels
 
 
 def brute_force(cells, k):

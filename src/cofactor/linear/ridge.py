@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from cofactor._types import FloatArray
-from cofactor.guesses.matrix import Matrix
+from cofactor.linear.matrix import Matrix
 
 DENSE_SIDE = 2000
 """Maximum length of the shorter side of the matrix in an exact solution."""

@@ -9,9 +9,9 @@ from sklearn.naive_bayes import MultinomialNB
 
 import oracles
 from cofactor.engine.threads import Threads
-from cofactor.guesses.linear import Labels
-from cofactor.guesses.matrix import Matrix
-from cofactor.guesses.naive_bayes import SMOOTHING, em_naive_bayes, naive_bayes
+from cofactor.linear.linear import Labels
+from cofactor.linear.matrix import Matrix
+from cofactor.linear.naive_bayes import SMOOTHING, em_naive_bayes, naive_bayes
 
 N, M, K = 80, 20, 3
 

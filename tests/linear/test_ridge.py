@@ -7,9 +7,9 @@ from scipy.sparse import csr_array
 from sklearn.linear_model import Ridge
 
 from cofactor.engine.threads import Threads
-from cofactor.guesses import ridge
-from cofactor.guesses.matrix import Matrix
-from cofactor.guesses.ridge import CentredRows, fit_ridge
+from cofactor.linear import ridge
+from cofactor.linear.matrix import Matrix
+from cofactor.linear.ridge import CentredRows, fit_ridge
 
 PENALTIES = np.array([0.1, 1.0, 10.0])
 
