@@ -16,6 +16,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from sklearn.exceptions import ConvergenceWarning
 
+from cofactor._warnings import warn
 from cofactor.divergences import Divergence
 from cofactor.engine.factors import Factors
 from cofactor.engine.objective import Objective, Term
@@ -86,7 +87,7 @@ def _columns(name: Any, given: Any, places: dict[str, int], analyze: Analyzer | 
     if len(missing) == len(found):
         raise ValueError(f"seeds[{name!r}] has no usable word of {missing}: {hint}; add others.")
     if missing:
-        warnings.warn(f"seeds[{name!r}]: {missing} are ignored: {hint}.", stacklevel=5)
+        warn(f"seeds[{name!r}]: {missing} are ignored: {hint}.")
     return sorted({place for columns in found.values() for place in columns})
 
 
