@@ -23,7 +23,7 @@ from cofactor.engine.objective import Objective, Term
 from cofactor.engine.observations import observe
 from cofactor.engine.threads import Threads
 from cofactor.estimators.inference import represent
-from cofactor.priors import Gamma
+from cofactor.priors import GammaPrior
 from cofactor.starts import plain_start
 from cofactor.targets import labelled_mask
 from cofactor.text.interrupts import ending_at_interrupts
@@ -174,14 +174,16 @@ def weigh(X: Any, loss: Divergence, counts: Any = None) -> Mass:
     return Mass(powers.T @ one, float((X.T @ one).sum()), float(one.sum()))
 
 
-def seed_prior(seeds: Seeds, topics: list[int], strength: float, mass: Mass, rank: int) -> Gamma:
+def seed_prior(
+    seeds: Seeds, topics: list[int], strength: float, mass: Mass, rank: int
+) -> GammaPrior:
     """Return the prior that pulls ``topics`` towards their seeds."""
     pull = np.zeros((len(mass.words), rank))
     for topic, columns in zip(topics, seeds.columns, strict=True):
         pull[columns, topic] = strength * mass.words[columns]
     rate = np.zeros_like(pull)
     rate[:] = pull.sum(axis=0) / max(mass.total / mass.documents, 1e-300)
-    return Gamma(1.0 + pull, rate)
+    return GammaPrior(1.0 + pull, rate)
 
 
 def seeded_start(seeds: Seeds, X: Any, loss: Divergence, estimator: Any) -> Factors:

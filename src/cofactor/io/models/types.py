@@ -474,7 +474,7 @@ _DATACLASSES: dict[str, type] = {
     "ValueCoding": ValueCoding,
     "L1": priors.L1,
     "L2": priors.L2,
-    "GammaPrior": priors.Gamma,
+    "GammaPrior": priors.GammaPrior,
     "GaussianNoise": noise.Gaussian,
     "PoissonNoise": noise.Poisson,
     "GammaNoise": noise.Gamma,
