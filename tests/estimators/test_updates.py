@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.sparse import csr_array
 
-from cofactor.estimators.rehearsal import draw_samples
+from cofactor.estimators.updates import draw_samples
 
 
 def test_drawn_samples_are_like_their_means():
