@@ -17,8 +17,8 @@ from cofactor.report.preparation import evaluation, refits
 from cofactor.report.preparation.material import read_material
 from cofactor.text.describe import summaries
 from cofactor.text.describe.compare import refit
-from cofactor.text.interrupts import finish
-from cofactor.text.vectorizer.words import WordVectorizer
+from cofactor.text.fitting import finish
+from cofactor.text.vectorizer.word_vectorizer import WordVectorizer
 from commands import cofactor, make_rows, write_table
 
 ROWS = make_rows(60)

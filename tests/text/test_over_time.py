@@ -11,8 +11,7 @@ from scipy.sparse import csr_array
 from cofactor import TopicModel
 from cofactor.divergences import DIVERGENCES
 from cofactor.engine.threads import Threads
-from cofactor.text.over_time import SURE, features_step
-from cofactor.text.periods import UNITS, divide, read_days, suitable_unit
+from cofactor.text.over_time import SURE, UNITS, divide, features_step, read_days, suitable_unit
 from subjects import LABELS, TEXTS, make_corpus
 
 # Documents of three months; March has none, and its place is seen.

@@ -22,7 +22,7 @@ from cofactor.app.reviewed import Reviewed
 from cofactor.app.topic_edits import Trial, check_edit, drift_of
 from cofactor.text.describe.predictions import has_head
 from cofactor.text.documents import Corpus as FittedCorpus
-from cofactor.text.labelling.choice import RANDOM, RANDOM_PART
+from cofactor.text.labelling.suggestions import RANDOM, RANDOM_PART
 
 EVERY = 5
 """Number of labels after which the model is fitted again."""

@@ -106,8 +106,8 @@ def _fit_again(opened: Opened, read: Read) -> dict[str, Any]:
 
 def _repeat(opened: Opened, before: Opened, step: dict[str, Any], read: Read) -> dict[str, Any]:
     """Repeat the edit or the refit that made a model."""
+    from cofactor.estimators.base import ending_at_interrupts
     from cofactor.text.describe.compare import compare_again
-    from cofactor.text.interrupts import ending_at_interrupts
 
     make = {"edit": _edit_again, "refit": _refit_again}[step["step"]]
     with refusals(), warnings.catch_warnings():

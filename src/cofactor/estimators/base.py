@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
@@ -66,6 +67,17 @@ LOSS = [StrOptions(set(DIVERGENCES)), Divergence, Noise]
 
 class FitInterruptedWarning(UserWarning):
     """A fit was interrupted; the estimator holds the last complete iteration."""
+
+
+@contextmanager
+def ending_at_interrupts() -> Iterator[None]:
+    """Make Ctrl-C raise KeyboardInterrupt during fits too: an unfinished fit has no use here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FitInterruptedWarning)
+        try:
+            yield
+        except FitInterruptedWarning:
+            raise KeyboardInterrupt from None
 
 
 class Read(NamedTuple):

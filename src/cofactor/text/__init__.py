@@ -12,13 +12,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cofactor.text.describe.contrast import Contrast
-    from cofactor.text.describe.explain import Explanation
+    from cofactor.text.describe.compare import TopicDrift
+    from cofactor.text.describe.explain import Contrast, Explanation
     from cofactor.text.describe.table import Table
     from cofactor.text.documents import read_documents
-    from cofactor.text.editing.drift import TopicDrift
     from cofactor.text.model import TopicModel
-    from cofactor.text.vectorizer.words import WordVectorizer
+    from cofactor.text.vectorizer.word_vectorizer import WordVectorizer
 
 __all__ = [
     "Contrast",
@@ -32,10 +31,10 @@ __all__ = [
 
 _HOMES = {
     "TopicModel": "model",
-    "WordVectorizer": "vectorizer.words",
-    "Contrast": "describe.contrast",
+    "WordVectorizer": "vectorizer.word_vectorizer",
+    "Contrast": "describe.explain",
     "Explanation": "describe.explain",
-    "TopicDrift": "editing.drift",
+    "TopicDrift": "describe.compare",
     "Table": "describe.table",
     "read_documents": "documents",
 }

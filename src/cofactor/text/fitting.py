@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from scipy import sparse as sp
@@ -13,18 +14,18 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from cofactor.estimators import NMF
-from cofactor.estimators.base import Factorization
+from cofactor.estimators.base import Factorization, FitInterruptedWarning
 from cofactor.estimators.blocks import SAMPLE_CELLS
 from cofactor.estimators.validation import as_divergence, check_room
 from cofactor.outofcore import RowBlocks
+from cofactor.targets.missing import known_labels
+from cofactor.targets.reading import is_matrix, read_column, readable
 from cofactor.targets.sets import listed, read_targets
 from cofactor.text.describe.predictions import ESTIMATORS, infer_task, scores_of, target_names
-from cofactor.text.describe.summaries import describe
-from cofactor.text.describe.support import count_labels
-from cofactor.text.describe.words import Words
+from cofactor.text.describe.summaries import count_labels, describe
+from cofactor.text.describe.topic_words import Words
 from cofactor.text.documents import Corpus, fingerprint, read_documents
 from cofactor.text.grammar import fitted_words
-from cofactor.text.interrupts import finish
 from cofactor.text.seeds import (
     Mass,
     Seed,
@@ -36,7 +37,7 @@ from cofactor.text.seeds import (
     weak_labels,
     weigh,
 )
-from cofactor.text.vectorizer.words import WordVectorizer
+from cofactor.text.vectorizer.word_vectorizer import WordVectorizer
 
 OF_OTHERS = (
     "_seeding",
@@ -52,6 +53,7 @@ OF_OTHERS = (
 )
 """Attributes that not every fit has, or that are computed later; those of an earlier fit must not
 stay."""
+Result = TypeVar("Result")
 Fit = Callable[..., Any]
 """A function ``fit(estimator, X, y, **weights)`` that returns the fitted estimator."""
 
@@ -145,6 +147,30 @@ def fit_estimator(
     if plan.weak:  # held-out labels of seeds tell how seeds are found again, not what is true
         fitted.forget_held_out()
     return let_go(model, fitted), plan.seeds.by_topic(plan.topics)
+
+
+def finish(step: Callable[[], Result]) -> Result:
+    """Run the last, short step of a long fit; if Ctrl-C interrupts it, warn and run it again.
+
+    Parameters
+    ----------
+    step : callable
+        A function without side effects, since it may be interrupted anywhere.
+
+    Returns
+    -------
+    object
+        The result of ``step``.
+    """
+    try:
+        return step()
+    except KeyboardInterrupt:
+        warnings.warn(
+            "Interrupted after the last iteration: the model is complete.",
+            FitInterruptedWarning,
+            stacklevel=3,
+        )
+        return step()
 
 
 class FitPlan(NamedTuple):
@@ -274,3 +300,59 @@ def with_seeds(model: Any, seeds: Seeds, topics: list[int], mass: Mass) -> dict[
     given = (model.priors or {}).get("features", [])
     together = [*(given if isinstance(given, list | tuple) else [given]), prior]
     return {**(model.priors or {}), "features": together}
+
+
+# ---- What is doubtful about labels in memory; `TopicModel.fit` warns of it before the work
+
+MOST_CODES = 10
+"""Number of distinct whole numbers up to which labels are codes of classes, like 1 to 5 stars."""
+
+
+def warn_of_labels(y: Any, task: str, topics: int) -> None:
+    """Warn of labels that hold no class, one class, numbers, or more classes than topics.
+
+    Parameters
+    ----------
+    y : object
+        Labels, as `read_targets` returns them.
+    task : str
+        The task of the fit; "auto" where y decided.
+    topics : int
+        Number of topics.
+    """
+    if (infer_task(y) if task == "auto" else task) != "classes" or y is None:
+        return
+    for sentence in _doubts(readable(y, "y"), task, topics):
+        warnings.warn(sentence, stacklevel=4)
+
+
+def _doubts(y: Any, task: str, topics: int) -> Iterator[str]:
+    if is_matrix(y):
+        classes = np.arange(y.shape[1])
+    else:
+        labels = known_labels(read_column(y), None)[0]
+        try:
+            classes = np.unique(labels)
+        except TypeError:  # labels without order, which the fit refuses
+            return
+    if not classes.size:
+        yield "y has no label, so the model has topics but predicts nothing; add labels."
+    elif classes.size == 1:
+        yield f"All labels of y are {str(classes[0])!r}; label some documents of other classes."
+    elif task == "auto" and not is_matrix(y) and _are_scores(classes):
+        yield (
+            f"y holds {classes.size} different whole numbers, read as classes; pass "
+            "task='numbers' if their order matters, or task='classes' to say that they are classes."
+        )
+    elif 1 < topics < classes.size and not is_matrix(y):
+        yield (
+            f"n_components={topics} is less than the {classes.size} classes, so several classes "
+            f"share a topic; n_components={classes.size} gives one to each."
+        )
+
+
+def _are_scores(classes: np.ndarray) -> bool:
+    """Tell whether classes are many whole numbers that do not count from 0 on."""
+    if classes.dtype.kind not in "iuf" or classes.size <= MOST_CODES:
+        return False
+    return not np.array_equal(classes, np.arange(classes.size))

@@ -25,7 +25,7 @@ from cofactor.linear.pool import held_out_scores
 from cofactor.targets.missing import known_labels
 from cofactor.targets.reading import is_matrix, read_column, readable
 from cofactor.text.describe.predictions import infer_task
-from cofactor.text.describe.words import Words, even_rows
+from cofactor.text.describe.topic_words import Words, even_rows
 
 LABELLED, OTHERS = 1500, 1500
 """Maximum number of labelled and of other documents that decide."""

@@ -19,22 +19,24 @@ from cofactor.estimators import NMF, SSNMFClassifier
 from cofactor.estimators.validation import checks_parameters
 from cofactor.model_selection.problem import Problem
 from cofactor.targets.sets import read_targets
-from cofactor.text.annotations import annotate
-from cofactor.text.choosing import matrix_problem
 from cofactor.text.describe import predictions, summaries
-from cofactor.text.describe.answers import answer_documents
+from cofactor.text.describe.answers import annotate, answer_documents
 from cofactor.text.describe.explain import Explanation, explain_row, unknown_words
 from cofactor.text.describe.table import Table
 from cofactor.text.documents import document_matrix
 from cofactor.text.editing import edits
 from cofactor.text.editing.refits import refit
 from cofactor.text.editing.updates import update
-from cofactor.text.fitting import fit_documents
-from cofactor.text.label_doubts import warn_of_labels
+from cofactor.text.fitting import fit_documents, warn_of_labels
 from cofactor.text.labelling.doubts import DoubtfulLabel, doubtful_labels
 from cofactor.text.labelling.suggestions import ToLabel, suggest
 from cofactor.text.over_time import PeriodShare, over_time, warn_of
-from cofactor.text.stability import TopicStability, measure_stability, stability_table
+from cofactor.text.selection import (
+    TopicStability,
+    matrix_problem,
+    measure_stability,
+    stability_table,
+)
 from cofactor.text.streams import fit_batch
 
 _CONSTRAINTS = SSNMFClassifier._parameter_constraints

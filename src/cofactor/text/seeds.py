@@ -21,11 +21,11 @@ from cofactor.engine.factors import Factors
 from cofactor.engine.objective import Objective, Term
 from cofactor.engine.observations import observe
 from cofactor.engine.threads import Threads
+from cofactor.estimators.base import ending_at_interrupts
 from cofactor.estimators.inference import represent
 from cofactor.priors import Gamma
 from cofactor.starts import plain_start
 from cofactor.targets import labelled_mask
-from cofactor.text.interrupts import ending_at_interrupts
 from cofactor.text.vectorizer.analyzer import Analyzer, tidy
 
 WEAK = 0.3

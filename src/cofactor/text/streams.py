@@ -14,11 +14,18 @@ from cofactor.estimators.validation import as_divergence
 from cofactor.targets.sets import read_targets
 from cofactor.text.describe import predictions
 from cofactor.text.describe.summaries import describe
-from cofactor.text.describe.words import Words
+from cofactor.text.describe.topic_words import Words
 from cofactor.text.documents import fingerprint, read_documents
-from cofactor.text.editing.shown import with_settled
-from cofactor.text.fitting import draw_seed, let_go, plan_fit, publish, to_matrix, with_seeds
-from cofactor.text.interrupts import finish
+from cofactor.text.editing.settled import with_settled
+from cofactor.text.fitting import (
+    draw_seed,
+    finish,
+    let_go,
+    plan_fit,
+    publish,
+    to_matrix,
+    with_seeds,
+)
 from cofactor.text.seeds import Mass, Seeds, leaning_topics, read_seeds, weigh
 
 

@@ -8,11 +8,11 @@ from cofactor.text import WordVectorizer
 from cofactor.text.vectorizer import languages
 from cofactor.text.vectorizer.languages import (
     CODES,
+    ENGLISH,
     FEW_ENDINGS,
     grammatical_words,
     notice_languages,
 )
-from cofactor.text.vectorizer.stopwords import ENGLISH
 
 SENTENCES = {
     "arabic": "لم يكن هذا هو الطريق الذي كنا نبحث عنه، ولكن لا يمكن أن نعود إلى البيت من غير الماء.",

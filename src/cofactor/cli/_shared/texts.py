@@ -8,8 +8,8 @@ from typing import Any
 
 from cofactor.cli._shared.terminal import shown
 from cofactor.cli._shared.words import on_languages
+from cofactor.text.vectorizer.analyzer import LONGEST
 from cofactor.text.vectorizer.inspection import Inspection, RowCount
-from cofactor.text.vectorizer.scripts import LONGEST
 
 NAMED = 3
 """Number of shared passages that are named."""

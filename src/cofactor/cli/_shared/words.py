@@ -11,7 +11,7 @@ import click
 from cofactor.cli._shared.command import BadInput
 from cofactor.cli._shared.terminal import note
 from cofactor.io.tables.sources import check_plain_file
-from cofactor.text.vectorizer.endings import LETTERS
+from cofactor.text.vectorizer.analyzer import LETTERS
 from cofactor.text.vectorizer.languages import (
     CODES,
     FEW_ENDINGS,
@@ -102,7 +102,7 @@ def vectorizer_of(
     if bigrams and characters:
         raise BadInput("--bigrams and --characters exclude each other; leave out one of them.")
     stop = stop_words_of(stop_words)
-    from cofactor.text.vectorizer.words import WordVectorizer
+    from cofactor.text.vectorizer.word_vectorizer import WordVectorizer
 
     lengths = (2, 4) if characters else (1, 2) if bigrams else (1, 1)
     return WordVectorizer(

@@ -9,8 +9,15 @@ import numpy as np
 
 from cofactor.report.preparation.material import Material
 from cofactor.report.preparation.selection import CLASSES, class_sizes, largest
-from cofactor.text.over_time import SURE, OverTime, PeriodShare, describe_periods
-from cofactor.text.periods import divide, read_days, suitable_unit
+from cofactor.text.over_time import (
+    SURE,
+    OverTime,
+    PeriodShare,
+    describe_periods,
+    divide,
+    read_days,
+    suitable_unit,
+)
 
 FEWEST, LINES, WORDS = 3, 6, 6  # least and most lines of a chart, words of a period
 CHANCE = "No topic’s share changed by more than chance explains."

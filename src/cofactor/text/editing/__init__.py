@@ -10,7 +10,7 @@ new_topics.py  topics in new documents: old ones stay, new ones explain what is 
 drift.py       what moved between two models: words, documents, predictions
 """
 
-from cofactor.text.editing.drift import TopicDrift
+from cofactor.text.describe.compare import TopicDrift
 from cofactor.text.editing.settled import Settled
 
 __all__ = ["Settled", "TopicDrift"]

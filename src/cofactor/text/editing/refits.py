@@ -12,14 +12,13 @@ from cofactor.estimators.validation import as_divergence
 from cofactor.model_selection.labels import take
 from cofactor.targets.missing import labelled_mask
 from cofactor.targets.sets import listed, read_targets
+from cofactor.text.describe.compare import measure_drift
 from cofactor.text.describe.predictions import has_head, infer_task, target_names
 from cofactor.text.describe.summaries import model_words
 from cofactor.text.documents import Corpus, document_matrix, fingerprint, read_documents
-from cofactor.text.editing.drift import measure_drift
 from cofactor.text.editing.edits import described
 from cofactor.text.editing.settled import Settled
-from cofactor.text.fitting import let_go, new_estimator, seed_labels, with_seeds
-from cofactor.text.interrupts import finish
+from cofactor.text.fitting import finish, let_go, new_estimator, seed_labels, with_seeds
 from cofactor.text.labelling.suggestions import labelled_documents
 from cofactor.text.seeds import read_seeds, weigh
 

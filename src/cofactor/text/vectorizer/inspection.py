@@ -10,9 +10,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from cofactor.text.vectorizer.analyzer import has_overlong_word
 from cofactor.text.vectorizer.cleaning import UNCLOSED, clean_and_count
 from cofactor.text.vectorizer.languages import LOOKED_AT, SAMPLE, Noticed, notice_languages
-from cofactor.text.vectorizer.scripts import has_overlong_word
 
 ROWS = 5
 """Number of rows that are named."""

@@ -9,10 +9,10 @@ from scipy.optimize import nnls
 
 from cofactor import TopicModel, load_model
 from cofactor.text import WordVectorizer
-from cofactor.text.blocks import fit_blocks, open_word_blocks, write_word_blocks
-from cofactor.text.describe import words as module
+from cofactor.text.describe import topic_words as module
 from cofactor.text.describe.compare import compare_topics
-from cofactor.text.describe.words import rank_words, shown_words
+from cofactor.text.describe.topic_words import rank_words, shown_words
+from cofactor.text.word_blocks import fit_blocks, open_word_blocks, write_word_blocks
 from model_folders import refuse, rewrite
 from subjects import SOME, SUBJECTS, TEXTS
 

@@ -19,10 +19,17 @@ from cofactor.outofcore import RowBlocks, RowBlocksError
 from cofactor.outofcore.rowblocks import as_csr
 from cofactor.targets.reading import NamedMatrix
 from cofactor.text.describe.predictions import target_names
-from cofactor.text.describe.words import Words, even_rows
-from cofactor.text.fitting import Fit, described_fit, draw_seed, fit_estimator, fit_here, publish
-from cofactor.text.interrupts import finish
-from cofactor.text.vectorizer.words import LATER, OLDER, READING, WordVectorizer
+from cofactor.text.describe.topic_words import Words, even_rows
+from cofactor.text.fitting import (
+    Fit,
+    described_fit,
+    draw_seed,
+    finish,
+    fit_estimator,
+    fit_here,
+    publish,
+)
+from cofactor.text.vectorizer.word_vectorizer import LATER, OLDER, READING, WordVectorizer
 
 DESCRIBED = 10_000
 """Maximum number of documents whose representations a model of blocks keeps. Shares, the

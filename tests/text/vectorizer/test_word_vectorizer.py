@@ -16,9 +16,8 @@ from cofactor import TopicModel, load_model
 from cofactor.text import WordVectorizer, read_documents
 from cofactor.text.documents import fingerprint
 from cofactor.text.vectorizer import analyzer as analyzing
-from cofactor.text.vectorizer.analyzer import make_analyzer, tidy
-from cofactor.text.vectorizer.scripts import WORD
-from cofactor.text.vectorizer.stopwords import ENGLISH
+from cofactor.text.vectorizer.analyzer import WORD, make_analyzer, tidy
+from cofactor.text.vectorizer.languages import ENGLISH
 
 TEXTS = ["One red apple", "two RED apples, 3 pears", "Apple pie"]
 
