@@ -129,5 +129,5 @@ def test_seeds_alone_need_one_label_a_document_at_most():
 
 def test_seeds_that_label_no_document_are_named():
     seeds = {"sky": ["moon"], "night": ["moon"]}
-    with pytest.raises(ValueError, match=r"\['sky', 'night'\].*words of its own.*y"):
+    with pytest.raises(ValueError, match=r"\['sky', 'night'\].*different words.*y"):
         TopicModel(5, seeds=seeds, task="classes").fit(TEXTS)

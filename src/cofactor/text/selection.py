@@ -24,7 +24,7 @@ from cofactor.targets.sets import listed, read_targets
 from cofactor.text.describe.predictions import has_head, infer_task
 from cofactor.text.describe.table import Table
 from cofactor.text.documents import document_matrix, read_documents
-from cofactor.text.fitting import FitPlan, draw_seed, fit_estimator, plan_fit, to_matrix
+from cofactor.text.fitting import FitPlan, draw_seed, fit_estimator, plan_fit, vectorise
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def stability_table(names: list[str], similarities: np.ndarray) -> Table[TopicSt
 def matrix_problem(model: Any, documents: Any, y: Any) -> Problem:
     """Vectorise documents; return them with a maker of estimators for some of their rows."""
     texts, y = read_documents(documents), read_targets(listed(y))
-    task = infer_task(y) if model.task == "auto" else model.task
+    task = infer_task(y, model.task)
     labels, known = None, np.zeros(len(texts), dtype=bool)
     if task != "topics" and y is not None:
         is_matrix(readable(y, "y"), len(texts))  # which compares the numbers of rows
@@ -92,7 +92,7 @@ def matrix_problem(model: Any, documents: Any, y: Any) -> Problem:
     copy = clone(model)
     if task == "numbers":  # some of the numbers may all be whole
         copy.set_params(task=task)
-    vectorizer, X = to_matrix(model, texts, y)
+    vectorizer, X = vectorise(model, texts, y)
     return Problem(
         X,
         labels,

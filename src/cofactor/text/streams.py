@@ -23,7 +23,7 @@ from cofactor.text.fitting import (
     let_go,
     plan_fit,
     publish,
-    to_matrix,
+    vectorise,
     with_seeds,
 )
 from cofactor.text.seeds import Mass, Seeds, leaning_topics, read_seeds, weigh
@@ -87,7 +87,7 @@ def fit_batch(model: Any, documents: Any, y: Any, classes: Any) -> None:
 def _first_batch(model: Any, texts: list[str], y: Any, classes: Any) -> DocumentBatch:
     """Read the batch that settles the words, the task and the start."""
     y, seed = read_targets(y, classes), draw_seed(model.random_state)
-    vectorizer, X = to_matrix(model, texts, y)
+    vectorizer, X = vectorise(model, texts, y)
     plan = plan_fit(model, vectorizer, X, y, seed=seed, seeds_label=False)
     mass = weigh(X, as_divergence("data_loss", model.data_loss))
     seeding = Seeding(plan.seeds, plan.topics, mass)

@@ -35,7 +35,7 @@ from cofactor.text.describe.predictions import (
 )
 from cofactor.text.describe.summaries import Document, document_table
 from cofactor.text.describe.table import Table
-from cofactor.text.documents import Corpus, document_matrix, read_documents
+from cofactor.text.documents import FittedDocuments, document_matrix, read_documents
 
 NO_WORD = "no known word"
 BELOW_THRESHOLD = "below its threshold"
@@ -61,7 +61,7 @@ def answer_documents(model: Any, X: Any) -> Answers:
 def represent(model: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return representations and scores of documents; those of the fit if X is its matrix, and the
     topics were not edited since."""
-    known: Corpus | None = vars(model).get("_corpus")
+    known: FittedDocuments | None = vars(model).get("_corpus")
     if known is not None and known.X is X and known.estimator is model.estimator_:
         return model.document_topics_, document_scores(model)
     S = np.asarray(model.estimator_.transform(X))  # an array, whatever set_output asks for

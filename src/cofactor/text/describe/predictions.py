@@ -19,14 +19,16 @@ from cofactor.targets.reading import cells_of, is_matrix, readable, table_of
 ESTIMATORS = {"topics": NMF, "classes": SSNMFClassifier, "numbers": SSNMFRegressor}
 
 
-def infer_task(y: Any) -> str:
-    """Return the task that suits y.
+def infer_task(y: Any, asked: str = "auto") -> str:
+    """Return the task of a fit: ``asked``, unless it is "auto"; then y decides.
 
     Examples
     --------
     >>> infer_task(None), infer_task(["a", ""]), infer_task([0, 1, -1]), infer_task([0.5, 2.0])
     ('topics', 'classes', 'classes', 'numbers')
     """
+    if asked != "auto":
+        return asked
     if y is None:
         return "topics"
     y = readable(y, "y")
