@@ -5,7 +5,13 @@ import pytest
 
 from cofactor import TopicModel, load_model
 from cofactor.text import WordVectorizer
-from cofactor.text.vectorizer.analyzer import LONGEST, Stems, find_tokens, find_words, make_analyzer
+from cofactor.text.vectorizer.analyzer import (
+    MAX_WORD_LENGTH,
+    Stems,
+    find_tokens,
+    find_words,
+    make_analyzer,
+)
 
 
 @pytest.mark.parametrize(
@@ -38,9 +44,9 @@ def test_words_may_stay_whole():
 
 
 def test_data_in_a_text_are_not_words():
-    assert find_tokens("moon " + "a" * LONGEST + " " + "b" * (LONGEST + 1)) == [
+    assert find_tokens("moon " + "a" * MAX_WORD_LENGTH + " " + "b" * (MAX_WORD_LENGTH + 1)) == [
         "moon",
-        "a" * LONGEST,
+        "a" * MAX_WORD_LENGTH,
     ]
 
 

@@ -104,8 +104,8 @@ def test_texts_are_read_piece_by_piece_as_if_at_once(texts):
 
 
 def test_pieces_that_are_not_remembered(monkeypatch):
-    monkeypatch.setattr(analyzing, "LONG", 4)
-    monkeypatch.setattr(analyzing, "MANY", 1)
+    monkeypatch.setattr(analyzing._TokenCache, "MAX_PIECE_LENGTH", 4)
+    monkeypatch.setattr(analyzing._TokenCache, "MAX_PIECES", 1)
     assert words("moons moon sun MOONS moon") == ["moons", "moon", "sun", "moons", "moon"]
 
 
