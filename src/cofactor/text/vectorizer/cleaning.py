@@ -20,24 +20,9 @@ _NAMES = ("nbsp", "quot", "apos", "amp", "lt", "gt")
 _OPEN_ENTITY = re.compile(rf"&(?:{'|'.join(_NAMES)})(?![\w;=])")  # without its semicolon
 _NAME = re.compile(rf"(?<![\w&#;])(?:{'|'.join(_NAMES)});")  # without its &
 _NUMBER = re.compile(r"#(?<![\w&#;]#)[0-9]{2,5};")
-_CODES = [
-    code
-    for span in [
-        "0-8",
-        "e-1b",
-        "7f-9f",
-        "ad",
-        "200b",
-        "200e-200f",
-        "202a-202e",
-        "2060-206f",
-        "feff",
-        "fff9-fffd",
-        "d800-dfff",
-    ]
-    for low, _, high in [span.partition("-")]
-    for code in range(int(low, 16), int(high or low, 16) + 1)
-]
+_SPANS = "0-8 e-1b 7f-9f ad 200b 200e-200f 202a-202e 2060-206f feff fff9-fffd d800-dfff"
+_BOUNDS = [[int(code, 16) for code in span.split("-")] for span in _SPANS.split()]
+_CODES = [code for bounds in _BOUNDS for code in range(bounds[0], bounds[-1] + 1)]
 # Replacements of control characters. 0x80 to 0x9F are quotes and dashes in Windows.
 _CONTROLS = {
     code: bytes([code]).decode("cp1252", "ignore") if 0x80 <= code < 0xA0 else None
