@@ -1,9 +1,9 @@
 """Text: documents in, topics and predictions out.
 
-`model` holds `TopicModel`, one class with short methods. The work is done by `fitting` (documents
-in memory), `streams` (batches), `blocks` (documents on disk) and the functions in `describe`.
-`seeds` holds seed words, `vectorizer` turns documents into a matrix. Names are imported when first
-used.
+`model` holds `TopicModel`, one class with short methods. The work is done elsewhere: `fitting`
+fits documents in memory, `streams` batches, and `word_blocks` documents on disk; `vectorizer` turns
+documents into a matrix, `seeds` applies seed words, `describe` describes a fitted model, `editing`
+changes it, `labelling` helps with labels. Names are imported when first used.
 """
 
 from __future__ import annotations

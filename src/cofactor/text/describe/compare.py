@@ -1,4 +1,4 @@
-"""Comparison of two models, and of a model with its own refit."""
+"""Comparison of models: two models, a fit and its repetition, and before and after a change."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class TopicPair:
     first: int | None
     second: int | None
     similarity: float | None  # cosine
-    kept: tuple[str, ...]  # words among the first of both
-    gained: tuple[str, ...]  # words among the first of the second only
-    lost: tuple[str, ...]  # words among the first of the first only
+    kept: tuple[str, ...]  # first words of both topics
+    gained: tuple[str, ...]  # first words of the second topic only
+    lost: tuple[str, ...]  # first words of the first topic only
 
 
 def compare_topics(first: Any, second: Any, n_words: int = 10) -> Table[TopicPair]:
@@ -44,7 +44,7 @@ def compare_topics(first: Any, second: Any, n_words: int = 10) -> Table[TopicPai
     first, second : TopicModel
         Fitted models.
     n_words : int, default=10
-        Words of each topic.
+        Number of words per topic.
 
     Returns
     -------
@@ -60,27 +60,18 @@ def compare_topics(first: Any, second: Any, n_words: int = 10) -> Table[TopicPai
         model_words(second),
     )
     found.sort(key=lambda pair: -pair[2])
-    left = sorted(set(range(len(before))) - {one for one, _, _ in found})
+    lost = sorted(set(range(len(before))) - {one for one, _, _ in found})
     new = sorted(set(range(len(after))) - {two for _, two, _ in found})
-    pairs: list[tuple[int | None, int | None, float | None]] = [
-        *found,
-        *((one, None, None) for one in left),
-        *((None, two, None) for two in new),
-    ]
     rows = [
-        TopicPair(
-            one,
-            two,
-            similarity,
-            **word_changes(() if one is None else before[one], () if two is None else after[two]),
-        )
-        for one, two, similarity in pairs
+        *(TopicPair(i, j, near, **word_changes(before[i], after[j])) for i, j, near in found),
+        *(TopicPair(one, None, None, **word_changes(before[one], ())) for one in lost),
+        *(TopicPair(None, two, None, **word_changes((), after[two])) for two in new),
     ]
     return Table(rows, TopicPair)
 
 
 def common_order(*models: Any) -> str:
-    """Return the order in which all models can show their words."""
+    """Return the best order of words that all models can show."""
     ranked = all(word_ranking(model, "coherence") is not None for model in models)
     return "coherence" if ranked else "probability"
 
@@ -93,7 +84,7 @@ def compare_accuracy(
     Parameters
     ----------
     first, second : TopicModel
-        Models that predict classes or sets of labels. A set counts as right if all of it is.
+        Models that predict classes or sets of labels. A set is right if all its labels are.
     documents : list of str
     labels : list of str or of tuple
         Known classes or sets of labels; documents with "" or None are ignored.
@@ -119,8 +110,8 @@ def _names(labels: Any) -> set[str]:
 
 
 @dataclass(frozen=True)
-class Refit:
-    """Comparison of a model with one that was made in the same way."""
+class Repetition:
+    """Comparison of a model with a repetition of its fit or edit."""
 
     same_data: bool  # documents and labels are those of the first fit
     identical: bool  # topics are bit-identical
@@ -130,7 +121,7 @@ class Refit:
     tolerance: float
 
 
-def refit(model: Any, fit: Callable[[Any], Any], tolerance: float = 1e-6) -> Refit:
+def repeat_fit(model: Any, fit: Callable[[Any], Any], tolerance: float = 1e-6) -> Repetition:
     """Fit again with the same settings and seed, and compare.
 
     Parameters
@@ -140,21 +131,21 @@ def refit(model: Any, fit: Callable[[Any], Any], tolerance: float = 1e-6) -> Ref
     fit : callable
         Fits an unfitted copy to the data of the first fit.
     tolerance : float
-        Largest difference that counts as rounding by another processor or version.
+        Maximum difference that is attributed to rounding on another processor or version.
     """
     with ending_at_interrupts():
         again = clone(model).set_params(random_state=model.seed_)
         fit(again)
-    return compare_again(model, again, tolerance)
+    return compare_repetition(model, again, tolerance)
 
 
-def compare_again(model: Any, again: Any, tolerance: float = 1e-6) -> Refit:
+def compare_repetition(model: Any, again: Any, tolerance: float = 1e-6) -> Repetition:
     """Compare a model with one that was made in the same way."""
     same_data = model.fingerprint_ == again.fingerprint_
     gap = _gap(model, again)
     agree = _agreement(model, again)
     equal = gap is not None and gap <= tolerance and agree in (None, 1.0)
-    return Refit(same_data, gap == 0.0, equal, gap, agree, tolerance)
+    return Repetition(same_data, gap == 0.0, equal, gap, agree, tolerance)
 
 
 def _gap(model: Any, again: Any) -> float | None:
@@ -176,12 +167,12 @@ def _agreement(model: Any, again: Any) -> float | None:
     return float(np.mean([a == b for a, b in zip(one, other, strict=True)]))
 
 
-# ---- What moved between a model and the model that came out of it
+# ---- drift: what a refit or an update changed
 
 
 @dataclass(frozen=True)
 class TopicDrift:
-    """How one topic moved: a row of ``drift_``, which ``refit`` and ``update`` leave.
+    """How one topic changed: a row of ``drift_``, which ``refit`` and ``update`` set.
 
     Parameters
     ----------
@@ -190,28 +181,19 @@ class TopicDrift:
     name : str
         Name in the new model.
     before : int or None
-        Number before; None for a new topic.
+        Number in the old model; None for a new topic.
     similarity : float or None
-        Cosine with the topic before, over the words of both.
+        Cosine with the old topic, over the words of both models.
     gained, lost : tuple of str
-        Words that came, and words that went.
+        Words that were gained, and words that were lost.
     documents : int
-        Documents whose main topic it is.
+        Number of documents with this main topic.
     came : int
-        Documents whose main topic was another one before.
+        Number of those that had another main topic before.
     went : int
-        Documents whose main topic it was, and is no longer.
+        Number of documents that had this main topic before and now have another.
     predictions : int
-        Documents with this main topic whose prediction changed.
-
-    Examples
-    --------
-    >>> from cofactor import TopicModel
-    >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
-    >>> model = TopicModel(2, random_state=0).fit(texts)
-    >>> wider = model.update(["flour and yeast", "yeast and dough"] * 2, new_topics=1)
-    >>> [(row.topic, row.before) for row in wider.drift_]
-    [(0, 0), (1, 1), (2, None)]
+        Number of documents with this main topic whose prediction changed.
     """
 
     topic: int
@@ -229,17 +211,17 @@ class TopicDrift:
 def measure_drift(
     before: Any, after: Any, sources: Sequence[int | None], old_X: Any, X: Any, n_words: int = 10
 ) -> Table[TopicDrift]:
-    """Return how each topic of ``after`` moved.
+    """Return how each topic of ``after`` changed.
 
     Parameters
     ----------
     before, after : TopicModel
     sources : sequence of int or None
-        The topic of ``before`` that each topic of ``after`` was.
+        The number in ``before`` of each topic of ``after``; None for a new topic.
     old_X, X : sparse arrays
-        The same documents in the words of either model.
+        The same documents in the words of each model.
     n_words : int
-        Number of words that are compared.
+        Number of words to compare.
     """
     by = common_order(before, after)
     old_words, words = (m.topics(n_words, by=by).column("words") for m in (before, after))
@@ -275,7 +257,7 @@ def measure_drift(
 
 
 def _answers(model: Any, X: Any) -> tuple[np.ndarray, list[Any]]:
-    """Return the strongest topic of each document, −1 where there is none, and its prediction."""
+    """Return the main topic of each document, −1 if it has none, and its prediction."""
     estimator = model.estimator_
     S, scores = represent(model, X)
     shares = topic_shares(S, estimator.components_)
