@@ -8,7 +8,6 @@ refits use the same steps.
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from numbers import Integral
 from typing import Any, NamedTuple, TypeVar
@@ -18,6 +17,7 @@ from scipy import sparse as sp
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from cofactor._warnings import warn
 from cofactor.estimators import NMF
 from cofactor.estimators.base import Factorization, FitInterruptedWarning
 from cofactor.estimators.blocks import SAMPLE_CELLS
@@ -182,11 +182,7 @@ def finish(step: Callable[[], Result]) -> Result:
     try:
         return step()
     except KeyboardInterrupt:
-        warnings.warn(
-            "Interrupted after the last iteration: the model is complete.",
-            FitInterruptedWarning,
-            stacklevel=3,
-        )
+        warn("Interrupted after the last iteration: the model is complete.", FitInterruptedWarning)
         return step()
 
 
@@ -329,7 +325,7 @@ def warn_of_labels(y: Any, task: str, topics: int) -> None:
     if infer_task(y, task) != "classes" or y is None:
         return
     for sentence in _doubts(readable(y, "y"), task, topics):
-        warnings.warn(sentence, stacklevel=4)
+        warn(sentence)
 
 
 def _doubts(y: Any, task: str, topics: int) -> Iterator[str]:

@@ -12,6 +12,7 @@ from scipy import sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from cofactor._types import BoolArray, FloatArray
+from cofactor._warnings import warn
 from cofactor.engine.factors import Factors
 from cofactor.estimators import NMF
 from cofactor.estimators.base import ending_at_interrupts
@@ -19,7 +20,7 @@ from cofactor.estimators.cells import products
 from cofactor.estimators.edits import masses
 from cofactor.estimators.updates import Labelled, Memory, learn_labels, remembered_scores, widen
 from cofactor.estimators.validation import as_divergence
-from cofactor.priors import Gamma
+from cofactor.priors import GammaPrior
 from cofactor.targets import ClassCoding, Targets, class_weights, encode_classes, label_shares
 from cofactor.targets.missing import known_labels, known_values, labelled_mask
 from cofactor.targets.reading import is_matrix, read_column, readable
@@ -151,10 +152,9 @@ def _wider_vectorizer(model: Any, texts: list[str]) -> Any:
     vectorizer = model.vectorizer_
     if isinstance(vectorizer, WordVectorizer) and vectorizer.vocabulary is None:
         return vectorizer.extend(texts, len(model.document_topics_))
-    warnings.warn(
+    warn(
         "The words stay as they are, because the model's vectorizer cannot add any: "
-        f"{type(vectorizer).__name__} has settled them.",
-        stacklevel=4,
+        f"{type(vectorizer).__name__} has settled them."
     )
     return vectorizer
 
@@ -185,10 +185,9 @@ def _with_labels(estimator: Any, X: Any, S: FloatArray, y: Any, memory: Memory, 
     kind = predicted_kind(estimator)
     if kind != "classes":
         what = "numbers" if kind == "numbers" else "several labels a document"
-        warnings.warn(
+        warn(
             f"The labels of the update are not used: predictions of {what} stay as they were "
-            "fitted; refit the model to change them.",
-            stacklevel=4,
+            "fitted; refit the model to change them."
         )
         return estimator
     coding = _wider_coding(estimator.coding, y)
@@ -445,7 +444,7 @@ def _priors(estimator: Any, A: FloatArray, X: Any, old: OldTopics) -> dict[str, 
     return given
 
 
-def _memory_prior(A: FloatArray, X: Any, old: OldTopics) -> Gamma:
+def _memory_prior(A: FloatArray, X: Any, old: OldTopics) -> GammaPrior:
     """Return how the documents that are gone hold the old topics.
 
     What a topic explained of them is its old words times its mass there. They may have had new
@@ -461,7 +460,7 @@ def _memory_prior(A: FloatArray, X: Any, old: OldTopics) -> Gamma:
     pull[:r, old.n_words :] += once * mass / max(float(mass.sum()), 1e-300)
     pull[:r][old.settled] = 0.0
     rate = np.broadcast_to(np.pad(mass, ((0, len(A) - r), (0, 0))), A.shape)
-    return Gamma(np.ascontiguousarray(1.0 + pull.T), np.ascontiguousarray(rate.T))
+    return GammaPrior(np.ascontiguousarray(1.0 + pull.T), np.ascontiguousarray(rate.T))
 
 
 def _start(estimator: Any, X: Any, A: FloatArray, number: int, seed: int) -> FloatArray:

@@ -20,12 +20,12 @@ from __future__ import annotations
 
 import re
 import string
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import chain, groupby, pairwise
 
+from cofactor._warnings import warn
 from cofactor.text.vectorizer.cleaning import clean, normalise
 
 # Python's \w stops at combining marks, which would cut Hindi, Thai, Arabic or Hebrew words apart.
@@ -208,10 +208,9 @@ class _TokenCache(dict[str, tuple[str, ...]]):
         self._find, self._stop = find, stop_words
         parts = {part for word in stop_words for part in find_words(word)} - stop_words
         if parts:
-            warnings.warn(
+            warn(
                 f"stop_words has entries that are not single words; add {sorted(parts)} to leave "
-                "out their parts, too.",
-                stacklevel=4,
+                "out their parts, too."
             )
 
     def __missing__(self, piece: str) -> tuple[str, ...]:
