@@ -10,7 +10,7 @@ import numpy as np
 from cofactor.report.preparation.material import Material
 from cofactor.report.preparation.selection import CLASSES, class_sizes, largest
 from cofactor.text.over_time import (
-    SURE,
+    MIN_RISE,
     OverTime,
     PeriodShare,
     describe_periods,
@@ -124,5 +124,5 @@ def _spread(cells: list[tuple[float, int]]) -> float:
         return 0.0
     shares, weights = np.array(cells, dtype=float).T
     mean, free = np.average(shares, weights=weights), len(cells) - 1
-    chance = max(mean * (1 - mean), 0.0) * (free + SURE * np.sqrt(2 * free)) / weights.sum()
+    chance = max(mean * (1 - mean), 0.0) * (free + MIN_RISE * np.sqrt(2 * free)) / weights.sum()
     return float(np.average((shares - mean) ** 2, weights=weights) - chance)
