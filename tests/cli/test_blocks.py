@@ -142,7 +142,7 @@ def test_other_commands_work_from_it(place, tmp_path):
 
 @pytest.mark.slow
 def test_a_large_table_is_described_by_some_of_its_rows(place, tmp_path, monkeypatch):
-    monkeypatch.setattr("cofactor.text.word_blocks.DESCRIBED", 80)
+    monkeypatch.setattr("cofactor.text.word_blocks.MAX_DESCRIBED", 80)
     cofactor("blocks", place / "posts.csv", *READ, "-o", tmp_path / "b")
     cofactor("fit", tmp_path / "b", "-k", 4, "-o", tmp_path / "m")
     model, kept = load_model(tmp_path / "m"), np.linspace(0, 239, 80).round().astype(int)

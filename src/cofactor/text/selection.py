@@ -1,4 +1,4 @@
-"""Stability of the topics of a topic model, and its table."""
+"""Topic models in model selection: documents become a matrix once, and many fits use it."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from cofactor.text.fitting import FitPlan, draw_seed, fit_estimator, plan_fit, v
 
 @dataclass(frozen=True)
 class TopicStability:
-    """How much of a topic is found again in other draws of documents and labels."""
+    """How stable a topic is in bootstrap samples of documents and labels."""
 
     topic: int
     name: str
     stability: float  # mean cosine of the topic and its match
-    low: float  # 95 % of the draws are between low and high
+    low: float  # 95 % of the samples are between low and high
     high: float
 
 
@@ -46,10 +46,10 @@ def measure_stability(
     random_state: Any,
     progress: Callable[[int], None] = lambda done: None,
 ) -> np.ndarray:
-    """Fit draws of documents and labels; return the similarity of each topic in each draw.
+    """Refit on bootstrap samples; return the similarity of each topic to its match in each sample.
 
-    The documents become a matrix once, in the words of the model. Parameters are those of
-    ``TopicModel.stability``; ``progress`` is told the number of finished fits.
+    Parameters are those of ``TopicModel.stability``; ``progress`` is called with the number of
+    finished fits.
     """
     if y is None and has_head(model.estimator_) and not model.seeds:
         raise ValueError("y is None, but the model was fitted with labels; pass them.")
@@ -60,9 +60,8 @@ def measure_stability(
     again = copy.copy(model).set_callbacks()
 
     def refit(counts: np.ndarray, own_seed: int) -> np.ndarray:
-        found, _ = fit_estimator(
-            again, model.vectorizer_, X, y, seed=own_seed, sample_weight=counts
-        )
+        words = model.vectorizer_
+        found, _ = fit_estimator(again, words, X, y, seed=own_seed, sample_weight=counts)
         return np.asarray(found.components_)
 
     with ending_at_interrupts(), warnings.catch_warnings():
@@ -73,31 +72,31 @@ def measure_stability(
 
 
 def stability_table(names: list[str], similarities: np.ndarray) -> Table[TopicStability]:
-    """Return the stability of topics with its interval."""
+    """Return the stability of topics with its interval, as a table."""
     columns = zip(names, *(part.tolist() for part in stability_interval(similarities)), strict=True)
     return Table([TopicStability(k, *row) for k, row in enumerate(columns)], TopicStability)
 
 
-# ---- A topic model as `cofactor.model_selection.choose` needs it: documents become a matrix once
+# ---- cofactor.model_selection.choose
 
 
 def matrix_problem(model: Any, documents: Any, y: Any) -> Problem:
-    """Vectorise documents; return them with a maker of estimators for some of their rows."""
+    """Vectorise documents; return them with a function that plans a fit to some of the rows."""
     texts, y = read_documents(documents), read_targets(listed(y))
     task = infer_task(y, model.task)
     labels, known = None, np.zeros(len(texts), dtype=bool)
     if task != "topics" and y is not None:
-        is_matrix(readable(y, "y"), len(texts))  # which compares the numbers of rows
+        is_matrix(readable(y, "y"), len(texts))  # compares the numbers of rows
         labels, known = settled_labels(y, numbers=task == "numbers")
-    copy = clone(model)
-    if task == "numbers":  # some of the numbers may all be whole
-        copy.set_params(task=task)
+    unfitted = clone(model)
+    if task == "numbers":  # a subset of the numbers may be all whole
+        unfitted.set_params(task=task)
     vectorizer, X = vectorise(model, texts, y)
     return Problem(
         X,
         labels,
         known,
-        partial(_make, copy, vectorizer, bool(known.any())),
+        partial(_plan, unfitted, vectorizer, bool(known.any())),
         as_divergence("data_loss", model.data_loss),
         model.random_state,
         model.n_jobs,
@@ -107,7 +106,7 @@ def matrix_problem(model: Any, documents: Any, y: Any) -> Problem:
     )
 
 
-def _make(
+def _plan(
     model: Any,
     vectorizer: Any,
     labelled: bool,
@@ -117,9 +116,9 @@ def _make(
     vary: bool,
     **parameters: Any,
 ) -> FitPlan:
-    """Return the estimator of a model with other parameters, for one thread."""
-    copy = clone(model).set_params(n_jobs=1, **parameters)
-    plan = plan_fit(copy, vectorizer, X, y, seed=seed)
+    """Plan a fit of a model with other parameters, in one thread."""
+    other = clone(model).set_params(n_jobs=1, **parameters)
+    plan = plan_fit(other, vectorizer, X, y, seed=seed)
     if vary:
         varied(plan.estimator, labelled or plan.weak)
     return plan

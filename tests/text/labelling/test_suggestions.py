@@ -7,7 +7,14 @@ from scipy import sparse as sp
 from sklearn.preprocessing import normalize
 
 from cofactor import TopicModel
-from cofactor.text.labelling.suggestions import ALIKE, CLOSE, FIRST, RANDOM, Candidates, choose_rows
+from cofactor.text.labelling.suggestions import (
+    CLOSE,
+    FIRST,
+    MIN_DUPLICATE,
+    RANDOM,
+    Candidates,
+    choose_rows,
+)
 from complaints import assert_says
 from subjects import LABELS, SOME, TEXTS
 
@@ -102,7 +109,7 @@ def test_nothing_is_chosen_that_says_nothing_new(strategy):
     assert not {4, 9, 50} & {*rows}
     X = candidates.rows.toarray()[[4, 9, *rows]]
     likeness = X @ X.T
-    assert likeness[np.triu_indices(len(X), 1)].max() < ALIKE
+    assert likeness[np.triu_indices(len(X), 1)].max() < MIN_DUPLICATE
     if strategy in ("close", "random"):  # each pair of copies gives one of its rows
         assert len(rows) == N - 20 - 3 + (1 if 50 % 3 == 2 else 0)
 
@@ -117,7 +124,7 @@ def test_close_calls_are_those_of_least_margin_of_each_class():
         least = candidates.margins < candidates.margins[own[-1]]
         least &= (candidates.classes == one) & ~few_words(candidates)
         for i in set(np.flatnonzero(least).tolist()) - {*own}:
-            assert i in (4, 9, 50) or (X[[4, 9, *rows]] @ X[i]).max() >= ALIKE
+            assert i in (4, 9, 50) or (X[[4, 9, *rows]] @ X[i]).max() >= MIN_DUPLICATE
 
 
 @pytest.mark.parametrize("strategy", ["close", "topics"])
@@ -155,7 +162,9 @@ def test_firsts_are_central_rows_of_topics_without_labels():
     X, shares = candidates.rows.toarray(), candidates.shares
     known, expected = [4, 9], []
     for k in sorted(range(3, R), key=lambda k: -shares[:, k].sum()):
-        new = np.flatnonzero(~few_words(candidates) & ((X @ X[known].T).max(axis=1) < ALIKE))
+        new = np.flatnonzero(
+            ~few_words(candidates) & ((X @ X[known].T).max(axis=1) < MIN_DUPLICATE)
+        )
         expected.append(max(new, key=lambda i: shares[i, k] * X[i] @ (shares[:, k] @ X)))
         known.append(expected[-1])
     assert rows == expected

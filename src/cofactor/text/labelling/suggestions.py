@@ -1,4 +1,20 @@
-"""Documents to label next, each with the reason."""
+"""Suggests documents to label next, each with a reason.
+
+Three kinds of documents are worth a label:
+
+- the first document of a topic without labels: a label says what the topic means;
+- close calls, whose two best classes are almost equally probable: a label moves the border. Classes
+  take turns, so that one that is hard to distinguish does not get all the labels;
+- documents drawn at random: they reveal what the model is wrongly sure of, and their labels are a
+  fair test.
+
+A mixture prefers first documents of topics to close calls, because what looks like a close call may
+belong to a class that the model does not know yet. Near-duplicates of labelled or chosen documents
+are left out, since they add nothing. Documents with few words come last, except in random checks:
+most of them are close calls only because they say little, and so would their labels.
+
+`choose_rows` works on matrices only; `suggest` applies it to documents.
+"""
 
 from __future__ import annotations
 
@@ -22,15 +38,11 @@ from cofactor.text.describe.table import Table
 from cofactor.text.documents import known_matrix, read_documents
 
 CLOSE, FIRST, RANDOM = "close call", "first of its topic", "random check"
-RANDOM_PART = 5
-"""One of so many rows is drawn at random."""
 STRATEGIES = ("mixed", "close", "topics", "random")
-TRIED = 20
-"""Number of rows of a topic that are tried in turn, if the first ones are known."""
-LAST = 1e-9
-"""A factor that puts rows behind all others, in their own order."""
-ALIKE = 0.9
-"""Rows with at least this cosine are near-duplicates."""
+RANDOM_PART = 5  # one in this many rows is drawn at random
+MAX_TRIED = 20  # rows of a topic that are tried in turn
+LAST = 1e-9  # a factor that puts rows behind all others, in their own order
+MIN_DUPLICATE = 0.9  # cosine from which rows are near-duplicates
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,15 +52,15 @@ class Candidates:
     Parameters
     ----------
     rows : csr_array (n, m)
-        The rows, each of length one, or empty.
+        The rows, of length one or empty.
     shares : array (n, r)
         Share of each topic in each row.
     margins : array (n,) or None
-        How far the best class of each row is ahead of the next; None if there are no classes.
+        The lead of the best class of each row over the next; None without classes.
     classes : array (n,) or None
-        The best class of each row, as a number.
+        The index of the best class of each row.
     labelled : array (n,)
-        Which rows have a label; they are not chosen.
+        Which rows are labelled; these are not chosen.
     covered : array (r,)
         Which topics have a label.
     """
@@ -64,35 +76,24 @@ class Candidates:
 def choose_rows(
     candidates: Candidates, n: int, strategy: str, random: np.random.Generator
 ) -> list[tuple[int, str]]:
-    """Choose up to n rows; return each with its reason.
+    """Choose up to n rows by a strategy of `STRATEGIES`; return each with its reason.
 
-    Where a reason of a mixture has too few rows, the others have more.
-
-    Parameters
-    ----------
-    candidates : Candidates
-    n : int
-    strategy : {"mixed", "close", "topics", "random"}
-    random : Generator
-        Draws the rows of the random checks.
-
-    Returns
-    -------
-    list of (row, reason)
+    In a mixture, other reasons fill up for a reason with too few rows. ``random`` draws the random
+    checks.
     """
-    choice = _Choice(candidates)
+    chosen = _ChosenRows(candidates)
     rankings = {
         CLOSE: _close_calls(candidates),
         FIRST: _first_of_topics(candidates),
         RANDOM: ([row] for row in random.permutation(len(candidates.labelled)).tolist()),
     }
     for reason, end in _ends(strategy, n):
-        choice.take(rankings[reason], end, reason)
-    return choice.chosen
+        chosen.take(rankings[reason], end, reason)
+    return chosen.rows
 
 
 def _ends(strategy: str, n: int) -> list[tuple[str, int]]:
-    """Return the reasons in their order, and how many rows there are after each."""
+    """Return the reasons in order, each with the number of rows chosen by then."""
     if strategy != "mixed":
         return [({"close": CLOSE, "topics": FIRST, "random": RANDOM}[strategy], n)]
     chosen = n - n // RANDOM_PART
@@ -100,9 +101,9 @@ def _ends(strategy: str, n: int) -> list[tuple[str, int]]:
 
 
 def _close_calls(candidates: Candidates) -> Iterator[list[int]]:
-    """Yield rows of the classes in turn, those with the least margin first.
+    """Yield rows of the classes in turn, those with the smallest margin first.
 
-    A class waits as many turns as it has labelled rows.
+    A class waits one turn for each of its labelled rows.
     """
     margins, classes, labelled = candidates.margins, candidates.classes, candidates.labelled
     if margins is None or classes is None:
@@ -118,48 +119,48 @@ def _close_calls(candidates: Candidates) -> Iterator[list[int]]:
 
 
 def _first_of_topics(candidates: Candidates) -> Iterator[list[int]]:
-    """Yield the most central rows of each topic that has no label, the largest topic first.
+    """Yield the most central rows of each topic without labels, the largest topic first.
 
-    A row is central if it is all this topic and has much in common with other rows of it.
+    A row is central if it consists of this topic and resembles other rows of it.
     """
     X, shares = candidates.rows, candidates.shares
     central = np.asarray((X @ (X.T @ shares)) * shares)
     central[_have_few_words(X)] *= LAST
     for k in np.argsort(-shares.sum(axis=0), kind="stable"):
         if not candidates.covered[k]:
-            yield top_places(central[:, k], TRIED).tolist()
+            yield top_places(central[:, k], MAX_TRIED).tolist()
 
 
 def _have_few_words(rows: Any) -> np.ndarray:
-    """Tell which rows have fewer words than most of those that have any."""
+    """Return which rows have fewer words than the median of nonempty rows."""
     words = np.diff(rows.indptr)
     return np.asarray(words < np.median(words[words > 0])) if words.any() else words > 0
 
 
 @dataclass(eq=False)
-class _Choice:
-    """The rows chosen so far."""
+class _ChosenRows:
+    """The rows chosen so far, with their reasons."""
 
     candidates: Candidates
-    chosen: list[tuple[int, str]] = field(default_factory=list)
+    rows: list[tuple[int, str]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.known = self.candidates.labelled.copy()  # labelled or chosen
 
     def take(self, ranked: Iterator[list[int]], end: int, reason: str) -> None:
-        """Choose one row of each of the next groups, until there are ``end`` rows."""
-        while len(self.chosen) < end and (group := next(ranked, None)) is not None:
+        """Choose one row from each of the next groups, until there are ``end`` rows."""
+        while len(self.rows) < end and (group := next(ranked, None)) is not None:
             if (row := next(filter(self._is_new, group), None)) is not None:
-                self.chosen.append((row, reason))
+                self.rows.append((row, reason))
                 self.known[row] = True
 
     def _is_new(self, row: int) -> bool:
-        """Tell whether a row has words, and none that is labelled or chosen is almost the same."""
+        """Return whether a row has words and is no near-duplicate of a labelled or chosen row."""
         X = self.candidates.rows
         if self.known[row] or X.indptr[row] == X.indptr[row + 1]:
             return False
         likeness = (X @ X[[row]].T).toarray()[:, 0]
-        return not bool((likeness[self.known] >= ALIKE).any())
+        return not bool((likeness[self.known] >= MIN_DUPLICATE).any())
 
 
 @dataclass(frozen=True)
@@ -168,7 +169,7 @@ class ToLabel:
 
     document: int
     reason: str
-    prediction: Any  # what the model would say; None without labels
+    prediction: Any  # None without labels
     confidence: float | None
     topic: int
     name: str  # of the topic
@@ -202,7 +203,7 @@ def suggest(
 def candidates_of(
     model: Any, X: sp.csr_array, S: np.ndarray, scores: np.ndarray, y: Any
 ) -> Candidates:
-    """Return documents as `choose_rows` takes them."""
+    """Return documents as candidates for `choose_rows`."""
     shares = topic_shares(S, model.estimator_.components_)
     labelled = labelled_documents(model, y, X.shape[0])
     covered = getattr(model, "topic_support_", np.zeros(shares.shape[1])) > 0
@@ -213,7 +214,7 @@ def candidates_of(
 
 
 def labelled_documents(model: Any, y: Any, n: int) -> np.ndarray:
-    """Tell which documents have a label."""
+    """Return which documents are labelled."""
     if y is None:
         return np.zeros(n, dtype=bool)
     y = read_targets(y)
@@ -230,9 +231,9 @@ def labelled_documents(model: Any, y: Any, n: int) -> np.ndarray:
 def close_calls(
     estimator: Any, scores: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray] | tuple[None, None]:
-    """Return how far the best class of each document is ahead of the next one, and that class.
+    """Return the lead of each document's best class over the next, and the index of that class.
 
-    For several labels a document they are how far the closest label is from its threshold, and that
+    For several labels per document: the smallest distance of a label from its threshold, and that
     label. None for numbers and without labels.
     """
     kind = predicted_kind(estimator)
