@@ -130,7 +130,7 @@ def test_a_period_between_gaps_has_its_interval(model, corpus):
     row = next(r for r in row if r.period == "2024-05" and r.topic == 2)
     (stroke,) = ax.collections[1].get_segments()
     np.testing.assert_allclose(stroke, [[4, row.low], [4, row.high]], rtol=1e-3)
-    assert "20 of 120 documents have no date; they are in no period." in " ".join(rendered(ax))
+    assert "20 of 120 documents have no date and are in no period." in " ".join(rendered(ax))
 
 
 def test_dots_are_the_stability_of_the_topics(corpus, some):

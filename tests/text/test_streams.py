@@ -181,7 +181,7 @@ def test_a_first_batch_that_fails_leaves_no_model():
 
 def test_labels_cannot_come_late():
     model = TopicModel(3, random_state=0).partial_fit(TEXTS[:100])
-    with pytest.raises(ValueError, match="y has come late"):
+    with pytest.raises(ValueError, match="y came too late"):
         model.partial_fit(TEXTS[:100], SOME[:100])
     TopicModel(3, task="topics").partial_fit(TEXTS[:50], SOME[:50]).partial_fit(
         TEXTS[:50], SOME[:50]

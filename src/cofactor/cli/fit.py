@@ -183,7 +183,7 @@ def _fit(
 
 def _measure_stability(model: Any, reading: Any, runs: int) -> None:
     """Fit draws of the texts and labels; Ctrl-C keeps the model without its stability."""
-    from cofactor.text.stability import measure_stability
+    from cofactor.text.selection import measure_stability
 
     try:
         with announce("Measuring the stability of topics") as progress, refusals():

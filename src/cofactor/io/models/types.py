@@ -29,10 +29,10 @@ from cofactor.linear.pool import ExpectedScore
 from cofactor.linear.views import View
 from cofactor.targets import ClassCoding, ValueCoding
 from cofactor.text import TopicModel, WordVectorizer
-from cofactor.text.describe.support import SUPPORT
-from cofactor.text.describe.words import RANKED
+from cofactor.text.describe.summaries import SUPPORT
+from cofactor.text.describe.topic_words import RANKED
 from cofactor.text.editing import Settled
-from cofactor.text.vectorizer.words import LATER, OLDER, READING
+from cofactor.text.vectorizer.word_vectorizer import LATER, OLDER, READING
 
 RANKING = ("topic_words_", "probable_coherence_")
 """Attributes that models of cofactor 0.1 lack; their words are shown by probability."""

@@ -16,12 +16,10 @@ from cofactor.estimators.inference import topic_shares
 from cofactor.estimators.missing_cells import products
 from cofactor.targets.sets import listed, read_targets
 from cofactor.text.describe.predictions import document_scores, has_head
-from cofactor.text.describe.summaries import COHERENCE_WORDS, model_words, topic_names
-from cofactor.text.describe.support import SUPPORT
-from cofactor.text.describe.words import Words, shown_words
+from cofactor.text.describe.summaries import COHERENCE_WORDS, SUPPORT, model_words, topic_names
+from cofactor.text.describe.topic_words import Words, shown_words
 from cofactor.text.documents import document_matrix, fingerprint, read_documents
-from cofactor.text.editing.settled import Settled
-from cofactor.text.editing.shown import joined_rankings, reranked, with_settled
+from cofactor.text.editing.settled import Settled, joined_rankings, reranked, with_settled
 from cofactor.text.fitting import described_fit
 from cofactor.text.seeds import places_of
 

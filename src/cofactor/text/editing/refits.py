@@ -13,14 +13,13 @@ from cofactor.estimators.validation import as_divergence
 from cofactor.model_selection.labels import take
 from cofactor.targets.missing import labelled_mask
 from cofactor.targets.sets import listed, read_targets
+from cofactor.text.describe.compare import measure_drift
 from cofactor.text.describe.predictions import has_head, infer_task, target_names
 from cofactor.text.describe.summaries import model_words
-from cofactor.text.documents import Corpus, document_matrix, fingerprint, read_documents
-from cofactor.text.editing.drift import measure_drift
+from cofactor.text.documents import FittedDocuments, document_matrix, fingerprint, read_documents
 from cofactor.text.editing.edits import described
 from cofactor.text.editing.settled import Settled
-from cofactor.text.fitting import let_go, new_estimator, seed_labels, with_seeds
-from cofactor.text.interrupts import finish
+from cofactor.text.fitting import finish, let_go, new_estimator, seed_labels, with_seeds
 from cofactor.text.labelling.suggestions import labelled_documents
 from cofactor.text.seeds import read_seeds, weigh
 
@@ -42,7 +41,7 @@ def refit(
     texts = read_documents(documents)
     y = listed(y)
     digest, y = fingerprint(texts, y), _marked(model, read_targets(y))
-    known, settled = Corpus.known(model, texts), Settled.of(model)
+    known, settled = FittedDocuments.known(model, texts), Settled.of(model)
     X = document_matrix(model.vectorizer_, texts) if known is None else known.X
     if not X.nnz:
         raise ValueError("No document has a word of the model; pass documents of its kind.")
@@ -59,7 +58,7 @@ def refit(
         fitted.forget_held_out()
     learned = {
         "target_names_": target_names(fitted, y),
-        "_corpus": Corpus(fingerprint(texts), X, fitted),
+        "_corpus": FittedDocuments(fingerprint(texts), X, fitted),
     }
     new = finish(lambda: described(model, fitted, settled, X, digest, y, **learned))
     if some is not X:
@@ -111,7 +110,7 @@ def _check_number(name: str, value: Any) -> None:
 
 def warm_estimator(model: Any, y: Any, iterations: int | None) -> Any:
     """Return an unfitted estimator with the settings of the model."""
-    task = infer_task(y) if model.task == "auto" else model.task
+    task = infer_task(y, model.task)
     return new_estimator(model, task, model.seed_).set_params(max_iter=iterations or model.max_iter)
 
 
