@@ -52,5 +52,9 @@ def test_references_to_notes_resolve():
 def test_pages_for_users_do_not_link_to_notes():
     for_developers = {"architecture.md", "development.md"}
     for page in (ROOT / "docs").rglob("*.md"):
-        if page.parent != DECISIONS and page.name not in for_developers and "_build" not in page.parts:
+        if (
+            page.parent != DECISIONS
+            and page.name not in for_developers
+            and "_build" not in page.parts
+        ):
             assert "decisions/" not in page.read_text(encoding="utf-8"), page
