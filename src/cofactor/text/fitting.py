@@ -20,8 +20,7 @@ from sklearn.utils import check_random_state
 from cofactor._warnings import warn
 from cofactor.estimators import NMF
 from cofactor.estimators.base import Factorization, FitInterruptedWarning
-from cofactor.estimators.blocks import SAMPLE_CELLS
-from cofactor.estimators.validation import as_divergence, check_room
+from cofactor.estimators.validation import SAMPLE_CELLS, as_divergence, check_room
 from cofactor.outofcore import RowBlocks
 from cofactor.targets.missing import known_labels
 from cofactor.targets.reading import is_matrix, read_column, readable

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -46,10 +47,12 @@ def refit(
     labels, weights = _labels(model, some, labels)
     estimator = new_estimator(model, infer_task(labels, model.task), model.seed_)
     estimator.set_params(max_iter=iterations or model.max_iter)
-    estimator.reuse_models(model.estimator_)
     settled.hold(estimator, model.estimator_.components_, model_words(model))
     estimator.set_params(priors=_priors(model, X))
-    fitted = let_go(model, run_fit(estimator, some, labels, iterations, model.callbacks, **weights))
+    fitted = run_fit(
+        estimator, some, labels, iterations, model.callbacks, model.estimator_, **weights
+    )
+    fitted = let_go(model, fitted)
     if weights:  # a score on labels that seeds gave says nothing about true labels
         fitted.forget_held_out()
     learned = {
@@ -58,9 +61,7 @@ def refit(
     }
     new = finish(lambda: described(model, fitted, settled, X, digest, y, **learned))
     if some is not X:
-        fitted.representation_ = (
-            new.document_topics_
-        )  # of all documents, like the rest of the model
+        fitted.amend(representation=new.document_topics_)  # of all documents, like the rest
     new.__dict__.pop("learned_", None)
     new.drift_ = measure_drift(model, new, range(len(settled)), X, X)
     return new
@@ -118,10 +119,21 @@ def _priors(model: Any, X: Any) -> Any:
 
 
 def run_fit(
-    estimator: Any, X: Any, y: Any, iterations: int | None, callbacks: Any, **weights: Any
+    estimator: Any,
+    X: Any,
+    y: Any,
+    iterations: int | None,
+    callbacks: Any,
+    earlier: Any = None,
+    **weights: Any,
 ) -> Any:
-    """Fit, without a convergence warning if the user set the number of iterations."""
+    """Fit, and reuse linear models of an ``earlier`` estimator that would be the same.
+
+    There is no convergence warning if the user set the number of iterations.
+    """
     with warnings.catch_warnings():
         if iterations is not None:
             warnings.simplefilter("ignore", ConvergenceWarning)
-        return estimator.set_callbacks(*callbacks).fit(X, y, **weights).set_callbacks()
+        estimator.set_callbacks(*callbacks)
+        fit = estimator.fit if earlier is None else partial(estimator.fit_after, earlier)
+        return fit(X, y, **weights).set_callbacks()

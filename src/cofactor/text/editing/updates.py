@@ -21,9 +21,15 @@ from cofactor._warnings import warn
 from cofactor.engine.factors import Factors
 from cofactor.estimators import NMF
 from cofactor.estimators.base import ending_at_interrupts
-from cofactor.estimators.cells import products
 from cofactor.estimators.edits import masses
-from cofactor.estimators.updates import Labelled, Memory, learn_labels, remembered_scores, widen
+from cofactor.estimators.missing_cells import products
+from cofactor.estimators.updates import (
+    Labelled,
+    RememberedSamples,
+    learn_labels,
+    remembered_scores,
+    widen,
+)
 from cofactor.estimators.validation import as_divergence
 from cofactor.priors import GammaPrior
 from cofactor.targets import ClassCoding, Targets, class_weights, encode_classes, label_shares
@@ -73,11 +79,12 @@ def update(
     seed = model.seed_
     found = find_topics(model.estimator_, X, old, number, seed, model.callbacks)
     fitted = time.perf_counter()
-    wider = widen(model.estimator_, found.components_, found.representation_)
-    wider.history_, wider.n_iter_, wider.stop_reason_ = (
-        found.history_,
-        found.n_iter_,
-        found.stop_reason_,
+    wider = model.estimator_.with_fitted(
+        replace(
+            widen(model.estimator_.completed(), found.components_, found.representation_),
+            history=found.history_,
+            stop_reason=found.stop_reason_,
+        )
     )
     S = np.asarray(wider.transform(X))
     memory = _memory(model, len(found.components_))
@@ -181,13 +188,17 @@ def _old_topics(model: Any, width: int, move: float) -> OldTopics:
 # ---- labels
 
 
-def _memory(model: Any, n_topics: int) -> Memory:
+def _memory(model: Any, n_topics: int) -> RememberedSamples:
     """Return the model's memory of its documents, in terms of old and new topics."""
     S = model.document_topics_
-    return Memory(np.pad(S, ((0, 0), (0, n_topics - S.shape[1]))), document_scores(model))
+    return RememberedSamples(
+        np.pad(S, ((0, 0), (0, n_topics - S.shape[1]))), document_scores(model)
+    )
 
 
-def _with_labels(estimator: Any, X: Any, S: FloatArray, y: Any, memory: Memory, seed: int) -> Any:
+def _with_labels(
+    estimator: Any, X: Any, S: FloatArray, y: Any, memory: RememberedSamples, seed: int
+) -> Any:
     """Return the estimator after learning the labels of new documents."""
     if y is None:
         return estimator
@@ -204,7 +215,7 @@ def _with_labels(estimator: Any, X: Any, S: FloatArray, y: Any, memory: Memory, 
     further = Labelled(X, S, targets, label_weights(estimator, targets, coding))
     if not further.weights[targets.labelled].any():
         return estimator
-    return learn_labels(estimator, coding, further, memory, seed)
+    return estimator.with_fitted(learn_labels(estimator, coding, further, memory, seed))
 
 
 def label_weights(estimator: Any, targets: Targets, coding: ClassCoding) -> FloatArray:
