@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from ctypes import addressof, c_char
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -99,14 +99,8 @@ class PaddedFactor:
 
     def inner(self, other: FloatArray, weights: FloatArray | None, threads: Threads) -> float:
         """Return Σ weights · V · other."""
-        V = self.wide
-        return float(
-            threads.total(
-                even_slices(len(V)),
-                (),
-                lambda bounds, out: kernels.inner_slices(V, other, weights, bounds, out),
-            )
-        )
+        run = partial(kernels.inner_slices, self.wide, other, weights)
+        return float(threads.total(even_slices(len(self.wide)), (), run))
 
     def _once(
         self,
@@ -119,10 +113,8 @@ class PaddedFactor:
         for name, used, known in self._known:
             if name == what and used is weights:
                 return known
-        F = self.wide
-        total = threads.total(
-            even_slices(len(F)), shape, lambda bounds, out: kernel(F, weights, bounds, out)
-        )
+        run = partial(kernel, self.wide, weights)
+        total = threads.total(even_slices(len(self.wide)), shape, run)
         self._known.append((what, weights, total))
         return total
 
@@ -248,11 +240,6 @@ def cross(
     ``bounds`` are the slices that the threads take.
     """
     out = np.empty((len(cells.first), width))
-
-    slopes = Slopes(cells.values, cells.places, F, 1.0)
-
-    def work(low: int, high: int) -> None:
-        kernels.cross_rows(slopes, low, high, out)
-
-    threads.over(balanced_slices(cells.start) if bounds is None else bounds, work, join=True)
+    run = partial(kernels.cross_slices, Slopes(cells.values, cells.places, F, 1.0), out)
+    threads.over(balanced_slices(cells.start) if bounds is None else bounds, run, join=True)
     return out

@@ -136,7 +136,7 @@ KERNELS = {
     ),
     "surrogate_slices": (
         lambda a: kernels.surrogate_slices(
-            a["V"], entries_of(a), a["F"], EPSILON, a["bounds"], surrogate_of(a), a["out"]
+            a["V"], entries_of(a), a["F"], EPSILON, surrogate_of(a), a["bounds"], a["out"]
         ),
         ("V", "F", "bounds", "out", *PLACES, *COEFFICIENTS, *PARTS),
     ),
@@ -146,9 +146,9 @@ KERNELS = {
         ),
         ("V", "F", "weights", "bounds", "out", *PLACES, *COEFFICIENTS),
     ),
-    "cross_rows": (
-        lambda a: kernels.cross_rows(slopes_of(a), 0, N, a["cross_out"]),
-        ("F", "values", "cross_out", *PLACES),
+    "cross_slices": (
+        lambda a: kernels.cross_slices(slopes_of(a), a["cross_out"], a["bounds"]),
+        ("F", "values", "cross_out", "bounds", *PLACES),
     ),
     "gram_slices": (
         lambda a: kernels.gram_slices(
@@ -227,7 +227,7 @@ def test_wrong_lengths_are_refused_or_harmless(kernel, name, cut):
         }[cut]
     )
     absent = {*COEFFICIENTS, *PARTS, "down", "up", "fixed"} - {"inverse", "concave"}
-    if kernel != "cross_rows":
+    if kernel != "cross_slices":
         absent |= {"values"}
     harmless = {
         *(("no rows", some) for some in absent),
@@ -287,7 +287,7 @@ def test_slices_out_of_range_are_refused(kernel, bounds):
         ("multiply_slices", "new", "F"),
         ("multiply_by_parts", "new", "V"),
         ("surrogate_slices", "c", "V"),
-        ("cross_rows", "cross_out", "F"),
+        ("cross_slices", "cross_out", "F"),
         ("gram_slices", "grams_out", "F"),
     ],
 )
@@ -312,7 +312,7 @@ def test_written_arrays_that_overlap_others_are_refused(kernel, written, read):
         ("surrogate_slices", "c"),
         ("surrogate_slices", "out"),
         ("value_slices", "out"),
-        ("cross_rows", "cross_out"),
+        ("cross_slices", "cross_out"),
         ("gram_slices", "grams_out"),
         ("sum_slices", "sums_out"),
         ("inner_slices", "out"),

@@ -24,6 +24,7 @@ from cofactor._types import FloatArray, IntArray
 from cofactor.engine.kernels.arguments import (
     DescendingStruct,
     Entries,
+    EntriesOfRows,
     FactorStruct,
     Forms,
     MultiplyingStruct,
@@ -45,11 +46,12 @@ from cofactor.engine.kernels.library import LIBRARY
 __all__ = [
     "EPSILON",
     "Entries",
+    "EntriesOfRows",
     "Forms",
     "Places",
     "Slopes",
     "Surrogate",
-    "cross_rows",
+    "cross_slices",
     "descend_quadratic",
     "descend_slices",
     "gram_slices",
@@ -67,16 +69,16 @@ EPSILON = 1e-12
 
 def descend_slices(
     V: FloatArray,
-    entries: Entries,
+    entries: EntriesOfRows,
     F: FloatArray,
     forms: Forms,
     bounds: IntArray,
+    costs: FloatArray | None = None,
     *,
     rounds: int,
     sweeps: int,
     tolerance: float,
     all_topics: bool,
-    costs: FloatArray | None = None,
     weights: FloatArray | None = None,
     split: int = 0,
 ) -> int:
@@ -94,10 +96,11 @@ def descend_slices(
     check_apart("V", V, F=F)
     if rounds < 0 or sweeps < 0 or (rounds == 0 and costs is not None):
         raise ValueError(f"rounds={rounds} and sweeps={sweeps} must be positive")
-    if entries.inverse.size:
+    which, low, high = slices_of(bounds, len(V)), int(bounds[0]), int(bounds[-1])
+    some = entries.rows(low, high)  # must live until the call returns
+    if some.inverse.size:
         raise ValueError("entries must have no inverse: the descent does not know it")
-    which = slices_of(bounds, len(V))
-    given = entries.cover(int(bounds[0]), int(bounds[-1]), F)
+    given = some.cover(low, high, F)
     return LIBRARY.call(
         "descend",
         address(V),
@@ -132,7 +135,7 @@ def descend_quadratic(
 def multiply_slices(
     V: FloatArray,
     new: FloatArray,
-    entries: Entries,
+    entries: EntriesOfRows,
     F: FloatArray,
     forms: Forms,
     slopes: Sequence[Slopes],
@@ -160,7 +163,8 @@ def multiply_slices(
     check("F", F, (None, wide))
     check_apart("new", new, V=V, F=F)
     which, low, high = slices_of(bounds, len(V)), int(bounds[0]), int(bounds[-1])
-    given = entries.cover(low, high, F)
+    some = entries.rows(low, high)  # must live until the call returns
+    given = some.cover(low, high, F)
     if rounds < 1:
         raise ValueError(f"rounds={rounds} must be positive")
     if len(slopes) > 2:
@@ -208,11 +212,11 @@ def multiply_by_parts(
 
 def surrogate_slices(
     V: FloatArray,
-    entries: Entries,
+    entries: EntriesOfRows,
     F: FloatArray,
     epsilon: float,
-    bounds: IntArray,
     surrogate: Surrogate,
+    bounds: IntArray,
     costs: FloatArray | None = None,
 ) -> None:
     """Write the coefficients of the surrogate of each row's entries to ``surrogate``.
@@ -221,7 +225,7 @@ def surrogate_slices(
     """
     check_factor("V", V)
     check("F", F, (None, V.shape[1]))
-    which = slices_of(bounds, len(V))
+    which, low, high = slices_of(bounds, len(V)), int(bounds[0]), int(bounds[-1])
     out = surrogate.cover(len(V), None, write=True)
     r = surrogate.c.shape[1]
     check_topics(r, V.shape[1])
@@ -229,11 +233,12 @@ def surrogate_slices(
         check_apart(name, array, V=V, F=F)
     if costs is not None:
         check("costs", costs, (which.count,), write=True)
+    some = entries.rows(low, high)  # must live until the call returns
     LIBRARY.call(
         "surrogate",
         address(V),
         byref(which),
-        byref(entries.cover(int(bounds[0]), int(bounds[-1]), F)),
+        byref(some.cover(low, high, F)),
         byref(FactorStruct(address(F), V.shape[1])),
         r,
         epsilon,
@@ -244,7 +249,7 @@ def surrogate_slices(
 
 def value_slices(
     V: FloatArray,
-    entries: Entries,
+    entries: EntriesOfRows,
     F: FloatArray,
     weights: FloatArray | None,
     bounds: IntArray,
@@ -253,26 +258,28 @@ def value_slices(
     """Write the weighted cost of the entries of each slice to ``out``."""
     check_factor("V", V)
     check("F", F, (None, V.shape[1]))
-    which = slices_of(bounds, len(V))
+    which, low, high = slices_of(bounds, len(V)), int(bounds[0]), int(bounds[-1])
     check("out", out, (which.count,), write=True)
+    some = entries.rows(low, high)  # must live until the call returns
     LIBRARY.call(
         "costs",
         address(V),
         byref(which),
-        byref(entries.cover(int(bounds[0]), int(bounds[-1]), F)),
+        byref(some.cover(low, high, F)),
         byref(FactorStruct(address(F), V.shape[1])),
         check_weights(weights, len(V)),
         address(out),
     )
 
 
-def cross_rows(slopes: Slopes, low: int, high: int, out: FloatArray) -> None:
+def cross_slices(slopes: Slopes, out: FloatArray, bounds: IntArray) -> None:
     """Write rows of a sparse matrix times a factor, Σ_e values[e] · F[index_e], to those of out."""
     check_factor("F", slopes.F)
     wide = slopes.F.shape[1]
     check("out", out, (None, None), write=True)
-    if not (0 <= low <= high <= len(out) and out.shape[1] <= wide):
-        raise ValueError(f"out of shape {out.shape} has no rows {low} to {high} of a product")
+    slices_of(bounds, len(out))
+    check_topics(out.shape[1], wide)
+    low, high = int(bounds[0]), int(bounds[-1])
     check_apart("out", out, F=slopes.F)
     cells = byref(slopes.cover(low, high, wide))
     LIBRARY.call("cross", cells, wide, low, high, out.shape[1], address(out))

@@ -12,7 +12,7 @@ import ctypes
 from ctypes import Structure, c_double, c_int64, c_void_p
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -302,6 +302,14 @@ class Entries:
         """Return the struct for rows from low to high, whose indices are rows of F."""
         self.places.cover(low, high, F)
         return self.native
+
+
+class EntriesOfRows(Protocol):
+    """Entries that may be listed only when a kernel needs them."""
+
+    def rows(self, low: int, high: int) -> Entries:
+        """Return entries that cover the rows from low to high."""
+        ...
 
 
 class Slopes(NamedTuple):

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from cofactor.engine.factors import Factors, PaddedFactor
 from cofactor.engine.kernels import EPSILON
-from cofactor.engine.objective import AdvanceResult, ObjectiveLike
+from cofactor.engine.objective import AdvanceResult, Improve, ObjectiveLike
 from cofactor.engine.solvers.base import State
-from cofactor.engine.subproblem.problem import Improved, RowProblem
+from cofactor.engine.subproblem.problem import Descent
 from cofactor.engine.subproblem.statistics import ColumnProblem
 from cofactor.engine.threads import Threads
 
@@ -39,10 +39,9 @@ class ByStatistics:
         value = objective.value_of(result, threads)
         return State(result.factors, value, memory=result.statistics)
 
-    def improve(
-        self, problem: RowProblem, V: PaddedFactor, threads: Threads, *, costs: bool = False
-    ) -> Improved:
-        """Return a better V for a row problem (see ``objective.Improve``)."""
+    @property
+    def improve(self) -> Improve:
+        """The update of the samples."""
         raise NotImplementedError
 
     def improve_columns(
@@ -64,10 +63,9 @@ class BlockDescent(ByStatistics):
 
     rounds: int = 1
 
-    def improve(
-        self, problem: RowProblem, V: PaddedFactor, threads: Threads, *, costs: bool = False
-    ) -> Improved:
-        return problem.descend(V, threads, rounds=self.rounds, costs=costs)
+    @property
+    def improve(self) -> Improve:
+        return Descent(self.rounds)
 
     def improve_columns(
         self, problem: ColumnProblem, V: PaddedFactor, threads: Threads

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Protocol
 
 import numpy as np
@@ -129,15 +129,9 @@ class BoundTerm:
         return max(total, 0.0)
 
     def _entry_cost(self, entries: AnyEntries, V: FloatArray, threads: Threads) -> float:
-        F, counts, bounds = self.F, self.side.counts, self.side.entry_bounds
-        out = np.empty(len(bounds) - 1)
-
-        def work(start: int, stop: int) -> None:
-            some = entries.rows(bounds[start], bounds[stop])
-            kernels.value_slices(V, some, F, counts, bounds[start : stop + 1], out[start:stop])
-
-        threads.over(range(len(bounds)), work, join=isinstance(entries, Entries))
-        return float(out.sum())
+        run = partial(kernels.value_slices, V, entries, self.F, self.side.counts)
+        in_memory = isinstance(entries, Entries)
+        return float(threads.total(self.side.entry_bounds, (), run, join=in_memory))
 
 
 class TermSide:
