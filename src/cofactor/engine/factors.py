@@ -187,6 +187,10 @@ class Factors:
         """Return the factors as contiguous arrays; solvers may leave gaps between rows."""
         return self.map(_compact)
 
+    def cast(self, dtype: np.dtype[Any]) -> Factors:
+        """Return the factors as contiguous arrays of a dtype."""
+        return self.map(partial(np.ascontiguousarray, dtype=dtype))
+
     def replace(self, name: FactorName, V: FloatArray) -> Factors:
         """Return the factors with V in the place of the factor ``name``."""
         return self.with_padded(name, PaddedFactor(V))

@@ -25,7 +25,7 @@ from cofactor._types import FloatArray
 from cofactor._warnings import warn
 from cofactor.divergences import DIVERGENCES, Divergence
 from cofactor.engine.factors import Factors
-from cofactor.engine.fitting import Fit, History, minimise
+from cofactor.engine.fitting import Fit, History, Solver, minimise
 from cofactor.engine.objective import Objective
 from cofactor.engine.observations import Observations
 from cofactor.engine.solvers import (
@@ -33,7 +33,6 @@ from cofactor.engine.solvers import (
     CoordinateDescent,
     MultiplicativeUpdates,
     PaperUpdates,
-    Solver,
 )
 from cofactor.engine.threads import Threads
 from cofactor.estimators import validation

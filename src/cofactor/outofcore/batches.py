@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse as sp
 
-from cofactor.engine.observations.storages import canonical
+from cofactor.engine.observations import canonical
 from cofactor.outofcore.facts import kind_of
 from cofactor.targets.missing import is_missing, storable
 from cofactor.targets.reading import column_names

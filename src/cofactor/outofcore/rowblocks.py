@@ -14,8 +14,7 @@ from scipy import sparse as sp
 
 from cofactor._types import FloatArray, IntArray
 from cofactor.engine.kernels import Places
-from cofactor.engine.observations import Layout, Observations
-from cofactor.engine.observations.base import both_ways, compressed_layout
+from cofactor.engine.observations import Layout, Observations, both_ways, compressed_layout
 from cofactor.outofcore.batches import check_batch, check_targets, joined
 from cofactor.outofcore.errors import RowBlocksError
 from cofactor.outofcore.facts import BlockFacts

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from cofactor.engine.kernels import Places
-from cofactor.engine.observations import Layout, Observations
-from cofactor.engine.observations.base import both_ways
+from cofactor.engine.observations import Layout, Observations, both_ways
 
 
 class ScratchFiles:

@@ -407,18 +407,18 @@ def test_nothing_to_do_is_done():
     assert out[0] == 0.0
 
 
-def test_too_little_memory_is_an_error():
-    trial = library.Library(library.LIBRARY.path, Trial(), 0)
-    with pytest.raises(MemoryError, match="not enough memory for the kernel trial"):
-        trial.call("trial", 0)
+def test_too_little_memory_is_an_error(monkeypatch):
+    class Full:
+        """A library whose only function finds no memory."""
 
+        @staticmethod
+        def cofactor_sums(*_):
+            return -1
 
-class Trial:
-    """A library whose only function finds no memory."""
-
-    @staticmethod
-    def cofactor_trial(_):
-        return -1
+    monkeypatch.setattr(kernels, "LIBRARY", replace(library.LIBRARY, functions=Full()))
+    F, bounds, out = np.zeros((2, WIDE)), np.array([0, 2]), np.zeros((1, R))
+    with pytest.raises(MemoryError, match="not enough memory for the kernel sums"):
+        kernels.sum_slices(F, None, bounds, out)
 
 
 @pytest.mark.parametrize("name", ["v9", "{folder}/kernels.so"])

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from ctypes import byref
+from typing import Any
 
 from cofactor._types import FloatArray, IntArray
 from cofactor.engine.kernels.arguments import (
@@ -101,7 +102,7 @@ def descend_slices(
     if some.inverse.size:
         raise ValueError("entries must have no inverse: the descent does not know it")
     given = some.cover(low, high, F)
-    return LIBRARY.call(
+    return _call(
         "descend",
         address(V),
         byref(which),
@@ -122,7 +123,7 @@ def descend_quadratic(
     Return the number of rows that are not frozen.
     """
     check_factor("V", V, write=True)
-    return LIBRARY.call(
+    return _call(
         "descend_quadratic",
         address(V),
         V.shape[1],
@@ -170,7 +171,7 @@ def multiply_slices(
     if len(slopes) > 2:
         raise ValueError(f"slopes must be those of at most two terms, not {len(slopes)}")
     two = (SlopesStruct * 2)(*(some.cover(low, high, wide) for some in slopes if some.values.size))
-    return LIBRARY.call(
+    return _call(
         "multiply",
         address(V),
         address(new),
@@ -198,7 +199,7 @@ def multiply_by_parts(
     check("new", new, V.shape, write=True)
     check_apart("new", new, V=V)
     form = forms.cover(len(V), V.shape[1])
-    LIBRARY.call(
+    _call(
         "multiply_known",
         address(V),
         address(new),
@@ -234,7 +235,7 @@ def surrogate_slices(
     if costs is not None:
         check("costs", costs, (which.count,), write=True)
     some = entries.rows(low, high)  # must live until the call returns
-    LIBRARY.call(
+    _call(
         "surrogate",
         address(V),
         byref(which),
@@ -261,7 +262,7 @@ def value_slices(
     which, low, high = slices_of(bounds, len(V)), int(bounds[0]), int(bounds[-1])
     check("out", out, (which.count,), write=True)
     some = entries.rows(low, high)  # must live until the call returns
-    LIBRARY.call(
+    _call(
         "costs",
         address(V),
         byref(which),
@@ -282,7 +283,7 @@ def cross_slices(slopes: Slopes, out: FloatArray, bounds: IntArray) -> None:
     low, high = int(bounds[0]), int(bounds[-1])
     check_apart("out", out, F=slopes.F)
     cells = byref(slopes.cover(low, high, wide))
-    LIBRARY.call("cross", cells, wide, low, high, out.shape[1], address(out))
+    _call("cross", cells, wide, low, high, out.shape[1], address(out))
 
 
 def gram_slices(
@@ -313,7 +314,7 @@ def _sum_rows(
     check_topics(r, F.shape[1])
     check_apart("out", out, F=F)
     factor = byref(FactorStruct(address(F), F.shape[1]))
-    LIBRARY.call(name, factor, byref(which), check_weights(weights, len(F)), r, address(out))
+    _call(name, factor, byref(which), check_weights(weights, len(F)), r, address(out))
 
 
 def inner_slices(
@@ -329,4 +330,12 @@ def inner_slices(
         byref(FactorStruct(address(F), F.shape[1])),
         check_weights(weights, len(F)),
     )
-    LIBRARY.call("inner", factor, byref(which), address(other), row_weights, r, address(out))
+    _call("inner", factor, byref(which), address(other), row_weights, r, address(out))
+
+
+def _call(name: str, *arguments: Any) -> int:
+    """Call a kernel; structs are passed by their address, and the interpreter is released."""
+    result = int(getattr(LIBRARY.functions, f"cofactor_{name}")(*arguments))
+    if result < 0:
+        raise MemoryError(f"There is not enough memory for the kernel {name}.")
+    return result

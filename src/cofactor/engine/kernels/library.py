@@ -92,13 +92,6 @@ class Library:
         name = self.path.stem.removeprefix("kernels").removeprefix("-")
         return f"x86-64-{name}" if name.startswith("v") else name or "compiled for this machine"
 
-    def call(self, name: str, *arguments: Any) -> int:
-        """Call a kernel; structs are passed by their address, and the interpreter is released."""
-        result = int(getattr(self.functions, f"cofactor_{name}")(*arguments))
-        if result < 0:
-            raise MemoryError(f"There is not enough memory for the kernel {name}.")
-        return result
-
 
 def load() -> Library:
     """Load the variant for this machine, or the one that the environment names."""

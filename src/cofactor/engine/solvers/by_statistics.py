@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cofactor.engine.factors import Factors, PaddedFactor
+from cofactor.engine.fitting import State
 from cofactor.engine.kernels import EPSILON
 from cofactor.engine.objective import AdvanceResult, Improve, ObjectiveLike
-from cofactor.engine.solvers.base import State
 from cofactor.engine.subproblem.problem import Descent
 from cofactor.engine.subproblem.statistics import ColumnProblem
 from cofactor.engine.threads import Threads

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from cofactor.engine.factors import NAMES, Factors, PaddedFactor
+from cofactor.engine.fitting import State
 from cofactor.engine.objective import Objective
-from cofactor.engine.solvers.base import State
 from cofactor.engine.subproblem.problem import Descent
 from cofactor.engine.threads import Threads
 

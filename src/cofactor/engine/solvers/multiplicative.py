@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from cofactor.engine.factors import Factors, PaddedFactor
+from cofactor.engine.fitting import State
 from cofactor.engine.kernels import EPSILON
 from cofactor.engine.objective import ObjectiveLike
-from cofactor.engine.solvers.base import State
 from cofactor.engine.solvers.by_statistics import ByStatistics
 from cofactor.engine.subproblem.problem import Multiplication
 from cofactor.engine.subproblem.statistics import ColumnProblem

@@ -12,8 +12,7 @@ import numpy as np
 from cofactor._types import FloatArray, IntArray
 from cofactor.divergences import FLOOR, Divergence
 from cofactor.engine.kernels import Entries, Places
-from cofactor.engine.observations import Layout, Observations
-from cofactor.engine.observations.base import full_layout
+from cofactor.engine.observations import Layout, Observations, full_layout
 from cofactor.engine.threads import balanced_slices, even_slices
 
 MAX_EXPANDED = 1 << 18

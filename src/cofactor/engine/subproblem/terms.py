@@ -16,8 +16,7 @@ from cofactor.divergences import FLOOR, Divergence
 from cofactor.engine import kernels
 from cofactor.engine.factors import PaddedFactor, cross
 from cofactor.engine.kernels import Entries, Slopes
-from cofactor.engine.observations import Layout, Observations
-from cofactor.engine.observations.base import as_stored, times
+from cofactor.engine.observations import Layout, Observations, as_stored, times
 from cofactor.engine.subproblem.entries import (
     AnyEntries,
     ExpandedEntries,
