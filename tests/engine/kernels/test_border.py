@@ -2,6 +2,7 @@
 
 import pickle
 from contextlib import suppress
+from ctypes import Structure, c_double, c_int32, c_int64
 from dataclasses import replace
 
 import numpy as np
@@ -432,9 +433,36 @@ def test_a_missing_library_is_one_sentence(name, tmp_path, monkeypatch):
         library.load()
 
 
-def test_a_library_of_another_version_is_refused(monkeypatch):
-    """A struct has grown since it was compiled."""
-    monkeypatch.setattr(arguments, "sizes", lambda: [0] * len(arguments.STRUCTS))
+class GrownStruct(Structure):
+    _fields_ = [("rounds", c_int64), ("sweeps", c_int64), ("all_topics", c_int64)]
+    _fields_ += [("tolerance", c_double), ("further", c_int64)]
+
+
+class SwappedStruct(Structure):
+    _fields_ = [("sweeps", c_int64), ("rounds", c_int64), ("all_topics", c_int64)]
+    _fields_ += [("tolerance", c_double)]
+
+
+class RetypedStruct(Structure):
+    _fields_ = [("rounds", c_int64), ("sweeps", c_int64), ("all_topics", c_double)]
+    _fields_ += [("tolerance", c_double)]
+
+
+class NarrowStruct(Structure):
+    _fields_ = [("rounds", c_int32), ("sweeps", c_int64), ("all_topics", c_int64)]
+    _fields_ += [("tolerance", c_double)]
+
+
+@pytest.mark.parametrize("other", [GrownStruct, SwappedStruct, RetypedStruct, NarrowStruct])
+def test_a_library_with_other_structs_is_refused(other, monkeypatch):
+    """Sizes, offsets, names and types of all fields count."""
+    monkeypatch.setitem(arguments.STRUCTS, "descending", other)
+    with pytest.raises(ImportError, match="belong to another version of cofactor"):
+        library.open_library(library.LIBRARY.path)
+
+
+def test_a_library_without_a_struct_is_refused(monkeypatch):
+    monkeypatch.delitem(arguments.STRUCTS, "surrogate")
     with pytest.raises(ImportError, match="belong to another version of cofactor"):
         library.open_library(library.LIBRARY.path)
 

@@ -64,7 +64,7 @@ __all__ = [
     "value_slices",
 ]
 
-EPSILON = 1e-12
+EPSILON = LIBRARY.epsilon
 """Added to fitted values under a logarithm or a division; data are scaled to at most about 1."""
 
 

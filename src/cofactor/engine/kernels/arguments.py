@@ -8,8 +8,7 @@ them.  Their arrays must not change afterwards.
 
 from __future__ import annotations
 
-import ctypes
-from ctypes import Structure, c_double, c_int64, c_void_p
+from ctypes import Structure, c_double, c_int64, c_void_p, sizeof
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
@@ -87,21 +86,33 @@ class SurrogateStruct(Structure):
     _fields_ = [(name, c_void_p) for name in ("c", "push", "e", "u")]
 
 
-STRUCTS = (
-    NumbersStruct,
-    PlacesStruct,
-    EntriesStruct,
-    SlopesStruct,
-    ByRowStruct,
-    MarksStruct,
-    FormsStruct,
-    SlicesStruct,
-    FactorStruct,
-    DescendingStruct,
-    MultiplyingStruct,
-    NotingStruct,
-    SurrogateStruct,
-)
+STRUCTS: dict[str, type[Structure]] = {
+    "numbers": NumbersStruct,
+    "places": PlacesStruct,
+    "entries": EntriesStruct,
+    "slopes": SlopesStruct,
+    "by_row": ByRowStruct,
+    "marks": MarksStruct,
+    "forms": FormsStruct,
+    "slices": SlicesStruct,
+    "factor": FactorStruct,
+    "descending": DescendingStruct,
+    "multiplying": MultiplyingStruct,
+    "noting": NotingStruct,
+    "surrogate": SurrogateStruct,
+}
+"""The structs by their names in C."""
+
+
+def layout() -> list[tuple[str, str, int, int]]:
+    """Return name, kind, offset and size of the structs and their fields, as the library does."""
+    kinds, found = {c_int64: "i", c_double: "d"}, []
+    for name, struct in STRUCTS.items():
+        found.append((name, "s", 0, sizeof(struct)))
+        for field, kind in struct._fields_:  # type: ignore[misc]
+            place = getattr(struct, field)
+            found.append((f"{name}.{field}", kinds.get(kind, " "), place.offset, place.size))
+    return found
 
 
 # ---- checks
@@ -409,7 +420,3 @@ def noting(costs: Any, weights: Any, split: int, slices: SlicesStruct, n: int) -
         check("costs", costs, (slices.count, 2), write=True)
     there = None if costs is None else address(costs)
     return NotingStruct(there, check_weights(weights, n), split)
-
-
-def sizes() -> list[int]:
-    return [ctypes.sizeof(struct) for struct in STRUCTS]

@@ -100,8 +100,19 @@ typedef struct { /* coefficients of the surrogate for each row, divided by v; nu
 /* The level of x86-64 that this machine has: 2, 3 or 4; 0 elsewhere. */
 PUBLIC int64_t cofactor_level(void);
 
-/* The size of a struct above, by its number; 0 after the last. */
-PUBLIC int64_t cofactor_size(int64_t which);
+/* A struct above as it was compiled, or one of its fields. */
+typedef struct {
+    const char *name; /* such as "numbers" and "numbers.data" */
+    int64_t kind;     /* 's' for a struct; 'i' for an int64_t, 'd' for a double, ' ' for the rest */
+    int64_t offset, size;
+} layout;
+
+/* All structs, each followed by its fields; the last name is null. */
+PUBLIC const layout *cofactor_layout(void);
+
+/* Added to fitted values under a logarithm or a division; data are at most about 1. */
+#define EPSILON 1e-12
+PUBLIC double cofactor_epsilon(void);
 
 /* The functions below return how many rows did not reach the tolerance, or 0 where there is none;
    less than 0: there was not enough memory. */
