@@ -17,21 +17,19 @@ import numpy as np
 from cofactor._types import FactorName, FloatArray, IntArray
 from cofactor.engine import kernels
 from cofactor.engine.kernels import Slopes
+from cofactor.engine.kernels.arguments import ROW_MULTIPLE
 from cofactor.engine.observations import Layout
 from cofactor.engine.threads import Threads, balanced_slices, even_slices
 
 NAMES: tuple[FactorName, ...] = ("samples", "features", "targets")
 
-MULTIPLE = 4
-"""Rows are padded to a multiple of this number of topics."""
-
-LINE = 8
-"""Doubles in a cache line."""
+DOUBLES_PER_LINE = 8
+"""In a cache line."""
 
 
 def padded_width(rank: int) -> int:
     """Return the row length that holds ``rank`` topics in whole vectors."""
-    return -(-rank // MULTIPLE) * MULTIPLE
+    return -(-rank // ROW_MULTIPLE) * ROW_MULTIPLE
 
 
 def aligned(n: int, width: int) -> FloatArray:
@@ -39,9 +37,9 @@ def aligned(n: int, width: int) -> FloatArray:
 
     A vector across two cache lines would cost two loads.
     """
-    room = np.empty(n * width + LINE)
-    skip = -(addressof(c_char.from_buffer(room.data)) // room.itemsize) % LINE
-    return room[skip : skip + n * width].reshape(n, width)
+    space = np.empty(n * width + DOUBLES_PER_LINE)
+    skip = -(addressof(c_char.from_buffer(space.data)) // space.itemsize) % DOUBLES_PER_LINE
+    return space[skip : skip + n * width].reshape(n, width)
 
 
 def pad(F: FloatArray) -> FloatArray:
@@ -134,11 +132,11 @@ class Factors:
 
     See Also
     --------
-    of_topics : factors for a fit that goes on from topics, with samples of its own.
+    of_topics : factors without samples, for a fit that continues from given topics.
 
     Examples
     --------
-    Start a fit from factors of your own:
+    Start a fit from given factors:
 
     >>> import numpy as np
     >>> from cofactor import NMF, Factors

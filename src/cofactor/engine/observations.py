@@ -108,7 +108,7 @@ class Observations:
     weights : array or None
         Weight of each listed cell, for matrices without observed zeros; None means 1.
     row_weights, column_weights : array or None
-        A cell's weight is the product of its own, its row's and its column's.
+        The weight of a cell is multiplied by those of its row and its column.
     known_transpose : Observations or None
         The transpose, if already known; it is not computed then.
     """

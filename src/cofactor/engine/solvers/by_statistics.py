@@ -58,7 +58,7 @@ class BlockDescent(ByStatistics):
     The samples take safe coordinate steps.  The other factors also take them if their problem is
     quadratic, because statistics describe it completely.  Otherwise they make a multiplicative
     update, because coordinate steps would need every entry again and again.  None of these steps
-    raises the objective; there is no extrapolation.
+    raises the objective, and nothing is extrapolated.
     """
 
     rounds: int = 1

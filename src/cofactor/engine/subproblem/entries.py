@@ -37,7 +37,7 @@ AnyEntries: TypeAlias = Entries | LazyEntries
 
 
 class ExpandedEntries:
-    """Entries of sparse rows whose zeros have a cost of their own: every cell is an entry."""
+    """Entries of sparse rows whose zeros cost something, too: every cell is an entry."""
 
     def __init__(self, observations: Observations, divergence: Divergence, weight: float) -> None:
         self.observations, self.divergence, self.weight = observations, divergence, weight

@@ -167,7 +167,7 @@ class TermSide:
         return self.weighted_entries(1.0)
 
     def weighted_entries(self, weight: float) -> AnyEntries | None:
-        """Return the entries times ``weight``, or None where there are none."""
+        """Return the entries times ``weight``; None if the term has no entries."""
         d = self.divergence
         if self._zeros_are_entries and not self._is_full:
             return ExpandedEntries(self.observations, d, weight)

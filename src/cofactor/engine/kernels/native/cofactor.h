@@ -15,7 +15,7 @@
 #pragma once
 #include <stdint.h>
 
-typedef struct { /* numbers of entries; no data: they play no part */
+typedef struct { /* coefficients of entries; null: they play no part */
     const void *data;
     int64_t narrow; /* whether they are float32, not float64 */
 } numbers;
@@ -83,8 +83,8 @@ typedef struct {
 typedef struct { /* where the costs of entries go; no costs: nowhere */
     double *costs;         /* two for each slice */
     const double *weights; /* of all rows; null: ones */
-    int64_t split;         /* the last entries of a row, those with an index from here on, belong to
-                              the second term */
+    int64_t split;         /* entries with this index or a larger one, which come last in a row,
+                              belong to the second term */
 } noting;
 
 typedef struct { /* coefficients of the surrogate for each row, divided by v; null: absent */

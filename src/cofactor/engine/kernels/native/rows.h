@@ -105,7 +105,7 @@ INLINE void read_row(row *row, const entries *given, int64_t i, int copy) {
 
 /* ---- products with rows of F
 
-   Hot loops keep pointers in variables of their own: a store through a vector might change any
+   Hot loops keep pointers in local variables: a store through a vector might change any
    struct, as far as the compiler knows. */
 
 /* The last numbers of a row, and zeros. */

@@ -82,7 +82,7 @@ int64_t cofactor_gram(const factor *F, const slices *which, const double *weight
         if (weights)
             gram_rows(F, weights, low, high, all);
         else
-            gram_rows(F, NULL, low, high, all); /* a loop of its own, without the question */
+            gram_rows(F, NULL, low, high, all); /* a separate loop without the test */
         for (int64_t k = 0; k < r; k++)
             for (int64_t m = k; m < r; m++)
                 out[k * r + m] = out[m * r + k] = all[k * F->wide + m];
