@@ -16,16 +16,16 @@ from distributed import Future
 from cofactor.distributed.watch import Watched
 from cofactor.outofcore import RowBlocks
 from cofactor.outofcore.batches import (
+    BlockFacts,
     RowsAndTargets,
     batch_names,
     check_batch,
     check_like,
     common_names,
 )
-from cofactor.outofcore.facts import BlockFacts
 from cofactor.outofcore.sampling import (
-    Choice,
     Known,
+    RowChoice,
     Sample,
     ShownValues,
     choices,
@@ -196,5 +196,5 @@ def _shown(block: RowsAndTargets, y: Any) -> ShownValues:
     return shown_values(block[1] if y is None else y)
 
 
-def _sample(block: RowsAndTargets, y: Any, choice: Choice) -> Sample:
+def _sample(block: RowsAndTargets, y: Any, choice: RowChoice) -> Sample:
     return sample_block(block[0], block[1] if y is None else y, choice)

@@ -15,12 +15,10 @@ from scipy import sparse as sp
 from cofactor._types import FloatArray, IntArray
 from cofactor.engine.kernels import Places
 from cofactor.engine.observations import Layout, Observations, both_ways, compressed_layout
-from cofactor.outofcore.batches import check_batch, check_targets, joined
-from cofactor.outofcore.errors import RowBlocksError
-from cofactor.outofcore.facts import BlockFacts
-from cofactor.outofcore.folders import BlockFolder, read_folder
+from cofactor.outofcore.batches import BlockFacts, check_batch, check_targets, joined
+from cofactor.outofcore.folder_reader import BlockFolder, RowBlocksError, read_folder
+from cofactor.outofcore.folder_writer import writing_folder
 from cofactor.outofcore.sampling import Known, choices, joined_sample, sample_block, shown_values
-from cofactor.outofcore.writer import writing_folder
 from cofactor.targets.reading import column_names
 
 BLOCK_CELLS = 1 << 21

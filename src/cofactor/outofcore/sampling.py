@@ -9,14 +9,14 @@ import numpy as np
 from scipy import sparse as sp
 
 from cofactor._types import BoolArray, FloatArray, IntArray
-from cofactor.outofcore.errors import RowBlocksError
+from cofactor.outofcore.folder_reader import RowBlocksError
 from cofactor.targets.missing import missing_entries
 
 Sample = tuple[Any, Any, FloatArray]
 """Rows, targets and weights."""
 Known = Callable[[Any], BoolArray]
 """The estimator's rule: from y to which samples have a known target."""
-MOST_FIRSTS = 1000
+MAX_SHOWN_NUMBERS = 1000
 """Maximum number of distinct numbers that a sample shows for certain; classes have no maximum."""
 
 
@@ -31,7 +31,7 @@ class ShownValues(NamedTuple):
     dtype: np.dtype[Any]
 
 
-class Choice(NamedTuple):
+class RowChoice(NamedTuple):
     """How to choose rows of a block, given what is known about all blocks."""
 
     share: float
@@ -63,21 +63,21 @@ def shown_values(y: Any) -> ShownValues:
 
 def choices(
     shown: Sequence[ShownValues], share: float, known: Known | None, numbers: bool
-) -> list[Choice]:
+) -> list[RowChoice]:
     """Return how to choose rows of each block; ``numbers`` says that targets are not classes."""
     seen: dict[Any, None] = {}
     firsts = []
     for rows, values, dtype in shown:
         new = [row for row, value in zip(rows, values, strict=True) if value not in seen]
         if dtype.kind in "iuf" and (numbers or _has_fractions(values)):
-            new = new[: max(MOST_FIRSTS - len(seen), 0)]
+            new = new[: max(MAX_SHOWN_NUMBERS - len(seen), 0)]
         taken = {*new}
         seen.update((v, None) for row, v in zip(rows, values, strict=True) if row in taken)
         firsts.append(np.array(new, dtype=np.int64))
     common = np.result_type(*(dtype for _, _, dtype in shown))
     every = np.empty(len(seen), dtype=common)
     every[:] = list(seen)
-    return [Choice(share, known, rows, every) for rows in firsts]
+    return [RowChoice(share, known, rows, every) for rows in firsts]
 
 
 def _has_fractions(values: list[Any]) -> bool:
@@ -85,7 +85,7 @@ def _has_fractions(values: list[Any]) -> bool:
     return any(isinstance(value, float) and not value.is_integer() for value in values)
 
 
-def sample_block(X: Any, y: Any, choice: Choice) -> Sample:
+def sample_block(X: Any, y: Any, choice: RowChoice) -> Sample:
     """Return the sample of one block.
 
     It has the share of rows asked for, evenly spaced; labelled ones make up to half of it, because
@@ -112,7 +112,7 @@ def joined_sample(parts: Sequence[Sample], share: float) -> tuple[Any, Any, Floa
     return X, y, None if share == 1.0 else np.concatenate(weights)
 
 
-def _choose(y: Any, n: int, choice: Choice) -> tuple[IntArray, FloatArray]:
+def _choose(y: Any, n: int, choice: RowChoice) -> tuple[IntArray, FloatArray]:
     known = np.zeros(n, dtype=bool)
     if y is not None and choice.known is not None:
         known = _known_rows(y, choice.known, choice.values)

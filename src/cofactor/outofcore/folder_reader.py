@@ -1,4 +1,9 @@
-"""Folders of blocks: checked when opened, checked again when a block is first read, then mapped."""
+"""Read a folder of blocks.
+
+Kernels trust the structure of a matrix: an index out of range would make them read or write beyond
+an array. So a folder is checked before any kernel sees it: the manifest, sizes and headers when the
+folder is opened, digests and contents when a block is first read. Then the block is mapped.
+"""
 
 from __future__ import annotations
 
@@ -10,17 +15,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import sparse as sp
 
 from cofactor.io.atomic import find_folder
 from cofactor.io.errors import shortened
 from cofactor.io.json_text import from_json_file
 from cofactor.io.manifests import check_contents, check_digest, check_file_facts
-from cofactor.io.npy import LARGEST_HEADER, Header, as_array, read_header
+from cofactor.io.npy import MAX_HEADER_BYTES, Header, as_array, read_header
 from cofactor.io.untrusted import failing_as, open_plain, read_file, require, sha256
-from cofactor.outofcore import checks
-from cofactor.outofcore.checks import ARRAYS
-from cofactor.outofcore.errors import RowBlocksError
-from cofactor.outofcore.facts import BlockFacts
+from cofactor.outofcore.batches import BlockFacts
 
 SCHEMA = 2
 """Schema 1 had no digests; its folders can still be read."""
@@ -31,11 +34,21 @@ NOTES = "notes.json"
 """Values that the writer of the blocks keeps with them; the file may be missing."""
 OWN_NAME = re.compile(rf"{re.escape(MANIFEST)}|{re.escape(NOTES)}|[0-9]{{5,}}")
 """Names in a folder of blocks: the manifest, the notes and the numbers of blocks."""
-LARGEST_JSON = 2**27
-"""Largest size of the manifest and of the notes, in bytes."""
+MAX_JSON_BYTES = 2**27
+"""Maximum size of the manifest and of the notes."""
+ARRAYS = ("values", "indices", "start", "across-values", "across-indices", "across-start")
+"""Arrays of a block: by rows, then by columns."""
+FACT_NAMES = {"rows", "cells", "dtype", "largest", "targets", "files"}
+"""Facts about a block in the manifest."""
+MAX_INDEX = 2**31 - 1
+"""Maximum number of rows or columns of a block, whose indices are 32-bit integers."""
 
 Identity = tuple[int, int, int, int]
 """Device, number, size and time of change of a file."""
+
+
+class RowBlocksError(ValueError):
+    """A folder of row blocks is missing, damaged, or of another kind."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +84,7 @@ class BlockFolder:
             arrays = {name: self._array(i, name, data) for name, (data, _) in mapped.items()}
             if self._changed(i, {name: identity for name, (_, identity) in mapped.items()}):
                 self._check_digests(i, {name: data for name, (data, _) in mapped.items()})
-                checks.check_block(arrays, self.facts[i], self.width, f"{i:05d}")
+                _check_block(arrays, self.facts[i], self.width, f"{i:05d}")
                 self._checked.update({(i, name): one for name, (_, one) in mapped.items()})
             return arrays
 
@@ -87,9 +100,9 @@ class BlockFolder:
                 self._check_digests(i, {"y": data})
                 self._checked[i, "y"] = identity
             if self.facts[i].targets == "numbers":
-                checks.check_numbers(y, name)
+                _check_numbers(y, name)
                 return y
-            checks.check_codes(y, len(self.labels), name)
+            _check_codes(y, len(self.labels), name)
         return np.array([*self.labels, None], dtype=object)[y]  # −1, the last, is unlabelled
 
     def notes(self) -> Any:
@@ -97,21 +110,21 @@ class BlockFolder:
         if self.notes_facts is None:
             return None
         with _reading(self.path):
-            data = read_file(self.path / NOTES, LARGEST_JSON)
+            data = read_file(self.path / NOTES, MAX_JSON_BYTES)
             if self.notes_facts["sha256"] != NO_DIGEST:
                 check_contents(NOTES, data, self.notes_facts)
             return from_json_file(data, NOTES)
 
     def _array(self, i: int, name: str, data: Any) -> Any:
-        header = read_header(bytes(data[:LARGEST_HEADER]), _file_name(i, name))
+        header = read_header(bytes(data[:MAX_HEADER_BYTES]), _file_name(i, name))
         self.check_header(header, i, name)
         return as_array(data, _file_name(i, name))
 
     def check_header(self, header: Header, i: int, name: str) -> None:
         """Compare the header of a file of block i with the manifest."""
-        checks.check_header(header, _file_name(i, name), name, self.facts[i], self.width)
+        _check_header(header, _file_name(i, name), name, self.facts[i], self.width)
         if name == "y" and self.target_names is not None:
-            checks.check_columns(header, _file_name(i, name), len(self.target_names))
+            _check_columns(header, _file_name(i, name), len(self.target_names))
 
     def _changed(self, i: int, files: dict[str, Identity]) -> bool:
         return any(self._checked.get((i, name)) != identity for name, identity in files.items())
@@ -148,7 +161,7 @@ def read_folder(path: Path) -> BlockFolder:
         if not os.path.lexists(path / MANIFEST):
             raise _without_manifest(path)
         folder = _from_manifest(
-            path, from_json_file(read_file(path / MANIFEST, LARGEST_JSON), MANIFEST)
+            path, from_json_file(read_file(path / MANIFEST, MAX_JSON_BYTES), MANIFEST)
         )
         for i in range(len(folder.facts)):
             _check_files(folder, i)
@@ -173,13 +186,13 @@ def _from_manifest(path: Path, found: Any) -> BlockFolder:
     if schema > 1:
         check_digest(found, MANIFEST)
     width, blocks, labels = found.get("width"), found.get("blocks"), found.get("labels")
-    checks.check_width(width)
-    checks.check_labels(labels)
+    _check_width(width)
+    _check_labels(labels)
     require(isinstance(blocks, list) and len(blocks) > 0, f"{MANIFEST} lists no blocks")
     blocks = blocks if schema > 1 else [_upgraded(block) for block in blocks]
     for i, block in enumerate(blocks):
-        checks.check_facts(block, i, width)
-        checks.check_alike(blocks[0], block)
+        _check_facts(block, i, width)
+        _check_alike(blocks[0], block)
     notes = found.get("notes")
     if schema == 1:
         notes = {"bytes": 0, "sha256": NO_DIGEST} if os.path.lexists(path / NOTES) else None
@@ -187,7 +200,7 @@ def _from_manifest(path: Path, found: Any) -> BlockFolder:
         check_file_facts(notes, f"{MANIFEST}: notes")
     names = found.get("target_names")
     if names is not None:
-        checks.check_names(names, blocks[0]["targets"])
+        _check_names(names, blocks[0]["targets"])
         names = tuple(names)
     facts = tuple(BlockFacts(**block) for block in blocks)
     return BlockFolder(path, width, facts, tuple(labels), notes, names)
@@ -197,7 +210,7 @@ def _upgraded(block: Any) -> Any:
     """Return the facts about a block of schema 1 as those of schema 2, without digests."""
     require(isinstance(block, dict), f"{MANIFEST}: a block is not an object")
     files = {name: {"bytes": size, "sha256": NO_DIGEST} for name, size in block.get("sizes", [])}
-    kept = {name: value for name, value in block.items() if name in checks.FACTS}
+    kept = {name: value for name, value in block.items() if name in FACT_NAMES}
     return {**kept, "files": files}
 
 
@@ -207,7 +220,7 @@ def _check_files(folder: BlockFolder, i: int) -> None:
     require(stat.S_ISDIR(os.lstat(path).st_mode), f"{path.name} is not a folder")
     for name, facts in folder.facts[i].files.items():
         with open(open_plain(folder.file(i, name), _file_name(i, name)), "rb") as file:
-            size, start = os.fstat(file.fileno()).st_size, file.read(LARGEST_HEADER)
+            size, start = os.fstat(file.fileno()).st_size, file.read(MAX_HEADER_BYTES)
         where = _file_name(i, name)
         require(size == facts["bytes"], f"{where} has {size} bytes in place of {facts['bytes']}")
         header = read_header(start, where)
@@ -215,7 +228,7 @@ def _check_files(folder: BlockFolder, i: int) -> None:
         require(size == header.size, f"{where} has {size} bytes in place of {header.size}")
 
 
-def check_own(path: Path) -> None:
+def check_only_blocks(path: Path) -> None:
     """Refuse to replace a folder that is not blocks and nothing else.
 
     Only names count, so that a damaged folder can be written anew.
@@ -231,3 +244,116 @@ def check_own(path: Path) -> None:
             f"{os.fspath(path)!r} holds {min(other)!r}, which does not belong to the blocks and "
             "would be lost; move it, or write to another folder."
         )
+
+
+# ---- checks of the manifest
+
+
+def _check_width(width: Any) -> None:
+    """Check the number of columns."""
+    require(type(width) is int and 0 <= width <= MAX_INDEX, f"blocks.json: the width is {width!r}")
+
+
+def _check_labels(labels: Any) -> None:
+    """Check the list of labels that the targets are codes of."""
+    good = isinstance(labels, list) and all(isinstance(v, str | int | float) for v in labels)
+    require(good, "blocks.json: labels is not a list of text, numbers and booleans")
+    require(len(set(labels)) == len(labels), "blocks.json: labels has an entry twice")
+
+
+def _check_names(names: Any, targets: str | None) -> None:
+    """Check the list of names of the targets' columns."""
+    good = isinstance(names, list) and all(isinstance(v, str | int | float) for v in names)
+    require(good, "blocks.json: target_names is not a list of text and numbers")
+    require(targets == "numbers", "blocks.json: target_names names targets that are not there")
+
+
+def _check_facts(facts: Any, i: int, width: int) -> None:
+    """Check what the manifest says about a block."""
+    where = f"blocks.json: block {i}"
+    require(
+        isinstance(facts, dict) and facts.keys() == FACT_NAMES,
+        f"{where} needs {sorted(FACT_NAMES)}",
+    )
+    rows, cells, largest = facts["rows"], facts["cells"], facts["largest"]
+    require(type(rows) is int and 0 <= rows <= MAX_INDEX, f"{where} has {rows!r} rows")
+    good = type(cells) is int and 0 <= cells <= rows * width
+    require(good, f"{where} has {cells!r} cells in {rows} rows and {width} columns")
+    require(facts["dtype"] in ("float32", "float64"), f"{where} has the dtype {facts['dtype']!r}")
+    good = isinstance(largest, float) and 0 <= largest < np.inf
+    require(good, f"{where} has the largest value {largest!r}")
+    good = facts["targets"] in (None, "labels", "numbers")
+    require(good, f"{where} has the targets {facts['targets']!r}")
+    names = {*ARRAYS, "y"} if facts["targets"] else {*ARRAYS}
+    good = isinstance(facts["files"], dict) and facts["files"].keys() == names
+    require(good, f"{where} must list the files {', '.join(sorted(names))}")
+    for name, file in facts["files"].items():
+        check_file_facts(file, f"{where}: {name}")
+
+
+def _check_alike(first: dict[str, Any], other: dict[str, Any]) -> None:
+    """Check that two blocks have one dtype and one kind of targets."""
+    same = first["dtype"] == other["dtype"] and first["targets"] == other["targets"]
+    require(same, "blocks.json: blocks differ in dtype or targets")
+
+
+# ---- checks of the files
+
+
+def _check_header(header: Header, name: str, array: str, facts: BlockFacts, width: int) -> None:
+    """Compare the header of a file with what the manifest says about its block."""
+    if array == "y" and facts.targets == "numbers":
+        good = header.dtype.kind in "biuf" and len(header.shape) in (1, 2)
+        require(good and header.shape[0] == facts.rows, f"{name} does not have a row for each of X")
+        return
+    value, index, start = np.dtype(facts.dtype), np.dtype(np.int32), np.dtype(np.int64)
+    cells = (facts.cells,)
+    dtype, shape = {
+        "values": (value, cells),
+        "indices": (index, cells),
+        "start": (start, (facts.rows + 1,)),
+        "across-values": (value, cells),
+        "across-indices": (index, cells),
+        "across-start": (start, (width + 1,)),
+        "y": (index, (facts.rows,)),
+    }[array]
+    good = header.dtype == dtype and header.shape == shape
+    require(good, f"{name} has dtype {header.dtype} and shape {header.shape}, not {dtype}, {shape}")
+
+
+def _check_columns(header: Header, name: str, columns: int) -> None:
+    """Check that targets have a column for each name."""
+    good = header.shape[1:] == (columns,)
+    require(good, f"{name} has shape {header.shape}, but there are names for {columns} columns")
+
+
+def _check_block(arrays: dict[str, Any], facts: BlockFacts, width: int, name: str) -> None:
+    """Check the cells of a block, and that its two copies agree."""
+    values, indices, start = (arrays[part] for part in ARRAYS[:3])
+    good = bool(np.isfinite(values).all() and (values > 0).all())
+    require(good, f"{name}/values.npy has a value that is not finite and positive")
+    largest = float(values.max()) if len(values) else 0.0
+    require(largest == facts.largest, f"{name}/values.npy has another largest value")
+    good = start[0] == 0 and start[-1] == facts.cells and bool((np.diff(start) >= 0).all())
+    require(good, f"{name}/start.npy does not rise from 0 to the number of cells")
+    good = not len(indices) or (indices.min() >= 0 and indices.max() < width)
+    require(good, f"{name}/indices.npy has an index out of range")
+    rising = np.diff(indices) > 0
+    begins = start[1:-1]
+    rising[begins[(begins > 0) & (begins < facts.cells)] - 1] = True
+    require(bool(rising.all()), f"{name}/indices.npy does not rise within a row")
+    turned = sp.csr_array((values, indices, start), shape=(facts.rows, width)).tocsc()
+    for part, found in zip(ARRAYS[3:], (turned.data, turned.indices, turned.indptr), strict=True):
+        same = np.array_equal(found, arrays[part])
+        require(same, f"{name}/{part}.npy is not the transpose of the rows")
+
+
+def _check_codes(codes: Any, n_labels: int, name: str) -> None:
+    """Check that targets are codes of labels, −1 where unknown."""
+    good = not len(codes) or (codes.min() >= -1 and codes.max() < n_labels)
+    require(good, f"{name} has a code without a label")
+
+
+def _check_numbers(y: Any, name: str) -> None:
+    """Check that targets are finite, or NaN where unknown."""
+    require(y.dtype.kind != "f" or not np.isinf(y).any(), f"{name} has an infinite value")

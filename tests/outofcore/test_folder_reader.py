@@ -346,7 +346,7 @@ def test_a_lack_of_memory_is_not_damage(folder, monkeypatch):
     def fail(*given):
         raise MemoryError("Unable to allocate 3 GiB")
 
-    monkeypatch.setattr("cofactor.outofcore.checks.check_block", fail)
+    monkeypatch.setattr("cofactor.outofcore.folder_reader._check_block", fail)
     with pytest.raises(MemoryError, match="3 GiB"):
         use(folder)
 
