@@ -105,7 +105,7 @@ class CheckpointFiles:
             check_contents(name, data, facts)
             array = npy.as_array(data, name)
             same = array.shape == self.shapes[name] and array.dtype == self.dtype
-            require(same, f"{name} has shape {array.shape} in place of {self.shapes[name]}")
+            require(same, f"{name} has shape {array.shape} instead of {self.shapes[name]}")
             npy.check_factor(array, name)
             return np.array(array, order="C")
 

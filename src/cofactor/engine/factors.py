@@ -190,7 +190,7 @@ class Factors:
         return self.map(partial(np.ascontiguousarray, dtype=dtype))
 
     def replace(self, name: FactorName, V: FloatArray) -> Factors:
-        """Return the factors with V in the place of the factor ``name``."""
+        """Return the factors with V as the factor ``name``."""
         return self.with_padded(name, PaddedFactor(V))
 
     def with_padded(self, name: FactorName, factor: PaddedFactor) -> Factors:

@@ -51,7 +51,7 @@ class Layout(NamedTuple):
         return self.indices
 
     def transposed(self, n_columns: int, values: FloatArray) -> Layout:
-        """List the cells column by column, with ``values`` in the place of the layout's own."""
+        """List the cells column by column, with ``values`` instead of the layout's values."""
         n_rows = len(self.first)
         if self.is_shared:
             return full_layout(values.reshape(n_rows, n_columns).T)

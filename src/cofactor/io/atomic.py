@@ -27,9 +27,9 @@ STALE_SECONDS = 24 * 3600.0
 
 @dataclass
 class Changes:
-    """Counts what this process has written, so that an interrupted command can say whether it has.
+    """Counts what this process has written; an interrupted command reports it.
 
-    It counts each file, folder or device just before it changes.
+    Each file, folder or device counts just before it changes.
     """
 
     count: int = 0

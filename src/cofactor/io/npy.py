@@ -1,4 +1,4 @@
-"""Arrays ↔ bytes in numpy's .npy and .npz formats, read without trust.
+"""Arrays ↔ bytes in numpy's .npy and .npz formats, read without trusting them.
 
 The header of an .npy file is matched by a pattern and never evaluated, and its shape is compared
 with the size of the file before an array is made. Members of .npz files are stored, not deflated,
@@ -62,7 +62,7 @@ def read_header(start: bytes, name: str) -> Header:
 def as_array(data: Any, name: str) -> np.ndarray:
     """Return the array of an .npy file as a view of its bytes."""
     header = read_header(bytes(data[:MAX_HEADER_BYTES]), name)
-    require(len(data) == header.size, f"{name} has {len(data)} bytes in place of {header.size}")
+    require(len(data) == header.size, f"{name} has {len(data)} bytes instead of {header.size}")
     flat = np.frombuffer(data, header.dtype, offset=header.offset)
     return flat.reshape(header.shape, order="F" if header.fortran else "C")
 

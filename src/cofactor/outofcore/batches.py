@@ -65,7 +65,7 @@ def check_batch(batch: Any) -> RowsAndTargets:
     if len(targets) != matrix.shape[0]:
         raise ValueError(
             f"y has {len(targets)} rows, but X has {matrix.shape[0]}; pass one target row for "
-            "each row of X, unlabelled ones marked as such."
+            "each row of X, with unlabelled rows marked."
         )
     return canonical(matrix), targets
 

@@ -28,10 +28,10 @@ from cofactor.outofcore.batches import BlockFacts
 SCHEMA = 2
 """Schema 1 had no digests; its folders can still be read."""
 NO_DIGEST = ""
-"""Stands for the digest of a file of schema 1, whose contents are checked all the same."""
+"""The digest of a file of schema 1; its contents are checked nevertheless."""
 MANIFEST = "blocks.json"
 NOTES = "notes.json"
-"""Values that the writer of the blocks keeps with them; the file may be missing."""
+"""What the writer keeps with the blocks; the file may be missing."""
 OWN_NAME = re.compile(rf"{re.escape(MANIFEST)}|{re.escape(NOTES)}|[0-9]{{5,}}")
 """Names in a folder of blocks: the manifest, the notes and the numbers of blocks."""
 MAX_JSON_BYTES = 2**27
@@ -133,7 +133,7 @@ class BlockFolder:
         for name, data in files.items():
             wanted = self.facts[i].files[name]["sha256"]
             good = wanted == NO_DIGEST or sha256(data) == wanted
-            require(good, f"{_file_name(i, name)} has other contents than when it was written")
+            require(good, f"{_file_name(i, name)} was changed after it was written")
 
 
 def _file_name(i: int, name: str) -> str:
@@ -142,7 +142,7 @@ def _file_name(i: int, name: str) -> str:
 
 def _reading(path: Path) -> Any:
     where = f"{os.fspath(path)!r} cannot be read: "
-    return failing_as(RowBlocksError, where, "; copy the folder again or write it anew")
+    return failing_as(RowBlocksError, where, "; copy or write the folder again")
 
 
 def _map(path: Path, name: str) -> tuple[Any, Identity]:
@@ -181,7 +181,7 @@ def _from_manifest(path: Path, found: Any) -> BlockFolder:
     if type(schema) is not int or not 1 <= schema <= SCHEMA:
         raise RowBlocksError(
             f"{os.fspath(path)!r} has schema {shortened(repr(schema), 40)}, but this version "
-            f"reads 1 to {SCHEMA}; write the folder anew, or upgrade cofactor."
+            f"reads 1 to {SCHEMA}; write the folder again, or upgrade cofactor."
         )
     if schema > 1:
         check_digest(found, MANIFEST)
@@ -222,16 +222,16 @@ def _check_files(folder: BlockFolder, i: int) -> None:
         with open(open_plain(folder.file(i, name), _file_name(i, name)), "rb") as file:
             size, start = os.fstat(file.fileno()).st_size, file.read(MAX_HEADER_BYTES)
         where = _file_name(i, name)
-        require(size == facts["bytes"], f"{where} has {size} bytes in place of {facts['bytes']}")
+        require(size == facts["bytes"], f"{where} has {size} bytes instead of {facts['bytes']}")
         header = read_header(start, where)
         folder.check_header(header, i, name)
-        require(size == header.size, f"{where} has {size} bytes in place of {header.size}")
+        require(size == header.size, f"{where} has {size} bytes instead of {header.size}")
 
 
 def check_only_blocks(path: Path) -> None:
-    """Refuse to replace a folder that is not blocks and nothing else.
+    """Refuse to replace a folder that holds anything but blocks.
 
-    Only names count, so that a damaged folder can be written anew.
+    Only names are compared, so that a damaged folder can be replaced.
     """
     if not os.path.lexists(path / MANIFEST):
         raise _without_manifest(path)

@@ -168,7 +168,7 @@ class RowBlocks:
         if len(y) != self.shape[0]:
             raise ValueError(
                 f"y has {len(y)} rows, but X has {self.shape[0]}; pass one target row for each "
-                "row of X, unlabelled ones marked as such."
+                "row of X, with unlabelled rows marked."
             )
         parts = [y[low:high] for low, high in zip(self.bounds[:-1], self.bounds[1:], strict=True)]
         facts = [f.with_targets(part) for f, part in zip(self.facts, parts, strict=True)]
@@ -220,7 +220,7 @@ class RowBlocks:
 
     @property
     def notes(self) -> Any:
-        """Values that were kept with the blocks when they were written; None if there are none."""
+        """What was kept with the blocks when they were written; None if nothing was."""
         return None if self.folder is None else self.folder.notes()
 
     def block(self, i: int) -> Block:

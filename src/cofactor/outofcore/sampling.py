@@ -17,7 +17,7 @@ Sample = tuple[Any, Any, FloatArray]
 Known = Callable[[Any], BoolArray]
 """The estimator's rule: from y to which samples have a known target."""
 MAX_SHOWN_NUMBERS = 1000
-"""Maximum number of distinct numbers that a sample shows for certain; classes have no maximum."""
+"""Maximum number of distinct numbers that a sample is sure to contain; it contains every class."""
 
 
 class ShownValues(NamedTuple):
@@ -38,7 +38,7 @@ class RowChoice(NamedTuple):
     known: Known | None
     """None: the estimator has no targets."""
     firsts: IntArray
-    """Rows that show a value which no earlier block has."""
+    """Rows with a value that no earlier block has."""
     values: Any
     """Values of all blocks: whether −1 means unknown may depend on the others."""
 
@@ -100,7 +100,7 @@ def sample_block(X: Any, y: Any, choice: RowChoice) -> Sample:
 
 
 def joined_sample(parts: Sequence[Sample], share: float) -> tuple[Any, Any, FloatArray | None]:
-    """Put the samples of blocks together; the weights are None if all rows are there."""
+    """Join the samples of blocks; the weights are None if no row was left out."""
     rows, targets, weights = zip(*parts, strict=True)
     X = sp.csr_array(sp.vstack(rows, format="csr"))
     if len(columns := {np.shape(y)[1:] for y in targets}) > 1:
