@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import logging
 import os
 from collections.abc import Iterator
@@ -269,6 +268,5 @@ def _apply(block: Any, model: Any, method: str) -> Any:
 
 def _light(estimator: Any) -> Any:
     """Return a copy without the training samples, which predictions do not need."""
-    light = copy.copy(estimator)
-    vars(light).pop("representation_", None)
-    return light
+    fitted = estimator.completed()
+    return estimator.with_fitted(replace(fitted, representation=fitted.representation[:0]))

@@ -24,7 +24,7 @@ from cofactor.engine.factors import Factors
 from cofactor.engine.fitting import History, Hook
 from cofactor.engine.objective import AdvanceResult, Improve, Objective
 from cofactor.engine.threads import Threads
-from cofactor.estimators.blocks import Recipe
+from cofactor.estimators.executors import Recipe
 from cofactor.outofcore import RowBlocks
 
 MAX_LOSSES = 5
@@ -73,7 +73,7 @@ class RemoteObjective(BlockwiseObjective):
 
 @dataclass(eq=False)
 class Cluster:
-    """An executor (see ``cofactor.estimators.blocks``) on the workers of a cluster."""
+    """An executor (see ``cofactor.estimators.executors``) on the workers of a cluster."""
 
     rows: RowBlocks
     recipe: Recipe

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from cofactor.engine.factors import Factors
-from cofactor.engine.objective import ObjectiveLike, Value
+from cofactor.engine.objective import Improve, ObjectiveLike, Value
 from cofactor.engine.stopping import Stop, StoppingRule
 from cofactor.engine.threads import Threads
 
@@ -28,10 +28,12 @@ class State:
 
 
 class Solver(Protocol):
-    """A method that lowers an objective, one iteration at a time.  It never changes a state.
+    """A method that lowers an objective, one iteration at a time.  It never changes a state."""
 
-    Solvers also have ``improve`` (see ``objective.Improve``), which updates one factor.
-    """
+    @property
+    def improve(self) -> Improve:
+        """The update of one factor."""
+        ...
 
     def start(self, objective: Any, factors: Factors, threads: Threads) -> State:
         """Evaluate the start."""
