@@ -26,7 +26,7 @@ MAX_ROW_WIDTH = 1 << 20
 """Maximum number of topics in a padded row; the kernels' sizes cannot overflow then."""
 
 
-# ---- the structs of native/cofactor.h, in its order
+# ---- the structs of native/cofactor.h; a library with others is refused
 
 
 class NumbersStruct(Structure):
@@ -106,7 +106,7 @@ STRUCTS: dict[str, type[Structure]] = {
 """The structs by their names in C."""
 
 
-def layout() -> list[tuple[str, str, int, int]]:
+def struct_layout() -> list[tuple[str, str, int, int]]:
     """Return name, kind, offset and size of the structs and their fields, as the library does."""
     kinds, found = {c_int64: "i", c_double: "d"}, []
     for name, struct in STRUCTS.items():

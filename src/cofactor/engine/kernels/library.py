@@ -124,7 +124,7 @@ def open_library(path: Path) -> Library:
         compiled = _compiled_layout(functions)
     except (OSError, AttributeError) as error:
         raise ImportError(_missing(path, error)) from None
-    if compiled != arguments.layout():
+    if compiled != arguments.struct_layout():
         raise ImportError(
             f"cofactor's kernels in {path} belong to another version of cofactor: install it "
             "again (in a checkout: make native)."
