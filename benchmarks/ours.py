@@ -11,10 +11,10 @@ from scipy import sparse as sp
 from benchmarks import peers
 from cofactor import NMF, Factors, SSNMFClassifier
 from cofactor.divergences import DIVERGENCES
-from cofactor.engine.fitting import Fit, minimise
+from cofactor.engine.fitting import Fit, Solver, minimise
 from cofactor.engine.objective import Objective, Term
 from cofactor.engine.observations import dense, sparse
-from cofactor.engine.solvers import CoordinateDescent, MultiplicativeUpdates, PaperUpdates, Solver
+from cofactor.engine.solvers import CoordinateDescent, MultiplicativeUpdates, PaperUpdates
 from cofactor.engine.stopping import Stop
 from cofactor.engine.threads import Threads
 

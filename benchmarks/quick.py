@@ -26,8 +26,8 @@ from benchmarks.measuring import Row, alternate, faster, seconds, timed
 from benchmarks.newsgroups import Newsgroups
 from benchmarks.ours import as_factors, our_default_fit, our_fit, our_objective, start, warm_up
 from cofactor import NMF, SSNMFClassifier
-from cofactor.engine.fitting import Fit
-from cofactor.engine.solvers import CoordinateDescent, MultiplicativeUpdates, PaperUpdates, Solver
+from cofactor.engine.fitting import Fit, Solver
+from cofactor.engine.solvers import CoordinateDescent, MultiplicativeUpdates, PaperUpdates
 
 Options = argparse.Namespace
 KL, FROBENIUS = "kullback-leibler", "frobenius"

@@ -22,6 +22,7 @@ PLUMBING = {
     "assign",
     "block",
     "callbacks",
+    "cast",
     "coding",
     "compact",
     "constant",

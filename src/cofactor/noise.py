@@ -1,4 +1,4 @@
-"""Noise models, which may be passed in the place of losses (the paper's section 2.1).
+"""Noise models, which can be passed instead of losses (section 2.1 of the paper).
 
 If X and Y scatter independently around S Aᵀ and S Bᵀ, the negative log-likelihood is, up to
 constants,

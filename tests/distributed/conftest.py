@@ -24,7 +24,7 @@ def import_once():
 
 @contextmanager
 def started(n_workers, **settings):
-    """A client of a local cluster with so many processes."""
+    """A client of a local cluster of worker processes."""
     import dask
     from distributed import Client, LocalCluster
 

@@ -88,10 +88,10 @@ def test_every_form_of_data(client, data, blocks, pieces, estimator, same):
 
 
 def test_a_sample_is_the_same_wherever_it_is_taken(client, blocks, pieces):
-    from cofactor.distributed.sources import as_rows
-    from cofactor.distributed.watch import Watched
+    from cofactor.distributed.cluster_rows import as_rows
+    from cofactor.distributed.watch import WatchedClient
 
-    rows = as_rows(Watched(client), pieces, None)
+    rows = as_rows(WatchedClient(client), pieces, None)
     assert list(rows.facts) == list(blocks.facts)
     for cells, known in itertools.product((blocks.nnz // 3, blocks.nnz), (labelled_mask, None)):
         samples = (some.sample(cells, known) for some in (rows, blocks))

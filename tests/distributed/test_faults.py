@@ -80,13 +80,12 @@ def test_a_killed_worker_changes_nothing(
 @pytest.mark.parametrize("error", [OSError, TimeoutError, ValueError, KeyError])
 def test_a_worker_that_leaves_while_something_is_sent_to_it_is_lost(client, monkeypatch, error):
     """Which error says so depends on how far the scheduler has come."""
-    from cofactor.distributed.errors import Lost
-    from cofactor.distributed.watch import Watched
+    from cofactor.distributed.watch import Lost, WatchedClient
 
     async def scatter(*_, **__):
         raise error("gone")
 
-    watched = Watched(client)
+    watched = WatchedClient(client)
     monkeypatch.setattr(client, "scatter", scatter)
     with pytest.raises(Lost):
         watched.send("something", watched.workers()[0])

@@ -41,7 +41,7 @@ def test_data_that_do_not_fit_together(client, data, estimator):
     )
     refused(
         ValueError,
-        "Block 0 has targets of its own",
+        "Block 0 has its own targets",
         client,
         [dask.delayed((X[:50], y[:50]))],
         [y[:50]],

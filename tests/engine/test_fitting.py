@@ -14,10 +14,10 @@ import oracles
 from cofactor import NMF
 from cofactor.divergences import Frobenius
 from cofactor.engine.factors import Factors
-from cofactor.engine.fitting import minimise
+from cofactor.engine.fitting import State, minimise
 from cofactor.engine.objective import Objective, Term, Value
 from cofactor.engine.observations import dense
-from cofactor.engine.solvers import CoordinateDescent, MultiplicativeUpdates, PaperUpdates, State
+from cofactor.engine.solvers import CoordinateDescent, MultiplicativeUpdates, PaperUpdates
 from cofactor.engine.stopping import RelativeDecrease, Stop
 from cofactor.estimators.base import FitInterruptedWarning
 from strategies import DESCENT_PAIRS, SERIAL, assert_same_bits, draw, short

@@ -191,14 +191,14 @@ def test_slices_are_balanced():
 
 def test_results_come_in_the_order_of_the_slices():
     with Threads(4) as threads:
-        assert threads.over(np.arange(9), lambda low, high: (low, high)) == [
-            (i, i + 1) for i in range(8)
-        ]
+        pairs = threads.over(np.arange(9), lambda bounds: tuple(bounds.tolist()))
+        assert pairs == [(i, i + 1) for i in range(8)]
+        assert threads.map(str, range(9)) == [str(i) for i in range(9)]
 
 
 def test_an_error_in_a_slice_is_raised_and_ends_the_pool():
-    def broken(low, high):
-        raise RuntimeError(f"slice {low}")
+    def broken(bounds):
+        raise RuntimeError(f"slice {bounds[0]}")
 
     with Threads(2) as threads, pytest.raises(RuntimeError, match="slice 0"):
         threads.over(np.arange(3), broken)
@@ -208,7 +208,8 @@ def test_an_error_in_a_slice_is_raised_and_ends_the_pool():
 def test_joined_slices_cover_all_rows_in_few_calls(n_jobs, calls):
     bounds = np.array([0, 3, 4, 9, 10, 12, 20, 21, 30])
     with Threads(n_jobs) as threads:
-        pairs = threads.over(bounds, lambda low, high: (low, high), join=True)
+        parts = threads.over(bounds, lambda part: part.tolist(), join=True)
+    pairs = [(part[0], part[-1]) for part in parts]
     assert len(pairs) == calls
     assert [low for low, _ in pairs] == [0, *(high for _, high in pairs[:-1])]
     assert pairs[-1][1] == 30

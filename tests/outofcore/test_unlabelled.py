@@ -203,7 +203,7 @@ def test_masked_arrays_are_refused(X):
 @pytest.mark.slow
 def test_more_classes_than_numbers_are_shown(X, monkeypatch):
     monkeypatch.setattr(validation, "SAMPLE_CELLS", 300)
-    monkeypatch.setattr("cofactor.outofcore.sampling.MOST_FIRSTS", 20)
+    monkeypatch.setattr("cofactor.outofcore.sampling.MAX_SHOWN_NUMBERS", 20)
     for y in (np.arange(N) % 90, (np.arange(N) % 90).astype(float)):
         fitted = fit(SSNMFClassifier, RowBlocks.split(X, y, rows=60))
         assert fitted.classes_.tolist() == list(range(90))
@@ -211,7 +211,7 @@ def test_more_classes_than_numbers_are_shown(X, monkeypatch):
 
 def test_fractions_do_not_fill_the_sample(X, monkeypatch):
     """They are refused as classes, and need not be in memory for that."""
-    monkeypatch.setattr("cofactor.outofcore.sampling.MOST_FIRSTS", 20)
+    monkeypatch.setattr("cofactor.outofcore.sampling.MAX_SHOWN_NUMBERS", 20)
     blocks = RowBlocks.split(X, np.arange(N) + 0.5, rows=60)
     assert blocks.sample(300, labelled_mask)[0].shape[0] < 100
 

@@ -105,10 +105,10 @@ def _check_place(output: Path, overwrite: bool) -> None:
         raise BadInput(
             f"--output {output} exists; name another folder, or replace it with --overwrite."
         )
-    from cofactor.outofcore.folders import check_own
+    from cofactor.outofcore.folder_reader import check_only_blocks
 
     with refusals():
-        check_own(output)
+        check_only_blocks(output)
 
 
 def _size(folder: Path) -> int:

@@ -7,9 +7,8 @@ holds which block.
 
 try:
     from cofactor.callbacks import CheckpointError
-    from cofactor.distributed.errors import ClusterError, OutOfMemory
-    from cofactor.distributed.fitting import fit
-    from cofactor.distributed.predictions import predict, transform
+    from cofactor.distributed.client import fit, predict, transform
+    from cofactor.distributed.watch import ClusterError, OutOfMemory
 except ModuleNotFoundError as error:
     if error.name not in ("dask", "distributed"):
         raise

@@ -44,16 +44,15 @@ from cofactor.io.untrusted import failing_as, read_file, require
 
 SCHEMA = 2
 MANIFEST = "manifest.json"
-LARGEST_MANIFEST = 2**26
-KEPT = 2
-"""Number of checkpoints that are kept."""
+MAX_MANIFEST_BYTES = 2**26
+CHECKPOINTS_KEPT = 2
 
 FileFacts = dict[str, Any]
 """Size and digest of a file."""
 
 
 @dataclass(frozen=True)
-class Place:
+class CheckpointFiles:
     """The folder of one checkpoint.
 
     Parameters
@@ -106,7 +105,7 @@ class Place:
             check_contents(name, data, facts)
             array = npy.as_array(data, name)
             same = array.shape == self.shapes[name] and array.dtype == self.dtype
-            require(same, f"{name} has shape {array.shape} in place of {self.shapes[name]}")
+            require(same, f"{name} has shape {array.shape} instead of {self.shapes[name]}")
             npy.check_factor(array, name)
             return np.array(array, order="C")
 
@@ -121,7 +120,7 @@ class Place:
         """Return the samples of block i."""
         return self.read(i)
 
-    def only(self, numbers: Sequence[int]) -> Place:
+    def only(self, numbers: Sequence[int]) -> CheckpointFiles:
         """Return the same place for a worker that has only some blocks."""
         names = [_file_name(i) for i in numbers]
         shapes = {name: self.shapes[name] for name in names}
@@ -133,7 +132,7 @@ def _file_name(name: int | str) -> str:
 
 
 @dataclass(frozen=True)
-class Saved:
+class SavedFit:
     """The state that a fit continues from."""
 
     version: int
@@ -163,14 +162,14 @@ class CheckpointFolder:
     start: Factors
     block_rows: Sequence[int]
 
-    def place(self, version: int) -> Place:
+    def place(self, version: int) -> CheckpointFiles:
         """Return the folder of a checkpoint."""
         start, rank = self.start, self.start.rank
         shapes = {_file_name(i): (rows, rank) for i, rows in enumerate(self.block_rows)}
         shapes["features.npy"] = start.features.shape
         if start.targets is not None:
             shapes["targets.npy"] = start.targets.shape
-        return Place(self.path / f"{version:06d}", shapes, str(start.features.dtype))
+        return CheckpointFiles(self.path / f"{version:06d}", shapes, str(start.features.dtype))
 
     def clean(self, version: int) -> None:
         """Remove what an earlier attempt may have left of a checkpoint."""
@@ -193,11 +192,11 @@ class CheckpointFolder:
             "files": files,
         }
         place.write_bytes(MANIFEST, to_json_file(with_digest(manifest)))
-        for old in self._versions()[:-KEPT]:
+        for old in self._versions()[:-CHECKPOINTS_KEPT]:
             self.clean(old)
         return replace(place, files=files)
 
-    def _check_shared(self, place: Place, files: dict[str, FileFacts]) -> None:
+    def _check_shared(self, place: CheckpointFiles, files: dict[str, FileFacts]) -> None:
         missing = [name for name, facts in files.items() if not place.is_whole(name, facts)]
         if missing:
             raise CheckpointError(
@@ -212,7 +211,7 @@ class CheckpointFolder:
             int(name) for name in found if re.fullmatch("[0-9]{6}|[1-9][0-9]{6,17}", name)
         )
 
-    def newest(self) -> Saved | None:
+    def newest(self) -> SavedFit | None:
         """Return the last whole checkpoint, or None."""
         for version in reversed(self._versions()):
             found, place = self._manifest(version), self.place(version)
@@ -220,7 +219,7 @@ class CheckpointFolder:
                 place = replace(place, files=found["files"])
                 targets = place.read("targets.npy") if "targets.npy" in place.files else None
                 history = History(found["objective"], found["terms"])
-                return Saved(version, place.read("features.npy"), targets, history, place)
+                return SavedFit(version, place.read("features.npy"), targets, history, place)
         return None
 
     def _manifest(self, version: int) -> dict[str, Any]:
@@ -230,7 +229,7 @@ class CheckpointFolder:
             f"{os.fspath(place.path / MANIFEST)!r} is damaged: ",
             "; remove its folder to continue from the checkpoint before",
         ):
-            data = read_file(place.path / MANIFEST, LARGEST_MANIFEST)
+            data = read_file(place.path / MANIFEST, MAX_MANIFEST_BYTES)
             found = from_json_file(data, MANIFEST)
             require(isinstance(found, dict), "it is not an object")
             if found.get("schema") == SCHEMA:
@@ -245,7 +244,7 @@ class CheckpointFolder:
         return dict(found)
 
 
-def _check_manifest(found: dict[str, Any], version: int, place: Place) -> None:
+def _check_manifest(found: dict[str, Any], version: int, place: CheckpointFiles) -> None:
     files, terms = found.get("files"), found.get("terms")
     good = isinstance(files, dict) and files.keys() == place.shapes.keys()
     require(good, "files does not list the files of this fit")

@@ -17,8 +17,7 @@ import numpy as np
 from cofactor._types import FloatArray
 from cofactor.distributed import worker
 from cofactor.distributed.checkpoints import CheckpointFolder
-from cofactor.distributed.errors import ClusterError, Lost
-from cofactor.distributed.watch import Watched
+from cofactor.distributed.watch import ClusterError, Lost, WatchedClient
 from cofactor.distributed.worker import FromMemory, FromStart, Origin, Part, Step
 from cofactor.engine.blockwise import BlockwiseObjective, tree_of_sums
 from cofactor.engine.factors import Factors
@@ -28,15 +27,15 @@ from cofactor.engine.threads import Threads
 from cofactor.estimators.executors import Recipe
 from cofactor.outofcore import RowBlocks
 
-TRIES = 5
+MAX_LOSSES = 5
 """Number of losses without an iteration in between after which a fit gives up."""
 
 
 @dataclass(frozen=True)
-class Settings:
+class ClusterSettings:
     """Settings of a fit on a cluster."""
 
-    watched: Watched
+    watched: WatchedClient
     every: int
     folder: Callable[[Factors], CheckpointFolder] | None
     """From the start of a fit to its folder of checkpoints."""
@@ -60,7 +59,7 @@ class RemoteSamples:
 
 
 @dataclass(eq=False)
-class Remote(BlockwiseObjective):
+class RemoteObjective(BlockwiseObjective):
     """The objective for a solver: the outline is here, the samples are on the workers."""
 
     cluster: Cluster
@@ -78,7 +77,7 @@ class Cluster:
 
     rows: RowBlocks
     recipe: Recipe
-    settings: Settings
+    settings: ClusterSettings
     hooks: Sequence[Hook] = ()
     history: History | None = None
     _fit: str = field(default_factory=lambda: uuid.uuid4().hex)
@@ -96,8 +95,8 @@ class Cluster:
 
     # ---- the executor's interface
 
-    def blocks(self, outline: Objective) -> Remote:
-        return Remote(outline, self)
+    def blocks(self, outline: Objective) -> RemoteObjective:
+        return RemoteObjective(outline, self)
 
     def start(self, start: Factors) -> Factors:
         """Begin, or continue from the last checkpoint."""
@@ -211,15 +210,15 @@ class Cluster:
                     f"Block {i} was lost with its worker, and nothing says how to make it again; "
                     f"pass delayed blocks or RowBlocks, and {self.watched.resume}."
                 )
-        if self._losses < TRIES:
+        if self._losses < MAX_LOSSES:
             return
         needs = [worker.bytes_needed(self.rows, self._rank, i) for i in range(self.rows.n_blocks)]
         largest = int(np.argmax(needs))
         raise ClusterError(
-            f"Workers were lost {TRIES} times in the same iteration ({lost}), which mostly means "
-            f"that memory ran out: the largest block has {self.rows.facts[largest].rows:,} rows "
-            f"and needs about {needs[largest]:,} bytes; make smaller blocks "
-            f"or give workers more memory, and {self.watched.resume}."
+            f"Workers were lost {MAX_LOSSES} times in the same iteration ({lost}), which mostly "
+            "means that memory ran out: the largest block has "
+            f"{self.rows.facts[largest].rows:,} rows and needs about {needs[largest]:,} bytes; "
+            f"make smaller blocks or give workers more memory, and {self.watched.resume}."
         )
 
     def _assign(self, workers: Sequence[str]) -> dict[str, tuple[int, ...]]:

@@ -1,4 +1,7 @@
-"""Wait for a cluster without hanging: every wait checks which workers are still there."""
+"""Wait for a cluster without hanging: every wait checks which workers are still there.
+
+The errors of a cluster and its workers are here, too.
+"""
 
 from __future__ import annotations
 
@@ -13,24 +16,53 @@ from distributed import Future
 from distributed.comm.core import CommClosedError
 from distributed.scheduler import KilledWorker
 
-from cofactor.distributed.errors import ClusterError, Lost
-
-LOOK = 0.25
-"""Seconds between two checks of the workers."""
-PATIENCE = 45.0
+POLL_SECONDS = 0.25
+"""Time between two checks of the workers."""
+MAX_SILENCE = 45.0
 """Seconds to wait for a sign of life of the scheduler, of any worker or of a task."""
-GONE = (KilledWorker, CommClosedError, asyncio.CancelledError, concurrent.futures.CancelledError)
+GONE_ERRORS = (
+    KilledWorker,
+    CommClosedError,
+    asyncio.CancelledError,
+    concurrent.futures.CancelledError,
+)
+
+
+class ClusterError(RuntimeError):
+    """The fit on the cluster cannot continue; the message says why and how to resume.
+
+    Examples
+    --------
+    >>> from cofactor.distributed import ClusterError
+    >>> issubclass(ClusterError, RuntimeError)
+    True
+    """
+
+
+class OutOfMemory(MemoryError):
+    """A worker does not have enough memory for its blocks.
+
+    Examples
+    --------
+    >>> from cofactor.distributed import OutOfMemory
+    >>> issubclass(OutOfMemory, MemoryError)
+    True
+    """
+
+
+class Lost(Exception):
+    """A worker, or the blocks and samples that it held, are gone."""
 
 
 @dataclass(eq=False)
-class Watched:
+class WatchedClient:
     """A client whose calls end: with a result, with ``Lost``, or with ``ClusterError``."""
 
     client: Any  # distributed.Client, whose attributes are optional to a type checker
     resume: str = "call fit again"
     """How the user continues after the cluster is gone; part of messages."""
 
-    def workers(self, patience: float = PATIENCE) -> list[str]:
+    def workers(self, patience: float = MAX_SILENCE) -> list[str]:
         """Return the addresses of the workers."""
         deadline = time.monotonic() + patience
         while True:
@@ -42,7 +74,7 @@ class Watched:
             except (OSError, TimeoutError, AttributeError):
                 if time.monotonic() > deadline:
                     break
-                time.sleep(LOOK)
+                time.sleep(POLL_SECONDS)
         raise self._vanished()
 
     def _vanished(self) -> ClusterError:
@@ -50,14 +82,14 @@ class Watched:
 
     def some_workers(self) -> list[str]:
         """Wait until there is a worker."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + MAX_SILENCE
         while not (found := self.workers()):
             if time.monotonic() > deadline:
                 raise ClusterError(
-                    f"The cluster has had no worker for {PATIENCE:.0f} seconds; start some and "
+                    f"The cluster has had no worker for {MAX_SILENCE:.0f} seconds; start some and "
                     f"{self.resume}."
                 )
-            time.sleep(LOOK)
+            time.sleep(POLL_SECONDS)
         return found
 
     def send(self, value: Any, worker: str) -> Future:
@@ -72,7 +104,7 @@ class Watched:
         except (OSError, TimeoutError) as error:
             raise Lost(str(error)) from error
         except (ValueError, KeyError) as error:  # depends on whether the scheduler knew already
-            raise Lost(f"there is no worker {worker}") from error
+            raise Lost(f"worker {worker} is gone") from error
 
     def gather(
         self, futures: Sequence[Future], workers: Collection[str] = (), pinned: bool = True
@@ -100,9 +132,9 @@ class Watched:
     @staticmethod
     def _raise(futures: Sequence[Future]) -> None:
         """Raise the error of a task; its own error takes precedence over the loss of a worker."""
-        errors = [f.exception(timeout=PATIENCE) for f in futures if f.status == "error"]
+        errors = [f.exception(timeout=MAX_SILENCE) for f in futures if f.status == "error"]
         for error in errors:
-            if not isinstance(error, (Lost, *GONE)):
+            if not isinstance(error, (Lost, *GONE_ERRORS)):
                 raise error
         raise Lost(str(errors[0]) if errors else "a task was cancelled")
 
@@ -121,7 +153,7 @@ class Watched:
                 if stalled is not None:
                     stalled.check()
             return waiting.result()
-        except GONE as error:
+        except GONE_ERRORS as error:
             raise Lost(str(error) or type(error).__name__) from error
         except AttributeError as error:  # a closed client has no scheduler
             if self.client.scheduler is not None:
@@ -132,13 +164,13 @@ class Watched:
 
     @staticmethod
     def _done(waiting: concurrent.futures.Future[Any]) -> bool:
-        return bool(concurrent.futures.wait([waiting], timeout=LOOK).done)
+        return bool(concurrent.futures.wait([waiting], timeout=POLL_SECONDS).done)
 
 
 class _Stalled:
     """Notices tasks that no worker has begun although their workers are there."""
 
-    def __init__(self, watched: Watched, futures: Sequence[Future]) -> None:
+    def __init__(self, watched: WatchedClient, futures: Sequence[Future]) -> None:
         self.watched, self.futures = watched, futures
         self.seen = self.looked = time.monotonic()
 
@@ -155,9 +187,9 @@ class _Stalled:
         working = {key for keys in busy.values() for key in keys}
         if all(future.done() or future.key in working for future in self.futures):
             self.seen = now
-        if now - self.seen > PATIENCE:
+        if now - self.seen > MAX_SILENCE:
             raise ClusterError(
-                f"A worker has not begun its task for {PATIENCE:.0f} seconds; workers pause when "
-                "their memory is nearly full, so make smaller blocks or give them more memory, and "
-                f"{self.watched.resume}."
+                f"A worker has not begun its task for {MAX_SILENCE:.0f} seconds; workers pause "
+                "when their memory is nearly full, so make smaller blocks or give them more "
+                f"memory, and {self.watched.resume}."
             )

@@ -15,7 +15,7 @@ import numpy as np
 from distributed import get_worker
 
 from cofactor._types import FloatArray
-from cofactor.distributed.errors import Lost, OutOfMemory
+from cofactor.distributed.watch import Lost, OutOfMemory
 from cofactor.engine.blockwise import Sums, tree_of_sums
 from cofactor.engine.factors import Factors
 from cofactor.engine.objective import Improve
@@ -87,7 +87,7 @@ class Step:
 
 
 @dataclass
-class State:
+class WorkerState:
     """The state of one attempt on one worker."""
 
     part: Part
@@ -106,7 +106,7 @@ def begin(attempt: Attempt, part: Part, recipe: Recipe, blocks: Sequence[Any]) -
     rows = part.rows
     if blocks:
         rows = replace(rows, held=dict(zip(part.numbers, blocks, strict=True)))
-    check_room(part)
+    check_memory(part)
     before = _forget(*attempt)
     with Threads(_threads()) as threads:
         here = LocalExecutor(rows, recipe, threads)
@@ -116,9 +116,9 @@ def begin(attempt: Attempt, part: Part, recipe: Recipe, blocks: Sequence[Any]) -
             )
         samples = {}
         for i in part.numbers:
-            with room_for(part, i):
+            with memory_for(part, i):
                 samples[i] = part.origin.samples(here, i)
-    _states()[attempt] = State(part, here, {part.version: samples})
+    _states()[attempt] = WorkerState(part, here, {part.version: samples})
 
 
 def advance(attempt: Attempt, version: int, step: Step) -> dict[tuple[int, int], Sums]:
@@ -128,7 +128,7 @@ def advance(attempt: Attempt, version: int, step: Step) -> dict[tuple[int, int],
     with Threads(_threads()) as threads:
         here = replace(state.here, threads=threads)
         for i in state.part.numbers:
-            with room_for(state.part, i):
+            with memory_for(state.part, i):
                 local = Factors(old[i], step.features, step.targets)
                 part = here.load(i).advance(local, step.improve, threads, step.epsilon)
             new[i] = part.factors.compact().samples
@@ -163,16 +163,16 @@ def bytes_needed(rows: RowBlocks, rank: int, i: int) -> int:
     return 4 * cell * fact.cells + 8 * rank * (3 * fact.rows + 4 * rows.width)
 
 
-def check_room(part: Part) -> None:
+def check_memory(part: Part) -> None:
     """Refuse blocks that do not fit in memory, before the worker is killed for them."""
     needs = {i: bytes_needed(part.rows, part.rank, i) for i in part.numbers}
     largest = max(needs, key=lambda i: needs[i])
     limit = get_worker().memory_manager.memory_limit
     if limit and needs[largest] > limit:
-        raise OutOfMemory(no_room(part, largest, f" and it may use {limit:,}"))
+        raise OutOfMemory(out_of_memory(part, largest, f" and it may use {limit:,}"))
 
 
-class room_for:
+class memory_for:
     """Turn a MemoryError into one that names the block."""
 
     def __init__(self, part: Part, i: int) -> None:
@@ -183,10 +183,10 @@ class room_for:
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         if isinstance(error, MemoryError) and not isinstance(error, OutOfMemory):
-            raise OutOfMemory(no_room(self.part, self.i)) from None
+            raise OutOfMemory(out_of_memory(self.part, self.i)) from None
 
 
-def no_room(part: Part, i: int, limit: str = "") -> str:
+def out_of_memory(part: Part, i: int, limit: str = "") -> str:
     need = bytes_needed(part.rows, part.rank, i)
     return (
         f"Worker {get_worker().address} ran out of memory at block {i}: its "
@@ -195,17 +195,17 @@ def no_room(part: Part, i: int, limit: str = "") -> str:
     )
 
 
-def _states() -> dict[Attempt, State]:
+def _states() -> dict[Attempt, WorkerState]:
     return vars(get_worker()).setdefault("_cofactor_fits", {})
 
 
-def _state(attempt: Attempt) -> State:
+def _state(attempt: Attempt) -> WorkerState:
     if attempt not in _states():
-        raise Lost(f"{get_worker().address} knows nothing of this fit")
+        raise Lost(f"{get_worker().address} does not know this fit")
     return _states()[attempt]
 
 
-def _forget(fit: str, attempt: float = np.inf) -> State | None:
+def _forget(fit: str, attempt: float = np.inf) -> WorkerState | None:
     """Remove the states of earlier attempts and return the last one."""
     old = sorted(key for key in _states() if key[0] == fit and key[1] < attempt)
     removed = [_states().pop(key) for key in old]

@@ -2,7 +2,7 @@
 
 The data flow of a fit::
 
-    observe(X), observe(Y) ──► Observations              observations/   cells, values, weights
+    observe(X), observe(Y) ──► Observations              observations.py cells, values, weights
                                    │
     Term(s), priors, weights ──► Objective               objective.py
                                    │
@@ -13,7 +13,7 @@ The data flow of a fit::
                           │
                         Objective.sweep                  each free factor in turn, then the value
                           │  problem(name, factors) ──► RowProblem       subproblem/
-                          │  solver.improve(problem, V, threads) ──► a better V
+                          │  solver.improve, which is a Descent or a Multiplication
                           ▼
                         RowProblem.descend or .multiply  coefficients of all rows, put together
                           │  threads.over(slices)        threads.py

@@ -112,20 +112,20 @@ class Blocks(BlockwiseObjective):
         The first row of each block, and the number of rows.
     load : callable
         Returns the objective of block i.
-    room : callable
+    make_samples : callable
         Returns an empty array of a given shape and dtype, for new samples.
     """
 
     bounds: IntArray
     load: Callable[[int], Objective]
-    room: Callable[[tuple[int, ...], np.dtype[Any]], FloatArray] = np.empty
+    make_samples: Callable[[tuple[int, ...], np.dtype[Any]], FloatArray] = np.empty
 
     def advance(
         self, factors: Factors, improve: Improve | None, threads: Threads, epsilon: float
     ) -> AdvanceResult:
         """Improve the samples of each block, and add up their statistics."""
         old = factors.samples
-        samples = old if improve is None else self.room(old.shape, old.dtype)
+        samples = old if improve is None else self.make_samples(old.shape, old.dtype)
         sums = tree_of_sums()
         for i, (low, high) in enumerate(spans(self.bounds)):
             local = factors.replace("samples", np.ascontiguousarray(old[low:high]))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from ctypes import addressof, c_char
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -17,21 +17,19 @@ import numpy as np
 from cofactor._types import FactorName, FloatArray, IntArray
 from cofactor.engine import kernels
 from cofactor.engine.kernels import Slopes
+from cofactor.engine.kernels.arguments import ROW_MULTIPLE
 from cofactor.engine.observations import Layout
 from cofactor.engine.threads import Threads, balanced_slices, even_slices
 
 NAMES: tuple[FactorName, ...] = ("samples", "features", "targets")
 
-MULTIPLE = 4
-"""Rows are padded to a multiple of this number of topics."""
-
-LINE = 8
-"""Doubles in a cache line."""
+DOUBLES_PER_LINE = 8
+"""In a cache line."""
 
 
 def padded_width(rank: int) -> int:
     """Return the row length that holds ``rank`` topics in whole vectors."""
-    return -(-rank // MULTIPLE) * MULTIPLE
+    return -(-rank // ROW_MULTIPLE) * ROW_MULTIPLE
 
 
 def aligned(n: int, width: int) -> FloatArray:
@@ -39,9 +37,9 @@ def aligned(n: int, width: int) -> FloatArray:
 
     A vector across two cache lines would cost two loads.
     """
-    room = np.empty(n * width + LINE)
-    skip = -(addressof(c_char.from_buffer(room.data)) // room.itemsize) % LINE
-    return room[skip : skip + n * width].reshape(n, width)
+    space = np.empty(n * width + DOUBLES_PER_LINE)
+    skip = -(addressof(c_char.from_buffer(space.data)) // space.itemsize) % DOUBLES_PER_LINE
+    return space[skip : skip + n * width].reshape(n, width)
 
 
 def pad(F: FloatArray) -> FloatArray:
@@ -99,14 +97,8 @@ class PaddedFactor:
 
     def inner(self, other: FloatArray, weights: FloatArray | None, threads: Threads) -> float:
         """Return Σ weights · V · other."""
-        V = self.wide
-        return float(
-            threads.total(
-                even_slices(len(V)),
-                (),
-                lambda bounds, out: kernels.inner_slices(V, other, weights, bounds, out),
-            )
-        )
+        run = partial(kernels.inner_slices, self.wide, other, weights)
+        return float(threads.total(even_slices(len(self.wide)), (), run))
 
     def _once(
         self,
@@ -119,10 +111,8 @@ class PaddedFactor:
         for name, used, known in self._known:
             if name == what and used is weights:
                 return known
-        F = self.wide
-        total = threads.total(
-            even_slices(len(F)), shape, lambda bounds, out: kernel(F, weights, bounds, out)
-        )
+        run = partial(kernel, self.wide, weights)
+        total = threads.total(even_slices(len(self.wide)), shape, run)
         self._known.append((what, weights, total))
         return total
 
@@ -142,11 +132,11 @@ class Factors:
 
     See Also
     --------
-    of_topics : factors for a fit that goes on from topics, with samples of its own.
+    of_topics : factors without samples, for a fit that continues from given topics.
 
     Examples
     --------
-    Start a fit from factors of your own:
+    Start a fit from given factors:
 
     >>> import numpy as np
     >>> from cofactor import NMF, Factors
@@ -195,8 +185,12 @@ class Factors:
         """Return the factors as contiguous arrays; solvers may leave gaps between rows."""
         return self.map(_compact)
 
+    def cast(self, dtype: np.dtype[Any]) -> Factors:
+        """Return the factors as contiguous arrays of a dtype."""
+        return self.map(partial(np.ascontiguousarray, dtype=dtype))
+
     def replace(self, name: FactorName, V: FloatArray) -> Factors:
-        """Return the factors with V in the place of the factor ``name``."""
+        """Return the factors with V as the factor ``name``."""
         return self.with_padded(name, PaddedFactor(V))
 
     def with_padded(self, name: FactorName, factor: PaddedFactor) -> Factors:
@@ -248,11 +242,6 @@ def cross(
     ``bounds`` are the slices that the threads take.
     """
     out = np.empty((len(cells.first), width))
-
-    slopes = Slopes(cells.values, cells.places, F, 1.0)
-
-    def work(low: int, high: int) -> None:
-        kernels.cross_rows(slopes, low, high, out)
-
-    threads.over(balanced_slices(cells.start) if bounds is None else bounds, work, join=True)
+    run = partial(kernels.cross_slices, Slopes(cells.values, cells.places, F, 1.0), out)
+    threads.over(balanced_slices(cells.start) if bounds is None else bounds, run, join=True)
     return out

@@ -1,17 +1,47 @@
-"""The loop that minimises an objective until a rule, a callback or the user stops it."""
+"""The loop that minimises an objective until a rule, a callback or the user stops it.
+
+A ``Solver`` makes the iterations; see ``solvers/``.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from cofactor.engine.factors import Factors
-from cofactor.engine.objective import ObjectiveLike, Value
-from cofactor.engine.solvers.base import Solver, State
+from cofactor.engine.objective import Improve, ObjectiveLike, Value
 from cofactor.engine.stopping import Stop, StoppingRule
 from cofactor.engine.threads import Threads
+
+
+@dataclass(frozen=True)
+class State:
+    """The state of a fit after an iteration: factors, their objective, the solver's memory."""
+
+    factors: Factors
+    value: Value
+    optimal: bool = False
+    """Whether no further step can lower the objective."""
+    memory: Any = None
+
+
+class Solver(Protocol):
+    """A method that lowers an objective, one iteration at a time.  It never changes a state."""
+
+    @property
+    def improve(self) -> Improve:
+        """The update of one factor."""
+        ...
+
+    def start(self, objective: Any, factors: Factors, threads: Threads) -> State:
+        """Evaluate the start."""
+        ...
+
+    def step(self, objective: Any, state: State, threads: Threads) -> State:
+        """Update every free factor once."""
+        ...
 
 
 @dataclass

@@ -28,7 +28,7 @@ class StoppingRule(Protocol):
     def check(self, objectives: Sequence[float]) -> Stop | None: ...
 
 
-LEAST = 0.1
+MIN_GAIN_SHARE = 0.1
 """The gain that ``tol`` refers to is at least this share of the first objective."""
 
 
@@ -36,9 +36,9 @@ LEAST = 0.1
 class RelativeDecrease:
     """Stop when an iteration lowers the objective by less than ``tol`` of the gain so far.
 
-    The gain is the decrease since the first iteration, but at least ``LEAST`` of the objective
-    after that.  A share of the objective itself would not do: no factorization brings it near
-    zero, and a good start leaves little of it to gain.
+    The gain is the decrease since the first iteration, but at least ``MIN_GAIN_SHARE`` of the
+    objective after it.  A share of the objective itself would not do: no factorization brings it
+    near zero, and a good start leaves little of it to gain.
 
     ``literal=True`` is the paper's rule: stop at less than ``tol`` of the first objective.  There
     a rise ends the fit too, without convergence.
@@ -67,9 +67,9 @@ class RelativeDecrease:
         first, gained = abs(objectives[0]), objectives[0] - objectives[-1]
         if self.literal:
             return first, "its first value"
-        if gained > LEAST * first:
+        if gained > MIN_GAIN_SHARE * first:
             return gained, "the decrease so far"
-        return LEAST * first, "a tenth of its first value"
+        return MIN_GAIN_SHARE * first, "a tenth of its first value"
 
     @staticmethod
     def _risen(objectives: Sequence[float]) -> Stop:

@@ -6,7 +6,7 @@ The slices do not depend on the number of threads, so results are bit-identical 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import pairwise
@@ -20,9 +20,10 @@ from cofactor._types import FloatArray, IntArray
 N_SLICES = 16
 """Number of slices in a pass.  It is a constant because sums over slices are part of the result."""
 
-SHARES = 2
-"""Tasks per thread where slices are joined, so that fast threads can help a late one."""
+TASKS_PER_THREAD = 2
+"""Where slices are joined; fast threads can then help a late one."""
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 
@@ -38,7 +39,7 @@ def count_threads(n_jobs: int | None) -> int:
 
 
 class Threads:
-    """Run a function over consecutive slices, on ``n_jobs`` threads, and return results in order.
+    """Runs functions on ``n_jobs`` threads, and returns their results in order.
 
     The pool exists inside a ``with`` statement; without one, everything runs in the calling thread.
     """
@@ -62,41 +63,47 @@ class Threads:
             self._pool.shutdown(wait=True, cancel_futures=True)
             self._pool = None
 
-    def over(
-        self, bounds: IntArray | Sequence[int], run: Callable[[int, int], T], *, join: bool = False
-    ) -> list[T]:
-        """Call ``run(low, high)`` for each slice between consecutive ``bounds``.
+    def map(self, run: Callable[[S], T], items: Iterable[S]) -> list[T]:
+        """Return ``run(item)`` for each item, in order."""
+        return list(map(run, items) if self._pool is None else self._pool.map(run, items))
 
-        ``join=True`` allows one call for several consecutive slices, where the result does not
-        depend on them: each thread takes a few slices at once, and a single thread takes all.
+    def over(
+        self,
+        bounds: IntArray,
+        run: Callable[..., T],
+        out: FloatArray | None = None,
+        *,
+        join: bool = False,
+    ) -> list[T]:
+        """Call ``run(part)`` for parts of the slices between consecutive ``bounds``.
+
+        A part is the bounds of one slice.  ``join=True`` allows parts of several consecutive
+        slices, where the result does not depend on them: each thread takes a few slices at once,
+        and a single thread takes all.
+
+        ``out``, if given, has one row for each slice; ``run(part, rows)`` gets those of its slices.
         """
         if join and self._pool is None:
-            return [run(int(bounds[0]), int(bounds[-1]))]
-        if join:
-            slices = len(bounds) - 1
-            count = max(1, min(slices, SHARES * self.count))
-            bounds = [bounds[slices * i // count] for i in range(count + 1)]
-        pairs = list(pairwise(map(int, bounds)))
-        if self._pool is None:
-            return [run(low, high) for low, high in pairs]
-        return list(self._pool.map(lambda pair: run(*pair), pairs))
+            return [run(bounds) if out is None else run(bounds, out)]
+        n = len(bounds) - 1
+        count = max(1, min(n, TASKS_PER_THREAD * self.count)) if join else n
+        cuts = [n * i // count for i in range(count + 1)]
+        parts = [(bounds[low : high + 1], slice(low, high)) for low, high in pairwise(cuts)]
+        if out is None:
+            return self.map(lambda part: run(part[0]), parts)
+        return self.map(lambda part: run(part[0], out[part[1]]), parts)
 
     def total(
-        self, bounds: IntArray, shape: tuple[int, ...], run: Callable[[IntArray, FloatArray], None]
+        self,
+        bounds: IntArray,
+        shape: tuple[int, ...],
+        run: Callable[[IntArray, FloatArray], object],
+        *,
+        join: bool = True,
     ) -> FloatArray:
-        """Return the sum over slices of what ``run(bounds, out)`` writes.
-
-        ``out`` has one array of ``shape`` for each slice between the ``bounds`` of the call.
-        """
+        """Return the sum over slices of the arrays of ``shape`` that ``run(part, rows)`` writes."""
         out = np.empty((len(bounds) - 1, *shape))
-        if self._pool is None:
-            run(bounds, out)
-        else:
-            self.over(
-                range(len(bounds)),
-                lambda low, high: run(bounds[low : high + 1], out[low:high]),
-                join=True,
-            )
+        self.over(bounds, run, out, join=join)
         return np.asarray(np.add.reduce(out))
 
 

@@ -17,7 +17,7 @@ from scipy.sparse import csc_array, issparse
 from cofactor._fields import Sizes
 from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.engine.observations import Observations
-from cofactor.engine.observations.base import stack as stack_rows
+from cofactor.engine.observations import stack as stack_rows
 from cofactor.estimators.validation import SAMPLE_CELLS
 from cofactor.linear.rows import mix_bits
 from cofactor.targets import Targets, stack

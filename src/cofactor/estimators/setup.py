@@ -17,7 +17,7 @@ from cofactor._types import FactorName, FloatArray
 from cofactor._warnings import warn
 from cofactor.divergences import Divergence
 from cofactor.engine.factors import Factors
-from cofactor.engine.fitting import History
+from cofactor.engine.fitting import History, Solver
 from cofactor.engine.objective import Objective, Term
 from cofactor.engine.observations import Observations
 from cofactor.engine.solvers import (
@@ -25,7 +25,6 @@ from cofactor.engine.solvers import (
     CoordinateDescent,
     MultiplicativeUpdates,
     PaperUpdates,
-    Solver,
 )
 from cofactor.engine.stopping import RelativeDecrease
 from cofactor.engine.threads import Threads, count_threads

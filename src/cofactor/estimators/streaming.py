@@ -15,11 +15,10 @@ import numpy as np
 
 from cofactor._types import FloatArray
 from cofactor.engine.factors import Factors, PaddedFactor
-from cofactor.engine.fitting import History
+from cofactor.engine.fitting import History, Solver
 from cofactor.engine.objective import Objective
 from cofactor.engine.observations import Observations
-from cofactor.engine.observations.base import stack as stack_rows
-from cofactor.engine.solvers import Solver
+from cofactor.engine.observations import stack as stack_rows
 from cofactor.engine.solvers.online import Past, absorb
 from cofactor.engine.threads import Threads
 from cofactor.estimators.executors import Recipe
@@ -89,7 +88,7 @@ class Stream:
             V if V is not None and new is not None and V.shape == new.shape else new
             for V, new in zip(old.each(), self.factors.each(), strict=True)
         ]
-        self.factors = Factors(*same).map(np.ascontiguousarray)
+        self.factors = Factors(*same).compact()
 
     def take(self, batch: Batch, threads: Threads) -> Objective:
         """Take a further batch into the window and return its objective."""

@@ -21,15 +21,15 @@ from typing import IO
 
 from cofactor.io.errors import InputError, at
 
-STALE = 24 * 3600.0
-"""Age in seconds at which the remains of a killed write are removed."""
+STALE_SECONDS = 24 * 3600.0
+"""Age at which the remains of a killed write are removed."""
 
 
 @dataclass
 class Changes:
-    """Counts what this process has written, so that an interrupted command can say whether it has.
+    """Counts what this process has written; an interrupted command reports it.
 
-    It counts each file, folder or device just before it changes.
+    Each file, folder or device counts just before it changes.
     """
 
     count: int = 0
@@ -127,7 +127,7 @@ def _remove_if_stale(left: Path, host: str, process: int) -> None:
     found = left.lstat()
     own = stat.S_ISREG(found.st_mode) and (os.name != "posix" or found.st_uid == os.getuid())
     gone = host == _host() and not _is_running(process)
-    if own and (gone or time.time() - found.st_mtime > STALE):
+    if own and (gone or time.time() - found.st_mtime > STALE_SECONDS):
         left.unlink()
 
 
@@ -273,7 +273,7 @@ def _discard(folder: Path, names: Collection[str] | None) -> None:
 def _remove_stale(path: Path, names: Collection[str] | None) -> None:
     for left in path.parent.glob(f"{_saving(path)}*"):
         try:
-            old = time.time() - left.lstat().st_mtime > STALE
+            old = time.time() - left.lstat().st_mtime > STALE_SECONDS
         except OSError:  # another process has removed it
             continue
         if old:

@@ -21,10 +21,10 @@ def check_file_facts(facts: Any, where: str) -> None:
 
 
 def check_contents(name: str, data: bytes, facts: dict[str, Any]) -> None:
-    """Raise a DamagedFileError if a file is not the one that a manifest lists."""
+    """Raise a DamagedFileError if a file differs from what a manifest says about it."""
     size = facts["bytes"]
-    require(len(data) == size, f"{name} has {len(data)} bytes in place of {size}; it is cut off")
-    require(sha256(data) == facts["sha256"], f"{name} has other contents than when it was saved")
+    require(len(data) == size, f"{name} has {len(data)} bytes instead of {size}; it is cut off")
+    require(sha256(data) == facts["sha256"], f"{name} was changed after it was saved")
 
 
 def with_digest(manifest: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Arrays ↔ bytes in numpy's .npy and .npz formats, read without trust.
+"""Arrays ↔ bytes in numpy's .npy and .npz formats, read without trusting them.
 
 The header of an .npy file is matched by a pattern and never evaluated, and its shape is compared
 with the size of the file before an array is made. Members of .npz files are stored, not deflated,
@@ -20,7 +20,7 @@ from numpy.lib import format as npy
 from cofactor.io.untrusted import DamagedFileError, require
 
 MAGIC = b"\x93NUMPY\x01\x00"
-LARGEST_HEADER = 4096
+MAX_HEADER_BYTES = 4096
 ALIGNMENT = 64
 """Values of a file begin at a multiple of this number of bytes, as numpy writes them."""
 HEADER = re.compile(
@@ -44,10 +44,10 @@ class Header(NamedTuple):
 
 
 def read_header(start: bytes, name: str) -> Header:
-    """Return the header of an .npy file, given its first bytes (`LARGEST_HEADER` are enough)."""
+    """Return the header of an .npy file, given its first bytes (`MAX_HEADER_BYTES` are enough)."""
     require(start[:8] == MAGIC, f"{name} is not an array in numpy's format 1.0")
     offset = 10 + int.from_bytes(start[8:10], "little")
-    good = offset <= min(len(start), LARGEST_HEADER) and offset % ALIGNMENT == 0
+    good = offset <= min(len(start), MAX_HEADER_BYTES) and offset % ALIGNMENT == 0
     found = HEADER.fullmatch(start[10:offset]) if good else None
     require(found is not None, f"{name} has a header that numpy does not write")
     descr, fortran, shape = found.groups()  # type: ignore[union-attr]
@@ -61,8 +61,8 @@ def read_header(start: bytes, name: str) -> Header:
 
 def as_array(data: Any, name: str) -> np.ndarray:
     """Return the array of an .npy file as a view of its bytes."""
-    header = read_header(bytes(data[:LARGEST_HEADER]), name)
-    require(len(data) == header.size, f"{name} has {len(data)} bytes in place of {header.size}")
+    header = read_header(bytes(data[:MAX_HEADER_BYTES]), name)
+    require(len(data) == header.size, f"{name} has {len(data)} bytes instead of {header.size}")
     flat = np.frombuffer(data, header.dtype, offset=header.offset)
     return flat.reshape(header.shape, order="F" if header.fortran else "C")
 

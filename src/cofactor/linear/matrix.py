@@ -14,8 +14,7 @@ from threadpoolctl import ThreadpoolController
 
 from cofactor._types import FloatArray, IntArray
 from cofactor.engine.factors import cross, pad
-from cofactor.engine.observations import Layout, Observations
-from cofactor.engine.observations.base import compressed_layout, full_layout
+from cofactor.engine.observations import Layout, Observations, compressed_layout, full_layout
 from cofactor.engine.threads import Threads
 
 Parameters = ParamSpec("Parameters")

@@ -1,21 +1,49 @@
-"""Batches of rows: checked one by one and joined into blocks."""
+"""Batches of rows: checked one by one and joined into blocks; facts about a block."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from scipy import sparse as sp
 
-from cofactor.engine.observations.storages import canonical
-from cofactor.outofcore.facts import kind_of
+from cofactor.engine.observations import canonical
 from cofactor.targets.missing import is_missing, storable
 from cofactor.targets.reading import column_names
 
 RowsAndTargets = tuple[sp.csr_array, Any]
 """Rows and their targets (None without)."""
-INFINITE = (float("inf"), float("-inf"))
+
+
+@dataclass(frozen=True)
+class BlockFacts:
+    """Size, dtype and largest value of a block, and what kind of targets it has."""
+
+    rows: int
+    cells: int
+    dtype: str
+    largest: float
+    targets: str | None = None
+    """``labels`` (on disk: codes of the folder's labels), ``numbers``, or None."""
+    files: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    """Size and digest of each file of the block; empty for a block in memory."""
+
+    @classmethod
+    def of(cls, X: sp.csr_array, y: Any) -> BlockFacts:
+        """Return the facts about rows and their targets."""
+        largest = float(X.data.max()) if X.nnz else 0.0
+        return cls(X.shape[0], X.nnz, str(X.dtype), largest).with_targets(y)
+
+    def with_targets(self, y: Any) -> BlockFacts:
+        """Return the facts about the same rows with other targets."""
+        return self if y is None else replace(self, targets=kind_of(y))
+
+
+def kind_of(y: Any) -> str:
+    """Return ``numbers`` or ``labels``."""
+    return "numbers" if y.dtype.kind in "biuf" else "labels"
 
 
 def check_batch(batch: Any) -> RowsAndTargets:
@@ -37,7 +65,7 @@ def check_batch(batch: Any) -> RowsAndTargets:
     if len(targets) != matrix.shape[0]:
         raise ValueError(
             f"y has {len(targets)} rows, but X has {matrix.shape[0]}; pass one target row for "
-            "each row of X, unlabelled ones marked as such."
+            "each row of X, with unlabelled rows marked."
         )
     return canonical(matrix), targets
 
@@ -83,7 +111,9 @@ def _finite(y: Any) -> Any:
 
 
 def _storable(label: Any) -> bool:
-    return is_missing(label) or (isinstance(label, str | int | float) and label not in INFINITE)
+    return is_missing(label) or (
+        isinstance(label, str | int | float) and label not in (np.inf, -np.inf)
+    )
 
 
 def joined(
@@ -147,7 +177,7 @@ def check_like(first: RowsAndTargets, other: RowsAndTargets) -> None:
             "convert them to one dtype."
         )
     if (first[1] is None) != (other[1] is None):
-        raise ValueError("Some batches have y and some have not; pass y with all or with none.")
+        raise ValueError("Some batches have y and some do not; pass y with all or with none.")
     if first[1] is not None and kind_of(first[1]) != kind_of(other[1]):
         raise ValueError(
             f"A batch has y of {kind_of(other[1])}, but the first one had {kind_of(first[1])}; "

@@ -14,14 +14,11 @@ from scipy import sparse as sp
 
 from cofactor._types import FloatArray, IntArray
 from cofactor.engine.kernels import Places
-from cofactor.engine.observations import Layout, Observations
-from cofactor.engine.observations.base import both_ways, compressed_layout
-from cofactor.outofcore.batches import check_batch, check_targets, joined
-from cofactor.outofcore.errors import RowBlocksError
-from cofactor.outofcore.facts import BlockFacts
-from cofactor.outofcore.folders import BlockFolder, read_folder
+from cofactor.engine.observations import Layout, Observations, both_ways, compressed_layout
+from cofactor.outofcore.batches import BlockFacts, check_batch, check_targets, joined
+from cofactor.outofcore.folder_reader import BlockFolder, RowBlocksError, read_folder
+from cofactor.outofcore.folder_writer import writing_folder
 from cofactor.outofcore.sampling import Known, choices, joined_sample, sample_block, shown_values
-from cofactor.outofcore.writer import writing_folder
 from cofactor.targets.reading import column_names
 
 BLOCK_CELLS = 1 << 21
@@ -171,7 +168,7 @@ class RowBlocks:
         if len(y) != self.shape[0]:
             raise ValueError(
                 f"y has {len(y)} rows, but X has {self.shape[0]}; pass one target row for each "
-                "row of X, unlabelled ones marked as such."
+                "row of X, with unlabelled rows marked."
             )
         parts = [y[low:high] for low, high in zip(self.bounds[:-1], self.bounds[1:], strict=True)]
         facts = [f.with_targets(part) for f, part in zip(self.facts, parts, strict=True)]
@@ -223,7 +220,7 @@ class RowBlocks:
 
     @property
     def notes(self) -> Any:
-        """Values that were kept with the blocks when they were written; None if there are none."""
+        """What was kept with the blocks when they were written; None if nothing was."""
         return None if self.folder is None else self.folder.notes()
 
     def block(self, i: int) -> Block:

@@ -9,15 +9,15 @@ import numpy as np
 from scipy import sparse as sp
 
 from cofactor._types import BoolArray, FloatArray, IntArray
-from cofactor.outofcore.errors import RowBlocksError
+from cofactor.outofcore.folder_reader import RowBlocksError
 from cofactor.targets.missing import missing_entries
 
 Sample = tuple[Any, Any, FloatArray]
 """Rows, targets and weights."""
 Known = Callable[[Any], BoolArray]
 """The estimator's rule: from y to which samples have a known target."""
-MOST_FIRSTS = 1000
-"""Maximum number of distinct numbers that a sample shows for certain; classes have no maximum."""
+MAX_SHOWN_NUMBERS = 1000
+"""Maximum number of distinct numbers that a sample is sure to contain; it contains every class."""
 
 
 class ShownValues(NamedTuple):
@@ -31,14 +31,14 @@ class ShownValues(NamedTuple):
     dtype: np.dtype[Any]
 
 
-class Choice(NamedTuple):
+class RowChoice(NamedTuple):
     """How to choose rows of a block, given what is known about all blocks."""
 
     share: float
     known: Known | None
     """None: the estimator has no targets."""
     firsts: IntArray
-    """Rows that show a value which no earlier block has."""
+    """Rows with a value that no earlier block has."""
     values: Any
     """Values of all blocks: whether −1 means unknown may depend on the others."""
 
@@ -63,21 +63,21 @@ def shown_values(y: Any) -> ShownValues:
 
 def choices(
     shown: Sequence[ShownValues], share: float, known: Known | None, numbers: bool
-) -> list[Choice]:
+) -> list[RowChoice]:
     """Return how to choose rows of each block; ``numbers`` says that targets are not classes."""
     seen: dict[Any, None] = {}
     firsts = []
     for rows, values, dtype in shown:
         new = [row for row, value in zip(rows, values, strict=True) if value not in seen]
         if dtype.kind in "iuf" and (numbers or _has_fractions(values)):
-            new = new[: max(MOST_FIRSTS - len(seen), 0)]
+            new = new[: max(MAX_SHOWN_NUMBERS - len(seen), 0)]
         taken = {*new}
         seen.update((v, None) for row, v in zip(rows, values, strict=True) if row in taken)
         firsts.append(np.array(new, dtype=np.int64))
     common = np.result_type(*(dtype for _, _, dtype in shown))
     every = np.empty(len(seen), dtype=common)
     every[:] = list(seen)
-    return [Choice(share, known, rows, every) for rows in firsts]
+    return [RowChoice(share, known, rows, every) for rows in firsts]
 
 
 def _has_fractions(values: list[Any]) -> bool:
@@ -85,7 +85,7 @@ def _has_fractions(values: list[Any]) -> bool:
     return any(isinstance(value, float) and not value.is_integer() for value in values)
 
 
-def sample_block(X: Any, y: Any, choice: Choice) -> Sample:
+def sample_block(X: Any, y: Any, choice: RowChoice) -> Sample:
     """Return the sample of one block.
 
     It has the share of rows asked for, evenly spaced; labelled ones make up to half of it, because
@@ -100,7 +100,7 @@ def sample_block(X: Any, y: Any, choice: Choice) -> Sample:
 
 
 def joined_sample(parts: Sequence[Sample], share: float) -> tuple[Any, Any, FloatArray | None]:
-    """Put the samples of blocks together; the weights are None if all rows are there."""
+    """Join the samples of blocks; the weights are None if no row was left out."""
     rows, targets, weights = zip(*parts, strict=True)
     X = sp.csr_array(sp.vstack(rows, format="csr"))
     if len(columns := {np.shape(y)[1:] for y in targets}) > 1:
@@ -112,7 +112,7 @@ def joined_sample(parts: Sequence[Sample], share: float) -> tuple[Any, Any, Floa
     return X, y, None if share == 1.0 else np.concatenate(weights)
 
 
-def _choose(y: Any, n: int, choice: Choice) -> tuple[IntArray, FloatArray]:
+def _choose(y: Any, n: int, choice: RowChoice) -> tuple[IntArray, FloatArray]:
     known = np.zeros(n, dtype=bool)
     if y is not None and choice.known is not None:
         known = _known_rows(y, choice.known, choice.values)

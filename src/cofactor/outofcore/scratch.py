@@ -1,4 +1,4 @@
-"""Rows in a file without a name, read and written block by block.
+"""Rows in unnamed temporary files, read and written block by block.
 
 It needs a POSIX system: files are read by ``os.preadv`` and written by ``os.pwrite``.
 """
@@ -16,13 +16,15 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from cofactor.engine.kernels import Places
-from cofactor.engine.observations import Layout, Observations
-from cofactor.engine.observations.base import both_ways
+from cofactor.engine.observations import Layout, Observations, both_ways
 
 
 class ScratchFiles:
-    """Files without a name. A file that is given back is used again for the same size, because
-    overwriting a file is faster than making one."""
+    """Unnamed temporary files.
+
+    A file that is given back is used again for a matrix of the same size, because overwriting a
+    file is faster than creating one.
+    """
 
     def __init__(self) -> None:
         self._free: dict[int, list[int]] = {}
@@ -99,7 +101,7 @@ class Scratch:
 
 
 class Shelf:
-    """Small matrices in one file without a name, numbered, each by rows and by columns."""
+    """Small numbered matrices in one unnamed temporary file, each by rows and by columns."""
 
     def __init__(self) -> None:
         with tempfile.TemporaryFile(prefix="cofactor-") as file:
@@ -119,7 +121,7 @@ class Shelf:
         def keep(array: NDArray[Any]) -> _Place:
             place = _Place(self._end - begin, array.dtype, array.shape)
             _write(self._file, np.ascontiguousarray(array).reshape(-1), self._end)
-            self._end += -(-array.nbytes // ALIGNED) * ALIGNED
+            self._end += -(-array.nbytes // SHELF_ALIGNMENT) * SHELF_ALIGNMENT
             return place
 
         outline = both_ways(
@@ -129,7 +131,7 @@ class Shelf:
         self._found[number] = begin, self._end - begin, outline
 
     def get(self, number: int) -> Observations:
-        """Return the matrix of a number."""
+        """Return the matrix with this number."""
         begin, size, outline = self._found[number]
         bytes_ = np.empty(size, np.uint8)
         _read(self._file, bytes_, begin)
@@ -142,7 +144,7 @@ class Shelf:
         return both_ways(_with_arrays(outline, find), _with_arrays(outline.transposed, find))
 
 
-ALIGNED = 64
+SHELF_ALIGNMENT = 64
 """Arrays on a shelf begin at a multiple of this number of bytes."""
 
 
@@ -167,7 +169,7 @@ def _with_arrays(seen: Observations, change: Callable[[Any], Any]) -> Observatio
 
 
 def _read(file: int, out: NDArray[Any], offset: int) -> None:
-    """Fill an array with the bytes of a file from ``offset`` on."""
+    """Fill an array with the bytes of a file that begin at ``offset``."""
     into, done = out.data.cast("B"), 0
     while done < len(into):
         count = os.preadv(file, [into[done:]], offset + done)
@@ -177,7 +179,7 @@ def _read(file: int, out: NDArray[Any], offset: int) -> None:
 
 
 def _write(file: int, array: NDArray[Any], offset: int) -> None:
-    """Write an array to a file from ``offset`` on."""
+    """Write an array to a file, starting at ``offset``."""
     view, done = array.data.cast("B"), 0
     while done < len(view):
         done += os.pwrite(file, view[done:], offset + done)

@@ -7,7 +7,7 @@ import numpy as np
 from cofactor._types import FloatArray
 from cofactor.engine.factors import Factors
 from cofactor.engine.objective import Objective
-from cofactor.engine.solvers import MultiplicativeUpdates
+from cofactor.engine.subproblem.problem import Multiplication
 from cofactor.engine.threads import Threads
 
 ZERO_SHARE = 1e-3
@@ -37,7 +37,7 @@ def even_representation(row_sums: FloatArray, A: FloatArray) -> FloatArray:
 def settle(objective: Objective, factors: Factors, threads: Threads) -> FloatArray:
     """Return the samples after one update from the data alone, with zeros lifted."""
     problem = objective.only_samples().problem("samples", factors, threads)
-    S, _ = MultiplicativeUpdates().improve(problem, factors.padded("samples"), threads)
+    S, _ = problem.multiply(factors.padded("samples"), threads, Multiplication())
     return settled(S.array)
 
 
@@ -51,5 +51,5 @@ def finish(
 ) -> Factors:
     """Return the start in the dtype of the data, with settled samples."""
     dtype = objective.terms[0].observations.dtype
-    cast = Factors(S, A, B).map(lambda V: np.ascontiguousarray(V, dtype=dtype))
+    cast = Factors(S, A, B).cast(dtype)
     return Factors(settle(objective, cast, threads), cast.features, cast.targets)

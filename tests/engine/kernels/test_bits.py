@@ -60,7 +60,7 @@ def multiplied(V, entries, F, forms, barrier):
     kernels.multiply_slices(V, paper, entries, F, forms, slopes, bounds, ridge=1e-9, **how)
     costs, again, values = np.zeros(1), np.zeros(V.shape), np.zeros(1)
     surrogate = Surrogate(*parts)
-    kernels.surrogate_slices(V, entries, F, 1e-9, bounds, surrogate, costs)
+    kernels.surrogate_slices(V, entries, F, 1e-9, surrogate, bounds, costs)
     kernels.multiply_by_parts(V, again, surrogate, forms, bounds, has_barrier=barrier, ridge=0.0)
     kernels.value_slices(V, entries, F, None, bounds, values)
     return [new, paper, parts, costs, again, values, np.array(left)]

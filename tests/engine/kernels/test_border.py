@@ -2,6 +2,7 @@
 
 import pickle
 from contextlib import suppress
+from ctypes import Structure, c_double, c_int32, c_int64
 from dataclasses import replace
 
 import numpy as np
@@ -136,7 +137,7 @@ KERNELS = {
     ),
     "surrogate_slices": (
         lambda a: kernels.surrogate_slices(
-            a["V"], entries_of(a), a["F"], EPSILON, a["bounds"], surrogate_of(a), a["out"]
+            a["V"], entries_of(a), a["F"], EPSILON, surrogate_of(a), a["bounds"], a["out"]
         ),
         ("V", "F", "bounds", "out", *PLACES, *COEFFICIENTS, *PARTS),
     ),
@@ -146,9 +147,9 @@ KERNELS = {
         ),
         ("V", "F", "weights", "bounds", "out", *PLACES, *COEFFICIENTS),
     ),
-    "cross_rows": (
-        lambda a: kernels.cross_rows(slopes_of(a), 0, N, a["cross_out"]),
-        ("F", "values", "cross_out", *PLACES),
+    "cross_slices": (
+        lambda a: kernels.cross_slices(slopes_of(a), a["cross_out"], a["bounds"]),
+        ("F", "values", "cross_out", "bounds", *PLACES),
     ),
     "gram_slices": (
         lambda a: kernels.gram_slices(
@@ -227,7 +228,7 @@ def test_wrong_lengths_are_refused_or_harmless(kernel, name, cut):
         }[cut]
     )
     absent = {*COEFFICIENTS, *PARTS, "down", "up", "fixed"} - {"inverse", "concave"}
-    if kernel != "cross_rows":
+    if kernel != "cross_slices":
         absent |= {"values"}
     harmless = {
         *(("no rows", some) for some in absent),
@@ -287,7 +288,7 @@ def test_slices_out_of_range_are_refused(kernel, bounds):
         ("multiply_slices", "new", "F"),
         ("multiply_by_parts", "new", "V"),
         ("surrogate_slices", "c", "V"),
-        ("cross_rows", "cross_out", "F"),
+        ("cross_slices", "cross_out", "F"),
         ("gram_slices", "grams_out", "F"),
     ],
 )
@@ -312,7 +313,7 @@ def test_written_arrays_that_overlap_others_are_refused(kernel, written, read):
         ("surrogate_slices", "c"),
         ("surrogate_slices", "out"),
         ("value_slices", "out"),
-        ("cross_rows", "cross_out"),
+        ("cross_slices", "cross_out"),
         ("gram_slices", "grams_out"),
         ("sum_slices", "sums_out"),
         ("inner_slices", "out"),
@@ -407,18 +408,18 @@ def test_nothing_to_do_is_done():
     assert out[0] == 0.0
 
 
-def test_too_little_memory_is_an_error():
-    trial = library.Library(library.LIBRARY.path, Trial(), 0)
-    with pytest.raises(MemoryError, match="not enough memory for the kernel trial"):
-        trial.call("trial", 0)
+def test_too_little_memory_is_an_error(monkeypatch):
+    class Full:
+        """A library whose only function finds no memory."""
 
+        @staticmethod
+        def cofactor_sums(*_):
+            return -1
 
-class Trial:
-    """A library whose only function finds no memory."""
-
-    @staticmethod
-    def cofactor_trial(_):
-        return -1
+    monkeypatch.setattr(kernels, "LIBRARY", replace(library.LIBRARY, functions=Full()))
+    F, bounds, out = np.zeros((2, WIDE)), np.array([0, 2]), np.zeros((1, R))
+    with pytest.raises(MemoryError, match="not enough memory for the kernel sums"):
+        kernels.sum_slices(F, None, bounds, out)
 
 
 @pytest.mark.parametrize("name", ["v9", "{folder}/kernels.so"])
@@ -432,9 +433,36 @@ def test_a_missing_library_is_one_sentence(name, tmp_path, monkeypatch):
         library.load()
 
 
-def test_a_library_of_another_version_is_refused(monkeypatch):
-    """A struct has grown since it was compiled."""
-    monkeypatch.setattr(arguments, "sizes", lambda: [0] * len(arguments.STRUCTS))
+class GrownStruct(Structure):
+    _fields_ = [("rounds", c_int64), ("sweeps", c_int64), ("all_topics", c_int64)]
+    _fields_ += [("tolerance", c_double), ("further", c_int64)]
+
+
+class SwappedStruct(Structure):
+    _fields_ = [("sweeps", c_int64), ("rounds", c_int64), ("all_topics", c_int64)]
+    _fields_ += [("tolerance", c_double)]
+
+
+class RetypedStruct(Structure):
+    _fields_ = [("rounds", c_int64), ("sweeps", c_int64), ("all_topics", c_double)]
+    _fields_ += [("tolerance", c_double)]
+
+
+class NarrowStruct(Structure):
+    _fields_ = [("rounds", c_int32), ("sweeps", c_int64), ("all_topics", c_int64)]
+    _fields_ += [("tolerance", c_double)]
+
+
+@pytest.mark.parametrize("other", [GrownStruct, SwappedStruct, RetypedStruct, NarrowStruct])
+def test_a_library_with_other_structs_is_refused(other, monkeypatch):
+    """Sizes, offsets, names and types of all fields count."""
+    monkeypatch.setitem(arguments.STRUCTS, "descending", other)
+    with pytest.raises(ImportError, match="belong to another version of cofactor"):
+        library.open_library(library.LIBRARY.path)
+
+
+def test_a_library_without_a_struct_is_refused(monkeypatch):
+    monkeypatch.delitem(arguments.STRUCTS, "surrogate")
     with pytest.raises(ImportError, match="belong to another version of cofactor"):
         library.open_library(library.LIBRARY.path)
 

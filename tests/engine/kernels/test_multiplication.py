@@ -47,7 +47,7 @@ def test_the_surrogate_of_entries(r, parts, epsilon):
     V = rng.random((n, r)) + 0.1
     found, costs = Surrogate(*np.zeros((4, n, r))), np.full(2, np.nan)
     bounds = np.array([0, 5, n])
-    surrogate_slices(pad(V), entries, F, epsilon, bounds, found, costs)
+    surrogate_slices(pad(V), entries, F, epsilon, found, bounds, costs)
     places, expected = entries.places, Surrogate(*np.zeros((4, n, r)))
     for i in range(n):
         s, e = places.start[i : i + 2]

@@ -9,7 +9,7 @@ from cofactor.engine.factors import pad, padded_width
 from cofactor.engine.kernels import (
     Places,
     Slopes,
-    cross_rows,
+    cross_slices,
     gram_slices,
     inner_slices,
     sum_slices,
@@ -62,7 +62,7 @@ def test_gram_sums_and_inner_products(n, width, weighted):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("r", WIDTHS)
-def test_cross_rows(r, dtype):
+def test_cross_slices(r, dtype):
     """A CSR matrix, and a dense one whose rows share their indices, times a factor."""
     rng = np.random.default_rng(r)
     X = (rng.random((6, 9)) * (rng.random((6, 9)) < 0.5)).astype(dtype)
@@ -76,8 +76,8 @@ def test_cross_rows(r, dtype):
     for values, places in ((X[rows, columns], sparse), (X.ravel(), dense)):
         out = np.full((6, r), np.nan)
         cells = Slopes(values, places, F, 0.25)
-        cross_rows(cells, 1, 5, out)
+        cross_slices(cells, out, np.array([1, 3, 5]))
         assert np.isnan(out[[0, 5]]).all()
-        cross_rows(cells, 0, 1, out)
-        cross_rows(cells, 5, 6, out)
+        cross_slices(cells, out, np.array([0, 1]))
+        cross_slices(cells, out, np.array([5, 6]))
         np.testing.assert_allclose(out, expected, rtol=1e-12)

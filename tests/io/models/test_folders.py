@@ -51,7 +51,7 @@ def test_without_an_exchange_the_old_model_is_found(model, folder, monkeypatch):
 
 
 def test_leftovers_of_killed_saves_go_after_a_day(model, folder):
-    for name, age in (("old", 2 * atomic.STALE), ("new", 60)):
+    for name, age in (("old", 2 * atomic.STALE_SECONDS), ("new", 60)):
         left = folder.with_name(f".model.saving-{name}")
         left.mkdir()
         (left / "config.json").write_text("{}")

@@ -20,7 +20,7 @@ def fit_function(cluster: str | None) -> Iterator[Callable[..., Any]]:
         return
     with needing_extra("--cluster", "dask"):
         from cofactor.distributed import ClusterError
-        from cofactor.distributed.connection import connected, fit_matrix
+        from cofactor.distributed.client import connected, fit_matrix
 
     try:
         with connected(cluster) as client:

@@ -19,11 +19,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from ctypes import byref
+from typing import Any
 
 from cofactor._types import FloatArray, IntArray
 from cofactor.engine.kernels.arguments import (
     DescendingStruct,
     Entries,
+    EntriesOfRows,
     FactorStruct,
     Forms,
     MultiplyingStruct,
@@ -45,11 +47,12 @@ from cofactor.engine.kernels.library import LIBRARY
 __all__ = [
     "EPSILON",
     "Entries",
+    "EntriesOfRows",
     "Forms",
     "Places",
     "Slopes",
     "Surrogate",
-    "cross_rows",
+    "cross_slices",
     "descend_quadratic",
     "descend_slices",
     "gram_slices",
@@ -61,22 +64,22 @@ __all__ = [
     "value_slices",
 ]
 
-EPSILON = 1e-12
+EPSILON = LIBRARY.epsilon
 """Added to fitted values under a logarithm or a division; data are scaled to at most about 1."""
 
 
 def descend_slices(
     V: FloatArray,
-    entries: Entries,
+    entries: EntriesOfRows,
     F: FloatArray,
     forms: Forms,
     bounds: IntArray,
+    costs: FloatArray | None = None,
     *,
     rounds: int,
     sweeps: int,
     tolerance: float,
     all_topics: bool,
-    costs: FloatArray | None = None,
     weights: FloatArray | None = None,
     split: int = 0,
 ) -> int:
@@ -94,11 +97,12 @@ def descend_slices(
     check_apart("V", V, F=F)
     if rounds < 0 or sweeps < 0 or (rounds == 0 and costs is not None):
         raise ValueError(f"rounds={rounds} and sweeps={sweeps} must be positive")
-    if entries.inverse.size:
+    which, low, high = slices_of(bounds, len(V)), int(bounds[0]), int(bounds[-1])
+    some = entries.rows(low, high)  # must live until the call returns
+    if some.inverse.size:
         raise ValueError("entries must have no inverse: the descent does not know it")
-    which = slices_of(bounds, len(V))
-    given = entries.cover(int(bounds[0]), int(bounds[-1]), F)
-    return LIBRARY.call(
+    given = some.cover(low, high, F)
+    return _call(
         "descend",
         address(V),
         byref(which),
@@ -119,7 +123,7 @@ def descend_quadratic(
     Return the number of rows that are not frozen.
     """
     check_factor("V", V, write=True)
-    return LIBRARY.call(
+    return _call(
         "descend_quadratic",
         address(V),
         V.shape[1],
@@ -132,7 +136,7 @@ def descend_quadratic(
 def multiply_slices(
     V: FloatArray,
     new: FloatArray,
-    entries: Entries,
+    entries: EntriesOfRows,
     F: FloatArray,
     forms: Forms,
     slopes: Sequence[Slopes],
@@ -160,13 +164,14 @@ def multiply_slices(
     check("F", F, (None, wide))
     check_apart("new", new, V=V, F=F)
     which, low, high = slices_of(bounds, len(V)), int(bounds[0]), int(bounds[-1])
-    given = entries.cover(low, high, F)
+    some = entries.rows(low, high)  # must live until the call returns
+    given = some.cover(low, high, F)
     if rounds < 1:
         raise ValueError(f"rounds={rounds} must be positive")
     if len(slopes) > 2:
         raise ValueError(f"slopes must be those of at most two terms, not {len(slopes)}")
     two = (SlopesStruct * 2)(*(some.cover(low, high, wide) for some in slopes if some.values.size))
-    return LIBRARY.call(
+    return _call(
         "multiply",
         address(V),
         address(new),
@@ -194,7 +199,7 @@ def multiply_by_parts(
     check("new", new, V.shape, write=True)
     check_apart("new", new, V=V)
     form = forms.cover(len(V), V.shape[1])
-    LIBRARY.call(
+    _call(
         "multiply_known",
         address(V),
         address(new),
@@ -208,11 +213,11 @@ def multiply_by_parts(
 
 def surrogate_slices(
     V: FloatArray,
-    entries: Entries,
+    entries: EntriesOfRows,
     F: FloatArray,
     epsilon: float,
-    bounds: IntArray,
     surrogate: Surrogate,
+    bounds: IntArray,
     costs: FloatArray | None = None,
 ) -> None:
     """Write the coefficients of the surrogate of each row's entries to ``surrogate``.
@@ -221,7 +226,7 @@ def surrogate_slices(
     """
     check_factor("V", V)
     check("F", F, (None, V.shape[1]))
-    which = slices_of(bounds, len(V))
+    which, low, high = slices_of(bounds, len(V)), int(bounds[0]), int(bounds[-1])
     out = surrogate.cover(len(V), None, write=True)
     r = surrogate.c.shape[1]
     check_topics(r, V.shape[1])
@@ -229,11 +234,12 @@ def surrogate_slices(
         check_apart(name, array, V=V, F=F)
     if costs is not None:
         check("costs", costs, (which.count,), write=True)
-    LIBRARY.call(
+    some = entries.rows(low, high)  # must live until the call returns
+    _call(
         "surrogate",
         address(V),
         byref(which),
-        byref(entries.cover(int(bounds[0]), int(bounds[-1]), F)),
+        byref(some.cover(low, high, F)),
         byref(FactorStruct(address(F), V.shape[1])),
         r,
         epsilon,
@@ -244,7 +250,7 @@ def surrogate_slices(
 
 def value_slices(
     V: FloatArray,
-    entries: Entries,
+    entries: EntriesOfRows,
     F: FloatArray,
     weights: FloatArray | None,
     bounds: IntArray,
@@ -253,29 +259,31 @@ def value_slices(
     """Write the weighted cost of the entries of each slice to ``out``."""
     check_factor("V", V)
     check("F", F, (None, V.shape[1]))
-    which = slices_of(bounds, len(V))
+    which, low, high = slices_of(bounds, len(V)), int(bounds[0]), int(bounds[-1])
     check("out", out, (which.count,), write=True)
-    LIBRARY.call(
+    some = entries.rows(low, high)  # must live until the call returns
+    _call(
         "costs",
         address(V),
         byref(which),
-        byref(entries.cover(int(bounds[0]), int(bounds[-1]), F)),
+        byref(some.cover(low, high, F)),
         byref(FactorStruct(address(F), V.shape[1])),
         check_weights(weights, len(V)),
         address(out),
     )
 
 
-def cross_rows(slopes: Slopes, low: int, high: int, out: FloatArray) -> None:
+def cross_slices(slopes: Slopes, out: FloatArray, bounds: IntArray) -> None:
     """Write rows of a sparse matrix times a factor, Σ_e values[e] · F[index_e], to those of out."""
     check_factor("F", slopes.F)
     wide = slopes.F.shape[1]
     check("out", out, (None, None), write=True)
-    if not (0 <= low <= high <= len(out) and out.shape[1] <= wide):
-        raise ValueError(f"out of shape {out.shape} has no rows {low} to {high} of a product")
+    slices_of(bounds, len(out))
+    check_topics(out.shape[1], wide)
+    low, high = int(bounds[0]), int(bounds[-1])
     check_apart("out", out, F=slopes.F)
     cells = byref(slopes.cover(low, high, wide))
-    LIBRARY.call("cross", cells, wide, low, high, out.shape[1], address(out))
+    _call("cross", cells, wide, low, high, out.shape[1], address(out))
 
 
 def gram_slices(
@@ -306,7 +314,7 @@ def _sum_rows(
     check_topics(r, F.shape[1])
     check_apart("out", out, F=F)
     factor = byref(FactorStruct(address(F), F.shape[1]))
-    LIBRARY.call(name, factor, byref(which), check_weights(weights, len(F)), r, address(out))
+    _call(name, factor, byref(which), check_weights(weights, len(F)), r, address(out))
 
 
 def inner_slices(
@@ -322,4 +330,12 @@ def inner_slices(
         byref(FactorStruct(address(F), F.shape[1])),
         check_weights(weights, len(F)),
     )
-    LIBRARY.call("inner", factor, byref(which), address(other), row_weights, r, address(out))
+    _call("inner", factor, byref(which), address(other), row_weights, r, address(out))
+
+
+def _call(name: str, *arguments: Any) -> int:
+    """Call a kernel; structs are passed by their address, and the interpreter is released."""
+    result = int(getattr(LIBRARY.functions, f"cofactor_{name}")(*arguments))
+    if result < 0:
+        raise MemoryError(f"There is not enough memory for the kernel {name}.")
+    return result

@@ -8,11 +8,10 @@ them.  Their arrays must not change afterwards.
 
 from __future__ import annotations
 
-import ctypes
-from ctypes import Structure, c_double, c_int64, c_void_p
+from ctypes import Structure, c_double, c_int64, c_void_p, sizeof
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -21,11 +20,13 @@ from cofactor._types import BoolArray, FloatArray, IntArray
 NARROW, WIDE = np.dtype(np.float32), np.dtype(np.float64)
 INDEX, PLACE = np.dtype(np.int32), np.dtype(np.int64)
 MARK = np.dtype(np.bool_)
-WIDEST = 1 << 20
-"""Most numbers in a row of a factor; the kernels' sizes cannot overflow then."""
+ROW_MULTIPLE = 4
+"""Rows of factors are padded to a multiple of this number of topics, in whole vectors."""
+MAX_ROW_WIDTH = 1 << 20
+"""Maximum number of topics in a padded row; the kernels' sizes cannot overflow then."""
 
 
-# ---- the structs of native/cofactor.h, in its order
+# ---- the structs of native/cofactor.h; a library with others is refused
 
 
 class NumbersStruct(Structure):
@@ -87,28 +88,40 @@ class SurrogateStruct(Structure):
     _fields_ = [(name, c_void_p) for name in ("c", "push", "e", "u")]
 
 
-STRUCTS = (
-    NumbersStruct,
-    PlacesStruct,
-    EntriesStruct,
-    SlopesStruct,
-    ByRowStruct,
-    MarksStruct,
-    FormsStruct,
-    SlicesStruct,
-    FactorStruct,
-    DescendingStruct,
-    MultiplyingStruct,
-    NotingStruct,
-    SurrogateStruct,
-)
+STRUCTS: dict[str, type[Structure]] = {
+    "numbers": NumbersStruct,
+    "places": PlacesStruct,
+    "entries": EntriesStruct,
+    "slopes": SlopesStruct,
+    "by_row": ByRowStruct,
+    "marks": MarksStruct,
+    "forms": FormsStruct,
+    "slices": SlicesStruct,
+    "factor": FactorStruct,
+    "descending": DescendingStruct,
+    "multiplying": MultiplyingStruct,
+    "noting": NotingStruct,
+    "surrogate": SurrogateStruct,
+}
+"""The structs by their names in C."""
+
+
+def struct_layout() -> list[tuple[str, str, int, int]]:
+    """Return name, kind, offset and size of the structs and their fields, as the library does."""
+    kinds, found = {c_int64: "i", c_double: "d"}, []
+    for name, struct in STRUCTS.items():
+        found.append((name, "s", 0, sizeof(struct)))
+        for field, kind in struct._fields_:  # type: ignore[misc]
+            place = getattr(struct, field)
+            found.append((f"{name}.{field}", kinds.get(kind, " "), place.offset, place.size))
+    return found
 
 
 # ---- checks
 
 
 def address(array: Any) -> int | None:
-    """Return where the numbers of an array begin; None, C's null, where there are none."""
+    """Return the address of an array's numbers; None, which is C's null, if it is empty."""
     return array.__array_interface__["data"][0] if array.size else None
 
 
@@ -149,14 +162,15 @@ def _kind(array: Any) -> str:
 def check_factor(name: str, V: Any, *, write: bool = False) -> None:
     """Raise an error unless V is a factor with padded rows."""
     check(name, V, (None, None), write=write)
-    if V.shape[1] % 4 or not 0 < V.shape[1] <= WIDEST:
+    if V.shape[1] % ROW_MULTIPLE or not 0 < V.shape[1] <= MAX_ROW_WIDTH:
         raise ValueError(
-            f"{name} must have rows of a multiple of 4 numbers, at most {WIDEST}, not {V.shape[1]}"
+            f"{name} must have rows of a multiple of {ROW_MULTIPLE} numbers, at most "
+            f"{MAX_ROW_WIDTH}, not {V.shape[1]}"
         )
 
 
 def check_topics(r: int, wide: int) -> None:
-    """Raise an error unless rows of ``wide`` numbers have room for r topics."""
+    """Raise an error unless rows of ``wide`` numbers can hold r topics."""
     if r > wide:
         raise ValueError(f"rows of {wide} numbers do not fit {r} topics")
 
@@ -231,7 +245,7 @@ class Places:
 
     @cached_property
     def end(self) -> int:
-        """The number of numbers that an array of them must have."""
+        """Minimum length of a coefficient array."""
         return int(self.start[-1])
 
     def _check(self) -> None:
@@ -258,7 +272,7 @@ class Places:
         return native
 
     def numbers(self, name: str, values: Any, *, needed: bool = False) -> NumbersStruct:
-        """Return numbers at these places; where none are needed, there may be none."""
+        """Return coefficients at these places; unless ``needed``, there may be none."""
         check(name, values, (None,), WIDE, NARROW)
         if (needed or values.size) and values.size < self.end:
             raise ValueError(f"{name} must have {self.end} numbers, not {values.size}")
@@ -302,6 +316,14 @@ class Entries:
         """Return the struct for rows from low to high, whose indices are rows of F."""
         self.places.cover(low, high, F)
         return self.native
+
+
+class EntriesOfRows(Protocol):
+    """Entries that may be listed only when a kernel needs them."""
+
+    def rows(self, low: int, high: int) -> Entries:
+        """Return entries that cover the rows from low to high."""
+        ...
 
 
 class Slopes(NamedTuple):
@@ -371,7 +393,7 @@ class Forms:
         native = self.native
         if not self._lengths <= {0, 1, n}:
             raise ValueError(f"forms must have {n} rows, one row or none")
-        if not wide - 4 < native.r <= wide:
+        if not wide - ROW_MULTIPLE < native.r <= wide:
             raise ValueError(f"rows of {wide} numbers do not fit {native.r} topics")
         return native
 
@@ -396,12 +418,8 @@ class Surrogate(NamedTuple):
 
 
 def noting(costs: Any, weights: Any, split: int, slices: SlicesStruct, n: int) -> NotingStruct:
-    """Return where the costs of slices go; None: nowhere."""
+    """Return where a kernel writes the costs of slices; None: nowhere."""
     if costs is not None:
         check("costs", costs, (slices.count, 2), write=True)
     there = None if costs is None else address(costs)
     return NotingStruct(there, check_weights(weights, n), split)
-
-
-def sizes() -> list[int]:
-    return [ctypes.sizeof(struct) for struct in STRUCTS]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
-from ctypes import POINTER, c_double, c_int64, c_void_p
+from ctypes import POINTER, Structure, c_char_p, c_double, c_int64, c_void_p
 from dataclasses import dataclass
+from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -85,19 +86,14 @@ class Library:
     functions: Any
     level: int
     """The level of x86-64 of this machine; 0 on others."""
+    epsilon: float
+    """Added to fitted values; see native/cofactor.h."""
 
     @property
     def variant(self) -> str:
         """The instruction set that it was compiled for."""
         name = self.path.stem.removeprefix("kernels").removeprefix("-")
         return f"x86-64-{name}" if name.startswith("v") else name or "compiled for this machine"
-
-    def call(self, name: str, *arguments: Any) -> int:
-        """Call a kernel; structs are passed by their address, and the interpreter is released."""
-        result = int(getattr(self.functions, f"cofactor_{name}")(*arguments))
-        if result < 0:
-            raise MemoryError(f"There is not enough memory for the kernel {name}.")
-        return result
 
 
 def load() -> Library:
@@ -125,10 +121,10 @@ def open_library(path: Path) -> Library:
     """Load the kernels of a file."""
     try:
         functions = ctypes.CDLL(str(path))
-        sizes = [int(functions.cofactor_size(c_int64(i))) for i in range(len(arguments.STRUCTS))]
+        compiled = _compiled_layout(functions)
     except (OSError, AttributeError) as error:
         raise ImportError(_missing(path, error)) from None
-    if sizes != arguments.sizes():
+    if compiled != arguments.struct_layout():
         raise ImportError(
             f"cofactor's kernels in {path} belong to another version of cofactor: install it "
             "again (in a checkout: make native)."
@@ -137,10 +133,23 @@ def open_library(path: Path) -> Library:
         function = getattr(functions, f"cofactor_{name}")
         function.restype = c_int64
         function.argtypes = [
-            POINTER(kind) if issubclass(kind, ctypes.Structure) else kind for kind in types
+            POINTER(kind) if issubclass(kind, Structure) else kind for kind in types
         ]
     functions.cofactor_level.restype = c_int64
-    return Library(path, functions, int(functions.cofactor_level()))
+    functions.cofactor_epsilon.restype = c_double
+    return Library(path, functions, functions.cofactor_level(), functions.cofactor_epsilon())
+
+
+class _LayoutStruct(Structure):
+    _fields_ = [("name", c_char_p), ("kind", c_int64), ("offset", c_int64), ("size", c_int64)]
+
+
+def _compiled_layout(functions: Any) -> list[tuple[str, str, int, int]]:
+    """Return the structs and their fields as they were compiled; see native/cofactor.h."""
+    functions.cofactor_layout.restype = POINTER(_LayoutStruct)
+    lines = functions.cofactor_layout()
+    named = takewhile(lambda line: line.name is not None, map(lines.__getitem__, count()))
+    return [(line.name.decode(), chr(line.kind), line.offset, line.size) for line in named]
 
 
 def _missing(path: Path, error: Exception) -> str:

@@ -6,16 +6,8 @@ by_statistics.py   ByStatistics: iterations for samples in blocks; BlockDescent
 online.py          iterations on batches that come one after the other
 """
 
-from cofactor.engine.solvers.base import Solver, State
 from cofactor.engine.solvers.by_statistics import BlockDescent
 from cofactor.engine.solvers.coordinate import CoordinateDescent
 from cofactor.engine.solvers.multiplicative import MultiplicativeUpdates, PaperUpdates
 
-__all__ = [
-    "BlockDescent",
-    "CoordinateDescent",
-    "MultiplicativeUpdates",
-    "PaperUpdates",
-    "Solver",
-    "State",
-]
+__all__ = ["BlockDescent", "CoordinateDescent", "MultiplicativeUpdates", "PaperUpdates"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cofactor.engine.factors import Factors, PaddedFactor
+from cofactor.engine.fitting import State
 from cofactor.engine.kernels import EPSILON
-from cofactor.engine.objective import AdvanceResult, ObjectiveLike
-from cofactor.engine.solvers.base import State
-from cofactor.engine.subproblem.problem import Improved, RowProblem
+from cofactor.engine.objective import AdvanceResult, Improve, ObjectiveLike
+from cofactor.engine.subproblem.problem import Descent
 from cofactor.engine.subproblem.statistics import ColumnProblem
 from cofactor.engine.threads import Threads
 
@@ -39,10 +39,9 @@ class ByStatistics:
         value = objective.value_of(result, threads)
         return State(result.factors, value, memory=result.statistics)
 
-    def improve(
-        self, problem: RowProblem, V: PaddedFactor, threads: Threads, *, costs: bool = False
-    ) -> Improved:
-        """Return a better V for a row problem (see ``objective.Improve``)."""
+    @property
+    def improve(self) -> Improve:
+        """The update of the samples."""
         raise NotImplementedError
 
     def improve_columns(
@@ -59,15 +58,14 @@ class BlockDescent(ByStatistics):
     The samples take safe coordinate steps.  The other factors also take them if their problem is
     quadratic, because statistics describe it completely.  Otherwise they make a multiplicative
     update, because coordinate steps would need every entry again and again.  None of these steps
-    raises the objective; there is no extrapolation.
+    raises the objective, and nothing is extrapolated.
     """
 
     rounds: int = 1
 
-    def improve(
-        self, problem: RowProblem, V: PaddedFactor, threads: Threads, *, costs: bool = False
-    ) -> Improved:
-        return problem.descend(V, threads, rounds=self.rounds, costs=costs)
+    @property
+    def improve(self) -> Improve:
+        return Descent(self.rounds)
 
     def improve_columns(
         self, problem: ColumnProblem, V: PaddedFactor, threads: Threads

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from cofactor.engine.factors import NAMES, Factors, PaddedFactor
+from cofactor.engine.fitting import State
 from cofactor.engine.objective import Objective
-from cofactor.engine.solvers.base import State
-from cofactor.engine.subproblem.problem import Improved, RowProblem
+from cofactor.engine.subproblem.problem import Descent
 from cofactor.engine.threads import Threads
 
 ROUNDING = 1e-13
@@ -79,18 +79,10 @@ class CoordinateDescent:
             return State(state.factors, state.value, optimal, memory)
         return State(factors, value, optimal, memory)
 
-    def improve(
-        self, problem: RowProblem, V: PaddedFactor, threads: Threads, *, costs: bool = False
-    ) -> Improved:
-        """Return a better V for a row problem (see ``objective.Improve``)."""
-        return problem.descend(
-            V,
-            threads,
-            rounds=self.rounds,
-            sweeps=self.sweeps,
-            tolerance=self.tolerance,
-            costs=costs,
-        )
+    @property
+    def improve(self) -> Descent:
+        """The update of one factor (see ``objective.Improve``)."""
+        return Descent(self.rounds, self.sweeps, self.tolerance)
 
 
 def _extrapolate(factors: Factors, previous: Factors, length: float) -> Factors:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
-from cofactor.divergences import Divergence
 from cofactor.engine.factors import Factors, PaddedFactor
+from cofactor.engine.fitting import State
 from cofactor.engine.kernels import EPSILON
 from cofactor.engine.objective import ObjectiveLike
-from cofactor.engine.solvers.base import State
 from cofactor.engine.solvers.by_statistics import ByStatistics
-from cofactor.engine.subproblem.problem import Improved, RowProblem
+from cofactor.engine.subproblem.problem import Multiplication
 from cofactor.engine.subproblem.statistics import ColumnProblem
 from cofactor.engine.threads import Threads
 
@@ -28,6 +27,7 @@ class MultiplicativeUpdates(ByStatistics):
         A row is finished when an update moves it by at most this share of its sum.
     """
 
+    literal: ClassVar[bool] = False
     rounds: int = 1
     tolerance: float = 0.0
     epsilon: float = EPSILON
@@ -50,42 +50,20 @@ class MultiplicativeUpdates(ByStatistics):
         """Whether statistics do not suffice: with several rounds, or with fixed factors."""
         return self.rounds > 1 or not objective.all_free
 
-    def improve(
-        self, problem: RowProblem, V: PaddedFactor, threads: Threads, *, costs: bool = False
-    ) -> Improved:
-        """Return a better V for a row problem; ``costs`` has no effect."""
-        return problem.multiply(
-            V,
-            threads,
-            rounds=self.rounds,
-            tolerance=self.tolerance,
-            epsilon=self.epsilon,
-            ridge=self._ridge(problem.plan.losses),
-        )
+    @property
+    def improve(self) -> Multiplication:
+        """The update of one factor (see ``objective.Improve``)."""
+        return Multiplication(self.rounds, self.tolerance, self.epsilon, self.literal)
 
     def improve_columns(
         self, problem: ColumnProblem, V: PaddedFactor, threads: Threads
     ) -> PaddedFactor:
-        return problem.multiply(V, threads, ridge=self._ridge(problem.losses))
-
-    def _ridge(self, losses: list[tuple[Divergence, float]]) -> float:
-        """Return the ridge of the paper's ratios; 0 asks for the monotone update."""
-        return 0.0
+        return problem.multiply(V, threads, ridge=self.improve.ridge(problem.losses))
 
 
 @dataclass(frozen=True)
 class PaperUpdates(MultiplicativeUpdates):
-    """The paper's Algorithms 1 to 3 (and Lee et al. for two Frobenius terms), epsilon included.
+    """The paper's Algorithms 1 to 3 (and Lee et al. for two Frobenius terms), epsilon included."""
 
-    The paper adds epsilon to a divisor after it has cancelled the factors that all parts of the
-    ratio share: the 2 of Frobenius terms, the λ of a single target term.  Our ratios keep these
-    factors, so ``_ridge`` multiplies epsilon by them.
-    """
-
+    literal: ClassVar[bool] = True
     epsilon: float = 1e-10
-
-    def _ridge(self, losses: list[tuple[Divergence, float]]) -> float:
-        unit = 2.0 if all(divergence.square for divergence, _ in losses) else 1.0
-        if len(losses) == 1:
-            unit *= losses[0][1]
-        return self.epsilon * unit

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from cofactor._types import FactorName
 from cofactor.engine.factors import Factors
+from cofactor.engine.fitting import State
 from cofactor.engine.objective import AdvanceResult, Objective
-from cofactor.engine.solvers.base import State
 from cofactor.engine.solvers.by_statistics import ByStatistics
 from cofactor.engine.subproblem.statistics import Statistics
 from cofactor.engine.threads import Threads

@@ -12,8 +12,7 @@ import numpy as np
 from cofactor._types import FloatArray, IntArray
 from cofactor.divergences import FLOOR, Divergence
 from cofactor.engine.kernels import Entries, Places
-from cofactor.engine.observations import Layout, Observations
-from cofactor.engine.observations.base import full_layout
+from cofactor.engine.observations import Layout, Observations, full_layout
 from cofactor.engine.threads import balanced_slices, even_slices
 
 MAX_EXPANDED = 1 << 18
@@ -38,7 +37,7 @@ AnyEntries: TypeAlias = Entries | LazyEntries
 
 
 class ExpandedEntries:
-    """Entries of sparse rows whose zeros have a cost of their own: every cell is an entry."""
+    """Entries of sparse rows whose zeros cost something, too: every cell is an entry."""
 
     def __init__(self, observations: Observations, divergence: Divergence, weight: float) -> None:
         self.observations, self.divergence, self.weight = observations, divergence, weight

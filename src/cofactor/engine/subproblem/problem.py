@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import cache, cached_property
+from dataclasses import dataclass, replace
+from functools import cache, cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -36,6 +36,74 @@ class Improved(NamedTuple):
     factor: PaddedFactor
     unfinished: int
     """Number of rows that did not reach the tolerance."""
+
+
+@dataclass(frozen=True)
+class Descent:
+    """Coordinate descent on a row problem, as a function that improves a factor.
+
+    Parameters
+    ----------
+    rounds : int
+        Maximum number of times that the active topics of a row are found and swept.
+    sweeps : int or None
+        Sweeps over a row's active topics in each round; None means two where a logarithm takes
+        part, else one.
+    tolerance : float
+        A row this close to its optimum is finished.
+    """
+
+    rounds: int = 1
+    sweeps: int | None = None
+    tolerance: float = 0.0
+
+    def __call__(
+        self, problem: RowProblem, V: PaddedFactor, threads: Threads, *, costs: bool = False
+    ) -> Improved:
+        """Return a better V for a row problem (see ``objective.Improve``)."""
+        return problem.descend(V, threads, self, costs=costs)
+
+
+@dataclass(frozen=True)
+class Multiplication:
+    """Multiplicative updates on a row problem, as a function that improves a factor.
+
+    Parameters
+    ----------
+    rounds : int
+        Maximum number of updates.
+    tolerance : float
+        A row is finished when an update moves it by at most this share of its sum.
+    epsilon : float
+        Added to fitted values.
+    literal : bool
+        Whether to use the paper's ratios instead of the minimum of the surrogate.
+    """
+
+    rounds: int = 1
+    tolerance: float = 0.0
+    epsilon: float = EPSILON
+    literal: bool = False
+
+    def __call__(
+        self, problem: RowProblem, V: PaddedFactor, threads: Threads, *, costs: bool = False
+    ) -> Improved:
+        """Return a better V for a row problem; ``costs`` has no effect."""
+        return problem.multiply(V, threads, self)
+
+    def ridge(self, losses: Sequence[tuple[Divergence, float]]) -> float:
+        """Return what is added to the divisors of the paper's ratios; 0 asks for the surrogate.
+
+        The paper adds epsilon to a divisor after it has cancelled the factors that all parts of
+        the ratio share: the 2 of Frobenius terms, the λ of a single target term.  Our ratios keep
+        these factors, so epsilon is multiplied by them.
+        """
+        if not self.literal:
+            return 0.0
+        unit = 2.0 if all(divergence.square for divergence, _ in losses) else 1.0
+        if len(losses) == 1:
+            unit *= losses[0][1]
+        return self.epsilon * unit
 
 
 class Plan:
@@ -160,64 +228,40 @@ class RowProblem:
     # ---- coordinate descent
 
     def descend(
-        self,
-        V: PaddedFactor,
-        threads: Threads,
-        *,
-        rounds: int = 1,
-        sweeps: int | None = None,
-        tolerance: float = 0.0,
-        costs: bool = False,
+        self, V: PaddedFactor, threads: Threads, how: Descent, *, costs: bool = False
     ) -> Improved:
         """Run coordinate descent from V.
 
-        In each of ``rounds`` a row's active topics are found and swept ``sweeps`` times; None means
-        twice where a logarithm takes part, else once.  ``costs=True`` notes the costs of the
-        entries at the new factor, which the kernel can compute from its fitted values.
+        ``costs=True`` notes the costs of the entries at the new factor, which the kernel can
+        compute from its fitted values.
         """
-        if sweeps is None:
-            sweeps = 2 if self.plan.logarithmic else 1
-        if self.plan.quadratic:
-            return descend_quadratic(V, self._forms(), rounds * sweeps, tolerance, threads)
-        new = V.copied_rows()
-        settings = rounds, sweeps, tolerance
-        noting = costs and V.array.dtype == new.dtype  # costs are those of rows before rounding
-        unfinished = self._descend_entries(new, threads, settings, noting)
-        return Improved(PaddedFactor.from_padded(new, V.array), unfinished)
-
-    def _descend_entries(
-        self, V: FloatArray, threads: Threads, settings: tuple[int, int, float], noting: bool
-    ) -> int:
-        """Descend on padded rows in place; return the number of unfinished rows."""
-        rounds, sweeps, tolerance = settings
-        plan, forms, F = self.plan, self._forms(), self.F
-        entries, bounds, counts = plan.entries, plan.bounds, plan.sides[0].counts
-        split = len(self.terms[plan.entry_terms[0]].other.array) if plan.entry_terms else 0
+        plan = self.plan
+        sweeps = how.sweeps if how.sweeps is not None else 2 if plan.logarithmic else 1
+        if plan.quadratic:
+            return descend_quadratic(V, self._forms(), how.rounds * sweeps, how.tolerance, threads)
+        new, entries = V.copied_rows(), plan.entries
         logs = any(plan.sides[t].divergence.log for t in plan.entry_terms)
-        all_topics = not (logs or plan.has_barrier)
-        noted = np.zeros((len(bounds) - 1, 2))
-
-        def work(start: int, stop: int) -> int:
-            return kernels.descend_slices(
-                V,
-                entries.rows(bounds[start], bounds[stop]),
-                F,
-                forms,
-                bounds[start : stop + 1],
-                rounds=rounds,
-                sweeps=sweeps,
-                tolerance=tolerance,
-                all_topics=all_topics,
-                costs=noted[start:stop] if noting else None,
-                weights=counts,
-                split=split,
-            )
-
-        joined = isinstance(entries, Entries)
-        unfinished = sum(threads.over(range(len(bounds)), work, join=joined))
-        if noting:
+        run = partial(
+            kernels.descend_slices,
+            new,
+            entries,
+            self.F,
+            self._forms(),
+            rounds=how.rounds,
+            sweeps=sweeps,
+            tolerance=how.tolerance,
+            all_topics=not (logs or plan.has_barrier),
+            weights=plan.sides[0].counts,
+            split=len(self.terms[plan.entry_terms[0]].other.array) if plan.entry_terms else 0,
+        )
+        # costs are those of rows before rounding
+        noted = (
+            np.zeros((len(plan.bounds) - 1, 2)) if costs and V.array.dtype == new.dtype else None
+        )
+        unfinished = threads.over(plan.bounds, run, noted, join=isinstance(entries, Entries))
+        if noted is not None:
             self._note(noted.sum(axis=0))
-        return unfinished
+        return Improved(PaddedFactor.from_padded(new, V.array), sum(unfinished))
 
     def _note(self, costs: FloatArray) -> None:
         """Remember the costs of the terms' entries, without the terms' weights."""
@@ -228,46 +272,29 @@ class RowProblem:
 
     # ---- multiplicative updates
 
-    def multiply(
-        self,
-        V: PaddedFactor,
-        threads: Threads,
-        *,
-        rounds: int,
-        tolerance: float,
-        epsilon: float,
-        ridge: float,
-    ) -> Improved:
-        """Run at most ``rounds`` multiplicative updates from V.
-
-        ``epsilon`` is added to fitted values; ``ridge`` > 0 asks for the paper's ratios and is
-        added to their divisors.
-        """
-        plan = self.plan
-        if rounds == 1 and tolerance == 0.0 and plan.term_by_term:
-            new_factor = self._multiply_term_by_term(V, threads, epsilon, ridge)
+    def multiply(self, V: PaddedFactor, threads: Threads, how: Multiplication) -> Improved:
+        """Make multiplicative updates from V."""
+        plan, ridge = self.plan, how.ridge(self.plan.losses)
+        if how.rounds == 1 and how.tolerance == 0.0 and plan.term_by_term:
+            new_factor = self._multiply_term_by_term(V, threads, how.epsilon, ridge)
             return Improved(new_factor, self.shape[0])
-        old, new, slopes = V.wide, V.empty_rows(), self._slopes()
-        entries, forms, F = plan.entries, self._forms(down=False), self.F
-
-        def work(low: int, high: int) -> int:
-            return kernels.multiply_slices(
-                old,
-                new,
-                entries.rows(low, high),
-                F,
-                forms,
-                slopes,
-                np.array([low, high]),
-                has_barrier=plan.has_barrier,
-                rounds=rounds,
-                tolerance=tolerance,
-                epsilon=epsilon,
-                ridge=ridge,
-            )
-
-        unfinished = sum(threads.over(plan.bounds, work, join=isinstance(entries, Entries)))
-        return Improved(PaddedFactor.from_padded(new, V.array), unfinished)
+        new, entries = V.empty_rows(), plan.entries
+        run = partial(
+            kernels.multiply_slices,
+            V.wide,
+            new,
+            entries,
+            self.F,
+            self._forms(down=False),
+            self._slopes(),
+            has_barrier=plan.has_barrier,
+            rounds=how.rounds,
+            tolerance=how.tolerance,
+            epsilon=how.epsilon,
+            ridge=ridge,
+        )
+        unfinished = threads.over(plan.bounds, run, join=isinstance(entries, Entries))
+        return Improved(PaddedFactor.from_padded(new, V.array), sum(unfinished))
 
     def _slopes(self) -> list[Slopes]:
         """Return the downward slopes of the terms that have some."""
@@ -301,13 +328,9 @@ def descend_quadratic(
 ) -> Improved:
     """Run coordinate descent from V on rows without entries."""
     new = V.copied_rows()
-
-    def work(low: int, high: int) -> int:
-        bounds = np.array([low, high])
-        return kernels.descend_quadratic(new, forms, bounds, sweeps=sweeps, tolerance=tolerance)
-
-    unfinished = sum(threads.over(even_slices(len(new)), work, join=True))
-    return Improved(PaddedFactor.from_padded(new, V.array), unfinished)
+    run = partial(kernels.descend_quadratic, new, forms, sweeps=sweeps, tolerance=tolerance)
+    unfinished = threads.over(even_slices(len(new)), run, join=True)
+    return Improved(PaddedFactor.from_padded(new, V.array), sum(unfinished))
 
 
 # ---- linear and quadratic parts of all terms and the prior, put together for the kernels

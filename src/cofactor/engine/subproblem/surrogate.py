@@ -9,7 +9,7 @@ lies above the objective and touches it at t = 1.  Each term adds to the coeffic
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
@@ -31,15 +31,10 @@ def surrogate_of(
     squares = d.square and not side.observations.zeros
     used = zip((d.log, squares, d.inverse, d.concave), none, strict=True)
     found = Surrogate(*(np.empty(shape) if use else empty for use, empty in used))
-    wide, bounds, noted = V.wide, side.entry_bounds, np.zeros(len(side.entry_bounds) - 1)
-
-    def work(start: int, stop: int) -> None:
-        some, part = entries.rows(bounds[start], bounds[stop]), bounds[start : stop + 1]
-        out = noted[start:stop] if costs else None
-        kernels.surrogate_slices(wide, some, term.F, epsilon, part, found, out)
-
-    threads.over(range(len(bounds)), work, join=isinstance(entries, Entries))
-    return found, float(noted.sum())
+    noted = np.zeros(len(side.entry_bounds) - 1) if costs else None
+    run = partial(kernels.surrogate_slices, V.wide, entries, term.F, epsilon, found)
+    threads.over(side.entry_bounds, run, noted, join=isinstance(entries, Entries))
+    return found, 0.0 if noted is None else float(noted.sum())
 
 
 def multiply_by_surrogate(
@@ -51,15 +46,17 @@ def multiply_by_surrogate(
     ridge: float,
 ) -> PaddedFactor:
     """Make one multiplicative update from the coefficients of the entries at V."""
-    old, new = V.wide, V.empty_rows()
-
-    def work(low: int, high: int) -> None:
-        bounds = np.array([low, high])
-        kernels.multiply_by_parts(
-            old, new, surrogate, forms, bounds, has_barrier=has_barrier, ridge=ridge
-        )
-
-    threads.over(even_slices(len(new)), work, join=True)
+    new = V.empty_rows()
+    run = partial(
+        kernels.multiply_by_parts,
+        V.wide,
+        new,
+        surrogate,
+        forms,
+        has_barrier=has_barrier,
+        ridge=ridge,
+    )
+    threads.over(even_slices(len(new)), run, join=True)
     return PaddedFactor.from_padded(new, V.array)
 
 

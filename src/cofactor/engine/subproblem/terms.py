@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Protocol
 
 import numpy as np
@@ -16,8 +16,7 @@ from cofactor.divergences import FLOOR, Divergence
 from cofactor.engine import kernels
 from cofactor.engine.factors import PaddedFactor, cross
 from cofactor.engine.kernels import Entries, Slopes
-from cofactor.engine.observations import Layout, Observations
-from cofactor.engine.observations.base import as_stored, times
+from cofactor.engine.observations import Layout, Observations, as_stored, times
 from cofactor.engine.subproblem.entries import (
     AnyEntries,
     ExpandedEntries,
@@ -129,15 +128,9 @@ class BoundTerm:
         return max(total, 0.0)
 
     def _entry_cost(self, entries: AnyEntries, V: FloatArray, threads: Threads) -> float:
-        F, counts, bounds = self.F, self.side.counts, self.side.entry_bounds
-        out = np.empty(len(bounds) - 1)
-
-        def work(start: int, stop: int) -> None:
-            some = entries.rows(bounds[start], bounds[stop])
-            kernels.value_slices(V, some, F, counts, bounds[start : stop + 1], out[start:stop])
-
-        threads.over(range(len(bounds)), work, join=isinstance(entries, Entries))
-        return float(out.sum())
+        run = partial(kernels.value_slices, V, entries, self.F, self.side.counts)
+        in_memory = isinstance(entries, Entries)
+        return float(threads.total(self.side.entry_bounds, (), run, join=in_memory))
 
 
 class TermSide:
@@ -174,7 +167,7 @@ class TermSide:
         return self.weighted_entries(1.0)
 
     def weighted_entries(self, weight: float) -> AnyEntries | None:
-        """Return the entries times ``weight``, or None where there are none."""
+        """Return the entries times ``weight``; None if the term has no entries."""
         d = self.divergence
         if self._zeros_are_entries and not self._is_full:
             return ExpandedEntries(self.observations, d, weight)

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from cofactor.engine.observations import Observations
-from cofactor.engine.observations.base import compressed_layout
+from cofactor.engine.observations import Observations, compressed_layout
 from cofactor.estimators.reservoir import GatheredRows, Reservoir, joined
 from cofactor.io.untrusted import require
 from cofactor.targets import Targets

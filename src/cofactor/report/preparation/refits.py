@@ -46,13 +46,13 @@ def refit(
     fits = [partial(_fit, material, each, threads // aside, end.event) for each in requests]
     tasks: list[Callable[[], Any]] = [*fits, *beside]
 
-    def run(place: int, _: int) -> Any:
+    def run(task: Callable[[], Any]) -> Any:
         with end.of_all():
-            return tasks[place]()
+            return task()
 
     with ending_at_interrupts(), warnings.catch_warnings(), Threads(aside) as pool, end.of_all():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        done = pool.over(range(len(tasks) + 1), run)
+        done = pool.map(run, tasks)
         return done[: len(requests)], done[len(requests) :]
 
 

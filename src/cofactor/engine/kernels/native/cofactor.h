@@ -15,7 +15,7 @@
 #pragma once
 #include <stdint.h>
 
-typedef struct { /* numbers of entries; no data: they play no part */
+typedef struct { /* coefficients of entries; null: they play no part */
     const void *data;
     int64_t narrow; /* whether they are float32, not float64 */
 } numbers;
@@ -83,8 +83,8 @@ typedef struct {
 typedef struct { /* where the costs of entries go; no costs: nowhere */
     double *costs;         /* two for each slice */
     const double *weights; /* of all rows; null: ones */
-    int64_t split;         /* the last entries of a row, those with an index from here on, belong to
-                              the second term */
+    int64_t split;         /* entries with this index or a larger one, which come last in a row,
+                              belong to the second term */
 } noting;
 
 typedef struct { /* coefficients of the surrogate for each row, divided by v; null: absent */
@@ -100,8 +100,19 @@ typedef struct { /* coefficients of the surrogate for each row, divided by v; nu
 /* The level of x86-64 that this machine has: 2, 3 or 4; 0 elsewhere. */
 PUBLIC int64_t cofactor_level(void);
 
-/* The size of a struct above, by its number; 0 after the last. */
-PUBLIC int64_t cofactor_size(int64_t which);
+/* A struct above as it was compiled, or one of its fields. */
+typedef struct {
+    const char *name; /* such as "numbers" and "numbers.data" */
+    int64_t kind;     /* 's' for a struct; 'i' for an int64_t, 'd' for a double, ' ' for the rest */
+    int64_t offset, size;
+} layout;
+
+/* All structs, each followed by its fields; the last name is null. */
+PUBLIC const layout *cofactor_layout(void);
+
+/* Added to fitted values under a logarithm or a division; data are at most about 1. */
+#define EPSILON 1e-12
+PUBLIC double cofactor_epsilon(void);
 
 /* The functions below return how many rows did not reach the tolerance, or 0 where there is none;
    less than 0: there was not enough memory. */

@@ -175,8 +175,8 @@ static int64_t find_gradient(descent *on, double tolerance) {
 }
 
 /* List the topics to sweep, and count them.  The others are set to zero unless they are fixed; they
-   are zero already, or a remnant of rounding error.  Whether a topic is swept must not depend on rounding error.  A
-   topic with a barrier is never zero. */
+   are zero already, or a remnant of rounding error, on which the choice of topics must not depend.
+   A topic with a barrier is never zero. */
 static int64_t activate(descent *on, int all_topics) {
     double largest = largest_of(on->share, on->r);
     int64_t count = 0;
@@ -295,27 +295,28 @@ static void note_costs(descent *on, int64_t i, const noting *note, double *out) 
     out[1] += weight * second;
 }
 
-static void carve_descent(descent *on, room *room, int64_t longest) {
+static void carve_descent(descent *on, scratch *scratch, int64_t longest) {
     int64_t stride = whole(longest, LINE), wide = on->row.wide;
     int64_t most = TOGETHER * stride > ROOM ? TOGETHER * stride : ROOM;
-    carve_row(&on->row, room, longest);
-    on->linear = carve(room, wide), on->bent = carve(room, wide), on->share = carve(room, wide);
-    on->pull = carve(room, wide), on->push = carve(room, wide), on->gram = carve(room, wide * wide);
-    on->active = (int64_t *)carve(room, wide), on->place = (int64_t *)carve(room, wide);
-    on->group = (int64_t *)carve(room, wide);
-    on->columns = carve(room, stride < most / wide ? wide * stride : most);
+    carve_row(&on->row, scratch, longest);
+    on->linear = carve(scratch, wide), on->bent = carve(scratch, wide);
+    on->share = carve(scratch, wide), on->pull = carve(scratch, wide);
+    on->push = carve(scratch, wide), on->gram = carve(scratch, wide * wide);
+    on->active = (int64_t *)carve(scratch, wide), on->place = (int64_t *)carve(scratch, wide);
+    on->group = (int64_t *)carve(scratch, wide);
+    on->columns = carve(scratch, stride < most / wide ? wide * stride : most);
 }
 
 int64_t cofactor_descend(double *V, const slices *which, const entries *given, const factor *F,
                          const forms *form, const descending *how, const noting *note) {
     int64_t low = which->bounds[0], high = which->bounds[which->count], unfinished = high - low;
     descent on = {.row = {.F = F->rows, .wide = F->wide}, .r = form->r};
-    room room = {0};
+    scratch scratch = {0};
     int64_t longest = longest_row(&given->at, low, high);
     on.bends = has_gram(form);
-    carve_descent(&on, &room, longest);
-    if (!allocate(&room)) return NO_MEMORY;
-    carve_descent(&on, &room, longest);
+    carve_descent(&on, &scratch, longest);
+    if (!allocate(&scratch)) return NO_MEMORY;
+    carve_descent(&on, &scratch, longest);
     if (high > low) read_gram(form, low, F->wide, on.gram);
     for (int64_t t = 0; t < which->count; t++) {
         double *costs = note->costs ? note->costs + 2 * t : NULL;
@@ -326,6 +327,6 @@ int64_t cofactor_descend(double *V, const slices *which, const entries *given, c
             if (costs) note_costs(&on, i, note, costs);
         }
     }
-    free(room.allocated);
+    free(scratch.allocated);
     return unfinished;
 }

@@ -1,16 +1,41 @@
 /* What Python asks before it calls a kernel: which variant suits the machine, and whether the
    library has the structs that it expects. */
+#include <stddef.h>
 #include "cofactor.h"
 
-int64_t cofactor_size(int64_t which) {
-    const int64_t sizes[] = {
-        sizeof(numbers), sizeof(places),     sizeof(entries),     sizeof(slopes),
-        sizeof(by_row),  sizeof(marks),      sizeof(forms),      sizeof(slices),      sizeof(factor),
-        sizeof(descending), sizeof(multiplying), sizeof(noting), sizeof(surrogate),
-    };
-    const int64_t count = sizeof(sizes) / sizeof(*sizes);
-    return which >= 0 && which < count ? sizes[which] : 0;
-}
+#define KIND(type, field) _Generic(((type *)0)->field, int64_t: 'i', double: 'd', default: ' ')
+#define STRUCT(type) {#type, 's', 0, sizeof(type)}
+#define FIELD(type, field) \
+    {#type "." #field, KIND(type, field), offsetof(type, field), sizeof(((type *)0)->field)}
+
+static const layout LAYOUT[] = {
+    STRUCT(numbers), FIELD(numbers, data), FIELD(numbers, narrow),
+    STRUCT(places), FIELD(places, indices), FIELD(places, start), FIELD(places, first),
+        FIELD(places, origin),
+    STRUCT(entries), FIELD(entries, at), FIELD(entries, log), FIELD(entries, square),
+        FIELD(entries, inverse), FIELD(entries, concave),
+    STRUCT(slopes), FIELD(slopes, at), FIELD(slopes, values), FIELD(slopes, F),
+        FIELD(slopes, weight),
+    STRUCT(by_row), FIELD(by_row, data), FIELD(by_row, count),
+    STRUCT(marks), FIELD(marks, data), FIELD(marks, count),
+    STRUCT(forms), FIELD(forms, down), FIELD(forms, up), FIELD(forms, scales),
+        FIELD(forms, barrier), FIELD(forms, fixed), FIELD(forms, ups), FIELD(forms, grams),
+        FIELD(forms, n_forms), FIELD(forms, r),
+    STRUCT(slices), FIELD(slices, bounds), FIELD(slices, count),
+    STRUCT(factor), FIELD(factor, rows), FIELD(factor, wide),
+    STRUCT(descending), FIELD(descending, rounds), FIELD(descending, sweeps),
+        FIELD(descending, all_topics), FIELD(descending, tolerance),
+    STRUCT(multiplying), FIELD(multiplying, rounds), FIELD(multiplying, has_barrier),
+        FIELD(multiplying, tolerance), FIELD(multiplying, epsilon), FIELD(multiplying, ridge),
+    STRUCT(noting), FIELD(noting, costs), FIELD(noting, weights), FIELD(noting, split),
+    STRUCT(surrogate), FIELD(surrogate, c), FIELD(surrogate, push), FIELD(surrogate, e),
+        FIELD(surrogate, u),
+    {0},
+};
+
+const layout *cofactor_layout(void) { return LAYOUT; }
+
+double cofactor_epsilon(void) { return EPSILON; }
 
 /* The compilers' own __builtin_cpu_supports needs a runtime library that zig does not link into
    shared libraries. */

@@ -18,24 +18,24 @@ typedef struct { /* what an update knows of the row at hand */
     int logarithmic; /* whether any part is neither a square nor a slope */
 } update;
 
-static void carve_update(update *on, room *room, int64_t longest) {
+static void carve_update(update *on, scratch *scratch, int64_t longest) {
     int64_t wide = on->row.wide;
-    carve_row(&on->row, room, longest);
-    on->c = carve(room, wide), on->push = carve(room, wide), on->e = carve(room, wide);
-    on->u = carve(room, wide), on->bent = carve(room, wide), on->up = carve(room, wide);
-    on->down = carve(room, wide), on->t = carve(room, wide), on->other = carve(room, wide);
-    on->gram = carve(room, wide * on->r);
+    carve_row(&on->row, scratch, longest);
+    on->c = carve(scratch, wide), on->push = carve(scratch, wide), on->e = carve(scratch, wide);
+    on->u = carve(scratch, wide), on->bent = carve(scratch, wide), on->up = carve(scratch, wide);
+    on->down = carve(scratch, wide), on->t = carve(scratch, wide), on->other = carve(scratch, wide);
+    on->gram = carve(scratch, wide * on->r);
 }
 
-/* Note which parts occur, and make room for rows of up to `longest` entries. */
-static int start_update(update *on, room *room, int64_t longest, int logs, int squares,
+/* Note which parts occur, and carve scratch memory for rows of up to `longest` entries. */
+static int start_update(update *on, scratch *scratch, int64_t longest, int logs, int squares,
                         int inverses) {
     on->bends = on->form && has_gram(on->form);
     on->curved = on->bends || squares || inverses;
     on->logarithmic = on->how->has_barrier || logs || inverses;
-    carve_update(on, room, longest);
-    if (!allocate(room)) return 0;
-    carve_update(on, room, longest);
+    carve_update(on, scratch, longest);
+    if (!allocate(scratch)) return 0;
+    carve_update(on, scratch, longest);
     return 1;
 }
 
@@ -218,12 +218,12 @@ int64_t cofactor_multiply(const double *V, double *better, const slices *which,
                           const slopes *two, const multiplying *how) {
     int64_t low = which->bounds[0], high = which->bounds[which->count], unfinished = high - low;
     update on = {.row = {.F = F->rows, .wide = F->wide}, .r = form->r, .form = form, .how = how};
-    room room = {0};
+    scratch scratch = {0};
     int64_t longest = longest_row(&given->at, low, high);
     for (int t = 0; t < 2; t++)
         if (two[t].values.data && longest_row(&two[t].at, low, high) > longest)
             longest = longest_row(&two[t].at, low, high);
-    if (!start_update(&on, &room, longest, given->log.data != NULL, given->square.data != NULL,
+    if (!start_update(&on, &scratch, longest, given->log.data != NULL, given->square.data != NULL,
                       given->inverse.data != NULL))
         return NO_MEMORY;
     for (int64_t i = low; i < high; i++) {
@@ -231,7 +231,7 @@ int64_t cofactor_multiply(const double *V, double *better, const slices *which,
         find_down(&on, two, i);
         unfinished -= multiply_row(&on, i, given, V + i * F->wide, better + i * F->wide);
     }
-    free(room.allocated);
+    free(scratch.allocated);
     return unfinished;
 }
 
@@ -241,9 +241,9 @@ int64_t cofactor_surrogate(const double *V, const slices *which, const entries *
                            double *costs) {
     const multiplying how = {.epsilon = epsilon};
     update on = {.row = {.F = F->rows, .wide = F->wide}, .r = r, .how = &how};
-    room room = {0};
+    scratch scratch = {0};
     int64_t longest = longest_row(&given->at, which->bounds[0], which->bounds[which->count]);
-    if (!start_update(&on, &room, longest, 1, 1, 1)) return NO_MEMORY;
+    if (!start_update(&on, &scratch, longest, 1, 1, 1)) return NO_MEMORY;
     double *to[] = {out->c, out->push, out->e, out->u}, *from[] = {on.c, on.push, on.e, on.u};
     for (int64_t t = 0; t < which->count; t++) {
         if (costs) costs[t] = 0.0;
@@ -258,7 +258,7 @@ int64_t cofactor_surrogate(const double *V, const slices *which, const entries *
             costs[t] += cost_of_row(&on.row, given, i);
         }
     }
-    free(room.allocated);
+    free(scratch.allocated);
     return 0;
 }
 
@@ -268,8 +268,8 @@ int64_t cofactor_multiply_known(const double *V, double *better, int64_t wide,
                                 const multiplying *how) {
     int64_t low = which->bounds[0], high = which->bounds[which->count], r = form->r;
     update on = {.row = {.wide = wide}, .r = r, .form = form, .how = how};
-    room room = {0};
-    if (!start_update(&on, &room, 0, known->c != NULL, known->push != NULL, known->e != NULL))
+    scratch scratch = {0};
+    if (!start_update(&on, &scratch, 0, known->c != NULL, known->push != NULL, known->e != NULL))
         return NO_MEMORY;
     const double *from[] = {known->c, known->push, known->e, known->u};
     double *to[] = {on.c, on.push, on.e, on.u};
@@ -284,6 +284,6 @@ int64_t cofactor_multiply_known(const double *V, double *better, int64_t wide,
             memcpy(on.down, of_row(form->down, i, r), (size_t)r * sizeof(double));
         update_row(&on, barrier, v, better + i * wide);
     }
-    free(room.allocated);
+    free(scratch.allocated);
     return 0;
 }

@@ -128,24 +128,25 @@ static int64_t descend_batch(batch *on, int64_t count, const forms *form, const 
     return left;
 }
 
-static void carve_batch(batch *on, room *room) {
+static void carve_batch(batch *on, scratch *scratch) {
     int64_t r = on->r;
-    on->Vt = carve(room, r * BATCH), on->Ct = carve(room, r * BATCH);
-    on->moves = carve(room, r * BATCH);
-    on->inverse = carve(room, r * BATCH), on->scale = carve(room, on->n_forms * BATCH);
-    on->g = carve(room, BATCH), on->part = carve(room, BATCH), on->live = carve(room, BATCH);
-    on->off = carve(room, BATCH), on->top = carve(room, BATCH);
-    on->linear = carve(room, r), on->gram = carve(room, r * r);
+    on->Vt = carve(scratch, r * BATCH), on->Ct = carve(scratch, r * BATCH);
+    on->moves = carve(scratch, r * BATCH);
+    on->inverse = carve(scratch, r * BATCH), on->scale = carve(scratch, on->n_forms * BATCH);
+    on->g = carve(scratch, BATCH), on->part = carve(scratch, BATCH);
+    on->live = carve(scratch, BATCH), on->off = carve(scratch, BATCH);
+    on->top = carve(scratch, BATCH);
+    on->linear = carve(scratch, r), on->gram = carve(scratch, r * r);
 }
 
 int64_t cofactor_descend_quadratic(double *V, int64_t wide, const slices *which, const forms *form,
                                    const descending *how) {
     int64_t first = which->bounds[0], end = which->bounds[which->count], unfinished = 0;
     batch on = {.r = form->r, .n_forms = form->n_forms, .shared = form->scales.count <= 1};
-    room room = {0};
-    carve_batch(&on, &room);
-    if (!allocate(&room)) return NO_MEMORY;
-    carve_batch(&on, &room);
+    scratch scratch = {0};
+    carve_batch(&on, &scratch);
+    if (!allocate(&scratch)) return NO_MEMORY;
+    carve_batch(&on, &scratch);
     if (end > first) read_gram(form, first, on.r, on.gram);
     for (int64_t low = first; low < end; low += BATCH) {
         int64_t count = end - low < BATCH ? end - low : BATCH;
@@ -154,6 +155,6 @@ int64_t cofactor_descend_quadratic(double *V, int64_t wide, const slices *which,
         unfinished += descend_batch(&on, count, form, how);
         write_batch(&on, V, wide, low, count);
     }
-    free(room.allocated);
+    free(scratch.allocated);
     return unfinished;
 }

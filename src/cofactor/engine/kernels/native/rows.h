@@ -1,4 +1,4 @@
-/* One row: its entries, the rows of F that they point to, its forms, and room to work in. */
+/* One row: its entries, the rows of F that they point to, its forms, and scratch memory. */
 #pragma once
 #include <math.h>
 #include <stdlib.h>
@@ -6,36 +6,34 @@
 #include "cofactor.h"
 #include "vector.h"
 
-static const double EPSILON = 1e-12; /* added to fitted values; data are at most about 1 */
-
 enum { NO_MEMORY = -1 };
 
-/* ---- room
+/* ---- scratch memory
 
-   A kernel describes its room by carving it up twice: the first time to learn the size. */
+   A kernel carves up its scratch memory twice: the first time only adds up the sizes. */
 
 typedef struct {
     void *allocated;
     double *base; /* null while the size is being found */
     int64_t used;
-} room;
+} scratch;
 
 INLINE int64_t whole(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
 
-/* Return room for some doubles, from the start of a cache line on. */
-INLINE double *carve(room *room, int64_t count) {
-    double *part = room->base ? room->base + room->used : NULL;
-    room->used += whole(count, LINE);
+/* Return space for some doubles, which starts at a cache line. */
+INLINE double *carve(scratch *scratch, int64_t count) {
+    double *part = scratch->base ? scratch->base + scratch->used : NULL;
+    scratch->used += whole(count, LINE);
     return part;
 }
 
-/* Allocate the room that was carved up, filled with zeros; return whether there was enough. */
-INLINE int allocate(room *room) {
+/* Allocate what was carved, filled with zeros; return whether there was enough memory. */
+INLINE int allocate(scratch *scratch) {
     const uintptr_t line = LINE * sizeof(double);
-    room->allocated = calloc((size_t)(room->used + LINE), sizeof(double));
-    if (!room->allocated) return 0;
-    room->base = (double *)(((uintptr_t)room->allocated + line - 1) / line * line);
-    room->used = 0;
+    scratch->allocated = calloc((size_t)(scratch->used + LINE), sizeof(double));
+    if (!scratch->allocated) return 0;
+    scratch->base = (double *)(((uintptr_t)scratch->allocated + line - 1) / line * line);
+    scratch->used = 0;
     return 1;
 }
 
@@ -57,7 +55,7 @@ typedef struct {
     int squares;   /* whether there are squares */
     double *p;     /* fitted values */
     double *q;     /* other numbers of the entries */
-    double *room;  /* for x */
+    double *scratch; /* for x */
 } row;
 
 INLINE int64_t longest_row(const places *at, int64_t low, int64_t high) {
@@ -67,11 +65,11 @@ INLINE int64_t longest_row(const places *at, int64_t low, int64_t high) {
     return longest;
 }
 
-INLINE void carve_row(row *row, room *room, int64_t longest) {
+INLINE void carve_row(row *row, scratch *scratch, int64_t longest) {
     int64_t size = whole(longest, LINE) + LINE;
-    row->room = carve(room, size), row->b = carve(room, size);
-    row->p = carve(room, size), row->q = carve(room, size);
-    row->x = row->room;
+    row->scratch = carve(scratch, size), row->b = carve(scratch, size);
+    row->p = carve(scratch, size), row->q = carve(scratch, size);
+    row->x = row->scratch;
 }
 
 /* Read numbers from the s-th on; a line of zeros follows. */
@@ -98,7 +96,7 @@ INLINE void read_row(row *row, const entries *given, int64_t i, int copy) {
     if (!copy) row->stride = whole(row->count, LANES);
     if (given->log.data) {
         if (copy || given->log.narrow)
-            read_numbers(given->log, s, row->count, row->room);
+            read_numbers(given->log, s, row->count, row->scratch);
         else
             row->x = (const double *)given->log.data + s;
     }
@@ -107,7 +105,7 @@ INLINE void read_row(row *row, const entries *given, int64_t i, int copy) {
 
 /* ---- products with rows of F
 
-   Hot loops keep pointers in variables of their own: a store through a vector might change any
+   Hot loops keep pointers in local variables: a store through a vector might change any
    struct, as far as the compiler knows. */
 
 /* The last numbers of a row, and zeros. */

@@ -5,11 +5,11 @@
 int64_t cofactor_costs(const double *V, const slices *which, const entries *given, const factor *F,
                        const double *weights, double *out) {
     row row = {.F = F->rows, .wide = F->wide};
-    room room = {0};
+    scratch scratch = {0};
     int64_t longest = longest_row(&given->at, which->bounds[0], which->bounds[which->count]);
-    carve_row(&row, &room, longest);
-    if (!allocate(&room)) return NO_MEMORY;
-    carve_row(&row, &room, longest);
+    carve_row(&row, &scratch, longest);
+    if (!allocate(&scratch)) return NO_MEMORY;
+    carve_row(&row, &scratch, longest);
     for (int64_t t = 0; t < which->count; t++) {
         out[t] = 0.0;
         for (int64_t i = which->bounds[t]; i < which->bounds[t + 1]; i++) {
@@ -19,7 +19,7 @@ int64_t cofactor_costs(const double *V, const slices *which, const entries *give
             out[t] += (weights ? weights[i] : 1.0) * cost_of_row(&row, given, i);
         }
     }
-    free(room.allocated);
+    free(scratch.allocated);
     return 0;
 }
 
@@ -27,17 +27,17 @@ int64_t cofactor_costs(const double *V, const slices *which, const entries *give
 int64_t cofactor_cross(const slopes *cells, int64_t wide, int64_t low, int64_t high, int64_t r,
                        double *out) {
     row row = {.wide = wide};
-    room room = {0};
+    scratch scratch = {0};
     int64_t longest = whole(longest_row(&cells->at, low, high), LINE) + LINE;
-    double *whole_row = carve(&room, wide);
-    row.q = carve(&room, longest);
-    if (!allocate(&room)) return NO_MEMORY;
-    whole_row = carve(&room, wide), row.q = carve(&room, longest);
+    double *whole_row = carve(&scratch, wide);
+    row.q = carve(&scratch, longest);
+    if (!allocate(&scratch)) return NO_MEMORY;
+    whole_row = carve(&scratch, wide), row.q = carve(&scratch, longest);
     for (int64_t i = low; i < high; i++) {
         pull_cells(&row, cells, i, whole_row);
         memcpy(out + i * r, whole_row, (size_t)r * sizeof(double));
     }
-    free(room.allocated);
+    free(scratch.allocated);
     return 0;
 }
 
@@ -73,21 +73,21 @@ INLINE void gram_rows(const factor *F, const double *weights, int64_t low, int64
 /* out[t] = F' diag(weights) F over slice t */
 int64_t cofactor_gram(const factor *F, const slices *which, const double *weights, int64_t r,
                       double *out) {
-    room room = {0};
-    carve(&room, F->wide * F->wide);
-    if (!allocate(&room)) return NO_MEMORY;
-    double *all = carve(&room, F->wide * F->wide);
+    scratch scratch = {0};
+    carve(&scratch, F->wide * F->wide);
+    if (!allocate(&scratch)) return NO_MEMORY;
+    double *all = carve(&scratch, F->wide * F->wide);
     for (int64_t t = 0; t < which->count; t++, out += r * r) {
         int64_t low = which->bounds[t], high = which->bounds[t + 1];
         if (weights)
             gram_rows(F, weights, low, high, all);
         else
-            gram_rows(F, NULL, low, high, all); /* a loop of its own, without the question */
+            gram_rows(F, NULL, low, high, all); /* a separate loop without the test */
         for (int64_t k = 0; k < r; k++)
             for (int64_t m = k; m < r; m++)
                 out[k * r + m] = out[m * r + k] = all[k * F->wide + m];
     }
-    free(room.allocated);
+    free(scratch.allocated);
     return 0;
 }
 

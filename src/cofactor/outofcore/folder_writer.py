@@ -17,10 +17,15 @@ from scipy import sparse as sp
 from cofactor.io.atomic import replacing_folder
 from cofactor.io.json_text import to_json_file
 from cofactor.io.manifests import file_facts, with_digest
-from cofactor.outofcore.batches import batch_names, common_names
-from cofactor.outofcore.checks import ARRAYS
-from cofactor.outofcore.facts import BlockFacts
-from cofactor.outofcore.folders import LARGEST_JSON, MANIFEST, NOTES, SCHEMA, check_own
+from cofactor.outofcore.batches import BlockFacts, batch_names, common_names
+from cofactor.outofcore.folder_reader import (
+    ARRAYS,
+    MANIFEST,
+    MAX_JSON_BYTES,
+    NOTES,
+    SCHEMA,
+    check_only_blocks,
+)
 from cofactor.targets.missing import is_missing
 
 
@@ -83,10 +88,10 @@ class FolderWriter:
 
     def _write_json(self, name: str, value: Any) -> Any:
         data = to_json_file(value)
-        if len(data) > LARGEST_JSON:
+        if len(data) > MAX_JSON_BYTES:
             raise ValueError(
-                f"{name} would have {len(data)} bytes, but {LARGEST_JSON} are the most that can be "
-                "read again; write larger blocks, or fewer labels and notes."
+                f"{name} would have {len(data)} bytes, but at most {MAX_JSON_BYTES} can be read "
+                "again; write larger blocks, or fewer labels and notes."
             )
         (self.path / name).write_bytes(data)
         return file_facts(data)
@@ -105,7 +110,7 @@ def writing_folder(path: Path, overwrite: bool) -> Iterator[FolderWriter]:
     if path.exists() and not overwrite:
         raise FileExistsError(f"{os.fspath(path)!r} exists; choose another, or overwrite=True.")
     if path.exists() and any(path.iterdir()):
-        check_own(path)
+        check_only_blocks(path)
     try:
         with replacing_folder(path) as new:
             writer = FolderWriter(new)

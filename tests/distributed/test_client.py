@@ -37,7 +37,7 @@ def descendants(process):
 
 @pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="reads sockets from /proc")
 def test_a_local_cluster_listens_on_loopback_only(monkeypatch):
-    from cofactor.distributed.connection import connected
+    from cofactor.distributed.client import connected
 
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     before = listening()  # other tests of this process may have a cluster, too

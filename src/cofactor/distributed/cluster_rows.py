@@ -13,19 +13,19 @@ from dask.base import is_dask_collection
 from dask.delayed import Delayed
 from distributed import Future
 
-from cofactor.distributed.watch import Watched
+from cofactor.distributed.watch import WatchedClient
 from cofactor.outofcore import RowBlocks
 from cofactor.outofcore.batches import (
+    BlockFacts,
     RowsAndTargets,
     batch_names,
     check_batch,
     check_like,
     common_names,
 )
-from cofactor.outofcore.facts import BlockFacts
 from cofactor.outofcore.sampling import (
-    Choice,
     Known,
+    RowChoice,
     Sample,
     ShownValues,
     choices,
@@ -41,7 +41,9 @@ NOTHING_SHOWN = shown_values(None)
 class ClusterRows(RowBlocks):
     """Blocks whose rows are the results of tasks."""
 
-    watched: Any = field(default=None, repr=False)  # Watched, which follows fields with defaults
+    watched: Any = field(
+        default=None, repr=False
+    )  # a WatchedClient, which follows fields with defaults
     futures: Sequence[Future] = field(default=(), repr=False)
 
     def sample(
@@ -64,12 +66,12 @@ class ClusterRows(RowBlocks):
         return f"ClusterRows({n} × {m}, {self.n_blocks} blocks)"
 
 
-def as_rows(watched: Watched, data: Any, y: Any) -> RowBlocks:
+def as_rows(watched: WatchedClient, data: Any, y: Any) -> RowBlocks:
     """Return data as blocks of rows with their targets.
 
     Parameters
     ----------
-    watched : Watched
+    watched : WatchedClient
     data : RowBlocks, dask array, or list of delayed values or futures
     y : array of all rows, list with a part for each block, dask array, or None
     """
@@ -83,7 +85,7 @@ def as_rows(watched: Watched, data: Any, y: Any) -> RowBlocks:
     return rows.with_targets(y)
 
 
-def _blocks(watched: Watched, data: Any) -> list[Any]:
+def _blocks(watched: WatchedClient, data: Any) -> list[Any]:
     """Return a future for each block."""
     if isinstance(data, da.Array):
         if data.ndim != 2:
@@ -102,14 +104,14 @@ def _blocks(watched: Watched, data: Any) -> list[Any]:
     return _futures(watched, data)
 
 
-def _futures(watched: Watched, values: Sequence[Any]) -> list[Any]:
+def _futures(watched: WatchedClient, values: Sequence[Any]) -> list[Any]:
     """Let the cluster compute the values that are still delayed."""
     promised = [value for value in values if is_dask_collection(value)]
     computed = iter(watched.client.compute(promised) if promised else [])
     return [next(computed) if is_dask_collection(value) else value for value in values]
 
 
-def _target_parts(watched: Watched, y: Any, n_blocks: int) -> list[Any]:
+def _target_parts(watched: WatchedClient, y: Any, n_blocks: int) -> list[Any]:
     """Return y of each block if it comes in parts, else a list of None."""
     if isinstance(y, da.Array):
         whole = y if y.ndim == 1 or y.numblocks[1] == 1 else y.rechunk({1: -1})
@@ -145,7 +147,9 @@ def _whole_targets(rows: RowBlocks, y: Any) -> Any:
     return np.concatenate(y)
 
 
-def _on_cluster(watched: Watched, blocks: Sequence[Any], targets: Sequence[Any]) -> ClusterRows:
+def _on_cluster(
+    watched: WatchedClient, blocks: Sequence[Any], targets: Sequence[Any]
+) -> ClusterRows:
     checked = [
         watched.client.submit(_checked, i, block, y, pure=False)
         for i, (block, y) in enumerate(zip(blocks, targets, strict=True))
@@ -175,7 +179,7 @@ def _on_cluster(watched: Watched, blocks: Sequence[Any], targets: Sequence[Any])
 
 def _checked(i: int, block: Any, y: Any) -> RowsAndTargets:
     if isinstance(block, tuple) and y is not None:
-        raise ValueError(f"Block {i} has targets of its own; leave y out, or pass blocks of X.")
+        raise ValueError(f"Block {i} has its own targets; leave y out, or pass blocks of X.")
     try:
         return check_batch(block if y is None else (block, y))
     except (TypeError, ValueError) as error:
@@ -196,5 +200,5 @@ def _shown(block: RowsAndTargets, y: Any) -> ShownValues:
     return shown_values(block[1] if y is None else y)
 
 
-def _sample(block: RowsAndTargets, y: Any, choice: Choice) -> Sample:
+def _sample(block: RowsAndTargets, y: Any, choice: RowChoice) -> Sample:
     return sample_block(block[0], block[1] if y is None else y, choice)

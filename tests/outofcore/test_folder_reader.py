@@ -83,7 +83,7 @@ def test_a_flipped_bit_is_found_when_the_block_is_read(folder, name):
     path.write_bytes(data)
     blocks = RowBlocks.open(folder)  # does not read what it need not
     blocks.block(0)
-    with pytest.raises(RowBlocksError, match=rf"00001/{name}.npy has other contents"):
+    with pytest.raises(RowBlocksError, match=rf"00001/{name}.npy was changed after"):
         blocks.block(1)
 
 
@@ -94,7 +94,7 @@ def test_a_block_that_changes_after_it_was_read_is_checked_again(folder):
     data = bytearray(path.read_bytes())
     data[-1] = 0x7F
     path.write_bytes(data)
-    with pytest.raises(RowBlocksError, match="other contents"):
+    with pytest.raises(RowBlocksError, match="changed after it was written"):
         blocks.block(1)
 
 
@@ -109,7 +109,7 @@ def test_another_process_checks_for_itself(folder):
 def test_a_changed_manifest_or_note_is_found(folder, name):
     text = (folder / name).read_text()
     (folder / name).write_text(text.replace("cat", "cow").replace("words", "wards"))
-    refuse(folder, rf"{name} (was changed|has other contents)")
+    refuse(folder, rf"{name} was changed")
 
 
 @pytest.mark.parametrize("name", ["blocks.json", "notes.json", "00001/start.npy"])
@@ -346,7 +346,7 @@ def test_a_lack_of_memory_is_not_damage(folder, monkeypatch):
     def fail(*given):
         raise MemoryError("Unable to allocate 3 GiB")
 
-    monkeypatch.setattr("cofactor.outofcore.checks.check_block", fail)
+    monkeypatch.setattr("cofactor.outofcore.folder_reader._check_block", fail)
     with pytest.raises(MemoryError, match="3 GiB"):
         use(folder)
 

@@ -13,8 +13,7 @@ from cofactor import NMF, SSNMFClassifier
 from cofactor.divergences import DIVERGENCES
 from cofactor.engine.factors import Factors
 from cofactor.engine.objective import Objective, Term
-from cofactor.engine.observations import dense, masked, observe, sparse
-from cofactor.engine.observations.base import both_ways
+from cofactor.engine.observations import both_ways, dense, masked, observe, sparse
 from cofactor.engine.solvers import CoordinateDescent, MultiplicativeUpdates
 from strategies import (
     DESCENT_PAIRS,
