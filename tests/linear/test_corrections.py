@@ -8,8 +8,8 @@ from scipy.special import log_softmax, softmax
 
 from cofactor.engine.threads import Threads
 from cofactor.linear.corrections import STRENGTH, Rows, correct_scores, scale
-from cofactor.linear.matrix import Matrix
-from cofactor.linear.regression import softmax_regression
+from cofactor.linear.parts import softmax_regression
+from cofactor.linear.views import Matrix
 
 
 @pytest.fixture

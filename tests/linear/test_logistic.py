@@ -8,8 +8,8 @@ from sklearn.linear_model import LogisticRegression
 
 from cofactor.engine.threads import Threads
 from cofactor.linear import logistic
-from cofactor.linear.logistic import logistic_regressions
-from cofactor.linear.matrix import Matrix
+from cofactor.linear.multilabel import logistic_regressions
+from cofactor.linear.views import Matrix
 
 
 def problem(n=60, m=12, k=5, seed=0, sparse=True):

@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 
 from cofactor.engine.observations import masked, observe
 from cofactor.engine.threads import Threads
-from cofactor.linear.matrix import Matrix
+from cofactor.linear.views import Matrix
 
 RANDOM = np.random.default_rng(0)
 CELLS = RANDOM.gamma(1.0, size=(30, 12)) * (RANDOM.random((30, 12)) < 0.4)

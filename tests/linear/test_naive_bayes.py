@@ -9,9 +9,8 @@ from sklearn.naive_bayes import MultinomialNB
 
 import oracles
 from cofactor.engine.threads import Threads
-from cofactor.linear.linear import Labels
-from cofactor.linear.matrix import Matrix
-from cofactor.linear.naive_bayes import SMOOTHING, em_naive_bayes, naive_bayes
+from cofactor.linear.parts import SMOOTHING, Labels, em_naive_bayes, naive_bayes
+from cofactor.linear.views import Matrix
 
 N, M, K = 80, 20, 3
 

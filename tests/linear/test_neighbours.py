@@ -7,9 +7,8 @@ from scipy.sparse import csr_array
 
 from cofactor.engine.threads import Threads
 from cofactor.linear import neighbours
-from cofactor.linear.linear import Labels
-from cofactor.linear.matrix import Matrix
-from cofactor.linear.neighbours import NEIGHBOURS, STAY, STEPS, neighbour_graph, spread_labels
+from cofactor.linear.parts import NEIGHBOURS, STAY, STEPS, Labels, neighbour_graph, spread_labels
+from cofactor.linear.views import Matrix
 
 
 def brute_force(cells, k):

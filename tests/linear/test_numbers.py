@@ -12,10 +12,16 @@ from sklearn.linear_model import Ridge
 
 from cofactor.engine.threads import Threads
 from cofactor.linear import numbers, ridge
-from cofactor.linear.matrix import Matrix
-from cofactor.linear.numbers import LARGEST_SIZE, TOPIC_MIX, USUAL_MIX, Size, fit_numbers
-from cofactor.linear.ridge import part_weights
-from cofactor.linear.rows import distinct_rows
+from cofactor.linear.folds import distinct_rows
+from cofactor.linear.numbers import (
+    LARGEST_SIZE,
+    TOPIC_MIX,
+    USUAL_MIX,
+    Size,
+    fit_numbers,
+    part_weights,
+)
+from cofactor.linear.views import Matrix
 
 
 class Data:

@@ -13,8 +13,7 @@ from cofactor.engine.observations import observe
 from cofactor.engine.threads import Threads
 from cofactor.linear import pool as pool_module
 from cofactor.linear import regression
-from cofactor.linear.linear import Labels
-from cofactor.linear.matrix import Matrix
+from cofactor.linear.parts import Labels
 from cofactor.linear.pool import (
     BAYES,
     FLAT,
@@ -31,6 +30,7 @@ from cofactor.linear.pool import (
     fit_pool,
     judged,
 )
+from cofactor.linear.views import Matrix
 
 K = 3
 

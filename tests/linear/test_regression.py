@@ -9,9 +9,8 @@ from sklearn.linear_model import LogisticRegression
 
 from cofactor.engine.threads import Threads
 from cofactor.linear import regression
-from cofactor.linear.linear import LinearModel
-from cofactor.linear.matrix import Matrix
-from cofactor.linear.regression import softmax_path, softmax_regression
+from cofactor.linear.parts import LinearModel, softmax_path, softmax_regression
+from cofactor.linear.views import Matrix
 
 
 @pytest.fixture

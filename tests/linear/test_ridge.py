@@ -8,8 +8,8 @@ from sklearn.linear_model import Ridge
 
 from cofactor.engine.threads import Threads
 from cofactor.linear import ridge
-from cofactor.linear.matrix import Matrix
-from cofactor.linear.ridge import CentredRows, fit_ridge
+from cofactor.linear.numbers import CentredRows, fit_ridge
+from cofactor.linear.views import Matrix
 
 PENALTIES = np.array([0.1, 1.0, 10.0])
 

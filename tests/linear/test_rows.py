@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 
-from cofactor.linear.rows import distinct_rows
+from cofactor.linear.folds import distinct_rows
 
 
 @pytest.fixture

@@ -11,8 +11,15 @@ from sklearn.linear_model import LogisticRegression
 
 from cofactor.engine.threads import Threads
 from cofactor.linear import logistic, tags
-from cofactor.linear.matrix import Matrix
-from cofactor.linear.tags import EDGES, PENALTIES, Curve, Histogram, choose_thresholds, fit_tags
+from cofactor.linear.multilabel import (
+    EDGES,
+    PENALTIES,
+    Curve,
+    Histogram,
+    choose_thresholds,
+    fit_tags,
+)
+from cofactor.linear.views import Matrix
 
 
 def problem(n=90, m=15, k=6, seed=0):

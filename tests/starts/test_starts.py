@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cofactor.starts.svd import leading_profiles
 from scipy import sparse as sp
 from sklearn.base import clone
 
@@ -10,11 +11,9 @@ from cofactor import NMF, SSNMFClassifier
 from cofactor.divergences import DIVERGENCES
 from cofactor.engine.objective import Objective, Term
 from cofactor.engine.observations import dense, sparse
-from cofactor.linear.guess import Classes, counted_guess
-from cofactor.linear.weighted_data import weigh
+from cofactor.linear.guess import Classes, counted_guess, weigh
 from cofactor.starts import class_start, plain_start
 from cofactor.starts.classwise import _numbers_of_topics
-from cofactor.starts.svd import leading_profiles
 from strategies import SERIAL
 
 

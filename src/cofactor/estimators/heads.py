@@ -3,7 +3,7 @@
 The target factor B turns representations into fitted targets ("joint", "refit"). The pooled head
 adds up what the features and what the topics say. All its parts are linear, so explanations add up
 over features and topics. Classes get the pool of linear models (`cofactor.linear.pool`), several
-labels a logistic regression each (`cofactor.linear.tags`), numbers two ridge regressions
+labels a logistic regression each (`cofactor.linear.multilabel`), numbers two ridge regressions
 (`cofactor.linear.numbers`).
 """
 
@@ -24,13 +24,13 @@ from cofactor.engine.threads import Threads
 from cofactor.estimators.exposure import totals
 from cofactor.estimators.inference import represent, solve_rows, topic_shares
 from cofactor.estimators.units import exponent_of, shift
-from cofactor.linear.matrix import Matrix, row_products
+from cofactor.linear.calibration import Curve
+from cofactor.linear.folds import distinct_rows
+from cofactor.linear.guess import as_numbers
+from cofactor.linear.multilabel import TagModel, fit_tags
 from cofactor.linear.numbers import Size, fit_numbers
 from cofactor.linear.pool import ExpectedScore, Pool
-from cofactor.linear.rows import distinct_rows
-from cofactor.linear.tags import Curve, TagModel, fit_tags
-from cofactor.linear.views import View, choose_view
-from cofactor.linear.weighted_data import as_numbers
+from cofactor.linear.views import Matrix, View, choose_view, row_products
 from cofactor.targets import Targets
 
 TOPIC_WEIGHT = 0.1
@@ -128,7 +128,7 @@ class PooledHead:
     thresholds : array (k,) or None
         A sample has a label if its score is at least this; for several labels a sample.
     curve : array (3,) or None
-        How such scores become probabilities, see `cofactor.linear.tags.Curve`.
+        How such scores become probabilities, see `cofactor.linear.calibration.Curve`.
     half_width : array (k,) or None
         A number plus and minus this covers nine of ten new values.
     reach : float

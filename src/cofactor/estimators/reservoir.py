@@ -18,7 +18,7 @@ from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.engine.observations import Observations
 from cofactor.engine.observations.base import stack as stack_rows
 from cofactor.estimators.blocks import SAMPLE_CELLS
-from cofactor.linear.rows import mix_bits
+from cofactor.linear.folds import mix_bits
 from cofactor.targets import Targets, stack
 
 LEAST_ROWS = 100

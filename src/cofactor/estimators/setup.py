@@ -34,9 +34,8 @@ from cofactor.estimators.units import (
     unit_observations,
     unit_weights,
 )
-from cofactor.linear.guess import Classes, Guess, counted_guess, pooled_guess
+from cofactor.linear.guess import Classes, Guess, as_numbers, counted_guess, pooled_guess
 from cofactor.linear.pool import ExpectedScore, Pool, fit_pool
-from cofactor.linear.weighted_data import as_numbers
 from cofactor.noise import Noise, likelihood_supervision
 from cofactor.priors import Penalty
 from cofactor.starts import class_start, plain_start, start_from_topics

@@ -28,7 +28,7 @@ from cofactor.estimators.inference import solve_rows, topic_shares
 from cofactor.estimators.rehearsal import draw_samples, some_rows
 from cofactor.estimators.validation import as_divergence
 from cofactor.linear.corrections import Rows, correct_scores
-from cofactor.linear.matrix import Matrix, row_products
+from cofactor.linear.views import Matrix, row_products
 from cofactor.targets import ClassCoding, Targets, label_shares
 
 LENGTHS = (0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 1.0)

@@ -16,27 +16,21 @@ nothing.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.special import log_softmax
 
 from cofactor._types import BoolArray, FloatArray, IntArray
-from cofactor.linear.linear import LinearModel
-from cofactor.linear.matrix import Matrix, with_one_blas_thread
-from cofactor.linear.naive_bayes import normalised
-from cofactor.linear.regression import softmax_regression
+from cofactor.linear.calibration import scale_classes
+from cofactor.linear.folds import assign_folds
+from cofactor.linear.parts import LinearModel, normalised, softmax_regression
+from cofactor.linear.penalties import USUAL_PENALTY
+from cofactor.linear.views import Matrix, one_blas_thread
 
-PENALTY = 0.1
-"""Penalty of the regression."""
-SMOOTHING = 0.3
+RATIO_SMOOTHING = 0.3
 """Added to each feature's sum in each class. It is more than in the guesses, because features that
 only one side has are the rule between earlier and further samples."""
-STRENGTH = 10.0
-"""How strongly factors stay where they start: as strongly as weights of parts do in the pool."""
-FOLDS = 3
-"""Number of parts of the samples that are held out in turn."""
+N_FOLDS = 3
 
 
 class Rows(NamedTuple):
@@ -75,7 +69,6 @@ class Correction:
     base: FloatArray
 
 
-@with_one_blas_thread
 def correct_scores(rows: Rows, harder: Rows, new: BoolArray) -> Correction:
     """Fit a correction.
 
@@ -89,29 +82,23 @@ def correct_scores(rows: Rows, harder: Rows, new: BoolArray) -> Correction:
     new : array (k,) of bool
         Classes without scores so far.
     """
-    added, place = _learn(rows, new), _folds(rows, new)
-    held = (rows.shares == 1.0) & (place >= 0)[:, None]
+    # the samples of new classes are divided evenly among the folds, and so are all others
+    groups = np.where(rows.shares[:, new].any(axis=1), rows.shares.argmax(axis=1), len(new))
+    folds = assign_folds(groups, N_FOLDS, min_size=N_FOLDS)
+    held = (rows.shares == 1.0) & (folds >= 0)[:, None]
     tested = new & held.any(axis=0)
-    if not tested.any():
-        return Correction(added, np.ones(len(new)), np.zeros(len(new)))
-    unseen = [
-        harder.select(np.flatnonzero(place == fold)).moved(
-            _learn(rows.select(np.flatnonzero(place != fold)), new)
-        )
-        for fold in range(FOLDS)
-    ]
-    scores, shares, weights = (np.concatenate([one[i] for one in unseen]) for i in range(1, 4))
-    return Correction(added, *scale(scores, shares, weights, tested))
-
-
-def _folds(rows: Rows, new: BoolArray) -> IntArray:
-    """Return the fold of each sample; those of a class go round the folds, and so do the others."""
-    best = np.where(rows.shares[:, new].any(axis=1), rows.shares.argmax(axis=1), -1)
-    place = np.empty(len(best), dtype=np.int64)
-    for c in np.unique(best):
-        own = np.flatnonzero(best == c)
-        place[own] = np.arange(len(own)) % FOLDS if len(own) >= FOLDS or c < 0 else -1
-    return place
+    with one_blas_thread():
+        added = _learn(rows, new)
+        if not tested.any():
+            return Correction(added, np.ones(len(new)), np.zeros(len(new)))
+        unseen = [
+            harder.select(np.flatnonzero(folds == fold)).moved(
+                _learn(rows.select(np.flatnonzero(folds != fold)), new)
+            )
+            for fold in range(N_FOLDS)
+        ]
+        scores, shares, weights = (np.concatenate([one[i] for one in unseen]) for i in range(1, 4))
+        return Correction(added, *scale_classes(scores, shares, weights, tested))
 
 
 def _learn(rows: Rows, new: BoolArray) -> LinearModel:
@@ -121,7 +108,7 @@ def _learn(rows: Rows, new: BoolArray) -> LinearModel:
     """
     ratios = _log_ratios(rows)[:, new]
     X = rows.X.beside(rows.X.times(ratios)) if new.any() else rows.X
-    model = softmax_regression(X, rows.shares, rows.weights, PENALTY, offset=rows.scores)
+    model = softmax_regression(X, rows.shares, rows.weights, USUAL_PENALTY, offset=rows.scores)
     m = len(ratios)
     return LinearModel(model.weights[:m] + ratios @ model.weights[m:], model.base)
 
@@ -130,28 +117,6 @@ def _log_ratios(rows: Rows) -> FloatArray:
     """Return the log of each feature's share in each class over its share in the others (m, k)."""
     mass = np.maximum(rows.X.transposed_times(rows.shares * rows.weights[:, None]), 0.0)
     others = mass.sum(axis=1, keepdims=True) - mass
-    return np.asarray(np.log(normalised(mass, SMOOTHING)) - np.log(normalised(others, SMOOTHING)))
-
-
-def scale(
-    scores: FloatArray, shares: FloatArray, weights: FloatArray, which: BoolArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return factors and bases of the scores of some classes that make the shares likely."""
-    own = np.flatnonzero(which)
-    Z = scores[:, own]
-
-    def cost(x: FloatArray) -> tuple[float, FloatArray]:
-        factor, base = np.split(x, 2)
-        fitted = scores.copy()
-        fitted[:, own] = Z * factor + base
-        log_p = log_softmax(fitted, axis=1)
-        apart = factor - 1.0
-        value = STRENGTH / 2 * apart @ apart - np.sum(weights[:, None] * shares * log_p)
-        slope = ((np.exp(log_p) - shares) * weights[:, None])[:, own]
-        return float(value), np.r_[(slope * Z).sum(axis=0) + STRENGTH * apart, slope.sum(axis=0)]
-
-    start = np.r_[np.ones(len(own)), np.zeros(len(own))]
-    found: Any = minimize(cost, start, jac=True, method="L-BFGS-B")
-    factor, base = np.ones(len(which)), np.zeros(len(which))
-    factor[own], base[own] = np.split(found.x, 2)
-    return factor, base
+    return np.asarray(
+        np.log(normalised(mass, RATIO_SMOOTHING)) - np.log(normalised(others, RATIO_SMOOTHING))
+    )

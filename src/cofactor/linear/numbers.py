@@ -12,28 +12,36 @@ predictions are.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array, hstack
+from scipy.optimize import nnls
 
 from cofactor._types import FloatArray
-from cofactor.linear.matrix import Matrix, with_one_blas_thread
+from cofactor.linear.folds import assign_folds
+from cofactor.linear.penalties import TOPIC_PENALTIES, WORD_PENALTIES
 from cofactor.linear.pool import ExpectedScore
-from cofactor.linear.ridge import RidgeFit, fit_ridge, part_weights
+from cofactor.linear.views import Matrix, one_blas_thread
 
 USUAL_MIX = np.array([0.6, 0.4])
 """Usual weights of the regressions of the view and of the topics."""
 TOPIC_MIX = 0.4
 """Weight of topics that were fitted with the targets, where words explain nothing."""
-WORD_PENALTIES, TOPIC_PENALTIES = np.logspace(-1.5, 3, 10), np.logspace(1, 3, 5)
-"""Penalties that held-out error chooses from."""
 WORDS_SIZE, TOPICS_SIZE = 0.3, 0.5
 """Factors of the size beside the view and beside the topics."""
-LARGEST_SIZE = 4.0
+MAX_SIZE = 4.0
 """Sizes are clipped to this many standard deviations."""
-LEVEL = 0.9
+COVERAGE = 0.9
 """Share of new targets that the interval should cover."""
+MAX_EXACT_SIDE = 2000
+"""Maximum length of the shorter side of the matrix in an exact solution."""
+MAX_EXACT_CELLS = 3e7
+"""Maximum number of rows times shorter side in an exact solution."""
+N_FOLDS = 5
+"""Number of folds where the solution is iterative."""
+MAX_STEPS = 60
+"""Maximum number of steps of the iterative solution."""
 
 
 class Size(NamedTuple):
@@ -53,8 +61,8 @@ class Size(NamedTuple):
         logs = np.log(np.maximum(totals, np.finfo(float).tiny))
         if self.sd == 0.0:
             return np.zeros(len(logs))
-        standard = np.where(totals > 0, (logs - self.mean) / self.sd, -LARGEST_SIZE)
-        return np.clip(standard, -LARGEST_SIZE, LARGEST_SIZE)
+        standard = np.where(totals > 0, (logs - self.mean) / self.sd, -MAX_SIZE)
+        return np.clip(standard, -MAX_SIZE, MAX_SIZE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +111,6 @@ class NumberModel:
         return self.scale.of(totals)[:, None] * self.size + self.base
 
 
-@with_one_blas_thread
 def fit_numbers(
     X: Matrix,
     topics: FloatArray,
@@ -130,16 +137,16 @@ def fit_numbers(
     supervised : bool
         Whether the topics were fitted with the targets.
     """
-    scale = _fit_size(totals, counts)
-    size = scale.of(totals)
-    spread = _spread(topics, counts)
-    words = _with_column(X, WORDS_SIZE * size)
-    shares = _with_column(Matrix(topics / spread, X.threads), TOPICS_SIZE * size)
-    fits = []
-    for y in Y.T:
-        rows = np.flatnonzero(~np.isnan(y) & (counts > 0))
-        parts = words.select(rows), shares.select(rows)
-        fits.append(_fit_target(*parts, y[rows], counts[rows], supervised))
+    with one_blas_thread():
+        scale = _fit_size(totals, counts)
+        size, spread = scale.of(totals)[:, None], _spread(topics, counts)
+        words = X.beside(WORDS_SIZE * size)
+        shares = Matrix(topics / spread, X.threads).beside(TOPICS_SIZE * size)
+        fits = []
+        for y in Y.T:
+            rows = np.flatnonzero(~np.isnan(y) & (counts > 0))
+            parts = words.select(rows), shares.select(rows)
+            fits.append(_fit_target(*parts, y[rows], counts[rows], supervised))
     W, T, base, mix, penalties, half_width, residual_sd, expected = zip(*fits, strict=True)
     on_words, on_topics = np.stack(W, axis=1), np.stack(T, axis=1)
     on_size = WORDS_SIZE * on_words[-1] + TOPICS_SIZE * on_topics[-1]
@@ -173,12 +180,6 @@ def _spread(topics: FloatArray, counts: FloatArray) -> FloatArray:
     sd = np.sqrt(counts @ (topics - mean) ** 2 / counts.sum())
     spread = np.maximum(sd, np.median(sd))
     return np.where(spread > 1e-6, spread, 1.0)
-
-
-def _with_column(X: Matrix, column: FloatArray) -> Matrix:
-    if not X.is_sparse:
-        return Matrix(np.column_stack([X.values, column]), X.threads)
-    return Matrix(csr_array(hstack([X.values, column[:, None]], format="csr")), X.threads)
 
 
 class _TargetFit(NamedTuple):
@@ -253,7 +254,7 @@ def _half_width(sizes: FloatArray, counts: FloatArray) -> float:
     """Return the ⌈.9 (n + 1)⌉-th smallest size; infinite if there are not so many."""
     order = np.argsort(sizes, kind="stable")
     reached = np.cumsum(counts[order])
-    rank = np.ceil(LEVEL * (counts.sum() + 1) - 1e-9)
+    rank = np.ceil(COVERAGE * (counts.sum() + 1) - 1e-9)
     enough = np.flatnonzero(reached >= rank - 1e-9)
     return float(sizes[order[enough[0]]]) if len(enough) else np.inf
 
@@ -266,3 +267,184 @@ def _expected(residual: FloatArray, deviation: FloatArray, counts: FloatArray) -
     error = 1.96 * float(np.sqrt(counts @ (e - lost * d) ** 2)) / whole
     low, high = 1 - lost - error, min(1 - lost + error, 1.0)
     return ExpectedScore(1 - lost, low, high, float(counts.sum()), "R²")
+
+
+# ---- ridge regressions
+
+
+class RidgeFit(NamedTuple):
+    """A linear model of one target, and how such models predict held-out rows.
+
+    Parameters
+    ----------
+    weights : array (m,)
+    base : float
+        Prediction of a row of zeros.
+    held_out : array (n,)
+        Prediction of each row by a model that has not seen the row's target.
+    penalty : float
+    """
+
+    weights: FloatArray
+    base: float
+    held_out: FloatArray
+    penalty: float
+
+
+def fit_ridge(X: Matrix, y: FloatArray, counts: FloatArray, penalties: FloatArray) -> RidgeFit:
+    """Minimise Σ count · (y − base − Xv)² + penalty · |v|²; held-out error chooses the penalty.
+
+    Each row is left out together with its repetitions. If both sides of X are long, five folds by
+    position are left out instead, so the order of the rows must not depend on the targets.
+    """
+    rows = CentredRows(X, counts)
+    mean = rows.average(y)
+    exact = min(X.shape) <= MAX_EXACT_SIDE and X.shape[0] * min(X.shape) <= MAX_EXACT_CELLS
+    tried = (
+        rows.leave_one_out(y - mean, penalties)
+        if exact
+        else _leave_folds_out(X, y - mean, counts, penalties)
+    )
+    errors = counts @ (tried - (y - mean)[:, None]) ** 2
+    best = np.flatnonzero(errors <= errors.min() * (1 + 1e-9))[-1]  # of equals the largest penalty
+    penalty = float(penalties[best])
+    v = rows.solve(y - mean, penalty) if exact else rows.iterate(y - mean, penalties)[:, best]
+    return RidgeFit(v, mean - float(rows.mean @ v), tried[:, best] + mean, penalty)
+
+
+def _leave_folds_out(
+    X: Matrix, target: FloatArray, counts: FloatArray, penalties: FloatArray
+) -> FloatArray:
+    """Predict each fold by the other ones; one column per penalty."""
+    out = np.empty((len(target), len(penalties)))
+    folds = assign_folds(np.zeros(len(target), dtype=np.int64), N_FOLDS)
+    for fold in range(N_FOLDS):
+        left, rest = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
+        rows = CentredRows(X.select(rest), counts[rest])
+        mean = rows.average(target[rest])
+        V = rows.iterate(target[rest] - mean, penalties)
+        out[left] = X.select(left).times(V) - rows.mean @ V + mean
+    return out
+
+
+def part_weights(
+    held_out: FloatArray, y: FloatArray, counts: FloatArray, usual: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return nonnegative weights of parts, and the sum of their weighted held-out predictions.
+
+    Parts predict deviations from the mean. The weights minimise the squared held-out error plus
+    var(y) · |weights − usual weights|².
+    """
+    total = counts.sum()
+    mean = float(counts @ y / total)
+    rest = np.maximum(total - counts, 1e-15 * total)
+    others = mean - counts * (y - mean) / rest  # mean of the other rows
+    P = held_out - others[:, None]
+    scale = counts / float(counts @ (y - mean) ** 2 / total)
+    gram = (P.T * scale) @ P + np.eye(len(usual))
+    moment = (P.T * scale) @ (y - others) + usual
+    root = np.linalg.cholesky(gram).T  # |root·b − root⁻ᵀ·moment|² is the same problem
+    weights = nnls(root, np.linalg.solve(root.T, moment))[0]
+    return weights, others + P @ weights
+
+
+@dataclass(frozen=True, eq=False)
+class CentredRows:
+    """The matrix A of rows minus their mean, times the roots of their counts."""
+
+    X: Matrix
+    counts: FloatArray
+
+    @cached_property
+    def roots(self) -> FloatArray:
+        return np.sqrt(self.counts)
+
+    @cached_property
+    def mean(self) -> FloatArray:
+        """The mean row."""
+        return np.asarray(self.X.transposed_times(self.counts[:, None])[:, 0] / self.counts.sum())
+
+    def average(self, y: FloatArray) -> float:
+        return float(self.counts @ y / self.counts.sum())
+
+    def times(self, v: FloatArray) -> FloatArray:
+        return np.asarray(self.roots * (self.X.times(v[:, None])[:, 0] - self.mean @ v))
+
+    def transposed_times(self, u: FloatArray) -> FloatArray:
+        scaled = self.roots * u
+        product = self.X.transposed_times(scaled[:, None])[:, 0]
+        return np.asarray(product - self.mean * scaled.sum())
+
+    @cached_property
+    def rotated(self) -> tuple[FloatArray, FloatArray]:
+        """A in the basis of its principal directions, and its squared singular values."""
+        n, m = self.X.shape
+        if self.X.is_sparse and n < m:
+            values, U = np.linalg.eigh(self._sparse_gram())
+        elif n < m:
+            A = self._dense()
+            values, U = np.linalg.eigh(A @ A.T)
+        else:
+            A = self._dense()
+            values, V = np.linalg.eigh(A.T @ A)
+            return A @ V, np.maximum(values, 0.0)
+        values = np.maximum(values, 0.0)
+        return U * np.sqrt(values), values
+
+    def _dense(self) -> FloatArray:
+        cells = self.X.values.toarray() if self.X.is_sparse else self.X.values
+        return np.asarray((cells - self.mean) * self.roots[:, None])
+
+    def _sparse_gram(self) -> FloatArray:
+        """Return A times its transpose without a dense A."""
+        gram = (self.X.values @ self.X.values.T).toarray()
+        share = self.counts / self.counts.sum()
+        means = gram @ share
+        gram += share @ means - means[:, None] - means
+        return np.asarray(gram * self.roots[:, None] * self.roots)
+
+    def solve(self, target: FloatArray, penalty: float) -> FloatArray:
+        """Return the weights of a centred target, exactly."""
+        R, squares = self.rotated
+        scaled = self.roots * target
+        residual = scaled - R @ ((R.T @ scaled) / (squares + penalty))
+        return self.transposed_times(residual / penalty)
+
+    def leave_one_out(self, target: FloatArray, penalties: FloatArray) -> FloatArray:
+        """Predict each row by all others; one column per penalty.
+
+        A left-out residual is the usual residual divided by 1 − the row's influence on itself.
+        """
+        R, squares = self.rotated
+        scale = 1.0 / (squares[:, None] + penalties)
+        fitted = R @ ((R.T @ (self.roots * target))[:, None] * scale)
+        residual = target[:, None] - fitted / self.roots[:, None]
+        own = R**2 @ scale + (self.counts / self.counts.sum())[:, None]
+        return np.asarray(target[:, None] - residual / np.maximum(1.0 - own, 1e-12))
+
+    def iterate(self, target: FloatArray, penalties: FloatArray) -> FloatArray:
+        """Return the weights of a centred target, one column per penalty.
+
+        Golub and Kahan's bidiagonalisation serves all penalties at once: they are solved in the
+        space of its first steps.
+        """
+        u = self.roots * target
+        length = first = float(np.linalg.norm(u))
+        U, V = np.empty((MAX_STEPS, len(u))), np.empty((MAX_STEPS, self.X.shape[1]))
+        B = np.zeros((MAX_STEPS + 1, MAX_STEPS))
+        size = 0
+        while size < MAX_STEPS and length > 1e-10 * first:
+            U[size] = u / length
+            v = self.transposed_times(U[size]) - (B[size, size - 1] * V[size - 1] if size else 0.0)
+            v -= V[:size].T @ (V[:size] @ v)
+            B[size, size] = np.linalg.norm(v)
+            if B[size, size] <= 1e-10 * max(B[0, 0], 1e-150):
+                break
+            V[size] = v / B[size, size]
+            u = self.times(V[size]) - B[size, size] * U[size]
+            u -= U[: size + 1].T @ (U[: size + 1] @ u)
+            B[size + 1, size] = length = float(np.linalg.norm(u))
+            size += 1
+        P, s, Q = np.linalg.svd(B[: size + 1, :size], full_matrices=False)
+        filtered = (s * P[0])[:, None] / (s[:, None] ** 2 + penalties)
+        return np.asarray(first * (V[:size].T @ (Q.T @ filtered)))

@@ -35,7 +35,7 @@ from cofactor.engine.solvers import MultiplicativeUpdates
 from cofactor.engine.threads import Threads
 from cofactor.estimators.inference import topic_shares
 from cofactor.estimators.validation import as_divergence
-from cofactor.linear.pool import wilson_interval
+from cofactor.metrics.accuracy import wilson_interval
 from cofactor.metrics.topics import top_places
 from cofactor.text.describe.predictions import predict_rows, predicted_kind, scores_of
 from cofactor.text.describe.summaries import word_ranking

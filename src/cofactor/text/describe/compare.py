@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from cofactor.metrics.matching import Difference, accuracy_difference, match_topics, word_changes
+from cofactor.metrics.accuracy import Difference, accuracy_difference
+from cofactor.metrics.topics import match_topics, word_changes
 from cofactor.text.describe.predictions import has_head, predicted_kind
 from cofactor.text.describe.summaries import model_words, word_ranking
 from cofactor.text.describe.table import Table

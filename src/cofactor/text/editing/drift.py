@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cofactor.estimators.inference import topic_shares
-from cofactor.metrics.matching import topic_similarity, word_changes
+from cofactor.metrics.topics import topic_similarity, word_changes
 from cofactor.text.describe.answers import represent
 from cofactor.text.describe.compare import common_order
 from cofactor.text.describe.predictions import read_predictions
