@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from cofactor.starts.svd import leading_profiles
 from scipy import sparse as sp
 from sklearn.base import clone
 
@@ -14,6 +13,7 @@ from cofactor.engine.observations import dense, sparse
 from cofactor.linear.guess import Classes, counted_guess, weigh
 from cofactor.starts import class_start, plain_start
 from cofactor.starts.classwise import _numbers_of_topics
+from cofactor.starts.random_or_svd import leading_profiles
 from strategies import SERIAL
 
 

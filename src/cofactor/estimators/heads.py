@@ -270,9 +270,7 @@ def class_head(pool: Pool, A: FloatArray, B: FloatArray, present: FloatArray) ->
     ``present`` (c, k) are the pool's classes among the columns of the targets; others, which no
     sample of positive weight has, cannot be predicted.
     """
-    shares = B.T / np.maximum(A.sum(axis=0, dtype=np.float64), 1e-300)[:, None]
-    shares = shares / np.maximum(shares.sum(axis=1, keepdims=True), 1e-300)
-    topics = np.log(shares @ present.T + RARE)
+    topics = topic_log_shares(A, B, present)
     topics = TOPIC_WEIGHT * (topics - topics.mean(axis=1, keepdims=True))
     absent = np.where(present.any(axis=0), 0.0, ABSENT)
     weights, base = pool.model
@@ -284,6 +282,16 @@ def class_head(pool: Pool, A: FloatArray, B: FloatArray, present: FloatArray) ->
         topics @ present,
         held_out=pool.held_out,
     )
+
+
+def topic_log_shares(A: FloatArray, B: FloatArray, present: FloatArray) -> FloatArray:
+    """Return the logarithm of each topic's share in each class (r, c), from the factors A and B.
+
+    ``present`` (c, k) are the classes among the columns of the targets.
+    """
+    shares = B.T / np.maximum(A.sum(axis=0, dtype=np.float64), 1e-300)[:, None]
+    shares = shares / np.maximum(shares.sum(axis=1, keepdims=True), 1e-300)
+    return np.asarray(np.log(shares @ present.T + RARE))
 
 
 def tag_head(

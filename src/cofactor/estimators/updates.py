@@ -23,7 +23,7 @@ from cofactor.engine.objective import Objective, Term
 from cofactor.engine.observations import observe
 from cofactor.engine.threads import Threads
 from cofactor.estimators.edits import OF_THE_DATA, masses
-from cofactor.estimators.heads import RARE, TOPIC_WEIGHT, PooledHead, with_mean_mass
+from cofactor.estimators.heads import TOPIC_WEIGHT, PooledHead, topic_log_shares, with_mean_mass
 from cofactor.estimators.inference import solve_rows, topic_shares
 from cofactor.estimators.rehearsal import draw_samples, some_rows
 from cofactor.estimators.validation import as_divergence
@@ -196,9 +196,7 @@ def _padded(values: FloatArray, width: int) -> FloatArray:
 def _with_classes(head: PooledHead, estimator: Any, old: int) -> PooledHead:
     """Return a head with columns for new classes; what topics say of known classes stays."""
     A, B = estimator.components_, estimator.target_components_
-    shares = B / masses(A)[:, None]
-    shares = shares / np.maximum(shares.sum(axis=1, keepdims=True), 1e-300)
-    logs = TOPIC_WEIGHT * np.log(shares + RARE)
+    logs = TOPIC_WEIGHT * topic_log_shares(A.T, B.T, np.eye(B.shape[1]))
     logs = logs - logs[:, :old].mean(axis=1, keepdims=True)
     n_new = B.shape[1] - old
     return replace(
