@@ -324,7 +324,7 @@ def _part_weights(
 ) -> tuple[FloatArray, float]:
     """Return nonnegative weights of the parts that make held-out labels likely, and the cost."""
     bounds = MIN_PART_SHARE * usual, np.full(len(usual), np.inf)
-    search = LBFGS(usual + 1e-3, iterations=200, slope=1e-5, decrease=1e-12, bounds=bounds)
+    search = LBFGS(usual + 1e-3, iterations=200, slope=1e-5, decrease=1e-10, bounds=bounds)
     while not search.done:
         log_p = log_softmax(Z @ search.point, axis=1)
         slope = np.einsum("i,ic,icp->p", weight, np.exp(log_p) - truth, Z)
