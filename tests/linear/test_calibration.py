@@ -5,14 +5,14 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 from scipy.special import expit, log_softmax
 
-from cofactor.linear.calibration import PRIOR_STRENGTH, Curve, scale_classes
-from cofactor.linear.multilabel import EDGES, Histogram
+from cofactor.linear.calibration import PRIOR_STRENGTH, ProbabilityCurve, scale_classes
+from cofactor.linear.multilabel import SCORE_EDGES, Histogram
 
 
 def test_the_curve_is_the_logistic_function_at_first_and_always_rises():
     z = np.linspace(-9, 9, 50)
-    assert_allclose(Curve().of(z), expit(z))
-    assert (np.diff(Curve(1.4, 0.05, 2.4).of(z)) > 0).all()
+    assert_allclose(ProbabilityCurve().of(z), expit(z))
+    assert (np.diff(ProbabilityCurve(1.4, 0.05, 2.4).of(z)) > 0).all()
 
 
 def test_the_curve_mends_probabilities():
@@ -21,9 +21,9 @@ def test_the_curve_mends_probabilities():
     honest = rng.normal(-2, 1.5, size=20000)
     yes = rng.random(20000) < expit(honest)
     scores = 3 * honest + 1
-    place = np.searchsorted(EDGES, scores, side="right")
+    place = np.searchsorted(SCORE_EDGES, scores, side="right")
     histogram = Histogram(
-        *(np.bincount(place, w, len(EDGES) + 1)[None] for w in (np.ones(20000), yes))
+        *(np.bincount(place, w, len(SCORE_EDGES) + 1)[None] for w in (np.ones(20000), yes))
     )
     curve = histogram.curve()
     p = curve.of(scores)

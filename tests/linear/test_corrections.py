@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 from scipy.special import log_softmax, softmax
 
 from cofactor.engine.threads import Threads
-from cofactor.linear.corrections import Rows, correct_scores
+from cofactor.linear.corrections import ScoredRows, correct_scores
 from cofactor.linear.parts import softmax_regression
 from cofactor.linear.views import Matrix
 
@@ -22,7 +22,7 @@ def make_rows(threads, n=60, seed=0):
     random = np.random.default_rng(seed)
     X = random.random((n, 6)) * (random.random((n, 6)) > 0.5)
     scores = X @ random.normal(size=(6, 3))
-    return X, Rows(Matrix(csr_array(X), threads), scores, softmax(scores, axis=1), np.ones(n))
+    return X, ScoredRows(Matrix(csr_array(X), threads), scores, softmax(scores, axis=1), np.ones(n))
 
 
 def test_samples_that_say_what_is_known_change_nothing(threads):

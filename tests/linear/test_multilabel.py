@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from cofactor.engine.threads import Threads
 from cofactor.linear import multilabel
 from cofactor.linear.multilabel import (
-    EDGES,
+    SCORE_EDGES,
     Histogram,
     choose_thresholds,
     fit_tags,
@@ -44,7 +44,7 @@ def slow(cells, y, counts, penalty):
 
 @pytest.fixture
 def tight(monkeypatch):
-    monkeypatch.setattr(multilabel, "MIN_DECREASE", 1e-15)
+    monkeypatch.setattr(multilabel, "MIN_LOGISTIC_DECREASE", 1e-15)
 
 
 @pytest.mark.slow
@@ -136,16 +136,16 @@ def slow_thresholds(Z, Y, weights):
     out = []
     for j in range(Y.shape[1]):
         values = []
-        for t in EDGES:
+        for t in SCORE_EDGES:
             given = t <= Z
             right = (weights * given * Y).sum(axis=0)
             micro = 2 * right.sum() / ((weights * given).sum() + (weights * Y).sum())
             mine = (weights * given).sum(axis=0)[j] + (weights * Y).sum(axis=0)[j]
             values.append((2 * right[j] + 10 * micro) / (mine + 10))
         first = last = int(np.argmax(values))
-        while last + 1 < len(EDGES) and values[last + 1] == values[first]:
+        while last + 1 < len(SCORE_EDGES) and values[last + 1] == values[first]:
             last += 1
-        out.append(EDGES[(first + last) // 2])
+        out.append(SCORE_EDGES[(first + last) // 2])
     return np.array(out)
 
 
@@ -157,8 +157,8 @@ def micro_f1(D, Y, weights):
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("many", [0, 3000])
 def test_held_out_scores_choose_penalty_thresholds_and_expectation(monkeypatch, masked, many):
-    monkeypatch.setattr(multilabel, "MIN_DECREASE", 1e-15)
-    monkeypatch.setattr(multilabel, "MAX_CROSS_VALIDATED", many)
+    monkeypatch.setattr(multilabel, "MIN_LOGISTIC_DECREASE", 1e-15)
+    monkeypatch.setattr(multilabel, "MAX_CROSS_VALIDATED_ROWS", many)
     X, cells, Y, counts = problem()
     known = np.random.default_rng(1).random(Y.shape) < 0.8 if masked else np.ones(Y.shape, bool)
     Y = Y * known
@@ -187,8 +187,8 @@ def test_thresholds_of_made_histograms():
     Z, weights = rng.normal(size=(50, 4)), rng.random((50, 1))
     Y = (Z + rng.normal(size=Z.shape) > 1).astype(float)
     Y[:, 3] = 0
-    place = np.searchsorted(EDGES, Z, side="right")
-    all_, yes = np.zeros((2, 4, len(EDGES) + 1))
+    place = np.searchsorted(SCORE_EDGES, Z, side="right")
+    all_, yes = np.zeros((2, 4, len(SCORE_EDGES) + 1))
     for j in range(4):
         np.add.at(all_[j], place[:, j], weights[:, 0])
         np.add.at(yes[j], place[:, j], weights[:, 0] * Y[:, j])

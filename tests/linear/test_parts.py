@@ -12,7 +12,7 @@ import oracles
 from cofactor.engine.threads import Threads
 from cofactor.linear import parts
 from cofactor.linear.parts import (
-    NEIGHBOURS,
+    N_NEIGHBOURS,
     OWN_SHARE,
     SMOOTHING,
     SPREAD_STEPS,
@@ -187,9 +187,9 @@ def test_guesses_have_no_importance(documents):
 @pytest.fixture
 def exact(monkeypatch):
     """Solve to the end."""
-    monkeypatch.setattr(parts, "MIN_SLOPE", 1e-8)
-    monkeypatch.setattr(parts, "MIN_DECREASE", 0.0)
-    monkeypatch.setattr(parts, "MAX_ITERATIONS", 5000)
+    monkeypatch.setattr(parts, "MIN_SOFTMAX_SLOPE", 1e-8)
+    monkeypatch.setattr(parts, "MIN_SOFTMAX_DECREASE", 0.0)
+    monkeypatch.setattr(parts, "MAX_SOFTMAX_ITERATIONS", 5000)
 
 
 def problem(n=60, m=8, k=3, seed=0):
@@ -352,12 +352,14 @@ def samples(n=70, m=9, seed=0):
 @pytest.mark.parametrize("signed", [False, True])
 @pytest.mark.parametrize("together", [256, 7])
 def test_the_graph(storage, signed, together, monkeypatch):
-    monkeypatch.setattr(parts, "ROWS_TOGETHER", together)
+    monkeypatch.setattr(parts, "COSINES_TOGETHER", together)
     cells, random = samples()
     if signed:
         cells = random.normal(size=cells.shape)
     X = Matrix(csr_array(cells) if storage == "sparse" else cells, Threads())
-    assert_allclose(neighbour_graph(X).values.toarray(), brute_force(cells, NEIGHBOURS), atol=1e-10)
+    assert_allclose(
+        neighbour_graph(X).values.toarray(), brute_force(cells, N_NEIGHBOURS), atol=1e-10
+    )
 
 
 @pytest.mark.parametrize("n", [2, 3, 8])

@@ -244,8 +244,8 @@ def test_a_class_with_one_label_is_not_held_out():
 def test_held_out_labels_do_not_see_themselves(kind, together, monkeypatch):
     """The scores of a sample are those of parts that never saw the labels of its fold."""
     monkeypatch.setattr(pool_module, "MAX_TABLE_CELLS", together)
-    monkeypatch.setattr(parts_module, "MIN_SLOPE", 1e-6)
-    monkeypatch.setattr(parts_module, "MIN_DECREASE", 0.0)
+    monkeypatch.setattr(parts_module, "MIN_SOFTMAX_SLOPE", 1e-6)
+    monkeypatch.setattr(parts_module, "MIN_SOFTMAX_DECREASE", 0.0)
     data = Data(kind, n=40, per_class=5)
     cells = data.cells if kind == "numbers" else csr_array(data.cells)
     X = Matrix(cells, Threads())
@@ -274,7 +274,7 @@ def test_held_out_labels_do_not_see_themselves(kind, together, monkeypatch):
 
 def test_many_labels_hold_out_one_fold(monkeypatch):
     monkeypatch.setattr(pool_module, "MAX_TEN_FOLD_LABELS", 20)
-    monkeypatch.setattr(pool_module, "MAX_CROSS_VALIDATED", 30)
+    monkeypatch.setattr(pool_module, "MAX_CROSS_VALIDATED_LABELS", 30)
     data = Data("numbers", n=80, per_class=15)
     pool, _ = data.fit()
     assert pool.expected.n_samples == 9
@@ -520,7 +520,7 @@ def test_pools_are_replaceable():
 def test_held_out_scores_do_not_know_the_label(monkeypatch):
     """A feature of one sample alone says its class to a model that saw the label, and no other."""
     monkeypatch.setattr(
-        pool_module, "MAX_CROSS_VALIDATED", 10
+        pool_module, "MAX_CROSS_VALIDATED_LABELS", 10
     )  # so that a fit would hold out one fold only
     y = np.arange(30) % 3
     cells = csr_array(np.eye(30))

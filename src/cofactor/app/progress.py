@@ -17,7 +17,7 @@ RECENT = 50
 """Accuracy is that of the last so many random checks: older ones judge older models."""
 STEP, FEW = 20, 0.01
 """Labelling can stop when so many labels have changed less than this share of the predictions."""
-EDGES = (0.0, 0.5, 0.7, 0.85, 0.95, 1.0)
+CONFIDENCE_EDGES = (0.0, 0.5, 0.7, 0.85, 0.95, 1.0)
 """Confidences between two of these are compared with accuracy together."""
 
 
@@ -124,5 +124,5 @@ def calibration(checks: list[dict[str, Any]]) -> list[dict[str, Any]]:
             "confidence": row.confidence,
             "right": row.accuracy,
         }
-        for row in calibration_table(confidence, right, EDGES)
+        for row in calibration_table(confidence, right, CONFIDENCE_EDGES)
     ]

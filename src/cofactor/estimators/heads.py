@@ -24,7 +24,7 @@ from cofactor.engine.threads import Threads
 from cofactor.estimators.exposure import totals
 from cofactor.estimators.inference import represent, solve_rows, topic_shares
 from cofactor.estimators.units import exponent_of, shift
-from cofactor.linear.calibration import Curve
+from cofactor.linear.calibration import ProbabilityCurve
 from cofactor.linear.folds import distinct_rows
 from cofactor.linear.guess import as_numbers
 from cofactor.linear.multilabel import TagModel, fit_tags
@@ -128,7 +128,7 @@ class PooledHead:
     thresholds : array (k,) or None
         A sample has a label if its score is at least this; for several labels a sample.
     curve : array (3,) or None
-        How such scores become probabilities, see `cofactor.linear.calibration.Curve`.
+        How such scores become probabilities, see `cofactor.linear.calibration.ProbabilityCurve`.
     half_width : array (k,) or None
         A number plus and minus this covers nine of ten new values.
     reach : float
@@ -189,7 +189,7 @@ class PooledHead:
         """Return the probabilities of classes or labels."""
         if self.curve is None:
             return np.asarray(softmax(scores, axis=1))
-        return Curve(*self.curve.tolist()).of(scores)
+        return ProbabilityCurve(*self.curve.tolist()).of(scores)
 
     def outweighs(self, labels: FloatArray) -> bool:
         """Tell whether the head knows more than those labels of each target.

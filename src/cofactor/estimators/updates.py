@@ -27,7 +27,7 @@ from cofactor.estimators.heads import TOPIC_WEIGHT, PooledHead, topic_log_shares
 from cofactor.estimators.inference import solve_rows, topic_shares
 from cofactor.estimators.rehearsal import draw_samples, some_rows
 from cofactor.estimators.validation import as_divergence
-from cofactor.linear.corrections import Rows, correct_scores
+from cofactor.linear.corrections import ScoredRows, correct_scores
 from cofactor.linear.views import Matrix, row_products
 from cofactor.targets import ClassCoding, Targets, label_shares
 
@@ -285,7 +285,7 @@ def _rows(
     length: float,
     random: np.random.Generator,
     threads: Threads,
-) -> Rows:
+) -> ScoredRows:
     """Return the further samples, then samples drawn from memory with the shares they score."""
     A = estimator.components_
     drawn: Any = (
@@ -296,7 +296,7 @@ def _rows(
     shares = [label_shares(further.targets), softmax(np.where(new, -np.inf, Z[1]), axis=1)]
     weights = np.r_[further.weights, np.full(len(S), weight)]
     values = csr_array(stack_sparse(V)) if issparse(V[0]) else np.vstack(V)
-    return Rows(Matrix(values, threads), np.vstack(Z), np.vstack(shares), weights)
+    return ScoredRows(Matrix(values, threads), np.vstack(Z), np.vstack(shares), weights)
 
 
 def _scored(

@@ -20,7 +20,7 @@ PRIOR_STRENGTH = 10.0
 CURVE_BOUNDS = np.array([0.05, 0.05, -5.0]), np.array([5.0, 5.0, 5.0])
 
 
-class Curve(NamedTuple):
+class ProbabilityCurve(NamedTuple):
     """The probability that belongs to a score (beta calibration, Kull et al. 2017).
 
     ``below`` and ``above`` are its slopes, in log odds, far below and far above a score of 0;
@@ -37,7 +37,7 @@ class Curve(NamedTuple):
         return np.asarray(expit(log_odds + self.shift))
 
 
-def fit_curve(scores: FloatArray, total: FloatArray, yes: FloatArray) -> Curve:
+def fit_curve(scores: FloatArray, total: FloatArray, yes: FloatArray) -> ProbabilityCurve:
     """Fit the curve that makes held-out labels most likely.
 
     Half the squared distance to the logistic function is added, for the sake of few samples.
@@ -47,14 +47,14 @@ def fit_curve(scores: FloatArray, total: FloatArray, yes: FloatArray) -> Curve:
     scores, total, yes : array (n,)
         Scores, the weight of the samples with each score, and of those that have the label.
     """
-    usual = np.array(Curve())
+    usual = np.array(ProbabilityCurve())
     parts = np.stack([-np.logaddexp(0.0, -scores), np.logaddexp(0.0, scores), np.ones(len(scores))])
     search = LBFGS(usual, iterations=100, slope=1e-6, decrease=1e-12, bounds=CURVE_BOUNDS)
     while not search.done:
         z, apart = search.point @ parts, search.point - usual
         cost = total @ np.logaddexp(0.0, z) - yes @ z + apart @ apart / 2
         search.update(float(cost), parts @ (total * expit(z) - yes) + apart)
-    return Curve(*search.point.tolist())
+    return ProbabilityCurve(*search.point.tolist())
 
 
 def scale_classes(

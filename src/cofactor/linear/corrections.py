@@ -1,7 +1,7 @@
 """Corrections of known scores: what further labels add to them.
 
 A model has scores for every sample. Further labelled samples, and drawn samples that stand for
-those that the model learned from, tell how the scores must change.
+those that the model learned from, determine how the scores change.
 
 1. Softmax regression with the known scores as an offset. Its features are those of the samples and,
    for each class, what naive Bayes makes of them: the logarithm of each feature's share in the
@@ -9,8 +9,8 @@ those that the model learned from, tell how the scores must change.
 2. A factor and a base for the scores of new classes, on samples that step 1 has not seen, because
    samples that were seen look easier than they are.
 
-A sample that stands for earlier ones has the shares that its scores say, so by itself it changes
-nothing.
+A sample that stands for earlier ones has the shares that its scores predict, so it changes nothing
+by itself.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from cofactor.linear.views import Matrix, one_blas_thread
 RATIO_SMOOTHING = 0.3
 """Added to each feature's sum in each class. It is more than in the guesses, because features that
 only one side has are the rule between earlier and further samples."""
-N_FOLDS = 3
+CORRECTION_FOLDS = 3
 
 
-class Rows(NamedTuple):
+class ScoredRows(NamedTuple):
     """Samples with scores and labels.
 
     Parameters
@@ -51,11 +51,11 @@ class Rows(NamedTuple):
     shares: FloatArray
     weights: FloatArray
 
-    def select(self, rows: IntArray) -> Rows:
+    def select(self, rows: IntArray) -> ScoredRows:
         """Return some rows."""
-        return Rows(self.X.select(rows), *(part[rows] for part in self[1:]))
+        return ScoredRows(self.X.select(rows), *(part[rows] for part in self[1:]))
 
-    def moved(self, model: LinearModel) -> Rows:
+    def moved(self, model: LinearModel) -> ScoredRows:
         """Return the rows with the scores of a model added."""
         return self._replace(scores=self.scores + model.scores(self.X))
 
@@ -69,14 +69,14 @@ class Correction:
     base: FloatArray
 
 
-def correct_scores(rows: Rows, harder: Rows, new: BoolArray) -> Correction:
+def correct_scores(rows: ScoredRows, harder: ScoredRows, new: BoolArray) -> Correction:
     """Fit a correction.
 
     Parameters
     ----------
-    rows : Rows
+    rows : ScoredRows
         Samples to learn from.
-    harder : Rows
+    harder : ScoredRows
         The same samples; those that stand for earlier ones are as hard to tell apart as samples
         that no fit has seen.
     new : array (k,) of bool
@@ -84,7 +84,7 @@ def correct_scores(rows: Rows, harder: Rows, new: BoolArray) -> Correction:
     """
     # the samples of new classes are divided evenly among the folds, and so are all others
     groups = np.where(rows.shares[:, new].any(axis=1), rows.shares.argmax(axis=1), len(new))
-    folds = assign_folds(groups, N_FOLDS, min_size=N_FOLDS)
+    folds = assign_folds(groups, CORRECTION_FOLDS, min_size=CORRECTION_FOLDS)
     held = (rows.shares == 1.0) & (folds >= 0)[:, None]
     tested = new & held.any(axis=0)
     with one_blas_thread():
@@ -95,13 +95,13 @@ def correct_scores(rows: Rows, harder: Rows, new: BoolArray) -> Correction:
             harder.select(np.flatnonzero(folds == fold)).moved(
                 _learn(rows.select(np.flatnonzero(folds != fold)), new)
             )
-            for fold in range(N_FOLDS)
+            for fold in range(CORRECTION_FOLDS)
         ]
         scores, shares, weights = (np.concatenate([one[i] for one in unseen]) for i in range(1, 4))
         return Correction(added, *scale_classes(scores, shares, weights, tested))
 
 
-def _learn(rows: Rows, new: BoolArray) -> LinearModel:
+def _learn(rows: ScoredRows, new: BoolArray) -> LinearModel:
     """Fit a regression on the features and on what naive Bayes makes of new classes.
 
     Naive Bayes of old classes would be fitted to drawn samples and tested on them.
@@ -113,7 +113,7 @@ def _learn(rows: Rows, new: BoolArray) -> LinearModel:
     return LinearModel(model.weights[:m] + ratios @ model.weights[m:], model.base)
 
 
-def _log_ratios(rows: Rows) -> FloatArray:
+def _log_ratios(rows: ScoredRows) -> FloatArray:
     """Return the log of each feature's share in each class over its share in the others (m, k)."""
     mass = np.maximum(rows.X.transposed_times(rows.shares * rows.weights[:, None]), 0.0)
     others = mass.sum(axis=1, keepdims=True) - mass

@@ -18,7 +18,7 @@ from scipy.sparse import csr_array, issparse
 from cofactor._types import BoolArray, FloatArray, IntArray
 
 Words = NDArray[np.uint64]
-PRECISION = 2.0**20
+CELL_PRECISION = 2.0**20
 """Values count as equal if they are when multiplied by this and rounded."""
 MAX_COMPARED = 2.0**40
 """Values beyond this count as equal."""
@@ -101,9 +101,9 @@ def distinct_rows(view: Any, shares: Any, labelled: BoolArray, counts: FloatArra
 
 
 def _content(rows: csr_array, seed: int) -> Words:
-    """Return a number for each row that depends on its cells, whatever their order."""
+    """Return a number for each row that depends on its cells but not on their order."""
     values = (
-        np.rint(np.clip(rows.data, -MAX_COMPARED, MAX_COMPARED) * PRECISION)
+        np.rint(np.clip(rows.data, -MAX_COMPARED, MAX_COMPARED) * CELL_PRECISION)
         .astype(np.int64)
         .view(np.uint64)
     )

@@ -16,7 +16,7 @@ from cofactor._types import BoolArray, FloatArray
 from cofactor.engine.factors import cross, pad
 from cofactor.engine.observations import Observations
 from cofactor.engine.threads import Threads
-from cofactor.linear.parts import UNLABELLED_WEIGHT, Labels, Sums, em_naive_bayes, normalised
+from cofactor.linear.parts import UNLABELLED_WEIGHT, ClassSums, Labels, em_naive_bayes, normalised
 from cofactor.linear.pool import Pool
 from cofactor.linear.views import Matrix
 
@@ -57,7 +57,7 @@ class WeightedData:
     @property
     def mean_length(self) -> float:
         """The mean Euclidean length of the samples, or 1 if all are empty."""
-        return float(np.average(row_lengths(self.observations), weights=self.counts)) or 1.0
+        return float(np.average(sample_lengths(self.observations), weights=self.counts)) or 1.0
 
     def to_mean_length_one(self) -> WeightedData:
         """Return the data scaled so that the mean length of the samples is one."""
@@ -76,7 +76,9 @@ def as_numbers(weights: FloatArray | None) -> FloatArray | None:
     return weights if total >= n else weights * (n / total)
 
 
-def weigh(observations: Observations, counts: FloatArray | None, threads: Threads) -> WeightedData:
+def weigh_data(
+    observations: Observations, counts: FloatArray | None, threads: Threads
+) -> WeightedData:
     """Return the data with sample weights ``counts``; None stands for ones.
 
     Weights of cells count relative to the largest: a factor that all of them share changes nothing.
@@ -88,7 +90,7 @@ def weigh(observations: Observations, counts: FloatArray | None, threads: Thread
     return WeightedData(folded, weights, observations.column_means(counts), threads)
 
 
-def row_lengths(observations: Observations) -> FloatArray:
+def sample_lengths(observations: Observations) -> FloatArray:
     """Return the Euclidean length of each row."""
     layout = observations.layout
     squares = np.asarray(layout.values, np.float64) ** 2
@@ -151,7 +153,7 @@ class Classes:
 class Counted:
     """Naive Bayes of the samples so far; ``scale`` is their mean length."""
 
-    sums: Sums
+    sums: ClassSums
     scale: float
 
     def shares(self, data: Observations, threads: Threads) -> FloatArray:
@@ -202,7 +204,7 @@ def counted_guess(
     ``counts`` are sample weights. ``earlier`` holds the sums of earlier samples of the same
     classes.
     """
-    weighted = weigh(data, counts, threads)
+    weighted = weigh_data(data, counts, threads)
     scale = weighted.mean_length if earlier is None else earlier.scale
     X = Matrix.of(divided(weighted.observations, scale), threads)
     labels = Labels(
@@ -228,7 +230,7 @@ def pooled_guess(
 ) -> Guess:
     """Guess by the pool; ``scores`` are those of the samples."""
     Q = classes.with_guesses(pool.guesses(scores))
-    profiles = _profiles(weigh(data, counts, threads), classes.labelled, Q)
+    profiles = _profiles(weigh_data(data, counts, threads), classes.labelled, Q)
     return Guess(Q, profiles, Q @ classes.prototypes, classes.prototypes, pool)
 
 

@@ -1,8 +1,8 @@
-"""Several labels a sample: one logistic regression for each label, here called tag.
+"""Several labels per sample: one logistic regression for each label, here called a tag.
 
 Held-out scores choose the penalty, the threshold of each tag and the curve of the probabilities
 (`cofactor.linear.calibration`). They are kept as histograms, so that memory does not grow with
-samples times tags. Thresholds belong to the scores of the pooled head; the other heads fit targets
+samples × tags. Thresholds belong to the scores of the pooled head; the other heads fit targets
 of 0 and 1 and hold out nothing, so `cofactor.targets.classes` decides at 0.5 for them.
 """
 
@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 from scipy.special import expit
 
 from cofactor._types import BoolArray, FloatArray, IntArray
-from cofactor.linear.calibration import Curve, fit_curve
+from cofactor.linear.calibration import ProbabilityCurve, fit_curve
 from cofactor.linear.folds import assign_folds
 from cofactor.linear.lbfgs import LBFGS
 from cofactor.linear.parts import LinearModel
@@ -26,20 +26,20 @@ from cofactor.linear.pool import ExpectedScore
 from cofactor.linear.views import Matrix, one_blas_thread
 from cofactor.metrics.accuracy import wilson_interval
 
-N_FOLDS = 3
-MAX_CROSS_VALIDATED = 3000
+TAG_FOLDS = 3
+MAX_CROSS_VALIDATED_ROWS = 3000
 """Above this many samples one fold chooses the penalty."""
 RARE_TAG_SMOOTHING = 10.0
-"""Number of imagined tags that pull the threshold of a rare tag to that of all tags."""
-EDGES = np.arange(-10.0, 8.01, 0.04)
+"""Number of imaginary tags that pull the threshold of a rare tag towards that of all tags."""
+SCORE_EDGES = np.arange(-10.0, 8.01, 0.04)
 """Scores that thresholds are chosen from."""
-ROWS_TOGETHER = 512
+SCORED_TOGETHER = 512
 """Number of samples that are scored together."""
 TAGS_TOGETHER = 16
-"""Number of tags that are solved together, as one problem whose parts do not meet."""
-MAX_ITERATIONS = 200
+"""Number of tags that are solved together, as one separable problem."""
+MAX_LOGISTIC_ITERATIONS = 200
 """Maximum number of iterations of a regression."""
-MIN_DECREASE = 1e-6
+MIN_LOGISTIC_DECREASE = 1e-6
 """A regression stops when a step lowers the cost by less than this share."""
 
 
@@ -53,7 +53,7 @@ class TagModel:
         Scores of k tags from m features.
     thresholds : array (k,)
         A sample has a tag if its score is at least this.
-    curve : Curve
+    curve : ProbabilityCurve
         Turns scores into probabilities.
     penalty : float
     expected : ExpectedScore or None
@@ -62,7 +62,7 @@ class TagModel:
 
     model: LinearModel
     thresholds: FloatArray
-    curve: Curve
+    curve: ProbabilityCurve
     penalty: float
     expected: ExpectedScore | None
 
@@ -86,9 +86,9 @@ def fit_tags(X: Matrix, Y: Any, counts: FloatArray, known: BoolArray | None = No
         Which cells of Y are known; None means all.
     """
     with one_blas_thread():
-        if len(counts) < N_FOLDS:
+        if len(counts) < TAG_FOLDS:
             model = logistic_regressions(X, Y, counts, USUAL_PENALTY, known)
-            return TagModel(model, np.zeros(Y.shape[1]), Curve(), USUAL_PENALTY, None)
+            return TagModel(model, np.zeros(Y.shape[1]), ProbabilityCurve(), USUAL_PENALTY, None)
         penalty, held_out = _CrossValidation(X, Y, counts, known).held_out()
         model = logistic_regressions(X, Y, counts, penalty, known)
     pooled = sum(held_out[1:], held_out[0])
@@ -161,7 +161,9 @@ class _Logistic:
         """Return the weights, with the bases as the last row."""
         unit = 1.0 / np.sqrt(self.curvature(first))  # L-BFGS then needs few steps
         start = (first / unit).ravel()
-        search = LBFGS(start, iterations=MAX_ITERATIONS, slope=1e-6, decrease=MIN_DECREASE)
+        search = LBFGS(
+            start, iterations=MAX_LOGISTIC_ITERATIONS, slope=1e-6, decrease=MIN_LOGISTIC_DECREASE
+        )
         while not search.done:
             cost, slope = self.cost(search.point.reshape(first.shape) * unit)
             search.update(cost, (slope * unit).ravel())
@@ -214,19 +216,21 @@ class Histogram:
         return Histogram(self.all + other.all, self.yes + other.yes)
 
     def above(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return for each edge the tags given, those given rightly, and all true tags."""
+        """Return, for each edge, the number of tags given, of right ones, and of all true tags."""
         given = np.cumsum(self.all[:, :0:-1], axis=1)[:, ::-1]
         right = np.cumsum(self.yes[:, :0:-1], axis=1)[:, ::-1]
         return given, right, self.yes.sum(axis=1)
 
-    def curve(self) -> Curve:
+    def curve(self) -> ProbabilityCurve:
         """Return the probabilities of scores; those between two edges count as their middle."""
-        middles = np.concatenate([EDGES[:1], (EDGES[:-1] + EDGES[1:]) / 2, EDGES[-1:]])
+        middles = np.concatenate(
+            [SCORE_EDGES[:1], (SCORE_EDGES[:-1] + SCORE_EDGES[1:]) / 2, SCORE_EDGES[-1:]]
+        )
         return fit_curve(middles, self.all.sum(axis=0), self.yes.sum(axis=0))
 
 
 def above_base(thresholds: FloatArray, base: FloatArray) -> FloatArray:
-    """Raise thresholds so that a sample that says nothing has only tags that most samples have."""
+    """Raise thresholds so that an empty sample gets only the tags that most samples have."""
     return np.where(base < 0, np.maximum(thresholds, np.nextafter(base, np.inf)), thresholds)
 
 
@@ -243,9 +247,9 @@ def choose_thresholds(held_out: Histogram) -> FloatArray:
     )
     first = value.argmax(axis=1)
     less = value < value.max(axis=1, keepdims=True)
-    less &= np.arange(len(EDGES)) > first[:, None]
-    end = np.where(less.any(axis=1), less.argmax(axis=1), len(EDGES))
-    return np.asarray(EDGES[(first + end - 1) // 2])
+    less &= np.arange(len(SCORE_EDGES)) > first[:, None]
+    end = np.where(less.any(axis=1), less.argmax(axis=1), len(SCORE_EDGES))
+    return np.asarray(SCORE_EDGES[(first + end - 1) // 2])
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,10 +264,10 @@ class _CrossValidation:
     def held_out(self) -> tuple[float, list[Histogram]]:
         """Choose the penalty; return it with the scores of each fold."""
         n = len(self.counts)
-        folds = assign_folds(np.zeros(n, dtype=np.int64), N_FOLDS)
-        tests = [np.flatnonzero(folds == fold) for fold in range(N_FOLDS)]
-        trains = [np.flatnonzero(folds != fold) for fold in range(N_FOLDS)]
-        tried = 1 if n > MAX_CROSS_VALIDATED else N_FOLDS
+        folds = assign_folds(np.zeros(n, dtype=np.int64), TAG_FOLDS)
+        tests = [np.flatnonzero(folds == fold) for fold in range(TAG_FOLDS)]
+        trains = [np.flatnonzero(folds != fold) for fold in range(TAG_FOLDS)]
+        tried = 1 if n > MAX_CROSS_VALIDATED_ROWS else TAG_FOLDS
         models: Sequence[LinearModel | None] = [None] * tried
         best, least, kept = USUAL_PENALTY, np.inf, []
         for penalty in LOGISTIC_PENALTIES:
@@ -290,16 +294,16 @@ class _CrossValidation:
 
     def compare(self, model: LinearModel, rows: IntArray) -> tuple[float, Histogram]:
         """Return the log loss and the scores of some samples."""
-        k, width = self.Y.shape[1], len(EDGES) + 1
+        k, width = self.Y.shape[1], len(SCORE_EDGES) + 1
         sums, loss = np.zeros((2, k * width)), 0.0
-        for low in range(0, len(rows), ROWS_TOGETHER):
-            some = rows[low : low + ROWS_TOGETHER]
+        for low in range(0, len(rows), SCORED_TOGETHER):
+            some = rows[low : low + SCORED_TOGETHER]
             z, truth = model.scores(self.X.select(some)), self.Y[some].toarray()
             weights = np.broadcast_to(self.counts[some, None], z.shape)
             if self.known is not None:
                 weights = weights * self.known[some]
             loss += float((weights * (np.logaddexp(0.0, z) - truth * z)).sum())
-            place = (np.searchsorted(EDGES, z, side="right") + width * np.arange(k)).ravel()
+            place = (np.searchsorted(SCORE_EDGES, z, side="right") + width * np.arange(k)).ravel()
             sums[0] += np.bincount(place, weights.ravel(), k * width)
             sums[1] += np.bincount(place, (weights * truth).ravel(), k * width)
         return loss, Histogram(*sums.reshape(2, k, width))
@@ -314,7 +318,7 @@ def _expected(held_out: list[Histogram]) -> ExpectedScore | None:
     right = union = 0.0
     for i, fold in enumerate(held_out):
         others = [other for j, other in enumerate(held_out) if j != i]
-        place = np.searchsorted(EDGES, choose_thresholds(sum(others[1:], others[0])))
+        place = np.searchsorted(SCORE_EDGES, choose_thresholds(sum(others[1:], others[0])))
         given, hits, true = fold.above()
         rows = np.arange(len(true))
         right += float(hits[rows, place].sum())

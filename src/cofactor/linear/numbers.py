@@ -5,8 +5,8 @@ held-out targets. Both see the size of a sample, the logarithm of its total. The
 so a prediction is a sum over words, topics, size and base.
 
 Topics that were fitted with the targets fit held-out targets too well. Their weight then follows
-from what the regression of the view leaves unexplained, and only that regression says how good the
-predictions are.
+from what the regression of the view leaves unexplained, and the expected score is that of this
+regression alone.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ MAX_EXACT_SIDE = 2000
 """Maximum length of the shorter side of the matrix in an exact solution."""
 MAX_EXACT_CELLS = 3e7
 """Maximum number of rows times shorter side in an exact solution."""
-N_FOLDS = 5
+RIDGE_FOLDS = 5
 """Number of folds where the solution is iterative."""
-MAX_STEPS = 60
+MAX_RIDGE_STEPS = 60
 """Maximum number of steps of the iterative solution."""
 
 
@@ -84,7 +84,7 @@ class NumberModel:
     penalties : array (k, 2)
     half_width : array (k,)
         A prediction plus and minus this covers 90 % of new targets; infinite if there are too few
-        labels to say so.
+        labels.
     residual_sd : array (k,)
         Root mean square of the held-out residuals; NaN with one label.
     expected : tuple of ExpectedScore or None
@@ -120,7 +120,7 @@ def fit_numbers(
     *,
     supervised: bool,
 ) -> NumberModel:
-    """Fit one target after the other.
+    """Fit each target on its own.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ def _mix(
 
 
 def _half_width(sizes: FloatArray, counts: FloatArray) -> float:
-    """Return the ⌈.9 (n + 1)⌉-th smallest size; infinite if there are not so many."""
+    """Return the ⌈.9 (n + 1)⌉-th smallest size; infinite if there are fewer."""
     order = np.argsort(sizes, kind="stable")
     reached = np.cumsum(counts[order])
     rank = np.ceil(COVERAGE * (counts.sum() + 1) - 1e-9)
@@ -317,8 +317,8 @@ def _leave_folds_out(
 ) -> FloatArray:
     """Predict each fold by the other ones; one column per penalty."""
     out = np.empty((len(target), len(penalties)))
-    folds = assign_folds(np.zeros(len(target), dtype=np.int64), N_FOLDS)
-    for fold in range(N_FOLDS):
+    folds = assign_folds(np.zeros(len(target), dtype=np.int64), RIDGE_FOLDS)
+    for fold in range(RIDGE_FOLDS):
         left, rest = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
         rows = CentredRows(X.select(rest), counts[rest])
         mean = rows.average(target[rest])
@@ -430,10 +430,10 @@ class CentredRows:
         """
         u = self.roots * target
         length = first = float(np.linalg.norm(u))
-        U, V = np.empty((MAX_STEPS, len(u))), np.empty((MAX_STEPS, self.X.shape[1]))
-        B = np.zeros((MAX_STEPS + 1, MAX_STEPS))
+        U, V = np.empty((MAX_RIDGE_STEPS, len(u))), np.empty((MAX_RIDGE_STEPS, self.X.shape[1]))
+        B = np.zeros((MAX_RIDGE_STEPS + 1, MAX_RIDGE_STEPS))
         size = 0
-        while size < MAX_STEPS and length > 1e-10 * first:
+        while size < MAX_RIDGE_STEPS and length > 1e-10 * first:
             U[size] = u / length
             v = self.transposed_times(U[size]) - (B[size, size - 1] * V[size - 1] if size else 0.0)
             v -= V[:size].T @ (V[:size] @ v)

@@ -30,15 +30,15 @@ SMOOTHING = 0.01
 """Added to each feature's sum in each class."""
 EM_ROUNDS = 12
 """Number of rounds of expectation maximisation."""
-MAX_ITERATIONS = 200
+MAX_SOFTMAX_ITERATIONS = 200
 """Maximum number of iterations of softmax regression."""
-MIN_SLOPE = 1e-3
+MIN_SOFTMAX_SLOPE = 1e-3
 """Softmax regression stops at a slope below this times the root of the total weight."""
-MIN_DECREASE = 1e-8
+MIN_SOFTMAX_DECREASE = 1e-8
 """Softmax regression stops when a step lowers the cost by less than this share."""
 MAX_ROTATED_ROWS = 1000
 """Up to this many samples, if they have more features, are rotated to their principal axes."""
-NEIGHBOURS = 10
+N_NEIGHBOURS = 10
 """Number of neighbours of each sample."""
 SPREAD_STEPS = 25
 """Number of steps that labels spread."""
@@ -46,7 +46,7 @@ OWN_SHARE = 0.1
 """Share of a sample's own label in each step."""
 COSINE_PRECISION = 2.0**26
 """Cosines count as equal if they are when multiplied by this and rounded."""
-ROWS_TOGETHER = 32
+COSINES_TOGETHER = 32
 """Number of samples whose neighbours are sought together: few, so that they stay in the cache."""
 MAX_GRAPH_ROWS = 5000
 """Maximum number of samples in the graph of neighbours."""
@@ -85,8 +85,8 @@ class Labels(NamedTuple):
         How often each sample counts, labelled or not.
     importance : array (n, …) or None
         Weight of each label by its class, 1 for unlabelled samples; None stands for 1. It
-        multiplies the cost of a wrong prediction and the share of a class. It does not say that
-        there is more evidence of what the samples of a class look like.
+        multiplies the cost of a wrong prediction and the share of a class, but is no evidence of
+        what the samples of a class look like.
     """
 
     shares: FloatArray
@@ -141,7 +141,7 @@ class Labels(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Sums:
+class ClassSums:
     """What naive Bayes learns from samples; the sums of several sets of samples add.
 
     Parameters
@@ -155,8 +155,8 @@ class Sums:
     mass: FloatArray
     count: FloatArray
 
-    def __add__(self, other: Sums) -> Sums:
-        return Sums(self.mass + other.mass, self.count + other.count)
+    def __add__(self, other: ClassSums) -> ClassSums:
+        return ClassSums(self.mass + other.mass, self.count + other.count)
 
     def model(self, *, flat: bool = False) -> LinearModel:
         """Return the model; with ``flat`` all classes have the same share."""
@@ -174,16 +174,16 @@ def normalised(mass: FloatArray, smoothing: float = SMOOTHING) -> FloatArray:
 def naive_bayes(
     X: Matrix,
     weighted: FloatArray,
-    earlier: Sums | None = None,
+    earlier: ClassSums | None = None,
     importance: FloatArray | None = None,
-) -> Sums:
+) -> ClassSums:
     """Fit multinomial naive Bayes; ``weighted`` holds each sample's weight in each class.
 
     ``importance`` is a further weight of each sample in the shares of the classes only.
     """
     mass = X.transposed_times(weighted)
     important = weighted if importance is None else weighted * importance[..., None]
-    sums = Sums(mass, important.sum(axis=0))
+    sums = ClassSums(mass, important.sum(axis=0))
     return sums if earlier is None else earlier + sums
 
 
@@ -193,12 +193,12 @@ def em_naive_bayes(
     rounds: int = EM_ROUNDS,
     *,
     flat: bool = False,
-    earlier: Sums | None = None,
-) -> Sums:
-    """Fit naive Bayes to the labelled samples, then, in rounds, to guesses for the others, too.
+    earlier: ClassSums | None = None,
+) -> ClassSums:
+    """Fit naive Bayes to the labelled samples, then repeatedly to guesses for the others as well.
 
-    Expectation maximisation moves the classes' shares with the guesses and can lose a class that
-    way; with ``flat`` it cannot. ``earlier`` are the sums of earlier samples.
+    Expectation maximisation moves the classes' shares with the guesses and can lose a class; with
+    ``flat`` it cannot. ``earlier`` are the sums of earlier samples.
     """
     sums = naive_bayes(X, labels.weighted, earlier, labels.importance)
     for _ in range(0 if labels.known.all() else rounds):
@@ -221,8 +221,8 @@ def softmax_regression(
     """Minimise Σ weight · cross-entropy + penalty/2 · |W|²; the base is not penalised.
 
     Samples of weight 0 are left out. Several labellings, shares (n, …, c) and weights (n, …), are
-    fitted as one problem whose parts do not meet. The model is added to the scores ``offset``
-    (n, …, c), if there are any.
+    fitted as one separable problem. If ``offset`` (n, …, c) is given, the model's scores are added
+    to it.
     """
     problem = _Softmax(X, shares, weights, offset)
     return problem.model(problem.solve(penalty, np.zeros(problem.shape)))
@@ -268,9 +268,12 @@ class _Softmax:
         # Variables in units of their curvature: L-BFGS then needs few steps.
         curvature = np.concatenate([self.curvature + penalty, self.total[None] / 4])
         unit = 1.0 / np.sqrt(curvature)[..., None]
-        least = MIN_SLOPE * np.sqrt(self.total.min())
+        least = MIN_SOFTMAX_SLOPE * np.sqrt(self.total.min())
         search = LBFGS(
-            (start / unit).ravel(), iterations=MAX_ITERATIONS, slope=least, decrease=MIN_DECREASE
+            (start / unit).ravel(),
+            iterations=MAX_SOFTMAX_ITERATIONS,
+            slope=least,
+            decrease=MIN_SOFTMAX_DECREASE,
         )
         while not search.done:
             cost, slope = self.cost(search.point.reshape(self.shape) * unit, penalty)
@@ -312,8 +315,10 @@ def neighbour_graph(X: Matrix) -> Matrix:
     scale = np.divide(1.0, norms, out=np.zeros(n), where=norms > 0)
     unit = diags_array(scale) @ X.values if X.is_sparse else X.values * scale[:, None]
     X = Matrix(csr_array(unit) if X.is_sparse else unit, X.threads)
-    k = min(NEIGHBOURS, n - 1)
-    found = [_nearest(X, low, min(low + ROWS_TOGETHER, n), k) for low in range(0, n, ROWS_TOGETHER)]
+    k = min(N_NEIGHBOURS, n - 1)
+    found = [
+        _nearest(X, low, min(low + COSINES_TOGETHER, n), k) for low in range(0, n, COSINES_TOGETHER)
+    ]
     columns = np.concatenate([columns for columns, _ in found])
     values = np.concatenate([values for _, values in found])
     graph = csr_array((values.ravel(), columns.ravel(), np.arange(n + 1) * k), shape=(n, n))
@@ -336,7 +341,7 @@ def _nearest(X: Matrix, low: int, high: int, k: int) -> tuple[IntArray, FloatArr
 def spread_labels(graph: Matrix, labels: Labels) -> FloatArray:
     """Return the shares of all samples in the classes after labels have spread.
 
-    Each class starts with the same total; squares make the shares surer. Labelled samples keep
+    Each class starts with the same total; squaring sharpens the shares. Labelled samples keep
     their labels; samples that no label reaches have equal shares.
     """
     start = labels.weighted / np.maximum(labels.mass, 1e-300)

@@ -32,7 +32,7 @@ from cofactor.metrics.accuracy import wilson_interval
 
 MAX_TEN_FOLD_LABELS = 60
 """Up to this many labelled samples there are ten folds, then five."""
-MAX_CROSS_VALIDATED = 1500
+MAX_CROSS_VALIDATED_LABELS = 1500
 """Above this many labelled samples only one of five folds is held out."""
 MAX_ROTATED_SIDE = 2000
 """Dense data with more rows and columns than this are not rotated to their principal axes."""
@@ -41,7 +41,7 @@ MAX_TABLE_CELLS = 2**20
 FOLD_ROUNDS = 8
 """Number of rounds of expectation maximisation with some labels hidden."""
 MIN_PART_SHARE = 0.05
-"""Least weight of a part, relative to its usual one: unlucky labels must not silence all parts."""
+"""Minimum weight of a part, relative to its usual one: unlucky labels must not silence all."""
 GUESS_CONFIDENCE = 0.6
 """Guesses are sharpened until their mean confidence is this."""
 MIN_GUESSED_SHARE = 0.02
@@ -53,15 +53,15 @@ class ExpectedScore:
     """The score to expect on new samples like those of the fit, from held-out labels.
 
     It is the score of the features' part of the head; the topics' part usually adds to it. A class
-    with a single label cannot be held out and does not count, so the score of data with many such
-    classes is too high.
+    with a single label cannot be held out and does not count, so the score is too high if there are
+    many such classes.
 
     Parameters
     ----------
     value : float
         The score on held-out labels.
     low, high : float
-        Its interval of 95 %.
+        Its 95 % interval.
     n_samples : float
         Number of held-out labels, counted with their weights.
     measure : {"accuracy", "micro-F1", "R²"}
@@ -82,7 +82,7 @@ class ExpectedScore:
 
 @dataclass(frozen=True)
 class ExpectedCoverage:
-    """What to expect on new samples if unsure predictions are left out, from held-out labels.
+    """What to expect on new samples if uncertain predictions are left out, from held-out labels.
 
     It rests on the features' part of the head alone, as `ExpectedScore` does.
 
@@ -93,9 +93,9 @@ class ExpectedCoverage:
     coverage : float
         Share of samples that get a prediction.
     accuracy : float or None
-        Share of these predictions that are right; None if there are none.
+        Share of these predictions that are right; None without predictions.
     low, high : float
-        Its interval of 95 %.
+        Its 95 % interval.
     n_samples : float
         Number of held-out labels, counted with their weights.
     """
@@ -148,7 +148,7 @@ class Pool:
         return self.guesses(self.scores(data, threads))
 
     def guesses(self, scores: FloatArray) -> FloatArray:
-        """Return sharpened shares in the few classes that matter."""
+        """Return sharpened shares; negligible ones are zero."""
         Q = softmax(self.sharpness * scores, axis=1)
         least = MIN_GUESSED_SHARE * Q.max(axis=1, keepdims=True)
         Q = np.where(least > Q, 0.0, Q)
@@ -279,7 +279,7 @@ def _held_out(
     Of many samples one fold suffices to weigh the parts; ``every`` holds out all.
     """
     place, n_folds = _folds(parts.labels)
-    one = np.count_nonzero(parts.labels.known) > MAX_CROSS_VALIDATED and not every
+    one = np.count_nonzero(parts.labels.known) > MAX_CROSS_VALIDATED_LABELS and not every
     folds = [fold for fold in range(1 if one else n_folds) if (place == fold).any()]
     if not folds:
         return None
@@ -348,7 +348,7 @@ def _expected(held_out: FloatArray) -> ExpectedScore:
 
 
 def _sharpness(scores: FloatArray) -> float:
-    """Return the least factor 1.3^j that makes the guesses sure enough."""
+    """Return the smallest factor 1.3^j at which the guesses are confident enough."""
     if not len(scores):
         return 1.0
     for j in range(16):

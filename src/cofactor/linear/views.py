@@ -6,7 +6,7 @@ so that a few large counts do not outvote the others. Dense data are standardise
 Data are sparse if less than a quarter of the cells differ from zero, however they are stored. Dense
 rows that all have the same length, and dense integers whose totals differ much, are treated as
 sparse ones: they are tf-idf of few words, and counts. Last, all values are divided by one number,
-so that one penalty means the same for all data.
+so that a penalty has the same effect on all data.
 
 A `View` says how data are seen; a `Matrix` is what it shows, with the products that models need.
 """
@@ -36,7 +36,7 @@ MAX_STANDARDISED = 1e100
 MAX_EVEN_VARIATION = 0.5
 """Integers whose totals vary more than this, relative to their mean, are counts."""
 Kind = Literal["rows", "roots", "columns"]
-KINDS = get_args(Kind)
+VIEW_KINDS = get_args(Kind)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +135,7 @@ def _root(square: float) -> float:
 
 def _filled(data: Observations) -> tuple[FloatArray, FloatArray]:
     """Return all cells as an array, and which of them are known."""
-    folded = relative(data)
+    folded = with_relative_weights(data)
     cells = np.zeros(data.shape)
     place = folded.layout.row_numbers(), folded.layout.column_numbers()
     cells[place] = folded.layout.values
@@ -148,7 +148,7 @@ def _filled(data: Observations) -> tuple[FloatArray, FloatArray]:
 
 def _stored(data: Observations) -> csr_array:
     """Return the cells other than zero; missing cells count as zero."""
-    return _nonzero(relative(data))
+    return _nonzero(with_relative_weights(data))
 
 
 def _nonzero(data: Observations) -> csr_array:
@@ -157,7 +157,7 @@ def _nonzero(data: Observations) -> csr_array:
     return csr_array((values, layout.column_numbers(), layout.start), data.shape)
 
 
-def relative(data: Observations) -> Observations:
+def with_relative_weights(data: Observations) -> Observations:
     """Multiply the cells by their weights, relative to the largest weight of their row.
 
     So no sample depends on the others, and weights of whole rows change nothing.

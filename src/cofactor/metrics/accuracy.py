@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 
 def wilson_interval(share: float, n: float) -> tuple[float, float]:
-    """Return Wilson's interval of 95 % for a share of n samples.
+    """Return Wilson's 95 % interval for a share of n samples.
 
     Samples may have weights, so n need not be a whole number, as scipy's ``binomtest`` demands.
 

@@ -10,9 +10,9 @@ from cofactor.engine.factors import Factors
 from cofactor.engine.objective import Objective
 from cofactor.engine.observations import Observations
 from cofactor.engine.threads import Threads
-from cofactor.linear.guess import Guess, WeightedData, row_lengths, weigh
+from cofactor.linear.guess import Guess, WeightedData, sample_lengths, weigh_data
 from cofactor.linear.parts import normalised
-from cofactor.starts.samples import finish, positive, positive_rows
+from cofactor.starts.samples import finish_start, positive, positive_rows
 
 MAX_SPLIT_STEPS = 8
 """Maximum number of steps that divide a class among its topics."""
@@ -38,7 +38,7 @@ def class_start(
 
     ``targets`` are the guessed targets in the units of the objective.
     """
-    data = weigh(objective.terms[0].observations, objective.sample_weight, threads)
+    data = weigh_data(objective.terms[0].observations, objective.sample_weight, threads)
     X = data.to_mean_length_one()
     owners = _owners(guess.shares.T @ data.counts, rank)
     R, A = _split(X, guess, owners, random)
@@ -46,7 +46,8 @@ def class_start(
     S = positive_rows(R * (data.row_sums / mass)[:, None])
     weights = R * data.counts[:, None]
     owned = (weights.T @ targets) / np.maximum(weights.sum(axis=0), 1e-12)[:, None]
-    return finish(objective, S, A * mass, positive(owned + 0.05 * owned.mean(axis=0)).T, threads)
+    B = positive(owned + 0.05 * owned.mean(axis=0)).T
+    return finish_start(objective, S, A * mass, B, threads)
 
 
 def _owners(size: FloatArray, rank: int) -> list[IntArray]:
@@ -87,7 +88,7 @@ def _split(
 
     Steps end before they make two topics equal, because updates would keep them equal.
     """
-    (n, m), lengths = X.observations.shape, row_lengths(X.observations)
+    (n, m), lengths = X.observations.shape, sample_lengths(X.observations)
     R, A = np.zeros((n, len(owners))), np.zeros((m, len(owners)))
     for group in sorted({tuple(owner.tolist()) for owner in owners}):
         topics = np.array([t for t, owner in enumerate(owners) if tuple(owner.tolist()) == group])

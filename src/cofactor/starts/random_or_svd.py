@@ -10,8 +10,8 @@ from cofactor._types import FloatArray
 from cofactor.engine.factors import Factors
 from cofactor.engine.objective import Objective
 from cofactor.engine.threads import Threads
-from cofactor.linear.guess import WeightedData, weigh
-from cofactor.starts.samples import even_representation, finish, positive, positive_rows
+from cofactor.linear.guess import WeightedData, weigh_data
+from cofactor.starts.samples import even_representation, finish_start, positive, positive_rows
 
 POWER_STEPS = 4
 """Power iterations of the singular value decomposition; more cost time and change no fit's end."""
@@ -26,7 +26,7 @@ def plain_start(
 
     Targets are random around their means; samples use all topics alike, before they settle.
     """
-    data = weigh(objective.terms[0].observations, objective.sample_weight, threads)
+    data = weigh_data(objective.terms[0].observations, objective.sample_weight, threads)
     A = _profiles(data, rank, random, kind)
     S = positive_rows(even_representation(data.row_sums, A))
     B = None
@@ -34,7 +34,7 @@ def plain_start(
         size = float(np.average(S.sum(1), weights=data.counts))
         mean = positive(objective.terms[1].observations.column_means(data.counts)) / size
         B = mean[:, None] * random.uniform(0.5, 1.5, size=(len(mean), rank))
-    return finish(objective, S, A, B, threads)
+    return finish_start(objective, S, A, B, threads)
 
 
 def _profiles(

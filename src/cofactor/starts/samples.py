@@ -14,7 +14,7 @@ from cofactor.engine.objective import Objective
 from cofactor.engine.solvers import CoordinateDescent, MultiplicativeUpdates
 from cofactor.engine.stopping import RelativeDecrease
 from cofactor.engine.threads import Threads
-from cofactor.linear.guess import weigh
+from cofactor.linear.guess import weigh_data
 
 MIN_SHARE = 1e-3
 """Zeros are lifted to this share of a mean."""
@@ -56,7 +56,7 @@ def settled(S: FloatArray) -> FloatArray:
     return positive_rows(S, MIN_SETTLED_SHARE)
 
 
-def finish(
+def finish_start(
     objective: Objective, S: FloatArray, A: FloatArray, B: FloatArray | None, threads: Threads
 ) -> Factors:
     """Return the start in the dtype of the data, with settled samples."""
@@ -67,7 +67,7 @@ def finish(
 
 def settled_samples(objective: Objective, start: Factors, threads: Threads) -> FloatArray:
     """Return samples for the topics of ``start``: even ones, after a step on the data alone."""
-    data = weigh(objective.terms[0].observations, objective.sample_weight, threads)
+    data = weigh_data(objective.terms[0].observations, objective.sample_weight, threads)
     even = positive_rows(even_representation(data.row_sums, start.features))
     S = np.ascontiguousarray(even, dtype=start.features.dtype)
     return settle(objective, replace(start, samples=S), threads)

@@ -26,7 +26,7 @@ from cofactor.io.models.own import OwnVectorizer, check_own
 from cofactor.io.models.reservoirs import NAMES, make_reservoir, take_reservoir
 from cofactor.io.untrusted import require
 from cofactor.linear.pool import ExpectedScore
-from cofactor.linear.views import KINDS, View
+from cofactor.linear.views import VIEW_KINDS, View
 from cofactor.targets import ClassCoding, ValueCoding
 from cofactor.text import TopicModel, WordVectorizer
 from cofactor.text.describe.support import SUPPORT
@@ -266,7 +266,7 @@ def _check_head(head: PooledHead, r: int, m: int, width: int) -> None:
     hard = head.hard_length
     require(hard is None or (type(hard) is float and 0.0 < hard <= 1.0), "hard_length")
     view = head.view
-    require(type(view) is View and view.kind in KINDS, "its view is not known")
+    require(type(view) is View and view.kind in VIEW_KINDS, "its view is not known")
     require(isinstance(view.scale, float) and 0 < view.scale < np.inf, "its scale is wrong")
     require((view.mean is None) == (view.spread is None) == (view.kind != "columns"), "its view")
     if view.mean is not None and view.spread is not None:
