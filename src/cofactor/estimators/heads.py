@@ -335,7 +335,6 @@ def number_head(
         totals(data.select(rows))[places],
         np.where(known, Y, np.nan)[places],
         weights,
-        supervised=True,
     )
     head = PooledHead(
         view,

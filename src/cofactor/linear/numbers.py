@@ -1,10 +1,10 @@
 """Numbers predicted from the words, the topics and the size of the samples.
 
-Two ridge regressions, one of the view and one of the topic shares, are mixed by how they predict
-held-out targets. Both see the size of a sample, the logarithm of its total. The mixture is linear,
-so a prediction is a sum over words, topics, size and base.
+Two ridge regressions, one of the view and one of the topic shares, are mixed. Both see the size of
+a sample, the logarithm of its total. The mixture is linear, so a prediction is a sum over words,
+topics, size and base.
 
-Topics that were fitted with the targets fit held-out targets too well. Their weight then follows
+Topics were fitted with the targets, so they predict held-out targets too well. Their weight follows
 from what the regression of the view leaves unexplained, and the expected score is that of this
 regression alone.
 """
@@ -16,7 +16,6 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import nnls
 
 from cofactor._types import FloatArray
 from cofactor.linear.folds import assign_folds
@@ -24,10 +23,8 @@ from cofactor.linear.penalties import TOPIC_PENALTIES, WORD_PENALTIES
 from cofactor.linear.pool import ExpectedScore
 from cofactor.linear.views import Matrix, one_blas_thread
 
-USUAL_MIX = np.array([0.6, 0.4])
-"""Usual weights of the regressions of the view and of the topics."""
 TOPIC_MIX = 0.4
-"""Weight of topics that were fitted with the targets, where words explain nothing."""
+"""Weight of the topics where words explain nothing."""
 WORDS_SIZE, TOPICS_SIZE = 0.3, 0.5
 """Factors of the size beside the view and beside the topics."""
 MAX_SIZE = 4.0
@@ -85,8 +82,6 @@ class NumberModel:
     half_width : array (k,)
         A prediction plus and minus this covers 90 % of new targets; infinite if there are too few
         labels.
-    residual_sd : array (k,)
-        Root mean square of the held-out residuals; NaN with one label.
     expected : tuple of ExpectedScore or None
         R² to expect on new samples; None if the labels are constant or only one.
     """
@@ -99,26 +94,11 @@ class NumberModel:
     mix: FloatArray
     penalties: FloatArray
     half_width: FloatArray
-    residual_sd: FloatArray
     expected: tuple[ExpectedScore | None, ...]
-
-    def predict(self, X: Matrix, topics: FloatArray, totals: FloatArray) -> FloatArray:
-        """Return the predictions for the view X, topic shares and totals of samples."""
-        return X.times(self.words) + topics @ self.topics + self.rest(totals)
-
-    def rest(self, totals: FloatArray) -> FloatArray:
-        """Return the part of the predictions that neither words nor topics explain."""
-        return self.scale.of(totals)[:, None] * self.size + self.base
 
 
 def fit_numbers(
-    X: Matrix,
-    topics: FloatArray,
-    totals: FloatArray,
-    Y: FloatArray,
-    counts: FloatArray,
-    *,
-    supervised: bool,
+    X: Matrix, topics: FloatArray, totals: FloatArray, Y: FloatArray, counts: FloatArray
 ) -> NumberModel:
     """Fit each target on its own.
 
@@ -134,8 +114,6 @@ def fit_numbers(
         Their targets; unknown ones are NaN.
     counts : array (n,)
         How often each sample counts.
-    supervised : bool
-        Whether the topics were fitted with the targets.
     """
     with one_blas_thread():
         scale = _fit_size(totals, counts)
@@ -146,8 +124,8 @@ def fit_numbers(
         for y in Y.T:
             rows = np.flatnonzero(~np.isnan(y) & (counts > 0))
             parts = words.select(rows), shares.select(rows)
-            fits.append(_fit_target(*parts, y[rows], counts[rows], supervised))
-    W, T, base, mix, penalties, half_width, residual_sd, expected = zip(*fits, strict=True)
+            fits.append(_fit_target(*parts, y[rows], counts[rows]))
+    W, T, base, mix, penalties, half_width, expected = zip(*fits, strict=True)
     on_words, on_topics = np.stack(W, axis=1), np.stack(T, axis=1)
     on_size = WORDS_SIZE * on_words[-1] + TOPICS_SIZE * on_topics[-1]
     return NumberModel(
@@ -159,7 +137,6 @@ def fit_numbers(
         np.stack(mix),
         np.stack(penalties),
         np.array(half_width),
-        np.array(residual_sd),
         expected,
     )
 
@@ -191,13 +168,10 @@ class _TargetFit(NamedTuple):
     mix: FloatArray
     penalties: FloatArray
     half_width: float
-    residual_sd: float
     expected: ExpectedScore | None
 
 
-def _fit_target(
-    words: Matrix, shares: Matrix, y: FloatArray, counts: FloatArray, supervised: bool
-) -> _TargetFit:
+def _fit_target(words: Matrix, shares: Matrix, y: FloatArray, counts: FloatArray) -> _TargetFit:
     unit = float(np.abs(y).max(initial=0.0)) or 1.0
     y = y / unit  # so that squares do not overflow
     mean = float(np.average(y, weights=counts)) if len(y) else 0.0
@@ -207,8 +181,11 @@ def _fit_target(
         fit_ridge(words, y, counts, WORD_PENALTIES),
         fit_ridge(shares, y, counts, TOPIC_PENALTIES),
     ]
-    mix, held_out = _mix(fits, y, counts, supervised)
+    first, held_out = shrink(fits[0].held_out, y, counts)
     residual = y - held_out
+    unexplained = (counts @ residual**2) / (counts @ (y - mean) ** 2)
+    topics = TOPIC_MIX * min(float(unexplained), 1.0)
+    mix = np.array([(1 - topics) * first, topics])
     base = mean + sum(b * (fit.base - mean) for b, fit in zip(mix, fits, strict=True))
     return _TargetFit(
         unit * mix[0] * fits[0].weights,
@@ -217,7 +194,6 @@ def _fit_target(
         mix,
         np.array([fit.penalty for fit in fits]),
         unit * _half_width(np.abs(residual), counts),
-        unit * float(np.sqrt(np.average(residual**2, weights=counts))),
         _expected(residual, y - mean, counts),
     )
 
@@ -231,23 +207,24 @@ def _constant(words: Matrix, shares: Matrix, value: float, counts: FloatArray) -
         np.zeros(2),
         np.full(2, np.inf),
         _half_width(np.zeros(len(counts)), counts),
-        0.0 if len(counts) > 1 else np.nan,
         None,
     )
 
 
-def _mix(
-    fits: list[RidgeFit], y: FloatArray, counts: FloatArray, supervised: bool
-) -> tuple[FloatArray, FloatArray]:
-    """Return the weights of the regressions, and the mixed held-out predictions."""
-    held_out = np.stack([fit.held_out for fit in fits], axis=1)
-    if not supervised:
-        return part_weights(held_out, y, counts, USUAL_MIX)
-    first, predicted = part_weights(held_out[:, :1], y, counts, np.ones(1))
-    mean = np.average(y, weights=counts)
-    unexplained = (counts @ (y - predicted) ** 2) / (counts @ (y - mean) ** 2)
-    topics = TOPIC_MIX * min(float(unexplained), 1.0)
-    return np.array([(1 - topics) * first[0], topics]), predicted
+def shrink(held_out: FloatArray, y: FloatArray, counts: FloatArray) -> tuple[float, FloatArray]:
+    """Return a nonnegative weight for a regression, and its weighted held-out predictions.
+
+    A regression predicts deviations from the mean. The weight minimises the squared held-out error
+    plus var(y) · (weight − 1)².
+    """
+    total = counts.sum()
+    mean = float(counts @ y / total)
+    rest = np.maximum(total - counts, 1e-15 * total)
+    others = mean - counts * (y - mean) / rest  # mean of the other rows
+    deviation = held_out - others
+    scaled = deviation * counts / float(counts @ (y - mean) ** 2 / total)
+    weight = max(float(scaled @ (y - others)) + 1.0, 0.0) / (float(scaled @ deviation) + 1.0)
+    return weight, others + weight * deviation
 
 
 def _half_width(sizes: FloatArray, counts: FloatArray) -> float:
@@ -325,27 +302,6 @@ def _leave_folds_out(
         V = rows.iterate(target[rest] - mean, penalties)
         out[left] = X.select(left).times(V) - rows.mean @ V + mean
     return out
-
-
-def part_weights(
-    held_out: FloatArray, y: FloatArray, counts: FloatArray, usual: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return nonnegative weights of parts, and the sum of their weighted held-out predictions.
-
-    Parts predict deviations from the mean. The weights minimise the squared held-out error plus
-    var(y) · |weights − usual weights|².
-    """
-    total = counts.sum()
-    mean = float(counts @ y / total)
-    rest = np.maximum(total - counts, 1e-15 * total)
-    others = mean - counts * (y - mean) / rest  # mean of the other rows
-    P = held_out - others[:, None]
-    scale = counts / float(counts @ (y - mean) ** 2 / total)
-    gram = (P.T * scale) @ P + np.eye(len(usual))
-    moment = (P.T * scale) @ (y - others) + usual
-    root = np.linalg.cholesky(gram).T  # |root·b − root⁻ᵀ·moment|² is the same problem
-    weights = nnls(root, np.linalg.solve(root.T, moment))[0]
-    return weights, others + P @ weights
 
 
 @dataclass(frozen=True, eq=False)
