@@ -66,10 +66,6 @@ class TagModel:
     penalty: float
     expected: ExpectedScore | None
 
-    def decide(self, scores: FloatArray) -> BoolArray:
-        """Return which tags samples have."""
-        return np.asarray(scores >= self.thresholds)
-
 
 def fit_tags(X: Matrix, Y: Any, counts: FloatArray, known: BoolArray | None = None) -> TagModel:
     """Fit a logistic regression for each tag.
