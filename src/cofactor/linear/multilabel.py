@@ -87,9 +87,9 @@ def fit_tags(X: Matrix, Y: Any, counts: FloatArray, known: BoolArray | None = No
             return TagModel(model, np.zeros(Y.shape[1]), ProbabilityCurve(), USUAL_PENALTY, None)
         penalty, held_out = _CrossValidation(X, Y, counts, known).held_out()
         model = logistic_regressions(X, Y, counts, penalty, known)
-    pooled = sum(held_out[1:], held_out[0])
-    thresholds = above_base(choose_thresholds(pooled), model.base)
-    return TagModel(model, thresholds, pooled.curve(), penalty, _expected(held_out))
+        pooled = sum(held_out[1:], held_out[0])
+        thresholds = above_base(choose_thresholds(pooled), model.base)
+        return TagModel(model, thresholds, pooled.curve(), penalty, _expected(held_out))
 
 
 # ---- logistic regressions
