@@ -42,7 +42,7 @@ from benchmarks import measuring
 from benchmarks.measuring import Row
 from benchmarks.prediction_sets import CLASSES, Folders, MissingSet
 from cofactor import TopicModel
-from cofactor.metrics.matching import match_topics
+from cofactor.metrics.topics import match_topics
 
 SETTLED, CHECKED = (
     ("reuters_r8", "searchsnippets", "trec"),

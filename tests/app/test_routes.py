@@ -12,7 +12,7 @@ import pytest
 from app_corpus import TEXTS, TRUTH
 from app_requests import send
 from cofactor.app.documents import coloured
-from cofactor.app.progress import accuracy_curve, calibration, moved_predictions, wilson
+from cofactor.app.progress import accuracy_curve, calibration, moved_predictions
 from cofactor.app.routes import make_app
 from cofactor.io.tables.writers import is_formula
 from hostile import HOSTILE
@@ -251,9 +251,6 @@ def test_intervals_and_windows():
     assert calibration(checks) == [
         {"low": 0.5, "high": 0.7, "checks": 100, "confidence": pytest.approx(0.6), "right": 0.5}
     ]
-    for right, n in ((0, 1), (1, 1), (5, 10), (499, 500)):
-        low, high = wilson(right, n)
-        assert 0 <= low <= right / n <= high <= 1
 
 
 def test_predictions_that_stay_say_that_labelling_can_stop():

@@ -5,7 +5,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from cofactor import SSNMFClassifier, TopicModel, load_model
-from cofactor.linear.pool import ExpectedCoverage, wilson_interval
+from cofactor.linear.pool import ExpectedCoverage
+from cofactor.metrics.accuracy import wilson_interval
 from complaints import assert_says
 from subjects import LABELS, SOME, TEXTS
 

@@ -1,4 +1,4 @@
-"""Corrections of scores: known labels change nothing; factors and bases are the likeliest."""
+"""Corrections of scores: known labels change nothing, new classes are learned."""
 
 import numpy as np
 import pytest
@@ -7,9 +7,9 @@ from scipy.sparse import csr_array
 from scipy.special import log_softmax, softmax
 
 from cofactor.engine.threads import Threads
-from cofactor.linear.corrections import STRENGTH, Rows, correct_scores, scale
-from cofactor.linear.matrix import Matrix
-from cofactor.linear.regression import softmax_regression
+from cofactor.linear.corrections import ScoredRows, correct_scores
+from cofactor.linear.parts import softmax_regression
+from cofactor.linear.views import Matrix
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def make_rows(threads, n=60, seed=0):
     random = np.random.default_rng(seed)
     X = random.random((n, 6)) * (random.random((n, 6)) > 0.5)
     scores = X @ random.normal(size=(6, 3))
-    return X, Rows(Matrix(csr_array(X), threads), scores, softmax(scores, axis=1), np.ones(n))
+    return X, ScoredRows(Matrix(csr_array(X), threads), scores, softmax(scores, axis=1), np.ones(n))
 
 
 def test_samples_that_say_what_is_known_change_nothing(threads):
@@ -61,21 +61,3 @@ def test_the_offset_is_part_of_the_scores(threads):
     own = np.vstack([model.weights, model.base]).ravel()
     best = minimize(cost, np.zeros(21)).fun
     assert cost(own) == pytest.approx(best, rel=1e-5)
-
-
-def test_factors_and_bases_are_the_most_likely(threads):
-    _, rows = make_rows(threads)
-    shares = np.eye(3)[np.random.default_rng(1).integers(0, 3, 60)]
-    which = np.array([False, True, True])
-
-    def cost(x):
-        fitted = rows.scores * [1, *x[:2]] + [0, *x[2:]]
-        return (
-            STRENGTH / 2 * ((x[:2] - 1) ** 2).sum() - (shares * log_softmax(fitted, axis=1)).sum()
-        )
-
-    factor, base = scale(rows.scores, shares, rows.weights, which)
-    best = minimize(cost, [1, 1, 0, 0])
-    np.testing.assert_allclose([*factor[1:], *base[1:]], best.x, atol=1e-3)
-    assert factor[0] == 1
-    assert base[0] == 0

@@ -4,9 +4,16 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize, rosen, rosen_der
 
-from cofactor.linear.lbfgs import minimise
+from cofactor.linear.lbfgs import LBFGS
 
 FINE = {"iterations": 500, "slope": 1e-9, "decrease": 0.0}
+
+
+def minimise(cost, start, **settings):
+    search = LBFGS(start, **settings)
+    while not search.done:
+        search.update(*cost(search.point))
+    return search.point
 
 
 @pytest.mark.parametrize("n", [1, 3, 40])
@@ -59,3 +66,24 @@ def test_it_stops_where_it_is_told_to():
     one = minimise(cost, start, iterations=1, slope=0.0, decrease=0.0)
     again = minimise(cost, start, iterations=9, slope=0.0, decrease=0.5)
     np.testing.assert_array_equal(again, one)  # a step whose decrease is too small to go on
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_bounds_hold_and_the_minimum_is_scipys(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 7))
+    root, b = rng.standard_normal((n, n)), 3 * rng.standard_normal(n)
+    H = root @ root.T + 0.1 * np.eye(n)
+    low, high = -rng.random(n), np.where(rng.random(n) < 0.5, rng.random(n), np.inf)
+
+    def cost(x):
+        assert (low <= x).all()
+        assert (x <= high).all()
+        return 0.5 * x @ H @ x - b @ x, H @ x - b
+
+    found = minimise(cost, np.zeros(n), bounds=(low, high), **FINE)
+    tight = {"ftol": 0.0, "gtol": 1e-10, "maxiter": 1000}
+    bounds = list(zip(low, high, strict=True))
+    best = minimize(cost, np.zeros(n), jac=True, method="L-BFGS-B", bounds=bounds, options=tight)
+    assert cost(found)[0] == pytest.approx(best.fun, rel=1e-9, abs=1e-9)
+    np.testing.assert_allclose(found, best.x, atol=1e-4)

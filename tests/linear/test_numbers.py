@@ -1,4 +1,4 @@
-"""Numbers as targets: values against slow oracles, invariants, hostile targets."""
+"""Numbers: mixtures of ridge regressions against scikit-learn."""
 
 import warnings
 from dataclasses import astuple
@@ -11,11 +11,18 @@ from scipy.sparse import csr_array
 from sklearn.linear_model import Ridge
 
 from cofactor.engine.threads import Threads
-from cofactor.linear import numbers, ridge
-from cofactor.linear.matrix import Matrix
-from cofactor.linear.numbers import LARGEST_SIZE, TOPIC_MIX, USUAL_MIX, Size, fit_numbers
-from cofactor.linear.ridge import part_weights
-from cofactor.linear.rows import distinct_rows
+from cofactor.linear import numbers
+from cofactor.linear.folds import distinct_rows
+from cofactor.linear.numbers import (
+    MAX_SIZE,
+    TOPIC_MIX,
+    CentredRows,
+    Size,
+    fit_numbers,
+    fit_ridge,
+    shrink,
+)
+from cofactor.linear.views import Matrix
 
 
 class Data:
@@ -31,16 +38,17 @@ class Data:
         self.y += 0.3 * rng.normal(size=n)
         self.counts = np.ones(n)
 
-    def fit(self, Y=None, rows=None, supervised=False, counts=None):
+    def fit(self, Y=None, rows=None, counts=None):
         Y = self.y if Y is None else Y
         Y = Y[:, None] if Y.ndim == 1 else Y
         rows = np.arange(len(self.y)) if rows is None else rows
         counts = self.counts if counts is None else counts
         parts = self.X.select(rows), self.topics[rows], self.totals[rows], Y[rows], counts[rows]
-        return fit_numbers(*parts, supervised=supervised)
+        return fit_numbers(*parts)
 
     def predict(self, model):
-        return model.predict(self.X, self.topics, self.totals)
+        rest = model.scale.of(self.totals)[:, None] * model.size + model.base
+        return self.X.times(model.words) + self.topics @ model.topics + rest
 
 
 def sizes_of(totals, counts):
@@ -65,74 +73,58 @@ def slow_parts(data, known, model, j=0):
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize("supervised", [False, True])
-def test_the_model_is_the_mixture_of_two_ridge_regressions(sparse, supervised):
+def test_the_model_is_the_mixture_of_two_ridge_regressions(sparse):
     data = Data(sparse=sparse)
     Y = data.y.copy()
     Y[::3] = np.nan
     known = np.flatnonzero(~np.isnan(Y))
-    model = data.fit(Y, supervised=supervised)
-    (full1, out1), (full2, out2) = slow_parts(data, known, model)
+    model = data.fit(Y)
+    (full1, out1), (full2, _) = slow_parts(data, known, model)
     y, mean = Y[known], Y[known].mean()
     others = (y.sum() - y) / (len(y) - 1)
-    P = np.c_[out1, out2] - others[:, None]
-    prior = USUAL_MIX
-    if supervised:
-        P, prior = P[:, :1], np.ones(1)
+    P = out1 - others
 
     def cost(b):
-        return np.sum((y - others - P @ b) ** 2) / y.var() + np.sum((b - prior) ** 2)
+        return np.sum((y - others - P * b) ** 2) / y.var() + np.sum((b - 1.0) ** 2)
 
-    b = minimize(cost, prior, bounds=[(0, None)] * len(prior), tol=1e-14).x
-    residual = y - others - P @ b
-    if supervised:
-        w = TOPIC_MIX * np.sum(residual**2) / np.sum((y - mean) ** 2)
-        b = np.array([(1 - w) * b[0], w])
+    first = minimize(cost, np.ones(1), bounds=[(0, None)], tol=1e-14).x[0]
+    residual = y - others - P * first
+    w = TOPIC_MIX * np.sum(residual**2) / np.sum((y - mean) ** 2)
+    b = np.array([(1 - w) * first, w])
     assert_allclose(model.mix[0], b, atol=1e-5)
     predicted = mean + b[0] * (full1 - mean) + b[1] * (full2 - mean)
     assert_allclose(data.predict(model)[:, 0], predicted, atol=1e-5)
     rank = int(np.ceil(0.9 * (len(y) + 1)))
     assert_allclose(model.half_width[0], np.sort(np.abs(residual))[rank - 1], atol=1e-5)
-    assert_allclose(model.residual_sd[0], np.sqrt(np.mean(residual**2)), atol=1e-5)
     value = 1 - np.sum(residual**2) / np.sum((y - mean) ** 2)
     assert_allclose(model.expected[0].value, value, atol=1e-5)
     assert model.expected[0].low < value < model.expected[0].high <= 1.0
     assert model.expected[0].n_samples == len(y)
 
 
-def test_part_weights_are_never_negative():
+def test_a_regression_that_predicts_the_opposite_has_no_weight():
     y = np.array([1.0, 2.0, 3.0, 4.0])
-    weights, mixed = part_weights(-np.c_[y, 0 * y], y, np.ones(4), USUAL_MIX)
-    assert (weights >= 0).all()
-    assert weights[0] == 0.0
-    assert np.isfinite(mixed).all()
+    weight, predicted = shrink(-y, y, np.ones(4))
+    assert weight == 0.0
+    assert np.isfinite(predicted).all()
 
 
-def test_predictions_split_over_words_topics_and_the_rest():
-    data = Data()
-    model = data.fit()
-    parts = data.cells @ model.words + data.topics @ model.topics + model.rest(data.totals)
-    assert_allclose(data.predict(model), parts)
-
-
-@pytest.mark.parametrize("supervised", [False, True])
-def test_targets_are_fitted_alone(supervised):
+def test_targets_are_fitted_alone():
     data = Data()
     Y = np.c_[data.y, -data.y, data.y]
     Y[:10, 2] = np.nan
-    model = data.fit(Y, supervised=supervised)
+    model = data.fit(Y)
     for j in range(3):
-        alone = data.fit(Y[:, j], supervised=supervised)
+        alone = data.fit(Y[:, j])
         assert_allclose(data.predict(model)[:, j], data.predict(alone)[:, 0], atol=1e-12)
     assert_allclose(model.words[:, 0], -model.words[:, 1], atol=1e-12)
 
 
-@pytest.mark.parametrize("supervised", [False, True])
-def test_shift_and_scale_of_targets(supervised):
+def test_shift_and_scale_of_targets():
     data = Data()
-    plain = data.predict(data.fit(supervised=supervised))
+    plain = data.predict(data.fit())
     for shift, scale in ((1e6, 1.0), (-300.0, -2.0), (0.0, 1e-150), (0.0, 1e150)):
-        moved = data.fit(shift + scale * data.y, supervised=supervised)
+        moved = data.fit(shift + scale * data.y)
         assert_allclose(data.predict(moved), shift + scale * plain, rtol=1e-6)
         assert moved.half_width[0] > 0
 
@@ -200,8 +192,7 @@ def test_rows_of_weight_zero_do_not_count():
     ids=["constant", "one", "two", "outlier", "huge", "zero", "none"],
 )
 @pytest.mark.parametrize("equal_rows", [False, True])
-@pytest.mark.parametrize("supervised", [False, True])
-def test_hostile_targets_stay_finite(y, equal_rows, supervised):
+def test_hostile_targets_stay_finite(y, equal_rows):
     data = Data(n=12)
     if equal_rows:
         data.X = Matrix(np.tile(data.cells[:1], (12, 1)), Threads())
@@ -209,7 +200,7 @@ def test_hostile_targets_stay_finite(y, equal_rows, supervised):
         data.totals = np.full(12, 4.0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model = data.fit(y, supervised=supervised)
+        model = data.fit(y)
         predicted = data.predict(model)
     assert np.isfinite(predicted).all()
     known = y[~np.isnan(y)]
@@ -220,14 +211,13 @@ def test_hostile_targets_stay_finite(y, equal_rows, supervised):
         assert np.isinf(model.half_width[0])
     elif len(known) > 1:
         assert np.isfinite(model.half_width[0])
-        assert np.isfinite(model.residual_sd[0])
 
 
 def test_iterative_and_exact_models_agree(monkeypatch):
     data = Data(n=200, m=30, sparse=True)
-    exact = data.fit(supervised=True)
-    monkeypatch.setattr(ridge, "DENSE_SIDE", 0)
-    iterative = data.fit(supervised=True)
+    exact = data.fit()
+    monkeypatch.setattr(numbers, "MAX_EXACT_SIDE", 0)
+    iterative = data.fit()
     assert_allclose(data.predict(iterative), data.predict(exact), atol=0.1)
     assert_allclose(iterative.expected[0].value, exact.expected[0].value, atol=0.05)
 
@@ -243,7 +233,7 @@ def test_a_rare_topic_does_not_run_away():
 
 def test_sizes_are_clipped_and_empty_rows_are_the_smallest():
     size = Size(0.0, 1.0)
-    assert_allclose(size.of(np.array([1.0, np.e, 0.0, 1e9])), [0, 1, -LARGEST_SIZE, LARGEST_SIZE])
+    assert_allclose(size.of(np.array([1.0, np.e, 0.0, 1e9])), [0, 1, -MAX_SIZE, MAX_SIZE])
     assert_allclose(Size(0.0, 0.0).of(np.array([0.0, 5.0])), 0.0)
 
 
@@ -251,3 +241,78 @@ def test_rows_that_were_normalised_have_no_size():
     data = Data()
     data.totals = 1.0 + 1e-15 * np.arange(40)
     assert data.fit().scale.sd == 0.0
+
+
+# ---- ridge regressions
+
+
+PENALTIES = np.array([0.1, 1.0, 10.0])
+
+
+def problem(n, m, seed=0, sparse=False):
+    rng = np.random.default_rng(seed)
+    cells = rng.normal(size=(n, m)) * (rng.random((n, m)) < 0.4) + 0.3
+    if sparse:
+        cells = np.where(cells == 0.3, 0.0, cells)
+    y = cells @ rng.normal(size=m) + rng.normal(size=n) + 5
+    X = Matrix(csr_array(cells) if sparse else cells, Threads())
+    return X, cells, y, rng.integers(1, 4, size=n).astype(float)
+
+
+def left_out(cells, y, counts, penalty, rows):
+    rest = np.setdiff1d(np.arange(len(y)), rows)
+    model = Ridge(penalty).fit(cells[rest], y[rest], counts[rest])
+    return model.predict(cells[rows])
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("shape", [(12, 5), (9, 30), (8, 8)])
+def test_exact_fit_is_scikit_learns_and_leaves_each_row_out(shape, sparse):
+    X, cells, y, counts = problem(*shape, sparse=sparse)
+    fit = fit_ridge(X, y, counts, PENALTIES)
+    tried = np.array(
+        [
+            [left_out(cells, y, counts, p, np.array([i]))[0] for i in range(len(y))]
+            for p in PENALTIES
+        ]
+    )
+    best = int(np.argmin((tried - y) ** 2 @ counts))
+    assert fit.penalty == PENALTIES[best]
+    assert_allclose(fit.held_out, tried[best], rtol=1e-8)
+    oracle = Ridge(fit.penalty, solver="svd").fit(cells, y, counts)
+    assert_allclose(fit.weights, oracle.coef_, rtol=1e-7, atol=1e-9)
+    assert_allclose(fit.base, oracle.intercept_, rtol=1e-8)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_iterative_fit_is_scikit_learns_and_leaves_five_folds_out(monkeypatch, sparse):
+    X, cells, y, counts = problem(40, 25, sparse=sparse)
+    monkeypatch.setattr(numbers, "MAX_EXACT_SIDE", 0)
+    fit = fit_ridge(X, y, counts, PENALTIES)
+    held_out = np.empty(40)
+    for fold in range(5):
+        rows = np.arange(fold, 40, 5)
+        held_out[rows] = left_out(cells, y, counts, fit.penalty, rows)
+    assert_allclose(fit.held_out, held_out, rtol=1e-7)
+    oracle = Ridge(fit.penalty, solver="svd").fit(cells, y, counts)
+    assert_allclose(fit.weights, oracle.coef_, rtol=1e-6, atol=1e-8)
+    assert_allclose(fit.base, oracle.intercept_, rtol=1e-7)
+
+
+def test_few_steps_suffice_for_a_long_sparse_matrix(monkeypatch):
+    rng = np.random.default_rng(1)
+    cells = rng.random((600, 900)) * (rng.random((600, 900)) < 0.02)
+    cells /= np.maximum(np.linalg.norm(cells, axis=1, keepdims=True), 1e-9)
+    y = cells @ rng.normal(size=900) + 0.1 * rng.normal(size=600)
+    rows = CentredRows(Matrix(csr_array(cells), Threads()), np.ones(600))
+    found = rows.iterate(y - y.mean(), PENALTIES)
+    for penalty, v in zip(PENALTIES, found.T, strict=True):
+        assert_allclose(v, rows.solve(y - y.mean(), penalty), atol=1e-6)
+
+
+def test_of_equal_errors_the_largest_penalty_wins():
+    X = Matrix(np.zeros((4, 2)), Threads())
+    fit = fit_ridge(X, np.arange(4.0), np.ones(4), PENALTIES)
+    assert fit.penalty == PENALTIES[-1]
+    assert_allclose(fit.weights, 0.0)
+    assert_allclose(fit.held_out, [2.0, 5 / 3, 4 / 3, 1.0])

@@ -11,26 +11,29 @@ from scipy.special import softmax
 
 from cofactor.engine.observations import observe
 from cofactor.engine.threads import Threads
+from cofactor.linear import parts as parts_module
 from cofactor.linear import pool as pool_module
-from cofactor.linear import regression
-from cofactor.linear.linear import Labels
-from cofactor.linear.matrix import Matrix
-from cofactor.linear.pool import (
+from cofactor.linear.parts import (
     BAYES,
     FLAT,
-    PENALTIES,
     SOFTMAX,
     SPREAD,
-    USUAL_PENALTY,
+    Labels,
+    ViewParts,
+    softmax_regression,
+)
+from cofactor.linear.penalties import SOFTMAX_PENALTIES, USUAL_PENALTY
+from cofactor.linear.pool import (
     ExpectedScore,
     _expected,
     _folds,
+    _held_out,
     _part_weights,
     _sharpness,
-    _Work,
     fit_pool,
     judged,
 )
+from cofactor.linear.views import Matrix
 
 K = 3
 
@@ -193,15 +196,13 @@ def test_the_model_is_the_weighted_sum_of_its_parts(kind):
     labels = Labels(
         np.where(data.labelled[:, None], data.shares, 0.0), data.labelled.astype(float), data.counts
     )
-    work = _Work(X, labels)
+    work = ViewParts(X, labels)
     parts = {
-        name: work.part(name, labels, pool_module.EM_ROUNDS).scores(X)
+        name: work.fit_part(name, labels, parts_module.EM_ROUNDS).scores(X)
         for name in pool.parts
         if name != SOFTMAX
     }
-    parts[SOFTMAX] = pool_module.softmax_regression(
-        X, labels.shares, labels.weights, pool.penalty
-    ).scores(X)
+    parts[SOFTMAX] = softmax_regression(X, labels.shares, labels.weights, pool.penalty).scores(X)
     total = sum(pool.parts[name] * z for name, z in parts.items())
     centred = [z - z.mean(axis=1, keepdims=True) for z in (scores, total)]
     assert_allclose(*centred, atol=0.03 * np.abs(centred[0]).max())
@@ -237,36 +238,21 @@ def test_a_class_with_one_label_is_not_held_out():
     assert_array_equal(place >= 0, [True, True, True, False, True, True, False])
 
 
-def test_hidden_labels_are_made_up_for_by_their_class():
-    labels = labels_of([0, 0, 0, 1, 1, -1, 2], [1, 2, 3, 1, 1, 1, 5])
-    work = _Work(Matrix(np.eye(7), Threads()), labels)
-    rest = work.without(np.isin(np.arange(7), [1, 3]))
-    assert_array_equal(rest.weights > 0, [True, False, True, False, True, False, True])
-    assert_allclose(rest.mass, labels.mass)
-    assert_allclose(rest.weights, [1.5, 0, 4.5, 0, 2, 0, 5])
-    assert_array_equal(rest.shares[[1, 3, 5]], 0.0)
-    gone = work.without(np.arange(7) == 6)  # no other label of its class
-    assert_allclose(gone.mass, [6, 2, 0])
-    both = work.without(np.stack([np.isin(np.arange(7), [1, 3]), np.arange(7) == 6], axis=1))
-    assert_allclose(both.weights, np.stack([rest.weights, gone.weights], axis=1))
-    assert_allclose(both.shares, np.stack([rest.shares, gone.shares], axis=1))
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("together", [1, 2**20])
 def test_held_out_labels_do_not_see_themselves(kind, together, monkeypatch):
     """The scores of a sample are those of parts that never saw the labels of its fold."""
-    monkeypatch.setattr(pool_module, "TOGETHER", together)
-    monkeypatch.setattr(regression, "TOLERANCE", 1e-6)
-    monkeypatch.setattr(regression, "DECREASE", 0.0)
+    monkeypatch.setattr(pool_module, "MAX_TABLE_CELLS", together)
+    monkeypatch.setattr(parts_module, "MIN_SOFTMAX_SLOPE", 1e-6)
+    monkeypatch.setattr(parts_module, "MIN_SOFTMAX_DECREASE", 0.0)
     data = Data(kind, n=40, per_class=5)
     cells = data.cells if kind == "numbers" else csr_array(data.cells)
     X = Matrix(cells, Threads())
     labels = labels_of(np.where(data.labelled, data.y, -1))
     place, _ = _folds(labels)
-    work = _Work(X, labels)
-    held, Z = work.held_out()
+    work = ViewParts(X, labels)
+    held, Z = _held_out(work)
     truth, weight = labels.shares[held], labels.weights[held]
     assert_array_equal(weight, 1.0)
     assert all(z.shape == (15, K, len(work.names)) for z in Z.values())
@@ -275,20 +261,20 @@ def test_held_out_labels_do_not_see_themselves(kind, together, monkeypatch):
     assert_array_equal(truth, labels.shares[order])
     for fold in (0, 7):
         out = np.flatnonzero(place == fold)
-        rest = work.without(place == fold)
+        rest = labels.without(place == fold)
         for i, name in enumerate(work.names):
             if name == SOFTMAX:
-                model = pool_module.softmax_regression(X, rest.shares, rest.weights, PENALTIES[0])
+                model = softmax_regression(X, rest.shares, rest.weights, SOFTMAX_PENALTIES[0])
             else:
-                model = work.part(name, rest, pool_module.FOLD_ROUNDS)
-            found = Z[PENALTIES[0]][np.isin(order, out), :, i]
+                model = work.fit_part(name, rest, pool_module.FOLD_ROUNDS)
+            found = Z[SOFTMAX_PENALTIES[0]][np.isin(order, out), :, i]
             expected = model.scores(X.select(out))
             assert_allclose(found, expected, atol=1e-3 * np.abs(expected).max())
 
 
 def test_many_labels_hold_out_one_fold(monkeypatch):
-    monkeypatch.setattr(pool_module, "FEW", 20)
-    monkeypatch.setattr(pool_module, "MANY", 30)
+    monkeypatch.setattr(pool_module, "MAX_TEN_FOLD_LABELS", 20)
+    monkeypatch.setattr(pool_module, "MAX_CROSS_VALIDATED_LABELS", 30)
     data = Data("numbers", n=80, per_class=15)
     pool, _ = data.fit()
     assert pool.expected.n_samples == 9
@@ -400,10 +386,10 @@ def test_all_labelled_samples_need_no_graph():
 
 
 def test_the_graph_holds_the_labelled_and_some_others(monkeypatch):
-    monkeypatch.setattr(pool_module, "GRAPH_ROWS", 20)
+    monkeypatch.setattr(parts_module, "MAX_GRAPH_ROWS", 20)
     data = Data("numbers")
     labels = labels_of(np.where(data.labelled, data.y, -1))
-    work = _Work(Matrix(data.cells, Threads()), labels)
+    work = ViewParts(Matrix(data.cells, Threads()), labels)
     assert len(work.graph_rows) == 20
     assert set(np.flatnonzero(data.labelled)) <= set(work.graph_rows.tolist())
     pool, _ = data.fit()
@@ -424,7 +410,7 @@ def test_one_label_a_class_uses_usual_weights():
 
 @pytest.mark.parametrize("drifts", [False, True])
 def test_lost_classes_choose_equal_shares(drifts, monkeypatch):
-    monkeypatch.setattr(_Work, "drifts", lambda self, models: drifts)
+    monkeypatch.setattr(ViewParts, "drifts", lambda self, models: drifts)
     pool, _ = Data("tf-idf", per_class=1).fit()
     assert (pool.parts[BAYES], pool.parts[FLAT]) == ((0.0, 0.5) if drifts else (0.5, 0.0))
 
@@ -432,12 +418,12 @@ def test_lost_classes_choose_equal_shares(drifts, monkeypatch):
 def test_evenness_is_the_effective_share_of_classes():
     data = Data("numbers")
     labels = labels_of(np.where(data.labelled, data.y, -1))
-    work = _Work(Matrix(np.eye(60), Threads()), labels)
-    even = pool_module.LinearModel(np.eye(K)[np.arange(60) % K], np.zeros(K))
+    work = ViewParts(Matrix(np.eye(60), Threads()), labels)
+    even = parts_module.LinearModel(np.eye(K)[np.arange(60) % K], np.zeros(K))
     assert work.evenness(even) == pytest.approx(1.0)
-    one = pool_module.LinearModel(np.zeros((60, K)), np.array([1.0, 0.0, 0.0]))
+    one = parts_module.LinearModel(np.zeros((60, K)), np.array([1.0, 0.0, 0.0]))
     assert work.evenness(one) == pytest.approx(1 / K)
-    two = pool_module.LinearModel(np.eye(K)[np.arange(60) % 2], np.zeros(K))
+    two = parts_module.LinearModel(np.eye(K)[np.arange(60) % 2], np.zeros(K))
     assert work.evenness(two) == pytest.approx(2 / K)
 
 
@@ -533,7 +519,9 @@ def test_pools_are_replaceable():
 
 def test_held_out_scores_do_not_know_the_label(monkeypatch):
     """A feature of one sample alone says its class to a model that saw the label, and no other."""
-    monkeypatch.setattr(pool_module, "MANY", 10)  # so that a fit would hold out one fold only
+    monkeypatch.setattr(
+        pool_module, "MAX_CROSS_VALIDATED_LABELS", 10
+    )  # so that a fit would hold out one fold only
     y = np.arange(30) % 3
     cells = csr_array(np.eye(30))
     ones, everyone = np.ones(30), np.ones(30, dtype=bool)

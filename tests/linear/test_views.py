@@ -1,4 +1,4 @@
-"""Views: which kind fits which data, and what they show."""
+"""Views depend on the kind of data; matrices multiply alike however they are stored."""
 
 import numpy as np
 import pytest
@@ -6,8 +6,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.feature_extraction.text import TfidfTransformer
 
-from cofactor.engine.observations import observe
-from cofactor.linear.views import SPARSE, View, choose_view
+from cofactor.engine.observations import masked, observe
+from cofactor.engine.threads import Threads
+from cofactor.linear.views import MAX_SPARSE_SHARE, Matrix, View, choose_view
 
 N = 40
 RANDOM = np.random.default_rng(0)
@@ -53,12 +54,12 @@ def test_storages_agree(name):
     assert_allclose(full(view_of(csr_array(cells))[1]), full(view_of(cells)[1]), rtol=1e-12)
 
 
-@pytest.mark.parametrize("filled", [SPARSE - 0.02, SPARSE + 0.02])
+@pytest.mark.parametrize("filled", [MAX_SPARSE_SHARE - 0.02, MAX_SPARSE_SHARE + 0.02])
 def test_a_quarter_of_the_cells_makes_dense_data(filled):
     cells = np.zeros(1000)
     cells[: int(filled * 1000)] = RANDOM.gamma(2.0, size=int(filled * 1000))
     view, _ = view_of(RANDOM.permutation(cells).reshape(50, 20))
-    assert view.kind == ("rows" if filled < SPARSE else "columns")
+    assert view.kind == ("rows" if filled < MAX_SPARSE_SHARE else "columns")
 
 
 def test_counts_that_were_scaled_are_counts():
@@ -204,3 +205,69 @@ def test_weights_of_columns_scale_them():
 def test_a_view_needs_no_fit_for_rows():
     assert_allclose(full(View("rows").of(observe(np.array([[3.0, 4.0]])))), [[0.6, 0.8]])
     assert_allclose(full(View("roots").of(observe(np.array([[9.0, 16.0]])))), [[0.6, 0.8]])
+
+
+# ---- what a view shows
+
+
+DRAWN = np.random.default_rng(0)
+CELLS = DRAWN.gamma(1.0, size=(30, 12)) * (DRAWN.random((30, 12)) < 0.4)
+CELLS[3], CELLS[:, 5] = 0.0, 0.0
+
+
+@pytest.fixture(params=["dense", "sparse"])
+def X(request):
+    return Matrix(csr_array(CELLS) if request.param == "sparse" else CELLS, Threads())
+
+
+def test_products(X):
+    F, V = DRAWN.normal(size=(12, 4)), DRAWN.normal(size=(30, 3))
+    assert_allclose(X.times(F), CELLS @ F, atol=1e-12)
+    assert_allclose(X.transposed_times(V), CELLS.T @ V, atol=1e-12)
+    assert_allclose(X.row_norms(), np.linalg.norm(CELLS, axis=1))
+    assert X.shape == CELLS.shape
+
+
+def test_parts(X):
+    rows, columns = np.array([7, 2, 2, 19]), np.array([1, 4, 9])
+    F = DRAWN.normal(size=(3, 2))
+    found = X.select(rows).columns(columns).times(F)
+    assert_allclose(found, CELLS[np.ix_(rows, columns)] @ F, atol=1e-12)
+
+
+def test_used_columns_hold_every_value(X):
+    used = X.used_columns
+    assert_array_equal(np.delete(CELLS, used, axis=1), 0.0)
+    if X.is_sparse:
+        assert 5 not in used
+
+
+def test_bits_do_not_depend_on_threads():
+    F, V = DRAWN.normal(size=(12, 4)), DRAWN.normal(size=(30, 3))
+    found = []
+    for n in (1, 2, 4):
+        with Threads(n) as threads:
+            X = Matrix(csr_array(CELLS), threads)
+            found.append((X.times(F), X.transposed_times(V)))
+    for times, transposed in found[1:]:
+        assert_array_equal(times, found[0][0])
+        assert_array_equal(transposed, found[0][1])
+
+
+def test_missing_cells_are_zero():
+    known = DRAWN.random(CELLS.shape) < 0.7
+    data = masked(csr_array(np.where(known, CELLS + 1, 0.0)))
+    assert_array_equal(Matrix.of(data, Threads()).values.toarray(), np.where(known, CELLS + 1, 0.0))
+    assert_array_equal(Matrix.of(observe(CELLS), Threads()).values.toarray(), CELLS)
+
+
+@pytest.mark.parametrize("shape", [(30, 6), (6, 30), (5, 5)])
+def test_rotations_keep_inner_products_and_scores(shape):
+    cells = DRAWN.normal(size=shape)
+    cells[-1] = cells[0]  # not of full rank
+    turned, basis = Matrix(cells, Threads()).rotated()
+    assert_allclose(turned.values @ turned.values.T, cells @ cells.T, atol=1e-10)
+    assert_allclose(basis.T @ basis, np.eye(basis.shape[1]), atol=1e-10)
+    assert turned.shape[1] <= min(shape)
+    W = DRAWN.normal(size=(basis.shape[1], 3))
+    assert_allclose(cells @ (basis @ W), turned.values @ W, atol=1e-10)

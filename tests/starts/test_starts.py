@@ -10,11 +10,10 @@ from cofactor import NMF, SSNMFClassifier
 from cofactor.divergences import DIVERGENCES
 from cofactor.engine.objective import Objective, Term
 from cofactor.engine.observations import dense, sparse
-from cofactor.linear.guess import Classes, counted_guess
-from cofactor.linear.weighted_data import weigh
+from cofactor.linear.guess import Classes, counted_guess, weigh_data
 from cofactor.starts import class_start, plain_start
 from cofactor.starts.classwise import _numbers_of_topics
-from cofactor.starts.svd import leading_profiles
+from cofactor.starts.random_or_svd import leading_profiles
 from strategies import SERIAL
 
 
@@ -64,7 +63,7 @@ def test_singular_vectors_are_those_of_the_weighted_data(dtype):
     random = np.random.default_rng(0)
     X = (random.random((30, 4)) ** 3 @ random.random((4, 9)) ** 3).astype(dtype)
     weights = random.integers(0, 4, 30).astype(float)
-    data = weigh(dense(X), weights, SERIAL)
+    data = weigh_data(dense(X), weights, SERIAL)
     found = leading_profiles(data, 7, np.random.RandomState(0))
     U, _, Vt = np.linalg.svd(np.repeat(X.astype(float), weights.astype(int), axis=0))
     expected = []
@@ -176,7 +175,9 @@ def test_many_rows_in_single_precision_keep_their_singular_vectors():
     random = np.random.default_rng(0)
     X = 3 + 0.05 * random.gamma(0.3, size=(20000, 6)) @ random.gamma(0.3, size=(6, 20))
     found = [
-        leading_profiles(weigh(dense(X.astype(dtype)), None, SERIAL), 6, np.random.RandomState(0))
+        leading_profiles(
+            weigh_data(dense(X.astype(dtype)), None, SERIAL), 6, np.random.RandomState(0)
+        )
         for dtype in (np.float32, np.float64)
     ]
     assert found[0].shape == found[1].shape == (20, 6)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from dataclasses import asdict
 from typing import Any
 
 from cofactor.app.decisions import Decision
 from cofactor.app.session import Session
+from cofactor.metrics.accuracy import calibration_table, wilson_interval
 from cofactor.report.preparation.evaluation import evaluate
 from cofactor.report.preparation.material import read_material
 from cofactor.text.labelling.suggestions import RANDOM
@@ -17,7 +17,8 @@ RECENT = 50
 """Accuracy is that of the last so many random checks: older ones judge older models."""
 STEP, FEW = 20, 0.01
 """Labelling can stop when so many labels have changed less than this share of the predictions."""
-BINS = ((0.0, 0.5), (0.5, 0.7), (0.7, 0.85), (0.85, 0.95), (0.95, 1.0 + 1e-9))
+CONFIDENCE_EDGES = (0.0, 0.5, 0.7, 0.85, 0.95, 1.0)
+"""Confidences between two of these are compared with accuracy together."""
 
 
 def progress(session: Session) -> dict[str, Any]:
@@ -98,7 +99,7 @@ def accuracy_curve(checks: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for end in range(1, len(checks) + 1):
         some = checks[max(end - RECENT, 0) : end]
         right = sum(one["right"] for one in some)
-        low, high = wilson(right, len(some))
+        low, high = wilson_interval(right / len(some), len(some))
         points.append(
             {
                 "labels": checks[end - 1]["labels"],
@@ -113,31 +114,15 @@ def accuracy_curve(checks: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def calibration(checks: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return how often predictions of similar confidence were right."""
-    rows = []
-    for low, high in BINS:
-        some = [c for c in checks if c["confidence"] is not None and low <= c["confidence"] < high]
-        if some:
-            rows.append(
-                {
-                    "low": low,
-                    "high": min(high, 1.0),
-                    "checks": len(some),
-                    "confidence": sum(c["confidence"] for c in some) / len(some),
-                    "right": sum(c["right"] for c in some) / len(some),
-                }
-            )
-    return rows
-
-
-def wilson(right: int, n: int, z: float = 1.96) -> tuple[float, float]:
-    """Return Wilson's interval of a share.
-
-    Examples
-    --------
-    >>> wilson(9, 10)
-    (0.5958, 0.9821)
-    """
-    share, wide = right / n, z * z / n
-    middle = (share + wide / 2) / (1 + wide)
-    half = z / (1 + wide) * math.sqrt(share * (1 - share) / n + wide / (4 * n))
-    return max(middle - half, 0.0), min(middle + half, 1.0)
+    sure = [check for check in checks if check["confidence"] is not None]
+    confidence, right = ([check[name] for check in sure] for name in ("confidence", "right"))
+    return [
+        {
+            "low": row.low,
+            "high": row.high,
+            "checks": row.count,
+            "confidence": row.confidence,
+            "right": row.accuracy,
+        }
+        for row in calibration_table(confidence, right, CONFIDENCE_EDGES)
+    ]

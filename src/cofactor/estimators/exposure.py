@@ -17,7 +17,7 @@ import numpy as np
 from cofactor._types import FloatArray
 from cofactor.engine.objective import Term
 from cofactor.engine.observations import Observations
-from cofactor.linear.views import relative
+from cofactor.linear.views import with_relative_weights
 
 MAX_EXPOSURE = 2.0**100
 """Exposures stay within this factor of 1, so that no product is out of range."""
@@ -25,7 +25,7 @@ MAX_EXPOSURE = 2.0**100
 
 def totals(data: Observations) -> FloatArray:
     """Return the sum of each sample; weights of whole rows change nothing."""
-    layout = relative(data).layout
+    layout = with_relative_weights(data).layout
     sums = np.bincount(layout.row_numbers(), layout.values, minlength=data.shape[0])
     return sums.astype(np.float64)
 

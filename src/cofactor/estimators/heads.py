@@ -3,7 +3,7 @@
 The target factor B turns representations into fitted targets ("joint", "refit"). The pooled head
 adds up what the features and what the topics say. All its parts are linear, so explanations add up
 over features and topics. Classes get the pool of linear models (`cofactor.linear.pool`), several
-labels a logistic regression each (`cofactor.linear.tags`), numbers two ridge regressions
+labels a logistic regression each (`cofactor.linear.multilabel`), numbers two ridge regressions
 (`cofactor.linear.numbers`).
 """
 
@@ -26,14 +26,13 @@ from cofactor.engine.threads import Threads
 from cofactor.estimators.exposure import totals
 from cofactor.estimators.inference import represent, solve_rows, topic_shares
 from cofactor.estimators.units import exponent_of, shift, unit_weights
-from cofactor.linear.guess import Classes
-from cofactor.linear.matrix import Matrix, row_products
+from cofactor.linear.calibration import ProbabilityCurve
+from cofactor.linear.folds import distinct_rows
+from cofactor.linear.guess import Classes, as_numbers
+from cofactor.linear.multilabel import TagModel, fit_tags
 from cofactor.linear.numbers import Size, fit_numbers
 from cofactor.linear.pool import ExpectedScore, Pool, fit_pool
-from cofactor.linear.rows import distinct_rows
-from cofactor.linear.tags import Curve, TagModel, fit_tags
-from cofactor.linear.views import View, choose_view
-from cofactor.linear.weighted_data import as_numbers
+from cofactor.linear.views import Matrix, View, choose_view, row_products
 from cofactor.targets import Targets
 
 TOPIC_WEIGHT = 0.1
@@ -137,7 +136,7 @@ class PooledHead:
     thresholds : array (k,) or None
         A sample has a label if its score is at least this; for several labels a sample.
     curve : array (3,) or None
-        How such scores become probabilities, see `cofactor.linear.tags.Curve`.
+        How such scores become probabilities, see `cofactor.linear.calibration.ProbabilityCurve`.
     half_width : array (k,) or None
         A number plus and minus this covers nine of ten new values.
     reach : float
@@ -198,7 +197,7 @@ class PooledHead:
         """Return the probabilities of classes or labels."""
         if self.curve is None:
             return np.asarray(softmax(scores, axis=1))
-        return Curve(*self.curve.tolist()).of(scores)
+        return ProbabilityCurve(*self.curve.tolist()).of(scores)
 
     def outweighs(self, labels: FloatArray) -> bool:
         """Return whether the head knows more than those labels of each target.
@@ -388,9 +387,7 @@ def class_head(pool: Pool, A: FloatArray, B: FloatArray, present: FloatArray) ->
     ``present`` (c, k) are the pool's classes among the columns of the targets; others, which no
     sample of positive weight has, cannot be predicted.
     """
-    shares = B.T / np.maximum(A.sum(axis=0, dtype=np.float64), 1e-300)[:, None]
-    shares = shares / np.maximum(shares.sum(axis=1, keepdims=True), 1e-300)
-    topics = np.log(shares @ present.T + RARE)
+    topics = topic_log_shares(A, B, present)
     topics = TOPIC_WEIGHT * (topics - topics.mean(axis=1, keepdims=True))
     absent = np.where(present.any(axis=0), 0.0, ABSENT)
     weights, base = pool.model
@@ -402,6 +399,16 @@ def class_head(pool: Pool, A: FloatArray, B: FloatArray, present: FloatArray) ->
         topics @ present,
         held_out=pool.held_out,
     )
+
+
+def topic_log_shares(A: FloatArray, B: FloatArray, present: FloatArray) -> FloatArray:
+    """Return the logarithm of each topic's share in each class (r, c), from the factors A and B.
+
+    ``present`` (c, k) are the classes among the columns of the targets.
+    """
+    shares = B.T / np.maximum(A.sum(axis=0, dtype=np.float64), 1e-300)[:, None]
+    shares = shares / np.maximum(shares.sum(axis=1, keepdims=True), 1e-300)
+    return np.asarray(np.log(shares @ present.T + RARE))
 
 
 def tag_head(
@@ -445,7 +452,6 @@ def number_head(
         totals(data.select(rows))[places],
         np.where(known, Y, np.nan)[places],
         weights,
-        supervised=True,
     )
     head = PooledHead(
         view,

@@ -19,7 +19,7 @@ from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.engine.observations import Observations
 from cofactor.engine.observations import stack as stack_rows
 from cofactor.estimators.validation import SAMPLE_CELLS
-from cofactor.linear.rows import mix_bits
+from cofactor.linear.folds import mix_bits
 from cofactor.targets import Targets, stack
 
 MIN_ROWS = 100

@@ -41,8 +41,7 @@ from cofactor.estimators.units import (
     unit_observations,
     unit_weights,
 )
-from cofactor.linear.guess import Classes, Guess, counted_guess, pooled_guess
-from cofactor.linear.weighted_data import as_numbers
+from cofactor.linear.guess import Classes, Guess, as_numbers, counted_guess, pooled_guess
 from cofactor.noise import Noise, likelihood_supervision
 from cofactor.outofcore import RowBlocks
 from cofactor.priors import Penalty

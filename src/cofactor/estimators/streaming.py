@@ -29,9 +29,8 @@ from cofactor.estimators.setup import Input, Settings, set_up
 from cofactor.estimators.tasks import Task, counted_groups
 from cofactor.estimators.units import unit_weights
 from cofactor.estimators.validation import as_fixed, as_penalties
-from cofactor.linear.guess import Classes, Counted, counted_guess
+from cofactor.linear.guess import Classes, Counted, as_numbers, counted_guess
 from cofactor.linear.pool import Pool
-from cofactor.linear.weighted_data import as_numbers
 from cofactor.starts import settled_samples
 from cofactor.targets import Targets, stack
 from cofactor.targets.matrix import joined

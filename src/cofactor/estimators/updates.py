@@ -22,11 +22,11 @@ from cofactor.engine.observations import observe
 from cofactor.engine.threads import Threads
 from cofactor.estimators.edits import masses, without_data
 from cofactor.estimators.fitted import Fitted
-from cofactor.estimators.heads import RARE, TOPIC_WEIGHT, PooledHead, with_mean_mass
+from cofactor.estimators.heads import TOPIC_WEIGHT, PooledHead, topic_log_shares, with_mean_mass
 from cofactor.estimators.inference import solve_rows, topic_shares
 from cofactor.estimators.validation import as_divergence
-from cofactor.linear.corrections import Rows, correct_scores
-from cofactor.linear.matrix import Matrix, row_products
+from cofactor.linear.corrections import ScoredRows, correct_scores
+from cofactor.linear.views import Matrix, row_products
 from cofactor.targets import ClassCoding, Targets, label_shares
 
 LENGTHS = (0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 1.0)
@@ -192,9 +192,7 @@ def _padded(values: FloatArray, width: int) -> FloatArray:
 
 def _with_classes(head: PooledHead, A: FloatArray, B: FloatArray, old: int) -> PooledHead:
     """Return a head with columns for new classes; what topics say of known classes stays."""
-    shares = B / masses(A)[:, None]
-    shares = shares / np.maximum(shares.sum(axis=1, keepdims=True), 1e-300)
-    logs = TOPIC_WEIGHT * np.log(shares + RARE)
+    logs = TOPIC_WEIGHT * topic_log_shares(A.T, B.T, np.eye(B.shape[1]))
     logs = logs - logs[:, :old].mean(axis=1, keepdims=True)
     n_new = B.shape[1] - old
     return replace(
@@ -283,7 +281,7 @@ def _rows(
     length: float,
     random: np.random.Generator,
     threads: Threads,
-) -> Rows:
+) -> ScoredRows:
     """Return the further samples, then samples drawn from memory with the shares they score."""
     A = estimator.components_
     drawn: Any = (
@@ -294,7 +292,7 @@ def _rows(
     shares = [label_shares(further.targets), softmax(np.where(new, -np.inf, Z[1]), axis=1)]
     weights = np.r_[further.weights, np.full(len(S), weight)]
     values = csr_array(stack_sparse(V)) if issparse(V[0]) else np.vstack(V)
-    return Rows(Matrix(values, threads), np.vstack(Z), np.vstack(shares), weights)
+    return ScoredRows(Matrix(values, threads), np.vstack(Z), np.vstack(shares), weights)
 
 
 def _scored(

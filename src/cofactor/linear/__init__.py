@@ -1,17 +1,35 @@
-"""Linear models of the features that guess and predict labels.
+"""Linear models of the features: they guess labels for a fit and predict after it.
 
-matrix.py       samples, dense or sparse, and their products
-views.py        which form of the data the models see
-rows.py         distinct samples in an order that follows from their content
-linear.py       the form of all models, and the labels they are fitted to
-naive_bayes.py  naive Bayes, alone and with expectation maximisation
-regression.py   softmax regression
-neighbours.py   labels spread over a graph of neighbours
-pool.py         these three, weighted by how they predict held-out labels: classes
-logistic.py, tags.py   one logistic regression a label, with thresholds: several labels a sample
-ridge.py, numbers.py   two ridge regressions, mixed by held-out error: numbers
-guess.py        guesses of unlabelled samples, for starts and targets
+    data ──► view ──► parts ─────────────────► pool ─────────► head
+             how      naive Bayes (with EM)    weights of      the features' part
+             models   softmax regression       the parts,      of every prediction,
+             see the  labels spread over       from held-out   beside the topics
+             samples  neighbours               labels          (cofactor.estimators)
+                                                 │
+                                                 └──► guess: labels of unlabelled samples,
+                                                      for the start and the targets of a fit
 
-The models are fitted once and used twice: they guess the unlabelled samples for the class-wise
-start, and they are the features' part of the pooled head (`cofactor.estimators.heads`).
+Several labels a sample (one logistic regression each) and numbers (two ridge regressions) go from
+the view to the head without a pool.
+
+views.py        views, and the matrix of samples that a view shows
+parts.py        linear models and their labels; the parts of a view
+pool.py         the weighted sum of the parts; expected scores
+guess.py        guesses of unlabelled samples
+multilabel.py   several labels a sample: regressions and thresholds
+numbers.py      numbers: ridge regressions
+corrections.py  what further labels change in an updated model
+calibration.py  scores become probabilities that hold for new samples
+penalties.py    regularisation strengths
+folds.py        which samples are held out; distinct samples, ordered by content
+lbfgs.py        the optimiser of all regressions
+
+view        the samples as linear models see them: unit rows, or standardised columns
+part        one linear model of a view
+pool        the parts, weighted by how well they predict held-out labels
+head        what predicts: the features' part and the topics' part, added up
+share       part of a sample that belongs to a class; the shares of a sample sum to one
+count       how often a sample counts (sample weights); a repeated sample counts twice
+importance  weight of a label by its class (``class_weight``)
+base        the score of a sample without features
 """

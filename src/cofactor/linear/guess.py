@@ -1,7 +1,8 @@
 """Guesses of unlabelled samples' classes, for starts and targets.
 
 A guess comes from the pool of linear models, or from naive Bayes alone where samples come in a
-stream, have several labels, or stand for numbers in bins.
+stream, have several labels, or stand for numbers in bins. Naive Bayes, the profiles of classes and
+the starts see the data themselves, with their weights (`WeightedData`), not a view of them.
 """
 
 from __future__ import annotations
@@ -12,13 +13,94 @@ import numpy as np
 from scipy.special import softmax
 
 from cofactor._types import BoolArray, FloatArray
+from cofactor.engine.factors import cross, pad
 from cofactor.engine.observations import Observations
 from cofactor.engine.threads import Threads
-from cofactor.linear.linear import Labels
-from cofactor.linear.matrix import Matrix
-from cofactor.linear.naive_bayes import UNLABELLED_WEIGHT, Sums, em_naive_bayes, normalised
+from cofactor.linear.parts import UNLABELLED_WEIGHT, ClassSums, Labels, em_naive_bayes, normalised
 from cofactor.linear.pool import Pool
-from cofactor.linear.weighted_data import WeightedData, divided, mean_length, weigh
+from cofactor.linear.views import Matrix
+
+
+@dataclass(frozen=True)
+class WeightedData:
+    """The data matrix, its cells multiplied by their weights, and sample weights.
+
+    Parameters
+    ----------
+    observations : Observations
+        The weighted values.
+    counts : array (n,)
+        Sample weights.
+    means : array (m,)
+        Weighted mean of each feature.
+    threads : Threads
+    """
+
+    observations: Observations
+    counts: FloatArray
+    means: FloatArray
+    threads: Threads
+
+    def times(self, F: FloatArray) -> FloatArray:
+        """Return X @ F."""
+        return cross(self.observations.layout, pad(F), F.shape[1], self.threads)
+
+    def transposed_times(self, V: FloatArray) -> FloatArray:
+        """Return Xᵀ @ V."""
+        layout = self.observations.transposed.layout
+        return cross(layout, pad(V), V.shape[1], self.threads)
+
+    @property
+    def row_sums(self) -> FloatArray:
+        return self.times(np.ones((self.observations.shape[1], 1)))[:, 0]
+
+    @property
+    def mean_length(self) -> float:
+        """The mean Euclidean length of the samples, or 1 if all are empty."""
+        return float(np.average(sample_lengths(self.observations), weights=self.counts)) or 1.0
+
+    def to_mean_length_one(self) -> WeightedData:
+        """Return the data scaled so that the mean length of the samples is one."""
+        return replace(self, observations=divided(self.observations, self.mean_length))
+
+
+def as_numbers(weights: FloatArray | None) -> FloatArray | None:
+    """Return sample weights as numbers of samples; None stands for ones.
+
+    Weights count repeated samples. Those that sum to less than the number of samples, such as
+    weights that sum to one, cannot; they are scaled to sum to it.
+    """
+    if weights is None:
+        return None
+    total, n = float(weights.sum()), np.count_nonzero(weights)
+    return weights if total >= n else weights * (n / total)
+
+
+def weigh_data(
+    observations: Observations, counts: FloatArray | None, threads: Threads
+) -> WeightedData:
+    """Return the data with sample weights ``counts``; None stands for ones.
+
+    Weights of cells count relative to the largest: a factor that all of them share changes nothing.
+    """
+    folded, cells = observations.folded(), observations.cell_weights()
+    if cells is not None and (largest := float(cells.max(initial=0.0))) not in (0.0, 1.0):
+        folded = divided(folded, largest)
+    weights = np.ones(observations.shape[0]) if counts is None else counts
+    return WeightedData(folded, weights, observations.column_means(counts), threads)
+
+
+def sample_lengths(observations: Observations) -> FloatArray:
+    """Return the Euclidean length of each row."""
+    layout = observations.layout
+    squares = np.asarray(layout.values, np.float64) ** 2
+    return np.sqrt(np.bincount(layout.row_numbers(), squares, minlength=observations.shape[0]))
+
+
+def divided(observations: Observations, scale: float) -> Observations:
+    """Return the observations divided by ``scale``."""
+    values = observations.layout.values / observations.dtype.type(scale)
+    return replace(observations, layout=observations.layout._replace(values=values))
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +153,7 @@ class Classes:
 class Counted:
     """Naive Bayes of the samples so far; ``scale`` is their mean length."""
 
-    sums: Sums
+    sums: ClassSums
     scale: float
 
     def shares(self, data: Observations, threads: Threads) -> FloatArray:
@@ -122,8 +204,8 @@ def counted_guess(
     ``counts`` are sample weights. ``earlier`` holds the sums of earlier samples of the same
     classes.
     """
-    weighted = weigh(data, counts, threads)
-    scale = mean_length(weighted) if earlier is None else earlier.scale
+    weighted = weigh_data(data, counts, threads)
+    scale = weighted.mean_length if earlier is None else earlier.scale
     X = Matrix.of(divided(weighted.observations, scale), threads)
     labels = Labels(
         np.where(classes.labelled[:, None], classes.shares, 0.0),
@@ -148,12 +230,11 @@ def pooled_guess(
 ) -> Guess:
     """Guess by the pool; ``scores`` are those of the samples."""
     Q = classes.with_guesses(pool.guesses(scores))
-    profiles = _profiles(weigh(data, counts, threads), classes.labelled, Q)
+    profiles = _profiles(weigh_data(data, counts, threads), classes.labelled, Q)
     return Guess(Q, profiles, Q @ classes.prototypes, classes.prototypes, pool)
 
 
 def _profiles(data: WeightedData, labelled: BoolArray, Q: FloatArray) -> FloatArray:
     """Return the distribution of the features in each class."""
-    scaled = replace(data, observations=divided(data.observations, mean_length(data)))
     weight = data.counts * np.where(labelled, 1.0, UNLABELLED_WEIGHT)
-    return normalised(scaled.transposed_times(Q * weight[:, None]))
+    return normalised(data.to_mean_length_one().transposed_times(Q * weight[:, None]))

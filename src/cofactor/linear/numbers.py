@@ -1,39 +1,44 @@
 """Numbers predicted from the words, the topics and the size of the samples.
 
-Two ridge regressions, one of the view and one of the topic shares, are mixed by how they predict
-held-out targets. Both see the size of a sample, the logarithm of its total. The mixture is linear,
-so a prediction is a sum over words, topics, size and base.
+Two ridge regressions, one of the view and one of the topic shares, are mixed. Both see the size of
+a sample, the logarithm of its total. The mixture is linear, so a prediction is a sum over words,
+topics, size and base.
 
-Topics that were fitted with the targets fit held-out targets too well. Their weight then follows
-from what the regression of the view leaves unexplained, and only that regression says how good the
-predictions are.
+Topics were fitted with the targets, so they predict held-out targets too well. Their weight follows
+from what the regression of the view leaves unexplained, and the expected score is that of this
+regression alone.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array, hstack
 
 from cofactor._types import FloatArray
-from cofactor.linear.matrix import Matrix, with_one_blas_thread
+from cofactor.linear.folds import assign_folds
+from cofactor.linear.penalties import TOPIC_PENALTIES, WORD_PENALTIES
 from cofactor.linear.pool import ExpectedScore
-from cofactor.linear.ridge import RidgeFit, fit_ridge, part_weights
+from cofactor.linear.views import Matrix, one_blas_thread
 
-USUAL_MIX = np.array([0.6, 0.4])
-"""Usual weights of the regressions of the view and of the topics."""
 TOPIC_MIX = 0.4
-"""Weight of topics that were fitted with the targets, where words explain nothing."""
-WORD_PENALTIES, TOPIC_PENALTIES = np.logspace(-1.5, 3, 10), np.logspace(1, 3, 5)
-"""Penalties that held-out error chooses from."""
+"""Weight of the topics where words explain nothing."""
 WORDS_SIZE, TOPICS_SIZE = 0.3, 0.5
 """Factors of the size beside the view and beside the topics."""
-LARGEST_SIZE = 4.0
+MAX_SIZE = 4.0
 """Sizes are clipped to this many standard deviations."""
-LEVEL = 0.9
+COVERAGE = 0.9
 """Share of new targets that the interval should cover."""
+MAX_EXACT_SIDE = 2000
+"""Maximum length of the shorter side of the matrix in an exact solution."""
+MAX_EXACT_CELLS = 3e7
+"""Maximum number of rows times shorter side in an exact solution."""
+RIDGE_FOLDS = 5
+"""Number of folds where the solution is iterative."""
+MAX_RIDGE_STEPS = 60
+"""Maximum number of steps of the iterative solution."""
 
 
 class Size(NamedTuple):
@@ -53,8 +58,8 @@ class Size(NamedTuple):
         logs = np.log(np.maximum(totals, np.finfo(float).tiny))
         if self.sd == 0.0:
             return np.zeros(len(logs))
-        standard = np.where(totals > 0, (logs - self.mean) / self.sd, -LARGEST_SIZE)
-        return np.clip(standard, -LARGEST_SIZE, LARGEST_SIZE)
+        standard = np.where(totals > 0, (logs - self.mean) / self.sd, -MAX_SIZE)
+        return np.clip(standard, -MAX_SIZE, MAX_SIZE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,9 +81,7 @@ class NumberModel:
     penalties : array (k, 2)
     half_width : array (k,)
         A prediction plus and minus this covers 90 % of new targets; infinite if there are too few
-        labels to say so.
-    residual_sd : array (k,)
-        Root mean square of the held-out residuals; NaN with one label.
+        labels.
     expected : tuple of ExpectedScore or None
         R² to expect on new samples; None if the labels are constant or only one.
     """
@@ -91,29 +94,13 @@ class NumberModel:
     mix: FloatArray
     penalties: FloatArray
     half_width: FloatArray
-    residual_sd: FloatArray
     expected: tuple[ExpectedScore | None, ...]
 
-    def predict(self, X: Matrix, topics: FloatArray, totals: FloatArray) -> FloatArray:
-        """Return the predictions for the view X, topic shares and totals of samples."""
-        return X.times(self.words) + topics @ self.topics + self.rest(totals)
 
-    def rest(self, totals: FloatArray) -> FloatArray:
-        """Return the part of the predictions that neither words nor topics explain."""
-        return self.scale.of(totals)[:, None] * self.size + self.base
-
-
-@with_one_blas_thread
 def fit_numbers(
-    X: Matrix,
-    topics: FloatArray,
-    totals: FloatArray,
-    Y: FloatArray,
-    counts: FloatArray,
-    *,
-    supervised: bool,
+    X: Matrix, topics: FloatArray, totals: FloatArray, Y: FloatArray, counts: FloatArray
 ) -> NumberModel:
-    """Fit one target after the other.
+    """Fit each target on its own.
 
     Parameters
     ----------
@@ -127,20 +114,18 @@ def fit_numbers(
         Their targets; unknown ones are NaN.
     counts : array (n,)
         How often each sample counts.
-    supervised : bool
-        Whether the topics were fitted with the targets.
     """
-    scale = _fit_size(totals, counts)
-    size = scale.of(totals)
-    spread = _spread(topics, counts)
-    words = _with_column(X, WORDS_SIZE * size)
-    shares = _with_column(Matrix(topics / spread, X.threads), TOPICS_SIZE * size)
-    fits = []
-    for y in Y.T:
-        rows = np.flatnonzero(~np.isnan(y) & (counts > 0))
-        parts = words.select(rows), shares.select(rows)
-        fits.append(_fit_target(*parts, y[rows], counts[rows], supervised))
-    W, T, base, mix, penalties, half_width, residual_sd, expected = zip(*fits, strict=True)
+    with one_blas_thread():
+        scale = _fit_size(totals, counts)
+        size, spread = scale.of(totals)[:, None], _spread(topics, counts)
+        words = X.beside(WORDS_SIZE * size)
+        shares = Matrix(topics / spread, X.threads).beside(TOPICS_SIZE * size)
+        fits = []
+        for y in Y.T:
+            rows = np.flatnonzero(~np.isnan(y) & (counts > 0))
+            parts = words.select(rows), shares.select(rows)
+            fits.append(_fit_target(*parts, y[rows], counts[rows]))
+    W, T, base, mix, penalties, half_width, expected = zip(*fits, strict=True)
     on_words, on_topics = np.stack(W, axis=1), np.stack(T, axis=1)
     on_size = WORDS_SIZE * on_words[-1] + TOPICS_SIZE * on_topics[-1]
     return NumberModel(
@@ -152,7 +137,6 @@ def fit_numbers(
         np.stack(mix),
         np.stack(penalties),
         np.array(half_width),
-        np.array(residual_sd),
         expected,
     )
 
@@ -175,12 +159,6 @@ def _spread(topics: FloatArray, counts: FloatArray) -> FloatArray:
     return np.where(spread > 1e-6, spread, 1.0)
 
 
-def _with_column(X: Matrix, column: FloatArray) -> Matrix:
-    if not X.is_sparse:
-        return Matrix(np.column_stack([X.values, column]), X.threads)
-    return Matrix(csr_array(hstack([X.values, column[:, None]], format="csr")), X.threads)
-
-
 class _TargetFit(NamedTuple):
     """A model of one target; weights belong to the features with the size as last column."""
 
@@ -190,13 +168,10 @@ class _TargetFit(NamedTuple):
     mix: FloatArray
     penalties: FloatArray
     half_width: float
-    residual_sd: float
     expected: ExpectedScore | None
 
 
-def _fit_target(
-    words: Matrix, shares: Matrix, y: FloatArray, counts: FloatArray, supervised: bool
-) -> _TargetFit:
+def _fit_target(words: Matrix, shares: Matrix, y: FloatArray, counts: FloatArray) -> _TargetFit:
     unit = float(np.abs(y).max(initial=0.0)) or 1.0
     y = y / unit  # so that squares do not overflow
     mean = float(np.average(y, weights=counts)) if len(y) else 0.0
@@ -206,8 +181,11 @@ def _fit_target(
         fit_ridge(words, y, counts, WORD_PENALTIES),
         fit_ridge(shares, y, counts, TOPIC_PENALTIES),
     ]
-    mix, held_out = _mix(fits, y, counts, supervised)
+    first, held_out = shrink(fits[0].held_out, y, counts)
     residual = y - held_out
+    unexplained = (counts @ residual**2) / (counts @ (y - mean) ** 2)
+    topics = TOPIC_MIX * min(float(unexplained), 1.0)
+    mix = np.array([(1 - topics) * first, topics])
     base = mean + sum(b * (fit.base - mean) for b, fit in zip(mix, fits, strict=True))
     return _TargetFit(
         unit * mix[0] * fits[0].weights,
@@ -216,7 +194,6 @@ def _fit_target(
         mix,
         np.array([fit.penalty for fit in fits]),
         unit * _half_width(np.abs(residual), counts),
-        unit * float(np.sqrt(np.average(residual**2, weights=counts))),
         _expected(residual, y - mean, counts),
     )
 
@@ -230,30 +207,31 @@ def _constant(words: Matrix, shares: Matrix, value: float, counts: FloatArray) -
         np.zeros(2),
         np.full(2, np.inf),
         _half_width(np.zeros(len(counts)), counts),
-        0.0 if len(counts) > 1 else np.nan,
         None,
     )
 
 
-def _mix(
-    fits: list[RidgeFit], y: FloatArray, counts: FloatArray, supervised: bool
-) -> tuple[FloatArray, FloatArray]:
-    """Return the weights of the regressions, and the mixed held-out predictions."""
-    held_out = np.stack([fit.held_out for fit in fits], axis=1)
-    if not supervised:
-        return part_weights(held_out, y, counts, USUAL_MIX)
-    first, predicted = part_weights(held_out[:, :1], y, counts, np.ones(1))
-    mean = np.average(y, weights=counts)
-    unexplained = (counts @ (y - predicted) ** 2) / (counts @ (y - mean) ** 2)
-    topics = TOPIC_MIX * min(float(unexplained), 1.0)
-    return np.array([(1 - topics) * first[0], topics]), predicted
+def shrink(held_out: FloatArray, y: FloatArray, counts: FloatArray) -> tuple[float, FloatArray]:
+    """Return a nonnegative weight for a regression, and its weighted held-out predictions.
+
+    A regression predicts deviations from the mean. The weight minimises the squared held-out error
+    plus var(y) · (weight − 1)².
+    """
+    total = counts.sum()
+    mean = float(counts @ y / total)
+    rest = np.maximum(total - counts, 1e-15 * total)
+    others = mean - counts * (y - mean) / rest  # mean of the other rows
+    deviation = held_out - others
+    scaled = deviation * counts / float(counts @ (y - mean) ** 2 / total)
+    weight = max(float(scaled @ (y - others)) + 1.0, 0.0) / (float(scaled @ deviation) + 1.0)
+    return weight, others + weight * deviation
 
 
 def _half_width(sizes: FloatArray, counts: FloatArray) -> float:
-    """Return the ⌈.9 (n + 1)⌉-th smallest size; infinite if there are not so many."""
+    """Return the ⌈.9 (n + 1)⌉-th smallest size; infinite if there are fewer."""
     order = np.argsort(sizes, kind="stable")
     reached = np.cumsum(counts[order])
-    rank = np.ceil(LEVEL * (counts.sum() + 1) - 1e-9)
+    rank = np.ceil(COVERAGE * (counts.sum() + 1) - 1e-9)
     enough = np.flatnonzero(reached >= rank - 1e-9)
     return float(sizes[order[enough[0]]]) if len(enough) else np.inf
 
@@ -266,3 +244,163 @@ def _expected(residual: FloatArray, deviation: FloatArray, counts: FloatArray) -
     error = 1.96 * float(np.sqrt(counts @ (e - lost * d) ** 2)) / whole
     low, high = 1 - lost - error, min(1 - lost + error, 1.0)
     return ExpectedScore(1 - lost, low, high, float(counts.sum()), "R²")
+
+
+# ---- ridge regressions
+
+
+class RidgeFit(NamedTuple):
+    """A linear model of one target, and how such models predict held-out rows.
+
+    Parameters
+    ----------
+    weights : array (m,)
+    base : float
+        Prediction of a row of zeros.
+    held_out : array (n,)
+        Prediction of each row by a model that has not seen the row's target.
+    penalty : float
+    """
+
+    weights: FloatArray
+    base: float
+    held_out: FloatArray
+    penalty: float
+
+
+def fit_ridge(X: Matrix, y: FloatArray, counts: FloatArray, penalties: FloatArray) -> RidgeFit:
+    """Minimise Σ count · (y − base − Xv)² + penalty · |v|²; held-out error chooses the penalty.
+
+    Each row is left out together with its repetitions. If both sides of X are long, five folds by
+    position are left out instead, so the order of the rows must not depend on the targets.
+    """
+    rows = CentredRows(X, counts)
+    mean = rows.average(y)
+    exact = min(X.shape) <= MAX_EXACT_SIDE and X.shape[0] * min(X.shape) <= MAX_EXACT_CELLS
+    tried = (
+        rows.leave_one_out(y - mean, penalties)
+        if exact
+        else _leave_folds_out(X, y - mean, counts, penalties)
+    )
+    errors = counts @ (tried - (y - mean)[:, None]) ** 2
+    best = np.flatnonzero(errors <= errors.min() * (1 + 1e-9))[-1]  # of equals the largest penalty
+    penalty = float(penalties[best])
+    v = rows.solve(y - mean, penalty) if exact else rows.iterate(y - mean, penalties)[:, best]
+    return RidgeFit(v, mean - float(rows.mean @ v), tried[:, best] + mean, penalty)
+
+
+def _leave_folds_out(
+    X: Matrix, target: FloatArray, counts: FloatArray, penalties: FloatArray
+) -> FloatArray:
+    """Predict each fold by the other ones; one column per penalty."""
+    out = np.empty((len(target), len(penalties)))
+    folds = assign_folds(np.zeros(len(target), dtype=np.int64), RIDGE_FOLDS)
+    for fold in range(RIDGE_FOLDS):
+        left, rest = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
+        rows = CentredRows(X.select(rest), counts[rest])
+        mean = rows.average(target[rest])
+        V = rows.iterate(target[rest] - mean, penalties)
+        out[left] = X.select(left).times(V) - rows.mean @ V + mean
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class CentredRows:
+    """The matrix A of rows minus their mean, times the roots of their counts."""
+
+    X: Matrix
+    counts: FloatArray
+
+    @cached_property
+    def roots(self) -> FloatArray:
+        return np.sqrt(self.counts)
+
+    @cached_property
+    def mean(self) -> FloatArray:
+        """The mean row."""
+        return np.asarray(self.X.transposed_times(self.counts[:, None])[:, 0] / self.counts.sum())
+
+    def average(self, y: FloatArray) -> float:
+        return float(self.counts @ y / self.counts.sum())
+
+    def times(self, v: FloatArray) -> FloatArray:
+        return np.asarray(self.roots * (self.X.times(v[:, None])[:, 0] - self.mean @ v))
+
+    def transposed_times(self, u: FloatArray) -> FloatArray:
+        scaled = self.roots * u
+        product = self.X.transposed_times(scaled[:, None])[:, 0]
+        return np.asarray(product - self.mean * scaled.sum())
+
+    @cached_property
+    def rotated(self) -> tuple[FloatArray, FloatArray]:
+        """A in the basis of its principal directions, and its squared singular values."""
+        n, m = self.X.shape
+        if self.X.is_sparse and n < m:
+            values, U = np.linalg.eigh(self._sparse_gram())
+        elif n < m:
+            A = self._dense()
+            values, U = np.linalg.eigh(A @ A.T)
+        else:
+            A = self._dense()
+            values, V = np.linalg.eigh(A.T @ A)
+            return A @ V, np.maximum(values, 0.0)
+        values = np.maximum(values, 0.0)
+        return U * np.sqrt(values), values
+
+    def _dense(self) -> FloatArray:
+        cells = self.X.values.toarray() if self.X.is_sparse else self.X.values
+        return np.asarray((cells - self.mean) * self.roots[:, None])
+
+    def _sparse_gram(self) -> FloatArray:
+        """Return A times its transpose without a dense A."""
+        gram = (self.X.values @ self.X.values.T).toarray()
+        share = self.counts / self.counts.sum()
+        means = gram @ share
+        gram += share @ means - means[:, None] - means
+        return np.asarray(gram * self.roots[:, None] * self.roots)
+
+    def solve(self, target: FloatArray, penalty: float) -> FloatArray:
+        """Return the weights of a centred target, exactly."""
+        R, squares = self.rotated
+        scaled = self.roots * target
+        residual = scaled - R @ ((R.T @ scaled) / (squares + penalty))
+        return self.transposed_times(residual / penalty)
+
+    def leave_one_out(self, target: FloatArray, penalties: FloatArray) -> FloatArray:
+        """Predict each row by all others; one column per penalty.
+
+        A left-out residual is the usual residual divided by 1 − the row's influence on itself.
+        """
+        R, squares = self.rotated
+        scale = 1.0 / (squares[:, None] + penalties)
+        fitted = R @ ((R.T @ (self.roots * target))[:, None] * scale)
+        residual = target[:, None] - fitted / self.roots[:, None]
+        own = R**2 @ scale + (self.counts / self.counts.sum())[:, None]
+        return np.asarray(target[:, None] - residual / np.maximum(1.0 - own, 1e-12))
+
+    def iterate(self, target: FloatArray, penalties: FloatArray) -> FloatArray:
+        """Return the weights of a centred target, one column per penalty.
+
+        Golub and Kahan's bidiagonalisation serves all penalties at once: they are solved in the
+        space of its first steps.
+        """
+        u = self.roots * target
+        length = first = float(np.linalg.norm(u))
+        U, V = np.empty((MAX_RIDGE_STEPS, len(u))), np.empty((MAX_RIDGE_STEPS, self.X.shape[1]))
+        B = np.zeros((MAX_RIDGE_STEPS + 1, MAX_RIDGE_STEPS))
+        size = 0
+        while size < MAX_RIDGE_STEPS and length > 1e-10 * first:
+            U[size] = u / length
+            v = self.transposed_times(U[size]) - (B[size, size - 1] * V[size - 1] if size else 0.0)
+            v -= V[:size].T @ (V[:size] @ v)
+            B[size, size] = np.linalg.norm(v)
+            if B[size, size] <= 1e-10 * max(B[0, 0], 1e-150):
+                break
+            V[size] = v / B[size, size]
+            u = self.times(V[size]) - B[size, size] * U[size]
+            u -= U[: size + 1].T @ (U[: size + 1] @ u)
+            B[size + 1, size] = length = float(np.linalg.norm(u))
+            size += 1
+        P, s, Q = np.linalg.svd(B[: size + 1, :size], full_matrices=False)
+        filtered = (s * P[0])[:, None] / (s[:, None] ** 2 + penalties)
+        return np.asarray(first * (V[:size].T @ (Q.T @ filtered)))

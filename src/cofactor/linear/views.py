@@ -6,29 +6,37 @@ so that a few large counts do not outvote the others. Dense data are standardise
 Data are sparse if less than a quarter of the cells differ from zero, however they are stored. Dense
 rows that all have the same length, and dense integers whose totals differ much, are treated as
 sparse ones: they are tf-idf of few words, and counts. Last, all values are divided by one number,
-so that one penalty means the same for all data.
+so that a penalty has the same effect on all data.
+
+A `View` says how data are seen; a `Matrix` is what it shows, with the products that models need.
 """
 
 from __future__ import annotations
 
+import math
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from typing import Any, Literal, get_args
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, hstack, issparse
+from threadpoolctl import ThreadpoolController
 
 from cofactor._fields import Sizes, array, instance, number
-from cofactor._types import FloatArray
-from cofactor.engine.observations import Observations
+from cofactor._types import FloatArray, IntArray
+from cofactor.engine.factors import cross, pad
+from cofactor.engine.observations import Layout, Observations, compressed_layout, full_layout
+from cofactor.engine.threads import Threads
 
-SPARSE = 0.25
+MAX_SPARSE_SHARE = 0.25
 """Maximum share of cells other than zero in sparse data."""
-Kind = Literal["rows", "roots", "columns"]
-KINDS = get_args(Kind)
-FAR = 1e100
-"""Largest standardised value, so that scores stay finite."""
-UNEQUAL = 0.5
+MAX_STANDARDISED = 1e100
+"""Larger standardised values are clipped, so that scores stay finite."""
+MAX_EVEN_VARIATION = 0.5
 """Integers whose totals vary more than this, relative to their mean, are counts."""
+Kind = Literal["rows", "roots", "columns"]
+VIEW_KINDS = get_args(Kind)
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +53,7 @@ class View:
         Of each column, where columns are standardised.
     """
 
-    kind: Kind = instance(str, among=KINDS)
+    kind: Kind = instance(str, among=VIEW_KINDS)
     scale: float = number(low=np.nextafter(0, 1), default=1.0)
     mean: FloatArray | None = array("m", default=None)
     spread: FloatArray | None = array("m", low=np.nextafter(0, 1), default=None)
@@ -62,7 +70,7 @@ class View:
         if self.mean is not None and self.spread is not None:
             cells, known = _filled(data)
             unit = self.spread * self.scale
-            standard = np.minimum(cells - self.mean, FAR * unit) / unit
+            standard = np.minimum(cells - self.mean, MAX_STANDARDISED * unit) / unit
             return np.where(known, standard, 0.0)
         rows = _stored(data)
         values = np.sqrt(rows.data) if self.kind == "roots" else rows.data
@@ -83,8 +91,8 @@ def choose_view(data: Observations, counts: FloatArray, exponent: int) -> View:
     values = data.layout.values
     whole = np.ldexp(values, exponent)
     integers = bool((whole == np.floor(whole)).all()) and _may_have_fractions(whole)
-    dense = np.count_nonzero(values) >= SPARSE * max(float(np.prod(data.shape)), 1.0)
-    counts_like = integers and _variation(data, counts) > UNEQUAL
+    dense = np.count_nonzero(values) >= MAX_SPARSE_SHARE * max(float(np.prod(data.shape)), 1.0)
+    counts_like = integers and _variation(data, counts) > MAX_EVEN_VARIATION
     if dense and not counts_like and not _equal_lengths(data):
         return _standardising(data, counts)
     view = View("roots" if integers else "rows")
@@ -134,7 +142,7 @@ def _root(square: float) -> float:
 
 def _filled(data: Observations) -> tuple[FloatArray, FloatArray]:
     """Return all cells as an array, and which of them are known."""
-    folded = relative(data)
+    folded = with_relative_weights(data)
     cells = np.zeros(data.shape)
     place = folded.layout.row_numbers(), folded.layout.column_numbers()
     cells[place] = folded.layout.values
@@ -147,12 +155,16 @@ def _filled(data: Observations) -> tuple[FloatArray, FloatArray]:
 
 def _stored(data: Observations) -> csr_array:
     """Return the cells other than zero; missing cells count as zero."""
-    layout = relative(data).layout.nonzero()
-    values = layout.values.astype(np.float64)
+    return _nonzero(with_relative_weights(data))
+
+
+def _nonzero(data: Observations) -> csr_array:
+    layout = data.layout.nonzero()
+    values = layout.values.astype(np.float64, copy=False)
     return csr_array((values, layout.column_numbers(), layout.start), data.shape)
 
 
-def relative(data: Observations) -> Observations:
+def with_relative_weights(data: Observations) -> Observations:
     """Multiply the cells by their weights, relative to the largest weight of their row.
 
     So no sample depends on the others, and weights of whole rows change nothing.
@@ -179,3 +191,121 @@ def _unit_rows(rows: csr_array, scale: float) -> csr_array:
         square[filled] = np.add.reduceat(rows.data**2, rows.indptr[filled])
     rows.data = rows.data / np.repeat(np.sqrt(square) * scale, lengths)
     return rows
+
+
+# ---- what a view shows
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def one_blas_thread() -> AbstractContextManager[object]:
+    """Limit the linear algebra library to one thread.
+
+    Our products are small, so more threads cost time, and they could change the last bits.
+    """
+    limit: AbstractContextManager[object] = _libraries().limit(limits=1, user_api="blas")
+    return limit
+
+
+def row_products(values: Any, F: FloatArray, threads: Threads) -> FloatArray:
+    """Return values @ F; each row of the result has the same bits whatever the other rows are."""
+    layout = compressed_layout(values) if issparse(values) else full_layout(values)
+    return cross(layout, pad(F), F.shape[1], threads)
+
+
+@dataclass(frozen=True, eq=False)
+class Matrix:
+    """Samples as linear models see them.
+
+    Parameters
+    ----------
+    values : csr_array or array (n, m)
+    threads : Threads
+        Products of sparse matrices use them; results are bit-identical for any number.
+    """
+
+    values: Any
+    threads: Threads
+
+    @classmethod
+    def of(cls, data: Observations, threads: Threads) -> Matrix:
+        """Return the values of observations; missing cells are zero."""
+        return cls(_nonzero(data), threads)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.values.shape[0], self.values.shape[1]
+
+    @property
+    def is_sparse(self) -> bool:
+        return bool(issparse(self.values))
+
+    def select(self, rows: IntArray) -> Matrix:
+        """Return some rows."""
+        return Matrix(self.values[rows], self.threads)
+
+    def times(self, F: FloatArray) -> FloatArray:
+        """Return the matrix times F (m, …)."""
+        flat = F.reshape(len(F), math.prod(F.shape[1:]))
+        if self.is_sparse:
+            product = cross(self._by_row, pad(flat), flat.shape[1], self.threads)
+        else:
+            product = self.values @ flat
+        return product.reshape(-1, *F.shape[1:])
+
+    def transposed_times(self, F: FloatArray) -> FloatArray:
+        """Return the transposed matrix times F (n, …)."""
+        return self._transposed.times(F)
+
+    @cached_property
+    def _by_row(self) -> Layout:
+        return compressed_layout(self.values)
+
+    @cached_property
+    def _transposed(self) -> Matrix:
+        return Matrix(csr_array(self.values.T) if self.is_sparse else self.values.T, self.threads)
+
+    @cached_property
+    def used_columns(self) -> IntArray:
+        """Columns with a value in some row."""
+        if not self.is_sparse:
+            return np.arange(self.shape[1])
+        return np.flatnonzero(np.bincount(self.values.indices, minlength=self.shape[1]))
+
+    def columns(self, columns: IntArray) -> Matrix:
+        """Return some columns."""
+        if len(columns) == self.shape[1]:
+            return self
+        return Matrix(self.values[:, columns], self.threads)
+
+    def beside(self, columns: FloatArray) -> Matrix:
+        """Return the matrix with further columns at its end."""
+        if not self.is_sparse:
+            return Matrix(np.hstack([self.values, columns]), self.threads)
+        return Matrix(csr_array(hstack([self.values, columns])), self.threads)
+
+    def squares(self) -> Any:
+        """Return the square of each value."""
+        return self.values.multiply(self.values) if self.is_sparse else self.values**2
+
+    def row_norms(self) -> FloatArray:
+        """Return the Euclidean length of each row."""
+        return np.sqrt(np.asarray(self.squares().sum(axis=1), dtype=np.float64).ravel())
+
+    def rotated(self) -> tuple[Matrix, FloatArray]:
+        """Return the matrix times an orthogonal basis of its rows, and that basis."""
+        n, m = self.shape
+        if m <= n:
+            basis = np.linalg.eigh(_dense(self.values.T @ self.values))[1]
+        else:
+            values, vectors = np.linalg.eigh(_dense(self.values @ self.values.T))
+            kept = values > 1e-12 * max(float(values[-1]), 1e-300)
+            basis = self.values.T @ (vectors[:, kept] / np.sqrt(values[kept]))
+        return Matrix(self.values @ basis, self.threads), basis
+
+
+def _dense(values: Any) -> FloatArray:
+    return np.asarray(values.toarray() if issparse(values) else values)

@@ -1,14 +1,19 @@
-"""Measures of topics.
+"""Measures of topics and predictions.
 
-`clustering` compares topics with known groups; `topics` measures coherence and diversity of their
-words; `matching` pairs the topics of two models; `markers` finds features that tell groups
-apart.
+`topics` measures coherence and diversity of topics' words and pairs the topics of two models;
+`groups` compares topics and features with known groups; `accuracy` has intervals, differences and
+calibration of accuracies.
 """
 
-from cofactor.metrics.clustering import ClusteringScore, clustering_score
-from cofactor.metrics.markers import specificity
-from cofactor.metrics.matching import accuracy_difference, match_topics, topic_similarity
-from cofactor.metrics.topics import npmi_coherence, top_words, topic_diversity
+from cofactor.metrics.accuracy import accuracy_difference
+from cofactor.metrics.groups import ClusteringScore, clustering_score, specificity
+from cofactor.metrics.topics import (
+    match_topics,
+    npmi_coherence,
+    top_words,
+    topic_diversity,
+    topic_similarity,
+)
 
 __all__ = [
     "ClusteringScore",

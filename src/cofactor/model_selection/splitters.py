@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length
 
 from cofactor._types import BoolArray, IntArray
+from cofactor.linear.folds import assign_folds
 from cofactor.model_selection.labels import settled_labels
 
 
@@ -107,12 +108,9 @@ class PartlyLabelledKFold(BaseCrossValidator):
         """
         check_folds("n_splits", self.n_splits, known)
         random = check_random_state(self.random_state)
-        rows = np.flatnonzero(known)
-        rows = random.permutation(rows) if self.shuffle else rows
-        order = np.argsort(_strata(labels[rows]), kind="stable")
-        folds = np.full(len(known), -1, dtype=np.int64)
-        folds[rows[order]] = np.arange(len(rows)) % self.n_splits
-        return folds
+        strata = np.full(len(known), -1)
+        strata[known] = _strata(labels[known])
+        return assign_folds(strata, self.n_splits, random=random if self.shuffle else None)
 
 
 def _strata(labels: np.ndarray) -> IntArray:

@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.base import clone
 
 from cofactor._types import BoolArray, FloatArray
-from cofactor.metrics.matching import match_topics
+from cofactor.metrics.topics import match_topics
 from cofactor.targets import known_values, labelled_mask
 
 Refit = Callable[[FloatArray, int], FloatArray]

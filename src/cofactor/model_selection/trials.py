@@ -18,8 +18,7 @@ import numpy as np
 from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.callbacks import StopOnEvent
 from cofactor.engine.threads import count_threads
-from cofactor.metrics.matching import match_topics
-from cofactor.metrics.topics import npmi_coherence, top_words, topic_diversity
+from cofactor.metrics.topics import match_topics, npmi_coherence, top_words, topic_diversity
 from cofactor.model_selection.held_out import HiddenCells, LabelCosts, deal_columns, label_costs
 from cofactor.model_selection.problem import Problem
 from cofactor.model_selection.splitters import PartlyLabelledKFold

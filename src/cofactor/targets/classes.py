@@ -41,7 +41,11 @@ class ClassCoding:
         return len(self.classes)
 
     def decode(self, scores: Array) -> Array:
-        """Return the best class of each row of `scores`; for multi-label targets, the indicator."""
+        """Return the best class of each row of `scores`; for multi-label targets, the indicator.
+
+        These scores are fitted targets of 0 and 1, so 0.5 decides. The pooled head has thresholds
+        from held-out labels instead (`cofactor.linear.multilabel`).
+        """
         if self.kind == "multilabel":
             return (scores >= 0.5).astype(int)
         if not self.classes.size:

@@ -40,7 +40,7 @@ from cofactor.estimators.inference import topic_shares
 from cofactor.estimators.validation import as_divergence
 from cofactor.io.errors import InputError, suggestion
 from cofactor.io.tables.dates import read_dates
-from cofactor.linear.pool import wilson_interval
+from cofactor.metrics.accuracy import wilson_interval
 from cofactor.metrics.topics import top_places
 from cofactor.targets.frames import as_frame
 from cofactor.targets.missing import is_missing

@@ -8,14 +8,14 @@ import pytest
 
 from cofactor import TopicModel
 from cofactor.report.preparation import evaluation, refits
-from cofactor.report.preparation.evaluation import MODEL, PLAIN, assign_folds
+from cofactor.report.preparation.evaluation import MODEL, PLAIN, _folds
 from cofactor.report.preparation.material import read_material
 from cofactor.report.preparation.prepare import prepare
 
 
 def test_folds_deal_each_class_out_evenly():
     labels = np.array([0] * 10 + [1] * 5 + [2] + [-1] * 4)
-    fold = assign_folds(labels, 5, seed=0)
+    fold = _folds(labels, 5, seed=0)
     assert (fold[16:] == -1).all()
     assert fold[15] == -1  # the only one of its class stays in training
     assert np.bincount(fold[:10]).tolist() == [2] * 5

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from cofactor.linear.folds import assign_folds
 from cofactor.report.preparation.baselines import baselines, trivial
 from cofactor.report.preparation.material import Material, is_known
 from cofactor.report.preparation.refits import (
@@ -115,7 +116,7 @@ def _cross_validated(material: Material) -> Evaluation | None:
     if len(np.unique(np.nan_to_num(material.labels[labelled], nan=-1.0), axis=0)) < 2:
         return None
     folds = 4 if n > MANY else FEWER if len(material.S) > LARGE else FOLDS
-    fold = assign_folds(material.labels, folds, material.model.seed_)
+    fold = _folds(material.labels, folds, material.model.seed_)
     fold[~material.has_words] = -1  # no method can predict them
     tested = [f for f in range(1 if n > MANY else folds) if (fold == f).any()]
     if not tested:
@@ -151,21 +152,14 @@ def _how(n: int, tested: int, folds: int, single: bool) -> str:
     )
 
 
-def assign_folds(labels: np.ndarray, folds: int, seed: int) -> np.ndarray:
-    """Distribute the labelled documents of each class over the folds; −1 is never tested.
+def _folds(labels: np.ndarray, n_folds: int, seed: int) -> np.ndarray:
+    """Return the fold in which each document is tested; −1 is never tested.
 
     A class with a single label stays in training.
     """
-    random, fold = np.random.default_rng(seed), np.full(len(labels), -1)
-    known = np.flatnonzero(is_known(labels))
-    groups = labels[known] if labels.dtype.kind == "i" else np.zeros(len(known), dtype=int)
-    start = 0
-    for group in np.unique(groups):
-        members = random.permutation(known[groups == group])
-        if len(members) > 1:
-            fold[members] = (start + np.arange(len(members))) % folds
-            start += len(members)
-    return fold
+    classes = labels if labels.dtype.kind == "i" else np.zeros(len(labels), dtype=int)
+    groups = np.where(is_known(labels), classes, -1)
+    return assign_folds(groups, n_folds, min_size=2, random=np.random.default_rng(seed))
 
 
 def _fold(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cofactor.metrics.matching import topic_similarity
+from cofactor.metrics.topics import topic_similarity
 
 MOST = 3000  # points on the map
 POWER = 1.25  # of the shares, so that mixtures do not all lie in the middle

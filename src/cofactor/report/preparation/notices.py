@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cofactor.metrics.matching import topic_similarity
+from cofactor.metrics.topics import topic_similarity
 from cofactor.report.preparation.evaluation import MODEL, Evaluation
 from cofactor.report.preparation.material import Material, is_known
 from cofactor.report.preparation.scores import calibration

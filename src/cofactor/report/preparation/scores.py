@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from cofactor.metrics.accuracy import calibration_table, wilson_interval
+
 BINS = 10
 METRICS = {
     "classes": ["accuracy"],
@@ -129,24 +131,18 @@ def _ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
 
 def calibration(truth: np.ndarray, P: np.ndarray) -> tuple[list[dict[str, Any]], float]:
     """Compare confidence with accuracy in ten bins; return the bins and the mean difference."""
-    confidence, right = P.max(axis=1), P.argmax(axis=1) == truth
-    place = np.minimum((confidence * BINS).astype(int), BINS - 1)
-    count = np.bincount(place, minlength=BINS)
-    mean = _ratio(np.bincount(place, confidence, BINS), count)
-    hit = _ratio(np.bincount(place, right, BINS), count)
-    error = float(np.sum(count * np.abs(mean - hit)) / max(len(truth), 1))
+    table = calibration_table(P.max(axis=1), P.argmax(axis=1) == truth, np.arange(BINS + 1) / BINS)
+    apart = sum(row.count * abs(row.confidence - row.accuracy) for row in table)
     rows = [
-        {"confidence": float(mean[b]), "accuracy": float(hit[b]), "documents": int(count[b])}
-        for b in np.flatnonzero(count)
+        {"confidence": row.confidence, "accuracy": row.accuracy, "documents": row.count}
+        for row in table
     ]
-    return rows, error
+    return rows, apart / max(len(truth), 1)
 
 
 def interval(score: float, n: int, kind: str) -> dict[str, Any]:
     """Return the 95 % Wilson interval of an accuracy; None for other scores."""
     if kind != "classes":
         return {"low": None, "high": None}
-    z = 1.96
-    middle = (score + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * np.sqrt(score * (1 - score) / n + z * z / (4 * n * n))
-    return {"low": float(max(middle - half, 0.0)), "high": float(min(middle + half, 1.0))}
+    low, high = wilson_interval(score, n)
+    return {"low": low, "high": high}

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from cofactor.metrics.matching import match_topics, topic_similarity, word_changes
-from cofactor.metrics.topics import top_places
+from cofactor.metrics.topics import match_topics, top_places, topic_similarity, word_changes
 from cofactor.report.preparation.documents import excerpt
 from cofactor.report.preparation.material import Material
 from cofactor.report.preparation.selection import ALL_CARDS, CARDS, largest

@@ -11,13 +11,8 @@ from sklearn.base import clone
 
 from cofactor.estimators.base import ending_at_interrupts
 from cofactor.estimators.inference import topic_shares
-from cofactor.metrics.matching import (
-    Difference,
-    accuracy_difference,
-    match_topics,
-    topic_similarity,
-    word_changes,
-)
+from cofactor.metrics.accuracy import Difference, accuracy_difference
+from cofactor.metrics.topics import match_topics, topic_similarity, word_changes
 from cofactor.text.describe.answers import represent
 from cofactor.text.describe.predictions import has_head, predicted_kind, read_predictions
 from cofactor.text.describe.summaries import model_words, word_ranking

@@ -1,8 +1,9 @@
-"""Distinct samples in an order that follows from their content alone.
+"""Folds: which samples are held out together.
 
-Identical samples with the same labels become one whose weights add, and the order does not depend
-on the order of the samples. So folds, samples of rows and sums are the same for permuted rows, and
-integer weights equal repeated rows.
+`assign_folds` deals samples out in the order in which they come. `distinct_rows` gives them an
+order that follows from their content alone: identical samples with the same labels become one whose
+weights add. So folds, samples of rows and sums are the same for permuted rows, and integer weights
+equal repeated rows.
 """
 
 from __future__ import annotations
@@ -17,10 +18,42 @@ from scipy.sparse import csr_array, issparse
 from cofactor._types import BoolArray, FloatArray, IntArray
 
 Words = NDArray[np.uint64]
-PRECISION = 2.0**20
+CELL_PRECISION = 2.0**20
 """Values count as equal if they are when multiplied by this and rounded."""
-LARGEST = 2.0**40
+MAX_COMPARED = 2.0**40
 """Values beyond this count as equal."""
+
+
+def assign_folds(
+    groups: IntArray, n_folds: int, *, min_size: int = 1, random: Any = None
+) -> IntArray:
+    """Return the fold of each sample, −1 where it is never held out.
+
+    The samples of each group go round the folds; each group goes on where the one before ended.
+
+    Parameters
+    ----------
+    groups : array (n,)
+        Group of each sample, such as its class; −1 is never held out.
+    n_folds : int
+    min_size : int
+        Smaller groups are never held out.
+    random : numpy.random.Generator or RandomState, optional
+        Draws which samples of a group go to which fold; by default their order decides.
+
+    Examples
+    --------
+    >>> assign_folds(np.array([0, 1, 0, -1, 1, 0, 2]), 2, min_size=2)
+    array([ 0,  1,  1, -1,  0,  0, -1])
+    """
+    rows = np.flatnonzero(groups >= 0)
+    if random is not None:
+        rows = random.permutation(rows)
+    rows = rows[np.argsort(groups[rows], kind="stable")]
+    rows = rows[np.bincount(groups[rows])[groups[rows]] >= min_size]
+    folds = np.full(len(groups), -1)
+    folds[rows] = np.arange(len(rows)) % n_folds
+    return folds
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,9 +101,11 @@ def distinct_rows(view: Any, shares: Any, labelled: BoolArray, counts: FloatArra
 
 
 def _content(rows: csr_array, seed: int) -> Words:
-    """Return a number for each row that depends on its cells, whatever their order."""
+    """Return a number for each row that depends on its cells but not on their order."""
     values = (
-        np.rint(np.clip(rows.data, -LARGEST, LARGEST) * PRECISION).astype(np.int64).view(np.uint64)
+        np.rint(np.clip(rows.data, -MAX_COMPARED, MAX_COMPARED) * CELL_PRECISION)
+        .astype(np.int64)
+        .view(np.uint64)
     )
     columns = rows.indices.astype(np.uint64)
     cells = mix_bits(mix_bits(columns * np.uint64(2) + np.uint64(seed)) ^ values)

@@ -1,11 +1,11 @@
-"""Distinct rows: equal ones merge, and only content decides their order."""
+"""Folds are even and stratified; equal rows merge, and only content decides their order."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 
-from cofactor.linear.rows import distinct_rows
+from cofactor.linear.folds import assign_folds, distinct_rows
 
 
 @pytest.fixture
@@ -102,3 +102,35 @@ def test_huge_values():
     cells = np.array([[1e300, 1.0], [1.0, 1.0], [-1e300, 1.0]])
     found = distinct_rows(cells, np.zeros((3, 1)), np.zeros(3, dtype=bool), np.ones(3))
     assert len(found.rows) == 3
+
+
+# ---- folds
+
+
+@pytest.mark.parametrize("draw", [None, np.random.RandomState(0), np.random.default_rng(0)])
+@pytest.mark.parametrize("n_folds", [2, 3, 7])
+def test_groups_are_spread_evenly(draw, n_folds):
+    groups = np.random.default_rng(1).integers(-1, 4, size=60)
+    folds = assign_folds(groups, n_folds, random=draw)
+    assert_array_equal(folds >= 0, groups >= 0)
+    for some in [groups >= 0, *(groups == group for group in range(4))]:
+        sizes = np.bincount(folds[some], minlength=n_folds)
+        assert sizes.max() - sizes.min() <= 1
+
+
+def test_small_groups_are_never_held_out():
+    groups = np.array([0, 1, 1, 2, 2, 2, -1])
+    assert_array_equal(assign_folds(groups, 2, min_size=2), [-1, 0, 1, 0, 1, 0, -1])
+    assert_array_equal(assign_folds(groups, 3, min_size=3), [-1, -1, -1, 0, 1, 2, -1])
+    assert_array_equal(assign_folds(groups[:1], 2, min_size=2), [-1])
+    assert_array_equal(assign_folds(groups[:0], 2), [])
+
+
+def test_a_draw_decides_which_samples_go_where():
+    groups = np.zeros(40, dtype=int)
+    one, same, other = (
+        assign_folds(groups, 4, random=np.random.default_rng(seed)) for seed in (0, 0, 1)
+    )
+    assert_array_equal(one, same)
+    assert (one != other).any()
+    assert_array_equal(assign_folds(groups, 4), np.arange(40) % 4)

@@ -1,4 +1,4 @@
-"""Several labels a sample: thresholds, folds and probabilities against slow oracles."""
+"""Several labels a sample: regressions, thresholds and folds against slow oracles."""
 
 import warnings
 
@@ -10,9 +10,104 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 from cofactor.engine.threads import Threads
-from cofactor.linear import logistic, tags
-from cofactor.linear.matrix import Matrix
-from cofactor.linear.tags import EDGES, PENALTIES, Curve, Histogram, choose_thresholds, fit_tags
+from cofactor.linear import multilabel
+from cofactor.linear.multilabel import (
+    SCORE_EDGES,
+    Histogram,
+    choose_thresholds,
+    fit_tags,
+    logistic_regressions,
+)
+from cofactor.linear.penalties import LOGISTIC_PENALTIES
+from cofactor.linear.views import Matrix
+
+# ---- logistic regressions
+
+
+def few_tags(n=60, m=12, k=5, seed=0, sparse=True):
+    rng = np.random.default_rng(seed)
+    cells = rng.random((n, m)) * (rng.random((n, m)) < 0.3)
+    cells[:, 3] = 0.0
+    Y = (cells @ rng.normal(size=(m, k)) + rng.normal(size=(n, k)) * 0.3 > 0.4).astype(float)
+    X = Matrix(csr_array(cells) if sparse else cells, Threads())
+    return X, cells, Y, rng.integers(1, 4, size=n).astype(float)
+
+
+def slow(cells, y, counts, penalty):
+    """One label by scikit-learn, with an empty row that is half yes and half no."""
+    Z = np.vstack([cells, np.zeros((2, cells.shape[1]))])
+    weights = np.r_[counts, 0.5, 0.5]
+    model = LogisticRegression(C=1 / penalty, tol=1e-10, max_iter=10000)
+    model.fit(Z, np.r_[y, 0, 1], weights)
+    return model.coef_[0], model.intercept_[0]
+
+
+@pytest.fixture
+def tight(monkeypatch):
+    monkeypatch.setattr(multilabel, "MIN_LOGISTIC_DECREASE", 1e-15)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("penalty", [0.01, 1.0])
+@pytest.mark.parametrize("together", [2, 64])
+def test_each_label_is_scikit_learns(monkeypatch, tight, sparse, penalty, together):
+    monkeypatch.setattr(multilabel, "TAGS_TOGETHER", together)
+    X, cells, Y, counts = few_tags(sparse=sparse)
+    model = logistic_regressions(X, csr_array(Y), counts, penalty)
+    for j in range(Y.shape[1]):
+        weights, base = slow(cells, Y[:, j], counts, penalty)
+        assert_allclose(model.weights[:, j], weights, atol=2e-4)
+        assert_allclose(model.base[j], base, atol=2e-4)
+
+
+def test_unknown_cells_do_not_count(tight):
+    X, cells, Y, counts = few_tags()
+    known = np.random.default_rng(1).random(Y.shape) < 0.7
+    model = logistic_regressions(X, csr_array(Y * known), counts, 0.1, known)
+    for j in range(Y.shape[1]):
+        rows = known[:, j]
+        weights, base = slow(cells[rows], Y[rows, j], counts[rows], 0.1)
+        assert_allclose(model.weights[:, j], weights, atol=2e-4)
+        assert_allclose(model.base[j], base, atol=2e-4)
+
+
+def test_counts_are_repeated_rows(tight):
+    X, _, Y, counts = few_tags()
+    again = np.repeat(np.arange(len(counts)), counts.astype(int))
+    once = logistic_regressions(X, csr_array(Y), counts, 0.1)
+    ones = np.ones(len(again))
+    repeated = logistic_regressions(X.select(again), csr_array(Y[again]), ones, 0.1)
+    assert_allclose(once.weights, repeated.weights, atol=1e-5)
+
+
+def test_the_start_does_not_matter(tight):
+    X, _, Y, counts = few_tags()
+    cold = logistic_regressions(X, csr_array(Y), counts, 0.1)
+    first = logistic_regressions(X, csr_array(Y), counts, 3.0)
+    warm = logistic_regressions(X, csr_array(Y), counts, 0.1, start=first)
+    assert_allclose(warm.weights, cold.weights, atol=1e-4)
+    assert_allclose(warm.weights[3], 0.0)
+
+
+def test_labels_on_all_or_no_rows_stay_finite(tight):
+    X, _, Y, counts = few_tags()
+    Y[:, 0], Y[:, 1] = 1.0, 0.0
+    model = logistic_regressions(X, csr_array(Y), counts, 0.1)
+    assert np.isfinite(model.weights).all()
+    assert model.base[0] > 2
+    assert model.base[1] < -2
+
+
+def test_large_values_do_not_overflow(tight):
+    _, cells, Y, counts = few_tags()
+    large = Matrix(csr_array(cells * 1e4), Threads())
+    model = logistic_regressions(large, csr_array(Y), counts, 0.1)
+    assert np.isfinite(model.weights).all()
+    assert np.mean((model.scores(large) > 0) == Y) > 0.8
+
+
+# ---- held-out scores
 
 
 def problem(n=90, m=15, k=6, seed=0):
@@ -41,16 +136,16 @@ def slow_thresholds(Z, Y, weights):
     out = []
     for j in range(Y.shape[1]):
         values = []
-        for t in EDGES:
+        for t in SCORE_EDGES:
             given = t <= Z
             right = (weights * given * Y).sum(axis=0)
             micro = 2 * right.sum() / ((weights * given).sum() + (weights * Y).sum())
             mine = (weights * given).sum(axis=0)[j] + (weights * Y).sum(axis=0)[j]
             values.append((2 * right[j] + 10 * micro) / (mine + 10))
         first = last = int(np.argmax(values))
-        while last + 1 < len(EDGES) and values[last + 1] == values[first]:
+        while last + 1 < len(SCORE_EDGES) and values[last + 1] == values[first]:
             last += 1
-        out.append(EDGES[(first + last) // 2])
+        out.append(SCORE_EDGES[(first + last) // 2])
     return np.array(out)
 
 
@@ -62,13 +157,13 @@ def micro_f1(D, Y, weights):
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("many", [0, 3000])
 def test_held_out_scores_choose_penalty_thresholds_and_expectation(monkeypatch, masked, many):
-    monkeypatch.setattr(logistic, "TOLERANCE", 1e-13)
-    monkeypatch.setattr(tags, "MANY", many)
+    monkeypatch.setattr(multilabel, "MIN_LOGISTIC_DECREASE", 1e-15)
+    monkeypatch.setattr(multilabel, "MAX_CROSS_VALIDATED_ROWS", many)
     X, cells, Y, counts = problem()
     known = np.random.default_rng(1).random(Y.shape) < 0.8 if masked else np.ones(Y.shape, bool)
     Y = Y * known
     weights = counts[:, None] * known
-    scores = {p: slow_scores(cells, Y, counts, p, known) for p in PENALTIES}
+    scores = {p: slow_scores(cells, Y, counts, p, known) for p in LOGISTIC_PENALTIES}
     fold = np.arange(90) % 3
     used = (fold == 0) if many == 0 else np.ones(90, bool)
     losses = {p: (weights * (np.logaddexp(0, Z) - Y * Z))[used].sum() for p, Z in scores.items()}
@@ -92,36 +187,13 @@ def test_thresholds_of_made_histograms():
     Z, weights = rng.normal(size=(50, 4)), rng.random((50, 1))
     Y = (Z + rng.normal(size=Z.shape) > 1).astype(float)
     Y[:, 3] = 0
-    place = np.searchsorted(EDGES, Z, side="right")
-    all_, yes = np.zeros((2, 4, len(EDGES) + 1))
+    place = np.searchsorted(SCORE_EDGES, Z, side="right")
+    all_, yes = np.zeros((2, 4, len(SCORE_EDGES) + 1))
     for j in range(4):
         np.add.at(all_[j], place[:, j], weights[:, 0])
         np.add.at(yes[j], place[:, j], weights[:, 0] * Y[:, j])
     found = choose_thresholds(Histogram(all_, yes))
     assert_allclose(found, slow_thresholds(Z, Y, np.broadcast_to(weights, Z.shape)))
-
-
-def test_the_curve_is_the_logistic_function_at_first_and_always_rises():
-    z = np.linspace(-9, 9, 50)
-    assert_allclose(Curve().of(z), expit(z))
-    assert (np.diff(Curve(1.4, 0.05, 2.4).of(z)) > 0).all()
-
-
-def test_the_curve_mends_probabilities():
-    """Scores that are three times too large and shifted become honest."""
-    rng = np.random.default_rng(0)
-    honest = rng.normal(-2, 1.5, size=20000)
-    yes = rng.random(20000) < expit(honest)
-    scores = 3 * honest + 1
-    place = np.searchsorted(EDGES, scores, side="right")
-    histogram = Histogram(
-        *(np.bincount(place, w, len(EDGES) + 1)[None] for w in (np.ones(20000), yes))
-    )
-    curve = tags.fit_curve(histogram)
-    p = curve.of(scores)
-    for low, high in ((0.0, 0.1), (0.1, 0.3), (0.3, 0.6), (0.6, 1.0)):
-        some = (p >= low) & (p < high)
-        assert abs(p[some].mean() - yes[some].mean()) < 0.04
 
 
 @pytest.mark.parametrize(
@@ -148,7 +220,7 @@ def test_degenerate_tags_stay_finite(spoil, n):
     assert np.isfinite(P).all()
     assert np.isfinite(model.thresholds).all()
     if n == 30:
-        decided = model.decide(scores)
+        decided = scores >= model.thresholds
         assert decided[:, Y.all(axis=0)].all()
         assert not decided[:, ~Y.any(axis=0)].any()
 
