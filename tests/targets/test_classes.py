@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from cofactor.targets import ClassCoding, encode_classes, labelled_mask
+from cofactor.targets.classes import ClassCoding, encode_classes
+from cofactor.targets.reading import labelled_mask
 from encoded import NAN, check_invariants, dense
 
 

@@ -26,7 +26,7 @@ from cofactor.linear.guess import Guess
 from cofactor.outofcore import Block, RowBlocks
 from cofactor.outofcore.scratch import ScratchFiles, Shelf
 from cofactor.starts import settled_samples
-from cofactor.targets import Targets, complete
+from cofactor.targets.matrix import Targets, complete
 
 SAMPLE_CELLS = 1 << 21
 """Number of stored cells in the sample of rows that starts and heads are estimated on."""

@@ -13,7 +13,7 @@ from cofactor.engine.factors import Factors
 from cofactor.engine.fitting import History
 from cofactor.estimators.setup import Conversion
 from cofactor.estimators.tasks import Coding
-from cofactor.targets import ClassCoding
+from cofactor.targets.classes import ClassCoding
 
 OF_SOME_FITS = (
     "_stream",

@@ -31,7 +31,7 @@ from cofactor.linear.rows import distinct_rows
 from cofactor.linear.tags import Curve, TagModel, fit_tags
 from cofactor.linear.views import View, choose_view
 from cofactor.linear.weighted_data import as_numbers
-from cofactor.targets import Targets
+from cofactor.targets.matrix import Targets
 
 TOPIC_WEIGHT = 0.1
 """Weight of the topics' part in the scores of classes."""

@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 
 from cofactor._types import FloatArray
 from cofactor.engine.observations import Observations
-from cofactor.targets import Targets
+from cofactor.targets.matrix import Targets
 
 
 def models_key(

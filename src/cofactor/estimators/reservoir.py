@@ -19,7 +19,7 @@ from cofactor.engine.observations import Observations
 from cofactor.engine.observations.base import stack as stack_rows
 from cofactor.estimators.blocks import SAMPLE_CELLS
 from cofactor.linear.rows import mix_bits
-from cofactor.targets import Targets, stack
+from cofactor.targets.matrix import Targets, stack
 
 LEAST_ROWS = 100
 """Number of rows that stay however many cells they have."""

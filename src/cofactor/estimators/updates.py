@@ -29,7 +29,8 @@ from cofactor.estimators.rehearsal import draw_samples, some_rows
 from cofactor.estimators.validation import as_divergence
 from cofactor.linear.corrections import Rows, correct_scores
 from cofactor.linear.matrix import Matrix, row_products
-from cofactor.targets import ClassCoding, Targets, label_shares
+from cofactor.targets.classes import ClassCoding, label_shares
+from cofactor.targets.matrix import Targets
 
 LENGTHS = (0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 1.0)
 """Lengths of drawn samples to choose from; one makes them as hard to tell apart as real samples

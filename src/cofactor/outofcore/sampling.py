@@ -10,7 +10,7 @@ from scipy import sparse as sp
 
 from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.outofcore.errors import RowBlocksError
-from cofactor.targets.missing import missing_entries
+from cofactor.targets.reading import missing_entries
 
 Sample = tuple[Any, Any, FloatArray]
 """Rows, targets and weights."""

@@ -10,8 +10,7 @@ from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import csr_array, issparse, vstack
 
 from cofactor.engine.observations import Observations, observe
-from cofactor.targets.missing import read_numbers
-from cofactor.targets.reading import Array, Mask, cast, readable, tall
+from cofactor.targets.reading import Array, Mask, cast, read_numbers, readable, tall
 
 NEGLIGIBLE = 1e-4
 """Guessed shares below this become zero, which keeps the targets sparse."""

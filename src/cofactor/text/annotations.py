@@ -12,7 +12,7 @@ from typing import Any
 import narwhals as nw
 
 from cofactor.io.tables.writers import free_name
-from cofactor.targets.frames import Column, Frame, as_frame
+from cofactor.targets.reading import Column, Frame, as_frame
 from cofactor.text.describe.answers import AnswerColumns, answer_documents
 from cofactor.text.documents import read_documents
 

@@ -12,8 +12,8 @@ from sklearn.base import clone
 from cofactor.estimators.validation import as_divergence
 from cofactor.model_selection.labels import settled_labels
 from cofactor.model_selection.problem import Problem, varied
+from cofactor.targets.classes import listed, read_targets
 from cofactor.targets.reading import is_matrix, readable
-from cofactor.targets.sets import listed, read_targets
 from cofactor.text.describe.predictions import infer_task
 from cofactor.text.documents import read_documents
 from cofactor.text.fitting import FitPlan, plan_fit, to_matrix

@@ -17,7 +17,7 @@ from cofactor.estimators.base import Factorization
 from cofactor.estimators.blocks import SAMPLE_CELLS
 from cofactor.estimators.validation import as_divergence, check_room
 from cofactor.outofcore import RowBlocks
-from cofactor.targets.sets import listed, read_targets
+from cofactor.targets.classes import listed, read_targets
 from cofactor.text.describe.predictions import ESTIMATORS, infer_task, scores_of, target_names
 from cofactor.text.describe.summaries import describe
 from cofactor.text.describe.support import count_labels

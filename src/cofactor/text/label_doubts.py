@@ -1,7 +1,7 @@
 """What is doubtful about labels in memory; `TopicModel.fit` warns of it before the work.
 
-The counterpart of `cofactor.io.tables.label_advice`, which speaks about labels in tables with the
-options of the command line. It imports `targets`, and the rule for the task.
+The counterpart of `cofactor.io.tables.label_advice`, which speaks about labels in tables and names
+options of the command line.
 """
 
 from __future__ import annotations
@@ -12,12 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from cofactor.targets.missing import known_labels
-from cofactor.targets.reading import is_matrix, read_column, readable
+from cofactor.targets.reading import cells_of, is_matrix, known_labels, read_column, readable
+from cofactor.targets.task import have_fractions
 from cofactor.text.describe.predictions import infer_task
-
-MOST_CODES = 10
-"""Number of distinct whole numbers up to which labels are codes of classes, like 1 to 5 stars."""
 
 
 def warn_of_labels(y: Any, task: str, topics: int) -> None:
@@ -32,13 +29,24 @@ def warn_of_labels(y: Any, task: str, topics: int) -> None:
     topics : int
         Number of topics.
     """
-    if (infer_task(y) if task == "auto" else task) != "classes" or y is None:
+    if y is None:
         return
-    for sentence in _doubts(readable(y, "y"), task, topics):
-        warnings.warn(sentence, stacklevel=4)
+    settled = infer_task(y) if task == "auto" else task
+    if settled == "classes":
+        for sentence in _doubts(readable(y, "y"), topics):
+            warnings.warn(sentence, stacklevel=4)
+    elif task == "auto" and settled == "numbers":
+        values = cells_of(readable(y, "y")).ravel().tolist()
+        if not have_fractions(values):
+            warnings.warn(
+                f"y holds {len({*values} - {None, -1})} different whole numbers, read as numbers; "
+                "pass task='classes' if they are codes of classes, or task='numbers' to say that "
+                "they are numbers.",
+                stacklevel=3,
+            )
 
 
-def _doubts(y: Any, task: str, topics: int) -> Iterator[str]:
+def _doubts(y: Any, topics: int) -> Iterator[str]:
     if is_matrix(y):
         classes = np.arange(y.shape[1])
     else:
@@ -51,20 +59,8 @@ def _doubts(y: Any, task: str, topics: int) -> Iterator[str]:
         yield "y has no label, so the model has topics but predicts nothing; add labels."
     elif classes.size == 1:
         yield f"All labels of y are {str(classes[0])!r}; label some documents of other classes."
-    elif task == "auto" and not is_matrix(y) and _are_scores(classes):
-        yield (
-            f"y holds {classes.size} different whole numbers, read as classes; pass "
-            "task='numbers' if their order matters, or task='classes' to say that they are classes."
-        )
     elif 1 < topics < classes.size and not is_matrix(y):
         yield (
             f"n_components={topics} is less than the {classes.size} classes, so several classes "
             f"share a topic; n_components={classes.size} gives one to each."
         )
-
-
-def _are_scores(classes: np.ndarray) -> bool:
-    """Tell whether classes are many whole numbers that do not count from 0 on."""
-    if classes.dtype.kind not in "iuf" or classes.size <= MOST_CODES:
-        return False
-    return not np.array_equal(classes, np.arange(classes.size))

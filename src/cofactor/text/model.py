@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from cofactor.estimators import NMF, SSNMFClassifier
 from cofactor.estimators.validation import checks_parameters
 from cofactor.model_selection.problem import Problem
-from cofactor.targets.sets import read_targets
+from cofactor.targets.classes import read_targets
 from cofactor.text.annotations import annotate
 from cofactor.text.choosing import matrix_problem
 from cofactor.text.describe import predictions, summaries

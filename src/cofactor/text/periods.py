@@ -16,8 +16,8 @@ import numpy as np
 from cofactor._types import IntArray
 from cofactor.io.errors import InputError, suggestion
 from cofactor.io.tables.dates import read_dates
-from cofactor.targets.frames import as_frame
 from cofactor.targets.missing import is_missing
+from cofactor.targets.reading import as_frame
 
 MOST = 10_000
 """Maximum number of periods: one wrong century must not give a million days."""

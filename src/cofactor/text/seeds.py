@@ -24,7 +24,7 @@ from cofactor.engine.threads import Threads
 from cofactor.estimators.inference import represent
 from cofactor.priors import Gamma
 from cofactor.starts import plain_start
-from cofactor.targets import labelled_mask
+from cofactor.targets.reading import labelled_mask
 from cofactor.text.interrupts import ending_at_interrupts
 from cofactor.text.vectorizer.analyzer import Analyzer, tidy
 

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from cofactor.model_selection.stability import stability_interval, topic_stability
-from cofactor.targets.sets import read_targets
+from cofactor.targets.classes import read_targets
 from cofactor.text.describe.predictions import has_head
 from cofactor.text.describe.table import Table
 from cofactor.text.documents import document_matrix

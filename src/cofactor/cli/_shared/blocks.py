@@ -202,8 +202,8 @@ class TwoPassTable:
                 kept.rows.append(row.number)
 
     def _targets(self, form: str, source: Source, documents: Documents) -> Any:
+        from cofactor.targets.classes import read_targets
         from cofactor.targets.reading import NamedMatrix
-        from cofactor.targets.sets import read_targets
 
         y = targets_of(form, source, documents, self.asked.labels)
         if form == "sets":  # an empty set more, so that a batch without labels is read as sets too

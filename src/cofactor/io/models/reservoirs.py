@@ -11,7 +11,7 @@ from cofactor.engine.observations import Observations
 from cofactor.engine.observations.base import compressed_layout
 from cofactor.estimators.reservoir import Reservoir, Rows, joined
 from cofactor.io.models.errors import require
-from cofactor.targets import Targets
+from cofactor.targets.matrix import Targets
 
 NAMES = frozenset(
     {

@@ -26,7 +26,8 @@ from cofactor.io.models.own import OwnVectorizer, check_own
 from cofactor.io.models.reservoirs import NAMES, make_reservoir, take_reservoir
 from cofactor.linear.pool import ExpectedScore
 from cofactor.linear.views import KINDS, View
-from cofactor.targets import ClassCoding, ValueCoding
+from cofactor.targets.classes import ClassCoding
+from cofactor.targets.values import ValueCoding
 from cofactor.text import TopicModel, WordVectorizer
 from cofactor.text.describe.support import SUPPORT
 from cofactor.text.describe.words import RANKED

@@ -32,7 +32,7 @@ def read_parquet(path: str | PathLike[str]) -> tuple[list[str], Iterator[Row]]:
 
 
 def _rows(path: str | PathLike[str], file: Any, wrong: type[Exception]) -> Iterator[Row]:
-    from cofactor.io.tables.arrow_lengths import row_lengths  # loads pyarrow
+    from cofactor.io.tables.arrow_lengths import row_lengths
 
     numbers = count(2)  # as a spreadsheet would show it, below a header
     try:

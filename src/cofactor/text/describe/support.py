@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from cofactor.estimators.inference import topic_shares
-from cofactor.targets import encode_classes
-from cofactor.targets.missing import read_numbers
-from cofactor.targets.reading import readable, tall
+from cofactor.targets.classes import encode_classes
+from cofactor.targets.reading import read_numbers, readable, tall
 from cofactor.text.describe.predictions import has_head, predicted_kind
 
 SUPPORT = ("topic_support_", "topic_labels_")

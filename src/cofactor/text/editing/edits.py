@@ -14,7 +14,7 @@ from cofactor.estimators import NMF
 from cofactor.estimators.cells import products
 from cofactor.estimators.edits import add_masses, join_topics, masses, with_topics
 from cofactor.estimators.inference import topic_shares
-from cofactor.targets.sets import listed, read_targets
+from cofactor.targets.classes import listed, read_targets
 from cofactor.text.describe.predictions import document_scores, has_head
 from cofactor.text.describe.summaries import COHERENCE_WORDS, model_words, topic_names
 from cofactor.text.describe.support import SUPPORT

@@ -10,9 +10,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from cofactor.estimators.validation import as_divergence
 from cofactor.model_selection.labels import take
-from cofactor.targets.missing import labelled_mask
-from cofactor.targets.sets import listed, read_targets
-from cofactor.text.describe.predictions import has_head, infer_task, target_names
+from cofactor.targets.classes import listed, read_targets
+from cofactor.targets.reading import labelled_mask
+from cofactor.text.describe.predictions import has_head, infer_task, predicted_kind, target_names
 from cofactor.text.describe.summaries import model_words
 from cofactor.text.documents import Corpus, document_matrix, fingerprint, read_documents
 from cofactor.text.editing.drift import measure_drift
@@ -109,6 +109,8 @@ def _check_number(name: str, value: Any) -> None:
 def warm_estimator(model: Any, y: Any, iterations: int | None) -> Any:
     """Return an unfitted estimator with the settings of the model."""
     task = infer_task(y) if model.task == "auto" else model.task
+    if task == "numbers" != model.task and predicted_kind(model.estimator_) == "classes":
+        task = "classes"  # whole numbers that the first fit read as classes; it refuses fractions
     return new_estimator(model, task, model.seed_).set_params(max_iter=iterations or model.max_iter)
 
 
