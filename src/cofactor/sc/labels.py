@@ -13,6 +13,7 @@ from cofactor.io.errors import InputError, suggestion
 from cofactor.io.tables.label_advice import marks, names
 from cofactor.io.tables.labels import LabelCounts
 from cofactor.targets.missing import is_missing
+from cofactor.targets.reading import known_labels
 
 MOST = 500
 """Maximum number of classes; a column with more is no column of cell types."""
@@ -26,7 +27,8 @@ def read_labels(obs: Any, column: str, unlabelled: str | Sequence[str] = ()) -> 
     obs : DataFrame
         The table of cells.
     column : str
-        Its column of labels. Missing values, None and "" are unlabelled.
+        Its column of labels. Missing values, None and "" are unlabelled, and so is −1 among whole
+        numbers.
     unlabelled : str or sequence of str
         Further values that mean "not labelled".
     """
@@ -51,6 +53,14 @@ def read_labels(obs: Any, column: str, unlabelled: str | Sequence[str] = ()) -> 
             f"{known}"
         )
     labels = np.array([None if text in marked else text for text in texts], dtype=object)
+    labelled = known_labels(np.array(cells, dtype=object), None)[1]
+    if left := int(sum(labels[~labelled] == "-1")):
+        warnings.warn(
+            f"{left:,} cells of obs[{column!r}] are -1, which means unlabelled among whole "
+            "numbers; if it is a class, give it a name.",
+            stacklevel=5,
+        )
+    labels[~labelled] = None
     _doubt(labels, column)
     return labels
 

@@ -21,42 +21,21 @@ ISO = "ISO"
 """The name of all formats that `datetime.fromisoformat` reads, except plain digits."""
 
 _DAYS = (
-    "%d.%m.%Y",
-    "%d.%m.%y",
-    "%d/%m/%Y",
-    "%m/%d/%Y",
-    "%d/%m/%y",
-    "%m/%d/%y",
-    "%d-%m-%Y",
-    "%m-%d-%Y",
-    "%Y/%m/%d",
-    "%Y.%m.%d",
-    "%d %B %Y",
-    "%d %b %Y",
-    "%B %d, %Y",
-    "%b %d, %Y",
-    "%B %d %Y",
-    "%b %d %Y",
-    "%d. %B %Y",
+    *("%d.%m.%Y", "%d.%m.%y", "%d/%m/%Y", "%m/%d/%Y", "%d/%m/%y", "%m/%d/%y", "%d-%m-%Y"),
+    *("%m-%d-%Y", "%Y/%m/%d", "%Y.%m.%d", "%d %B %Y", "%d %b %Y", "%B %d, %Y", "%b %d, %Y"),
+    *("%B %d %Y", "%b %d %Y", "%d. %B %Y"),
 )
 _TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", ", %H:%M")
 FORMATS = (
     ISO,
     *(day + time for day in _DAYS for time in _TIMES),
-    "%Y%m%d",
-    "%Y-%m",
-    "%m/%Y",
-    "%B %Y",
-    "%b %Y",
-    "%Y",
-    "%a, %d %b %Y %H:%M:%S %z",
-    "%d %b %Y %H:%M:%S %z",
+    *("%Y%m%d", "%Y-%m", "%m/%Y", "%B %Y", "%b %Y", "%Y"),
+    *("%a, %d %b %Y %H:%M:%S %z", "%d %b %Y %H:%M:%S %z"),
 )
 """Formats that are tried, as `datetime.strptime` writes them; the first that fits is taken."""
 
-LONGEST = 60  # characters of a date in an error
-LOOKED_AT = 200
-"""Number of labels that are looked at to tell whether a column holds dates."""
+MAX_TRIED_LABELS = 200
+"""Number of labels that tell whether a column holds dates."""
 
 
 @dataclass(frozen=True)
@@ -164,7 +143,7 @@ def _format_of(
 
 def _subject(path: str | PathLike[str] | None, column: str, text: str, row: int) -> str:
     """Begin a sentence about one date."""
-    text = shortened(printable(text), LONGEST)
+    text = shortened(printable(text), 60)
     if path is None:
         return f"{column}[{row}] is '{text}', which"
     return f"{at(path, row)}: the date '{text}' in {column!r}"
@@ -205,7 +184,7 @@ def are_dates(labels: Iterable[str]) -> bool:
     >>> are_dates(["2024-01-05", "2023-11-30"]), are_dates(["1999", "2001"]), are_dates(["May"])
     (True, False, False)
     """
-    some = list(islice(labels, LOOKED_AT))
+    some = list(islice(labels, MAX_TRIED_LABELS))
     for form in FORMATS:
         if form == "%Y" or not some or parse_date(some[0], form) is None:
             continue

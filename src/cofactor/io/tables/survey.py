@@ -13,16 +13,16 @@ from typing import Any
 
 from cofactor.io.errors import InputError, at, printable
 from cofactor.io.tables.dates import are_dates
-from cofactor.io.tables.documents import each_document
 from cofactor.io.tables.label_advice import (
     CODE,
-    FEW,
+    FEW_LABELS,
     MANY_CLASSES,
     are_ids,
     label_notes,
     marks,
     merges,
     refusal,
+    unlabelled_notes,
 )
 from cofactor.io.tables.labels import (
     ON,
@@ -31,6 +31,7 @@ from cofactor.io.tables.labels import (
     LabelCounts,
     as_label_columns,
     clear_separator,
+    each_document,
     likely_separator,
     without_labels,
 )
@@ -46,6 +47,7 @@ class Survey:
     rows: int = 0
     labels: LabelColumns = field(default_factory=LabelColumns)
     counts: LabelCounts = field(default_factory=lambda: LabelCounts([]))
+    unlabelled: dict[str, int] = field(default_factory=dict)  # labels that mean "unlabelled"
     rare: list[str] = field(default_factory=list)  # classes that --min-labels leaves out
     fewest: int = 0  # the value of --min-labels
     names: dict[int, str] = field(default_factory=dict)  # of rows, from the column --id
@@ -120,9 +122,12 @@ def survey(
     if not found.rows:
         raise InputError(f"{at(source.path)} has a header but no rows; add documents below it.")
     found.counts = _count_labels(label_cells, labels)
+    found.unlabelled = found.counts.unlabelled(found.form)
+    found.counts = _count_labels(label_cells, labels, frozenset(found.unlabelled))
     found.rare = found.counts.rarer_than(fewest, found.form)
     if found.rare:
-        found.counts = _count_labels(label_cells, labels, frozenset(found.rare))
+        dropped = frozenset([*found.unlabelled, *found.rare])
+        found.counts = _count_labels(label_cells, labels, dropped)
     return found
 
 
@@ -168,7 +173,7 @@ def _compare(
 
 
 def _keep(rows: list[int], number: int) -> None:
-    if len(rows) < FEW:
+    if len(rows) < FEW_LABELS:
         rows.append(number)
 
 
@@ -234,7 +239,8 @@ def _on_labels(found: Survey) -> list[str]:
         doubt += " Name the right column with --label, or insist with --task."
     forms = _on_forms(found) if found.labelled and not doubt else []
     notes = [] if doubt or split else label_notes(found.counts, found.fewest)
-    return [*([doubt] if doubt else []), *forms, *_on_rare(found), *notes]
+    first = [*([doubt] if doubt else []), *unlabelled_notes(found.unlabelled)]
+    return [*first, *forms, *_on_rare(found), *notes]
 
 
 def separator(found: Survey) -> str | None:
@@ -281,7 +287,7 @@ def _rows(found: Survey, rows: list[int]) -> str:
     named = (
         f"{row} {printable(found.names[row])!r}" if row in found.names else str(row) for row in rows
     )
-    listed = ", ".join(named) + (", …" if len(rows) == FEW else "")
+    listed = ", ".join(named) + (", …" if len(rows) == FEW_LABELS else "")
     return f"row {listed}" if len(rows) == 1 else f"rows {listed}"
 
 
