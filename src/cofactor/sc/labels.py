@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from cofactor._warnings import warn
 from cofactor.io.errors import InputError, suggestion
 from cofactor.io.tables.label_advice import marks, names
 from cofactor.io.tables.labels import LabelCounts
@@ -55,10 +55,9 @@ def read_labels(obs: Any, column: str, unlabelled: str | Sequence[str] = ()) -> 
     labels = np.array([None if text in marked else text for text in texts], dtype=object)
     labelled = known_labels(np.array(cells, dtype=object), None)[1]
     if left := int(sum(labels[~labelled] == "-1")):
-        warnings.warn(
+        warn(
             f"{left:,} cells of obs[{column!r}] are -1, which means unlabelled among whole "
-            "numbers; if it is a class, give it a name.",
-            stacklevel=5,
+            "numbers; if it is a class, give it a name."
         )
     labels[~labelled] = None
     _doubt(labels, column)
@@ -89,9 +88,8 @@ def _doubt(labels: np.ndarray, column: str) -> None:
         )
     found = marks(LabelCounts([counts], documents=len(labels), labelled=counts.total()))
     if found:
-        warnings.warn(
+        warn(
             f"If {names(found)} in obs[{column!r}] {'means' if len(found) == 1 else 'mean'} not "
             f"labelled, say so with unlabelled={found[0] if len(found) == 1 else found!r} "
-            "(--unlabelled).",
-            stacklevel=6,
+            "(--unlabelled)."
         )

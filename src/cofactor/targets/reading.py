@@ -7,7 +7,6 @@ samples and cells are labelled, by the rule of `cofactor.targets.missing`.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +16,7 @@ from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import csr_array, issparse
 from sklearn.exceptions import DataConversionWarning
 
+from cofactor._warnings import warn
 from cofactor.targets.missing import is_missing, minus_one_is_missing
 
 Array = NDArray[Any]
@@ -149,7 +149,7 @@ def read_column(y: Any) -> Any:
         return y
     hint = "Please change the shape of y to (n_samples, ), for example using ravel()."
     message = f"A column-vector y was passed when a 1d array was expected. {hint}"
-    warnings.warn(message, DataConversionWarning, stacklevel=4)
+    warn(message, DataConversionWarning)
     return y[y.columns[0]] if hasattr(y, "columns") else y[:, 0]
 
 
@@ -305,10 +305,9 @@ def _storable_cells(y: Array) -> Array:
 
 def _warn_of_marks(found: bool) -> None:
     if found:
-        warnings.warn(
+        warn(
             "y has -1 and nulls among integers; both are stored as unlabelled: convert y to float "
-            "if -1 is a number or a class.",
-            stacklevel=6,
+            "if -1 is a number or a class."
         )
 
 

@@ -6,12 +6,12 @@ options of the command line.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from cofactor._warnings import warn
 from cofactor.targets.reading import cells_of, is_matrix, known_labels, read_column, readable
 from cofactor.targets.task import have_fractions
 from cofactor.text.describe.predictions import infer_task
@@ -34,15 +34,14 @@ def warn_of_labels(y: Any, task: str, topics: int) -> None:
     settled = infer_task(y) if task == "auto" else task
     if settled == "classes":
         for sentence in _doubts(readable(y, "y"), topics):
-            warnings.warn(sentence, stacklevel=4)
+            warn(sentence)
     elif task == "auto" and settled == "numbers":
         values = cells_of(readable(y, "y")).ravel().tolist()
         if not have_fractions(values):
-            warnings.warn(
+            warn(
                 f"y holds {len({*values} - {None, -1})} different whole numbers, read as numbers; "
                 "pass task='classes' if they are codes of classes, or task='numbers' to say that "
-                "they are numbers.",
-                stacklevel=3,
+                "they are numbers."
             )
 
 
