@@ -177,6 +177,51 @@ def test_encodings_are_found_and_reported(tmp_path, monkeypatch, encoding, found
     assert source.facts()["encoding"] == found
 
 
+RUSSIAN = "Сегодня хорошая погода, и мы идём гулять в парк.\nЗавтра будет дождь.\n"
+OLDER = {
+    "koi8_r": RUSSIAN,
+    "cp1251": RUSSIAN,
+    "cp866": RUSSIAN,
+    "cp1253": "Σήμερα ο καιρός είναι καλός και πάμε βόλτα στο πάρκο.\n",
+    "cp1255": "היום מזג האוויר יפה ואנחנו הולכים לפארק.\n",
+    "cp1256": "الطقس جميل اليوم لذلك سنذهب للتنزه في الحديقة.\n",
+    "cp874": "วันนี้อากาศดีเราจึงไปเดินเล่นในสวนสาธารณะ\n",
+    "cp932": "今日は天気がいいので、公園へ散歩に行きます。\n明日は雨が降るでしょう。\n",
+    "euc_jp": "今日は天気がいいので、公園へ散歩に行きます。\n明日は雨が降るでしょう。\n",
+    "gb18030": "今天天气很好,我们去公园散步。\n明天会下雨。\n",
+    "big5": "今天天氣很好,我們去公園散步。\n明天會下雨。\n",
+    "cp949": "오늘은 날씨가 좋아서 공원에 산책하러 갑니다.\n내일은 비가 올 것입니다.\n",
+}
+
+
+@pytest.mark.parametrize("encoding", OLDER)
+@pytest.mark.parametrize("before", ["", "plain words\n" * 500])
+def test_older_encodings_of_other_scripts_are_found(tmp_path, encoding, before):
+    text = "text\tlabel\n" + (before + OLDER[encoding]).replace("\n", "\tspace\n")
+    (tmp_path / "a.tsv").write_bytes(text.encode(encoding))
+    source, rows = table(tmp_path / "a.tsv")
+    assert [row[0] for row in rows] == (before + OLDER[encoding]).splitlines()
+    assert source.facts()["encoding"] == encoding
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "El niño comió una piña en la montaña.\nMañana será otro día, señor.\n",
+        "Vi åkte båten till ön på måndag för att äta räkor\nDet är fullt här\n",
+        "Le café était délicieux, à bientôt\nOù est la clé ?\n",
+        "résumé\ncafé\nnaïve\n",
+        "Müller\n",
+    ],
+)
+def test_western_texts_are_windows_1252(tmp_path, text):
+    """charset-normalizer takes most of them for Polish or Hungarian."""
+    (tmp_path / "a.tsv").write_bytes(f"text\n{text}".encode("cp1252"))
+    source, rows = table(tmp_path / "a.tsv")
+    assert [row[0] for row in rows] == text.splitlines()
+    assert source.facts()["encoding"] == "windows-1252"
+
+
 def test_a_named_encoding_is_used(tmp_path):
     path = tmp_path / "a.csv"
     path.write_bytes("text\nПривет\n".encode("koi8-r"))

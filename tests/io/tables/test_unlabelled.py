@@ -1,4 +1,4 @@
-"""The table in `cofactor.targets.missing`, through Python, every kind of file, blocks and the app."""
+"""The table in `cofactor.targets.missing`: Python, every kind of file, blocks and the app agree."""
 
 import csv
 import json
