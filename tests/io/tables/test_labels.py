@@ -114,7 +114,7 @@ def test_a_survey_of_sets(tmp_path):
     text = "body,tags\na,x;y\na,y;x\nb,x\nc,\n"
     found = survey(table(tmp_path, text), "body", "tags", (), ";")
     assert (found.form, found.labelled, dict(found.classes)) == ("sets", 3, {"x": 3, "y": 2})
-    assert found.conflicts == 1
+    assert found.conflicts.count == 1
     assert "several labels at once, 1.7 of them" in " ".join(advise(found, "tags"))
     plain = survey(table(tmp_path, text), "body", "tags")
     assert "'x;y' hold several labels, add --label-separator ';'" in " ".join(advise(plain, "tags"))

@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
-from os import PathLike
+from pathlib import Path
 from typing import Any
 
 from cofactor.io.errors import InputError, at
@@ -39,10 +39,7 @@ _REMEDIES = {
 
 
 def read_separated(
-    path: str | PathLike[str],
-    lines: Iterator[str],
-    separator: str | None = None,
-    no_quotes: bool = False,
+    path: Path, lines: Iterator[str], separator: str | None = None, no_quotes: bool = False
 ) -> tuple[list[str], Iterator[Row], str]:
     """Return columns, rows and separator; the rows are read lazily."""
     first = next((line for line in lines if line.strip()), None)
@@ -85,9 +82,7 @@ class _CountedLines:
         return line
 
 
-def _csv_records(
-    path: str | PathLike[str], reader: Any, lines: _CountedLines
-) -> Iterator[tuple[int, list[str]]]:
+def _csv_records(path: Path, reader: Any, lines: _CountedLines) -> Iterator[tuple[int, list[str]]]:
     """Yield each record with its number; the header is 1, and blank lines do not count."""
     number = 0
     while True:
@@ -105,7 +100,7 @@ def _csv_records(
 
 
 def _csv_rows(
-    path: str | PathLike[str], header: list[str], records: Iterator[tuple[int, list[str]]]
+    path: Path, header: list[str], records: Iterator[tuple[int, list[str]]]
 ) -> Iterator[Row]:
     for number, cells in records:
         if len(cells) != len(header):
@@ -126,9 +121,7 @@ RECORDS_AHEAD = 1000
 """Number of records that are read ahead to learn the columns."""
 
 
-def read_json_lines(
-    path: str | PathLike[str], lines: Iterator[str]
-) -> tuple[list[str], Iterator[Row]]:
+def read_json_lines(path: Path, lines: Iterator[str]) -> tuple[list[str], Iterator[Row]]:
     """Return columns and rows; a column that first occurs later is appended to the list."""
     numbered = _number(lines)
     ahead = next(batches(numbered, lambda pair: len(pair[1]), RECORDS_AHEAD), [])
@@ -139,9 +132,7 @@ def read_json_lines(
 
 
 def read_records(
-    path: str | PathLike[str],
-    lines: Iterable[str],
-    constant: Callable[[str], Any] = lambda name: None,
+    path: Path, lines: Iterable[str], constant: Callable[[str], Any] = lambda name: None
 ) -> Iterator[tuple[int, Record]]:
     """Yield line number and object of each line that is not blank.
 
@@ -155,7 +146,7 @@ def _number(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
 
 
 def _parse_all(
-    path: str | PathLike[str],
+    path: Path,
     numbered: Iterable[tuple[int, str]],
     constant: Callable[[str], Any] = lambda name: None,
 ) -> Iterator[tuple[int, Record]]:
@@ -208,9 +199,7 @@ def starts_array(texts: Iterator[str]) -> tuple[bool, Iterator[str]]:
     return "".join(read).lstrip().startswith("["), chain(read, texts)
 
 
-def read_json_array(
-    path: str | PathLike[str], texts: Iterator[str]
-) -> tuple[list[str], Iterator[Row]]:
+def read_json_array(path: Path, texts: Iterator[str]) -> tuple[list[str], Iterator[Row]]:
     """Return columns and rows, as `read_json_lines` does.
 
     Only the object that is being read is in memory, so the limit on the length of a row holds.
@@ -222,36 +211,32 @@ def read_json_array(
     return _find_columns(first, records)
 
 
-def _array_records(path: str | PathLike[str], texts: Iterator[str]) -> Iterator[tuple[int, Record]]:
+def _array_records(path: Path, texts: Iterator[str]) -> Iterator[tuple[int, Record]]:
     decoder = json.JSONDecoder(parse_constant=lambda name: None)
-    buffer = _Buffer(path, texts)
-    buffer.take("[")
-    number = 0
-    while not (buffer.peek() == "]" and (number == 0 or not buffer.comma)):
-        number += 1
-        record = buffer.element(decoder, number)
+    array = _ArrayText(path, texts)
+    mark = array.take()  # the bracket that `starts_array` has seen
+    while not (array.peek() == "]" and mark != ","):
+        record = array.element(decoder)
         if not isinstance(record, dict):
             raise InputError(
-                f"{at(path, number)} of the array holds a {type(record).__name__}, not an object; "
-                f"write {_ARRAY}."
+                f"{at(path, array.number)} of the array holds a {type(record).__name__}, not an "
+                f"object; write {_ARRAY}."
             )
-        yield number, record
-        buffer.comma = buffer.peek() == ","
-        if buffer.comma:
-            buffer.take(",")
-        elif buffer.peek() != "]":
-            raise buffer.error(number, "a comma or ] is missing")
-    buffer.take("]")
-    if buffer.peek():
-        raise buffer.error(number, "there is more text after the array")
+        yield array.number, record
+        if array.peek() not in (",", "]"):
+            raise array.error("a comma or ] is missing")
+        mark = array.take() if array.peek() == "," else "]"
+    array.take()
+    if array.peek():
+        raise array.error("there is more text after the array")
 
 
-class _Buffer:
-    """The part of a text that is not read yet."""
+class _ArrayText:
+    """The part of an array that is not read yet, and the number of its elements before."""
 
-    def __init__(self, path: str | PathLike[str], texts: Iterator[str]) -> None:
+    def __init__(self, path: Path, texts: Iterator[str]) -> None:
+        self.number = 0
         self._path, self._texts, self._text = path, texts, ""
-        self.comma = False
 
     def peek(self) -> str:
         """Return the next character that is not a space; "" at the end."""
@@ -260,37 +245,36 @@ class _Buffer:
             self._text = self._text.lstrip()
         return self._text[:1]
 
-    def take(self, mark: str) -> None:
-        """Drop a character that `peek` has seen."""
-        assert self.peek() == mark
-        self._text = self._text[1:]
+    def take(self) -> str:
+        """Return the next character, and go on behind it."""
+        mark, self._text = self.peek(), self._text[1:]
+        return mark
 
-    def element(self, decoder: json.JSONDecoder, number: int) -> Any:
-        """Return the next value of the array."""
+    def element(self, decoder: json.JSONDecoder) -> Any:
+        """Return the next value, and go on behind it."""
+        self.number += 1
         self.peek()
         while True:
             try:
                 value, end = decoder.raw_decode(self._text)
             except RecursionError:
-                raise self.error(number, "it is nested too deeply") from None
+                raise self.error("it is nested too deeply") from None
             except ValueError as error:
-                check_length(len(self._text), self._path, number)
+                check_length(len(self._text), self._path, self.number)
                 if not self._more():
-                    raise self.error(number, getattr(error, "msg", str(error))) from None
+                    raise self.error(getattr(error, "msg", str(error))) from None
                 continue
-            check_length(end, self._path, number)
+            check_length(end, self._path, self.number)
             self._text = self._text[end:]
             return value
 
-    def error(self, number: int, problem: str) -> InputError:
+    def error(self, problem: str) -> InputError:
         """Return the error for an element that is not JSON."""
         return InputError(
-            f"{at(self._path, number)} of the array is not JSON ({problem}); write {_ARRAY}."
+            f"{at(self._path, self.number)} of the array is not JSON ({problem}); write {_ARRAY}."
         )
 
     def _more(self) -> bool:
-        for text in self._texts:
-            self._text += text
-            if text:
-                return True
-        return False
+        more = next((text for text in self._texts if text), "")
+        self._text += more
+        return bool(more)

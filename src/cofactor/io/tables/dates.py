@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime
 from itertools import islice
-from os import PathLike
+from pathlib import Path
 from typing import Any
 
 from cofactor.io.errors import InputError, at, printable, shortened
@@ -82,10 +82,7 @@ def parse_date(text: str, form: str) -> datetime | None:
 
 
 def read_dates(
-    path: str | PathLike[str] | None,
-    column: str,
-    cells: Iterable[tuple[int, Any]],
-    form: str | None = None,
+    path: Path | None, column: str, cells: Iterable[tuple[int, Any]], form: str | None = None
 ) -> Dates:
     """Return the dates of a column.
 
@@ -125,9 +122,7 @@ def _as_datetime(cell: Any) -> datetime | None:
     return datetime(cell.year, cell.month, cell.day) if isinstance(cell, date) else None
 
 
-def _format_of(
-    path: str | PathLike[str] | None, column: str, rows: dict[str, int], live: list[str]
-) -> str:
+def _format_of(path: Path | None, column: str, rows: dict[str, int], live: list[str]) -> str:
     """Return the only format that reads all texts; ``rows`` has the first row of each."""
     first = next(iter(rows.items()), None)
     for text, row in rows.items():
@@ -141,7 +136,7 @@ def _format_of(
     return live[0]
 
 
-def _subject(path: str | PathLike[str] | None, column: str, text: str, row: int) -> str:
+def _subject(path: Path | None, column: str, text: str, row: int) -> str:
     """Begin a sentence about one date."""
     text = shortened(printable(text), 60)
     if path is None:
@@ -149,9 +144,7 @@ def _subject(path: str | PathLike[str] | None, column: str, text: str, row: int)
     return f"{at(path, row)}: the date '{text}' in {column!r}"
 
 
-def _ambiguous(
-    path: str | PathLike[str] | None, column: str, text: str, row: int, live: list[str]
-) -> str:
+def _ambiguous(path: Path | None, column: str, text: str, row: int, live: list[str]) -> str:
     other, remedy = ("date", "pass dates in place of texts") if path is None else ("row", "add ")
     if path is not None:
         remedy += " or ".join(f"--date-format '{form}'" for form in live[:2])
@@ -162,7 +155,7 @@ def _ambiguous(
 
 
 def _differs(
-    path: str | PathLike[str] | None, column: str, text: str, row: int, live: list[str], first: Any
+    path: Path | None, column: str, text: str, row: int, live: list[str], first: Any
 ) -> str:
     said = _subject(path, column, text, row)
     if first is not None and first[1] != row:

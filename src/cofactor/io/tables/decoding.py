@@ -16,7 +16,6 @@ import gzip
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -60,9 +59,7 @@ _OTHER_FILES = {
 Item = TypeVar("Item")
 
 
-def check_length(
-    length: int, path: str | PathLike[str], row: int | None = None, line: int | None = None
-) -> None:
+def check_length(length: int, path: Path, row: int | None = None, line: int | None = None) -> None:
     """Refuse a row, line or document of too many characters."""
     if length > MAX_ROW_CHARACTERS:
         raise InputError(
@@ -264,7 +261,7 @@ def _older_encoding(data: bytes) -> str:
     return WESTERN if found is None else found.encoding
 
 
-def split_lines(texts: Iterable[str], path: str | PathLike[str]) -> Iterator[str]:
+def split_lines(texts: Iterable[str], path: Path) -> Iterator[str]:
     """Cut text into lines, each with its line end.
 
     Only LF ends a line; in files whose beginning has CR but no LF, only CR does. A line that is too

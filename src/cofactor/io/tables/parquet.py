@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import count
-from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cofactor.io.errors import InputError, at
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 BATCH_ROWS = 256
 
 
-def read_parquet(path: str | PathLike[str]) -> tuple[list[str], Iterator[tuple[int, list[Any]]]]:
+def read_parquet(path: Path) -> tuple[list[str], Iterator[tuple[int, list[Any]]]]:
     """Return columns and rows; the rows are read in batches."""
     try:
         from pyarrow import ArrowException
@@ -36,9 +36,7 @@ def read_parquet(path: str | PathLike[str]) -> tuple[list[str], Iterator[tuple[i
     return list(file.schema_arrow.names), _rows(path, file, ArrowException)
 
 
-def _rows(
-    path: str | PathLike[str], file: Any, wrong: type[Exception]
-) -> Iterator[tuple[int, list[Any]]]:
+def _rows(path: Path, file: Any, wrong: type[Exception]) -> Iterator[tuple[int, list[Any]]]:
     import numpy as np
 
     numbers = count(2)  # as a spreadsheet would show it, below a header
@@ -56,7 +54,7 @@ def _rows(
         raise InputError(_damaged(path, error)) from None
 
 
-def _damaged(path: str | PathLike[str], error: Exception) -> str:
+def _damaged(path: Path, error: Exception) -> str:
     problem = str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
     return f"{at(path)} cannot be read as Parquet ({problem}); write it again."
 

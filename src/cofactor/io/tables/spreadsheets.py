@@ -12,7 +12,7 @@ import posixpath
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from os import PathLike
+from pathlib import Path
 from typing import IO, Any
 from xml.etree import ElementTree
 from zipfile import BadZipFile, ZipFile
@@ -33,7 +33,7 @@ _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationship
 
 
 def read_spreadsheet(
-    path: str | PathLike[str], sheet: str | None = None
+    path: Path, sheet: str | None = None
 ) -> tuple[list[str], Iterator[Row], list[str]]:
     """Return columns, rows and notes for the user.
 
@@ -63,14 +63,14 @@ def read_spreadsheet(
     return ["" if cell is None else str(cell).strip() for cell in header[1]], rows, notes
 
 
-def _open(path: str | PathLike[str]) -> Any:
+def _open(path: Path) -> Any:
     from python_calamine import CalamineWorkbook
 
     return CalamineWorkbook.from_path(str(path))
 
 
 @contextmanager
-def _reading(path: str | PathLike[str]) -> Iterator[None]:
+def _reading(path: Path) -> Iterator[None]:
     """Turn what goes wrong in calamine into one sentence."""
     try:
         from python_calamine import CalamineError, PasswordError
@@ -92,7 +92,7 @@ def _reading(path: str | PathLike[str]) -> Iterator[None]:
         ) from None
 
 
-def _choose(path: str | PathLike[str], book: Any, sheet: str | None) -> str:
+def _choose(path: Path, book: Any, sheet: str | None) -> str:
     """Return the name of the sheet to read."""
     names = list(book.sheet_names)
     if sheet is not None and sheet not in names:
@@ -112,7 +112,7 @@ def _instead(others: list[str]) -> str:
     return f"name another with --sheet. There are {', '.join(map(repr, others[:12]))}."
 
 
-def _refuse_merged(path: str | PathLike[str], sheet: Any) -> None:
+def _refuse_merged(path: Path, sheet: Any) -> None:
     for (top, left), (bottom, right) in sheet.merged_cell_ranges or []:
         cells = f"{cell_name(top, left)}:{cell_name(bottom, right)}"
         raise InputError(
@@ -121,7 +121,7 @@ def _refuse_merged(path: str | PathLike[str], sheet: Any) -> None:
         )
 
 
-def _rows(path: str | PathLike[str], rows: Any) -> Iterator[Row]:
+def _rows(path: Path, rows: Any) -> Iterator[Row]:
     """Yield the rows that are not empty, with their numbers in the spreadsheet."""
     for number, cells in enumerate(rows, start=1):
         if any(cell != "" for cell in cells):
@@ -136,7 +136,7 @@ def _plain(cell: Any) -> Any:
     return None if cell == "" else cell
 
 
-def look_at_cells(path: str | PathLike[str], sheet: str) -> list[str]:
+def look_at_cells(path: Path, sheet: str) -> list[str]:
     """Return notes on formulas and errors in a sheet; refuse a formula without a saved value.
 
     Files that are not .xlsx are not looked into.
@@ -172,7 +172,7 @@ def cell_name(row: int, column: int) -> str:
     return f"{letters}{row + 1}"
 
 
-def _refuse_large(path: str | PathLike[str], archive: ZipFile) -> None:
+def _refuse_large(path: Path, archive: ZipFile) -> None:
     if sum(part.file_size for part in archive.infolist()) > MAX_UNPACKED_BYTES:
         raise InputError(
             f"{at(path)} unpacks to more than {MAX_UNPACKED_BYTES:,} bytes; save the table as CSV "
@@ -192,7 +192,7 @@ def _part_of(archive: ZipFile, sheet: str) -> str | None:
     return None
 
 
-def _scan(path: str | PathLike[str], archive: ZipFile, part: str) -> bool:
+def _scan(path: Path, archive: ZipFile, part: str) -> bool:
     """Tell whether a sheet may hold formulas or errors; refuse one that is spread too far.
 
     Both are seen in its bytes, which takes less time than reading the XML.
@@ -220,7 +220,7 @@ def _column(letters: bytes) -> int:
     return number
 
 
-def _notes(path: str | PathLike[str], file: IO[bytes]) -> list[str]:
+def _notes(path: Path, file: IO[bytes]) -> list[str]:
     formulas = errors = 0
     for cell in _cells(file):
         parts = {one.tag.rpartition("}")[2]: one for one in cell}
