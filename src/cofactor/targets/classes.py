@@ -163,7 +163,7 @@ def read_targets(y: Any, classes: Iterable[Any] | None = None) -> Any:
     ----------
     y : array-like
         Anything. Where its entries are sets of labels, or lists or tuples of strings, each has the
-        labels of one document: an empty one says that there are none, None that they are unknown.
+        labels of one document: an empty one if it has none, None if they are unknown.
     classes : iterable, optional
         Labels of an earlier fit, in their order.
 
@@ -267,7 +267,7 @@ def class_weights(
     if coding.kind == "multilabel":
         raise ValueError(
             f"class_weight={asked!r} needs one class a sample, but y holds several labels a "
-            "sample, and each label has a threshold of its own; leave class_weight out."
+            "sample, and each label has its own threshold; leave class_weight out."
         )
     if isinstance(asked, str):
         return _balanced(targets, counts)
@@ -293,7 +293,7 @@ def _read(asked: Any, classes: list[Any]) -> FloatArray:
     lacking = [name for name in classes if name not in asked]
     if unknown and lacking:  # as scikit-learn: a fold may lack a class, but here a name is wrong
         raise ValueError(
-            f"class_weight has weights for {unknown}, which are no classes of y, and none for "
+            f"class_weight has weights for {unknown}, which are not classes of y, and none for "
             f"{lacking}; correct the names, or give every class a weight."
         )
     return np.array([float(asked.get(name, 1.0)) for name in classes])

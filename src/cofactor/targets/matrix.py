@@ -41,7 +41,7 @@ class Targets:
 
     @property
     def confidence(self) -> Array | None:
-        """The largest weight of each sample's cells, whatever its class; None stands for 1."""
+        """The largest weight of each sample's cells, before class weights; None stands for 1."""
         if self.cell_weights is not None:
             return np.asarray(self.cell_weights.max(axis=1))
         return self.row_weights
@@ -70,7 +70,7 @@ def weighted_targets(values: Any, weights: Array, dtype: DTypeLike) -> Targets:
 
 
 def _known_only(values: Any, known: Mask) -> Any:
-    """Set cells without weight to zero, whatever they hold."""
+    """Set cells without weight to zero."""
     if known.all():
         return values
     if issparse(values):

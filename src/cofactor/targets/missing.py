@@ -14,9 +14,9 @@ None, NaN, NaT, null       unlabelled                  unlabelled
 "NA", "None", "?", …       a class                     refused
 =========================  ==========================  ==========================
 
-- −1 and 1 alone are two classes. So are they if an earlier fit had a class −1.
+- −1 and 1 alone are two classes. −1 stays a class if it was one in an earlier fit.
 - Whole numbers are Python's and numpy's integers, also beside None, nullable integers of frames,
-  digits in a file, and numbers without a fraction in a spreadsheet. Text in memory is no number.
+  digits in a file, and numbers without a fraction in a spreadsheet. Text in memory is not a number.
 - In an indicator matrix NaN is an unknown cell; so is −1 in integer cells that are otherwise 0 and
   1, and in label columns of a table that hold nothing else.
 - Tables come with notes: how many cells are −1, and which names, such as "NA", probably mean
@@ -34,7 +34,7 @@ from typing import Any
 
 
 def is_missing(value: Any) -> bool:
-    """Tell whether a cell says that its label is unknown, whatever the other cells hold.
+    """Tell whether a cell is missing, regardless of the other cells.
 
     Examples
     --------

@@ -20,8 +20,8 @@ def are_numbers(labels: Iterable[Any]) -> bool:
     """Tell whether labels are numbers to predict, not classes.
 
     Fractions are numbers. Whole numbers are numbers if there are more than `MAX_CODES` different
-    ones, unless they count the classes from 0 on, as programs do; a tenth of the classes may lack
-    labels. −1 does not count, because among classes it means "unlabelled".
+    ones, unless they number the classes starting at 0, as programs do; a tenth of the numbers may
+    be absent. −1 does not count, because among classes it means "unlabelled".
 
     Examples
     --------

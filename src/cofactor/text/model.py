@@ -52,8 +52,9 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     n_components : int, default=10
         Number of topics.
     task : {"auto", "topics", "classes", "numbers"}, default="auto"
-        What y holds. "auto" takes None for "topics", one column with fractions for "numbers" and
-        anything else for "classes"; pass "numbers" if the numbers are whole. "topics" ignores y.
+        What y holds. With "auto", None means "topics"; fractions, and more than ten different whole
+        numbers that do not count from 0, mean "numbers"; anything else means "classes". "topics"
+        ignores y.
     vectorizer : object, optional
         Turns documents into a nonnegative matrix. It needs ``fit_transform``, ``transform``,
         ``get_feature_names_out`` and ``get_params``, as scikit-learn's have. By default

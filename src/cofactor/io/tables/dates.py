@@ -1,9 +1,8 @@
 """Dates in tables: the one format that all cells of a column have, and the dates that they mean.
 
-It lives beside `labels`, which asks whether a column of labels holds dates, and imports the
-standard library only. A column has one format: 03/04/2024 means two days, and only the other cells
-can tell which. So a column whose cells have different formats is refused with the row of the first
-one that differs, and so is a column that several formats read differently.
+A column has one format: 03/04/2024 may be a day in March or in April, and only the other cells show
+which. So a column with several formats is refused with the first row that differs, and so is a
+column that two formats read differently. Only the standard library is needed.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ FORMATS = (
 """Formats that are tried, as `datetime.strptime` writes them; the first that fits is taken."""
 
 MAX_TRIED_LABELS = 200
-"""Number of labels that tell whether a column holds dates."""
+"""A column holds dates if most of its first labels are dates; this many are read."""
 
 
 @dataclass(frozen=True)
@@ -160,11 +159,11 @@ def _differs(
     said = _subject(path, column, text, row)
     if first is not None and first[1] != row:
         place = f"{column}[{first[1]}]" if path is None else f"row {first[1]}"
-        said += f" has another format than '{printable(first[0])}' in {place}"
+        said += f" is not in the format of '{printable(first[0])}' in {place}"
     elif len(live) == 1:
         said += f" does not have the format {live[0]}"
     else:
-        said += " has no format that is known"
+        said += " has no known format"
     said += "; write all dates in one format, best as 2024-12-31"
     return said + ("." if path is None else ", or name another column.")
 

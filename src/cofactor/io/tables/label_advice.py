@@ -17,8 +17,8 @@ merged here. Two names are probably one class if they
 Two letters in the wrong order are hardly ever another word, so they need neither length nor a rare
 class. Typing errors leave the first letter as it is, unless it is swapped with the second. Names
 with different digits are different classes; so are names in scripts whose characters are words,
-short names in capitals, and names of several parts that differ in a short one, like codes do. Names
-of more than 200 characters are texts, and none of them is misspelt.
+short names in capitals, and names of several parts that differ in a short one, as codes do. Names
+of more than 200 characters are texts and are not compared.
 """
 
 from __future__ import annotations
@@ -71,14 +71,14 @@ MUCH_LARGER = 4
 """A class is much larger than another if it has at least this many times its labels."""
 
 RARE, RARE_SHARE = 2, 0.02
-"""A class is rare beside another if it has at most so many labels, or this share of the other's."""
+"""A class is rare beside another if it has at most 2 labels, or 2 % of the other's."""
 
 SHORT, LONG = 5, 8
 """All typing errors count in names of at least this many characters; longer ones are long."""
 
 _JOINT = re.compile(r"(?<=[^\W\d_])[\s_-]+(?=[^\W_])|(?<=[^\W_])[\s_-]+(?=[^\W\d_])")
 _ES = ("ses", "xes", "zes", "ches", "shes")
-_WORDLIKE = 0x2E80  # from here on: Han, Kana, Hangul
+_WORDLIKE = 0x2E80  # Han, Kana and Hangul begin here
 
 
 def refusal(counts: LabelCounts) -> str | None:
@@ -95,11 +95,11 @@ def refusal(counts: LabelCounts) -> str | None:
     column, labelled = counts.columns[0], counts.labelled
     first = _shown(next(iter(column)))
     if are_dates(column):
-        return f"The labels are dates, like '{first}', and dates are no classes."
+        return f"The labels are dates, like '{first}', and dates are not classes."
     if are_ids(column):
         return (
             f"All {labelled:,} labels are different and look like row numbers or ids ('{first}', "
-            "…), which no text can tell."
+            "…), which texts cannot predict."
         )
     return None if counts.form == "numbers" else too_many_classes(len(column), labelled)
 

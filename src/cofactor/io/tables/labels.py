@@ -155,7 +155,7 @@ class LabelColumns:
     separator : str, optional
         Separates several labels in one cell.
     unlabelled : frozenset of str
-        Labels that mean "not labelled", besides empty cells.
+        Labels that mean "unlabelled", besides empty cells.
     relabel : Relabels
         New names of labels; those that are new names themselves are not renamed again.
     """
@@ -220,7 +220,7 @@ class LabelCounts:
         for counts, labels in zip(self.columns, cells, strict=False):
             self.several |= len(labels) > 1
             for label in labels:
-                # Further numbers say nothing new about the form, and there may be millions.
+                # Further numbers do not change the form, and there may be millions.
                 if len(counts) < MAX_COUNTED_LABELS or _is_word(label):
                     counts[label] += times
 
@@ -504,7 +504,7 @@ def read_documents(
     label : str, list of str or None
         Names of the label columns.
     unlabelled : iterable of str
-        Labels that mean "not labelled", besides empty cells.
+        Labels that mean "unlabelled", besides empty cells.
     separator : str, optional
         Separates several labels in one cell.
     relabel : dict of str to str, optional

@@ -46,7 +46,7 @@ def read_spreadsheet(
     with _reading(path):
         book = _open(path)
         name = _choose(path, book, sheet)
-        notes = look_at_cells(path, name)  # before calamine makes room for all cells
+        notes = look_at_cells(path, name)  # before calamine allocates all cells
         found = book.get_sheet_by_name(name)
         rows = _rows(path, found.iter_rows())
     others = [one for one in book.sheet_names if one != name]

@@ -263,7 +263,7 @@ def _on_rare(found: Survey) -> list[str]:
 def _on_forms(found: Survey) -> list[str]:
     """Say how labels are read, if that may surprise the user."""
     if found.form == "columns":
-        return ["The columns say yes (1) or no (0): each column is a label of its own."]
+        return ["The columns say yes (1) or no (0): each column is a separate label."]
     if found.form == "sets":
         mean = sum(found.classes.values()) / found.labelled
         return [f"Documents have several labels at once, {mean:.1f} of them on average."]
