@@ -1,7 +1,7 @@
 """Answers beside the rows of a table in memory, in the kind of table that the caller has.
 
 `TopicModel.annotate` calls it. The columns are those that `cofactor predict` writes
-(`describe.answers`). It meets tables through `targets.frames` only; a list of texts becomes a list
+(`describe.answers`). It meets tables through `targets.reading` only; a list of texts becomes a list
 of dicts.
 """
 
