@@ -277,6 +277,8 @@ def _storable_labels(y: Any) -> Array:
         labels, kept = known_labels(y, None)
         _warn_of_marks(kept.sum() < known.sum())
         known = kept
+    elif isinstance(y, np.ndarray):
+        return y
     floats = labels.dtype.kind == "f"
     stored: Array = np.full(known.size, np.nan if floats else None, labels.dtype if floats else "O")
     stored[known] = labels
