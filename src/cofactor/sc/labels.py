@@ -14,6 +14,7 @@ from cofactor.io.tables.label_advice import marks, names
 from cofactor.io.tables.labels import LabelCounts
 from cofactor.targets.missing import is_missing
 from cofactor.targets.reading import known_labels
+from cofactor.targets.task import have_fractions
 
 MOST = 500
 """Maximum number of classes; a column with more is no column of cell types."""
@@ -39,7 +40,7 @@ def read_labels(obs: Any, column: str, unlabelled: str | Sequence[str] = ()) -> 
         raise InputError(f"labels (--label) is {column!r}, which is no column of obs. {known}")
     marked = {unlabelled} if isinstance(unlabelled, str) else set(map(str, unlabelled))
     cells = obs[column].astype(object).to_numpy()
-    if any(_is_fraction(cell) for cell in cells):
+    if have_fractions(cells.tolist()):
         raise InputError(
             f"labels (--label) is {column!r}, which holds fractions, so it is a measurement; name "
             "a column of classes."
@@ -62,10 +63,6 @@ def read_labels(obs: Any, column: str, unlabelled: str | Sequence[str] = ()) -> 
     labels[~labelled] = None
     _doubt(labels, column)
     return labels
-
-
-def _is_fraction(cell: Any) -> bool:
-    return isinstance(cell, float | np.floating) and not is_missing(cell) and bool(cell % 1)
 
 
 def _text(cell: Any) -> str:
