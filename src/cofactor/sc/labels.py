@@ -57,7 +57,7 @@ def read_labels(obs: Any, column: str, unlabelled: str | Sequence[str] = ()) -> 
     labelled = known_labels(np.array(cells, dtype=object), None)[1]
     if left := int(sum(labels[~labelled] == "-1")):
         warn(
-            f"{left:,} cells of obs[{column!r}] are -1, which means unlabelled among whole "
+            f"Cells whose obs[{column!r}] is -1 ({left:,}) are unlabelled, as -1 is among whole "
             "numbers; if it is a class, give it a name."
         )
     labels[~labelled] = None

@@ -182,3 +182,14 @@ def test_label_columns_of_zeros_and_ones(tmp_path):
     assert found["labels_are"] == "columns"
     assert found["classes"] == {"sun": 45, "moon": 30}
     assert "30 labels are '-1'" in " ".join(found["advice"])
+
+
+def test_cells_of_single_cell_data():
+    """Clustering programs give −1 to cells outside all clusters."""
+    from cofactor.sc.labels import read_labels
+
+    obs = pd.DataFrame({"kind": [0, 1, -1, 0], "words": ["a", " ", "-1", None]})
+    with pytest.warns(UserWarning, match=r"is -1 \(1\) are unlabelled"):
+        assert read_labels(obs, "kind").tolist() == ["0", "1", None, "0"]
+    assert read_labels(obs, "kind", unlabelled="-1").tolist() == ["0", "1", None, "0"]
+    assert read_labels(obs, "words").tolist() == ["a", None, "-1", None]
