@@ -1,0 +1,706 @@
+"""`WordVectorizer`: from documents to a matrix of weighted words.
+
+`count` and `tally` count words, `choose` decides which to keep, and the class weighs them.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from functools import partial
+from itertools import chain
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from scipy import sparse as sp
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.preprocessing import normalize
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from cofactor._types import BoolArray, IntArray
+from cofactor.estimators.validation import checks_parameters
+from cofactor.text.documents import each_document
+from cofactor.text.vectorizer.analyzer import (
+    STEM_LETTERS,
+    TOKENS,
+    Analyzer,
+    Stems,
+    grammatical,
+    make_analyzer,
+    tidy,
+)
+from cofactor.text.vectorizer.languages import (
+    CODES,
+    FEW_ENDINGS,
+    detect_languages,
+    grammatical_words,
+    sample,
+)
+
+# ``min_df="auto"`` is the first of these limits with which texts keep this share of their words, or
+# this number of words, on average; see `rare_limit`.
+RARE_LIMITS, MIN_KEPT_SHARE, MIN_KEPT_WORDS = (5, 2), 0.9, 50
+SINGLES_DROPPED_FROM = 2000  # from this many documents, words of a single one are dropped
+LIMITS_FROM = 50  # from this many documents, frequency limits apply
+SHORT_TEXT = 20  # texts with fewer words on average are short; grammatical ones do not count
+MAX_LENGTH_SAMPLE = 500  # documents whose words are counted to find out
+
+# Parameters that cofactor 0.1 did not have, with the values that reproduce it.
+OLDER = {"clean": False, "language": None, "tokens": "words", "stem": None}
+READING = ("languages_", "stop_words_", "stem_")  # fitted attributes that it did not have
+LATER = ("grammatical_", "known_share_")  # attributes of later versions, which may be None
+
+
+# ---- counts
+
+
+class Frequencies(NamedTuple):
+    """Words in alphabetical order, with their frequencies."""
+
+    words: np.ndarray
+    documents_with: np.ndarray  # number of documents with each word
+    occurrences: np.ndarray  # number of occurrences of each word
+    documents: int  # number of all documents
+
+    @classmethod
+    def of(cls, words: Sequence[str], counts: sp.csc_array, order: IntArray) -> Frequencies:
+        """Return the frequencies for a matrix of counts; ``order`` sorts its columns."""
+        names, total = np.array(words, dtype=object), np.asarray(counts.sum(axis=0))
+        return cls(names[order], np.diff(counts.indptr)[order], total[order], counts.shape[0])
+
+    def of_some(self, mask: BoolArray) -> Frequencies:
+        """Return the frequencies of some of the words."""
+        words, documents_with, occurrences, documents = self
+        return Frequencies(words[mask], documents_with[mask], occurrences[mask], documents)
+
+
+def tally(
+    documents: Iterable[str], analyze: Callable[[str], Iterable[str]], known: Iterable[str] = ()
+) -> tuple[list[str], sp.csc_array]:
+    """Count the words of each document; return the words, known ones first, and the counts.
+
+    Examples
+    --------
+    >>> words, counts = tally(["b a b", "b"], str.split, known=["z"])
+    >>> words, counts.toarray().tolist()
+    (['z', 'b', 'a'], [[0, 2, 1], [0, 1, 0]])
+    """
+    places: defaultdict[str, int] = defaultdict(None, {word: j for j, word in enumerate(known)})
+    places.default_factory = places.__len__  # a new word gets the next place
+    found, ends = array("i"), [0]
+    for text in documents:
+        found.extend(map(places.__getitem__, analyze(text)))
+        ends.append(len(found))
+    small = sp.get_index_dtype(maxval=len(found))  # 32 bits if they suffice
+    parts = np.ones(len(found), dtype=small), np.array(found, small), np.array(ends, small)
+    counts = sp.csr_array(parts, shape=(len(ends) - 1, len(places))).tocsc()
+    counts.sum_duplicates()
+    return list(places), counts
+
+
+def count(
+    documents: Iterable[str],
+    analyze: Callable[[str], Iterable[str]],
+    given: Sequence[str] | None = None,
+) -> Frequencies:
+    """Count all words of documents, or only the given ones, without keeping any document.
+
+    Examples
+    --------
+    >>> count(["b a b", "b"], str.split)._asdict()["occurrences"]
+    array([1, 3])
+    """
+    present: Counter[str] = Counter()
+    often: Counter[str] = Counter()
+    known, n = None if given is None else frozenset(given), 0
+    for text in documents:
+        found = list(analyze(text))
+        if known is not None:
+            found = [word for word in found if word in known]
+        often.update(found)
+        present.update(set(found))
+        n += 1
+    words = sorted(often) if given is None else list(given)
+    df, tf = (np.array([each[w] for w in words], dtype=np.int64) for each in (present, often))
+    return Frequencies(np.array(words, dtype=object), df, tf, n)
+
+
+def as_number(limit: Any, documents: int) -> float:
+    """Return a limit as a number of documents; a float is a share of the documents."""
+    return float(limit if isinstance(limit, Integral) else limit * documents)
+
+
+def rare_limit(found: Frequencies, max_df: Any) -> int:
+    """Return the largest minimum document frequency with which texts keep most of their words.
+
+    Rare words slow down a fit and add little to long texts, which have many other words. Short
+    texts consist largely of rare words and would lose their meaning without them. A word of a
+    single document says nothing about others; it helps only if most of a few documents are
+    labelled.
+
+    Examples
+    --------
+    >>> found = count(["a b"] * 4 + ["a"], str.split)
+    >>> rare_limit(found, max_df=1.0), rare_limit(count(["a b", "a c"], str.split), max_df=1.0)
+    (2, 1)
+    """
+    high = as_number(max_df, found.documents)
+    numbers = found.documents_with[found.documents_with <= high]
+    enough = min(MIN_KEPT_SHARE * numbers.sum(), MIN_KEPT_WORDS * found.documents)
+    for limit in RARE_LIMITS:
+        if numbers[numbers >= limit].sum() >= enough:
+            return limit
+    return 1 if found.documents < SINGLES_DROPPED_FROM else 2
+
+
+def share_known_to_others(found: Frequencies, chosen: IntArray, min_df: Any) -> float:
+    """Return the share of a document's words that would also be chosen without the document.
+
+    A word that just reaches ``min_df`` would not. So words of few documents show how many words of
+    further documents are new, as in the Good–Turing estimate.
+
+    Examples
+    --------
+    >>> found = count(["a b", "a c", "a"], str.split)
+    >>> share_known_to_others(found, np.arange(3), 1)
+    0.6
+    """
+    least = max(as_number(min_df, found.documents), 1.0)
+    enough = found.documents_with[chosen] - 1 >= least
+    return float(found.occurrences[chosen][enough].sum()) / max(float(found.occurrences.sum()), 1.0)
+
+
+def choose(
+    found: Frequencies, *, min_df: Any, max_df: Any, most: int | None, least: int = 1
+) -> IntArray:
+    """Return the indices of the words to keep; raise an error if there are fewer than ``least``.
+
+    A word must be in at least ``min_df`` and at most ``max_df`` documents; floats are shares of the
+    documents. The ``most`` frequent of these words are kept.
+    """
+    low, high = (as_number(limit, found.documents) for limit in (min_df, max_df))
+    kept = np.flatnonzero((found.documents_with >= low) & (found.documents_with <= high))
+    if len(kept) < least:
+        many = len(found.words)
+        why = f"{many} are in too few or too many of them" if many else "they have no words"
+        remedy = "lower min_df, raise max_df, or pass stop_words=None."
+        if not many:
+            remedy = "are these the texts? If so, stop_words=None keeps grammatical words."
+        raise ValueError(f"No words are left of the {found.documents} documents ({why}); {remedy}")
+    if most is not None and len(kept) > most:
+        order = np.argsort(-found.occurrences[kept], kind="stable")  # the same on every machine
+        kept = np.sort(kept[order[:most]])
+    return kept
+
+
+# ---- the vectorizer
+
+
+class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+    """Turn documents into tf-idf rows of length one, with defaults for real text.
+
+    A word is a run of letters, digits and marks of any script, in lower case. It starts with a
+    letter and has at least two characters: "mp3" and "don't" are words, numbers are not. Text in
+    scripts without spaces (Chinese, Japanese, Korean, Thai, Lao, Khmer, Burmese) becomes
+    overlapping pairs of letters; Chinese characters also count individually.
+
+    Parameters
+    ----------
+    clean : bool, default=True
+        Remove markup: tags, URLs, e-mail addresses, control characters. Entities such as
+        ``&nbsp;`` are decoded, and letters normalised (Unicode NFKC).
+    language : "auto", str, iterable of str or None, default="auto"
+        The language of the documents, such as "german", or several. "auto" detects languages by
+        their grammatical words in 500 evenly spaced documents or, if documents are an iterator, in
+        the first 500. See ``cofactor.text.vectorizer.languages.CODES`` for the names. None removes
+        no grammatical words.
+    stop_words : "auto", str, iterable of str or None, default="auto"
+        Words to remove. "auto" removes the grammatical words of ``language``, or English ones if no
+        language is detected. The name of a language removes its grammatical words. None removes
+        nothing.
+    keep_grammar : bool or "auto", default=False
+        Keep grammatical words as features for predictions, but not in n-grams: in short documents
+        "how many" and "who" show what is asked. `TopicModel` does not list them as words of topics.
+        "auto" keeps them if documents have fewer than 20 other words on average, there are at least
+        50 documents, and ``stem`` does not cut words; in a `TopicModel`, they must also make
+        held-out labels more likely. Words of a list given as ``stop_words`` are never kept.
+    tokens : {"auto", "words", "characters"}, default="auto"
+        What documents are split into. "auto": words, and pairs of letters in scripts without
+        spaces; "words": words, including whole runs of such scripts; "characters": sequences of
+        characters inside words, of the lengths ``ngram_range``.
+    stem : "auto", int or None, default="auto"
+        Words that agree in this many first letters count as one word, named by its most frequent
+        form. "auto" is 6, or None for English and other languages with few endings. No effect with
+        ``vocabulary`` or ``tokens="characters"``.
+    min_df : int, float or "auto", default="auto"
+        Minimum number of documents that a word must be in; a float is a share. "auto" is 5, 2 or 1:
+        the largest number with which texts keep at least 90 % of their words, or 50 words, on
+        average. It is 1 below 50 documents, and at least 2 for 2,000 documents or more.
+    max_df : int, float or "auto", default="auto"
+        Maximum number of documents that a word may be in; a float is a share. "auto" is half of the
+        documents, and no limit below 50 documents.
+    max_features : int or None, default=20000
+        Maximum number of words: the most frequent, in alphabetical order if equally frequent.
+    ngram_range : tuple of int, default=(1, 1)
+        Lengths of word sequences; (1, 2) adds pairs of neighbouring words. With
+        ``tokens="characters"``, lengths of character sequences, such as (2, 4).
+    sublinear_tf : bool, default=True
+        Give a word that occurs n times the weight 1 + log n.
+    vocabulary : iterable of str, or dict of str to float, optional
+        The words to use, instead of those chosen by ``min_df``, ``max_df`` and ``max_features``.
+        Their weights are learned, unless given by a dict such as
+        ``dict(zip(other.words_, other.idf_))``.
+
+    Attributes
+    ----------
+    words_ : ndarray of str
+        The words in alphabetical order, followed by those that ``extend`` added.
+    idf_ : ndarray
+        Inverse document frequency of each word.
+    languages_ : list of str
+        The languages that were given or detected, the most frequent first.
+    stop_words_ : dict of str to list of str
+        The words to remove, by language. Each document uses one of these lists.
+    stem_ : int or None
+        The number of first letters in which the forms of a word agree.
+    grammatical_ : list of str or None
+        The grammatical words in ``words_``; None if such words are removed.
+    known_share_ : float or None
+        Expected share of the words of a similar new document that are in ``words_``, estimated by
+        leaving out each document of the fit in turn. Grammatical words do not count. None if the
+        vocabulary was given.
+
+    Examples
+    --------
+    >>> from cofactor.text import WordVectorizer
+    >>> vectorizer = WordVectorizer().fit(["The moon, the MOON!", "42 naïve cafés"])
+    >>> vectorizer.words_.tolist()
+    ['cafés', 'moon', 'naïve']
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "clean": ["boolean"],
+        "language": [StrOptions({"auto", *CODES}), Iterable, None],
+        "stop_words": [StrOptions({"auto", *CODES}), Iterable, None],
+        "keep_grammar": ["boolean", StrOptions({"auto"})],
+        "tokens": [StrOptions(set(TOKENS))],
+        "stem": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left"), None],
+        "min_df": [
+            StrOptions({"auto"}),
+            Interval(Real, 0, 1, closed="both"),
+            Interval(Integral, 1, None, closed="left"),
+        ],
+        "max_df": [
+            StrOptions({"auto"}),
+            Interval(Real, 0, 1, closed="right"),
+            Interval(Integral, 1, None, closed="left"),
+        ],
+        "max_features": [Interval(Integral, 1, None, closed="left"), None],
+        "ngram_range": [tuple],
+        "sublinear_tf": ["boolean"],
+        "vocabulary": [Iterable, None],
+    }
+
+    def __init__(
+        self,
+        *,
+        clean: bool = True,
+        language: str | Iterable[str] | None = "auto",
+        stop_words: str | Iterable[str] | None = "auto",
+        keep_grammar: bool | str = False,
+        tokens: str = "auto",
+        stem: int | str | None = "auto",
+        min_df: float | str = "auto",
+        max_df: float | str = "auto",
+        max_features: int | None = 20000,
+        ngram_range: tuple[int, int] = (1, 1),
+        sublinear_tf: bool = True,
+        vocabulary: Iterable[str] | Mapping[str, float] | None = None,
+    ) -> None:
+        self.clean = clean
+        self.language = language
+        self.stop_words = stop_words
+        self.keep_grammar = keep_grammar
+        self.tokens = tokens
+        self.stem = stem
+        self.min_df = min_df
+        self.max_df = max_df
+        self.max_features = max_features
+        self.ngram_range = ngram_range
+        self.sublinear_tf = sublinear_tf
+        self.vocabulary = vocabulary
+
+    @checks_parameters
+    def fit(self, documents: Iterable[Any], y: Any = None) -> Self:
+        """Choose the words in one pass over the documents, which may exceed memory.
+
+        Parameters
+        ----------
+        documents : iterable of str
+        y : ignored
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from cofactor.text import WordVectorizer
+        >>> WordVectorizer().fit(["the orbit of the moon", "a moon base"]).words_.tolist()
+        ['base', 'moon', 'orbit']
+        """
+        given, texts = self._given(), self._read(documents)
+        stems = Stems(self.stem_)
+        self._learn(count(texts, self._stemming(stems), given), stems)
+        return self
+
+    @checks_parameters
+    def fit_transform(self, documents: Iterable[Any], y: Any = None) -> sp.csr_array:
+        """Choose the words and return the documents' matrix.
+
+        Parameters
+        ----------
+        documents : iterable of str
+        y : ignored
+
+        Returns
+        -------
+        sparse matrix of shape (n_documents, n_words)
+
+        Examples
+        --------
+        >>> from cofactor.text import WordVectorizer
+        >>> WordVectorizer().fit_transform(["the orbit of the moon", "a moon base"]).shape
+        (2, 3)
+        """
+        given, texts = self._given(), self._read(documents)
+        stems = Stems(self.stem_)
+        words, counts = tally(texts, self._stemming(stems), given or ())
+        order = np.arange(len(given)) if given else np.argsort(np.array(words, dtype=object))
+        found = Frequencies.of(words, counts, order)
+        return self._weigh(counts[:, order[self._learn(found, stems)]])
+
+    def extend(self, documents: Iterable[Any], seen: int) -> Self:
+        """Return a fitted vectorizer that also knows the words of further documents.
+
+        The words of this one keep their columns and weights. New words are appended, chosen from
+        the further documents as by ``fit``. A given ``vocabulary`` does not change.
+
+        Parameters
+        ----------
+        documents : iterable of str
+        seen : int
+            Number of earlier documents. They are assumed not to contain the new words, and count in
+            their weights.
+
+        Returns
+        -------
+        WordVectorizer
+
+        Examples
+        --------
+        >>> from cofactor.text import WordVectorizer
+        >>> WordVectorizer().fit(["moon", "orbit"]).extend(["moon base"], 2).words_.tolist()
+        ['moon', 'orbit', 'base']
+        """
+        check_is_fitted(self, "words_")
+        stems = Stems(self._fitted_stem)
+        known = [stems[word] for word in self.words_]
+        words, counts = tally(each_document(documents), self._stemming(stems), known)
+        names = words[len(known) :]
+        if self.vocabulary is not None or not names:
+            return self
+        order = np.argsort(np.array(names, dtype=object))
+        new = Frequencies.of(names, counts[:, len(known) :], order)
+        found = Frequencies.of(words, counts, np.arange(len(words)))
+        limits = self._limits(found.of_some(~self._is_grammar(found.words, stems)))
+        grammar = self._is_grammar(new.words, stems)
+        chosen = self._choose(new, grammar, limits, least=0)
+        wider, n = copy(self), new.documents + seen
+        fresh = self._named(new.words[chosen], stems)
+        wider.words_ = np.concatenate([self.words_, fresh])
+        if wider.keeps_grammar:
+            wider.grammatical_ = [*(self.grammatical_ or ()), *fresh[grammar[chosen]]]
+        idf = np.log((1 + n) / (1 + new.documents_with[chosen])) + 1.0
+        wider.idf_ = np.concatenate([self.idf_, idf])
+        return wider
+
+    def _read(self, documents: Iterable[Any]) -> Iterable[str]:
+        """Return the texts; determine languages, stop words and stems from a sample of them."""
+        texts: Iterable[str] = each_document(documents)
+        if isinstance(documents, Iterator):  # may exceed memory
+            some = sample(texts)
+            texts = chain(some, texts)
+        else:
+            texts = list(texts)
+            some = sample(texts)
+        self.languages_ = self._languages(some)
+        self.stop_words_ = self._stop_lists(self.languages_)
+        self.stem_ = self._letters(self.languages_)
+        self.grammatical_: list[str] | None = [] if self._keeps_grammar(some) else None
+        return texts
+
+    def _languages(self, texts: list[str]) -> list[str]:
+        if self.language is None:
+            return []
+        if self.language == "auto":
+            return [found.language for found in detect_languages(texts)]
+        given = [self.language] if isinstance(self.language, str) else list(self.language)
+        unknown = [name for name in given if name not in CODES]
+        if unknown:
+            raise ValueError(
+                f"language={unknown[0]!r} is not known; give 'auto', None, or some of "
+                f"{', '.join(CODES)}."
+            )
+        return given
+
+    def _stop_lists(self, languages: list[str]) -> dict[str, list[str]]:
+        if self.stop_words is None:
+            return {}
+        if not isinstance(self.stop_words, str):
+            return {"given": list(self.stop_words)}
+        names = [self.stop_words]
+        if self.stop_words == "auto":
+            names = languages or (["english"] if self.language == "auto" else [])
+        elif self.stop_words not in CODES:
+            raise ValueError(
+                f"stop_words={self.stop_words!r} is not a language; give a list of words, 'auto', "
+                f"None, or one of {', '.join(CODES)}."
+            )
+        return {name: sorted(grammatical_words(name)) for name in names}
+
+    def _keeps_grammar(self, texts: list[str]) -> bool:
+        """Return whether grammatical words become columns, too."""
+        own = not isinstance(self.stop_words, str) or self.vocabulary is not None
+        if own or not self.keep_grammar or self.tokens == "characters" or not self.stop_words_:
+            return False
+        if self.keep_grammar != "auto" or self.stem_ is not None:
+            return self.keep_grammar != "auto"
+        analyze = make_analyzer(self.stop_words_, (1, 1), tokens=self.tokens, cleaned=self.clean)
+        some = texts[:: len(texts) // MAX_LENGTH_SAMPLE + 1]
+        words = sum(len(analyze(text)) for text in some)
+        return len(texts) >= LIMITS_FROM and words < SHORT_TEXT * len(some)
+
+    def _letters(self, languages: list[str]) -> int | None:
+        if self.vocabulary is not None or self.tokens == "characters":
+            return None
+        if self.stem != "auto":
+            return self.stem  # type: ignore[return-value]
+        return STEM_LETTERS if languages and languages[0] not in FEW_ENDINGS else None
+
+    def _stemming(self, stems: Stems) -> Callable[[str], Iterable[str]]:
+        """Return the function from a text to the stems of its words; it also counts the words."""
+        analyze = self._analyzer()
+        return analyze if stems.letters is None else lambda text: stems.read(analyze(text))
+
+    def _learn(self, found: Frequencies, stems: Stems) -> np.ndarray:
+        """Set the words and their weights; return the indices of the chosen words."""
+        if not found.documents:
+            raise ValueError("documents is empty; pass at least one document.")
+        chosen: np.ndarray = np.arange(len(found.words))
+        grammar = self._is_grammar(found.words, stems)
+        self.known_share_ = None
+        if self.vocabulary is None:
+            content = found.of_some(~grammar)
+            limits = self._limits(content)
+            chosen = self._choose(found, grammar, limits)
+            kept = (np.cumsum(~grammar) - 1)[chosen[~grammar[chosen]]]  # places among the content
+            self.known_share_ = share_known_to_others(content, kept, limits["min_df"])
+        self.words_ = self._named(found.words[chosen], stems)
+        if self.keeps_grammar:
+            self.grammatical_ = self.words_[grammar[chosen]].tolist()
+        self.idf_ = np.log((1 + found.documents) / (1 + found.documents_with[chosen])) + 1.0
+        if isinstance(self.vocabulary, Mapping):
+            weights = {tidy(word): float(weight) for word, weight in self.vocabulary.items()}
+            self.idf_ = np.array([weights[word] for word in self.words_])
+        return chosen
+
+    def _named(self, words: np.ndarray, stems: Stems) -> np.ndarray:
+        return np.array(stems.names(words), dtype=object) if stems.letters else words
+
+    @property
+    def keeps_grammar(self) -> bool:
+        """Whether grammatical words are columns of this fitted vectorizer."""
+        return getattr(self, "grammatical_", None) is not None  # older vectorizers have no list
+
+    def is_grammatical(self, words: Iterable[str]) -> BoolArray:
+        """Return which words are grammatical; none if such words are removed.
+
+        Parameters
+        ----------
+        words : iterable of str
+
+        Returns
+        -------
+        ndarray of bool
+
+        Examples
+        --------
+        >>> from cofactor.text import WordVectorizer
+        >>> vectorizer = WordVectorizer(keep_grammar=True).fit(["who is on the moon"])
+        >>> vectorizer.is_grammatical(["who", "moon"]).tolist()
+        [True, False]
+        """
+        words = list(words)
+        known = set(grammatical(self.stop_words_, words)) if self.keeps_grammar else set()
+        return np.fromiter((word in known for word in words), dtype=bool, count=len(words))
+
+    def _is_grammar(self, words: np.ndarray, stems: Stems) -> BoolArray:
+        return self.is_grammatical(self._named(words, stems) if self.keeps_grammar else words)
+
+    def _choose(
+        self, found: Frequencies, grammar: BoolArray, limits: dict[str, Any], least: int = 1
+    ) -> IntArray:
+        """Return the places of the words to keep; grammatical ones do not count as features."""
+        parts = []
+        for mask, most, fewest in ((~grammar, self.max_features, least), (grammar, None, 0)):
+            some = choose(found.of_some(mask), **limits, most=most, least=fewest)
+            parts.append(np.flatnonzero(mask)[some])
+        return np.sort(np.concatenate(parts))
+
+    def _given(self) -> list[str] | None:
+        if self.vocabulary is None:
+            return None
+        if isinstance(self.vocabulary, str):
+            raise ValueError(f"vocabulary={self.vocabulary!r} is one string; pass a list of words.")
+        words = sorted({tidy(word) for word in self.vocabulary})
+        if not words:
+            raise ValueError("vocabulary is empty; pass some words, or None to choose them.")
+        if isinstance(self.vocabulary, Mapping):
+            for word, weight in self.vocabulary.items():
+                if not (isinstance(weight, Real) and 0 < float(weight) < np.inf):
+                    raise ValueError(f"vocabulary[{word!r}]={weight!r} must be a positive number.")
+        return words
+
+    def transform(self, documents: Iterable[Any]) -> sp.csr_array:
+        """Return the matrix of new documents; words that ``fit`` did not choose are ignored.
+
+        Parameters
+        ----------
+        documents : iterable of str
+
+        Returns
+        -------
+        sparse matrix of shape (n_documents, n_words)
+
+        Examples
+        --------
+        >>> from cofactor.text import WordVectorizer
+        >>> vectorizer = WordVectorizer().fit(["the orbit of the moon", "a moon base"])
+        >>> vectorizer.transform(["an orbit and a comet"]).nnz  # only one word is known
+        1
+        """
+        check_is_fitted(self, "words_")
+        _, counts = self._count(documents, Stems(self._fitted_stem))
+        return self._weigh(counts[:, : len(self.words_)])
+
+    def _count(self, documents: Iterable[Any], stems: Stems) -> tuple[list[str], sp.csc_array]:
+        """Count the words of documents; words that are not in ``words_`` come last."""
+        known = stems.read(self.words_)
+        return tally(each_document(documents), self._stemming(stems), known)
+
+    def known_share(self, documents: Iterable[Any]) -> float:
+        """Return the share of the words of documents that are in ``words_``.
+
+        Grammatical words do not count. If the share is much smaller than ``known_share_``, the
+        documents differ from those of the fit.
+
+        Parameters
+        ----------
+        documents : iterable of str
+
+        Returns
+        -------
+        float
+            NaN if the documents have no words.
+
+        Examples
+        --------
+        >>> from cofactor.text import WordVectorizer
+        >>> WordVectorizer().fit(["the moon", "an orbit"]).known_share(["moon base", "orbit"])
+        0.6666666666666666
+        """
+        check_is_fitted(self, "words_")
+        stems = Stems(self._fitted_stem)
+        words, counts = self._count(documents, stems)
+        often = np.where(
+            self._is_grammar(np.array(words, dtype=object), stems), 0, counts.sum(axis=0)
+        )
+        return float(often[: len(self.words_)].sum()) / (float(often.sum()) or np.nan)
+
+    def build_analyzer(self) -> Analyzer:
+        """Return the function that splits a text into its words.
+
+        After a fit, the forms of a word are replaced by their name in ``words_``.
+
+        Examples
+        --------
+        >>> from cofactor.text import WordVectorizer
+        >>> vectorizer = WordVectorizer().fit(["the orbit of the moon", "a moon base"])
+        >>> vectorizer.build_analyzer()("The <b>comet</b> and the moon!")
+        ['comet', 'moon']
+        """
+        stems = Stems(self._fitted_stem)
+        if stems.letters is None:
+            return self._analyzer()
+        return partial(_named, self._analyzer(), {stems[word]: word for word in self.words_}, stems)
+
+    @property
+    def _fitted_stem(self) -> int | None:
+        return getattr(self, "stem_", None)  # vectorizers of cofactor 0.1 have none
+
+    def _analyzer(self) -> Analyzer:
+        lists = getattr(self, "stop_words_", None)
+        if lists is None:  # not fitted, or fitted by cofactor 0.1
+            lists = self._stop_lists(self._languages([]))
+        return make_analyzer(
+            lists,
+            self.ngram_range,
+            tokens=self.tokens,
+            cleaned=self.clean,
+            grammar=self.keeps_grammar,
+        )
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return the words.
+
+        Parameters
+        ----------
+        input_features : ignored
+
+        Examples
+        --------
+        >>> from cofactor.text import WordVectorizer
+        >>> vectorizer = WordVectorizer().fit(["the orbit of the moon", "a moon base"])
+        >>> vectorizer.get_feature_names_out().tolist()
+        ['base', 'moon', 'orbit']
+        """
+        check_is_fitted(self, "words_")
+        return self.words_
+
+    def _limits(self, found: Frequencies) -> dict[str, Any]:
+        few = found.documents < LIMITS_FROM
+        high = self.max_df if self.max_df != "auto" else 1.0 if few else 0.5
+        low = self.min_df if self.min_df != "auto" else 1 if few else rare_limit(found, high)
+        return {"min_df": low, "max_df": high}
+
+    def _weigh(self, counts: Any) -> sp.csr_array:
+        X = sp.csr_array(counts, dtype=np.float64)
+        X.sort_indices()  # so that sums over a row do not depend on the order of counting
+        if self.sublinear_tf:
+            X.data = 1.0 + np.log(X.data)
+        X.data *= self.idf_[X.indices]
+        return sp.csr_array(normalize(X, copy=False))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string, tags.input_tags.two_d_array = True, False
+        return tags
+
+
+def _named(analyze: Analyzer, names: dict[str, str], stems: Stems, text: str) -> list[str]:
+    return [names.get(stems[word], word) for word in analyze(text)]
