@@ -11,7 +11,17 @@ import numpy as np
 from scipy.sparse import issparse
 
 from cofactor._types import BoolArray, IntArray
-from cofactor.targets.reading import NamedMatrix, as_frame, is_matrix, known_labels, native, read_cells, read_column, read_numbers, readable
+from cofactor.targets.reading import (
+    NamedMatrix,
+    as_frame,
+    is_matrix,
+    known_labels,
+    native,
+    read_cells,
+    read_column,
+    read_numbers,
+    readable,
+)
 
 
 def settled_labels(y: Any, *, numbers: bool = False) -> tuple[np.ndarray, BoolArray]:

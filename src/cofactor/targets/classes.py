@@ -24,7 +24,19 @@ from cofactor._types import FloatArray
 from cofactor._warnings import warn
 from cofactor.targets.matrix import Targets, read_weights, weighted_targets
 from cofactor.targets.missing import is_missing
-from cofactor.targets.reading import Array, Mask, NamedMatrix, as_frame, cast, is_matrix, known_labels, read_cells, read_column, readable, tall
+from cofactor.targets.reading import (
+    Array,
+    Mask,
+    NamedMatrix,
+    as_frame,
+    cast,
+    is_matrix,
+    known_labels,
+    read_cells,
+    read_column,
+    readable,
+    tall,
+)
 
 BALANCED = "balanced"
 

@@ -22,10 +22,9 @@ from cofactor.estimators import NMF
 from cofactor.estimators.base import Factorization, FitInterruptedWarning
 from cofactor.estimators.validation import SAMPLE_CELLS, as_divergence, check_room
 from cofactor.outofcore import RowBlocks
-from cofactor.targets.reading import known_labels
-from cofactor.targets.reading import cells_of, is_matrix, read_column, readable
-from cofactor.targets.task import have_fractions
 from cofactor.targets.classes import listed, read_targets
+from cofactor.targets.reading import cells_of, is_matrix, known_labels, read_column, readable
+from cofactor.targets.task import have_fractions
 from cofactor.text.describe.predictions import ESTIMATORS, infer_task, scores_of, target_names
 from cofactor.text.describe.summaries import count_labels, describe
 from cofactor.text.describe.topic_words import Words

@@ -6,7 +6,14 @@ import pytest
 
 from cofactor.io.tables import InputError, label_advice
 from cofactor.io.tables.label_advice import label_notes, marks, merges, probable_merges, refusal
-from cofactor.io.tables.labels import LabelCounts, as_label_columns, label_form, read_relabels, relabel_options, written_number
+from cofactor.io.tables.labels import (
+    LabelCounts,
+    as_label_columns,
+    label_form,
+    read_relabels,
+    relabel_options,
+    written_number,
+)
 from cofactor.targets.task import are_numbers, parse_labels
 
 

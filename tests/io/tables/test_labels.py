@@ -5,7 +5,14 @@ from collections import Counter
 import pytest
 
 from cofactor.io.tables import InputError, open_source, read_documents
-from cofactor.io.tables.labels import as_label_columns, join_columns, label_form, likely_separator, one_cell, read_switch
+from cofactor.io.tables.labels import (
+    as_label_columns,
+    join_columns,
+    label_form,
+    likely_separator,
+    one_cell,
+    read_switch,
+)
 from cofactor.io.tables.survey import advise, as_facts, survey
 from cofactor.targets.task import are_numbers, parse_labels
 

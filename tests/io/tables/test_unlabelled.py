@@ -13,8 +13,8 @@ from cofactor.cli._shared.table_options import TableOptions
 from cofactor.cli.app import _read
 from cofactor.targets.missing import is_missing
 from cofactor.targets.reading import known_labels, known_values, readable
-from cofactor.text.blocks import open_word_blocks
 from cofactor.text.describe.predictions import infer_task
+from cofactor.text.word_blocks import open_word_blocks
 from commands import answer, cofactor, make_rows
 from spreadsheets import write_spreadsheet
 

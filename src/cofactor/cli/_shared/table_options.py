@@ -16,7 +16,14 @@ from typing import Any
 import click
 
 from cofactor.cli._shared.command import COUNT, OPENING, TABLE, table_options
-from cofactor.io.tables.labels import LabelColumns, Relabels, as_label_columns, as_noted, read_relabels, relabel_options
+from cofactor.io.tables.labels import (
+    LabelColumns,
+    Relabels,
+    as_label_columns,
+    as_noted,
+    read_relabels,
+    relabel_options,
+)
 
 
 @dataclass(frozen=True)

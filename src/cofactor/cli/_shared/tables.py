@@ -15,7 +15,13 @@ from cofactor.io.errors import suggestion
 from cofactor.io.tables import Documents, Source, open_source, read_documents
 from cofactor.io.tables.dates import Dates, read_dates
 from cofactor.io.tables.label_advice import names, unlabelled_notes
-from cofactor.io.tables.labels import LabelCounts, as_text, label_columns, text_column, without_labels
+from cofactor.io.tables.labels import (
+    LabelCounts,
+    as_text,
+    label_columns,
+    text_column,
+    without_labels,
+)
 
 
 @dataclass

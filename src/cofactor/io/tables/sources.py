@@ -10,7 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from cofactor.io.errors import InputError, at, suggestion
-from cofactor.io.tables.csv_and_json import Record, Row, read_json_array, read_json_lines, read_records, read_separated, starts_array
+from cofactor.io.tables.csv_and_json import (
+    Record,
+    Row,
+    read_json_array,
+    read_json_lines,
+    read_records,
+    read_separated,
+    starts_array,
+)
 from cofactor.io.tables.decoding import Decoder, check_length, split_lines
 from cofactor.io.tables.parquet import read_parquet
 from cofactor.io.tables.spreadsheets import read_spreadsheet

@@ -13,8 +13,27 @@ from typing import Any
 
 from cofactor.io.errors import InputError, at, printable
 from cofactor.io.tables.dates import are_dates
-from cofactor.io.tables.label_advice import CODE, MANY_CLASSES, are_ids, label_notes, marks, merges, refusal, unlabelled_notes
-from cofactor.io.tables.labels import ON, LabelCells, LabelColumns, LabelCounts, as_label_columns, clear_separator, each_document, likely_separator, without_labels
+from cofactor.io.tables.label_advice import (
+    CODE,
+    MANY_CLASSES,
+    are_ids,
+    label_notes,
+    marks,
+    merges,
+    refusal,
+    unlabelled_notes,
+)
+from cofactor.io.tables.labels import (
+    ON,
+    LabelCells,
+    LabelColumns,
+    LabelCounts,
+    as_label_columns,
+    clear_separator,
+    each_document,
+    likely_separator,
+    without_labels,
+)
 from cofactor.io.tables.sources import Source
 
 LETTER = re.compile(r"[^\W\d_]")

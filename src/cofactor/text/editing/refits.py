@@ -11,8 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from cofactor.estimators.validation import as_divergence
 from cofactor.model_selection.labels import take
-from cofactor.targets.reading import labelled_mask
 from cofactor.targets.classes import listed, read_targets
+from cofactor.targets.reading import labelled_mask
 from cofactor.text.describe.compare import measure_drift
 from cofactor.text.describe.predictions import has_head, infer_task, predicted_kind, target_names
 from cofactor.text.describe.summaries import model_words

@@ -32,12 +32,25 @@ from cofactor.estimators.updates import (
 )
 from cofactor.estimators.validation import as_divergence
 from cofactor.priors import GammaPrior
-from cofactor.targets.classes import ClassCoding, class_weights, encode_classes, label_shares
+from cofactor.targets.classes import (
+    ClassCoding,
+    class_weights,
+    encode_classes,
+    label_shares,
+    listed,
+    read_targets,
+)
 from cofactor.targets.matrix import Targets
-from cofactor.targets.reading import known_labels, known_values, labelled_mask
-from cofactor.targets.reading import cells_of, is_matrix, read_column, readable
+from cofactor.targets.reading import (
+    cells_of,
+    is_matrix,
+    known_labels,
+    known_values,
+    labelled_mask,
+    read_column,
+    readable,
+)
 from cofactor.targets.task import have_fractions
-from cofactor.targets.classes import listed, read_targets
 from cofactor.text.describe.compare import measure_drift
 from cofactor.text.describe.predictions import (
     document_scores,
