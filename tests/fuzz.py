@@ -55,7 +55,7 @@ from cofactor import (
 from cofactor.callbacks import Checkpoint, CheckpointError
 from cofactor.io import manifests, npy
 from cofactor.outofcore import RowBlocksError
-from cofactor.targets.sets import NamedMatrix
+from cofactor.targets.reading import NamedMatrix
 from cofactor.text.editing import Settled
 
 TIME = 10

@@ -13,7 +13,7 @@ from cofactor import RowBlocks, TopicModel, load_model
 from cofactor.io import manifests
 from cofactor.io.models import read_facts
 from cofactor.outofcore import RowBlocksError
-from cofactor.targets import labelled_mask
+from cofactor.targets.reading import labelled_mask
 from cofactor.text import WordVectorizer
 from cofactor.text.word_blocks import fit_blocks, open_word_blocks, take_rows, write_word_blocks
 from commands import answer, cofactor, make_rows, process, read_table, write_table

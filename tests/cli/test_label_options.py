@@ -176,7 +176,7 @@ def test_dates_and_ids_are_no_labels(tmp_path, label, reason):
     [
         (lambda i: "", "No document is labelled"),
         (lambda i: "x" if i % 2 else "", "All labels are the same"),
-        (lambda i: ["-1", "0", "1", "2"][i % 4], "If '-1' means not labelled"),
+        (lambda i: ["-1", "0", "1", "2"][i % 4], "labels are '-1', which means unlabelled"),
         (lambda i: ["NA", "a", "b"][i % 3], "add --unlabelled 'NA'"),
     ],
 )

@@ -92,7 +92,7 @@ def test_other_periods_formats_and_json(place, tmp_path):
         (("--date", "body"), None, "row 2: the date '"),
         (("--date", "day"), None, "--date 'day'"),
         (("--every", "decade"), None, "'decade' is not one of 'day', 'week'"),
-        ((), "2024-01-05", "row 7: the date '2024-01-05' in 'when' has another format than"),
+        ((), "2024-01-05", "row 7: the date '2024-01-05' in 'when' is not in the format of"),
         (("--every", "day"), "1.1.0024", "gives 730,"),
         (("-o", "out.txt"), None, "ends in '.txt'"),
     ],

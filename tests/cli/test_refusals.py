@@ -251,7 +251,7 @@ REFUSED = {
             "-o",
             "{tmp}/m",
         ],
-        "['foot'], which are no classes",
+        "['foot'], which are not classes",
     ),
     "class weight without classes": (
         ["fit", "{posts}", "--text", "body", "--class-weight", "balanced", "-o", "{tmp}/m"],

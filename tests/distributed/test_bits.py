@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from cofactor import NMF, RowBlocks, SSNMFClassifier, SSNMFRegressor
 from cofactor.engine.factors import Factors
-from cofactor.targets import labelled_mask
+from cofactor.targets.reading import labelled_mask
 
 distributed = pytest.importorskip("cofactor.distributed", reason="needs cofactor[dask]")
 LOSSES = ("frobenius", "kullback-leibler")
@@ -124,7 +124,7 @@ def test_names_of_target_columns(client, data, pieces, estimator, same):
     import dask
     import dask.array as da
 
-    from cofactor.targets.sets import NamedMatrix
+    from cofactor.targets.reading import NamedMatrix
 
     X, y = data
     Y = NamedMatrix((y[:, None] == [0, 1, 2]).astype(float), ["cat", "dog", "cow"])

@@ -9,7 +9,7 @@ from cofactor.engine.observations import observe
 from cofactor.estimators import reservoir as module
 from cofactor.estimators.reservoir import Reservoir
 from cofactor.estimators.tasks import Classification
-from cofactor.targets import encode_classes
+from cofactor.targets.classes import encode_classes
 
 TASK = Classification()
 N, WORDS = 400, 30

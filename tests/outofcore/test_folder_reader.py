@@ -14,7 +14,7 @@ from cofactor import NMF, RowBlocks
 from cofactor.io import manifests
 from cofactor.outofcore import RowBlocksError
 from cofactor.outofcore.sampling import joined_sample
-from cofactor.targets.sets import NamedMatrix
+from cofactor.targets.reading import NamedMatrix
 
 ARRAYS = ["values", "indices", "start", "across-values", "across-indices", "across-start", "y"]
 

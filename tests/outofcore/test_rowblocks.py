@@ -10,7 +10,7 @@ from scipy import sparse as sp
 from cofactor import RowBlocks
 from cofactor.outofcore import RowBlocksError
 from cofactor.outofcore.rowblocks import as_csr
-from cofactor.targets import known_values, labelled_mask
+from cofactor.targets.reading import known_values, labelled_mask
 
 
 @pytest.fixture

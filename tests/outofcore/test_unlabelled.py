@@ -8,7 +8,7 @@ from scipy import sparse as sp
 
 from cofactor import NMF, RowBlocks, SSNMFClassifier, SSNMFRegressor
 from cofactor.estimators import validation
-from cofactor.targets import known_values, labelled_mask
+from cofactor.targets.reading import known_values, labelled_mask
 
 N = 400
 

@@ -5,14 +5,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.utils.class_weight import compute_class_weight
 
-from cofactor.targets import (
-    class_weights,
-    complete,
-    encode_classes,
-    refuse_weightless,
-    stack,
-    weigh_classes,
-)
+from cofactor.targets.classes import class_weights, encode_classes, refuse_weightless, weigh_classes
+from cofactor.targets.matrix import complete, stack
 from complaints import assert_says
 from encoded import NAN, dense
 

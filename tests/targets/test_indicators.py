@@ -7,7 +7,8 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
-from cofactor.targets import encode_classes, labelled_mask
+from cofactor.targets.classes import encode_classes
+from cofactor.targets.reading import labelled_mask
 from encoded import HOLES, MARKED, NAN, TABLE, check_invariants, dense, fingerprint
 
 MATRICES = {

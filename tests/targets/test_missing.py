@@ -10,7 +10,8 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
-from cofactor.targets import encode_classes, known_values, labelled_mask
+from cofactor.targets.classes import encode_classes
+from cofactor.targets.reading import known_values, labelled_mask
 from encoded import NAN, check_invariants, dense, fingerprint
 
 # name: (y, labelled, classes); labelled samples are classes 0, 1, 0 of classes at places 0, 2, 3
@@ -31,7 +32,9 @@ PARTLY_LABELLED = {
     "object str": (np.array(["a", None, "b", "a"], dtype=object), ["a", "b"]),
     "object str and NA": (np.array(["a", pd.NA, "b", "a"], dtype=object), ["a", "b"]),
     "object int": (np.array([3, None, 7, 3], dtype=object), [3, 7]),
-    "object int with a class -1": (np.array([-1, None, 7, -1], dtype=object), [-1, 7]),
+    "object int and -1": (np.array([3, -1, 7, 3], dtype=object), [3, 7]),
+    "list of str and white space": (["a", " ", "b", "a"], ["a", "b"]),
+    "unicode and white space": (np.array(["a", " \t", "b", "a"]), ["a", "b"]),
     "object float": (np.array([3.0, None, 7.0, 3.0], dtype=object), [3.0, 7.0]),
     "datetime": (
         np.array(["2020", "NaT", "2021", "2020"], "M8[D]"),
@@ -172,7 +175,8 @@ def test_minus_one_marks_unlabelled_beside_other_classes(y):
 
 def test_a_fold_of_objects_is_read_as_the_whole():
     y = np.array([-1, 0, 1, None], dtype=object)
-    assert encode_classes(y[:3], n_samples=3)[1].classes.tolist() == [-1, 0, 1]
+    for some in (y, y[:3]):
+        assert encode_classes(some, n_samples=len(some))[1].classes.tolist() == [0, 1]
 
 
 def test_labelled_mask_knows_the_classes_of_a_fit():

@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 from numpy.testing import assert_array_equal
 
-from cofactor.targets import encode_classes, encode_values
+from cofactor.targets.classes import encode_classes
+from cofactor.targets.values import encode_values
 from encoded import NAN, check_invariants
 
 BOTH = pytest.mark.parametrize("encode", [encode_classes, encode_values])

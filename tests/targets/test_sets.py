@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from cofactor import TopicModel, load_model
-from cofactor.targets.sets import NamedMatrix, holds_sets, read_targets
+from cofactor.targets.classes import holds_sets, read_targets
+from cofactor.targets.reading import NamedMatrix
 from cofactor.text.documents import fingerprint
 
 TEXTS = ["moon orbit rocket", "rocket orbit moon", "goal puck team", "puck goal team"] * 6

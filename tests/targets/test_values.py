@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from cofactor.targets import ValueCoding, encode_values
+from cofactor.targets.values import ValueCoding, encode_values
 from encoded import NAN, check_invariants, fingerprint
 
 NUMBERS = [2.0, None, 0.0, 5.0]

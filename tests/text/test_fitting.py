@@ -23,7 +23,7 @@ def said(y, topics=2, **options):
     [
         ([""] * 48, "y has no label, so the model has topics but predicts nothing"),
         (["a", ""] * 24, "All labels of y are"),
-        ([80 + i % 16 for i in range(48)], "16 different whole numbers, read as classes"),
+        ([80 + i % 16 for i in range(48)], "16 different whole numbers, read as numbers"),
         ([f"c{i % 4}" for i in range(48)], "n_components=2 is less than the 4 classes"),
     ],
 )

@@ -188,8 +188,8 @@ def test_missing_dates_and_a_single_period_are_said(model, table):
 @pytest.mark.parametrize(
     ("dates", "every", "sentence"),
     [
-        (["2024-01-01", "soon"], "month", r"dates\[1\] is 'soon', which has another format than"),
-        (["soon", ""], "month", r"dates\[0\] is 'soon', which has no format that is known"),
+        (["2024-01-01", "soon"], "month", r"dates\[1\] is 'soon', which is not in the format of"),
+        (["soon", ""], "month", r"dates\[0\] is 'soon', which has no known format"),
         (["03/04/2024", "05/06/2024"], "month", r"dates\[0\] is '03/04/2024'.* in two ways.* pass"),
         (["2024-01-01", None], "months", "every='months' is not a period. Did you mean 'month'"),
         (["2024-01-01"], "month", "dates has 1 entries, but there are 2 documents"),

@@ -13,8 +13,7 @@ from cofactor.app.corpus import each_key
 from cofactor.app.session import Session
 from cofactor.app.topic_edits import EDITS, check_edit
 from cofactor.io.tables import open_source
-from cofactor.io.tables.documents import as_text
-from cofactor.io.tables.labels import one_cell
+from cofactor.io.tables.labels import as_text, one_cell
 from cofactor.io.tables.writers import free_name, make_writer
 from cofactor.text import WordVectorizer
 

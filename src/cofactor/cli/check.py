@@ -22,9 +22,8 @@ from cofactor.cli._shared.tables import (
 from cofactor.cli._shared.terminal import emit, make_table, note, percent, show, shown
 from cofactor.cli._shared.texts import describe_texts, summarise_texts
 from cofactor.io.atomic import replacing
-from cofactor.io.tables.label_advice import LISTED as LISTED_MERGES
-from cofactor.io.tables.labels import as_noted
-from cofactor.io.tables.relabel import relabel_options
+from cofactor.io.tables.label_advice import LISTED_MERGES
+from cofactor.io.tables.labels import as_noted, relabel_options
 from cofactor.io.tables.survey import as_facts, survey
 from cofactor.io.tables.writers import make_writer
 from cofactor.text.vectorizer.inspection import Inspection

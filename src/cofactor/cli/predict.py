@@ -35,9 +35,8 @@ from cofactor.io.atomic import replacing
 from cofactor.io.errors import at
 from cofactor.io.json_text import to_json
 from cofactor.io.tables import InputError, Source
-from cofactor.io.tables.documents import as_text, text_column
-from cofactor.io.tables.labels import one_cell
-from cofactor.io.tables.limits import batches
+from cofactor.io.tables.decoding import batches
+from cofactor.io.tables.labels import as_text, one_cell, text_column
 from cofactor.io.tables.writers import free_name, make_writer, output_kind
 
 BATCH = 4096

@@ -27,8 +27,8 @@ from cofactor.cli._shared.table_options import TableOptions
 from cofactor.cli._shared.tables import Reading, read_table
 from cofactor.cli._shared.terminal import announce, emit, make_table, note, show, shown
 from cofactor.io.errors import printable
-from cofactor.io.tables.relabel import Relabels, read_relabels, relabel_command
-from cofactor.io.tables.spelling import probable_merges
+from cofactor.io.tables.label_advice import probable_merges
+from cofactor.io.tables.labels import Relabels, read_relabels, relabel_command
 
 KEPT = ("id", "date", "date_format")
 """What later commands take from the fit, unless they are told otherwise."""

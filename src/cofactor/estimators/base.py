@@ -47,7 +47,8 @@ from cofactor.noise import Noise
 from cofactor.outofcore import RowBlocks
 from cofactor.outofcore.rowblocks import as_csr
 from cofactor.priors import Penalty
-from cofactor.targets import Targets, class_weights, refuse_weightless, weigh_classes
+from cofactor.targets.classes import class_weights, refuse_weightless, weigh_classes
+from cofactor.targets.matrix import Targets
 
 LOSS = [StrOptions(set(DIVERGENCES)), Divergence, Noise]
 

@@ -18,10 +18,8 @@ from cofactor.estimators.fitted import shown
 from cofactor.estimators.supervised import Supervised
 from cofactor.estimators.tasks import Classification
 from cofactor.linear.pool import ExpectedCoverage
-from cofactor.targets import labelled_mask
-from cofactor.targets.class_weights import BALANCED
-from cofactor.targets.missing import read_cells
-from cofactor.targets.reading import readable
+from cofactor.targets.classes import BALANCED
+from cofactor.targets.reading import labelled_mask, read_cells, readable
 
 TINY = 1e-12
 """Smallest distance of a label's probability from 0 and 1."""

@@ -28,7 +28,7 @@ from cofactor.linear.guess import Guess
 from cofactor.outofcore import Block, RowBlocks
 from cofactor.outofcore.scratch import ScratchFiles, Shelf
 from cofactor.starts import settled_samples
-from cofactor.targets import Targets, complete
+from cofactor.targets.matrix import Targets, complete
 
 
 @dataclass(eq=False)

@@ -22,7 +22,8 @@ from cofactor.estimators.reservoir import Reservoir
 from cofactor.estimators.tasks import Coding
 from cofactor.estimators.units import Units
 from cofactor.linear.pool import ExpectedScore
-from cofactor.targets import ClassCoding, ValueCoding
+from cofactor.targets.classes import ClassCoding
+from cofactor.targets.values import ValueCoding
 
 if TYPE_CHECKING:
     from cofactor.estimators.streaming import Stream

@@ -33,7 +33,7 @@ from cofactor.linear.multilabel import TagModel, fit_tags
 from cofactor.linear.numbers import Size, fit_numbers
 from cofactor.linear.pool import ExpectedScore, Pool, fit_pool
 from cofactor.linear.views import Matrix, View, choose_view, row_products
-from cofactor.targets import Targets
+from cofactor.targets.matrix import Targets
 
 TOPIC_WEIGHT = 0.1
 """Weight of the topics' part in the scores of classes."""

@@ -13,8 +13,7 @@ from cofactor._types import FloatArray
 from cofactor.engine.factors import Factors
 from cofactor.estimators.supervised import Supervised
 from cofactor.estimators.tasks import Regression
-from cofactor.targets.missing import read_numbers
-from cofactor.targets.reading import readable, tall
+from cofactor.targets.reading import read_numbers, readable, tall
 
 
 class SSNMFRegressor(RegressorMixin, Supervised):

@@ -20,7 +20,7 @@ from cofactor.engine.observations import Observations
 from cofactor.engine.observations import stack as stack_rows
 from cofactor.estimators.validation import SAMPLE_CELLS
 from cofactor.linear.folds import mix_bits
-from cofactor.targets import Targets, stack
+from cofactor.targets.matrix import Targets, stack
 
 MIN_ROWS = 100
 """Number of rows that stay however many cells they have."""

@@ -46,7 +46,7 @@ from cofactor.noise import Noise, likelihood_supervision
 from cofactor.outofcore import RowBlocks
 from cofactor.priors import Penalty
 from cofactor.starts import class_start, plain_start, start_from_topics
-from cofactor.targets import Targets, complete
+from cofactor.targets.matrix import Targets, complete
 
 TOO_SMALL = 1e-6
 """Data below this are small beside the paper's epsilon, which then shows in the fourth digit."""

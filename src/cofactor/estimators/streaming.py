@@ -32,8 +32,7 @@ from cofactor.estimators.validation import as_fixed, as_penalties
 from cofactor.linear.guess import Classes, Counted, as_numbers, counted_guess
 from cofactor.linear.pool import Pool
 from cofactor.starts import settled_samples
-from cofactor.targets import Targets, stack
-from cofactor.targets.matrix import joined
+from cofactor.targets.matrix import Targets, joined, stack
 
 WINDOW_ROWS = 4096
 """Number of latest rows that guesses and the head are estimated on."""

@@ -27,7 +27,7 @@ from cofactor.estimators.tasks import Coding, Task
 from cofactor.estimators.units import unit_observations
 from cofactor.linear.pool import ExpectedScore
 from cofactor.outofcore import RowBlocks
-from cofactor.targets import refuse_weightless, weigh_classes
+from cofactor.targets.classes import refuse_weightless, weigh_classes
 
 
 class Supervised(Factorization):

@@ -16,17 +16,10 @@ from scipy.sparse import issparse
 from cofactor._types import BoolArray, FloatArray
 from cofactor.estimators.units import exponent_of, shift
 from cofactor.linear.guess import Classes, Guess
-from cofactor.targets import (
-    ClassCoding,
-    Targets,
-    ValueCoding,
-    encode_classes,
-    encode_values,
-    known_values,
-    label_shares,
-    labelled_mask,
-    weigh_classes,
-)
+from cofactor.targets.classes import ClassCoding, encode_classes, label_shares, weigh_classes
+from cofactor.targets.matrix import Targets
+from cofactor.targets.reading import known_values, labelled_mask
+from cofactor.targets.values import ValueCoding, encode_values
 
 N_BINS = 10
 """Numbers are grouped into at most this many quantile bins."""

@@ -27,7 +27,8 @@ from cofactor.estimators.inference import solve_rows, topic_shares
 from cofactor.estimators.validation import as_divergence
 from cofactor.linear.corrections import ScoredRows, correct_scores
 from cofactor.linear.views import Matrix, row_products
-from cofactor.targets import ClassCoding, Targets, label_shares
+from cofactor.targets.classes import ClassCoding, label_shares
+from cofactor.targets.matrix import Targets
 
 LENGTHS = (0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 1.0)
 """Lengths of drawn samples to choose from; one makes them as hard to tell apart as real samples

@@ -11,9 +11,17 @@ import numpy as np
 from scipy.sparse import issparse
 
 from cofactor._types import BoolArray, IntArray
-from cofactor.targets.frames import as_frame, native
-from cofactor.targets.missing import known_labels, read_cells, read_numbers
-from cofactor.targets.reading import NamedMatrix, is_matrix, read_column, readable
+from cofactor.targets.reading import (
+    NamedMatrix,
+    as_frame,
+    is_matrix,
+    known_labels,
+    native,
+    read_cells,
+    read_column,
+    read_numbers,
+    readable,
+)
 
 
 def settled_labels(y: Any, *, numbers: bool = False) -> tuple[np.ndarray, BoolArray]:

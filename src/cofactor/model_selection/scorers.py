@@ -12,8 +12,7 @@ from sklearn.metrics import get_scorer
 from cofactor._types import BoolArray, IntArray
 from cofactor._warnings import warn
 from cofactor.model_selection.labels import settled_labels, take
-from cofactor.targets.missing import known_values, labelled_mask
-from cofactor.targets.reading import is_matrix, readable
+from cofactor.targets.reading import is_matrix, known_values, labelled_mask, readable
 
 
 class LabelledScorer:

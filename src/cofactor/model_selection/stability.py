@@ -17,7 +17,7 @@ from sklearn.base import clone
 
 from cofactor._types import BoolArray, FloatArray
 from cofactor.metrics.topics import match_topics
-from cofactor.targets import known_values, labelled_mask
+from cofactor.targets.reading import known_values, labelled_mask
 
 Refit = Callable[[FloatArray, int], FloatArray]
 """From the weights of the samples and a seed to the topics of a fit, as rows."""

@@ -10,8 +10,8 @@ import numpy as np
 from scipy import sparse as sp
 
 from cofactor.engine.observations import canonical
-from cofactor.targets.missing import is_missing, storable
-from cofactor.targets.reading import column_names
+from cofactor.targets.missing import is_missing
+from cofactor.targets.reading import column_names, storable
 
 RowsAndTargets = tuple[sp.csr_array, Any]
 """Rows and their targets (None without)."""

@@ -10,7 +10,8 @@ from scipy import sparse as sp
 
 from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.outofcore.folder_reader import RowBlocksError
-from cofactor.targets.missing import missing_entries
+from cofactor.targets.reading import missing_entries
+from cofactor.targets.task import have_fractions
 
 Sample = tuple[Any, Any, FloatArray]
 """Rows, targets and weights."""
@@ -69,7 +70,7 @@ def choices(
     firsts = []
     for rows, values, dtype in shown:
         new = [row for row, value in zip(rows, values, strict=True) if value not in seen]
-        if dtype.kind in "iuf" and (numbers or _has_fractions(values)):
+        if dtype.kind in "iuf" and (numbers or have_fractions(values)):
             new = new[: max(MAX_SHOWN_NUMBERS - len(seen), 0)]
         taken = {*new}
         seen.update((v, None) for row, v in zip(rows, values, strict=True) if row in taken)
@@ -78,11 +79,6 @@ def choices(
     every = np.empty(len(seen), dtype=common)
     every[:] = list(seen)
     return [RowChoice(share, known, rows, every) for rows in firsts]
-
-
-def _has_fractions(values: list[Any]) -> bool:
-    """Tell whether values cannot be classes; the classifier refuses them, so a few are enough."""
-    return any(isinstance(value, float) and not value.is_integer() for value in values)
 
 
 def sample_block(X: Any, y: Any, choice: RowChoice) -> Sample:

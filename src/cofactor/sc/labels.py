@@ -13,6 +13,8 @@ from cofactor.io.errors import InputError, suggestion
 from cofactor.io.tables.label_advice import marks, names
 from cofactor.io.tables.labels import LabelCounts
 from cofactor.targets.missing import is_missing
+from cofactor.targets.reading import known_labels
+from cofactor.targets.task import have_fractions
 
 MOST = 500
 """Maximum number of classes; a column with more is no column of cell types."""
@@ -26,7 +28,8 @@ def read_labels(obs: Any, column: str, unlabelled: str | Sequence[str] = ()) -> 
     obs : DataFrame
         The table of cells.
     column : str
-        Its column of labels. Missing values, None and "" are unlabelled.
+        Its column of labels. Missing values, None and "" are unlabelled, and so is −1 among whole
+        numbers.
     unlabelled : str or sequence of str
         Further values that mean "not labelled".
     """
@@ -37,7 +40,7 @@ def read_labels(obs: Any, column: str, unlabelled: str | Sequence[str] = ()) -> 
         raise InputError(f"labels (--label) is {column!r}, which is no column of obs. {known}")
     marked = {unlabelled} if isinstance(unlabelled, str) else set(map(str, unlabelled))
     cells = obs[column].astype(object).to_numpy()
-    if any(_is_fraction(cell) for cell in cells):
+    if have_fractions(cells.tolist()):
         raise InputError(
             f"labels (--label) is {column!r}, which holds fractions, so it is a measurement; name "
             "a column of classes."
@@ -51,12 +54,15 @@ def read_labels(obs: Any, column: str, unlabelled: str | Sequence[str] = ()) -> 
             f"{known}"
         )
     labels = np.array([None if text in marked else text for text in texts], dtype=object)
+    labelled = known_labels(np.array(cells, dtype=object), None)[1]
+    if left := int(sum(labels[~labelled] == "-1")):
+        warn(
+            f"Cells whose obs[{column!r}] is -1 ({left:,}) are unlabelled, as -1 is among whole "
+            "numbers; if it is a class, give it a name."
+        )
+    labels[~labelled] = None
     _doubt(labels, column)
     return labels
-
-
-def _is_fraction(cell: Any) -> bool:
-    return isinstance(cell, float | np.floating) and not is_missing(cell) and bool(cell % 1)
 
 
 def _text(cell: Any) -> str:

@@ -1,24 +1,44 @@
-"""Classes as targets: labels, several labels a sample, or soft labels become columns.
+"""Classes as targets: labels, sets of labels or soft labels become columns.
 
-`cofactor.targets.missing` decides which samples and cells are unlabelled.
+`read_targets` turns sets of names into an indicator, `encode_classes` turns labels and matrices
+into targets. `class_weights` reads the parameter of that name, and `weigh_classes` applies it;
+unlabelled samples and their guesses are not weighted. `cofactor.targets.missing` decides which
+samples are unlabelled.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, Literal
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import csr_array, issparse
 from sklearn.utils.multiclass import type_of_target
 
 from cofactor._fields import Sizes, checked, instance
+from cofactor._types import FloatArray
 from cofactor._warnings import warn
 from cofactor.targets.matrix import Targets, read_weights, weighted_targets
-from cofactor.targets.missing import known_labels, read_cells
-from cofactor.targets.reading import Array, Mask, is_matrix, read_column, readable, tall
+from cofactor.targets.missing import is_missing
+from cofactor.targets.reading import (
+    Array,
+    Mask,
+    NamedMatrix,
+    as_frame,
+    cast,
+    is_matrix,
+    known_labels,
+    read_cells,
+    read_column,
+    readable,
+    tall,
+)
+
+BALANCED = "balanced"
 
 
 def _classes_fault(value: Any, sizes: Sizes) -> str | None:
@@ -151,3 +171,185 @@ def _encode_matrix(y: Any, coding: ClassCoding | None) -> tuple[Any, Mask, Class
     if (kind, coding.kind) == ("soft", "multilabel"):
         raise ValueError("y has cells other than 0 and 1, but was an indicator before: round it.")
     return values, known, coding
+
+
+def read_targets(y: Any, classes: Iterable[Any] | None = None) -> Any:
+    """Return y as the estimators take it; sets of labels become an indicator.
+
+    Parameters
+    ----------
+    y : array-like
+        Anything. Where its entries are sets of labels, or lists or tuples of strings, each has the
+        labels of one document: an empty one if it has none, None if they are unknown.
+    classes : iterable, optional
+        Labels of an earlier fit, in their order.
+
+    Returns
+    -------
+    object
+        y itself, or a matrix with a named column for each label.
+
+    Examples
+    --------
+    >>> found = read_targets([{"moon", "mars"}, {"moon"}, None])
+    >>> found.columns, found.values.tolist()
+    (['mars', 'moon'], [[1.0, 1.0], [0.0, 1.0], [nan, nan]])
+    """
+    y = listed(y)
+    if not holds_sets(y):
+        return y
+    rows = [None if is_unknown(labels) else _checked(labels) for labels in y]
+    found = {label for labels in rows if labels is not None for label in labels}
+    names = _sorted(found) if classes is None else list(classes)
+    if len(names) < 2:
+        raise ValueError(
+            f"y holds sets of the one label {names[:1]}; give some documents another one, or pass "
+            "a column of labels."
+        )
+    if unseen := [label for label in found if label not in names]:
+        raise ValueError(f"y has labels {unseen}, but only {names} are known: refit.")
+    place = {name: k for k, name in enumerate(names)}
+    values = np.zeros((len(rows), len(names)))
+    for row, labels in zip(values, rows, strict=True):
+        row[... if labels is None else [place[one] for one in labels]] = _mark(labels)
+    return NamedMatrix(values, names)
+
+
+def _mark(labels: Any) -> float:
+    return np.nan if labels is None else 1.0
+
+
+def listed(y: Any) -> Any:
+    """Return a column whose cells are lists as a list, and anything else unchanged."""
+    column = as_frame(y)
+    if isinstance(column, nw.Series) and isinstance(column.dtype, nw.List):
+        return column.to_list()
+    return y
+
+
+def holds_sets(y: Any) -> bool:
+    """Tell whether entries of y are sets of labels."""
+    if isinstance(y, list | tuple):
+        return any(map(_is_set, y))
+    return str(getattr(y, "dtype", "")) == "object" and y.ndim == 1 and any(map(_is_set, y))
+
+
+def _is_set(entry: Any) -> bool:
+    if isinstance(entry, list | tuple):
+        return bool(entry) and all(isinstance(label, str) for label in entry)
+    return isinstance(entry, set | frozenset)
+
+
+def is_unknown(labels: Any) -> bool:
+    """Tell whether an entry says that nothing is known."""
+    return not isinstance(labels, set | frozenset | list | tuple) and is_missing(labels)
+
+
+def _checked(labels: Any) -> Any:
+    if isinstance(labels, set | frozenset | list | tuple):
+        return labels
+    raise TypeError(
+        f"y has the entry {labels!r} among sets of labels; pass a set for each document, or None."
+    )
+
+
+def _sorted(labels: set[Any]) -> list[Any]:
+    try:
+        return sorted(labels)
+    except TypeError:
+        types = " and ".join(sorted({type(label).__name__ for label in labels}))
+        raise TypeError(f"y has labels of types without order, {types}: use one type.") from None
+
+
+def class_weights(
+    asked: Any, targets: Targets, coding: Any, counts: Array | None = None
+) -> FloatArray | None:
+    """Return the weight of each class, or None where all are 1.
+
+    Parameters
+    ----------
+    asked : None, "balanced" or dict
+        The parameter ``class_weight``. "balanced" gives all classes the same total: the number of
+        labels / (number of classes × number of labels of the class). A class that a dict lacks has
+        weight 1.
+    targets : Targets
+        The labels.
+    coding : ClassCoding
+    counts : array (n,), optional
+        Sample weights; "balanced" counts labels with them.
+    """
+    if asked is None:
+        return None
+    assert isinstance(coding, ClassCoding)
+    if coding.kind == "multilabel":
+        raise ValueError(
+            f"class_weight={asked!r} needs one class a sample, but y holds several labels a "
+            "sample, and each label has its own threshold; leave class_weight out."
+        )
+    if isinstance(asked, str):
+        return _balanced(targets, counts)
+    return _read(asked, coding.classes.tolist())
+
+
+def _balanced(targets: Targets, counts: Array | None) -> FloatArray:
+    weights = targets.labelled * (1.0 if counts is None else scaled_down(counts))
+    sizes = weights @ label_shares(targets)
+    present = sizes > 0
+    even = sizes.sum() / max(np.count_nonzero(present), 1)
+    return np.asarray(np.divide(even, sizes, out=np.ones(len(sizes)), where=present))
+
+
+def _read(asked: Any, classes: list[Any]) -> FloatArray:
+    for name, weight in asked.items():
+        if not isinstance(weight, Real) or not 0 <= float(weight) < np.inf:
+            raise ValueError(
+                f"class_weight gives the class {name!r} the weight {weight!r}; use a finite number "
+                "of at least 0."
+            )
+    unknown = [name for name in asked if name not in classes]
+    lacking = [name for name in classes if name not in asked]
+    if unknown and lacking:  # as scikit-learn: a fold may lack a class, but here a name is wrong
+        raise ValueError(
+            f"class_weight has weights for {unknown}, which are not classes of y, and none for "
+            f"{lacking}; correct the names, or give every class a weight."
+        )
+    return np.array([float(asked.get(name, 1.0)) for name in classes])
+
+
+def label_shares(targets: Targets) -> FloatArray:
+    """Return the share of each labelled sample in each class; rows without any are zero."""
+    Y = targets.values
+    cells = np.asarray(Y.toarray() if issparse(Y) else Y, dtype=np.float64)
+    cells = scaled_down(cells, axis=1)
+    mass = cells.sum(axis=1, keepdims=True)
+    return np.asarray(cells / np.where(mass > 0, mass, 1.0))
+
+
+def scaled_down(values: Array, axis: int | None = None) -> Array:
+    """Divide by a power of two, which is exact, so that sums do not overflow."""
+    e = np.frexp(values.max(axis=axis, initial=0.0, keepdims=True))[1]
+    return np.asarray(np.ldexp(values, -e))
+
+
+def weigh_classes(targets: Targets, weights: FloatArray | None) -> Targets:
+    """Return targets whose labels count with the weights of their classes.
+
+    A sample with shares in several classes counts with their mean weight. A label of weight 0 is
+    unknown.
+    """
+    if weights is None:
+        return targets
+    shares = label_shares(targets)
+    mean = np.where(shares.any(axis=1), shares @ weights, 1.0)
+    importance = cast(mean, targets.values.dtype, "class_weight")
+    labelled = targets.labelled & (importance > 0)
+    return replace(targets, labelled=labelled, importance=importance)
+
+
+def refuse_weightless(targets: Targets, weighed: Targets) -> Targets:
+    """Return targets with class weights; refuse if these leave no label of a whole fit."""
+    if targets.labelled.any() and not weighed.labelled.any():
+        raise ValueError(
+            "class_weight gives every labelled sample the weight 0; give a class a positive weight."
+        )
+    return weighed

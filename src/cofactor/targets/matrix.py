@@ -10,8 +10,7 @@ from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import csr_array, issparse, vstack
 
 from cofactor.engine.observations import Observations, observe
-from cofactor.targets.missing import read_numbers
-from cofactor.targets.reading import Array, Mask, cast, readable, tall
+from cofactor.targets.reading import Array, Mask, cast, read_numbers, readable, tall
 
 NEGLIGIBLE = 1e-4
 """Guessed shares below this become zero, which keeps the targets sparse."""
@@ -42,7 +41,7 @@ class Targets:
 
     @property
     def confidence(self) -> Array | None:
-        """The largest weight of each sample's cells, whatever its class; None stands for 1."""
+        """The largest weight of each sample's cells, before class weights; None stands for 1."""
         if self.cell_weights is not None:
             return np.asarray(self.cell_weights.max(axis=1))
         return self.row_weights
@@ -71,7 +70,7 @@ def weighted_targets(values: Any, weights: Array, dtype: DTypeLike) -> Targets:
 
 
 def _known_only(values: Any, known: Mask) -> Any:
-    """Set cells without weight to zero, whatever they hold."""
+    """Set cells without weight to zero."""
     if known.all():
         return values
     if issparse(values):

@@ -12,8 +12,7 @@ from scipy.sparse import issparse
 from cofactor._fields import array, instance
 from cofactor._warnings import warn
 from cofactor.targets.matrix import Targets, read_weights, weighted_targets
-from cofactor.targets.missing import read_numbers
-from cofactor.targets.reading import Array, is_matrix, readable, tall
+from cofactor.targets.reading import Array, is_matrix, read_numbers, readable, tall
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,9 +11,9 @@ import narwhals as nw
 import numpy as np
 from scipy import sparse as sp
 
-from cofactor.targets.frames import as_frame, native
+from cofactor.targets.classes import holds_sets, is_unknown
 from cofactor.targets.missing import is_missing
-from cofactor.targets.sets import holds_sets, is_unknown
+from cofactor.targets.reading import as_frame, native
 
 
 def read_documents(documents: Any) -> list[str]:

@@ -22,9 +22,9 @@ from cofactor.estimators import NMF
 from cofactor.estimators.base import Factorization, FitInterruptedWarning
 from cofactor.estimators.validation import SAMPLE_CELLS, as_divergence, check_room
 from cofactor.outofcore import RowBlocks
-from cofactor.targets.missing import known_labels
-from cofactor.targets.reading import is_matrix, read_column, readable
-from cofactor.targets.sets import listed, read_targets
+from cofactor.targets.classes import listed, read_targets
+from cofactor.targets.reading import cells_of, is_matrix, known_labels, read_column, readable
+from cofactor.targets.task import have_fractions
 from cofactor.text.describe.predictions import ESTIMATORS, infer_task, scores_of, target_names
 from cofactor.text.describe.summaries import count_labels, describe
 from cofactor.text.describe.topic_words import Words
@@ -47,8 +47,6 @@ from cofactor.text.vectorizer.word_vectorizer import WordVectorizer
 if TYPE_CHECKING:
     from cofactor.text.model import TopicModel
 
-MAX_CLASS_CODES = 10
-"""Up to this many distinct whole numbers are taken for class codes, such as 1 to 5 stars."""
 Result = TypeVar("Result")
 Fit = Callable[..., Any]
 """A function ``fit(estimator, X, y, **weights)`` that returns the fitted estimator."""
@@ -311,13 +309,22 @@ def warn_of_labels(y: Any, task: str, topics: int) -> None:
     ``y`` is as `read_targets` returns it. `cofactor.io.tables.label_advice` is the counterpart for
     labels in tables.
     """
-    if infer_task(y, task) != "classes" or y is None:
+    if y is None:
         return
-    for sentence in _doubts(readable(y, "y"), task, topics):
-        warn(sentence)
+    settled, y = infer_task(y, task), readable(y, "y")
+    if settled == "classes":
+        for sentence in _doubts(y, topics):
+            warn(sentence)
+    elif settled == "numbers" and task == "auto":
+        values = cells_of(y).ravel().tolist()
+        if not have_fractions(values):
+            warn(
+                f"y holds {len({*values} - {None, -1})} different whole numbers, read as numbers; "
+                "pass task='classes' if they are codes of classes, or task='numbers' to confirm."
+            )
 
 
-def _doubts(y: Any, task: str, topics: int) -> Iterator[str]:
+def _doubts(y: Any, topics: int) -> Iterator[str]:
     if is_matrix(y):
         classes = np.arange(y.shape[1])
     else:
@@ -330,20 +337,8 @@ def _doubts(y: Any, task: str, topics: int) -> Iterator[str]:
         yield "y has no label, so the model has topics but predicts nothing; add labels."
     elif classes.size == 1:
         yield f"All labels of y are {str(classes[0])!r}; label some documents of other classes."
-    elif task == "auto" and not is_matrix(y) and _are_scores(classes):
-        yield (
-            f"y holds {classes.size} different whole numbers, read as classes; pass "
-            "task='numbers' if their order matters, or task='classes' to keep them as classes."
-        )
     elif 1 < topics < classes.size and not is_matrix(y):
         yield (
             f"n_components={topics} is less than the {classes.size} classes, so several classes "
             f"share a topic; n_components={classes.size} gives one to each."
         )
-
-
-def _are_scores(classes: np.ndarray) -> bool:
-    """Return whether classes are many whole numbers other than 0, 1, 2, …"""
-    if classes.dtype.kind not in "iuf" or classes.size <= MAX_CLASS_CODES:
-        return False
-    return not np.array_equal(classes, np.arange(classes.size))

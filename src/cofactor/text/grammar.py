@@ -20,8 +20,7 @@ from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.engine.observations import observe
 from cofactor.engine.threads import Threads
 from cofactor.linear.pool import held_out_scores
-from cofactor.targets.missing import known_labels
-from cofactor.targets.reading import is_matrix, read_column, readable
+from cofactor.targets.reading import is_matrix, known_labels, read_column, readable
 from cofactor.text.describe.topic_words import even_rows
 
 MAX_LABELLED, MAX_UNLABELLED = 1500, 1500

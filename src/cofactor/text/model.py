@@ -22,7 +22,7 @@ from cofactor.estimators import NMF, SSNMFClassifier
 from cofactor.estimators.fitted import shown
 from cofactor.estimators.validation import checks_parameters
 from cofactor.model_selection.problem import Problem
-from cofactor.targets.sets import read_targets
+from cofactor.targets.classes import read_targets
 from cofactor.text.describe import predictions, summaries
 from cofactor.text.describe.answers import annotate, answer_documents
 from cofactor.text.describe.explain import Explanation, explain_row, unknown_words
@@ -59,8 +59,9 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     n_components : int, default=10
         Number of topics.
     task : {"auto", "topics", "classes", "numbers"}, default="auto"
-        What y holds. "auto" means "topics" if y is None, "numbers" if y is a column with
-        fractions, else "classes"; pass "numbers" for whole numbers. "topics" ignores y.
+        What y holds. "auto" means "topics" if y is None, "numbers" for a column with fractions or
+        with more than ten different whole numbers that do not count from 0, else "classes".
+        "topics" ignores y.
     vectorizer : object, optional
         Turns documents into a nonnegative matrix; by default a
         :class:`~cofactor.text.WordVectorizer`. It needs the methods of scikit-learn's vectorizers:

@@ -42,8 +42,8 @@ from cofactor.io.errors import InputError, suggestion
 from cofactor.io.tables.dates import read_dates
 from cofactor.metrics.accuracy import wilson_interval
 from cofactor.metrics.topics import top_places
-from cofactor.targets.frames import as_frame
 from cofactor.targets.missing import is_missing
+from cofactor.targets.reading import as_frame
 from cofactor.text.describe.predictions import predict_rows, predicted_kind, scores_of
 from cofactor.text.describe.summaries import word_ranking
 from cofactor.text.describe.table import Table

@@ -26,7 +26,7 @@ from cofactor.estimators.base import ending_at_interrupts
 from cofactor.estimators.inference import represent
 from cofactor.priors import GammaPrior
 from cofactor.starts import plain_start
-from cofactor.targets import labelled_mask
+from cofactor.targets.reading import labelled_mask
 from cofactor.text.vectorizer.analyzer import Analyzer, tidy
 
 MAX_SEED_WEIGHT = 0.3  # of a label from seed words, relative to a known label

@@ -19,8 +19,8 @@ from cofactor.estimators.validation import as_divergence
 from cofactor.model_selection.labels import settled_labels
 from cofactor.model_selection.problem import Problem, varied
 from cofactor.model_selection.stability import stability_interval, topic_stability
+from cofactor.targets.classes import listed, read_targets
 from cofactor.targets.reading import is_matrix, readable
-from cofactor.targets.sets import listed, read_targets
 from cofactor.text.describe.predictions import has_head, infer_task
 from cofactor.text.describe.table import Table
 from cofactor.text.documents import document_matrix, read_documents

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from cofactor.estimators.validation import as_divergence
-from cofactor.targets.sets import read_targets
+from cofactor.targets.classes import read_targets
 from cofactor.text.describe import predictions
 from cofactor.text.describe.summaries import describe
 from cofactor.text.describe.topic_words import Words

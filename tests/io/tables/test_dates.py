@@ -45,7 +45,7 @@ def test_another_format_is_refused_with_its_row():
     with pytest.raises(InputError, match=r"row 4: the date '3\.4\.2024' in 'when'") as said:
         read("2024-12-31", "2024-12-30", "3.4.2024", "4/3/24")
     assert "in one format, best as 2024-12-31" in str(said.value)
-    with pytest.raises(InputError, match="row 2: the date 'soon' in 'when' has no format"):
+    with pytest.raises(InputError, match="row 2: the date 'soon' in 'when' has no known format"):
         read("soon")
     with pytest.raises(InputError, match="row 3: the date '2024-01-01'"):
         read("31/12/2024", "2024-01-01", form="%d/%m/%Y")

@@ -6,7 +6,6 @@ import pytest
 
 from cofactor.io.tables import InputError, open_source, read_documents
 from cofactor.io.tables.labels import (
-    are_numbers,
     as_label_columns,
     join_columns,
     label_form,
@@ -15,6 +14,7 @@ from cofactor.io.tables.labels import (
     read_switch,
 )
 from cofactor.io.tables.survey import advise, as_facts, survey
+from cofactor.targets.task import are_numbers, parse_labels
 
 
 def table(tmp_path, text, name="a.csv"):
@@ -72,8 +72,8 @@ def test_forms(columns, sets, form):
 
 
 def test_one_word_makes_a_column_no_numbers_whatever_the_order():
-    assert not are_numbers(["0.5", "x"])
-    assert not are_numbers(["x", "0.5"])
+    assert not are_numbers(parse_labels(["0.5", "x"]))
+    assert not are_numbers(parse_labels(["x", "0.5"]))
 
 
 def test_switches():
@@ -114,7 +114,7 @@ def test_a_survey_of_sets(tmp_path):
     text = "body,tags\na,x;y\na,y;x\nb,x\nc,\n"
     found = survey(table(tmp_path, text), "body", "tags", (), ";")
     assert (found.form, found.labelled, dict(found.classes)) == ("sets", 3, {"x": 3, "y": 2})
-    assert found.conflicts == 1
+    assert found.conflicts.count == 1
     assert "several labels at once, 1.7 of them" in " ".join(advise(found, "tags"))
     plain = survey(table(tmp_path, text), "body", "tags")
     assert "'x;y' hold several labels, add --label-separator ';'" in " ".join(advise(plain, "tags"))

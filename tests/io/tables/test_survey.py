@@ -15,9 +15,9 @@ def the_survey(tmp_path, text, label="team", unlabelled=()):
 def test_a_survey_counts(tmp_path):
     found = the_survey(tmp_path, "body,team\na,x\n  ,x\na ,y\nb,\na,x\n,\n")
     assert (found.rows, found.labelled, dict(found.classes)) == (6, 4, {"x": 3, "y": 1})
-    assert (found.empty, found.empty_rows) == (2, [3, 7])
-    assert (found.duplicates, found.duplicate_rows) == (2, [4, 6])
-    assert (found.conflicts, found.conflict_rows) == (1, [4])
+    assert (found.empty.count, found.empty.rows) == (2, [3, 7])
+    assert (found.duplicates.count, found.duplicates.rows) == (2, [4, 6])
+    assert (found.conflicts.count, found.conflicts.rows) == (1, [4])
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from cofactor import TopicModel, load_model
-from cofactor.targets import ClassCoding, encode_classes
+from cofactor.targets.classes import ClassCoding, encode_classes
 from cofactor.text.editing.updates import label_weights
 
 SPORT = ["goal puck ice", "puck ice rink", "goal rink skate", "ice skate puck goal"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,9 +16,9 @@ from cofactor.cli._shared.targets import TASKS, settle_form, targets_of
 from cofactor.io.errors import at
 from cofactor.io.tables import Documents, InputError, Source, open_source
 from cofactor.io.tables.dates import read_dates
-from cofactor.io.tables.documents import DocumentRow, each_document
-from cofactor.io.tables.labels import LabelCounts
-from cofactor.io.tables.limits import batches
+from cofactor.io.tables.decoding import batches
+from cofactor.io.tables.label_advice import unlabelled_notes
+from cofactor.io.tables.labels import DocumentRow, LabelCounts, each_document
 
 if TYPE_CHECKING:
     from cofactor.text.word_blocks import WordBlocks
@@ -126,14 +126,19 @@ class TwoPassTable:
             self.asked = replace(self.asked, date_format=dates.format)
         form = settle_form(self.counts, task)
         notes = list(unused(self.asked, self.counts))
-        rare = self.counts.rarer_than(self.asked.min_labels, form) if self.asked.labels else []
-        if rare:
+        if marked := self.counts.unlabelled(form) if form != "none" else {}:
+            notes += unlabelled_notes(marked)
+            self._drop(marked)
+            form = settle_form(self.counts, task)
+        if rare := self.counts.rarer_than(self.asked.min_labels, form) if self.asked.labels else []:
             notes.append(left_out(rare, self.asked.min_labels))
-            self.asked = replace(self.asked, unlabelled=(*self.asked.unlabelled, *rare))
-            for column in self.counts.columns:
-                for name in rare:
-                    column.pop(name, None)
+            self._drop(rare)
         return form, notes
+
+    def _drop(self, labels: Iterable[str]) -> None:
+        """Read some labels as unlabelled in the second pass."""
+        self.asked = replace(self.asked, unlabelled=(*self.asked.unlabelled, *labels))
+        self.counts = self.counts.without(labels)
 
     def texts(self, progress: Progress) -> Iterator[str]:
         """Yield all texts and count the labels: the first pass."""
@@ -202,8 +207,8 @@ class TwoPassTable:
                 kept.rows.append(row.number)
 
     def _targets(self, form: str, source: Source, documents: Documents) -> Any:
+        from cofactor.targets.classes import read_targets
         from cofactor.targets.reading import NamedMatrix
-        from cofactor.targets.sets import read_targets
 
         y = targets_of(form, source, documents, self.asked.labels)
         if form == "sets":  # an empty set more, so that a batch without labels is read as sets too

@@ -16,8 +16,14 @@ from typing import Any
 import click
 
 from cofactor.cli._shared.command import COUNT, OPENING, TABLE, table_options
-from cofactor.io.tables.labels import LabelColumns, as_label_columns, as_noted
-from cofactor.io.tables.relabel import Relabels, read_relabels, relabel_options
+from cofactor.io.tables.labels import (
+    LabelColumns,
+    Relabels,
+    as_label_columns,
+    as_noted,
+    read_relabels,
+    relabel_options,
+)
 
 
 @dataclass(frozen=True)

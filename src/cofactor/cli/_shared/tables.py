@@ -14,9 +14,14 @@ from cofactor.cli._shared.terminal import note
 from cofactor.io.errors import suggestion
 from cofactor.io.tables import Documents, Source, open_source, read_documents
 from cofactor.io.tables.dates import Dates, read_dates
-from cofactor.io.tables.documents import as_text, label_columns, text_column
-from cofactor.io.tables.label_advice import names
-from cofactor.io.tables.labels import LabelCounts, without_labels
+from cofactor.io.tables.label_advice import names, unlabelled_notes
+from cofactor.io.tables.labels import (
+    LabelCounts,
+    as_text,
+    label_columns,
+    text_column,
+    without_labels,
+)
 
 
 @dataclass
@@ -118,6 +123,13 @@ def read_table(
     unlabelled = may_lack and not truth and counts.form == "none"
     form = settle_form(counts, "none" if unlabelled else task)
     notes = list(unused_relabels(asked, counts))
+    if marked := counts.unlabelled(form) if form != "none" else {}:
+        notes += unlabelled_notes(marked)
+        for part in (documents, hidden):
+            _drop(part, frozenset(marked))
+        asked = replace(asked, unlabelled=(*asked.unlabelled, *marked))
+        counts = _count(documents if asked.labels else hidden, len(asked.labels or truth), asked)
+        form = settle_form(counts, task)
     if rare := counts.rarer_than(asked.min_labels, form) if asked.labels else []:
         notes.append(left_out(rare, asked.min_labels))
         _drop(documents, frozenset(rare))
@@ -164,8 +176,8 @@ def _count(documents: Documents, columns: int, asked: TableOptions) -> LabelCoun
 
 
 def _drop(documents: Documents, labels: frozenset[str]) -> None:
-    cells = documents.label_cells or []
-    documents.label_cells = [without_labels(one, labels) for one in cells]
+    if documents.label_cells is not None:
+        documents.label_cells = [without_labels(one, labels) for one in documents.label_cells]
 
 
 def unused_relabels(asked: TableOptions, counts: LabelCounts) -> Iterator[str]:

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from cofactor.io.tables import Documents, InputError, Source
-from cofactor.io.tables.documents import numbers
-from cofactor.io.tables.labels import LabelCounts, join_columns, read_switch
+from cofactor.io.tables.labels import LabelCounts, join_columns, label_numbers, read_switch
 
 TASKS = {"none": "topics", "numbers": "numbers"} | dict.fromkeys(
     ("classes", "sets", "columns"), "classes"
@@ -65,7 +64,7 @@ def targets_of(form: str, source: Source, documents: Documents, columns: Sequenc
     if form == "sets":
         return [join_columns(one) for one in cells]
     if form == "numbers" and len(columns) == 1:
-        return numbers(source, documents, columns[0])
+        return label_numbers(source, documents, columns[0])
     return _matrix(form, source, documents, columns)
 
 
@@ -77,5 +76,5 @@ def _matrix(form: str, source: Source, documents: Documents, columns: Sequence[s
     if form == "columns":
         cells = documents.label_cells or []
         return NamedMatrix(np.array([list(map(read_switch, one)) for one in cells]), [*columns])
-    values = [numbers(source, documents, name, place) for place, name in enumerate(columns)]
+    values = [label_numbers(source, documents, name, place) for place, name in enumerate(columns)]
     return NamedMatrix(np.column_stack(values), [*columns])

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, issparse
 from cofactor.engine.observations import Observations, compressed_layout
 from cofactor.estimators.reservoir import GatheredRows, Reservoir, joined
 from cofactor.io.untrusted import require
-from cofactor.targets import Targets
+from cofactor.targets.matrix import Targets
 
 NAMES = frozenset(
     {

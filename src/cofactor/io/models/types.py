@@ -27,7 +27,8 @@ from cofactor.io.models.reservoirs import NAMES, make_reservoir, take_reservoir
 from cofactor.io.untrusted import require
 from cofactor.linear.pool import ExpectedScore
 from cofactor.linear.views import View
-from cofactor.targets import ClassCoding, ValueCoding
+from cofactor.targets.classes import ClassCoding
+from cofactor.targets.values import ValueCoding
 from cofactor.text import TopicModel, WordVectorizer
 from cofactor.text.editing import Settled
 from cofactor.text.fitted_topics import FittedTopics

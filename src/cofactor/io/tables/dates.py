@@ -1,9 +1,8 @@
 """Dates in tables: the one format that all cells of a column have, and the dates that they mean.
 
-It lives beside `labels`, which asks whether a column of labels holds dates, and imports the
-standard library only. A column has one format: 03/04/2024 means two days, and only the other cells
-can tell which. So a column whose cells have different formats is refused with the row of the first
-one that differs, and so is a column that several formats read differently.
+A column has one format: 03/04/2024 may be a day in March or in April, and only the other cells show
+which. So a column with several formats is refused with the first row that differs, and so is a
+column that two formats read differently. Only the standard library is needed.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime
 from itertools import islice
-from os import PathLike
+from pathlib import Path
 from typing import Any
 
 from cofactor.io.errors import InputError, at, printable, shortened
@@ -21,42 +20,21 @@ ISO = "ISO"
 """The name of all formats that `datetime.fromisoformat` reads, except plain digits."""
 
 _DAYS = (
-    "%d.%m.%Y",
-    "%d.%m.%y",
-    "%d/%m/%Y",
-    "%m/%d/%Y",
-    "%d/%m/%y",
-    "%m/%d/%y",
-    "%d-%m-%Y",
-    "%m-%d-%Y",
-    "%Y/%m/%d",
-    "%Y.%m.%d",
-    "%d %B %Y",
-    "%d %b %Y",
-    "%B %d, %Y",
-    "%b %d, %Y",
-    "%B %d %Y",
-    "%b %d %Y",
-    "%d. %B %Y",
+    *("%d.%m.%Y", "%d.%m.%y", "%d/%m/%Y", "%m/%d/%Y", "%d/%m/%y", "%m/%d/%y", "%d-%m-%Y"),
+    *("%m-%d-%Y", "%Y/%m/%d", "%Y.%m.%d", "%d %B %Y", "%d %b %Y", "%B %d, %Y", "%b %d, %Y"),
+    *("%B %d %Y", "%b %d %Y", "%d. %B %Y"),
 )
 _TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", ", %H:%M")
 FORMATS = (
     ISO,
     *(day + time for day in _DAYS for time in _TIMES),
-    "%Y%m%d",
-    "%Y-%m",
-    "%m/%Y",
-    "%B %Y",
-    "%b %Y",
-    "%Y",
-    "%a, %d %b %Y %H:%M:%S %z",
-    "%d %b %Y %H:%M:%S %z",
+    *("%Y%m%d", "%Y-%m", "%m/%Y", "%B %Y", "%b %Y", "%Y"),
+    *("%a, %d %b %Y %H:%M:%S %z", "%d %b %Y %H:%M:%S %z"),
 )
 """Formats that are tried, as `datetime.strptime` writes them; the first that fits is taken."""
 
-LONGEST = 60  # characters of a date in an error
-LOOKED_AT = 200
-"""Number of labels that are looked at to tell whether a column holds dates."""
+MAX_TRIED_LABELS = 200
+"""A column holds dates if most of its first labels are dates; this many are read."""
 
 
 @dataclass(frozen=True)
@@ -103,10 +81,7 @@ def parse_date(text: str, form: str) -> datetime | None:
 
 
 def read_dates(
-    path: str | PathLike[str] | None,
-    column: str,
-    cells: Iterable[tuple[int, Any]],
-    form: str | None = None,
+    path: Path | None, column: str, cells: Iterable[tuple[int, Any]], form: str | None = None
 ) -> Dates:
     """Return the dates of a column.
 
@@ -146,9 +121,7 @@ def _as_datetime(cell: Any) -> datetime | None:
     return datetime(cell.year, cell.month, cell.day) if isinstance(cell, date) else None
 
 
-def _format_of(
-    path: str | PathLike[str] | None, column: str, rows: dict[str, int], live: list[str]
-) -> str:
+def _format_of(path: Path | None, column: str, rows: dict[str, int], live: list[str]) -> str:
     """Return the only format that reads all texts; ``rows`` has the first row of each."""
     first = next(iter(rows.items()), None)
     for text, row in rows.items():
@@ -162,17 +135,15 @@ def _format_of(
     return live[0]
 
 
-def _subject(path: str | PathLike[str] | None, column: str, text: str, row: int) -> str:
+def _subject(path: Path | None, column: str, text: str, row: int) -> str:
     """Begin a sentence about one date."""
-    text = shortened(printable(text), LONGEST)
+    text = shortened(printable(text), 60)
     if path is None:
         return f"{column}[{row}] is '{text}', which"
     return f"{at(path, row)}: the date '{text}' in {column!r}"
 
 
-def _ambiguous(
-    path: str | PathLike[str] | None, column: str, text: str, row: int, live: list[str]
-) -> str:
+def _ambiguous(path: Path | None, column: str, text: str, row: int, live: list[str]) -> str:
     other, remedy = ("date", "pass dates in place of texts") if path is None else ("row", "add ")
     if path is not None:
         remedy += " or ".join(f"--date-format '{form}'" for form in live[:2])
@@ -183,16 +154,16 @@ def _ambiguous(
 
 
 def _differs(
-    path: str | PathLike[str] | None, column: str, text: str, row: int, live: list[str], first: Any
+    path: Path | None, column: str, text: str, row: int, live: list[str], first: Any
 ) -> str:
     said = _subject(path, column, text, row)
     if first is not None and first[1] != row:
         place = f"{column}[{first[1]}]" if path is None else f"row {first[1]}"
-        said += f" has another format than '{printable(first[0])}' in {place}"
+        said += f" is not in the format of '{printable(first[0])}' in {place}"
     elif len(live) == 1:
         said += f" does not have the format {live[0]}"
     else:
-        said += " has no format that is known"
+        said += " has no known format"
     said += "; write all dates in one format, best as 2024-12-31"
     return said + ("." if path is None else ", or name another column.")
 
@@ -205,7 +176,7 @@ def are_dates(labels: Iterable[str]) -> bool:
     >>> are_dates(["2024-01-05", "2023-11-30"]), are_dates(["1999", "2001"]), are_dates(["May"])
     (True, False, False)
     """
-    some = list(islice(labels, LOOKED_AT))
+    some = list(islice(labels, MAX_TRIED_LABELS))
     for form in FORMATS:
         if form == "%Y" or not some or parse_date(some[0], form) is None:
             continue

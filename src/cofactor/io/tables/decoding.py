@@ -1,21 +1,45 @@
-"""Decodes bytes to lines of text in one pass and detects the encoding on the way.
+"""From the bytes of a file to lines of text: encodings, line ends, and limits on lengths.
 
-A byte order mark decides. Without one, a text is UTF-16 if every other byte is zero. Otherwise it
-is ASCII up to the first byte that is not. If that byte begins a UTF-8 character, the whole file
-must be UTF-8; if not, the file is Windows-1252, and a later line that is UTF-8 is refused: the file
-mixes encodings. An encoding that the user names is not doubted. Nothing is decoded twice.
+Files are decoded in one pass. A byte order mark decides on the encoding. Without one, a text is
+UTF-16 if every other byte is zero. Otherwise it is ASCII up to the first byte that is not. If that
+byte begins a UTF-8 character, the whole file must be UTF-8. If not, the file has an older encoding:
+charset-normalizer tells which one if most letters are beyond ASCII, as in Russian or Japanese. With
+few such letters the file is Windows-1252, because there the library takes Spanish, Swedish and
+short French texts for Polish; a later line that is UTF-8 is refused, since the file mixes
+encodings. An encoding that the user names is not doubted.
 """
 
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterable, Iterator
-from os import PathLike
+import gzip
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
 
 from cofactor.io.errors import InputError, at
-from cofactor.io.tables.limits import check_length
 
-CHUNK = 2**20
+CHUNK_BYTES = 2**20
+
+MAX_ROW_CHARACTERS = 2**24
+"""Maximum number of characters in one line, one row or one document, in every format.
+
+A novel has about a million. A longer row is most likely a quote that is never closed, a file
+without line ends, or a small compressed file that unpacks to gigabytes.
+"""
+
+WESTERN = "windows-1252"
+NON_LATIN = (
+    *("cp1251", "koi8_r", "cp866", "cp1253", "cp1255", "cp1256", "cp874"),
+    *("cp932", "euc_jp", "gb18030", "big5", "cp949"),
+)
+"""Encodings of Cyrillic, Greek, Hebrew, Arabic, Thai, Japanese, Chinese and Korean texts."""
+
+MIN_FOREIGN_BYTES = 16
+"""With fewer bytes beyond ASCII, an encoding cannot be told from the others."""
+
 _MARKS = {
     codecs.BOM_UTF8: "utf-8",
     codecs.BOM_UTF32_LE: "utf-32-le",
@@ -23,8 +47,6 @@ _MARKS = {
     codecs.BOM_UTF16_LE: "utf-16-le",
     codecs.BOM_UTF16_BE: "utf-16-be",
 }
-FALLBACK = "windows-1252"
-
 _OTHER_FILES = {
     b"PK\x03\x04": "a spreadsheet or another packed file; name it with its own ending, such as "
     ".xlsx, or save it as CSV UTF-8",
@@ -34,16 +56,46 @@ _OTHER_FILES = {
 }
 """How files begin that hold no text, and what to do with them."""
 
+Item = TypeVar("Item")
+
+
+def check_length(length: int, path: Path, row: int | None = None, line: int | None = None) -> None:
+    """Refuse a row, line or document of too many characters."""
+    if length > MAX_ROW_CHARACTERS:
+        raise InputError(
+            f"{at(path, row, line)} has more than {MAX_ROW_CHARACTERS:,} characters; check its "
+            "quotes and line ends, or split the text into several documents of at most "
+            f"{MAX_ROW_CHARACTERS:,} characters."
+        )
+
+
+def batches(
+    items: Iterable[Item], length: Callable[[Item], int], most: int
+) -> Iterator[list[Item]]:
+    """Yield lists of at most ``most`` items; one of `MAX_ROW_CHARACTERS` ends early."""
+    batch: list[Item] = []
+    characters = 0
+    for item in items:
+        batch.append(item)
+        characters += length(item)
+        if len(batch) == most or characters > MAX_ROW_CHARACTERS:
+            yield batch
+            batch, characters = [], 0
+    if batch:
+        yield batch
+
 
 class Decoder:
-    """Decodes a file chunk by chunk.
+    """Decodes a file chunk by chunk; .gz files are unpacked.
 
     Parameters
     ----------
-    path : str or path
-        The file, named in error messages.
+    path : Path
+        The file.
     encoding : str, optional
         The encoding; detected by default.
+    digest : hash object, optional
+        Updated with the bytes of the file.
 
     Attributes
     ----------
@@ -51,20 +103,27 @@ class Decoder:
         The encoding detected so far; None for plain ASCII.
     """
 
-    def __init__(self, path: str | PathLike[str], encoding: str | None = None) -> None:
-        self.path = path
-        self.encoding: str | None = None
-        self._decoder: codecs.IncrementalDecoder | None = None
+    def __init__(self, path: Path, encoding: str | None = None, digest: Any = None) -> None:
+        self.path, self.encoding = path, None if encoding is None else _known(encoding)
+        self._digest = digest
+        self._decoder = None if self.encoding is None else _incremental(self.encoding)
         self._held, self._line, self._begun = b"", 1, False
         self._doubted, self._open = False, b""  # whether to look for UTF-8; a line without its end
-        if encoding is not None:
-            self._settle(_known(encoding))
 
-    def over(self, chunks: Iterable[bytes]) -> Iterator[str]:
-        """Decode chunks of bytes; the text of a chunk may be empty."""
-        for chunk in chunks:
+    def texts(self) -> Iterator[str]:
+        """Yield the text of the file; that of a chunk may be empty."""
+        for chunk in self._chunks():
             yield self._checked(chunk, final=False)
         yield self._checked(b"", final=True)
+
+    def _chunks(self) -> Iterator[bytes]:
+        with _reading(self.path), open(self.path, "rb") as raw:
+            packed = self.path.suffix.lower() == ".gz"
+            file: Any = gzip.GzipFile(fileobj=raw) if packed else raw
+            while chunk := file.read(CHUNK_BYTES):
+                if self._digest is not None:
+                    self._digest.update(chunk)
+                yield chunk
 
     def _checked(self, chunk: bytes, final: bool) -> str:
         data = self._held + chunk
@@ -77,7 +136,7 @@ class Decoder:
         try:
             text = self._decode(data, final)
         except UnicodeDecodeError as error:
-            raise self._undecodable(data, error) from None
+            raise self._undecodable(error) from None
         if "\0" in text:
             line = self._line + text[: text.index("\0")].count("\n")
             raise InputError(
@@ -90,7 +149,9 @@ class Decoder:
     def _begin(self, data: bytes) -> bytes:
         """Look for a byte order mark; return the bytes after it."""
         self._begun = True
-        self._refuse_other_files(data)
+        for beginning, remedy in _OTHER_FILES.items():
+            if data.startswith(beginning):
+                raise InputError(f"{at(self.path)} is {remedy}.")
         for mark, encoding in _MARKS.items():
             if data.startswith(mark) and self.encoding in (None, encoding, encoding[:6]):
                 self._settle(encoding)
@@ -99,14 +160,8 @@ class Decoder:
             self._settle(wide)
         return data
 
-    def _refuse_other_files(self, data: bytes) -> None:
-        for beginning, remedy in _OTHER_FILES.items():
-            if data.startswith(beginning):
-                raise InputError(f"{at(self.path)} is {remedy}.")
-
     def _settle(self, encoding: str) -> None:
-        self.encoding = encoding
-        self._decoder = codecs.getincrementaldecoder(encoding)()
+        self.encoding, self._decoder = encoding, _incremental(encoding)
 
     def _refuse_mixed(self, data: bytes, final: bool) -> None:
         """Refuse a line that is UTF-8 in a file that was taken for Windows-1252."""
@@ -118,7 +173,7 @@ class Decoder:
                 raise InputError(
                     f"{at(self.path, line=number)} is UTF-8, but a line before it is Windows-1252: "
                     "the file mixes encodings; save it as UTF-8, or read it as it is with "
-                    f"--encoding {FALLBACK}."
+                    f"--encoding {WESTERN}."
                 )
 
     def _decode(self, data: bytes, final: bool) -> str:
@@ -129,8 +184,8 @@ class Decoder:
         try:
             text, used = codecs.utf_8_decode(data, "strict", final)
         except UnicodeDecodeError as error:
-            self._settle(FALLBACK if data[: error.start].isascii() else "utf-8")
-            self._doubted = self.encoding == FALLBACK
+            self._settle(_older_encoding(data) if data[: error.start].isascii() else "utf-8")
+            self._doubted = self.encoding == WESTERN
             return self._decode(data, final)
         if text.isascii():
             self._held = data[used:]
@@ -138,16 +193,30 @@ class Decoder:
         self._settle("utf-8")
         return self._decode(data, final)
 
-    def _undecodable(self, data: bytes, error: UnicodeDecodeError) -> InputError:
+    def _undecodable(self, error: UnicodeDecodeError) -> InputError:
         line = self._line + bytes(error.object[: error.start]).count(b"\n")
         byte = error.object[error.start]
-        valid = f"not {self.encoding}"
-        if self.encoding == FALLBACK:
-            valid = "neither UTF-8 nor Windows-1252"
+        valid = "neither UTF-8 nor Windows-1252" if self._doubted else f"not {self.encoding}"
         return InputError(
             f"{at(self.path, line=line)} has a byte 0x{byte:02X} that is {valid}; name the "
             "file's encoding with --encoding, or save it as UTF-8."
         )
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise InputError(
+            f"{at(path)} is a damaged gzip file ({error}); download or compress it again."
+        ) from None
+    except OSError as error:
+        raise InputError(f"{at(path)} cannot be read: {error.strerror or error}.") from None
+
+
+def _incremental(encoding: str) -> codecs.IncrementalDecoder:
+    return codecs.getincrementaldecoder(encoding)()
 
 
 def _known(encoding: str) -> str:
@@ -179,7 +248,20 @@ def _wide(sample: bytes) -> str | None:
     return None
 
 
-def split_lines(texts: Iterable[str], path: str | PathLike[str]) -> Iterator[str]:
+def _older_encoding(data: bytes) -> str:
+    """Return the encoding of a text that is not Unicode."""
+    sample = b"\n".join(line for line in data.split(b"\n") if not line.isascii())[: 2**16]
+    foreign = sum(byte > 127 for byte in sample)
+    latin = sum(bytes([byte]).isalpha() for byte in sample)
+    if foreign < MIN_FOREIGN_BYTES or foreign < 0.8 * latin:
+        return WESTERN
+    from charset_normalizer import from_bytes
+
+    found = from_bytes(sample, cp_isolation=[*NON_LATIN]).best()
+    return WESTERN if found is None else found.encoding
+
+
+def split_lines(texts: Iterable[str], path: Path) -> Iterator[str]:
     """Cut text into lines, each with its line end.
 
     Only LF ends a line; in files whose beginning has CR but no LF, only CR does. A line that is too

@@ -1,89 +1,84 @@
-"""What is doubtful about the labels of a table, in sentences that `check` and `fit` say alike.
+"""What is doubtful about the labels of a table, in sentences that `check` and `fit` share.
 
-It lives above `labels`, `spelling` and `dates` and imports the standard library only. `refusal`
-says why labels cannot be what the user wants to predict: texts, row numbers, dates. `label_notes`
-says how labels are read where that may surprise, each time with the option that changes it. Both
-see counts only, so they also serve tables that are larger than memory.
+`refusal` says why labels cannot be what the user wants to predict: texts, row numbers, dates.
+`label_notes` says how labels are read where that may surprise, each time with the option that
+changes it. Both see counts only, so they also serve tables that are larger than memory.
+
+`probable_merges` finds class names that are probably one class in several spellings; nothing is
+merged here. Two names are probably one class if they
+
+- are equal without case, without the spaces, hyphens and underscores between letters, and without
+  a full stop or comma at the end,
+- are singular and plural of one English word, or
+- differ by one typing error, and one class has at least four times the labels of the other. Names
+  of 5 to 7 characters are often different words; for them the smaller class must be rare beside the
+  other one: two labels, or 2 % of the other's. Two typing errors need long names and a rare class.
+
+Two letters in the wrong order are hardly ever another word, so they need neither length nor a rare
+class. Typing errors leave the first letter as it is, unless it is swapped with the second. Names
+with different digits are different classes; so are names in scripts whose characters are words,
+short names in capitals, and names of several parts that differ in a short one, as codes do. Names
+of more than 200 characters are texts and are not compared.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from itertools import pairwise
+
+from rapidfuzz import process
+from rapidfuzz.distance import OSA
 
 from cofactor.io.errors import printable, shortened
 from cofactor.io.tables.dates import are_dates
-from cofactor.io.tables.labels import LabelCounts, are_numbers, whole_numbers, written_number
-from cofactor.io.tables.relabel import relabel_command
-from cofactor.io.tables.spelling import LONGEST, MOST_COMPARED, MUCH_LARGER, errors, probable_merges
+from cofactor.io.tables.labels import LabelCounts, relabel_command, whole_numbers, written_number
+from cofactor.targets.task import are_numbers, parse_labels
 
-UNKNOWN = {
-    "na",
-    "n/a",
-    "n.a.",
-    "#n/a",
-    "<na>",
-    "nan",
-    "null",
-    "nil",
-    "none",
-    "(none)",
-    "(blank)",
-    "unknown",
-    "unlabelled",
-    "unlabeled",
-    "no label",
-    "not labelled",
-    "not labeled",
-    "unclassified",
-    "unassigned",
-    "undefined",
-    "tbd",
-    "?",
-    "??",
-    "???",
-    "-",
-    "--",
-    "---",
-    "–",
-    "—",
-    ".",
-    "...",
-    "…",
-    "k.a.",
-    "k. a.",
-    "keine angabe",
-    "unbekannt",
-    "(leer)",
-    "n/d",
-    "n.d.",
-    "s/d",
-    "inconnu",
-    "non renseigné",
-    "desconocido",
-    "desconhecido",
-    "sconosciuto",
-    "onbekend",
-    "nieznany",
-    "неизвестно",
-    "未知",
-    "不明",
+UNKNOWN_NAMES = {
+    *("na", "n/a", "n.a.", "#n/a", "<na>", "nan", "null", "nil", "none", "(none)", "(blank)"),
+    *("unknown", "unlabelled", "unlabeled", "no label", "not labelled", "not labeled"),
+    *("unclassified", "unassigned", "undefined", "tbd", "?", "??", "???", "-", "--", "---"),
+    *("–", "—", ".", "...", "…", "k.a.", "k. a.", "keine angabe", "unbekannt", "(leer)", "n/d"),
+    *("n.d.", "s/d", "inconnu", "non renseigné", "desconocido", "desconhecido", "sconosciuto"),
+    *("onbekend", "nieznany", "неизвестно", "未知", "不明"),
 }
 """Labels that may mean "not labelled", in several languages and as spreadsheets write them."""
 
-FEW, MANY_CLASSES, LISTED = 5, 50, 8
-"""Few labels of a class; many classes; number of merges that a sentence lists."""
+FEW_LABELS = 5
+"""Classes with fewer labels are named in a note."""
 
-SHOWN = 60
-"""Number of characters of a label that a sentence shows."""
+MANY_CLASSES = 50
+LISTED_MERGES, LISTED_NAMES = 8, 8
+MAX_SHOWN_CHARACTERS = 60
+"""A sentence shows this many characters of a label."""
 
-FEWEST_IDS = 20
-"""Number of labels from which distinct ones can be recognised as a numbering."""
+MIN_IDS = 20
+"""Fewer distinct labels are not recognised as a numbering of rows."""
 
 CODE = re.compile(r"(?=\D*\d)[\w.:#/-]{2,}")
 """A name with a digit and without spaces, like T-00012."""
+
+MAX_COMPARED_CLASSES = 2000
+"""With more classes, typing errors are not looked for."""
+
+MAX_NAME_CHARACTERS = 200
+"""Longer names are texts; of more than 500 classes, only names of 64 characters are compared."""
+
+MUCH_LARGER = 4
+"""A class is much larger than another if it has at least this many times its labels."""
+
+RARE, RARE_SHARE = 2, 0.02
+"""A class is rare beside another if it has at most 2 labels, or 2 % of the other's."""
+
+SHORT, LONG = 5, 8
+"""All typing errors count in names of at least this many characters; longer ones are long."""
+
+_JOINT = re.compile(r"(?<=[^\W\d_])[\s_-]+(?=[^\W_])|(?<=[^\W_])[\s_-]+(?=[^\W\d_])")
+_ES = ("ses", "xes", "zes", "ches", "shes")
+_WORDLIKE = 0x2E80  # Han, Kana and Hangul begin here
 
 
 def refusal(counts: LabelCounts) -> str | None:
@@ -100,11 +95,11 @@ def refusal(counts: LabelCounts) -> str | None:
     column, labelled = counts.columns[0], counts.labelled
     first = _shown(next(iter(column)))
     if are_dates(column):
-        return f"The labels are dates, like '{first}', and dates are no classes."
+        return f"The labels are dates, like '{first}', and dates are not classes."
     if are_ids(column):
         return (
             f"All {labelled:,} labels are different and look like row numbers or ids ('{first}', "
-            "…), which no text can tell."
+            "…), which texts cannot predict."
         )
     return None if counts.form == "numbers" else too_many_classes(len(column), labelled)
 
@@ -115,11 +110,11 @@ def are_ids(column: Counter[str]) -> bool:
     Whole numbers are a numbering if they rise from row to row, have few gaps, or are long and of
     one length. Other labels are one if all of them are codes with a digit.
     """
-    if len(column) < FEWEST_IDS or max(column.values()) > 1:
+    if len(column) < MIN_IDS or max(column.values()) > 1:
         return False
     numbers = whole_numbers(column)
     if numbers is None:
-        return not are_numbers(column) and all(map(CODE.fullmatch, column))
+        return not are_numbers(parse_labels(column)) and all(map(CODE.fullmatch, column))
     rising = all(a < b for a, b in pairwise(numbers))
     dense = max(numbers) - min(numbers) < 1.5 * len(numbers)
     lengths = {len(str(number)) for number in numbers}
@@ -197,13 +192,14 @@ def _on_lengths(counts: LabelCounts) -> Iterator[str]:
     if long := _as_long_as_texts(counts):
         have = "The label {} has" if len(long) == 1 else "The labels {} have"
         yield (
-            f"{have.format(names(long))} more than {LONGEST} characters: is this a text, or a "
-            "quote that is never closed? Correct the table, or name another column with --label."
+            f"{have.format(names(long))} more than {MAX_NAME_CHARACTERS} characters: is this a "
+            "text, or a quote that is never closed? Correct the table, or name another column with "
+            "--label."
         )
 
 
 def _as_long_as_texts(counts: LabelCounts) -> list[str]:
-    return [name for name in counts.classes if len(name) > LONGEST]
+    return [name for name in counts.classes if len(name) > MAX_NAME_CHARACTERS]
 
 
 def _on_sizes(counts: LabelCounts, fewest: int) -> Iterator[str]:
@@ -213,20 +209,20 @@ def _on_sizes(counts: LabelCounts, fewest: int) -> Iterator[str]:
         return
     misspelt = merges(counts)
     unclear = {*misspelt, *marks(counts), *_as_long_as_texts(counts)}
-    few = [name for name, count in classes.items() if count < FEW and name not in unclear]
+    few = [name for name, count in classes.items() if count < FEW_LABELS and name not in unclear]
     if not few:
         return
     if len(classes) <= MANY_CLASSES:
         others = len(few) < len(classes) - len(unclear)
-        remedy = f" --min-labels {FEW} leaves them out." if others and not fewest else ""
-        yield f"Fewer than {FEW} labels of {names(few)}: a few more would help most.{remedy}"
+        remedy = f" --min-labels {FEW_LABELS} leaves them out." if others and not fewest else ""
+        yield f"Fewer than {FEW_LABELS} labels of {names(few)}: a few more would help most.{remedy}"
         if perhaps := _perhaps_misspelt(few, classes):
             pairs = ", ".join(f"{printable(a)!r} for {printable(b)!r}" for a, b in perhaps.items())
             yield f"Perhaps misspelt: {pairs}. If so, add {relabel_command(perhaps)}"
     elif not fewest:
         yield (
-            f"{len(few):,} of {len(classes):,} labels have fewer than {FEW} documents and can "
-            f"hardly be learned; --min-labels {FEW} leaves them out."
+            f"{len(few):,} of {len(classes):,} labels have fewer than {FEW_LABELS} documents and "
+            f"can hardly be learned; --min-labels {FEW_LABELS} leaves them out."
         )
 
 
@@ -236,9 +232,9 @@ def _perhaps_misspelt(few: list[str], classes: Counter[str]) -> dict[str, str]:
     `merges` is more careful, since its answer is proposed without a question.
     """
     found: dict[str, str] = {}
-    for name in few[:LISTED]:
+    for name in few[:LISTED_MERGES]:
         larger = [one for one, n in classes.items() if n >= MUCH_LARGER * classes[name]]
-        near = [one for one in larger if errors(name, one) == 1]
+        near = [one for one in larger if typing_errors(name, one) == 1]
         found |= {name: max(near, key=classes.__getitem__)} if near else {}
     return found
 
@@ -247,8 +243,21 @@ def marks(counts: LabelCounts) -> list[str]:
     """Return the labels that probably mean "not labelled"."""
     classes = counts.classes
     signs = set("-–—") if "+" in classes else ()  # the opposite of +, which is a class
-    found = [name for name in classes if name.casefold() in UNKNOWN and name not in signs]
+    found = [name for name in classes if name.casefold() in UNKNOWN_NAMES and name not in signs]
     return found + [one for one in classes if one in ("-1", "-1.0") and _is_mark(one, classes)]
+
+
+def unlabelled_notes(found: Mapping[str, int]) -> list[str]:
+    """Say which labels mean "unlabelled" beside the others, given how many there are of each."""
+    return [
+        f"{'1 label is' if n == 1 else f'{n:,} labels are'} {label!r}, which means unlabelled "
+        + (
+            f"among whole numbers; if it is a class, give it a name: --relabel {label}=NAME"
+            if label[:1] == "-"
+            else "among numbers."
+        )
+        for label, n in found.items()
+    ]
 
 
 def _on_marks(counts: LabelCounts) -> Iterator[str]:
@@ -269,12 +278,15 @@ def _is_mark(name: str, classes: Counter[str]) -> bool:
 
 def _on_spelling(counts: LabelCounts) -> Iterator[str]:
     """List classes that are probably one, with the options that merge them."""
-    if len(counts.classes) > MOST_COMPARED:
-        yield f"There are more than {MOST_COMPARED:,} labels, so misspelt ones are not looked for."
+    if len(counts.classes) > MAX_COMPARED_CLASSES:
+        yield (
+            f"There are more than {MAX_COMPARED_CLASSES:,} labels, so misspelt ones are not looked "
+            "for."
+        )
     found, classes = merges(counts), counts.classes
     if not found:
         return
-    listed = dict(list(found.items())[:LISTED])
+    listed = dict(list(found.items())[:LISTED_MERGES])
     pairs = ", ".join(
         f"{printable(old)!r} ({classes[old]:,}) and {printable(new)!r} ({classes[new]:,})"
         for old, new in listed.items()
@@ -289,9 +301,141 @@ def _on_spelling(counts: LabelCounts) -> Iterator[str]:
 
 def names(some: list[str]) -> str:
     """Return class names for a sentence."""
-    listed = ", ".join(repr(_shown(name)) for name in some[:8])
-    return listed + (f" and {len(some) - 8} more" if len(some) > 8 else "")
+    listed = ", ".join(repr(_shown(name)) for name in some[:LISTED_NAMES])
+    return listed + (f" and {len(some) - LISTED_NAMES} more" if len(some) > LISTED_NAMES else "")
 
 
 def _shown(name: str) -> str:
-    return shortened(printable(name), SHOWN)
+    return shortened(printable(name), MAX_SHOWN_CHARACTERS)
+
+
+def probable_merges(counts: Mapping[str, int]) -> dict[str, str]:
+    """Return the names that are probably another class, each with the name of that class.
+
+    Parameters
+    ----------
+    counts : mapping of str to int
+        How many labels each class has.
+
+    Returns
+    -------
+    dict of str to str
+        In the order of ``counts``. The largest class of several spellings keeps its name.
+
+    Examples
+    --------
+    >>> probable_merges({"Sport": 40, "sport ": 3, "Sports": 2, "Sprot": 1, "Space": 30})
+    {'sport ': 'Sport', 'Sports': 'Sport', 'Sprot': 'Sport'}
+    """
+    names = {name: name for name in counts}
+    for key in (_folded, _stem):
+        _join(names, _largest(names.values(), counts, key))
+    sizes: dict[str, int] = defaultdict(int)
+    for name, kept in names.items():
+        sizes[kept] += counts[name]
+    _join(names, _typing_errors(sizes))
+    return {name: kept for name, kept in names.items() if kept != name}
+
+
+def _join(names: dict[str, str], kept: Mapping[str, str]) -> None:
+    for name, now in names.items():
+        names[name] = kept.get(now, now)
+
+
+def _largest(names: Iterable[str], counts: Mapping[str, int], key) -> dict[str, str]:  # type: ignore[no-untyped-def]
+    """Return for each name the largest of those that have its key."""
+    groups: dict[Hashable, list[str]] = defaultdict(list)
+    for name in dict.fromkeys(names):
+        groups[key(name)].append(name)
+    return {name: max(some, key=counts.__getitem__) for some in groups.values() for name in some}
+
+
+def _folded(name: str) -> str:
+    """Return a name without case, without what joins its words and without a stop at its end."""
+    tidy = unicodedata.normalize("NFKC", name).casefold().strip()
+    return _JOINT.sub("", tidy.rstrip(" .,;:") or tidy)
+
+
+def _stem(name: str) -> str:
+    return _singular(_folded(name))
+
+
+def _singular(word: str) -> str:
+    """Return the singular of an English word, or the word."""
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    if word.endswith(_ES) and len(word) > 4:
+        return word[:-2]
+    return word[:-1] if word.endswith("s") and word[-2:] != "ss" and len(word) > 3 else word
+
+
+def _typing_errors(sizes: Mapping[str, int]) -> dict[str, str]:
+    """Return the names that are probably misspelt, each with the much larger class it means."""
+    if len(sizes) > MAX_COMPARED_CLASSES:
+        return {}
+    found: dict[str, str] = {}
+    stems: dict[str, str] = {}  # of the names that are not misspelt
+    longest = MAX_NAME_CHARACTERS if len(sizes) <= 500 else 64  # so a second is enough
+    compared = [name for name in sizes if len(name) <= longest]
+    for name in sorted(compared, key=lambda one: -sizes[one]):
+        stem = _stem(name)
+        near = process.extract(stem, stems, scorer=OSA.distance, score_cutoff=2, limit=None)
+        ranked = sorted((typing_errors(name, one), -sizes[one], one) for _, _, one in near)
+        meant = [one for n, _, one in ranked if n <= _accepted(name, one, sizes)]
+        if meant:
+            found[name] = meant[0]
+        else:
+            stems[name] = stem
+    return found
+
+
+def _accepted(name: str, other: str, sizes: Mapping[str, int]) -> int:
+    """Return how many typing errors may stand between a name and that of a larger class."""
+    size, larger = sizes[name], sizes[other]
+    if larger < MUCH_LARGER * size:
+        return 0
+    rare = size <= max(RARE, RARE_SHARE * larger)
+    short, long = sorted(map(len, map(_folded, (name, other))))
+    likely = rare or long >= LONG or _swapped(_stem(name), _stem(other))
+    return 2 if rare and short >= LONG else int(likely)
+
+
+def _swapped(a: str, b: str) -> bool:
+    """Tell whether two words have the same letters, at least three, in another order."""
+    return len(a) > 2 and sorted(a) == sorted(b)
+
+
+def typing_errors(one: str, other: str) -> int:
+    """Return the number of typing errors between two names; 9 if they are different names.
+
+    An error is a character too many, too few or wrong, or two neighbours in the wrong order.
+
+    Examples
+    --------
+    >>> typing_errors("Billing", "biling"), typing_errors("Grade 1", "Grade 2")
+    (1, 9)
+    >>> typing_errors("beer", "beef"), typing_errors("cs.GL", "cs.GT"), typing_errors("AUS", "USA")
+    (9, 9, 9)
+    """
+    if max(len(one), len(other)) > MAX_NAME_CHARACTERS:
+        return 9
+    a, b = _stem(one), _stem(other)
+    if max(map(ord, a + b)) >= _WORDLIKE or _is_short(a, b) or _differ_as_codes(one, other):
+        return 9
+    same_digits = re.findall(r"\d+", a) == re.findall(r"\d+", b)
+    return OSA.distance(a, b) if same_digits and (a[0] == b[0] or a[:2] == b[1::-1]) else 9
+
+
+def _is_short(a: str, b: str) -> bool:
+    """Tell whether two words are too short for typing errors other than swapped letters."""
+    return max(len(a), len(b)) < SHORT and not _swapped(a, b)
+
+
+def _differ_as_codes(one: str, other: str) -> bool:
+    """Tell whether names are codes, or differ in a short part, as cs.GL and cs.GT do."""
+    if one.isupper() and other.isupper() and max(len(one), len(other)) <= SHORT:
+        return True
+    parts = [re.findall(r"[^\W_]+", name.casefold()) for name in (one, other)]
+    if len(parts[0]) != len(parts[1]) or len(parts[0]) < 2:
+        return False
+    return any(a != b and _is_short(a, b) for a, b in zip(*parts, strict=True))

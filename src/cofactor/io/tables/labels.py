@@ -1,33 +1,34 @@
-"""Labels in tables: which labels a cell holds, and what form the labels of a table have.
+"""Texts and labels in the rows of a table.
 
-Two questions are answered here. `LabelColumns.read` decides which labels a cell holds; a cell
-without text is unlabelled, and so is one that the user names with --unlabelled; --relabel renames
-labels before that. `label_form` decides what the labels look like: classes, sets, columns of 0 and
-1, or numbers. Whether a model follows that form or the user's --task is decided in
-`cofactor.cli._shared.targets`. What is doubtful about labels is said by `label_advice`. Labels that
-are already in memory are read by `cofactor.targets`, which has its own rule for missing ones.
+`LabelColumns` reads the labels of a cell, after `Relabels` has renamed them; `each_document` and
+`read_documents` read whole rows. `LabelCounts` counts labels and tells what they look like:
+classes, sets, columns of 0 and 1, or numbers. The rules for "unlabelled" and for "numbers or
+classes" are those of `cofactor.targets.missing` and `cofactor.targets.task`.
 """
 
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date, time, timedelta
+from decimal import Decimal
 from math import isfinite
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from cofactor.io.errors import InputError
-from cofactor.io.tables.relabel import Relabels
+from cofactor.io.errors import InputError, at, printable
+from cofactor.io.tables.sources import Source, open_source
+from cofactor.targets.missing import is_missing, minus_one_is_missing
+from cofactor.targets.task import are_numbers, parse_labels
 
 SEPARATORS = (";", "|", "/", ",")
 """Characters that may separate several labels in one cell, the most likely one first."""
 
-MOST_DISTINCT = 100_000
-"""Number of distinct labels of a column after which `LabelCounts` no longer keeps numbers."""
-
-MOST_CODES = 10
-"""Number of distinct whole numbers up to which labels are codes of classes, like 1 to 5 stars."""
+MAX_COUNTED_LABELS = 100_000
+"""`LabelCounts` keeps no further numbers of a column after this many distinct labels."""
 
 ON, OFF = {"1", "1.0", "true"}, {"0", "0.0", "false"}
 
@@ -36,6 +37,111 @@ _NOT_PLAIN = re.compile(r"[,%$€£¥/]")
 
 LabelCells = tuple[tuple[str, ...], ...]
 """The labels of one document: for each label column those in its cell, () if it is unlabelled."""
+
+
+class Relabels(dict[str, str]):
+    """New names of labels by their old ones; it notes which old names it has met."""
+
+    def __init__(self, names: Mapping[str, str] | None = None) -> None:
+        super().__init__(names or {})
+        self.met: set[str] = set()
+
+    def name_of(self, label: str) -> str:
+        """Return the new name of a label, or the label."""
+        if label in self:
+            self.met.add(label)
+        return self.get(label, label)
+
+    @property
+    def unmet(self) -> list[str]:
+        """Old names that no label had so far."""
+        return [name for name in self if name not in self.met]
+
+
+def read_relabels(given: Iterable[str], file: Path | None = None) -> Relabels:
+    """Return the new name of each label.
+
+    Parameters
+    ----------
+    given : iterable of str
+        Values of --relabel, each like old=new.
+    file : path, optional
+        Value of --relabel-file: a table with the columns old and new.
+
+    Returns
+    -------
+    Relabels
+        A name that is renamed in turn is followed to its end.
+
+    Examples
+    --------
+    >>> read_relabels(["Sprot=Sports", "Sports=Sport"])
+    {'Sprot': 'Sport', 'Sports': 'Sport'}
+    """
+    names: dict[str, str] = {}
+    pairs = [*(_parse(one) for one in given), *(_rows(file) if file else ())]
+    for place, old, new in pairs:
+        if names.get(old, new) != new:
+            raise InputError(
+                f"{place} renames {old!r} to {new!r}, but it is renamed to {names[old]!r} before; "
+                "decide on one name."
+            )
+        if old != new:
+            names[old] = new
+    return Relabels({old: _end(old, names) for old in names})
+
+
+def relabel_options(names: Mapping[str, str]) -> list[str]:
+    """Return names as words of a command; `read_relabels` reads them back."""
+    return [word for old, new in names.items() for word in ("--relabel", f"{old}={new}")]
+
+
+def relabel_command(names: Mapping[str, str]) -> str:
+    """Return names as options to copy from the screen."""
+    return shlex.join(printable(word) for word in relabel_options(names))
+
+
+def _parse(one: str) -> tuple[str, str, str]:
+    old, equals, new = (part.strip() for part in one.partition("="))
+    if "=" in new:
+        raise InputError(
+            f"--relabel {one!r} has more than one =; write such names to a file with the columns "
+            "old and new, and name it with --relabel-file."
+        )
+    if not (old and equals and new):
+        raise InputError(
+            f"--relabel {one!r} must be the old and the new name, like Sprot=Sport; for labels "
+            "that mean not labelled use --unlabelled."
+        )
+    return f"--relabel {one!r}", old, new
+
+
+def _rows(file: Path) -> Iterator[tuple[str, str, str]]:
+    source = open_source(file)
+    if source.columns != ["old", "new"]:
+        raise InputError(
+            f"--relabel-file {at(file)} has the columns {', '.join(map(repr, source.columns))}; "
+            "its first line must be old,new."
+        )
+    for row, cells in source.rows:
+        old, new = ("" if cell is None else str(cell).strip() for cell in cells)
+        if not (old and new):
+            raise InputError(
+                f"{at(file, row)} needs an old and a new name; for labels that mean not labelled "
+                "use --unlabelled."
+            )
+        yield at(file, row), old, new
+
+
+def _end(name: str, names: dict[str, str]) -> str:
+    seen = [name]
+    while (name := names.get(name, name)) not in seen:
+        seen.append(name)
+    if name != seen[-1]:
+        raise InputError(
+            f"--relabel leads in a circle: {' to '.join(map(repr, [*seen, name]))}; leave one out."
+        )
+    return name
 
 
 @dataclass(frozen=True)
@@ -49,7 +155,7 @@ class LabelColumns:
     separator : str, optional
         Separates several labels in one cell.
     unlabelled : frozenset of str
-        Labels that mean "not labelled", besides empty cells.
+        Labels that mean "unlabelled", besides empty cells.
     relabel : Relabels
         New names of labels; those that are new names themselves are not renamed again.
     """
@@ -66,10 +172,6 @@ class LabelColumns:
         tidy = (text.strip() for text in texts)
         named = dict.fromkeys(self.relabel.name_of(text) for text in tidy)
         return tuple(text for text in named if text and text not in self.unlabelled)
-
-    def without(self, labels: Iterable[str]) -> LabelColumns:
-        """Return a copy that reads some labels as "not labelled", too."""
-        return replace(self, unlabelled=self.unlabelled | frozenset(labels))
 
 
 def as_label_columns(
@@ -118,8 +220,8 @@ class LabelCounts:
         for counts, labels in zip(self.columns, cells, strict=False):
             self.several |= len(labels) > 1
             for label in labels:
-                # Further numbers say nothing new about the form, and there may be millions.
-                if len(counts) < MOST_DISTINCT or _is_word(label):
+                # Further numbers do not change the form, and there may be millions.
+                if len(counts) < MAX_COUNTED_LABELS or _is_word(label):
                     counts[label] += times
 
     @property
@@ -146,6 +248,20 @@ class LabelCounts:
         kept = [Counter({k: n for k, n in one.items() if k not in dropped}) for one in self.columns]
         lost = sum(n for one in self.columns for k, n in one.items() if k in dropped)
         return replace(self, columns=kept, labelled=max(0, self.labelled - lost))
+
+    def unlabelled(self, form: str) -> dict[str, int]:
+        """Return the labels that mean "unlabelled" by themselves, and how many there are.
+
+        ``form`` is the form of the targets; −1 is a number among numbers.
+        """
+        found: Counter[str] = Counter()
+        for column in self.columns:
+            values = parse_labels(column)
+            if form == "numbers":
+                values = [None if is_missing(value) else "number" for value in values]
+            for label in _unlabelled(column, values, len(self.columns)):
+                found[label] += column[label]
+        return dict(found)
 
     def rarer_than(self, fewest: int, form: str) -> list[str]:
         """Return the classes that have fewer labels than --min-labels asks for."""
@@ -205,49 +321,36 @@ def label_form(counts: Sequence[Counter[str]], sets: bool) -> str:
     >>> label_form([Counter("01"), Counter("1")], False)
     'columns'
     """
-    values = [label for column in counts for label in column]
-    if not values:
+    labels = [label for column in counts for label in column]
+    if not labels:
         return "none"
     if sets:
         return "sets"
+    values = parse_labels(labels)
     if are_numbers(values):
         return "numbers"
     if len(counts) == 1:
         return "classes"
-    return "columns" if all(one.casefold() in ON | OFF for one in values) else "sets"
+    unlabelled = _unlabelled(labels, values, columns=len(counts))
+    switches = all(one.casefold() in ON | OFF for one in labels if one not in unlabelled)
+    return "columns" if switches else "sets"
 
 
-def are_numbers(labels: Iterable[str]) -> bool:
-    """Tell whether labels are numbers to predict, not names of classes.
-
-    Fractions are numbers. Whole numbers are numbers if there are more than `MOST_CODES` different
-    ones, unless they count the classes from 0 on, as programs do.
-
-    Examples
-    --------
-    >>> are_numbers(["0.5", "2"]), are_numbers(["1", "5"]), are_numbers(map(str, range(80, 101)))
-    (True, False, True)
-    >>> are_numbers(map(str, range(20)))
-    False
-    """
-    labels = list(labels)
-    try:
-        values = {float(label) for label in labels}
-    except ValueError:
-        return False
-    finite = {value for value in values if isfinite(value)}
-    if any(not value.is_integer() for value in finite):
-        return True
-    counted = finite - {-1.0} == set(map(float, range(len(finite - {-1.0}))))
-    return len(finite) > MOST_CODES and not counted and not any(map(_is_code, labels))
+def _unlabelled(labels: Iterable[str], values: list[Any], columns: int = 1) -> set[str]:
+    """Return the labels of classes that mean "unlabelled" beside the others."""
+    known = {value for value in values if not is_missing(value)}
+    marked = minus_one_is_missing(known, columns)
+    pairs = zip(labels, values, strict=True)
+    return {label for label, value in pairs if is_missing(value) or (marked and value == -1)}
 
 
 def whole_numbers(labels: Iterable[str]) -> list[int] | None:
     """Return labels as whole numbers; None if one is something else, such as a code like 007."""
-    labels = list(labels)
-    if not all(map(_is_whole, labels)) or any(map(_is_code, labels)):
-        return None
-    return [int(float(label)) for label in labels]
+    values = parse_labels(labels)
+    whole = all(
+        not isinstance(value, str) and isfinite(value) and value % 1 == 0 for value in values
+    )
+    return [int(value) for value in values] if whole else None
 
 
 def written_number(labels: Iterable[str]) -> str | None:
@@ -262,15 +365,6 @@ def written_number(labels: Iterable[str]) -> str | None:
     labels = list(labels)
     found = next(filter(_NOT_PLAIN.search, labels), None)
     return found if all(map(_WRITTEN.fullmatch, labels)) else None
-
-
-def _is_whole(label: str) -> bool:
-    return not _is_word(label) and isfinite(float(label)) and float(label).is_integer()
-
-
-def _is_code(label: str) -> bool:
-    """Tell whether a number is written as codes are: with zeros in front."""
-    return len(label) > 1 and label[0] == "0" and label.isdigit()
 
 
 def read_switch(cell: tuple[str, ...]) -> float:
@@ -324,3 +418,186 @@ def one_cell(prediction: Any, separator: str | None = None) -> Any:
 def as_noted(columns: Sequence[str]) -> Any:
     """Return column names as a manifest notes them: None, one name, or a list."""
     return None if not columns else columns[0] if len(columns) == 1 else list(columns)
+
+
+@dataclass
+class Documents:
+    """The documents of a table.
+
+    Parameters
+    ----------
+    texts : list of str
+    label_cells : list of LabelCells, optional
+        The labels of each document; None if there is no label column.
+    rows : list of int
+        The row of each document in the table, as `check` and errors count it.
+    further : dict of str to list
+        The cells of further columns, by the names of the columns.
+    """
+
+    texts: list[str] = field(default_factory=list)
+    label_cells: list[LabelCells] | None = None
+    rows: list[int] = field(default_factory=list)
+    further: dict[str, list[Any]] = field(default_factory=dict)
+
+    @property
+    def labels(self) -> list[str] | None:
+        """The first label of each document, "" if it is unlabelled."""
+        cells = self.label_cells
+        return None if cells is None else [next(iter(one[0]), "") for one in cells]
+
+
+class DocumentRow(NamedTuple):
+    """One row of a table, as `each_document` reads it."""
+
+    number: int
+    text: str
+    labels: LabelCells
+    further: list[Any]
+
+
+def text_column(source: Source, name: str | None) -> str:
+    """Return the text column: ``name``, or the only column that it can be."""
+    if name is not None:
+        source.place(name, "--text")
+        return name
+    if source.kind == "folder":
+        return "text"
+    if len(source.columns) == 1:
+        return source.columns[0]
+    there = ", ".join(map(repr, source.columns[:12]))
+    raise InputError(
+        f"--text is missing: name the column of {at(source.path)} that holds the text. There are "
+        f"{there}.{source.on_header()}"
+    )
+
+
+def label_columns(source: Source, names: Sequence[str], text: str | None = None) -> tuple[str, ...]:
+    """Return the label columns: ``names``, or the sub-folders of a folder."""
+    for name in names:
+        source.place(name, "--label")
+        if name == text:
+            raise InputError(
+                f"--label {name!r} is the column of the texts, too; name the column that holds the "
+                "labels, or leave --label out."
+            )
+    return tuple(names) or (("label",) if source.kind == "folder" else ())
+
+
+def read_documents(
+    source: Source,
+    text: str,
+    label: str | Sequence[str] | None,
+    unlabelled: Iterable[str] = (),
+    separator: str | None = None,
+    *,
+    relabel: dict[str, str] | None = None,
+    further: dict[str, str] | None = None,
+) -> Documents:
+    """Read all documents and their labels.
+
+    Parameters
+    ----------
+    source : Source
+    text : str
+        Name of the text column.
+    label : str, list of str or None
+        Names of the label columns.
+    unlabelled : iterable of str
+        Labels that mean "unlabelled", besides empty cells.
+    separator : str, optional
+        Separates several labels in one cell.
+    relabel : dict of str to str, optional
+        New names of labels.
+    further : dict of str to str, optional
+        Further columns to read, each with the option that asks for it, which errors name.
+
+    Returns
+    -------
+    Documents
+    """
+    labels = as_label_columns(label, unlabelled, separator, relabel)
+    found = Documents(label_cells=[] if labels.columns else None)
+    found.further = {name: [] for name in further or {}}
+    for number, body, cells, others in each_document(source, text, labels, further):
+        found.texts.append(body)
+        found.rows.append(number)
+        if found.label_cells is not None:
+            found.label_cells.append(cells)
+        for column, cell in zip(found.further.values(), others, strict=True):
+            column.append(cell)
+    if not found.texts:
+        raise InputError(f"{at(source.path)} has a header but no rows; add documents below it.")
+    return found
+
+
+def each_document(
+    source: Source, text: str, labels: LabelColumns, further: dict[str, str] | None = None
+) -> Iterator[DocumentRow]:
+    """Yield row number, text, labels and further cells of each document."""
+    body = source.place(text, "--text")
+    places = [source.place(name, "--label") for name in labels.columns]
+    others = [source.place(name, option) for name, option in (further or {}).items()]
+    for number, cells in source.rows:
+        label_cells = tuple(
+            labels.read(_as_texts(source, number, name, cells[place]))
+            for name, place in zip(labels.columns, places, strict=True)
+        )
+        yield DocumentRow(
+            number,
+            as_text(source, number, text, cells[body]),
+            label_cells,
+            [cells[place] for place in others],
+        )
+
+
+def _as_texts(source: Source, row: int, column: str, cell: Any) -> list[str]:
+    """Return the texts in a cell; lists, as JSON lines and Parquet have them, hold several."""
+    cells = cell if isinstance(cell, list | tuple) else [cell]
+    return [as_text(source, row, column, one) for one in cells]
+
+
+def as_text(source: Source, row: int, column: str | None, cell: Any) -> str:
+    """Return a cell as text; None and NaN become empty, dates are written as 2024-12-31."""
+    if isinstance(cell, str):
+        return cell
+    if cell is None or cell != cell:
+        return ""
+    if isinstance(cell, bool | int | float | Decimal | timedelta):
+        return str(cell)
+    if isinstance(cell, date | time):
+        return cell.isoformat()
+    raise InputError(
+        f"{at(source.path, row)}: {column!r} holds a {type(cell).__name__}, but text is needed; "
+        "choose another column, or write the cell as one string."
+    )
+
+
+class NumberColumn(list[float]):
+    """A list of numbers with the name of its column, like a pandas Series."""
+
+    name: str | None = None
+
+
+def label_numbers(
+    source: Source, documents: Documents, name: str | None = None, place: int = 0
+) -> NumberColumn:
+    """Return the labels of the column at ``place`` as numbers, NaN where unlabelled."""
+    pairs = zip(documents.rows, documents.label_cells or [], strict=True)
+    column = NumberColumn(_number(source, row, cells[place]) for row, cells in pairs)
+    column.name = name
+    return column
+
+
+def _number(source: Source, row: int, cell: tuple[str, ...]) -> float:
+    label = ", ".join(cell)
+    try:
+        value = float(label) if label else float("nan")
+    except ValueError:
+        value = float("inf")
+    if value in (float("inf"), float("-inf")):
+        raise InputError(
+            f"{at(source.path, row)}: the label '{printable(label)}' is not a number; correct it, "
+            "name it with --unlabelled, or use --task classes."
+        )
+    return value

@@ -1,20 +1,25 @@
-"""Parquet files; reading them needs pyarrow."""
+"""Parquet files; reading them needs pyarrow.
+
+A small file can hold huge cells, so their lengths are measured before they become Python objects.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import count
-from os import PathLike
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from cofactor.io.errors import InputError, at
-from cofactor.io.tables.limits import batches, check_length
+from cofactor.io.tables.decoding import batches, check_length
 
-BATCH = 256
-Row = tuple[int, list[Any]]
+if TYPE_CHECKING:
+    import numpy as np
+
+BATCH_ROWS = 256
 
 
-def read_parquet(path: str | PathLike[str]) -> tuple[list[str], Iterator[Row]]:
+def read_parquet(path: Path) -> tuple[list[str], Iterator[tuple[int, list[Any]]]]:
     """Return columns and rows; the rows are read in batches."""
     try:
         from pyarrow import ArrowException
@@ -31,14 +36,14 @@ def read_parquet(path: str | PathLike[str]) -> tuple[list[str], Iterator[Row]]:
     return list(file.schema_arrow.names), _rows(path, file, ArrowException)
 
 
-def _rows(path: str | PathLike[str], file: Any, wrong: type[Exception]) -> Iterator[Row]:
-    from cofactor.io.tables.arrow_lengths import row_lengths  # loads pyarrow
+def _rows(path: Path, file: Any, wrong: type[Exception]) -> Iterator[tuple[int, list[Any]]]:
+    import numpy as np
 
     numbers = count(2)  # as a spreadsheet would show it, below a header
     try:
-        for batch in file.iter_batches(BATCH):
-            lengths = row_lengths(batch)
-            for step in batches(range(batch.num_rows), lengths.__getitem__, BATCH):
+        for batch in file.iter_batches(BATCH_ROWS):
+            lengths = sum(map(_characters, batch.columns), start=np.zeros(batch.num_rows, int))
+            for step in batches(range(batch.num_rows), lengths.__getitem__, BATCH_ROWS):
                 rows = list(zip(step, numbers, strict=False))  # takes no number too many
                 for i, number in rows:
                     check_length(lengths[i], path, number)
@@ -49,6 +54,28 @@ def _rows(path: str | PathLike[str], file: Any, wrong: type[Exception]) -> Itera
         raise InputError(_damaged(path, error)) from None
 
 
-def _damaged(path: str | PathLike[str], error: Exception) -> str:
+def _damaged(path: Path, error: Exception) -> str:
     problem = str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
     return f"{at(path)} cannot be read as Parquet ({problem}); write it again."
+
+
+def _characters(column: Any) -> np.ndarray:
+    """Return the characters in each cell of an array; each entry of a list counts one more."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        lengths = np.append(_characters(column.dictionary), 0)
+        return np.asarray(lengths[column.indices.cast("int64").fill_null(-1).to_numpy()])
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return np.asarray(pc.utf8_length(column).fill_null(0), dtype=int)
+    if pa.types.is_struct(kind):
+        return sum(map(_characters, column.flatten()), start=np.zeros(len(column), dtype=int))
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_map(kind):
+        ends = np.append(0, np.cumsum(_characters(column.values) + 1))
+        return np.diff(ends[column.offsets.to_numpy()])
+    if pa.types.is_primitive(kind) or pa.types.is_null(kind):
+        return np.zeros(len(column), dtype=int)
+    return np.array([column.slice(i, 1).nbytes for i in range(len(column))], dtype=int)

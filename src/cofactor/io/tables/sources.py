@@ -1,39 +1,36 @@
-"""Opens a table of documents in any supported format."""
+"""Opens a table of documents in any supported format, also a folder of text files."""
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import os
-import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from cofactor.io.errors import InputError, at, suggestion
-from cofactor.io.tables.decoding import CHUNK, Decoder, split_lines
-from cofactor.io.tables.excel import read_spreadsheet
-from cofactor.io.tables.json_arrays import read_json_array, starts_array
-from cofactor.io.tables.jsonlines import Record, read_json_lines, read_records
-from cofactor.io.tables.limits import check_length
+from cofactor.io.tables.csv_and_json import (
+    Record,
+    Row,
+    read_json_array,
+    read_json_lines,
+    read_records,
+    read_separated,
+    starts_array,
+)
+from cofactor.io.tables.decoding import Decoder, check_length, split_lines
 from cofactor.io.tables.parquet import read_parquet
-from cofactor.io.tables.separated import read_separated
-from cofactor.io.tables.trees import read_tree
+from cofactor.io.tables.spreadsheets import read_spreadsheet
 
 FORMATS = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".txt": "csv",
-    "": "csv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "json",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-} | dict.fromkeys((".xlsx", ".xlsm", ".xls"), "excel")
+    **dict.fromkeys((".csv", ".txt", ""), "csv"),
+    **dict.fromkeys((".tsv", ".tab"), "tsv"),
+    **dict.fromkeys((".jsonl", ".ndjson"), "jsonl"),
+    **dict.fromkeys((".json",), "json"),
+    **dict.fromkeys((".parquet", ".pq"), "parquet"),
+    **dict.fromkeys((".xlsx", ".xlsm", ".xls"), "excel"),
+}
 WHOLE = {"parquet": "Parquet file", "excel": "spreadsheet"}
 """Formats that are read from a file on disk, not as a stream."""
 
@@ -73,7 +70,7 @@ class Source:
     path: Path
     kind: str
     columns: list[str]
-    rows: Iterator[tuple[int, list[Any]]]
+    rows: Iterator[Row]
     separator: str | None = None
     encodings: set[str] = field(default_factory=set)
     digest: Any = None
@@ -138,7 +135,7 @@ def open_source(
     """
     path = Path(path)
     if path.is_dir():
-        return _open_tree(path, encoding)
+        return _open_folder(path, encoding)
     check_plain_file(path)
     kind = _format(path)
     if sheet is not None and kind != "excel":
@@ -183,8 +180,9 @@ def _format(path: Path) -> str:
 def _open_lines(
     path: Path, kind: str, encoding: str | None, separator: str | None, no_quotes: bool
 ) -> Source:
-    decoder, digest = Decoder(path, encoding), hashlib.sha256()
-    texts = decoder.over(_chunks(path, digest))
+    digest = hashlib.sha256()
+    decoder = Decoder(path, encoding, digest)
+    texts = decoder.texts()
     if kind == "json":
         array, texts = starts_array(texts)
         kind = "json" if array else "jsonl"  # many files of JSON lines end in .json
@@ -193,12 +191,12 @@ def _open_lines(
     elif kind == "jsonl":
         columns, rows = read_json_lines(path, split_lines(texts, path))
     else:
-        lines = split_lines(texts, path)
-        columns, rows, separator = read_separated(path, lines, separator, no_quotes)
-    own = None if kind in ("json", "jsonl") else separator
-    source = Source(path, kind, _without_surrogates(columns), rows, own, digest=digest)
-    if kind in ("json", "jsonl"):
-        source.columns = columns  # the same list, because the reader appends to it
+        columns, rows, separator = read_separated(
+            path, split_lines(texts, path), separator, no_quotes
+        )
+        columns = _without_surrogates(columns)
+    own = separator if kind in ("csv", "tsv") else None
+    source = Source(path, kind, columns, rows, own, digest=digest)
     source.rows = _clean(_noting(rows, decoder, source.encodings))
     return source
 
@@ -209,62 +207,16 @@ def open_records(path: Path, **options: Any) -> Iterator[tuple[int, Record]]:
     ``options`` are those of `read_records`.
     """
     check_plain_file(path)
-    lines = split_lines(Decoder(path).over(_chunks(path)), path)
-    return read_records(path, lines, **options)
+    return read_records(path, split_lines(Decoder(path).texts(), path), **options)
 
 
-def _open_tree(path: Path, encoding: str | None) -> Source:
-    if (path / "blocks.json").is_file():
-        raise InputError(
-            f"{at(path)} holds blocks, not documents; only cofactor fit reads blocks, so name the "
-            "table that they were made from."
-        )
-    encodings: set[str] = set()
-
-    def read(file: Path) -> str:
-        decoder, parts, length = Decoder(file, encoding), [], 0
-        for text in decoder.over(_chunks(file)):
-            parts.append(text)
-            check_length(length := length + len(text), file)
-        encodings.add(decoder.encoding or "ascii")
-        return "".join(parts)
-
-    columns, rows, notes = read_tree(path, read)
-    return Source(path, "folder", columns, _clean(rows), encodings=encodings, notes=notes)
-
-
-def _noting(
-    rows: Iterator[tuple[int, list[Any]]], decoder: Decoder, encodings: set[str]
-) -> Iterator[tuple[int, list[Any]]]:
+def _noting(rows: Iterator[Row], decoder: Decoder, encodings: set[str]) -> Iterator[Row]:
     """Pass rows on; note the encoding after the last one."""
     yield from rows
     encodings.add(decoder.encoding or "ascii")
 
 
-def _chunks(path: Path, digest: Any = None) -> Iterator[bytes]:
-    """Yield the bytes of a file; gzip files are unpacked."""
-    with _reading(path), open(path, "rb") as raw:
-        packed = path.suffix.lower() == ".gz"
-        file: Any = gzip.GzipFile(fileobj=raw) if packed else raw
-        while chunk := file.read(CHUNK):
-            if digest is not None:
-                digest.update(chunk)
-            yield chunk
-
-
-@contextmanager
-def _reading(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise InputError(
-            f"{at(path)} is a damaged gzip file ({error}); download or compress it again."
-        ) from None
-    except OSError as error:
-        raise InputError(f"{at(path)} cannot be read: {error.strerror or error}.") from None
-
-
-def _clean(rows: Iterator[tuple[int, list[Any]]]) -> Iterator[tuple[int, list[Any]]]:
+def _clean(rows: Iterator[Row]) -> Iterator[Row]:
     """Replace unpaired surrogates, which UTF-8 cannot encode."""
     for number, cells in rows:
         yield number, _without_surrogates(cells)
@@ -280,3 +232,72 @@ def _whole(text: str) -> str:
         return text
     except UnicodeEncodeError:
         return text.encode("utf-8", "replace").decode()
+
+
+# ---------------------------------------------------------------- folders of text files
+
+
+def _open_folder(folder: Path, encoding: str | None) -> Source:
+    """Open a folder: each file is a document, and sub-folders are labels."""
+    if (folder / "blocks.json").is_file():
+        raise InputError(
+            f"{at(folder)} holds blocks, not documents; only cofactor fit reads blocks, so name "
+            "the table that they were made from."
+        )
+    paths, outside = _find_files(folder)
+    if not paths:
+        raise InputError(
+            f"{at(folder)} has no files in it; put one document in each file, in sub-folders named "
+            "after their labels."
+        )
+    encodings: set[str] = set()
+    rows = _clean(_folder_rows(folder, paths, encoding, encodings))
+    source = Source(folder, "folder", ["file", "text", "label"], rows, encodings=encodings)
+    if outside:
+        links = "1 link that leads" if outside == 1 else f"{outside:,} links that lead"
+        source.notes = [f"Skipped {links} out of {at(folder)}; copy the files there to read them."]
+    return source
+
+
+def _find_files(folder: Path) -> tuple[list[Path], int]:
+    """Return the files ordered by name, and the number of links that lead out of the folder.
+
+    Hidden files and links out of the folder are left out. Links to sub-folders are not followed, so
+    there are no loops and no document is read twice through them.
+    """
+    root, paths, outside = os.path.realpath(folder), [], 0
+    for here, folders, names in os.walk(folder, onerror=_refuse):
+        folders[:] = _visible(folders)
+        outside += sum(_leads_out(Path(here, name), root) for name in folders)
+        for path in (Path(here, name) for name in _visible(names)):
+            if _leads_out(path, root):
+                outside += 1
+            elif path.is_file():
+                paths.append(path)
+    return paths, outside
+
+
+def _visible(names: Iterable[str]) -> list[str]:
+    return sorted(name for name in names if not name.startswith("."))
+
+
+def _leads_out(path: Path, root: str) -> bool:
+    return path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(root)
+
+
+def _refuse(error: OSError) -> None:
+    raise error
+
+
+def _folder_rows(
+    folder: Path, paths: list[Path], encoding: str | None, encodings: set[str]
+) -> Iterator[Row]:
+    for number, path in enumerate(paths, start=1):
+        decoder, parts, length = Decoder(path, encoding), [], 0
+        for text in decoder.texts():
+            parts.append(text)
+            check_length(length := length + len(text), path)
+        encodings.add(decoder.encoding or "ascii")
+        inside = path.relative_to(folder)
+        label = inside.parts[0] if len(inside.parts) > 1 else ""
+        yield number, [inside.as_posix(), "".join(parts), label]

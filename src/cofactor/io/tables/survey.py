@@ -6,23 +6,22 @@ import hashlib
 import re
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
 from math import isfinite
 from typing import Any
 
 from cofactor.io.errors import InputError, at, printable
 from cofactor.io.tables.dates import are_dates
-from cofactor.io.tables.documents import each_document
 from cofactor.io.tables.label_advice import (
     CODE,
-    FEW,
     MANY_CLASSES,
     are_ids,
     label_notes,
     marks,
     merges,
     refusal,
+    unlabelled_notes,
 )
 from cofactor.io.tables.labels import (
     ON,
@@ -31,12 +30,28 @@ from cofactor.io.tables.labels import (
     LabelCounts,
     as_label_columns,
     clear_separator,
+    each_document,
     likely_separator,
     without_labels,
 )
 from cofactor.io.tables.sources import Source
 
 LETTER = re.compile(r"[^\W\d_]")
+FIRST_ROWS = 5
+"""Advice lists this many rows."""
+
+
+@dataclass
+class FoundRows:
+    """The number of some rows, and the first of them."""
+
+    count: int = 0
+    rows: list[int] = field(default_factory=list)
+
+    def add(self, number: int) -> None:
+        """Count a row."""
+        self.count += 1
+        self.rows += [number] if len(self.rows) < FIRST_ROWS else []
 
 
 @dataclass
@@ -46,15 +61,13 @@ class Survey:
     rows: int = 0
     labels: LabelColumns = field(default_factory=LabelColumns)
     counts: LabelCounts = field(default_factory=lambda: LabelCounts([]))
+    unlabelled: dict[str, int] = field(default_factory=dict)  # labels that mean "unlabelled"
     rare: list[str] = field(default_factory=list)  # classes that --min-labels leaves out
     fewest: int = 0  # the value of --min-labels
     names: dict[int, str] = field(default_factory=dict)  # of rows, from the column --id
-    empty: int = 0
-    empty_rows: list[int] = field(default_factory=list)
-    duplicates: int = 0
-    duplicate_rows: list[int] = field(default_factory=list)
-    conflicts: int = 0
-    conflict_rows: list[int] = field(default_factory=list)
+    empty: FoundRows = field(default_factory=FoundRows)
+    duplicates: FoundRows = field(default_factory=FoundRows)
+    conflicts: FoundRows = field(default_factory=FoundRows)
     characters: int = 0
     longest: int = 0
     wordless: int = 0  # number of documents that are not empty, but have no letter or are a code
@@ -80,7 +93,7 @@ class Survey:
     @property
     def distinct(self) -> int:
         """Number of distinct documents that are not empty."""
-        return self.rows - self.empty - self.duplicates
+        return self.rows - self.empty.count - self.duplicates.count
 
 
 def survey(
@@ -120,9 +133,12 @@ def survey(
     if not found.rows:
         raise InputError(f"{at(source.path)} has a header but no rows; add documents below it.")
     found.counts = _count_labels(label_cells, labels)
+    found.unlabelled = found.counts.unlabelled(found.form)
+    found.counts = _count_labels(label_cells, labels, frozenset(found.unlabelled))
     found.rare = found.counts.rarer_than(fewest, found.form)
     if found.rare:
-        found.counts = _count_labels(label_cells, labels, frozenset(found.rare))
+        dropped = frozenset([*found.unlabelled, *found.rare])
+        found.counts = _count_labels(label_cells, labels, dropped)
     return found
 
 
@@ -152,24 +168,16 @@ def _compare(
 ) -> None:
     """Count a document if it is empty or a duplicate; ``seen`` has the labels of each text."""
     if not body:
-        found.empty += 1
-        _keep(found.empty_rows, number)
+        found.empty.add(number)
         return
     key = hashlib.blake2b(body.encode(), digest_size=16).digest()
     if key not in seen:
         seen[key] = cells
         return
-    found.duplicates += 1
-    _keep(found.duplicate_rows, number)
+    found.duplicates.add(number)
     if any(cells) and any(seen[key]) and cells != seen[key]:
-        found.conflicts += 1
-        _keep(found.conflict_rows, number)
+        found.conflicts.add(number)
     seen[key] = seen[key] if any(seen[key]) else cells
-
-
-def _keep(rows: list[int], number: int) -> None:
-    if len(rows) < FEW:
-        rows.append(number)
 
 
 def suggest_topics(classes: int, documents: int) -> int:
@@ -199,32 +207,27 @@ def advise(found: Survey, label: Any) -> list[str]:
     return advice
 
 
-def _on_documents(found: Survey) -> list[str]:
-    advice = []
-    if found.empty:
-        rows = _rows(found, found.empty_rows)
-        advice.append(
-            f"{_count(found.empty, 'document')} empty ({rows}): they do no harm, but "
-            "nothing can be predicted for them."
+def _on_documents(found: Survey) -> Iterator[str]:
+    if found.empty.count:
+        yield (
+            f"{_said(found, found.empty, 'document', 'empty')}: they do no harm, but nothing can "
+            "be predicted for them."
         )
-    if found.duplicates:
-        advice.append(
-            f"{_count(found.duplicates, 'document')} repeated "
-            f"({_rows(found, found.duplicate_rows)}): remove them unless they should count more "
-            "than once."
+    if found.duplicates.count:
+        yield (
+            f"{_said(found, found.duplicates, 'document', 'repeated')}: remove them unless they "
+            "should count more than once."
         )
-    if found.conflicts:
-        advice.append(
-            f"{_count(found.conflicts, 'repeated document')} labelled differently from the first "
-            f"({_rows(found, found.conflict_rows)}): decide on one label."
-        )
+    if found.conflicts.count:
+        differ = "labelled differently from the first"
+        said = _said(found, found.conflicts, "repeated document", differ)
+        yield f"{said}: decide on one label."
     if 2 * found.wordless > found.rows:
-        advice.append(
+        yield (
             f"{_count(found.wordless, 'document')} without a word: is this the column of the texts?"
         )
     if found.distinct < 50:
-        advice.append(f"Only {found.distinct} different documents: the topics will be rough.")
-    return advice
+        yield f"Only {found.distinct} different documents: the topics will be rough."
 
 
 def _on_labels(found: Survey) -> list[str]:
@@ -234,7 +237,8 @@ def _on_labels(found: Survey) -> list[str]:
         doubt += " Name the right column with --label, or insist with --task."
     forms = _on_forms(found) if found.labelled and not doubt else []
     notes = [] if doubt or split else label_notes(found.counts, found.fewest)
-    return [*([doubt] if doubt else []), *forms, *_on_rare(found), *notes]
+    first = [*([doubt] if doubt else []), *unlabelled_notes(found.unlabelled)]
+    return [*first, *forms, *_on_rare(found), *notes]
 
 
 def separator(found: Survey) -> str | None:
@@ -259,7 +263,7 @@ def _on_rare(found: Survey) -> list[str]:
 def _on_forms(found: Survey) -> list[str]:
     """Say how labels are read, if that may surprise the user."""
     if found.form == "columns":
-        return ["The columns say yes (1) or no (0): each column is a label of its own."]
+        return ["The columns say yes (1) or no (0): each column is a separate label."]
     if found.form == "sets":
         mean = sum(found.classes.values()) / found.labelled
         return [f"Documents have several labels at once, {mean:.1f} of them on average."]
@@ -277,12 +281,15 @@ def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun} is" if number == 1 else f"{number:,} {noun}s are"
 
 
-def _rows(found: Survey, rows: list[int]) -> str:
+def _said(found: Survey, some: FoundRows, noun: str, state: str) -> str:
+    """Say how many rows are in a state, and which are the first."""
     named = (
-        f"{row} {printable(found.names[row])!r}" if row in found.names else str(row) for row in rows
+        f"{row} {printable(found.names[row])!r}" if row in found.names else str(row)
+        for row in some.rows
     )
-    listed = ", ".join(named) + (", …" if len(rows) == FEW else "")
-    return f"row {listed}" if len(rows) == 1 else f"rows {listed}"
+    listed = ", ".join(named) + (", …" if len(some.rows) == FIRST_ROWS else "")
+    rows = "row" if len(some.rows) == 1 else "rows"
+    return f"{_count(some.count, noun)} {state} ({rows} {listed})"
 
 
 def as_facts(found: Survey, label: Any) -> dict[str, Any]:
@@ -299,9 +306,9 @@ def as_facts(found: Survey, label: Any) -> dict[str, Any]:
         "doubtful_labels": bool(refusal(found.counts)),
         "classes": {} if numeric else dict(found.classes.most_common()),
         "range": _range(found) if numeric else None,
-        "empty": {"count": found.empty, "rows": found.empty_rows},
-        "duplicates": {"count": found.duplicates, "rows": found.duplicate_rows},
-        "conflicts": {"count": found.conflicts, "rows": found.conflict_rows},
+        "empty": asdict(found.empty),
+        "duplicates": asdict(found.duplicates),
+        "conflicts": asdict(found.conflicts),
         "mean_characters": found.characters / found.rows,
         "longest": found.longest,
         "merges": together,

@@ -10,9 +10,15 @@ from typing import Any
 import numpy as np
 
 from cofactor.estimators.inference import topic_shares
-from cofactor.targets.missing import labelled_mask, read_cells, read_numbers
-from cofactor.targets.reading import is_matrix, readable, tall
-from cofactor.targets.sets import holds_sets, is_unknown
+from cofactor.targets.classes import holds_sets, is_unknown
+from cofactor.targets.reading import (
+    is_matrix,
+    labelled_mask,
+    read_cells,
+    read_numbers,
+    readable,
+    tall,
+)
 from cofactor.text import read_documents
 from cofactor.text.describe.predictions import (
     document_scores,

@@ -25,7 +25,7 @@ import numpy as np
 from cofactor.estimators.classifier import unsure_cells
 from cofactor.estimators.inference import topic_shares
 from cofactor.io.tables.writers import free_name
-from cofactor.targets.frames import Column, Frame, as_frame
+from cofactor.targets.reading import Column, Frame, as_frame
 from cofactor.text.describe.predictions import (
     document_scores,
     label_thresholds,

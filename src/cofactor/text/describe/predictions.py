@@ -13,14 +13,16 @@ from cofactor.engine.observations import observe
 from cofactor.engine.threads import Threads
 from cofactor.estimators import NMF, SSNMFClassifier, SSNMFRegressor
 from cofactor.estimators.validation import as_divergence
-from cofactor.targets.missing import is_missing
 from cofactor.targets.reading import cells_of, is_matrix, readable, table_of
+from cofactor.targets.task import are_numbers
 
 ESTIMATORS = {"topics": NMF, "classes": SSNMFClassifier, "numbers": SSNMFRegressor}
 
 
 def infer_task(y: Any, asked: str = "auto") -> str:
     """Return the task of a fit: ``asked``, unless it is "auto"; then y decides.
+
+    `cofactor.targets.task` tells numbers from classes.
 
     Examples
     --------
@@ -34,11 +36,7 @@ def infer_task(y: Any, asked: str = "auto") -> str:
     y = readable(y, "y")
     if is_matrix(y):
         return "classes"
-    return "numbers" if any(map(_is_fraction, cells_of(y).ravel().tolist())) else "classes"
-
-
-def _is_fraction(value: Any) -> bool:
-    return isinstance(value, float) and not is_missing(value) and not value.is_integer()
+    return "numbers" if are_numbers(cells_of(y).ravel().tolist()) else "classes"
 
 
 def target_names(estimator: Any, y: Any) -> list[Any]:

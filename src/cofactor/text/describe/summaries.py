@@ -18,9 +18,8 @@ from cofactor.estimators.inference import topic_shares
 from cofactor.metrics import npmi_coherence
 from cofactor.metrics.topics import top_places
 from cofactor.model_selection.stability import stability_interval
-from cofactor.targets import encode_classes
-from cofactor.targets.missing import read_numbers
-from cofactor.targets.reading import readable, tall
+from cofactor.targets.classes import encode_classes
+from cofactor.targets.reading import read_numbers, readable, tall
 from cofactor.text.describe.predictions import (
     has_head,
     predicted_kind,

@@ -11,10 +11,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from cofactor.estimators.validation import as_divergence
 from cofactor.model_selection.labels import take
-from cofactor.targets.missing import labelled_mask
-from cofactor.targets.sets import listed, read_targets
+from cofactor.targets.classes import listed, read_targets
+from cofactor.targets.reading import labelled_mask
 from cofactor.text.describe.compare import measure_drift
-from cofactor.text.describe.predictions import has_head, infer_task, target_names
+from cofactor.text.describe.predictions import has_head, infer_task, predicted_kind, target_names
 from cofactor.text.describe.summaries import model_words
 from cofactor.text.documents import FittedDocuments, fingerprint, known_matrix, read_documents
 from cofactor.text.editing.edits import described
@@ -45,7 +45,10 @@ def refit(
         )
     some, labels = _sampled(model, X, y, sample)
     labels, weights = _labels(model, some, labels)
-    estimator = new_estimator(model, infer_task(labels, model.task), model.seed_)
+    task = infer_task(labels, model.task)
+    if task == "numbers" != model.task and predicted_kind(model.estimator_) == "classes":
+        task = "classes"  # whole numbers that the first fit read as classes; it refuses fractions
+    estimator = new_estimator(model, task, model.seed_)
     estimator.set_params(max_iter=iterations or model.max_iter)
     settled.hold(estimator, model.estimator_.components_, model_words(model))
     estimator.set_params(priors=_priors(model, X))

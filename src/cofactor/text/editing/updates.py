@@ -32,15 +32,29 @@ from cofactor.estimators.updates import (
 )
 from cofactor.estimators.validation import as_divergence
 from cofactor.priors import GammaPrior
-from cofactor.targets import ClassCoding, Targets, class_weights, encode_classes, label_shares
-from cofactor.targets.missing import known_labels, known_values, labelled_mask
-from cofactor.targets.reading import is_matrix, read_column, readable
-from cofactor.targets.sets import listed, read_targets
+from cofactor.targets.classes import (
+    ClassCoding,
+    class_weights,
+    encode_classes,
+    label_shares,
+    listed,
+    read_targets,
+)
+from cofactor.targets.matrix import Targets
+from cofactor.targets.reading import (
+    cells_of,
+    is_matrix,
+    known_labels,
+    known_values,
+    labelled_mask,
+    read_column,
+    readable,
+)
+from cofactor.targets.task import have_fractions
 from cofactor.text.describe.compare import measure_drift
 from cofactor.text.describe.predictions import (
     document_scores,
     has_head,
-    infer_task,
     predicted_kind,
     target_names,
 )
@@ -154,7 +168,7 @@ def _check_kind(model: Any, y: Any, kind: str) -> None:
             found = "classes"
     elif is_matrix(y) != (model.estimator_.coding.kind != "multiclass"):
         found = "sets" if is_matrix(y) else "classes"
-    elif infer_task(y) == "numbers":
+    elif not is_matrix(y) and have_fractions(cells_of(y).ravel().tolist()):
         found = "numbers"
     if found != kind:
         raise ValueError(

@@ -11,8 +11,7 @@ from scipy.special import log_softmax
 from cofactor.engine.observations import observe
 from cofactor.engine.threads import Threads
 from cofactor.linear.pool import held_out_scores
-from cofactor.targets import encode_classes, label_shares
-from cofactor.targets.sets import read_targets
+from cofactor.targets.classes import encode_classes, label_shares, read_targets
 from cofactor.text.describe.table import Table
 from cofactor.text.documents import document_matrix
 

@@ -29,8 +29,8 @@ from sklearn.utils import check_random_state
 
 from cofactor.estimators.inference import topic_shares
 from cofactor.metrics.topics import top_places
-from cofactor.targets.missing import known_values, labelled_mask
-from cofactor.targets.sets import read_targets
+from cofactor.targets.classes import read_targets
+from cofactor.targets.reading import known_values, labelled_mask
 from cofactor.text.describe.answers import answers_of, represent
 from cofactor.text.describe.predictions import label_thresholds, predicted_kind
 from cofactor.text.describe.summaries import topic_counts

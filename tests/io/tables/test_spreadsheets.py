@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cofactor.io.tables import InputError, open_source, read_documents
-from cofactor.io.tables.spreadsheet_xml import cell_name
+from cofactor.io.tables.spreadsheets import cell_name
 from spreadsheets import Raw, day, formula, write_spreadsheet
 
 pytest.importorskip("python_calamine")
@@ -115,7 +115,7 @@ def test_damaged_and_large_files(tmp_path, monkeypatch):
     (tmp_path / "c.csv").write_text("a\n")
     with pytest.raises(InputError, match="--sheet 'x' needs a spreadsheet"):
         open_source(tmp_path / "c.csv", sheet="x")
-    monkeypatch.setattr("cofactor.io.tables.spreadsheet_xml.LARGEST_SHEET", 100)
+    monkeypatch.setattr("cofactor.io.tables.spreadsheets.MAX_UNPACKED_BYTES", 100)
     with pytest.raises(InputError, match="unpacks to more than 100 bytes"):
         open_source(book(tmp_path))
 

@@ -7,7 +7,8 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
-from cofactor.targets import encode_classes, encode_values
+from cofactor.targets.classes import encode_classes
+from cofactor.targets.values import encode_values
 from encoded import HOLES, NAN, check_invariants, fingerprint
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cofactor.io.tables import InputError, open_source
-from cofactor.io.tables.json_arrays import _records
+from cofactor.io.tables.csv_and_json import _array_records
 
 
 def opened(tmp_path, text, name="a.json"):
@@ -45,10 +45,10 @@ def test_what_is_no_table_is_said(tmp_path, text, said):
 
 
 def test_a_long_row_is_refused_before_it_ends(tmp_path, monkeypatch):
-    monkeypatch.setattr("cofactor.io.tables.limits.LONGEST_ROW", 100)
+    monkeypatch.setattr("cofactor.io.tables.decoding.MAX_ROW_CHARACTERS", 100)
     endless = iter(['[{"a": "', *["x" * 50] * 10**6])
     with pytest.raises(InputError, match="row 1 has more than 100 characters"):
-        list(_records("a.json", endless))
+        list(_array_records("a.json", endless))
     assert next(endless)  # it was not read to its end
 
 
@@ -63,4 +63,4 @@ records = st.lists(
 def test_the_cut_of_the_text_does_not_matter(rows, size):
     text = json.dumps(rows)
     parts = iter([text[i : i + size] for i in range(0, len(text), size)])
-    assert [record for _, record in _records("a.json", parts)] == rows
+    assert [record for _, record in _array_records("a.json", parts)] == rows

@@ -15,10 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cofactor.io.tables import InputError, open_source, read_documents
-from cofactor.io.tables import decoding as decoding_module
-from cofactor.io.tables.decoding import split_lines
-from cofactor.io.tables.documents import label_columns, numbers, text_column
-from cofactor.io.tables.limits import LONGEST_ROW
+from cofactor.io.tables.decoding import MAX_ROW_CHARACTERS, split_lines
+from cofactor.io.tables.labels import label_columns, label_numbers, text_column
 
 ROWS = [
     ["1", 'Der Käufer sagt, "nein"', "Verkauf"],
@@ -173,11 +171,55 @@ def test_encodings_are_found_and_reported(tmp_path, monkeypatch, encoding, found
     text = "text\nplain first\nund\nZucker\n" + ("" if encoding == "ascii" else "süß “€”\n")
     path = tmp_path / "a.csv"
     path.write_bytes(text.encode(encoding))
-    for module in (decoding_module, __import__("cofactor.io.tables.sources", fromlist=["CHUNK"])):
-        monkeypatch.setattr(module, "CHUNK", chunk)
+    monkeypatch.setattr("cofactor.io.tables.decoding.CHUNK_BYTES", chunk)
     source, rows = table(path)
     assert [row[0] for row in rows] == text.splitlines()[1:]
     assert source.facts()["encoding"] == found
+
+
+RUSSIAN = "Сегодня хорошая погода, и мы идём гулять в парк.\nЗавтра будет дождь.\n"
+OLDER = {
+    "koi8_r": RUSSIAN,
+    "cp1251": RUSSIAN,
+    "cp866": RUSSIAN,
+    "cp1253": "Σήμερα ο καιρός είναι καλός και πάμε βόλτα στο πάρκο.\n",
+    "cp1255": "היום מזג האוויר יפה ואנחנו הולכים לפארק.\n",
+    "cp1256": "الطقس جميل اليوم لذلك سنذهب للتنزه في الحديقة.\n",
+    "cp874": "วันนี้อากาศดีเราจึงไปเดินเล่นในสวนสาธารณะ\n",
+    "cp932": "今日は天気がいいので、公園へ散歩に行きます。\n明日は雨が降るでしょう。\n",
+    "euc_jp": "今日は天気がいいので、公園へ散歩に行きます。\n明日は雨が降るでしょう。\n",
+    "gb18030": "今天天气很好,我们去公园散步。\n明天会下雨。\n",
+    "big5": "今天天氣很好,我們去公園散步。\n明天會下雨。\n",
+    "cp949": "오늘은 날씨가 좋아서 공원에 산책하러 갑니다.\n내일은 비가 올 것입니다.\n",
+}
+
+
+@pytest.mark.parametrize("encoding", OLDER)
+@pytest.mark.parametrize("before", ["", "plain words\n" * 500])
+def test_older_encodings_of_other_scripts_are_found(tmp_path, encoding, before):
+    text = "text\tlabel\n" + (before + OLDER[encoding]).replace("\n", "\tspace\n")
+    (tmp_path / "a.tsv").write_bytes(text.encode(encoding))
+    source, rows = table(tmp_path / "a.tsv")
+    assert [row[0] for row in rows] == (before + OLDER[encoding]).splitlines()
+    assert source.facts()["encoding"] == encoding
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "El niño comió una piña en la montaña.\nMañana será otro día, señor.\n",
+        "Vi åkte båten till ön på måndag för att äta räkor\nDet är fullt här\n",
+        "Le café était délicieux, à bientôt\nOù est la clé ?\n",
+        "résumé\ncafé\nnaïve\n",
+        "Müller\n",
+    ],
+)
+def test_western_texts_are_windows_1252(tmp_path, text):
+    """charset-normalizer takes most of them for Polish or Hungarian."""
+    (tmp_path / "a.tsv").write_bytes(f"text\n{text}".encode("cp1252"))
+    source, rows = table(tmp_path / "a.tsv")
+    assert [row[0] for row in rows] == text.splitlines()
+    assert source.facts()["encoding"] == "windows-1252"
 
 
 def test_a_named_encoding_is_used(tmp_path):
@@ -239,7 +281,10 @@ BAD = {
     "image.csv": (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "NUL byte"),
     "bytes.csv": (b"id,body\n1,\xff\x81\n", "line 2 has a byte 0x81 that is neither"),
     "mixed.csv": ("id,body\n1,ü\n".encode() + b"2,\xfc\n", "line 3 has a byte 0xFC .* not utf-8"),
-    "huge.csv": (b'body\n"' + b"a" * (LONGEST_ROW + 1), f"more than {LONGEST_ROW:,} characters"),
+    "huge.csv": (
+        b'body\n"' + b"a" * (MAX_ROW_CHARACTERS + 1),
+        f"more than {MAX_ROW_CHARACTERS:,} characters",
+    ),
     "a.csv.gz": (gzip.compress(b"body\n" + bytes(range(32, 127)) * 99)[:-30], "damaged gzip"),
     "no.csv.gz": (b"body\n", "damaged gzip"),
     "a.parquet": (b"PAR1 no", "cannot be read as Parquet"),
@@ -352,12 +397,12 @@ def test_numbers_are_read_or_refused_with_their_row(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("t,y\na,1.5\nb,\nc,-2\n")
     found = read_documents(open_source(path), "t", "y")
-    assert str(numbers(open_source(path), found)) == "[1.5, nan, -2.0]"
+    assert str(label_numbers(open_source(path), found)) == "[1.5, nan, -2.0]"
     for bad in ("many", "inf"):
         path.write_text(f"t,y\na,1.5\nb,{bad}\n")
         found = read_documents(open_source(path), "t", "y")
         with pytest.raises(InputError, match=f"row 3: the label '{bad}' is not a number"):
-            numbers(open_source(path), found)
+            label_numbers(open_source(path), found)
 
 
 @pytest.mark.slow

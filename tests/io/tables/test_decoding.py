@@ -7,7 +7,7 @@ import tracemalloc
 import pytest
 
 from cofactor.io.tables import InputError, open_source
-from cofactor.io.tables.limits import batches
+from cofactor.io.tables.decoding import batches
 
 LONG = {
     "line.csv": (b"id,body\n1,one\n2," + b"word " * 300 + b"\n", "line 3"),
@@ -26,14 +26,14 @@ def rows(path, **options):
 
 @pytest.fixture
 def short(monkeypatch):
-    monkeypatch.setattr("cofactor.io.tables.limits.LONGEST_ROW", 1000)
+    monkeypatch.setattr("cofactor.io.tables.decoding.MAX_ROW_CHARACTERS", 1000)
 
 
 @pytest.mark.parametrize("name", LONG)
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("chunk", [64, 2**20])
 def test_a_row_that_is_too_long_is_refused(short, tmp_path, monkeypatch, name, packed, chunk):
-    monkeypatch.setattr("cofactor.io.tables.sources.CHUNK", chunk)
+    monkeypatch.setattr("cofactor.io.tables.decoding.CHUNK_BYTES", chunk)
     data, place = LONG[name]
     path = tmp_path / (name + ".gz" if packed else name)
     path.write_bytes(gzip.compress(data) if packed else data)
@@ -97,7 +97,7 @@ def test_a_parquet_row_that_is_too_long_is_refused(short, written, case):
 def test_parquet_cells_are_measured_before_they_become_objects(written, monkeypatch):
     import pyarrow
 
-    monkeypatch.setattr("cofactor.io.tables.limits.LONGEST_ROW", 2**20)
+    monkeypatch.setattr("cofactor.io.tables.decoding.MAX_ROW_CHARACTERS", 2**20)
     texts = [None, *["d" * 100_000] * 600]  # 60 MB as Python objects, but one entry in the file
     path = written(body=pyarrow.array(texts).dictionary_encode())
     tracemalloc.start()
