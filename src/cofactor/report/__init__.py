@@ -1,10 +1,22 @@
 """Pages and pictures of a topic model.
 
-A report is one HTML file that works offline: `preparation` turns a model and documents into plain
-tables, `figures` draws charts of them, `html` renders the page and `write` writes the file, which
-needs the extra ``cofactor[report]``; `notebook` shows the page in a notebook. `plots` draws single
-pictures with matplotlib, which needs the extra ``cofactor[plot]``. Names are imported when first
-used.
+A report is one HTML file that works offline (extra ``cofactor[report]``):
+
+    material ──► evaluation (refits, baselines) ──► page_content ──► figures, html ──► file
+                                                    (topic_tables, document_tables,
+                                                     period_tables, score_tables, notices)
+
+===============  ==============================================================================
+`material`       the model, the documents and their labels, read and checked once
+`evaluation`     tests the model on hidden labels, next to simple baselines; `refits` fits again
+`page_content`   `prepare`: all tables of the page, made by the modules named ``*_tables``
+`notices`        warnings and remarks: "Before you rely on it"
+`figures`        the page's charts, with altair
+`html`           the page: written to a file or shown in a notebook; `vega_script` draws charts
+`plots`          single pictures with matplotlib (extra ``cofactor[plot]``)
+===============  ==============================================================================
+
+Names are imported when first used.
 """
 
 from __future__ import annotations
@@ -13,7 +25,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cofactor.report.notebook import ShownReport, show_report
+    from cofactor.report.html import ShownReport, render_report, show_report, write_report
+    from cofactor.report.page_content import prepare
     from cofactor.report.plots import (
         plot_choice,
         plot_classes,
@@ -21,21 +34,6 @@ if TYPE_CHECKING:
         plot_stability,
         plot_topics,
     )
-    from cofactor.report.preparation.prepare import prepare
-    from cofactor.report.write import render_report, write_report
-
-_HOMES = {
-    "ShownReport": "notebook",
-    "plot_choice": "plots",
-    "plot_classes": "plots",
-    "plot_over_time": "plots",
-    "plot_stability": "plots",
-    "plot_topics": "plots",
-    "prepare": "preparation.prepare",
-    "render_report": "write",
-    "show_report": "notebook",
-    "write_report": "write",
-}
 
 __all__ = [
     "ShownReport",
@@ -52,6 +50,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in __all__:
         raise AttributeError(f"module 'cofactor.report' has no attribute {name!r}")
-    return getattr(import_module(f"cofactor.report.{_HOMES[name]}"), name)
+    module = "plots" if name.startswith("plot_") else {"prepare": "page_content"}.get(name, "html")
+    return getattr(import_module(f"cofactor.report.{module}"), name)

@@ -6,30 +6,31 @@ import pytest
 from scipy.special import softmax
 
 from cofactor import TopicModel
-from cofactor.report.preparation import layout
-from cofactor.report.preparation.prepare import prepare
+from cofactor.report import document_tables
+from cofactor.report.html import safe_json
+from cofactor.report.page_content import prepare
 
 
 def test_pure_documents_lie_at_their_topics(model):
     A = model.estimator_.components_
-    spots = layout.place(np.eye(4), A, seed=0)
-    np.testing.assert_allclose(spots, layout.anchors(A), atol=0.4)
-    np.testing.assert_allclose(np.hypot(*layout.anchors(A).T), 1.0)
+    spots = document_tables.place(np.eye(4), A, seed=0)
+    np.testing.assert_allclose(spots, document_tables.anchors(A), atol=0.4)
+    np.testing.assert_allclose(np.hypot(*document_tables.anchors(A).T), 1.0)
 
 
 def test_alike_topics_are_neighbours():
     A = np.eye(6) + 0.9 * np.roll(np.eye(6), 1, axis=1)
     A = A[[0, 3, 1, 4, 2, 5]]
-    order = [[0, 3, 1, 4, 2, 5][k] for k in layout.circle_order(A)]
+    order = [[0, 3, 1, 4, 2, 5][k] for k in document_tables.circle_order(A)]
     steps = np.diff([*order, order[0]]) % 6
     assert set(steps) in ({1}, {5})
 
 
 def test_map_is_a_sample_of_many_documents():
-    chosen = layout.choose_points(10_000, 0, 500)
+    chosen = document_tables.choose_points(10_000, 0, 500)
     assert len(np.unique(chosen)) == 500
     assert (np.diff(chosen) > 0).all()
-    assert len(layout.choose_points(80, 0, 500)) == 80
+    assert len(document_tables.choose_points(80, 0, 500)) == 80
 
 
 def test_points(held, model, corpus):
@@ -107,3 +108,22 @@ def test_labels_that_look_wrong_are_listed(model, corpus):
     assert found[0]["text"] in (texts[7], texts[20])
     assert prepare(model, texts).doubtful == []
     assert prepare(model, texts, planted, text=False).doubtful[0]["text"] == ""
+
+
+def test_short_texts_stay_whole_and_long_ones_share_the_rest():
+    texts = ["a" * n for n in (10, 500, 20, 900, 100)]
+    cut, is_cut = document_tables.cut_texts(texts, limit=730)
+    assert is_cut
+    assert [len(text) for text in cut] == [10, 301, 20, 301, 100]  # with the sign of a cut
+    assert sum(len(text.rstrip("…")) for text in cut) == 730
+    for text, short in zip(texts, cut, strict=True):
+        assert text.startswith(short.rstrip("…"))
+    assert document_tables.cut_texts(texts, limit=1530) == (texts, False)
+    assert document_tables.cut_texts([], limit=5) == ([], False)
+
+
+def test_texts_fit_as_bytes_of_the_page():
+    texts = ["<&>" * 400, "木" * 700, "line\n" * 200, "plain " * 500]
+    cut, _ = document_tables.cut_texts(texts, limit=3000)
+    assert len(safe_json(cut).encode()) < 3000 * 1.05
+    assert min(map(len, cut)) > 100

@@ -1,4 +1,4 @@
-"""Scores of a report against scikit-learn, and its baselines."""
+"""Scores of a report against scikit-learn, and its confusion matrix."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from sklearn.metrics import (
     r2_score,
 )
 
-from cofactor.report.preparation import baselines, scores
+from cofactor.report import score_tables as scores
 
 
 def test_confusion_and_class_scores_agree_with_scikit_learn():
@@ -63,14 +63,17 @@ def test_scores_of_numbers_agree_with_scikit_learn():
     assert rows == [{"documents": 0, "r2": None, "mean_error": None}]
 
 
-def test_baselines_know_the_labels_of_each_column_only():
-    X = np.eye(4)[[0, 0, 1, 1, 2, 3]]
-    y = np.array([[1, 1], [1, np.nan], [0, np.nan], [0, 1], [0, 1], [0, 1.0]])
-    said = dict(baselines.baselines("sets", X, y, np.eye(4)))
-    assert said["majority"].tolist() == [[0, 1]] * 4
-    for name in ("naive Bayes", "logistic regression"):
-        assert (said[name][:, 1] == 1).all()
-        assert said[name][0, 0] > 0.5 > said[name][1, 0]
-    numbers = dict(baselines.baselines("numbers", X, 3 * y, np.eye(4)))
-    assert numbers["mean"][0].tolist() == [1, 3]
-    assert (numbers["ridge regression"][:, 1] == 3).all()
+def test_small_classes_are_merged_in_the_confusion():
+    random = np.random.default_rng(0)
+    truth, said = random.integers(0, 6, (2, 300))
+    matrix, names = scores.confusion(truth, said, 6), list("abcdef")
+    merged, kept = scores._merged(matrix, names, [1, 4])
+    assert kept == ["b", "e", scores.OTHERS]
+    group = np.array([2, 0, 2, 2, 1, 2])
+    np.testing.assert_array_equal(merged, scores.confusion(group[truth], group[said], 3))
+    assert scores._merged(matrix, names, list(range(6))) == (matrix, names)
+    assert sum(row["documents"] for row in scores._cells(merged, kept)) == 300
+    pairs = scores._pairs(matrix, names)
+    counts = [row["documents"] for row in pairs]
+    assert counts == sorted(matrix[matrix > 0].tolist(), reverse=True)
+    assert all(matrix[ord(p["truth"]) - 97, ord(p["prediction"]) - 97] for p in pairs)

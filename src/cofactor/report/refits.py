@@ -1,4 +1,4 @@
-"""Fits the model's estimator again, with some of the labels or with λ = 0."""
+"""Refits the model's estimator, with some of the labels or with λ = 0."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from sklearn.exceptions import ConvergenceWarning
 from cofactor.callbacks import StopOnEvent
 from cofactor.engine.factors import Factors
 from cofactor.engine.threads import Threads, count_threads
-from cofactor.report.preparation.material import Material
+from cofactor.report.material import Material
 from cofactor.text.fitting import fit_estimator
 from cofactor.text.interrupts import ending_at_interrupts
 
-LARGE, ENOUGH = 5000, 15  # with more documents than LARGE, fits get at most ENOUGH iterations
-TOGETHER = 2**24  # maximum number of stored entries of the fits that run at the same time
+MANY_DOCUMENTS, MAX_HASTY_ITERATIONS = 5000, 15  # more documents than this limit the iterations
+MAX_PARALLEL_ENTRIES = 2**24  # stored entries of the fits that run at the same time
 
 
 class Request(NamedTuple):
@@ -34,14 +34,14 @@ class Request(NamedTuple):
 def refit(
     material: Material, requests: Sequence[Request], beside: Sequence[Callable[[], Any]] = ()
 ) -> tuple[list[Any], list[Any]]:
-    """Fit the model's estimator again on all documents and some of their labels, once a request.
+    """Refit the model's estimator on all documents and some of their labels, once per request.
 
     Return the estimators and the results of the tasks ``beside``. Fits and tasks run at the same
     time and share the model's threads; the results do not depend on the number of threads. Ctrl-C
-    ends each fit at its next iteration, and the tasks after the one that is running.
+    ends each fit at its next iteration, and no further task begins.
     """
     threads, end = count_threads(material.model.n_jobs), _SharedEnd()
-    room = max(1, TOGETHER // max(1, material.X.nnz))
+    room = max(1, MAX_PARALLEL_ENTRIES // max(1, material.X.nnz))
     aside = max(1, min(threads, room, len(requests)))
     fits = [partial(_fit, material, each, threads // aside, end.event) for each in requests]
     tasks: list[Callable[[], Any]] = [*fits, *beside]
@@ -57,7 +57,7 @@ def refit(
 
 
 class _SharedEnd:
-    """The first exception in any fit stops all others and is raised to the caller."""
+    """Stops all fits at the first exception in any of them, and raises it to the caller."""
 
     def __init__(self) -> None:
         self.event = Event()
@@ -76,7 +76,12 @@ class _SharedEnd:
 def _fit(material: Material, request: Request, n_jobs: int, ended: Event) -> Any:
     model = copy.copy(material.model)
     task = "numbers" if material.kind == "numbers" else "classes"
-    settings = {"task": task, "n_jobs": n_jobs, "max_iter": patience(material), **request.changes}
+    settings = {
+        "task": task,
+        "n_jobs": n_jobs,
+        "max_iter": iteration_limit(material),
+        **request.changes,
+    }
     model.set_params(**settings).set_callbacks(StopOnEvent(ended))
     y = _training_labels(material, request.train)
     estimator, _ = fit_estimator(model, model.vectorizer_, material.X, y, seed=model.seed_)
@@ -96,23 +101,25 @@ def _training_labels(material: Material, train: np.ndarray) -> np.ndarray:
 
 def without_labels(material: Material, train: np.ndarray) -> Request:
     """Request a fit with λ = 0 whose start does not depend on labels; its topics alone predict."""
-    model = material.model
-    changes: dict[str, Any] = {"supervision": 0.0, "head": "refit"}
-    if isinstance(model.init, str):
-        changes["init"] = "random"
-    return Request(train, changes)
+    start = {"init": "random"} if isinstance(material.model.init, str) else {}
+    return Request(train, {"supervision": 0.0, "head": "refit", **start})
 
 
-def patience(material: Material) -> int:
+def has_many_documents(material: Material) -> bool:
+    """Tell whether refits must be hasty."""
+    return len(material.S) > MANY_DOCUMENTS
+
+
+def iteration_limit(material: Material) -> int:
     """Return the maximum number of iterations of a fit; fewer for many documents.
 
     The first iterations decide what a model predicts; the others refine its topics.
     """
     most = int(material.model.max_iter)
-    return min(most, ENOUGH) if len(material.S) > LARGE else most
+    return min(most, MAX_HASTY_ITERATIONS) if has_many_documents(material) else most
 
 
 def with_topics_of(fitted: Any, train: np.ndarray) -> Request:
-    """Request another head on the topics of λ = 0, which do not depend on labels."""
+    """Request another head on the topics of a fit with λ = 0, which do not depend on labels."""
     start = Factors(fitted.representation_, np.ascontiguousarray(fitted.components_.T))
     return Request(train, {"supervision": 0.0, "head": "refit", "init": start, "max_iter": 1})

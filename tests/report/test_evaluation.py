@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from cofactor import TopicModel
-from cofactor.report.preparation import evaluation, refits
-from cofactor.report.preparation.evaluation import MODEL, PLAIN, assign_folds
-from cofactor.report.preparation.material import read_material
-from cofactor.report.preparation.prepare import prepare
+from cofactor.report import evaluation, refits
+from cofactor.report.evaluation import assign_folds, baselines
+from cofactor.report.material import read_material
+from cofactor.report.page_content import prepare
+from cofactor.report.score_tables import MODEL, PLAIN
 
 
 def test_folds_deal_each_class_out_evenly():
@@ -71,7 +72,7 @@ def test_fits_side_by_side_are_those_one_by_one(model, corpus, some, monkeypatch
     np.testing.assert_array_equal(several.probabilities, one.probabilities)
     assert {judge.estimator_.n_jobs for judge in several.judges} == {3}
 
-    monkeypatch.setattr(refits, "TOGETHER", 1)  # no room: one at a time, with all threads
+    monkeypatch.setattr(refits, "MAX_PARALLEL_ENTRIES", 1)  # one at a time, with all threads
     threads.clear()
     evaluation.evaluate(read_material(threaded, corpus[0], some, None))
     assert threads == {(threading.current_thread().name, 3)}
@@ -94,9 +95,8 @@ def test_documents_without_known_words_are_not_tested_on(corpus):
 
 def test_many_documents_make_fits_hasty(model, corpus, some, crossed, monkeypatch):
     assert "iterations" not in crossed.evaluation["how"]
-    for module in (refits, evaluation):
-        monkeypatch.setattr(module, "LARGE", 100)
-    monkeypatch.setattr(refits, "ENOUGH", 2)
+    monkeypatch.setattr(refits, "MANY_DOCUMENTS", 100)
+    monkeypatch.setattr(refits, "MAX_HASTY_ITERATIONS", 2)
     found = evaluation.evaluate(read_material(model, corpus[0], some, None))
     assert found.how.startswith("By 3-fold")
     assert found.how.endswith("These fits had at most 2 iterations.")
@@ -105,7 +105,7 @@ def test_many_documents_make_fits_hasty(model, corpus, some, crossed, monkeypatc
 
 
 def test_many_labels_take_one_split(model, corpus, monkeypatch):
-    monkeypatch.setattr(evaluation, "MANY", 100)
+    monkeypatch.setattr(evaluation, "MAX_CROSS_VALIDATED_LABELS", 100)
     found = evaluation.evaluate(read_material(model, corpus[0], corpus[1], None))
     assert len(found.tested) == 30
     assert "one quarter of the 120 labels (30) hidden" in found.how
@@ -120,3 +120,16 @@ def test_other_documents_test_the_model_without_rivals(model):
     said = " ".join(row["text"] for row in prepared.notices)
     assert "does not know: chess" in said
     assert "not those of the fit" in said
+
+
+def test_baselines_know_the_labels_of_each_column_only():
+    X = np.eye(4)[[0, 0, 1, 1, 2, 3]]
+    y = np.array([[1, 1], [1, np.nan], [0, np.nan], [0, 1], [0, 1], [0, 1.0]])
+    said = dict(baselines("sets", X, y, np.eye(4)))
+    assert said["majority"].tolist() == [[0, 1]] * 4
+    for name in ("naive Bayes", "logistic regression"):
+        assert (said[name][:, 1] == 1).all()
+        assert said[name][0, 0] > 0.5 > said[name][1, 0]
+    numbers = dict(baselines("numbers", X, 3 * y, np.eye(4)))
+    assert numbers["mean"][0].tolist() == [1, 3]
+    assert (numbers["ridge regression"][:, 1] == 3).all()

@@ -7,9 +7,9 @@ import pytest
 
 from cofactor import TopicModel
 from cofactor.estimators.inference import topic_shares
+from cofactor.report import topic_tables
 from cofactor.report.html import page_state
-from cofactor.report.preparation import topics
-from cofactor.report.preparation.prepare import prepare
+from cofactor.report.page_content import prepare
 from cofactor.text.describe.compare import compare_topics
 
 
@@ -79,7 +79,7 @@ def test_labels_behind_a_topic(held, model, some):
 
 def test_similar_topics_have_the_largest_cosines():
     A = np.array([[1.0, 1, 0, 0], [1, 0.9, 0, 0], [0, 0, 1, 0.2], [0.5, 0, 1, 0]])
-    found = topics.similar_topics(A)
+    found = topic_tables.similar_topics(A)
     cosine = A @ A.T / np.outer(*2 * [np.linalg.norm(A, axis=1)])
     assert [row["topic"] for row in found[0]] == [1, 3]
     assert found[0][1]["similarity"] == pytest.approx(cosine[0, 3])
@@ -97,7 +97,7 @@ def test_topics_have_one_order(held):
 def test_matching_a_permutation_finds_it(model, corpus):
     other = copy.copy(model.estimator_)
     other.components_ = model.estimator_.components_[::-1] * 7.0
-    rows = topics.match(model, other, model.vectorizer_.transform(corpus[0]))
+    rows = topic_tables.match(model, other, model.vectorizer_.transform(corpus[0]))
     assert [row["topic"] for row in rows] == [0, 1, 2, 3]
     for row in rows:
         assert row["similarity"] == pytest.approx(1.0)
@@ -106,7 +106,7 @@ def test_matching_a_permutation_finds_it(model, corpus):
 
 def test_report_and_compare_agree_on_topics(model, corpus):
     other = TopicModel(5, vectorizer=model.vectorizer_, random_state=3).fit(corpus[0])
-    rows = topics.match(model, other.estimator_, model.vectorizer_.transform(corpus[0]))
+    rows = topic_tables.match(model, other.estimator_, model.vectorizer_.transform(corpus[0]))
     pairs = {pair.second: pair for pair in compare_topics(other, model) if pair.second is not None}
     assert len(rows) == len(pairs) == 4
     for row in rows:

@@ -1,4 +1,4 @@
-"""Warnings and remarks for the reader of a report."""
+"""Warnings and remarks for the reader of a report, shown under "Before you rely on it"."""
 
 from __future__ import annotations
 
@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 
 from cofactor.metrics.matching import topic_similarity
-from cofactor.report.preparation.evaluation import MODEL, Evaluation
-from cofactor.report.preparation.material import Material, is_known
-from cofactor.report.preparation.scores import calibration
+from cofactor.report.material import Material, is_known
+from cofactor.report.score_tables import MODEL, Evaluation, calibration
 from cofactor.text.describe import summaries
 
-FEW, FAINT, TWINS, UNSURE = 5, 0.001, 0.9, 0.15  # labels of a class, share, similarity, error
-
-
+MIN_LABELS, MIN_SHARE = 5, 0.001  # of a class, of a topic
+MAX_COSINE, MAX_CALIBRATION_ERROR = 0.9, 0.15
 Notices = Iterator[tuple[str, str]]  # "warning" or "note", and a sentence
 
 
@@ -58,7 +56,7 @@ def _scores(found: Evaluation | None) -> Notices:
     if found.probabilities is None:
         return
     error = calibration(found.truth, found.probabilities)[1]
-    if error > UNSURE:
+    if error > MAX_CALIBRATION_ERROR:
         yield _warn(
             f"Confidences differ from the accuracy by {100 * error:.0f} points on average; use "
             "them to rank documents, not as probabilities."
@@ -76,7 +74,7 @@ def _fit(material: Material) -> Notices:
 
 def _edits(material: Material, found: Evaluation | None) -> Notices:
     """Say that scores of further fits are not those of edited topics."""
-    if "settled_" not in vars(material.model) or found is None:
+    if found is None or getattr(material.model, "settled_", None) is None:
         return
     if any(judge is not material.model for judge in found.judges):
         yield _note(
@@ -91,7 +89,7 @@ def _labels(material: Material) -> Notices:
     if not is_known(material.labels).any():
         return
     pairs = zip(material.classes, _label_counts(material), strict=True)
-    if few := [f"{name} ({n})" for name, n in pairs if n < FEW]:
+    if few := [f"{name} ({n})" for name, n in pairs if n < MIN_LABELS]:
         yield _warn(f"Few labels: {_and(few)}; label more before you rely on these classes.")
 
 
@@ -104,9 +102,9 @@ def _label_counts(material: Material) -> np.ndarray:
 def _topics(material: Material) -> Notices:
     model, A = material.model, material.model.estimator_.components_
     shares = summaries.corpus_shares(material.S, A)
-    if dead := [str(k) for k, share in enumerate(shares) if share < FAINT]:
+    if dead := [str(k) for k, share in enumerate(shares) if share < MIN_SHARE]:
         yield _warn(f"Topics with almost no documents: {_and(dead)}; use fewer topics.")
-    similar = np.triu(topic_similarity(A, A), 1) > TWINS
+    similar = np.triu(topic_similarity(A, A), 1) > MAX_COSINE
     if twins := [f"{i} and {j}" for i, j in np.argwhere(similar)]:
         yield _note(f"Topics with almost the same words: {'; '.join(twins[:5])}.")
     heard = set(summaries.topic_classes(model)[0])

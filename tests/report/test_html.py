@@ -1,4 +1,4 @@
-"""The page: self-contained, with a strict policy, and hostile strings stay text."""
+"""The page: self-contained, with a strict policy; hostile strings stay text, also in notebooks."""
 
 import base64
 import hashlib
@@ -16,7 +16,7 @@ from cofactor import SSNMFClassifier, load_model
 from cofactor.report import render_report, write_report
 from cofactor.report.figures import draw
 from cofactor.report.html import safe_json
-from cofactor.report.preparation.prepare import prepare
+from cofactor.report.page_content import prepare
 from cofactor.report.vega_script import library
 from cofactor.text.editing.changes import topics_digest
 from hostile import HOSTILE, hostile_model
@@ -182,7 +182,7 @@ def test_wrong_model():
 
 
 def test_missing_extra_is_one_sentence(model, monkeypatch):
-    monkeypatch.setattr("cofactor.report.write.find_spec", lambda name: None)
+    monkeypatch.setattr("cofactor.report.html.find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r"pip install 'cofactor\[report\]'"):
         render_report(model)
 
@@ -205,3 +205,37 @@ def test_library_is_kept_whole(tmp_path, monkeypatch):
     kept.write_bytes(kept.read_bytes()[:-10])
     library.cache_clear()
     assert library() == first
+
+
+class Tags(HTMLParser):
+    def __init__(self, page):
+        super().__init__()
+        self.found = []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        self.found.append((tag, dict(attributes)))
+
+
+@pytest.mark.slow
+def test_the_frame_holds_the_page_and_nothing_of_it_gets_out(tmp_path):
+    model, texts, labels = hostile_model(HOSTILE)
+    shown = model.show(texts, labels, title="</iframe>\"'><script>alert(1)</script>", height=500)
+    (tag, attributes), *others = Tags(shown._repr_html_()).found
+    assert others == []
+    assert tag == "iframe"
+    assert attributes["srcdoc"] == shown.page
+    assert attributes["sandbox"].split() == ["allow-scripts", "allow-downloads"]
+    assert "height: 500px" in attributes["style"]
+    assert "Content-Security-Policy" in shown.page
+    assert shown.save(tmp_path / "report.html").read_bytes() == shown.page.encode(
+        "utf-8", "replace"
+    )
+
+
+def test_outside_of_notebooks_it_says_where_to_look(model):
+    said = repr(model.show())
+    assert "\n" not in said
+    assert "save('report.html')" in said
+    with pytest.raises(ValueError, match="height='tall' must be a positive whole number"):
+        model.show(height="tall")

@@ -1,57 +1,36 @@
-"""Tests a model on labels that it has not seen, and compares it with simple baselines."""
+"""Tests a model on labels that it has not seen, and compares it with simple baselines.
+
+Labels that the user held out test the model as it is. Otherwise the model is refitted for
+cross-validation. Baselines learn from the same labels as the model.
+"""
 
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.naive_bayes import MultinomialNB
 
-from cofactor.report.preparation.baselines import baselines, trivial
-from cofactor.report.preparation.material import Material, is_known
-from cofactor.report.preparation.refits import (
-    LARGE,
+from cofactor.report.material import Material, is_known
+from cofactor.report.refits import (
     Request,
-    patience,
+    has_many_documents,
+    iteration_limit,
     refit,
     with_topics_of,
     without_labels,
 )
-from cofactor.report.preparation.scores import method_scores
+from cofactor.report.score_tables import MODEL, PLAIN, Evaluation
 from cofactor.text.describe.predictions import predict_rows, predicted_kind
 
-FOLDS, FEWER = 5, 3  # usually, and for many documents
-MANY = 1500  # with more labels, one split into four parts is enough
-MODEL, PLAIN = "this model", "topics without labels"
+MAX_CROSS_VALIDATED_LABELS = 1500  # with more, one split into four parts is enough
 Predictions = dict[str, np.ndarray]  # by method
-
-
-@dataclass(frozen=True, eq=False)
-class Evaluation:
-    """Predictions for documents whose labels the predictor has not seen."""
-
-    kind: str  # what is predicted
-    how: str  # how it was tested, for the page
-    fair: bool  # whether every method saw the same labels
-    tested: np.ndarray  # indices of the documents
-    truth: np.ndarray
-    predictions: Predictions  # of sets, the probabilities of the labels
-    probabilities: np.ndarray | None  # of the model's classes
-    judges: list[Any]  # for each tested document, the model that predicted its label
-    plain: Any = None  # the estimator with λ = 0
-
-    def scores(self) -> dict[str, float]:
-        """Return the first score of each method: accuracy, micro F1 or R²."""
-        return {name: scores[0] or 0.0 for name, scores in self.all_scores().items()}
-
-    def all_scores(self) -> dict[str, list[float | None]]:
-        """Return the scores of each method."""
-        return {
-            name: method_scores(self.kind, self.truth, predicted)
-            for name, predicted in self.predictions.items()
-        }
+Method = Callable[[Any, np.ndarray, Any], np.ndarray]
 
 
 def evaluate(material: Material) -> Evaluation | None:
@@ -94,14 +73,13 @@ def _of_model(
 ) -> Evaluation:
     """Return the evaluation of the fitted model itself, without a refit."""
     P, predicted = _predict(material.model.estimator_, material.scores[test])
-    judges = [material.model] * len(test)
-    by_method = {MODEL: predicted, **others}
+    methods, judges = {MODEL: predicted, **others}, [material.model] * len(test)
     truth = material.known[test]
-    return Evaluation(material.kind, how, fair, test, truth, by_method, P, judges, plain)
+    return Evaluation(material.kind, how, fair, test, truth, methods, P, judges, plain)
 
 
 def _predict(estimator: Any, scores: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
-    """Return the probabilities of classes, None for other kinds, and the predictions: indices of
+    """Return the probabilities of classes (None for other kinds) and the predictions: indices of
     classes, probabilities of labels, or numbers."""
     P, predicted = predict_rows(estimator, scores)
     if P is None:
@@ -114,28 +92,31 @@ def _cross_validated(material: Material) -> Evaluation | None:
     n = int(labelled.sum())
     if len(np.unique(np.nan_to_num(material.labels[labelled], nan=-1.0), axis=0)) < 2:
         return None
-    folds = 4 if n > MANY else FEWER if len(material.S) > LARGE else FOLDS
+    single = n > MAX_CROSS_VALIDATED_LABELS
+    folds = 4 if single else 3 if has_many_documents(material) else 5
     fold = assign_folds(material.labels, folds, material.model.seed_)
     fold[~material.has_words] = -1  # no method can predict them
-    tested = [f for f in range(1 if n > MANY else folds) if (fold == f).any()]
+    tested = [f for f in range(1 if single else folds) if (fold == f).any()]
     if not tested:
         return None
     tests = [np.flatnonzero(fold == f) for f in tested]
     trains = [np.flatnonzero(labelled & (fold != f)) for f in tested]
     requests = [*(Request(train, {}) for train in trains), without_labels(material, trains[0])]
-    pairs = zip(trains, tests, strict=True)
-    beside = [partial(_baselines, material, *pair) for pair in pairs]
+    beside = [
+        partial(_baselines, material, train, test)
+        for train, test in zip(trains, tests, strict=True)
+    ]
     [*fitted, plain], simple = refit(material, requests, beside)
     others, _ = refit(material, [with_topics_of(plain, train) for train in trains[1:]])
-    plains = [plain, *others]
-    parts = [_fold(material, *each) for each in zip(tests, fitted, plains, simple, strict=True)]
-    how = _how(n, sum(len(part.tested) for part in parts), folds, n > MANY)
+    folded = zip(tests, fitted, [plain, *others], simple, strict=True)
+    parts = [_fold(material, *each) for each in folded]
+    how = _how(n, sum(len(part.tested) for part in parts), folds, single)
     return _pooled(parts, f"{how}{_few_iterations(material)}")
 
 
 def _few_iterations(material: Material) -> str:
-    """Return a remark if these fits were allowed fewer iterations than the model."""
-    most = patience(material)
+    """Return a remark if these fits had a lower limit on iterations than the model."""
+    most = iteration_limit(material)
     return "" if most == material.model.max_iter else f" These fits had at most {most} iterations."
 
 
@@ -146,13 +127,13 @@ def _how(n: int, tested: int, folds: int, single: bool) -> str:
         else f"{folds}-fold cross-validation over {tested:,} of {n:,} labels"
     )
     return (
-        f"By {scheme}: every method, also this model with its settings, was fitted again without "
+        f"By {scheme}: every method, including this model with its settings, was refitted without "
         "the hidden labels and had to predict them. Words were chosen once, from all documents."
     )
 
 
 def assign_folds(labels: np.ndarray, folds: int, seed: int) -> np.ndarray:
-    """Distribute the labelled documents of each class over the folds; −1 is never tested.
+    """Spread the labelled documents of each class evenly over the folds; −1 is never tested.
 
     A class with a single label stays in training.
     """
@@ -179,10 +160,9 @@ def _fold(
     judge.estimator_ = estimator
     if P is not None:
         judge.target_names_ = estimator.classes_.tolist()
-    truth = material.labels[test]
-    judges = [judge] * len(test)
-    by_method = {MODEL: predicted, **simple, **_predict_plain(material, test, plain)}
-    return Evaluation(material.kind, "", True, test, truth, by_method, P, judges, plain)
+    methods = {MODEL: predicted, **simple, **_predict_plain(material, test, plain)}
+    truth, judges = material.labels[test], [judge] * len(test)
+    return Evaluation(material.kind, "", True, test, truth, methods, P, judges, plain)
 
 
 def _baselines(material: Material, train: np.ndarray, test: np.ndarray) -> Predictions:
@@ -200,7 +180,7 @@ def _predict_plain(material: Material, test: np.ndarray, plain: Any) -> Predicti
 def _in_classes_of_model(
     material: Material, estimator: Any, P: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return probabilities and predictions among the model's classes; a fold may lack some."""
+    """Return probabilities and predictions over the model's classes; a fold may lack some."""
     places = {name: c for c, name in enumerate(material.model.estimator_.classes_.tolist())}
     whole = np.zeros((len(P), len(places)))
     whole[:, [places[name] for name in estimator.classes_.tolist()]] = P
@@ -211,14 +191,78 @@ def _pooled(parts: list[Evaluation], how: str) -> Evaluation:
     """Return the evaluations of all folds as one."""
     methods = parts[0].predictions
     P = [part.probabilities for part in parts if part.probabilities is not None]
-    return Evaluation(
-        parts[0].kind,
-        how,
-        True,
-        np.concatenate([part.tested for part in parts]),
-        np.concatenate([part.truth for part in parts]),
-        {name: np.concatenate([part.predictions[name] for part in parts]) for name in methods},
-        np.concatenate(P) if P else None,
-        [judge for part in parts for judge in part.judges],
-        parts[0].plain,
+    return replace(
+        parts[0],
+        how=how,
+        tested=np.concatenate([part.tested for part in parts]),
+        truth=np.concatenate([part.truth for part in parts]),
+        predictions={n: np.concatenate([part.predictions[n] for part in parts]) for n in methods},
+        probabilities=np.concatenate(P) if P else None,
+        judges=[judge for part in parts for judge in part.judges],
     )
+
+
+# ---- baselines
+
+
+def trivial(kind: str, known: np.ndarray, n: int) -> tuple[str, np.ndarray]:
+    """Return the name and the n predictions of a method that knows only other labels."""
+    if kind == "classes":
+        return "majority", np.full(n, np.bincount(known).argmax())
+    mean = _column_means(known)
+    if kind == "numbers":
+        return "mean", np.tile(mean, (n, 1))
+    # Predict the labels that at least half of the documents have, and always the most common one.
+    return "majority", np.tile((mean >= min(0.5, mean.max())).astype(float), (n, 1))
+
+
+def _column_means(known: np.ndarray) -> np.ndarray:
+    count = (~np.isnan(known)).sum(axis=0)
+    return np.divide(np.nansum(known, axis=0), count, out=np.zeros(len(count)), where=count > 0)
+
+
+def baselines(kind: str, X: Any, y: np.ndarray, new: Any) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield the name of each baseline, trained on X and y, and its predictions for new documents:
+    indices of classes, probabilities of labels, or numbers."""
+    yield trivial(kind, y, new.shape[0])
+    if kind == "numbers":
+        yield "ridge regression", _each(X, y, new, _ridge)
+    elif kind == "sets":
+        yield "naive Bayes", _each(X, y, new, _probability(MultinomialNB(alpha=0.1)))
+        yield "logistic regression", _each(X, y, new, _probability(_logistic("liblinear")))
+    else:
+        yield from _class_baselines(X, y, new)
+
+
+def _class_baselines(X: Any, y: np.ndarray, new: Any) -> Iterator[tuple[str, np.ndarray]]:
+    # No prior and no intercept: with few labels, they favour large classes by up to 20 points.
+    yield "naive Bayes", MultinomialNB(alpha=0.03, fit_prior=False).fit(X, y).predict(new)
+    if len(np.unique(y)) < 2:
+        return
+    logistic = _logistic("saga", fit_intercept=False, tol=1e-2, max_iter=50)
+    yield "logistic regression", logistic.fit(X, y).predict(new)
+
+
+def _logistic(solver: str, **settings: Any) -> LogisticRegression:
+    return LogisticRegression(C=10.0, solver=solver, random_state=0, **settings)
+
+
+def _each(X: Any, y: np.ndarray, new: Any, method: Method) -> np.ndarray:
+    """Apply a method to each column separately, trained on the documents where it is known."""
+    predicted = np.zeros((new.shape[0], y.shape[1]))
+    for column, values in zip(predicted.T, y.T, strict=True):
+        known = np.flatnonzero(~np.isnan(values))
+        different = np.unique(values[known])
+        if len(different) > 1:
+            column[:] = method(X[known], values[known], new)
+        elif len(different):
+            column[:] = different[0]
+    return predicted
+
+
+def _ridge(X: Any, y: np.ndarray, new: Any) -> np.ndarray:
+    return np.asarray(Ridge(solver="sparse_cg").fit(X, y).predict(new))
+
+
+def _probability(classifier: Any) -> Method:
+    return lambda X, y, new: classifier.fit(X, y).predict_proba(new)[:, 1]

@@ -1,4 +1,4 @@
-"""Tables of topics and classes over time: shares and words in each period."""
+"""Tables over time: shares and words of topics and classes in each period."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from cofactor.report.preparation.material import Material
-from cofactor.report.preparation.selection import CLASSES, class_sizes, largest
+from cofactor.report.material import Material
 from cofactor.text.over_time import SURE, OverTime, PeriodShare, describe_periods
 from cofactor.text.periods import divide, read_days, suitable_unit
 
-FEWEST, LINES, WORDS = 3, 6, 6  # least and most lines of a chart, words of a period
+MIN_LINES, MAX_LINES = 3, 6  # of a chart
+PERIOD_WORDS = 6
 CHANCE = "No topic’s share changed by more than chance explains."
 
 
@@ -29,7 +29,7 @@ def over_time(
     every : str, optional
         Length of a period; by default one that suits a chart.
     also : sequence
-        Names of classes to show beside the largest ones.
+        Names of classes to show in addition to the largest.
     """
     if dates is None:
         if every is not None:
@@ -40,7 +40,7 @@ def over_time(
     days = read_days(dates, len(material.texts))
     periods = divide(days, every or suitable_unit(days))
     found = describe_periods(
-        material.model, material.X, material.S, material.scores, periods, WORDS
+        material.model, material.X, material.S, material.scores, periods, PERIOD_WORDS
     )
     rows = _rows(found, material, also)
     lines = {kind: most_changed(rows, kind) for kind in ("topic", "class", "number")}
@@ -60,9 +60,8 @@ def over_time(
 
 
 def _rows(found: OverTime, material: Material, also: Sequence[int | str]) -> list[dict[str, Any]]:
-    """Return the rows of all topics, of the largest classes and of others that are asked for, with
-    few digits."""
-    names = [*also, *(material.classes[c] for c in largest(class_sizes(material), CLASSES))]
+    """Return the rows of all topics, of the largest classes and of those in ``also``, rounded."""
+    names = [*also, *(material.classes[c] for c in material.chart_classes)]
     return [
         {
             "period": row.period,
@@ -87,13 +86,13 @@ def _shares(row: PeriodShare) -> dict[str, float | None]:
 def most_changed(rows: Sequence[dict[str, Any]], kind: str) -> list[int | str]:
     """Return the topics or classes whose shares differ most between periods, the most first.
 
-    A period counts by its documents, and the part that chance has in the differences is taken off,
-    so that neither a period of few documents nor the largest topics decide. Those that differ no
-    more than by chance are left out if there are enough others.
+    Periods are weighted by their documents, and what chance explains is subtracted, so that neither
+    small periods nor the largest topics decide. Those that differ no more than by chance are left
+    out if there are enough others.
     """
     spreads = _spreads(rows, kind)
     order = sorted(spreads, key=lambda name: -spreads[name])
-    return order[: min(LINES, max(FEWEST, len(_changed(rows, kind))))]
+    return order[: min(MAX_LINES, max(MIN_LINES, len(_changed(rows, kind))))]
 
 
 def _changed(rows: Sequence[dict[str, Any]], kind: str) -> list[int | str]:
@@ -111,8 +110,8 @@ def _spreads(rows: Sequence[dict[str, Any]], kind: str) -> dict[int | str, float
 
 
 def _spread(cells: list[tuple[float, int]]) -> float:
-    """Return the variance between periods, less what chance explains: the mean and three standard
-    deviations of that of periods whose documents have one share each, all or nothing."""
+    """Return the variance between periods, minus what chance explains: the mean variance, and three
+    standard deviations of it, if each document were either all of this topic or not at all."""
     if not cells:
         return 0.0
     shares, weights = np.array(cells, dtype=float).T

@@ -4,8 +4,8 @@ from datetime import date
 
 import pytest
 
-from cofactor.report.preparation.over_time import CHANCE, most_changed
-from cofactor.report.preparation.prepare import prepare
+from cofactor.report.page_content import prepare
+from cofactor.report.period_tables import CHANCE, most_changed
 
 DATES = [date(2024, 1 + i // 20 + (i >= 60), 2) for i in range(120)]  # April is empty
 

@@ -1,4 +1,4 @@
-"""Tables of topics: words by relevance, typical documents, classes, changes by labels."""
+"""Tables of topics: words by relevance, typical documents, classes, changes due to labels."""
 
 from __future__ import annotations
 
@@ -8,34 +8,34 @@ import numpy as np
 
 from cofactor.metrics.matching import match_topics, topic_similarity, word_changes
 from cofactor.metrics.topics import top_places
-from cofactor.report.preparation.documents import excerpt
-from cofactor.report.preparation.material import Material
-from cofactor.report.preparation.selection import ALL_CARDS, CARDS, largest
+from cofactor.report.document_tables import excerpt
+from cofactor.report.material import Material, largest
 from cofactor.text.describe import summaries
 from cofactor.text.describe.words import Words, profiles, rank_words, shown_words
 from cofactor.text.editing import Settled
 
-SHOWN, TYPICAL = 10, 3  # words and documents of a card
-NEIGHBOURS, ALIKE = 3, 0.3  # similar topics of a card, and their smallest cosine
-STEPS = np.linspace(0.0, 1.0, 11)  # of the relevance slider
+CARD_WORDS, CARD_DOCUMENTS = 10, 3
+MAX_SIMILAR, MIN_COSINE = 3, 0.3  # similar topics of a card
+MAX_OPEN_CARDS, OPEN_CARDS = 12, 6  # up to 12 topics all have an open card, then only the largest 6
+MAX_HEATMAP_TOPICS = 30
+SLIDER_STEPS = np.linspace(0.0, 1.0, 11)  # of relevance
 
 
 def topic_cards(material: Material, text: bool) -> list[dict[str, Any]]:
-    """Describe the topics, each with the words it starts with, then those that some position of
-    the slider shows."""
+    """Describe the topics, each with its first words and then those that some position of the
+    slider shows."""
     model = material.model
     A = model.estimator_.components_
     shares = summaries.corpus_shares(material.S, A)
     shown = summaries.shown_topics(model)
-    first = shown_words(shown, summaries.word_ranking(model, "coherence"), SHOWN)
+    ranking = summaries.word_ranking(model, "coherence")
+    first = [words.tolist() for words in shown_words(shown, ranking, CARD_WORDS)]
     words = relevant_words(summaries.model_words(model), shown, shares, first)
     typical, similar = typical_documents(material, text), similar_topics(A)
     settled = Settled.of(model)
     names = ["" if label is None else str(label) for label in summaries.topic_classes(model)[0]]
-    labels, first_cards = (
-        topic_labels(material, names),
-        set(largest(shares, len(A) if len(A) <= ALL_CARDS else CARDS)),
-    )
+    labels = topic_labels(material, names)
+    open_cards = largest(shares, len(A) if len(A) <= MAX_OPEN_CARDS else OPEN_CARDS)
     return [
         {
             "topic": row.topic,
@@ -47,19 +47,19 @@ def topic_cards(material: Material, text: bool) -> list[dict[str, Any]]:
             "words": words[row.topic],
             "typical": typical[row.topic],
             "similar": similar[row.topic],
-            "first": row.topic in first_cards,
+            "first": row.topic in open_cards,
             "settled": settled.said(row.topic),
             **labels[row.topic],
             "stability": row.stability,
             "stability_interval": row.stability_interval,
         }
-        for row in model.topics(SHOWN)
+        for row in model.topics(CARD_WORDS)
     ]
 
 
 def topic_labels(material: Material, names: list[str]) -> list[dict[str, int | None]]:
-    """Return for each topic the number of labels behind it, and of those among them with the class
-    that ``names`` gives it; None if it is not known."""
+    """Return for each topic the number of labels behind it, and how many of them are the class in
+    ``names``; None if that is not known."""
     model = material.model
     if material.kind not in ("classes", "sets") or not hasattr(model, "topic_support_"):
         return [{"labelled": None, "of_label": None} for _ in names]
@@ -79,8 +79,8 @@ def similar_topics(components: np.ndarray) -> list[list[dict[str, Any]]]:
     return [
         [
             {"topic": int(j), "similarity": float(row[j])}
-            for j in top_places(row, NEIGHBOURS)
-            if row[j] >= ALIKE
+            for j in top_places(row, MAX_SIMILAR)
+            if row[j] >= MIN_COSINE
         ]
         for row in similarity
     ]
@@ -100,29 +100,27 @@ def relevance(P: np.ndarray, corpus: np.ndarray, weight: float) -> np.ndarray:
 
 
 def relevant_words(
-    words: np.ndarray, components: np.ndarray, shares: np.ndarray, shown: list[Any]
-) -> list[list[dict]]:
+    words: np.ndarray, components: np.ndarray, shares: np.ndarray, shown: list[list[int]]
+) -> list[list[dict[str, Any]]]:
     """Return for each topic the words of ``shown``, in their order, then by probability the other
     words that are among the first at some position of the slider."""
     P = profiles(components)
-    # Words with next to no weight in a topic are noise, however exclusive they are.
+    # Words with almost no weight in a topic are noise, however exclusive they are.
     least = 1e-3 * P.max(axis=1, keepdims=True)
     heavy = np.where(least <= P, P, 0.0)
     corpus = np.maximum(shares, 1e-12) @ P
     chosen: list[set[int]] = [set() for _ in P]
-    for weight in STEPS:
+    for weight in SLIDER_STEPS:
         score = relevance(heavy, corpus, weight)
         for k, row in enumerate(score):
-            first = np.argpartition(-row, min(SHOWN, len(row) - 1))[:SHOWN]
+            first = np.argpartition(-row, min(CARD_WORDS, len(row) - 1))[:CARD_WORDS]
             chosen[k].update(first[np.isfinite(row[first])].tolist())
     return [
         [
             {"word": str(words[j]), "p": float(P[k, j]), "corpus": float(corpus[j])}
             for j in [*first, *sorted(places.difference(first), key=lambda j: (-P[k, j], j))]
         ]
-        for k, (first, places) in enumerate(
-            zip([each.tolist() for each in shown], chosen, strict=True)
-        )
+        for k, (first, places) in enumerate(zip(shown, chosen, strict=True))
     ]
 
 
@@ -139,17 +137,17 @@ def typical_documents(material: Material, text: bool) -> list[list[dict[str, Any
                 "share": float(shares[d, k]),
                 "text": excerpt(material, d, text),
             }
-            for d in top_places(weight[:, k], TYPICAL)
+            for d in top_places(weight[:, k], CARD_DOCUMENTS)
         ]
         for k in range(shares.shape[1])
     ]
 
 
 def topic_strengths(material: Material) -> np.ndarray:
-    """Return how much of each document each topic explains, less for documents of a few words.
+    """Return how much of each document each topic explains, less for documents with few words.
 
-    Shares alone do not rank: many documents are of one topic only. The part of a topic is the
-    length of its vector in the document, relative to that of the document.
+    Shares alone do not rank documents, because many have a single topic. A topic's part of a
+    document is the length of its vector there, relative to that of the document.
     """
     X, A = material.X, material.model.estimator_.components_
     parts = material.S * np.linalg.norm(A, axis=1)
@@ -159,9 +157,9 @@ def topic_strengths(material: Material) -> np.ndarray:
 
 
 def heatmap(material: Material) -> list[dict[str, Any]]:
-    """Return topic × class: the probabilities of the classes that `topics` shows of each topic.
+    """Return topic × class: the probability of each class that `topics` shows.
 
-    They are predicted for a document that is all this topic, and shrunk by the labels behind it.
+    It is predicted for a document made only of this topic, and shrunk by the labels behind it.
     """
     if material.kind not in ("classes", "sets"):
         return []
@@ -174,7 +172,7 @@ def heatmap(material: Material) -> list[dict[str, Any]]:
 
 
 def match(model: Any, other: Any, X: Any) -> list[dict[str, Any]]:
-    """Pair the model's topics with those of another estimator of the documents X, and list the
+    """Match the model's topics with those of another estimator of the documents X, and list the
     words kept, gained and lost."""
     words, ours, others = Words.of(model.vectorizer_), model.estimator_, other.components_
     ranking, shown = summaries.word_ranking(model, "coherence"), words.shown(others)
@@ -188,4 +186,4 @@ def match(model: Any, other: Any, X: Any) -> list[dict[str, Any]]:
 
 
 def _first_words(words: np.ndarray, components: np.ndarray, ranking: Any) -> list[list[str]]:
-    return [list(map(str, words[top])) for top in shown_words(components, ranking, SHOWN)]
+    return [list(map(str, words[top])) for top in shown_words(components, ranking, CARD_WORDS)]

@@ -1,13 +1,13 @@
-"""The whole preparation, for every kind of target and for what is missing."""
+"""The content of the page, for every kind of target and for what is missing."""
 
 import numpy as np
 import pytest
 
 from cofactor import TopicModel
-from cofactor.report.preparation import evaluation
-from cofactor.report.preparation.evaluation import MODEL, PLAIN
-from cofactor.report.preparation.material import read_material
-from cofactor.report.preparation.prepare import prepare
+from cofactor.report import evaluation
+from cofactor.report.material import read_material
+from cofactor.report.page_content import prepare
+from cofactor.report.score_tables import MODEL, PLAIN
 
 
 def test_without_labels(corpus):
@@ -26,15 +26,6 @@ def test_numbers(corpus):
     assert table[MODEL] > 0.8
     assert table["mean"] == pytest.approx(0.0, abs=0.1)
     assert "ridge regression" in table
-
-
-@pytest.fixture(scope="module")
-def sets(corpus):
-    """Two labels a document, known for every other one."""
-    return [
-        {str(label), "known" if label != "faith" else "other"} if i % 2 else None
-        for i, label in enumerate(corpus[1])
-    ]
 
 
 @pytest.mark.slow
@@ -66,32 +57,6 @@ def test_labels_held_out_of_sets(corpus, sets):
     np.testing.assert_allclose(found.predictions[MODEL], P)
 
 
-def test_indicators_in_any_form_are_read_alike(corpus, sets):
-    model = TopicModel(4, random_state=0).fit(corpus[0], sets)
-    one = read_material(model, corpus[0], sets, None).labels
-    known = ~np.isnan(one)
-    whole = np.where(known, one, -1).astype(int)
-    objects = np.where(known, one.astype(object), None)
-    marked = whole.astype(object)
-    for other in (one, whole, objects, marked, [tuple(s) if s else None for s in sets]):
-        np.testing.assert_array_equal(read_material(model, corpus[0], other, None).labels, one)
-    single = read_material(model, corpus[0], corpus[1], None)
-    assert single.labels.sum() == 120
-    strange = read_material(model, corpus[0], [{"chess"}, *sets[1:]], None)
-    assert strange.unknown_labels == ["chess"]
-    with pytest.raises(ValueError, match="2 columns, but the model has 5 targets"):
-        read_material(model, corpus[0], np.zeros((120, 2)), None)
-    for predicts in (model, TopicModel(3, random_state=0, max_iter=2, tol=0).fit(*corpus)):
-        with pytest.raises(ValueError, match=r"labels has a negative cell, -0\.5"):
-            read_material(predicts, corpus[0], np.full((120, 3), -0.5), None)
-
-
-def test_minus_one_is_a_number_where_the_model_predicts_numbers(corpus):
-    y = np.column_stack([np.arange(120) % 3 - 1, np.arange(120) % 2])
-    model = TopicModel(3, task="numbers", random_state=0).fit(corpus[0], y)
-    np.testing.assert_array_equal(read_material(model, corpus[0], y, None).labels, y)
-
-
 def test_several_numbers(corpus):
     y = np.column_stack([np.where(corpus[1] == "space", 2.5, 0.5), np.arange(120.0)])
     y[::7, 0], y[3, :] = np.nan, np.nan
@@ -119,18 +84,6 @@ def test_labels_without_documents(model, corpus):
         prepare(model, labels=corpus[1])
     with pytest.raises(ValueError, match="119 entries, but there are 120 documents"):
         prepare(model, corpus[0], corpus[1][:-1])
-
-
-def test_documents_of_the_fit_are_not_inferred_again(model, corpus, some, monkeypatch):
-    again = read_material(model, corpus[0], corpus[1], None)  # other labels
-    assert again.from_fit
-    assert again.digest != model.fingerprint_
-    np.testing.assert_array_equal(again.S, model.document_topics_)
-    monkeypatch.setattr(type(model.estimator_), "transform", None)
-    same = read_material(model, corpus[0], some, None)
-    assert same.from_fit
-    assert same.digest == model.fingerprint_
-    assert same.S is model.document_topics_
 
 
 def test_reproduction(held, model):
