@@ -6,8 +6,8 @@ import pytest
 
 from app_corpus import TEXTS
 from cofactor import TopicModel
-from cofactor.app.corpus import Corpus
 from cofactor.app.session import Session
+from cofactor.app.text_queue import TextTable
 from commands import write_table
 
 if not all(map(find_spec, ("starlette", "uvicorn"))):
@@ -30,16 +30,16 @@ def start(first_model, tmp_path):
             [str(i), text, ";".join(g)]
             for i, (text, g) in enumerate(zip(TEXTS, given, strict=True))
         ]
-        table = write_table(tmp_path / "posts.csv", rows)
+        path = write_table(tmp_path / "posts.csv", rows)
         facts = {
-            "path": str(table),
+            "path": str(path),
             "text": "body",
             "opening": {},
             "label_separator": ";" if several else None,
         }
-        corpus = Corpus([*TEXTS], given, [*range(2, len(TEXTS) + 2)], several, facts, "team")
+        table = TextTable([*TEXTS], given, [*range(2, len(TEXTS) + 2)], several, facts, "team")
         options = {"quiet": 0.0, "folder": tmp_path / "model"} | options
-        started.append(Session(corpus, model=model, **options))
+        started.append(Session(table, model=model, **options))
         return started[-1]
 
     yield begin

@@ -11,7 +11,7 @@ import pytest
 
 from app_corpus import TEXTS, TRUTH
 from app_requests import send
-from cofactor.app.documents import coloured
+from cofactor.app.page_data import coloured
 from cofactor.app.progress import accuracy_curve, calibration, moved_predictions, wilson
 from cofactor.app.routes import make_app
 from cofactor.io.tables.writers import is_formula
@@ -148,7 +148,7 @@ def test_documents_are_found(page):
 def test_documents_are_found_by_date(page):
     page.begin()
     days = [date(2024, 1, 1) + timedelta(i) if i % 2 else None for i in range(60)]
-    page.session.corpus = replace(page.session.corpus, dates=days)
+    page.session.table = replace(page.session.table, dates=days)
     found = page.read("documents", since="2024-01-10", until="2024-01-20")["rows"]
     assert [row["document"] for row in found] == [9, 11, 13, 15, 17, 19]
     assert [row["date"] for row in found][:1] == ["2024-01-10"]
@@ -218,7 +218,7 @@ def test_the_code_makes_the_same_edits(page, monkeypatch):
     folder = page.session.folder.parent
     (folder / "posts-labelled.csv").write_bytes(page.read("table.csv").content)
     monkeypatch.chdir(folder)
-    first, _, rest = code.partition("# or the very model")
+    first, _, rest = code.partition("# or load the model")
     found = {}
     exec(first, found)
     assert len(found["model"].topic_names_) == 5

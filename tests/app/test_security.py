@@ -9,9 +9,8 @@ from itertools import product
 import pytest
 
 from app_requests import send
-from cofactor.app.routes import CHANGES, READS, assets
-from cofactor.app.security import HEADERS, LARGEST_BODY
-from cofactor.app.server import guarded, is_loopback, open_socket
+from cofactor.app.routes import CHANGES, READS, assets, guarded, is_loopback, open_socket
+from cofactor.app.security import HEADERS, MAX_BODY_BYTES
 from cofactor.io.errors import InputError
 
 PORT = 8765
@@ -176,12 +175,17 @@ def test_reads_are_not_changes(site):
 
 
 def test_bodies_are_capped(site):
-    large = b'{"tab":"t","name":"' + b"x" * LARGEST_BODY + b'"}'
+    large = b'{"tab":"t","name":"' + b"x" * MAX_BODY_BYTES + b'"}'
     assert site("POST", "/api/make-class", body=large).status == 413
 
-    pieces = [b"x" * (LARGEST_BODY // 20)] * 40
+    pieces = [b"x" * (MAX_BODY_BYTES // 20)] * 40
     assert site("POST", "/api/make-class", body=pieces).status == 413
-    for length, status in ((str(LARGEST_BODY + 1), 413), ("9" * 400, 413), ("-1", 400), ("²", 400)):
+    for length, status in (
+        (str(MAX_BODY_BYTES + 1), 413),
+        ("9" * 400, 413),
+        ("-1", 400),
+        ("²", 400),
+    ):
         assert site("POST", "/api/make-class", length=length).status == status
     assert site.session.log.read() == []
 

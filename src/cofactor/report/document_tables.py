@@ -141,7 +141,7 @@ def choose_points(n: int, seed: int, most: int = MAX_MAP_POINTS) -> np.ndarray:
 
 
 def circle_order(components: np.ndarray) -> list[int]:
-    """Order topics around a circle, from topic 0 on, so that similar ones are neighbours: the leaves
+    """Order topics around a circle, starting at 0, so that similar ones are neighbours: the leaves
     of a clustering in their optimal order."""
     if len(components) < 3:
         return [*range(len(components))]

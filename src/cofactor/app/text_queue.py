@@ -1,4 +1,4 @@
-"""The documents of a table, the labels that the table has, and the labels that a fit sees."""
+"""The texts of a table with their labels, and the queue in which they are labelled."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from cofactor.app.reviewed import Reviewed
+from cofactor.app.decisions import Reviewed
+from cofactor.text.labelling.choice import RANDOM, RANDOM_PART
 
 TABLE, REVIEWED = "table", "reviewed"
-"""Where a label comes from. Predictions are no labels."""
+"""Sources of labels; predictions are never labels."""
+BY_HAND = "chosen by hand"
 
 
 @dataclass(frozen=True, eq=False)
-class Corpus:
+class TextTable:
     """Documents to label.
 
     Parameters
@@ -25,7 +27,7 @@ class Corpus:
     given : list of tuple of str
         The labels of each document in the table; empty where there are none.
     names : list
-        What the documents are called: numbers of rows, or names.
+        Row numbers or names of the documents.
     several : bool
         Whether a document may have several labels.
     facts : dict
@@ -49,7 +51,7 @@ class Corpus:
 
     @cached_property
     def keys(self) -> list[str]:
-        """What the log calls the documents: digests of the texts, and a count for equal texts.
+        """Names of the documents in the log: digests of the texts, with a count for equal texts.
 
         They stay the same when rows are sorted or added.
         """
@@ -67,21 +69,20 @@ class Corpus:
 
     @cached_property
     def given_counts(self) -> Counter[tuple[str, ...]]:
-        """How many documents have which labels in the table; those without are not counted."""
+        """How many documents have which labels in the table, without unlabelled ones."""
         return Counter(filter(None, self.given))
 
     def labels(self, reviewed: Reviewed) -> list[tuple[tuple[str, ...] | None, str | None]]:
-        """Return the labels of each document, and whether they were reviewed or are the table's.
+        """Return the labels of each document and their source, "reviewed" or "table".
 
-        None stands for documents without a known label; an empty tuple for reviewed documents that
-        are of no class.
+        The labels are None if unknown, and empty if a reviewed document is of no class.
         """
         return [self.label_of(place, reviewed, key) for place, key in enumerate(self.keys)]
 
     def label_of(
         self, place: int, reviewed: Reviewed, key: str | None = None
     ) -> tuple[tuple[str, ...] | None, str | None]:
-        """Return the labels of one document, and where they come from."""
+        """Return the labels of one document and their source."""
         review = reviewed.reviews.get(self.keys[place] if key is None else key)
         if review is not None and review.labels is not None:
             return review.labels, REVIEWED
@@ -100,9 +101,48 @@ class Corpus:
 
 
 def each_key(texts: Iterable[str]) -> Iterator[str]:
-    """Yield what the log calls the documents of a table."""
+    """Yield the names of documents in the log."""
     seen: Counter[str] = Counter()
     for text in texts:
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:20]
         yield f"{digest}-{seen[digest]}" if seen[digest] else digest
         seen[digest] += 1
+
+
+class TextQueue:
+    """Hands out documents so that no two tabs show the same one, and remembers why each was shown.
+
+    The rows come from `TopicModel.to_label`.
+    """
+
+    def __init__(self) -> None:
+        self._shown: dict[str, int] = {}  # the document in each tab
+        self._reasons: dict[int, str] = {}
+
+    def take(self, tab: str, rows: Iterable[Any], leave: int | None) -> int | None:
+        """Return the first document that no other tab shows and that is not ``leave``."""
+        taken = {place for other, place in self._shown.items() if other != tab}
+        for row in rows:
+            if row.document not in taken and row.document != leave:
+                self._shown[tab], self._reasons[row.document] = row.document, row.reason
+                return int(row.document)
+        return None
+
+    def reason(self, place: int, rows: Iterable[Any]) -> str:
+        """Return why a document was or will be shown."""
+        waiting = (row.reason for row in rows if row.document == place)
+        return self._reasons.get(place) or next(waiting, BY_HAND)
+
+
+def mixed(rows: list[Any], reviewed: int) -> list[Any]:
+    """Move random checks to every fifth position, counted from the very first review.
+
+    The queue is renewed after a few labels, so random checks at its end would never be reached.
+    """
+    checks = [row for row in rows if row.reason == RANDOM]
+    others = [row for row in rows if row.reason != RANDOM]
+    found = []
+    for place in range(reviewed, reviewed + len(rows)):
+        first = checks if place % RANDOM_PART == RANDOM_PART - 1 else others
+        found.append((first or checks or others).pop(0))
+    return found
