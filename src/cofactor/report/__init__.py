@@ -21,36 +21,33 @@ Names are imported when first used.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from cofactor.report.html import ShownReport, render_report, show_report, write_report
-    from cofactor.report.page_content import prepare
-    from cofactor.report.plots import (
-        plot_choice,
-        plot_classes,
-        plot_over_time,
-        plot_stability,
-        plot_topics,
+from cofactor._lazy import lazy_names
+
+if TYPE_CHECKING:  # type checkers and editors need plain imports
+    from cofactor.report.html import ShownReport as ShownReport
+    from cofactor.report.html import render_report as render_report
+    from cofactor.report.html import show_report as show_report
+    from cofactor.report.html import write_report as write_report
+    from cofactor.report.page_content import prepare as prepare
+    from cofactor.report.plots import plot_choice as plot_choice
+    from cofactor.report.plots import plot_classes as plot_classes
+    from cofactor.report.plots import plot_over_time as plot_over_time
+    from cofactor.report.plots import plot_stability as plot_stability
+    from cofactor.report.plots import plot_topics as plot_topics
+else:
+    __all__, __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "html": ["ShownReport", "render_report", "show_report", "write_report"],
+            "page_content": ["prepare"],
+            "plots": [
+                "plot_choice",
+                "plot_classes",
+                "plot_over_time",
+                "plot_stability",
+                "plot_topics",
+            ],
+        },
     )
-
-__all__ = [
-    "ShownReport",
-    "plot_choice",
-    "plot_classes",
-    "plot_over_time",
-    "plot_stability",
-    "plot_topics",
-    "prepare",
-    "render_report",
-    "show_report",
-    "write_report",
-]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module 'cofactor.report' has no attribute {name!r}")
-    module = "plots" if name.startswith("plot_") else {"prepare": "page_content"}.get(name, "html")
-    return getattr(import_module(f"cofactor.report.{module}"), name)
