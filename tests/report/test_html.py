@@ -165,7 +165,7 @@ def test_model_from_a_folder(model, corpus, some, tmp_path):
 def test_edits_are_shown(model, corpus, some):
     edited = model.merge([0, 2]).freeze(0).ban(1, "goal").pin(2, "moon").rename(2, "far away")
     page = render_report(edited, corpus[0], some)
-    assert "which do not know the edits" in page
+    assert "without the edits" in page
     assert "then its topics were edited" in page
     for said in ("frozen", "banned: goal", "pinned: moon", "far away"):
         assert page.count(said) > 1  # on the card and in the table

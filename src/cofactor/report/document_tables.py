@@ -26,14 +26,13 @@ MIN_PART = {True: 0.05, False: 0.005}  # of a word in a score, with a pooled hea
 MAX_FACTOR = 1000
 
 
-def excerpt(material: Material, d: int, text: bool) -> str:
+def excerpt(material: Material, d: int) -> str:
     """Return the beginning of a document on one line; "" if texts are left out."""
-    if not text or material.texts is None:
-        return ""
-    return shortened(" ".join(material.texts[d][: 4 * MAX_EXCERPT].split()), MAX_EXCERPT)
+    text = "" if material.shown_texts is None else material.shown_texts[d]
+    return shortened(" ".join(text[: 4 * MAX_EXCERPT].split()), MAX_EXCERPT)
 
 
-def document_rows(material: Material, text: bool) -> tuple[list[dict[str, Any]], bool]:
+def document_rows(material: Material) -> tuple[list[dict[str, Any]], bool]:
     """Return the table of documents, a random sample of many, and whether texts were cut."""
     estimator, seed = material.model.estimator_, material.model.seed_
     chosen = choose_points(len(material.S), seed, MAX_TABLE_DOCUMENTS)
@@ -41,9 +40,8 @@ def document_rows(material: Material, text: bool) -> tuple[list[dict[str, Any]],
     spots = place(shares, estimator.components_, seed).round(4).tolist()
     told = read_predictions(estimator, material.scores[chosen], material.model.target_names_)
     best = np.where(shares.any(axis=1), shares.argmax(axis=1), -1).tolist()
-    texts, cut = [""] * len(chosen), False
-    if text and material.texts is not None:
-        texts, cut = cut_texts([material.texts[d].strip() for d in chosen])
+    whole = material.shown_texts or [""] * len(material.S)
+    texts, cut = cut_texts([whole[d].strip() for d in chosen])
     rows = [
         {
             "document": material.number(d),
@@ -54,9 +52,9 @@ def document_rows(material: Material, text: bool) -> tuple[list[dict[str, Any]],
             "class": _label(material, d),
             "prediction": show(guess) if k >= 0 else "",
             "confidence": rounded(c) if k >= 0 else None,
-            "text": whole,
+            "text": text,
         }
-        for d, (x, y), k, p, guess, c, whole in zip(
+        for d, (x, y), k, p, guess, c, text in zip(
             chosen, spots, best, shares.max(axis=1), *told, texts, strict=True
         )
     ]
@@ -178,7 +176,7 @@ def map_anchors(material: Material) -> list[dict[str, Any]]:
 # ---- documents to review
 
 
-def uncertain(material: Material, text: bool) -> list[dict[str, Any]]:
+def uncertain(material: Material) -> list[dict[str, Any]]:
     """Return the unlabelled documents whose two best classes are most nearly tied."""
     P = material.probabilities
     if P is None or P.shape[1] < 2 or material.texts is None:
@@ -186,10 +184,10 @@ def uncertain(material: Material, text: bool) -> list[dict[str, Any]]:
     free = np.flatnonzero(~is_known(material.labels) & material.S.any(axis=1))
     two = np.sort(P[free], axis=1)[:, -2:]
     order = free[np.argsort(two[:, 1] - two[:, 0], kind="stable")][:MAX_REVIEWED]
-    return [_described(material, material.model, int(d), P[d], text) for d in order]
+    return [_described(material, material.model, int(d), P[d]) for d in order]
 
 
-def mistaken(material: Material, found: Evaluation | None, text: bool) -> list[dict[str, Any]]:
+def mistaken(material: Material, found: Evaluation | None) -> list[dict[str, Any]]:
     """Return the tested documents with a wrong prediction, most confident first."""
     if found is None or found.probabilities is None:
         return []
@@ -198,16 +196,14 @@ def mistaken(material: Material, found: Evaluation | None, text: bool) -> list[d
     order = wrong[np.argsort(-P[wrong].max(axis=1), kind="stable")][:MAX_REVIEWED]
     return [
         {
-            **_described(
-                material, found.judges[i], int(found.tested[i]), P[i], text, found.truth[i]
-            ),
+            **_described(material, found.judges[i], int(found.tested[i]), P[i], found.truth[i]),
             "truth": material.classes[found.truth[i]],
         }
         for i in order
     ]
 
 
-def doubtful(material: Material, text: bool) -> list[dict[str, Any]]:
+def doubtful(material: Material) -> list[dict[str, Any]]:
     """Return the documents whose labels look wrong, most doubtful first."""
     if material.kind != "classes" or material.X is None:
         return []
@@ -222,25 +218,25 @@ def doubtful(material: Material, text: bool) -> list[dict[str, Any]]:
             "label_probability": rounded(row.label_probability),
             "looks_like": str(row.suggestion),
             "probability": rounded(row.probability),
-            "text": excerpt(material, row.document, text),
+            "text": excerpt(material, row.document),
         }
         for row in found
     ]
 
 
 def _described(
-    material: Material, judge: Any, d: int, p: np.ndarray, text: bool, rival: int | None = None
+    material: Material, judge: Any, d: int, p: np.ndarray, rival: int | None = None
 ) -> dict[str, Any]:
     """Describe one document: its two classes, the words that favour each of them, and the words
     without which another class is predicted."""
     first, second = np.argsort(-p, kind="stable")[:2]
     pair = (first, second if rival is None else rival)
     names = [material.classes[c] for c in pair]
-    told = _explained(material, judge, d, names) if text and material.texts is not None else None
+    told = _explained(material, judge, d, names)
     pooled = judge.estimator_.pooled_head is not None
     return {
         "document": material.number(d),
-        "text": excerpt(material, d, text),
+        "text": excerpt(material, d),
         "sides": [
             {"class": name, "probability": float(p[c]), "words": _favouring(told, sign, pooled)}
             for name, c, sign in zip(names, pair, (1, -1), strict=True)
@@ -250,9 +246,10 @@ def _described(
 
 
 def _explained(material: Material, judge: Any, d: int, names: list[str]) -> Explanation | None:
-    """Explain why the first of two classes and not the second; None if the judge does not know
-    both, because its fit had no label of one."""
-    if not {str(name) for name in judge.target_names_}.issuperset(names):
+    """Explain why the first of two classes and not the second; None if texts are left out or the
+    judge does not know both classes, because its fit had no label of one."""
+    known = {str(name) for name in judge.target_names_}
+    if material.shown_texts is None or not known.issuperset(names):
         return None
     return explain_row(
         judge, material.X[[d]], target=names[0], rival=names[1], n_left_out=LEFT_OUT_WORDS

@@ -30,18 +30,7 @@ from cofactor.report.vega_script import library
 
 NEEDED = {"altair": "altair", "jinja2": "jinja2", "vl_convert": "vl-convert-python"}
 SCRIPTS = ("tables.js", "page.js")
-TOPIC_COLUMNS = (
-    "topic",
-    "name",
-    "share",
-    "label",
-    "label_weight",
-    "labelled",
-    "of_label",
-    "coherence",
-    "stability",
-    "settled",
-)
+TEMPLATE_ONLY = ("words", "typical", "similar", "first", "stability_interval")  # of a topic's card
 ALLOWED = "allow-scripts allow-downloads"
 """Permissions of the frame in a notebook; it has no origin, so it cannot read the notebook."""
 
@@ -218,7 +207,10 @@ def page_state(prepared: Prepared) -> dict[str, Any]:
         "names": [topic["name"] for topic in prepared.topics],
         "fingerprint": prepared.topics_digest,
         "words": [topic["words"] for topic in prepared.topics],
-        "topics": [{name: topic[name] for name in TOPIC_COLUMNS} for topic in prepared.topics],
+        "topics": [
+            {name: value for name, value in topic.items() if name not in TEMPLATE_ONLY}
+            for topic in prepared.topics
+        ],
         "order": prepared.order,
         "kind": prepared.kind,
         "number": prepared.number,

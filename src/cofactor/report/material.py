@@ -43,10 +43,16 @@ class Material:
     digest: str | None = None  # of documents and labels
     unknown_labels: list[str] = field(default_factory=list)  # labels the model does not know
     rows: Sequence[int | str] | None = None  # the documents' rows in their table, or their names
+    with_texts: bool = True  # whether the page may show texts
 
     def number(self, d: int) -> int | str:
         """Return what the page calls a document: its name, its row, or its index."""
         return int(d) if self.rows is None else self.rows[d]
+
+    @property
+    def shown_texts(self) -> list[str] | None:
+        """The texts that the page may show."""
+        return self.texts if self.with_texts else None
 
     @property
     def named(self) -> bool:
@@ -134,6 +140,7 @@ def read_material(
     labels: Any,
     truth: Any,
     rows: Iterable[int | str] | None = None,
+    with_texts: bool = True,
 ) -> Material:
     """Read documents and labels, and check whether they are those of the fit."""
     rows = None if rows is None else [row if isinstance(row, str) else int(row) for row in rows]
@@ -141,7 +148,7 @@ def read_material(
         if labels is not None or truth is not None or rows is not None:
             raise ValueError("labels and rows need their documents; pass documents too.")
         S, unknown = model.document_topics_, _unknown(model, len(model.document_topics_))
-        return Material(model, None, None, S, True, unknown, unknown)
+        return Material(model, None, None, S, True, unknown, unknown, with_texts=with_texts)
     texts = read_documents(documents)
     if rows is not None and len(rows) != len(texts):
         raise ValueError(
@@ -153,7 +160,8 @@ def read_material(
     unseen: list[str] = []
     known, hidden = (_read_labels(model, y, len(texts), unseen) for y in (labels, truth))
     unseen = list(dict.fromkeys(unseen))
-    return Material(model, texts, X, S, from_fit, known, hidden, digest, unseen, rows)
+    labelled = (known, hidden, digest, unseen)
+    return Material(model, texts, X, S, from_fit, *labelled, rows, with_texts)
 
 
 def _representations(model: TopicModel, X: Any, same: bool) -> tuple[np.ndarray, bool]:

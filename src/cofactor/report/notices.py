@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -18,7 +17,7 @@ MAX_COSINE, MAX_CALIBRATION_ERROR = 0.9, 0.15
 Notices = Iterator[tuple[str, str]]  # "warning" or "note", and a sentence
 
 
-def notices(material: Material, found: Evaluation | None, text: bool) -> list[dict[str, str]]:
+def notices(material: Material, found: Evaluation | None) -> list[dict[str, str]]:
     """Return warnings first, then remarks on what is missing."""
     parts = (
         _scores(found),
@@ -26,7 +25,7 @@ def notices(material: Material, found: Evaluation | None, text: bool) -> list[di
         _edits(material, found),
         _labels(material),
         _topics(material),
-        _missing(material, found, text),
+        _missing(material, found),
     )
     rows = [
         {"level": level, "text": sentence[:1].upper() + sentence[1:]}
@@ -73,13 +72,13 @@ def _fit(material: Material) -> Notices:
 
 
 def _edits(material: Material, found: Evaluation | None) -> Notices:
-    """Say that scores of further fits are not those of edited topics."""
+    """Point out that scores of refits are not those of edited topics."""
     if found is None or getattr(material.model, "settled_", None) is None:
         return
     if any(judge is not material.model for judge in found.judges):
         yield _note(
-            "The topics were edited after the fit. The scores come from further fits with as many "
-            "topics, which do not know the edits."
+            "The topics were edited after the fit. The scores come from refits with as many topics "
+            "but without the edits."
         )
 
 
@@ -88,15 +87,11 @@ def _labels(material: Material) -> Notices:
         return
     if not is_known(material.labels).any():
         return
-    pairs = zip(material.classes, _label_counts(material), strict=True)
+    labels, classes = material.labels, np.arange(len(material.classes))
+    known = labels == 1 if material.kind == "sets" else labels[:, None] == classes
+    pairs = zip(material.classes, known.sum(axis=0), strict=True)
     if few := [f"{name} ({n})" for name, n in pairs if n < MIN_LABELS]:
         yield _warn(f"Few labels: {_and(few)}; label more before you rely on these classes.")
-
-
-def _label_counts(material: Material) -> np.ndarray:
-    if material.kind == "sets":
-        return np.nansum(material.labels, axis=0).astype(int)
-    return np.bincount(material.labels[material.labels >= 0], minlength=len(material.classes))
 
 
 def _topics(material: Material) -> Notices:
@@ -107,26 +102,30 @@ def _topics(material: Material) -> Notices:
     similar = np.triu(topic_similarity(A, A), 1) > MAX_COSINE
     if twins := [f"{i} and {j}" for i, j in np.argwhere(similar)]:
         yield _note(f"Topics with almost the same words: {'; '.join(twins[:5])}.")
-    heard = set(summaries.topic_classes(model)[0])
-    silent = [str(name) for name in model.target_names_ if name not in heard]
-    if silent and material.kind == "classes":
-        yield _note(f"No topic speaks mainly for {_and(silent)}.")
+    main = set(summaries.topic_classes(model)[0])
+    without = [str(name) for name in model.target_names_ if name not in main]
+    if without and material.kind == "classes":
+        yield _note(f"No topic mainly predicts {_and(without)}.")
 
 
-def _missing(material: Material, found: Evaluation | None, text: bool) -> Notices:
+def _missing(material: Material, found: Evaluation | None) -> Notices:
     if material.texts is None:
         yield _note(
             "The documents were not given, so there are no texts, explanations or scores; a model "
             "does not keep its documents."
         )
         return
-    yield from _texts(material.texts, int((~material.has_words).sum()))
-    if not text:
+    if empty := int((~material.has_words).sum()):
+        yield _note(f"{empty:,} documents have no word of the model; they are not scored.")
+    repeats = sum(n - 1 for text, n in Counter(material.texts).items() if text.strip())
+    if repeats > 0.01 * len(material.texts):
+        yield _note(f"{repeats:,} documents are copies of another one.")
+    if not material.with_texts:
         yield _note("Texts and explanations were left out on request.")
     if not material.from_fit:
         yield _note(
-            "The documents are not those of the fit, so nothing was fitted again: there are no "
-            "baselines and no comparison with a fit without labels."
+            "The documents are not those of the fit, so there are no baselines and no comparison "
+            "with a fit without labels."
         )
     if material.unknown_labels:
         yield _warn(f"Labels that the model does not know: {_and(material.unknown_labels)}.")
@@ -134,16 +133,8 @@ def _missing(material: Material, found: Evaluation | None, text: bool) -> Notice
         yield _note("There are too few labels to test the predictions.")
 
 
-def _texts(texts: list[str], empty: int) -> Notices:
-    if empty:
-        yield _note(f"{empty:,} documents have no word of the model; they are not scored.")
-    repeats = sum(n - 1 for text, n in Counter(texts).items() if text.strip())
-    if repeats > 0.01 * len(texts):
-        yield _note(f"{repeats:,} documents are copies of another one.")
-
-
-def _and(names: list[Any], most: int = 8) -> str:
-    """Join names with commas and "and"; name only the first of many."""
+def _and(names: list[str], most: int = 8) -> str:
+    """Join names with commas and "and"; list only the first of many."""
     if len(names) > most:
         return ", ".join(names[:most]) + f" and {len(names) - most} more"
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

@@ -83,21 +83,21 @@ def prepare(
     if not isinstance(model, TopicModel):
         raise TypeError(f"model is a {type(model).__name__}; a report needs a TopicModel.")
     check_is_fitted(model, "estimator_")
-    material = read_material(model, documents, labels, truth, rows)
+    material = read_material(model, documents, labels, truth, rows, text)
     timed = over_time(material, dates, every)  # first, to reject bad dates before any fit
     found = evaluate(material)
-    topics = topic_tables.topic_cards(material, text)
+    topics = topic_tables.topic_cards(material)
     order = sorted(range(len(topics)), key=lambda k: -topics[k]["share"])
-    points, cut = document_tables.document_rows(material, text)
+    points, cut = document_tables.document_rows(material)
     return Prepared(
         title=str(title or "Topic report"),
         source=str(source or ""),
         kind=material.kind,
-        text=bool(text and material.texts),
+        text=bool(material.shown_texts),
         number="document" if rows is None else "id" if material.named else "row",
         classes=material.classes,
         summary=summary(material, found),
-        notices=notices(material, found, text),
+        notices=notices(material, found),
         topics=topics,
         topics_digest=topics_digest(model),
         order=order,
@@ -108,9 +108,9 @@ def prepare(
         anchors=document_tables.map_anchors(material),
         map_note=document_tables.documents_note(material),
         evaluation=evaluation_tables(found, material.classes),
-        uncertain=document_tables.uncertain(material, text),
-        mistaken=document_tables.mistaken(material, found, text),
-        doubtful=document_tables.doubtful(material, text),
+        uncertain=document_tables.uncertain(material),
+        mistaken=document_tables.mistaken(material, found),
+        doubtful=document_tables.doubtful(material),
         curves=curves(model.estimator_),
         changes=changes(material, found, order),
         reproduction=reproduction(material),

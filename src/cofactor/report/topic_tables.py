@@ -21,7 +21,7 @@ MAX_HEATMAP_TOPICS = 30
 SLIDER_STEPS = np.linspace(0.0, 1.0, 11)  # of relevance
 
 
-def topic_cards(material: Material, text: bool) -> list[dict[str, Any]]:
+def topic_cards(material: Material) -> list[dict[str, Any]]:
     """Describe the topics, each with its first words and then those that some position of the
     slider shows."""
     model = material.model
@@ -31,7 +31,7 @@ def topic_cards(material: Material, text: bool) -> list[dict[str, Any]]:
     ranking = summaries.word_ranking(model, "coherence")
     first = [words.tolist() for words in shown_words(shown, ranking, CARD_WORDS)]
     words = relevant_words(summaries.model_words(model), shown, shares, first)
-    typical, similar = typical_documents(material, text), similar_topics(A)
+    typical, similar = typical_documents(material), similar_topics(A)
     settled = Settled.of(model)
     names = ["" if label is None else str(label) for label in summaries.topic_classes(model)[0]]
     labels = topic_labels(material, names)
@@ -124,7 +124,7 @@ def relevant_words(
     ]
 
 
-def typical_documents(material: Material, text: bool) -> list[list[dict[str, Any]]]:
+def typical_documents(material: Material) -> list[list[dict[str, Any]]]:
     """Return for each topic its strongest documents, strongest first."""
     shares = material.shares
     if material.X is None:
@@ -135,7 +135,7 @@ def typical_documents(material: Material, text: bool) -> list[list[dict[str, Any
             {
                 "document": material.number(d),
                 "share": float(shares[d, k]),
-                "text": excerpt(material, d, text),
+                "text": excerpt(material, d),
             }
             for d in top_places(weight[:, k], CARD_DOCUMENTS)
         ]
