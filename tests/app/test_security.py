@@ -3,15 +3,13 @@
 import json
 import os
 import random
-import socket
 from itertools import product
 
 import pytest
 
 from app_requests import send
-from cofactor.app.routes import CHANGES, READS, assets, guarded, is_loopback, open_socket
+from cofactor.app.routes import CHANGES, READS, assets, guarded
 from cofactor.app.security import HEADERS, MAX_BODY_BYTES
-from cofactor.io.errors import InputError
 
 PORT = 8765
 HOST, OTHER_HOST = f"127.0.0.1:{PORT}", f"localhost:{PORT}"
@@ -249,28 +247,3 @@ def test_mutated_requests_have_no_effect_and_no_crash(site):
         if change:
             assert status == 401
             assert len(site.session.reviewed.decisions) == before
-
-
-def test_wildcard_addresses_are_refused():
-    for host in ("0.0.0.0", "::", ""):
-        with pytest.raises(InputError, match="name one of them"):
-            open_socket(host, None)
-    assert [is_loopback(h) for h in ("127.0.0.1", "localhost", "192.168.1.5", "evil.example")] == [
-        True,
-        True,
-        False,
-        False,
-    ]
-
-
-def test_a_port_in_use_is_refused():
-    with open_socket("127.0.0.1", 0) as one:
-        one.listen()
-        with pytest.raises(InputError, match="name another --port"):
-            open_socket("127.0.0.1", one.getsockname()[1])
-
-
-def test_answers_are_sent_at_once():
-    """asyncio turns Nagle's algorithm, which costs 40 ms, off for sockets of this protocol only."""
-    with open_socket("127.0.0.1", 0) as one:
-        assert one.proto == socket.IPPROTO_TCP
