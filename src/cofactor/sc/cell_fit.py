@@ -1,4 +1,4 @@
-"""Fit a model to opened cells: choose genes, fit, find markers."""
+"""Fits a model to opened cells: chooses genes, fits, finds markers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from cofactor.metrics import specificity
 from cofactor.metrics.topics import top_places
 from cofactor.outofcore import RowBlocks
 from cofactor.sc.cells import Cells, check_names, open_cells
-from cofactor.sc.genes import SEEN, GeneSums, masked_genes, usual_number, variable_genes
+from cofactor.sc.genes import MIN_CELLS, GeneSums, masked_genes, usual_number, variable_genes
 from cofactor.sc.labels import read_labels
 from cofactor.sc.model import (
     Answers,
@@ -33,11 +33,9 @@ from cofactor.sc.model import (
     warn_of_empty,
 )
 
-FEWEST_TOPICS = 10
-MARKERS = 25
-"""Number of genes that are kept as markers of a topic or of a class."""
-NAMED = "highly_variable"
-"""The column of var in which scanpy notes variable genes."""
+MIN_TOPICS = 10  # by default
+MAX_MARKERS = 25  # genes that are kept for a topic or a class
+VARIABLE = "highly_variable"  # scanpy's column of var for variable genes
 
 
 def fit(
@@ -52,14 +50,14 @@ def fit(
     random_state: Any = 0,
     **parameters: Any,
 ) -> CellModel:
-    """Fit topics to cells, guided by the labels of some; nothing is written to ``adata``.
+    """Fit topics to cells, guided by the labels of some; ``adata`` stays unchanged.
 
     Parameters are those of `ssnmf`.
 
     Returns
     -------
     CellModel
-        To annotate other cells, and to save.
+        Annotates other cells and can be saved.
 
     Examples
     --------
@@ -89,7 +87,7 @@ def fit(
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Request:
-    """What a fit is asked for; the fields are parameters of `ssnmf`.
+    """What to fit; the fields are parameters of `ssnmf`.
 
     ``parameters`` are further parameters of the estimator.
     """
@@ -109,12 +107,12 @@ class Request:
 
     def number_of_topics(self, classes: int) -> int:
         if self.n_topics is None:
-            return max(FEWEST_TOPICS, classes)
+            return max(MIN_TOPICS, classes)
         check_count("n_topics", self.n_topics)
         return int(self.n_topics)
 
     def noted(self) -> dict[str, Any]:
-        """Return what is kept with the model, in plain types."""
+        """Return what is stored with the model, in plain types."""
         marked, seed = self.unlabelled, self.random_state
         return {
             "labels": self.labels,
@@ -125,7 +123,7 @@ class Request:
 
 
 def fit_opened(cells: Cells, asked: Request) -> tuple[CellModel, Answers]:
-    """Fit a model to opened cells; return it and what it says of them."""
+    """Fit a model to opened cells; return it and its answers for them."""
     y = asked.read_labels(cells.obs)
     columns, how = choose_genes(cells, asked.mask_var, asked.n_top_genes)
     known = [] if y is None else [label for label in y if label is not None]
@@ -149,20 +147,22 @@ def fit_opened(cells: Cells, asked: Request) -> tuple[CellModel, Answers]:
 
 
 def _estimator(number: int, labelled: bool, asked: Request) -> Any:
-    """Return an estimator that takes labels, in which depth is a scale, or one without."""
+    """Return an estimator for labels, in which depth is a scale, or one without labels."""
     kind: Any = SSNMFClassifier if labelled else NMF
     for name, value in asked.parameters.items():
         if name == "n_components":
             raise TypeError(f"n_components is called n_topics here; pass n_topics={value!r}.")
         if name not in kind().get_params():
-            reason = "is no parameter" if labelled else "is no parameter of a fit without labels"
-            raise TypeError(f"{name} {reason}; leave it out. See {kind.__name__} for those it has.")
+            reason = "is not a parameter" + ("" if labelled else " of a fit without labels")
+            raise TypeError(
+                f"{name} {reason}; leave it out. See {kind.__name__} for all parameters."
+            )
     usual = {"exposure": "total"} if labelled else {}
     return kind(number, random_state=asked.random_state, **usual | asked.parameters)
 
 
 def check_count(name: str, number: Any) -> None:
-    """Refuse anything but a positive whole number."""
+    """Reject anything but a positive whole number."""
     if not isinstance(number, Integral) or number < 1:
         raise InputError(f"{name} is {number!r}; pass a whole number of at least 1.")
 
@@ -182,8 +182,8 @@ def choose_genes(
     if n_top_genes is not None:
         check_count("n_top_genes", n_top_genes)
     check_names(cells.genes)
-    if mask_var is None and n_top_genes is None and NAMED in cells.var:
-        mask_var = NAMED
+    if mask_var is None and n_top_genes is None and VARIABLE in cells.var:
+        mask_var = VARIABLE
     masked = None if mask_var is None else masked_genes(mask_var, cells.var)
     sums = GeneSums.none(cells.shape[1])
     for rows in checked(cells):
@@ -198,12 +198,12 @@ def choose_genes(
 
 
 def _variable(cells: Cells, sums: GeneSums, n_top_genes: int | None) -> tuple[IntArray, str]:
-    """Return the most variable genes, and how they were chosen; refuse cells that have none."""
+    """Return the most variable genes, and how they were chosen; reject cells without any."""
     n, m = cells.shape
-    if (sums.seen < SEEN).all():
+    if (sums.seen < MIN_CELLS).all():
         raise InputError(
-            f"No gene has counts in at least {SEEN} cells of {cells.place}, which has {n:,}; pass "
-            "more cells, or name genes with mask_var."
+            f"No gene has counts in at least {MIN_CELLS} cells of {cells.place}, which has {n:,}; "
+            "pass more cells, or name genes with mask_var."
         )
     columns = variable_genes(sums, usual_number(m) if n_top_genes is None else n_top_genes)
     return columns, f"the {len(columns):,} most variable of {m:,}"
@@ -224,7 +224,7 @@ def _training_rows(cells: Cells, columns: IntArray, y: np.ndarray | None) -> Ite
 def _describe(
     estimator: Any, matrices: Any, y: np.ndarray | None, genes: np.ndarray
 ) -> tuple[Answers, dict[str, list[Marker]]]:
-    """Return what a model says of its own cells, and the markers of classes and topics."""
+    """Return a model's answers for its own cells, and the markers of classes and topics."""
     parts, use, done = [], np.zeros(len(estimator.components_)), 0
     classes = [str(name) for name in getattr(estimator, "classes_", ())]
     of_classes = np.zeros((len(classes), len(genes)))
@@ -250,7 +250,7 @@ def _describe(
 
 
 def _known(P: FloatArray, y: np.ndarray, classes: list[str]) -> FloatArray:
-    """Return the probabilities of cells, and the known classes of labelled ones."""
+    """Return the probabilities of cells, with 1 for the known classes of labelled cells."""
     place = {name: c for c, name in enumerate(classes)}
     Q = np.array(P)
     for i, label in enumerate(y):
@@ -264,5 +264,5 @@ def _markers(scores: FloatArray, groups: list[str], genes: np.ndarray) -> list[M
     return [
         Marker(group, rank, str(genes[j]), float(row[j]))
         for group, row in zip(groups, scores, strict=True)
-        for rank, j in enumerate(top_places(row, MARKERS), start=1)
+        for rank, j in enumerate(top_places(row, MAX_MARKERS), start=1)
     ]
