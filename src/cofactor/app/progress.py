@@ -59,8 +59,7 @@ def compare_methods(session: Session) -> dict[str, Any]:
     y = session.table.targets(session.reviewed)
     if y is None:
         raise ValueError("A comparison needs labels of two classes.")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         material = read_material(session.now.model, session.table.texts, y, None)
         found = evaluate(material)
     if found is None or not found.fair:

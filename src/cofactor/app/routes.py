@@ -91,7 +91,7 @@ def undo(session: Session, tab: str, number: int = -1) -> dict[str, Any]:
 
 
 def make_class(session: Session, tab: str, name: str) -> dict[str, Any]:
-    """Make a class."""
+    """Create a class."""
     session.make_class(tab, name)
     return state(session)
 

@@ -125,14 +125,13 @@ class Session:
             said = self.said(place)
             return self._add(kind, by, document=self.table.keys[place], **content, **said)
 
-    def decide_many(self, by: str, places: list[int], labels: list[str]) -> int:
-        """Label several documents at once; return their number."""
+    def decide_many(self, by: str, places: list[int], labels: list[str]) -> None:
+        """Label several documents at once."""
         for place in dict.fromkeys(places):
             self.decide("label", by, place, labels=labels)
-        return len(set(places))
 
     def make_class(self, by: str, name: str) -> None:
-        """Make a class."""
+        """Create a class."""
         self._add("class", by, name=self._checked_name(name))
 
     def rename_class(self, by: str, old: str, new: str) -> None:
@@ -258,8 +257,7 @@ class Session:
         """Refit with the current labels; the refitter's thread calls this."""
         before, labels = self.now, self._labels()
         model = before.model
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             if labels[0] is not None:
                 model = self._warm_fit(model, labels[0])
             new = self._situation(model, *labels)
@@ -302,8 +300,7 @@ class Session:
     def _fitted_edit(
         self, model: TopicModel, edit: Edit, arguments: dict[str, Any], y: Any
     ) -> TopicModel:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             edited = edit.apply(model, self.table.texts, **arguments)
             if not edit.moves or (y is None and has_head(model.estimator_)):
                 return edited
@@ -372,8 +369,7 @@ class Session:
         """Measure how stable the topics of the current model are; the next fit discards it."""
         before, (y, *_) = self.now, self._labels()
         model = copy.copy(before.model)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             model.stability(self.table.texts, y, runs=STABILITY_RUNS)
         with self._lock:
             if self.now is not before:

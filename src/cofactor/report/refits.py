@@ -41,8 +41,8 @@ def refit(
     ends each fit at its next iteration, and no further task begins.
     """
     threads, end = count_threads(material.model.n_jobs), _SharedEnd()
-    room = max(1, MAX_PARALLEL_ENTRIES // max(1, material.X.nnz))
-    aside = max(1, min(threads, room, len(requests)))
+    affordable = MAX_PARALLEL_ENTRIES // max(1, material.X.nnz)
+    aside = max(1, min(threads, affordable, len(requests)))
     fits = [partial(_fit, material, each, threads // aside, end.event) for each in requests]
     tasks: list[Callable[[], Any]] = [*fits, *beside]
 
