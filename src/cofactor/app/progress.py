@@ -11,7 +11,7 @@ from cofactor.app.decisions import Decision
 from cofactor.app.session import Session
 from cofactor.report.evaluation import evaluate
 from cofactor.report.material import read_material
-from cofactor.text.labelling.choice import RANDOM
+from cofactor.text.labelling.suggestions import RANDOM
 
 RECENT_CHECKS = 50  # earlier random checks judge earlier models
 STOP_LABELS, STOP_SHARE = 20, 0.01

@@ -21,10 +21,9 @@ from cofactor.app.decisions import Decision, DecisionLog, Reviewed, log_path
 from cofactor.app.text_queue import TextQueue, TextTable, mixed
 from cofactor.app.topic_edits import Edit, Trial, check_edit
 from cofactor.text import TopicModel
+from cofactor.text.describe.compare import measure_drift
 from cofactor.text.describe.predictions import has_head
-from cofactor.text.documents import Corpus as FittedCorpus
-from cofactor.text.documents import known_matrix
-from cofactor.text.editing.drift import measure_drift
+from cofactor.text.documents import FittedDocuments, known_matrix
 
 LABELS_PER_REFIT = 5
 REFIT_ITERATIONS, REFIT_SAMPLE = 5, 3000  # a refit sees all labelled documents if they are more
@@ -247,7 +246,7 @@ class Session:
     ) -> Situation:
         """Describe the documents with a model, and choose which to label next."""
         texts = self.table.texts
-        known = FittedCorpus.known(model, texts) is not None
+        known = FittedDocuments.known(model, texts) is not None
         documents = list(model.documents() if known else model.documents(texts))
         queue = list(model.to_label(texts, QUEUE_LENGTH, y=done, random_state=decisions))
         queue = mixed(queue, len(self.reviewed.reviews))

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from cofactor.app.decisions import Reviewed
-from cofactor.text.labelling.choice import RANDOM, RANDOM_PART
+from cofactor.text.labelling.suggestions import RANDOM, RANDOM_PART
 
 TABLE, REVIEWED = "table", "reviewed"
 """Sources of labels; predictions are never labels."""

@@ -156,10 +156,9 @@ def _fold(
     P, predicted = _predict(estimator, estimator.scores(material.X[test]))
     if P is not None:
         P, predicted = _in_classes_of_model(material, estimator, P)
-    judge = copy.copy(material.model)
-    judge.estimator_ = estimator
-    if P is not None:
-        judge.target_names_ = estimator.classes_.tolist()
+    names = material.model.target_names_ if P is None else estimator.classes_.tolist()
+    state = replace(material.model.fitted, estimator=estimator, target_names=names)
+    judge = copy.copy(material.model).set_fitted(state)
     methods = {MODEL: predicted, **simple, **_predict_plain(material, test, plain)}
     truth, judges = material.labels[test], [judge] * len(test)
     return Evaluation(material.kind, "", True, test, truth, methods, P, judges, plain)

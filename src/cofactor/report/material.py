@@ -156,7 +156,7 @@ def read_material(
         )
     X, digest = document_matrix(model.vectorizer_, texts), fingerprint(texts, labels)
     S, from_fit = _representations(model, X, same=digest == model.fingerprint_)
-    from_fit = from_fit or digest in getattr(model, "learned_", ())  # of an update
+    from_fit = from_fit or digest in (model.fitted.learned or ())  # of an update
     unseen: list[str] = []
     known, hidden = (_read_labels(model, y, len(texts), unseen) for y in (labels, truth))
     unseen = list(dict.fromkeys(unseen))

@@ -73,7 +73,7 @@ def _fit(material: Material) -> Notices:
 
 def _edits(material: Material, found: Evaluation | None) -> Notices:
     """Point out that scores of refits are not those of edited topics."""
-    if found is None or getattr(material.model, "settled_", None) is None:
+    if found is None or material.model.fitted.settled is None:
         return
     if any(judge is not material.model for judge in found.judges):
         yield _note(

@@ -213,7 +213,7 @@ def reproduction(material: Material) -> dict[str, Any]:
 
 def _edits(model: Any) -> str:
     """Return how a user edited the topics; "" if nobody did."""
-    if getattr(model, "settled_", None) is None:
+    if model.fitted.settled is None:
         return ""
     settled = Settled.of(model)
     counts = {

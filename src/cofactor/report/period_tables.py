@@ -8,8 +8,15 @@ from typing import Any
 import numpy as np
 
 from cofactor.report.material import Material
-from cofactor.text.over_time import SURE, OverTime, PeriodShare, describe_periods
-from cofactor.text.periods import divide, read_days, suitable_unit
+from cofactor.text.over_time import (
+    MIN_RISE,
+    OverTime,
+    PeriodShare,
+    describe_periods,
+    divide,
+    read_days,
+    suitable_unit,
+)
 
 MIN_LINES, MAX_LINES = 3, 6  # of a chart
 PERIOD_WORDS = 6
@@ -116,5 +123,5 @@ def _spread(cells: list[tuple[float, int]]) -> float:
         return 0.0
     shares, weights = np.array(cells, dtype=float).T
     mean, free = np.average(shares, weights=weights), len(cells) - 1
-    chance = max(mean * (1 - mean), 0.0) * (free + SURE * np.sqrt(2 * free)) / weights.sum()
+    chance = max(mean * (1 - mean), 0.0) * (free + MIN_RISE * np.sqrt(2 * free)) / weights.sum()
     return float(np.average((shares - mean) ** 2, weights=weights) - chance)

@@ -23,7 +23,7 @@ from cofactor.report.topic_tables import MAX_HEATMAP_TOPICS, heatmap
 from cofactor.text.describe.summaries import Topic, shown_link
 from cofactor.text.editing.edits import topic_numbers
 from cofactor.text.over_time import KINDS
-from cofactor.text.stability import stability_table
+from cofactor.text.selection import stability_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

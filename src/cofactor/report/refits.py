@@ -16,9 +16,9 @@ from sklearn.exceptions import ConvergenceWarning
 from cofactor.callbacks import StopOnEvent
 from cofactor.engine.factors import Factors
 from cofactor.engine.threads import Threads, count_threads
+from cofactor.estimators.base import ending_at_interrupts
 from cofactor.report.material import Material
 from cofactor.text.fitting import fit_estimator
-from cofactor.text.interrupts import ending_at_interrupts
 
 MANY_DOCUMENTS, MAX_HASTY_ITERATIONS = 5000, 15  # more documents than this limit the iterations
 MAX_PARALLEL_ENTRIES = 2**24  # stored entries of the fits that run at the same time

@@ -11,7 +11,7 @@ from cofactor.metrics.topics import top_places
 from cofactor.report.document_tables import excerpt
 from cofactor.report.material import Material, largest
 from cofactor.text.describe import summaries
-from cofactor.text.describe.words import Words, profiles, rank_words, shown_words
+from cofactor.text.describe.topic_words import Words, profiles, rank_words, shown_words
 from cofactor.text.editing import Settled
 
 CARD_WORDS, CARD_DOCUMENTS = 10, 3
