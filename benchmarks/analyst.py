@@ -37,8 +37,8 @@ from benchmarks import measuring
 from benchmarks.measuring import Row
 from benchmarks.prediction_sets import CLASSES, Folders, Rows
 from cofactor import TopicModel
-from cofactor.app.corpus import Corpus
-from cofactor.app.session import EVERY, Session
+from cofactor.app.session import LABELS_PER_REFIT, Session
+from cofactor.app.text_queue import TextTable
 
 POOL, TEST = 4000, 3000  # texts to choose from, and texts to test on
 TOPICS, LABELS = 20, 100
@@ -98,7 +98,7 @@ def read_set(name: str, shared: str | None, home: str | None) -> Rows:
 
 def analyse(texts: Texts, by: str, seed: int, options: argparse.Namespace) -> list[Point]:
     """Label with a session of the app; return what is known after each fit."""
-    corpus = Corpus(texts.pool, [()] * len(texts.pool), range(len(texts.pool)))
+    corpus = TextTable(texts.pool, [()] * len(texts.pool), range(len(texts.pool)))
     order = iter(np.random.default_rng([seed, 1]).permutation(len(texts.pool)).tolist())
     found = []
     with tempfile.TemporaryDirectory() as folder:
@@ -107,7 +107,7 @@ def analyse(texts: Texts, by: str, seed: int, options: argparse.Namespace) -> li
             place = session.next("analyst") if by == QUEUE else next(order)
             assert place is not None, "no text is left to label"
             _answer(session, place, texts.truth[place])
-            if labels % EVERY == 0:
+            if labels % LABELS_PER_REFIT == 0:
                 now = session.now.model
                 found.append(Point(labels, texts.accuracy(now), len(session.reviewed.classes)))
         session.close()

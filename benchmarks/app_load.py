@@ -61,22 +61,22 @@ def made_texts(n: int, seed: int = 0) -> tuple[list[str], list[int]]:
 
 def serve(options: argparse.Namespace) -> None:
     """Fit and serve; print when the fit ended, and the address."""
-    from cofactor.app import server
-    from cofactor.app.corpus import Corpus
+    from cofactor.app import routes
     from cofactor.app.session import Session
+    from cofactor.app.text_queue import TextTable
 
     n = options.documents[0]
     texts, _ = made_texts(n)
     model = TopicModel(options.topics, random_state=0, n_jobs=-1, max_iter=options.iterations)
     model.fit(texts)
     ended = time.time()
-    with tempfile.TemporaryDirectory() as folder, server.open_socket("127.0.0.1", 0) as listening:
-        session = Session(Corpus(texts, [()] * n, range(n)), Path(folder) / "model", model)
+    with tempfile.TemporaryDirectory() as folder, routes.open_socket("127.0.0.1", 0) as listening:
+        session = Session(TextTable(texts, [()] * n, range(n)), Path(folder) / "model", model)
 
         def ready(address: str) -> None:
             print(json.dumps({"ended": ended, "address": address}), flush=True)
 
-        server.serve(session, listening, "127.0.0.1", ready)
+        routes.serve(session, listening, "127.0.0.1", ready)
 
 
 @contextmanager

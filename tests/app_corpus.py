@@ -29,3 +29,9 @@ def answer(session, n, by="me"):
         places.append(place)
     session.refitter.wait(30)
     return places
+
+
+def make_classes(session):
+    """Create the classes of the corpus."""
+    for name in ("space", "sport", "food"):
+        session.make_class("me", name)

@@ -1,13 +1,15 @@
-"""A session on a small corpus."""
+"""A session on a small corpus, and the page that it serves."""
 
+import json
 from importlib.util import find_spec
 
 import pytest
 
 from app_corpus import TEXTS
+from app_requests import send
 from cofactor import TopicModel
-from cofactor.app.corpus import Corpus
 from cofactor.app.session import Session
+from cofactor.app.text_queue import TextTable
 from commands import write_table
 
 if not all(map(find_spec, ("starlette", "uvicorn"))):
@@ -30,18 +32,48 @@ def start(first_model, tmp_path):
             [str(i), text, ";".join(g)]
             for i, (text, g) in enumerate(zip(TEXTS, given, strict=True))
         ]
-        table = write_table(tmp_path / "posts.csv", rows)
+        path = write_table(tmp_path / "posts.csv", rows)
         facts = {
-            "path": str(table),
+            "path": str(path),
             "text": "body",
             "opening": {},
             "label_separator": ";" if several else None,
         }
-        corpus = Corpus([*TEXTS], given, [*range(2, len(TEXTS) + 2)], several, facts, "team")
+        table = TextTable([*TEXTS], given, [*range(2, len(TEXTS) + 2)], several, facts, "team")
         options = {"quiet": 0.0, "folder": tmp_path / "model"} | options
-        started.append(Session(corpus, model=model, **options))
+        started.append(Session(table, model=model, **options))
         return started[-1]
 
     yield begin
     for session in started:
         session.close()
+
+
+@pytest.fixture
+def page(start):
+    """Functions that read and change, as the page does."""
+
+    from cofactor.app.routes import make_app  # it needs the extra
+
+    class Page:
+        def begin(self, **options):
+            self.session = start(**options)
+            self.app = make_app(self.session)
+            return self
+
+        def read(self, name, status=200, /, **query):
+            asked = "&".join(f"{key}={value}" for key, value in query.items())
+            answer = send(self.app, "GET", f"/api/{name}?{asked}")
+            assert answer.status == status, answer.content
+            return answer if "." in name else answer.json()
+
+        def change(self, name, status=200, /, **content):
+            answer = send(self.app, "POST", f"/api/{name}", [], [json.dumps(content).encode()])
+            assert answer.status == status, answer.content
+            return answer.json()
+
+        def make_classes(self, *names):
+            for name in names or ("space", "sport", "food"):
+                self.change("make-class", tab="t", name=name)
+
+    return Page()

@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cofactor
-from cofactor.app.decisions import DecisionLog
-from cofactor.app.reviewed import Reviewed
+from cofactor.app.decisions import DecisionLog, Reviewed
 from cofactor.io.errors import InputError
 
 

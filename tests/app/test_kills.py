@@ -13,9 +13,8 @@ import pytest
 import cofactor
 from app_corpus import make_texts
 from app_processes import start_app
-from cofactor.app.corpus import each_key
-from cofactor.app.decisions import DecisionLog
-from cofactor.app.reviewed import Reviewed
+from cofactor.app.decisions import DecisionLog, Reviewed
+from cofactor.app.text_queue import each_key
 from commands import write_table
 
 ROUNDS = int(os.environ.get("COFACTOR_KILLS", 2))

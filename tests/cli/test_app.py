@@ -16,7 +16,7 @@ pytest.importorskip("uvicorn", reason="needs the extra cofactor[app]")
 @pytest.fixture
 def sessions(monkeypatch):
     """The sessions that would be served; nobody listens."""
-    import cofactor.app.server as server
+    import cofactor.app.routes as routes
 
     found = []
 
@@ -27,7 +27,7 @@ def sessions(monkeypatch):
         session.refitter.wait(30)
         session.close()
 
-    monkeypatch.setattr(server, "serve", serve)
+    monkeypatch.setattr(routes, "serve", serve)
     return found
 
 
@@ -48,7 +48,7 @@ def test_a_model_is_made_and_continued(table, sessions):
     first = sessions[0]
     assert first.folder.name == "posts-model"
     assert first.reviewed.classes == ["food", "space", "sport"]
-    assert first.corpus.label_column == "team"
+    assert first.table.label_column == "team"
     manifest = json.loads((table.parent / "posts-model" / "manifest.json").read_text("utf-8"))
     assert manifest["notes"]["input"]["path"] == "../posts.csv"
     cofactor("topics", "posts-model")
@@ -58,7 +58,7 @@ def test_a_model_is_made_and_continued(table, sessions):
     assert "The decisions are in posts-model.decisions.jsonl, the model is in posts-model." in said
     again = sessions[1]
     assert again.now.model.topic_names_[0] == "kept"
-    assert again.corpus.label_of(9, again.reviewed) == (("food",), "reviewed")
+    assert again.table.label_of(9, again.reviewed) == (("food",), "reviewed")
 
 
 def test_the_token_is_not_on_the_command_line_of_the_browser(table, sessions, monkeypatch):
@@ -83,10 +83,10 @@ def test_the_token_is_not_on_the_command_line_of_the_browser(table, sessions, mo
 
 def test_a_table_without_labels_gets_a_column(table, sessions):
     run(table, "--text", "body", "--label", "subject", "--model", "m", "-k", "3")
-    assert sessions[0].corpus.label_column == "subject"
+    assert sessions[0].table.label_column == "subject"
     assert sessions[0].reviewed.classes == []
     run(table, "--text", "body", "--model", "m2", "-k", "3", "--several")
-    assert (sessions[1].corpus.label_column, sessions[1].corpus.several) == ("label", True)
+    assert (sessions[1].table.label_column, sessions[1].table.several) == ("label", True)
 
 
 def test_numbers_are_classes_here(tmp_path, sessions):
@@ -116,9 +116,9 @@ def test_bad_options_are_refused(table, sessions, options, sentence):
 
 
 def test_other_addresses_are_warned_of(table, sessions, monkeypatch):
-    import cofactor.app.server as server
+    import cofactor.app.routes as routes
 
-    monkeypatch.setattr(server, "open_socket", lambda host, port: socket.socket())
+    monkeypatch.setattr(routes, "open_socket", lambda host, port: socket.socket())
     said = run(table, "--text", "body", "-k", "3", "--host", "192.0.2.7").stderr
     assert "everybody who reaches 192.0.2.7" in said
     assert "not encrypted" in said
@@ -132,7 +132,7 @@ def test_a_missing_extra_is_named(table, monkeypatch):
             raise ImportError(f"No module named {name!r}", name=name)
         return known(name, *arguments, **options)
 
-    for name in ("cofactor.app.server", "cofactor.app.routes", "cofactor.app.security"):
+    for name in ("cofactor.app.routes", "cofactor.app.security"):
         monkeypatch.delitem(__import__("sys").modules, name, raising=False)
     monkeypatch.setattr(builtins, "__import__", without)
     assert "pip install 'cofactor[app]'" in run(table, "--text", "body", code=2).stderr

@@ -1,4 +1,4 @@
-"""Models and pages that the tests of the report share."""
+"""Models and prepared pages that the tests of the report share."""
 
 from importlib.util import find_spec
 
@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 
 from cofactor import TopicModel
+from cofactor.report import prepare
 
 if not all(map(find_spec, ("altair", "jinja2", "vl_convert"))):
-    collect_ignore_glob = [
-        "test_*.py",
-        "*/test_*.py",
-    ]  # the extra cofactor[report] is not installed
+    collect_ignore_glob = ["test_*.py"]  # the extra cofactor[report] is not installed
 
 SUBJECTS = {
     "space": "moon orbit rocket nasa launch shuttle lunar satellite",
@@ -45,3 +43,22 @@ def some(corpus):
 @pytest.fixture(scope="session")
 def model(corpus, some):
     return TopicModel(4, random_state=0).fit(corpus[0], some)
+
+
+@pytest.fixture(scope="session")
+def sets(corpus):
+    """Two labels per document, known for every other one."""
+    return [
+        {str(label), "known" if label != "faith" else "other"} if i % 2 else None
+        for i, label in enumerate(corpus[1])
+    ]
+
+
+@pytest.fixture(scope="session")
+def held(model, corpus, some):
+    return prepare(model, corpus[0], some, corpus[1])
+
+
+@pytest.fixture(scope="session")
+def crossed(model, corpus, some):
+    return prepare(model, corpus[0], some)

@@ -239,7 +239,9 @@ def test_classes_beyond_the_largest_can_be_asked_for():
     ax = model.plot_over_time(texts, dates, "month", kind="class", names="class00")
     assert np.isfinite(ax.lines[0].get_ydata()).all()
     assert "the 25 largest of 28 classes" in rendered(model.plot_classes())
-    with pytest.raises(ValueError, match="names holds 'class99', which the model does not predict"):
+    with pytest.raises(
+        ValueError, match="names contains 'class99', which the model does not predict"
+    ):
         model.plot_over_time(texts, dates, kind="class", names=["class99"])
 
 

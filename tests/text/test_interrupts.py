@@ -13,8 +13,8 @@ import pytest
 from cofactor import TopicModel, load_model
 from cofactor.engine.solvers.coordinate import CoordinateDescent
 from cofactor.estimators.base import FitInterruptedWarning
-from cofactor.report.preparation import evaluation, refits
-from cofactor.report.preparation.material import read_material
+from cofactor.report import evaluation, refits
+from cofactor.report.material import read_material
 from cofactor.text.describe import summaries
 from cofactor.text.describe.compare import repeat_fit
 from cofactor.text.fitting import finish

@@ -19,8 +19,8 @@ from cofactor import NMF, SSNMFClassifier, SSNMFRegressor, TopicModel
 from cofactor._fields import saved_fields
 from cofactor.callbacks import ReportIterations
 from cofactor.metrics import npmi_coherence
-from cofactor.report.preparation.evaluation import evaluate
-from cofactor.report.preparation.material import read_material
+from cofactor.report.evaluation import evaluate
+from cofactor.report.material import read_material
 from cofactor.text.describe.predictions import infer_task
 from cofactor.text.fitted_topics import FittedTopics
 from cofactor.text.fitting import fit_documents

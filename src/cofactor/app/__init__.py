@@ -1,26 +1,24 @@
 """The app: a local page where a user labels documents, and topics and predictions follow.
 
-    browser ── security ── routes ──► session ──► decisions (a file), reviewed (labels, classes)
-                (every request)         │   └──► refits (one thread) ──► TopicModel.refit, save
-                                        └──► topic_edits, documents, progress, exports
+    browser ── security ── routes ──► session ──► decisions (log and labels), text_queue
+               (every request)          │   └──► Refitter (one thread) ──► TopicModel.refit, save
+                                        └──► topic_edits, page_data, progress, exports
 
-===============  ==============================================================================
-`decisions`      the log: a line of JSON for each decision, on the disk before it is acknowledged
-`reviewed`       what the lines amount to: labels of documents, classes, flags; last one wins
-`corpus`         the documents of a table, with the labels that the table has
-`session`        corpus, log and current model of one start of the app; what the routes call
-`refits`         the thread that fits in the background; a fit that fails changes nothing
-`topic_edits`    each edit of topics is one method of `TopicModel`; what it would move; undo
-`documents`      one document with its words coloured, and the table of all documents
-`progress`       accuracy on randomly chosen documents, labels of each class
-`exports`        the table with its labels filled in, JSON lines, Python code
-`security`       who may ask what: Host, token, Origin, content type, size; headers of answers
-`routes`         one function for each address; JSON in, JSON out
-`server`         the socket, the address with its token, the end
-`page/`          HTML, CSS and ES modules, served as they are
-===============  ==============================================================================
+==============  ===============================================================================
+`decisions`     the log, one line of JSON per decision, on the disk before it is acknowledged; and
+                what the lines amount to: labels of documents, classes, flags
+`text_queue`    the texts of a table with their labels, and the queue in which they are labelled
+`session`       table, log and current model of one run; the thread that refits in the background
+`topic_edits`   each edit of topics is one method of `TopicModel`; trials
+`page_data`     what the page shows: one document with its words coloured, tables, topics
+`progress`      accuracy on randomly chosen documents, calibration, when to stop
+`exports`       the table with its labels filled in, JSON lines, the report, Python code
+`security`      checks of every request: Host, token, Origin, content type, size; headers
+`routes`        one function per address; the web application and its server
+`page/`         HTML, CSS and ES modules, served as they are
+==============  ===============================================================================
 
-Only `security`, `routes` and `server` know starlette and uvicorn (extra ``cofactor[app]``). The
-other modules know no web, and are tested without one. No module here computes topics or
-predictions: whatever a button does is one call of the public API of `TopicModel`.
+Only `security` and `routes` import starlette and uvicorn (extra ``cofactor[app]``). The other
+modules know nothing of the web and are tested without it. No module here computes topics or
+predictions: every button is one call of the public API of `TopicModel`.
 """

@@ -1,11 +1,13 @@
-"""The log of decisions: a file of JSON lines to which lines are only ever added.
+"""The decision log, and what its decisions amount to: labels of documents, classes, flags.
 
-A decision is on the disk before `DecisionLog.add` returns, so a killed process loses at most the
-decision in flight. Several processes may share a log: a lock of the system orders their lines, and
-each reads what the others wrote. Undo is a line, too, which names the line that it undoes.
+The log is a file of JSON lines that only grows. A decision is on the disk before `DecisionLog.add`
+returns, so a killed process loses at most the decision in flight. Several processes may share a
+log: a file lock orders their lines, and each reads what the others wrote. An undo is a line too; it
+names the line that it undoes. Unreadable lines (a write that was killed half-way, damage) are
+skipped and counted; the next decision starts on a new line, so nothing is ever removed.
 
-A line that cannot be read (a write that was killed half-way, damage) is passed over and counted.
-The next line begins after it, on a line of its own, so nothing is ever removed.
+`Reviewed` applies the decisions in order, without the undone ones; the last one about a document
+wins. Nothing here comes from a model: predictions never become labels by themselves.
 """
 
 from __future__ import annotations
@@ -13,9 +15,9 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -23,19 +25,18 @@ from typing import Any
 from cofactor.io.errors import InputError, at
 from cofactor.io.json_text import to_json
 
-LONGEST = 1 << 20
-"""Maximum length of a line in bytes."""
+MAX_LINE_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
 class Decision:
     """One line of the log."""
 
-    number: int  # counts the lines of the file, readable or not, from 0
+    number: int  # of the line in the file, readable or not, from 0
     kind: str  # "label", "skip", "flag", "class", "edit", "undo", ...
     by: str  # the tab that decided
     at: str  # the time, in UTC
-    content: dict[str, Any]  # further items, which depend on the kind
+    content: dict[str, Any]  # further fields, which depend on the kind
 
 
 class DecisionLog:
@@ -44,7 +45,7 @@ class DecisionLog:
     Parameters
     ----------
     path : Path
-        The file; it is made with the first decision.
+        The file; the first decision creates it.
 
     Examples
     --------
@@ -68,12 +69,14 @@ class DecisionLog:
         Returns
         -------
         list of Decision
-            What was not read yet, in order: lines of other processes, and at last this decision.
+            What was not read yet, in order: lines of other processes, then this decision.
         """
         item = {"kind": kind, "by": by, "at": datetime.now(UTC).isoformat(), **content}
         line = to_json(item).encode() + b"\n"
-        if len(line) > LONGEST:
-            raise ValueError(f"The decision takes {len(line):,} bytes; the limit is {LONGEST:,}.")
+        if len(line) > MAX_LINE_BYTES:
+            raise ValueError(
+                f"The decision takes {len(line):,} bytes; the limit is {MAX_LINE_BYTES:,}."
+            )
         new = not self.path.exists()
         with self._locked() as file:
             os.write(file, _end_of_torn_line(file) + line)
@@ -83,7 +86,7 @@ class DecisionLog:
             return self._read_on(file)
 
     def read(self) -> list[Decision]:
-        """Return the decisions that were added since the last call of this method or of `add`."""
+        """Return the decisions added since the last call of this method or of `add`."""
         try:
             file = os.open(self.path, os.O_RDONLY)
         except FileNotFoundError:
@@ -95,7 +98,7 @@ class DecisionLog:
 
     @contextmanager
     def _locked(self) -> Iterator[int]:
-        """Open the file for writing; other processes wait until the block has ended."""
+        """Open the file for writing; other processes wait until the block ends."""
         file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
         try:
             fcntl.flock(file, fcntl.LOCK_EX)
@@ -107,7 +110,7 @@ class DecisionLog:
         size = os.fstat(file).st_size
         if size < self._read_to:
             raise InputError(
-                f"{at(self.path)} has become shorter while it was in use; restore it from a copy."
+                f"{at(self.path)} became shorter while it was in use; restore it from a copy."
             )
         whole = _read_whole_lines(file, self._read_to, size)
         self._read_to += len(whole)
@@ -122,7 +125,7 @@ class DecisionLog:
 
 
 def read_line(line: bytes, number: int) -> Decision | None:
-    """Return the decision of a line; None if it holds none."""
+    """Return the decision in a line; None if there is none."""
     try:
         item = json.loads(line)
         kind, by, when = (item.pop(name) for name in ("kind", "by", "at"))
@@ -143,9 +146,14 @@ def _read_whole_lines(file: int, start: int, end: int) -> bytes:
 
 
 def _end_of_torn_line(file: int) -> bytes:
-    """Return what ends the last line of a file, if a killed write has not ended it."""
+    """Return a newline if a killed write left the last line of the file incomplete."""
     size = os.fstat(file).st_size
     return b"" if size == 0 or os.pread(file, 1, size - 1) == b"\n" else b"\n"
+
+
+def log_path(folder: Path) -> Path:
+    """Return the file of the decisions about a model folder."""
+    return folder.with_name(f"{folder.name}.decisions.jsonl")
 
 
 def _flush_folder(folder: Path) -> None:
@@ -154,3 +162,95 @@ def _flush_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+# ---- what the decisions amount to
+
+
+@dataclass(frozen=True)
+class Review:
+    """The last decision about one document."""
+
+    decision: Decision
+    labels: tuple[str, ...] | None
+    """None if the document was skipped; empty if none of the classes fits."""
+
+
+@dataclass
+class Reviewed:
+    """The state after some decisions; start empty and `apply` them.
+
+    Parameters
+    ----------
+    classes : list of str
+        Classes of the table; decisions add, rename and merge classes.
+    """
+
+    classes: list[str] = field(default_factory=list)
+    decisions: list[Decision] = field(default_factory=list)
+    undone: set[int] = field(default_factory=set)
+    reviews: dict[str, Review] = field(default_factory=dict)
+    flags: set[str] = field(default_factory=set)
+    renamed: dict[str, str] = field(default_factory=dict)
+    """New names of classes of the table."""
+
+    def __post_init__(self) -> None:
+        self._first_classes = [*self.classes]
+
+    def apply(self, decisions: Iterable[Decision]) -> None:
+        """Apply further decisions."""
+        for decision in decisions:
+            self.decisions.append(decision)
+            if decision.kind == "undo":
+                self._undo(decision)
+            else:
+                self._apply(decision)
+
+    def counted(self) -> list[Decision]:
+        """Return the decisions in force, in order, without undo lines."""
+        return [d for d in self.decisions if d.kind != "undo" and d.number not in self.undone]
+
+    def current_name(self, name: str) -> str:
+        """Return the current name of a class of the table."""
+        return self.renamed.get(name, name)
+
+    def _undo(self, decision: Decision) -> None:
+        number = decision.content.get("undoes")
+        if not isinstance(number, int) or isinstance(number, bool) or number in self.undone:
+            return
+        self.undone.add(number)
+        self.classes, self.reviews = [*self._first_classes], {}
+        self.flags, self.renamed = set(), {}
+        for earlier in self.counted():
+            self._apply(earlier)
+
+    def _apply(self, decision: Decision) -> None:
+        """Apply a decision; ignore other kinds, and lines that lack a field."""
+        content = decision.content
+        match decision.kind, content:
+            case "label", {"document": str(document), "labels": [*labels]}:
+                if all(isinstance(label, str) for label in labels):
+                    self.reviews[document] = Review(decision, tuple(dict.fromkeys(labels)))
+                    self._add_classes(labels)
+            case "skip", {"document": str(document)}:
+                self.reviews[document] = Review(decision, None)
+            case "flag", {"document": str(document)}:
+                (self.flags.add if content.get("on") else self.flags.discard)(document)
+            case "class", {"name": str(name)}:
+                self._add_classes([name])
+            case "rename class", {"old": str(old), "new": str(new)}:
+                self._rename(old, new)
+
+    def _rename(self, old: str, new: str) -> None:
+        """Rename a class; if another class already has the new name, merge them."""
+        self.classes = list(dict.fromkeys(new if name == old else name for name in self.classes))
+        for document, review in self.reviews.items():
+            if review.labels and old in review.labels:
+                names = dict.fromkeys(new if name == old else name for name in review.labels)
+                self.reviews[document] = Review(review.decision, tuple(names))
+        for name in {*self.renamed, old}:
+            if self.current_name(name) == old:
+                self.renamed[name] = new
+
+    def _add_classes(self, names: Iterable[str]) -> None:
+        self.classes = list(dict.fromkeys([*self.classes, *names]))

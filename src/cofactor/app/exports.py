@@ -1,4 +1,4 @@
-"""What the user takes along: the table with its labels, the report, Python code."""
+"""What the user can download: the table with its labels, the report, Python code."""
 
 from __future__ import annotations
 
@@ -6,40 +6,62 @@ import io
 import re
 import tempfile
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cofactor.app.corpus import each_key
 from cofactor.app.session import Session
+from cofactor.app.text_queue import REVIEWED, each_key
 from cofactor.app.topic_edits import EDITS, check_edit
 from cofactor.io.tables import open_source
 from cofactor.io.tables.labels import as_text, one_cell
 from cofactor.io.tables.writers import free_name, make_writer
 from cofactor.text import WordVectorizer
 
-LARGE = 10_000  # a number of topics that holds all numbers of topics
-ADDED = ("label_source", "prediction", "confidence")
+MAX_TOPICS = 10_000
+ADDED_COLUMNS = ("label_source", "prediction", "confidence")
+
+
+@dataclass(frozen=True)
+class Download:
+    """A file for the user to keep."""
+
+    content: bytes
+    name: str
+    kind: str
+
+
+def table_csv(session: Session) -> Download:
+    """The table with its labels, for spreadsheets."""
+    name = f"{file_stem(session)}-labelled.csv"
+    return Download(labelled_table(session, "csv"), name, "text/csv")
+
+
+def table_jsonl(session: Session) -> Download:
+    """The table with its labels, for programs."""
+    name = f"{file_stem(session)}-labelled.jsonl"
+    return Download(labelled_table(session, "jsonl"), name, "application/x-ndjson")
 
 
 def labelled_table(session: Session, kind: str) -> bytes:
     """Return the table with its label column filled in.
 
-    Labels are those of the table and the reviewed ones; ``label_source`` tells which. Predictions
-    have columns of their own.
+    Labels are those of the table and the reviewed ones; ``label_source`` says which. Predictions
+    have separate columns.
     """
-    corpus, facts = session.corpus, session.corpus.facts
+    table, facts = session.table, session.table.facts
     source = open_source(facts["path"], **facts.get("opening", {}))
-    name, text = corpus.label_column, source.place(facts["text"], "--text")
+    name, text = table.label_column, source.place(facts["text"], "--text")
     place = source.columns.index(name) if name in source.columns else None
     lacking = [] if place is not None else [name]
-    added = [free_name(one, [*source.columns, *lacking]) for one in ADDED]
+    added = [free_name(one, [*source.columns, *lacking]) for one in ADDED_COLUMNS]
     file = io.BytesIO()
     writer = make_writer(file, kind, source.columns, [*lacking, *added])
     rows = list(source.rows)
     texts = [as_text(source, number, facts["text"], cells[text]) for number, cells in rows]
     for (_, cells), key in zip(rows, each_key(texts), strict=True):
-        label, *further = _label_cells(session, corpus.places.get(key), kind)
-        if place is not None and further[0] == "reviewed":
+        label, *further = _label_cells(session, table.places.get(key), kind)
+        if place is not None and further[0] == REVIEWED:
             cells = [*cells[:place], label, *cells[place + 1 :]]
         writer.write(cells, [*([label] if lacking else []), *further])
     return file.getvalue()
@@ -49,10 +71,10 @@ def _label_cells(session: Session, place: int | None, kind: str) -> list[Any]:
     """Return label, source, prediction and confidence of a document."""
     if place is None:
         return [None] * 4
-    labels, source = session.corpus.label_of(place, session.reviewed)
-    document, separator = session.now.documents[place], session.corpus.facts.get("label_separator")
+    labels, source = session.table.label_of(place, session.reviewed)
+    document, separator = session.now.documents[place], session.table.facts.get("label_separator")
     known = document.topic >= 0 and document.prediction is not None
-    several = kind == "jsonl" and session.corpus.several
+    several = kind == "jsonl" and session.table.several
     label: Any = list(labels or ()) if several else one_cell(labels or (), separator) or None
     return [
         label,
@@ -62,34 +84,35 @@ def _label_cells(session: Session, place: int | None, kind: str) -> list[Any]:
     ]
 
 
-def report(session: Session) -> bytes:
-    """Return the report on the current model."""
-    y = session.corpus.targets(session.reviewed)
+def report(session: Session) -> Download:
+    """The report on the current model."""
+    table, y = session.table, session.table.targets(session.reviewed)
+    source = Path(table.facts.get("path", "table")).name
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "report.html"
-        session.now.model.report(
-            path,
-            session.corpus.texts,
-            y,
-            rows=session.corpus.names,
-            source=Path(session.corpus.facts.get("path", "table")).name,
-        )
-        return path.read_bytes()
+        session.now.model.report(path, table.texts, y, rows=table.names, source=source)
+        return Download(path.read_bytes(), f"{file_stem(session)}-report.html", "text/html")
 
 
 def file_stem(session: Session) -> str:
-    """Return the first part of the names of downloads, without characters that mean something."""
-    stem = Path(session.corpus.facts.get("path", "table")).name.split(".")[0]
+    """Return the first part of the names of downloads, without special characters."""
+    stem = Path(session.table.facts.get("path", "table")).name.split(".")[0]
     return re.sub(r"[^A-Za-z0-9_-]+", "-", stem).strip("-") or "table"
 
 
+def code(session: Session) -> dict[str, Any]:
+    """Python code that makes the model, and the names of its folder and log."""
+    names = {"folder": session.folder.name, "log": session.log.path.name}
+    return {"code": snippet(session), **names}
+
+
 def snippet(session: Session) -> str:
-    """Return Python code that makes a model from the labelled table, with the same edits."""
-    facts, model, edits = session.corpus.facts, session.now.model, _edits(session)
+    """Return Python code that fits a model to the labelled table, with the same edits."""
+    facts, model, edits = session.table.facts, session.now.model, _edits(session)
     first = len(model.topic_names_) - sum(map(_added_topics, edits))
     given = {"vectorizer": _vectorizer(model), "random_state": repr(model.random_state)}
     settings = "".join(f", {name}={value}" for name, value in given.items() if value)
-    cells = f"table[{session.corpus.label_column!r}]"
+    cells = f"table[{session.table.label_column!r}]"
     separator = facts.get("label_separator") or "; "
     sets = f"[set(cell.split({separator!r})) if cell else None for cell in {cells}]"
     lines = [
@@ -100,37 +123,36 @@ def snippet(session: Session) -> str:
         "",
         f'table = pd.read_csv({file_stem(session) + "-labelled.csv"!r}, dtype=str).fillna("")',
         f"texts = table[{facts.get('text', 'text')!r}].tolist()",
-        f"labels = {sets if session.corpus.several else f'{cells}.tolist()'}",
+        f"labels = {sets if session.table.several else f'{cells}.tolist()'}",
         f"model = cofactor.TopicModel({first}{settings})",
         "model.fit(texts, labels)",
         *(f"model = model.{_call(*one)}" for one in edits),
         *(["model = model.refit(texts, labels)"] if edits else []),
         "",
-        "# or the very model of the app, as it was saved:",
+        "# or load the model that the app saved:",
         f"model = cofactor.load_model({session.folder.name!r})",
     ]
     return "\n".join(lines) + "\n"
 
 
 def _edits(session: Session) -> list[tuple[str, dict[str, Any]]]:
-    """Return the edits of topics that are in force, as the log tells them."""
+    """Return the edits of topics in force according to the log."""
     kept: list[tuple[str, dict[str, Any]]] = []
     for decision in session.reviewed.decisions:
         name, arguments = decision.content.get("edit"), decision.content.get("arguments")
         if decision.kind == "undo edit" and kept:
             kept.pop()
         elif decision.kind == "edit":
-            with suppress(ValueError):  # a line that somebody else wrote
+            with suppress(ValueError):  # a line that another program wrote
                 check_edit(name, arguments)
                 kept.append((str(name), arguments or {}))
     return kept
 
 
 def _added_topics(edit: tuple[str, dict[str, Any]]) -> int:
-    """Return how many more topics there are after an edit."""
+    """Return how many topics an edit adds."""
     name, arguments = edit
-    sources = EDITS[name].sources
-    return 0 if sources is None else len(sources(LARGE, **arguments)) - LARGE
+    return len(EDITS[name].sources(MAX_TOPICS, **arguments)) - MAX_TOPICS
 
 
 def _vectorizer(model: Any) -> str | None:

@@ -1,4 +1,4 @@
-"""How good the predictions are: judged by documents that were chosen at random."""
+"""Progress of labelling: the score on randomly chosen documents, and whether to stop."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ from typing import Any
 from cofactor.app.decisions import Decision
 from cofactor.app.session import Session
 from cofactor.metrics.accuracy import calibration_table, wilson_interval
-from cofactor.report.preparation.evaluation import evaluate
-from cofactor.report.preparation.material import read_material
+from cofactor.report.evaluation import evaluate
+from cofactor.report.material import read_material
 from cofactor.text.labelling.suggestions import RANDOM
 
-RECENT = 50
-"""Accuracy is that of the last so many random checks: older ones judge older models."""
-STEP, FEW = 20, 0.01
-"""Labelling can stop when so many labels have changed less than this share of the predictions."""
+RECENT_CHECKS = 50  # earlier random checks judge earlier models
+STOP_LABELS, STOP_SHARE = 20, 0.01
+"""Labelling can stop when this many labels changed less than this share of the predictions."""
 CONFIDENCE_EDGES = (0.0, 0.5, 0.7, 0.85, 0.95, 1.0)
-"""Confidences between two of these are compared with accuracy together."""
+"""Accuracy is compared with confidence between two of these."""
 
 
 def progress(session: Session) -> dict[str, Any]:
@@ -36,30 +35,33 @@ def progress(session: Session) -> dict[str, Any]:
 
 
 def moved_predictions(snapshots: list[tuple[int, list[Any]]]) -> dict[str, Any] | None:
-    """Return the share of predictions that the last labels changed; None if there are too few.
+    """Return the share of predictions that the last labels changed; None with too few labels.
 
     The accuracy cannot have changed by more than this share. Later labels usually change less, so
-    a small share says that labelling can stop.
+    labelling can stop when the share is small.
     """
     if not snapshots:
         return None
     labels, now = snapshots[-1]
-    earlier = [one for one in snapshots if one[0] <= labels - STEP]
+    earlier = [one for one in snapshots if one[0] <= labels - STOP_LABELS]
     if not earlier:
         return None
     before, predictions = earlier[-1]
     moved = sum(one != other for one, other in zip(predictions, now, strict=True))
-    return {"labels": labels - before, "share": moved / len(now), "stop": moved < FEW * len(now)}
+    return {
+        "labels": labels - before,
+        "share": moved / len(now),
+        "stop": moved < STOP_SHARE * len(now),
+    }
 
 
 def compare_methods(session: Session) -> dict[str, Any]:
-    """Return the scores of the model and of simple methods on the same labels, cross-validated."""
-    y = session.corpus.targets(session.reviewed)
+    """Return cross-validated scores of the model and of simple methods on the same labels."""
+    y = session.table.targets(session.reviewed)
     if y is None:
         raise ValueError("A comparison needs labels of two classes.")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        material = read_material(session.now.model, session.corpus.texts, y, None)
+    with warnings.catch_warnings(action="ignore"):
+        material = read_material(session.now.model, session.table.texts, y, None)
         found = evaluate(material)
     if found is None or not found.fair:
         raise ValueError("The labels do not allow a comparison yet; label some more texts.")
@@ -67,9 +69,9 @@ def compare_methods(session: Session) -> dict[str, Any]:
 
 
 def random_checks(decisions: list[Decision], session: Session) -> list[dict[str, Any]]:
-    """Return the decisions about randomly chosen documents, with what was predicted before.
+    """Return the decisions about randomly chosen documents, with the earlier predictions.
 
-    A document counts once, with its last label; ``labels`` is the number of labels by then.
+    A document counts once, with its last label; ``labels`` is the number of labels at that time.
     """
     reviews = session.reviewed.reviews
     found: dict[str, dict[str, Any]] = {}
@@ -94,10 +96,10 @@ def random_checks(decisions: list[Decision], session: Session) -> list[dict[str,
 
 
 def accuracy_curve(checks: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the accuracy after each check, over the last checks, with its interval of 95 %."""
+    """Return the accuracy after each check, over the most recent ones, with its 95 % interval."""
     points = []
     for end in range(1, len(checks) + 1):
-        some = checks[max(end - RECENT, 0) : end]
+        some = checks[max(end - RECENT_CHECKS, 0) : end]
         right = sum(one["right"] for one in some)
         low, high = wilson_interval(right / len(some), len(some))
         points.append(

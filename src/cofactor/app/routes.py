@@ -1,110 +1,54 @@
-"""One function for each address: JSON in, JSON out.
+"""The web application: one function for each address (JSON in, JSON out), and the server.
 
-`READS` and `CHANGES` list all addresses with the arguments that they take; arguments of other names
-or types are refused. Functions run in threads, so that no request waits for another one.
+`READS` and `CHANGES` list all addresses. The signature of a function declares the arguments of its
+address; arguments with other names or types are rejected. Functions run in threads, so that no
+request waits for another one.
 """
 
 from __future__ import annotations
 
+import gc
+import ipaddress
 import json
+import socket
+import sys
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from contextlib import suppress
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from inspect import Parameter, signature
+from typing import Any, get_origin, get_type_hints
 
+import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
-from cofactor.app import exports
-from cofactor.app.documents import Asked, find_documents, show_document
+from cofactor.app.exports import Download, code, report, table_csv, table_jsonl
+from cofactor.app.page_data import find_documents, show_document, state, topics
 from cofactor.app.progress import compare_methods, progress
+from cofactor.app.security import Guard, Keys
 from cofactor.app.session import Session, StaleError
 from cofactor.io.errors import InputError
 from cofactor.io.json_text import to_json
-from cofactor.text.editing.settled import Settled
 
-LAST = 10
-"""Number of decisions that are shown."""
-TYPES = {
-    ".html": "text/html",
-    ".css": "text/css",
-    ".js": "text/javascript",
-    ".svg": "image/svg+xml",
+MAX_LABELLED_AT_ONCE = 1000
+FIRST_PORT, TRIED_PORTS = 8765, 20
+SWITCH_SECONDS = 0.001
+"""Time after which a fit yields to an answer, which passes through several threads."""
+MEDIA_TYPES = {
+    "html": "text/html",
+    "css": "text/css",
+    "js": "text/javascript",
+    "svg": "image/svg+xml",
 }
-MOST_AT_ONCE = 1000
 
 
-@dataclass(frozen=True)
-class Address:
-    """A function, and the types of its arguments; those of ``optional`` may be left out."""
-
-    answer: Callable[..., Any]
-    needed: dict[str, type] = field(default_factory=dict)
-    optional: dict[str, type] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Download:
-    """A file for the user to keep."""
-
-    content: bytes
-    name: str
-    kind: str
-
-
-# ---- reading
-
-
-def state(session: Session) -> dict[str, Any]:
-    """What every page shows: classes, counts, the last decisions, how the fits go."""
-    session.hear()
-    expected = session.now.model.expected_score_
-    return {
-        "counts": session.counts(),
-        "several": session.corpus.several,
-        "busy": session.refitter.busy,
-        "trouble": session.refitter.trouble,
-        "version": session.now.version,
-        "shape": session.shape,
-        "edits": session.edits,
-        "decisions": len(session.reviewed.decisions),
-        "unreadable": session.log.unreadable,
-        "last": _last(session),
-        "exhausted": session.exhausted,
-        "every": session.every,
-        "expected": None if expected is None else asdict(expected),
-        "notes": session.notes,
-        "model": session.folder.name,
-        "predicts": bool(session.now.model.target_names_),
-        "dated": session.corpus.dates is not None,
-        "overtaken": session.overtaken,
-    }
-
-
-def _last(session: Session) -> list[dict[str, Any]]:
-    places, found = session.corpus.places, []
-    for decision in reversed(session.reviewed.counted()):
-        place = places.get(str(decision.content.get("document")))
-        if decision.kind in ("label", "skip") and place is not None:
-            labels = decision.content.get("labels")
-            found.append(
-                {
-                    "number": decision.number,
-                    "document": place,
-                    "name": session.corpus.names[place],
-                    "excerpt": session.corpus.texts[place][:90],
-                    "labels": labels if decision.kind == "label" else None,
-                    "prediction": decision.content.get("prediction"),
-                }
-            )
-        if len(found) == LAST:
-            break
-    return found
+# ---- the functions
 
 
 def next_document(session: Session, tab: str, leave: int = -1) -> dict[str, Any]:
@@ -113,73 +57,8 @@ def next_document(session: Session, tab: str, leave: int = -1) -> dict[str, Any]
     return {"document": None if place is None else show_document(session, place)}
 
 
-def topics(session: Session) -> dict[str, Any]:
-    """The cards of the topics."""
-    now = session.now
-    settled = Settled.of(now.model)
-    counts = [0] * len(settled)
-    for document in now.documents:
-        if document.topic >= 0:
-            counts[document.topic] += 1
-    rows = [
-        {
-            "topic": t.topic,
-            "name": t.name,
-            "words": list(t.words),
-            "share": t.share,
-            "label": None if t.label is None else str(t.label),
-            "label_weight": t.label_weight,
-            "labels": t.labels,
-            "stability": t.stability,
-            "documents": counts[t.topic],
-            "frozen": settled.frozen[t.topic],
-            "pinned": settled.pinned[t.topic],
-            "banned": settled.banned[t.topic],
-        }
-        for t in now.model.topics(12)
-    ]
-    return {"topics": rows, "shape": session.shape, "edits": session.edits}
-
-
-def documents(session: Session, **asked: Any) -> dict[str, Any]:
-    """A page of the table of documents."""
-    session.hear()
-    return find_documents(session, Asked(**asked))
-
-
-def table_csv(session: Session) -> Download:
-    """The table with its labels, for spreadsheets."""
-    name = f"{exports.file_stem(session)}-labelled.csv"
-    return Download(exports.labelled_table(session, "csv"), name, "text/csv")
-
-
-def table_jsonl(session: Session) -> Download:
-    """The table with its labels, for programs."""
-    name = f"{exports.file_stem(session)}-labelled.jsonl"
-    return Download(exports.labelled_table(session, "jsonl"), name, "application/x-ndjson")
-
-
-def report(session: Session) -> Download:
-    """The report."""
-    return Download(
-        exports.report(session), f"{exports.file_stem(session)}-report.html", "text/html"
-    )
-
-
-def code(session: Session) -> dict[str, Any]:
-    """Python code that makes the model."""
-    return {
-        "code": exports.snippet(session),
-        "folder": session.folder.name,
-        "log": session.log.path.name,
-    }
-
-
-# ---- changing
-
-
 def label(session: Session, tab: str, document: int, labels: list[Any]) -> dict[str, Any]:
-    """Label a document; no labels stand for "none of these"."""
+    """Label a document; no labels mean "none of these"."""
     session.decide("label", tab, document, labels=_texts("labels", labels))
     return state(session)
 
@@ -191,32 +70,28 @@ def skip(session: Session, tab: str, document: int) -> dict[str, Any]:
 
 
 def flag(session: Session, tab: str, document: int, on: bool) -> dict[str, Any]:
-    """Flag a document, or take the flag away."""
+    """Flag a document, or remove the flag."""
     session.decide("flag", tab, document, on=on)
     return state(session)
 
 
 def label_many(session: Session, tab: str, documents: list[Any], labels: list[Any]) -> Any:
     """Label several documents at once."""
-    if len(documents) > MOST_AT_ONCE or not all(type(one) is int for one in documents):
-        raise ValueError(f"documents must be at most {MOST_AT_ONCE} numbers.")
+    if len(documents) > MAX_LABELLED_AT_ONCE or not all(type(one) is int for one in documents):
+        raise ValueError(f"documents must be at most {MAX_LABELLED_AT_ONCE} numbers.")
     session.decide_many(tab, documents, _texts("labels", labels))
     return state(session)
 
 
-def undo(session: Session, tab: str, number: int | None = None) -> dict[str, Any]:
-    """Undo a decision; the answer names its document."""
-    found = session.undo(tab, number)
-    key = None if found is None else found.content.get("document")
-    return {
-        **state(session),
-        "undone": None if found is None else found.kind,
-        "document": session.corpus.places.get(str(key)),
-    }
+def undo(session: Session, tab: str, number: int = -1) -> dict[str, Any]:
+    """Undo a decision, by default the last; the answer names its document."""
+    found = session.undo(tab, None if number < 0 else number)
+    kind, key = (None, None) if found is None else (found.kind, found.content.get("document"))
+    return {**state(session), "undone": kind, "document": session.table.places.get(str(key))}
 
 
 def make_class(session: Session, tab: str, name: str) -> dict[str, Any]:
-    """Make a class."""
+    """Create a class."""
     session.make_class(tab, name)
     return state(session)
 
@@ -230,16 +105,8 @@ def rename_class(session: Session, tab: str, old: str, new: str) -> dict[str, An
 def try_edit(session: Session, edit: str, arguments: dict[str, Any]) -> dict[str, Any]:
     """Show what an edit of topics would move."""
     trial = session.try_edit(edit, arguments)
-    moved = [
-        row
-        for row in trial.drift
-        if row["gained"]
-        or row["lost"]
-        or row["came"]
-        or row["went"]
-        or row["predictions"]
-        or row["before"] is None
-    ]
+    signs = ("gained", "lost", "came", "went", "predictions")
+    moved = [row for row in trial.drift if row["before"] is None or any(map(row.get, signs))]
     return {
         "trial": trial.number,
         "drift": moved,
@@ -249,19 +116,19 @@ def try_edit(session: Session, edit: str, arguments: dict[str, Any]) -> dict[str
 
 
 def accept_edit(session: Session, tab: str, trial: int) -> dict[str, Any]:
-    """Put an edit that was tried in place."""
+    """Accept an edit that was tried."""
     session.accept(tab, trial)
     return topics(session)
 
 
 def edit_topics(session: Session, tab: str, edit: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Edit topics at once: for edits that move nothing."""
+    """Edit topics without a trial, for edits that move nothing."""
     session.edit(tab, edit, arguments)
     return topics(session)
 
 
 def undo_edit(session: Session, tab: str) -> dict[str, Any]:
-    """Take back the last edit of topics."""
+    """Undo the last edit of topics."""
     return {"undone": session.undo_edit(tab), **topics(session)}
 
 
@@ -283,72 +150,57 @@ def _texts(name: str, values: list[Any]) -> list[str]:
     return values
 
 
-READS = {
-    "state": Address(state),
-    "next": Address(next_document, {"tab": str}, {"leave": int}),
-    "document": Address(show_document, {"place": int}),
-    "topics": Address(topics),
-    "documents": Address(
-        documents,
-        {},
-        {
-            "query": str,
-            "topic": int,
-            "label": str,
-            "state": str,
-            "below": int,
-            "since": str,
-            "until": str,
-            "sort": str,
-            "page": int,
-        },
-    ),
-    "progress": Address(progress),
-    "code": Address(code),
-    "table.csv": Address(table_csv),
-    "table.jsonl": Address(table_jsonl),
-    "report.html": Address(report),
+READS: dict[str, Callable[..., Any]] = {
+    "state": state,
+    "next": next_document,
+    "document": show_document,
+    "topics": topics,
+    "documents": find_documents,
+    "progress": progress,
+    "code": code,
+    "table.csv": table_csv,
+    "table.jsonl": table_jsonl,
+    "report.html": report,
 }
-_TAB: dict[str, type] = {"tab": str}
-_DOCUMENT: dict[str, type] = {"tab": str, "document": int}
-CHANGES = {
-    "label": Address(label, {**_DOCUMENT, "labels": list}),
-    "skip": Address(skip, _DOCUMENT),
-    "flag": Address(flag, {**_DOCUMENT, "on": bool}),
-    "label-many": Address(label_many, {**_TAB, "documents": list, "labels": list}),
-    "undo": Address(undo, _TAB, {"number": int}),
-    "make-class": Address(make_class, {**_TAB, "name": str}),
-    "rename-class": Address(rename_class, {**_TAB, "old": str, "new": str}),
-    "try-edit": Address(try_edit, {"edit": str, "arguments": dict}),
-    "accept-edit": Address(accept_edit, {**_TAB, "trial": int}),
-    "edit": Address(edit_topics, {**_TAB, "edit": str, "arguments": dict}),
-    "undo-edit": Address(undo_edit, _TAB),
-    "refit": Address(refit),
-    "stability": Address(stability),
-    "compare": Address(compare_methods),
+CHANGES: dict[str, Callable[..., Any]] = {
+    "label": label,
+    "skip": skip,
+    "flag": flag,
+    "label-many": label_many,
+    "undo": undo,
+    "make-class": make_class,
+    "rename-class": rename_class,
+    "try-edit": try_edit,
+    "accept-edit": accept_edit,
+    "edit": edit_topics,
+    "undo-edit": undo_edit,
+    "refit": refit,
+    "stability": stability,
+    "compare": compare_methods,
 }
 
 
-# ---- the web
+# ---- the application
 
 
 @cache
 def assets() -> dict[str, bytes]:
     """Return the files of the page by name; nothing else is ever opened for a client."""
-    package, found = files("cofactor"), {}
-    for folder in (package / "app" / "page",):
-        for file in folder.iterdir():
-            if "." + file.name.rpartition(".")[2] in TYPES:
-                found[file.name] = file.read_bytes()
-    found["report.css"] = (package / "report" / "page" / "page.css").read_bytes()
-    return found
+    package = files("cofactor")
+    page = (package / "app" / "page").iterdir()
+    found = {file.name: file.read_bytes() for file in page if _ending(file.name) in MEDIA_TYPES}
+    return {**found, "report.css": (package / "report" / "page" / "page.css").read_bytes()}
+
+
+def _ending(name: str) -> str:
+    return name.rpartition(".")[2]
 
 
 def make_app(session: Session) -> Starlette:
     """Return the web application of a session, without its guard."""
     routes = [
         Route("/", _asset_route("index.html")),
-        Route("/favicon.ico", _asset_route("icon.svg")),  # asked of pages that name no icon
+        Route("/favicon.ico", _asset_route("icon.svg")),  # requested for pages without an icon
         *(Route(f"/{name}", _asset_route(name)) for name in assets() if name != "index.html"),
         *(Route(f"/api/{name}", _route(session, one)) for name, one in READS.items()),
         *(
@@ -370,31 +222,41 @@ def make_app(session: Session) -> Starlette:
 
 
 def _asset_route(name: str) -> Callable[[Request], Any]:
-    kind = TYPES["." + name.rpartition(".")[2]]
-
     async def send(request: Request) -> Response:
-        return Response(assets()[name], media_type=kind)
+        return Response(assets()[name], media_type=MEDIA_TYPES[_ending(name)])
 
     return send
 
 
-def _route(session: Session, address: Address) -> Callable[[Request], Any]:
+def _route(session: Session, function: Callable[..., Any]) -> Callable[[Request], Any]:
+    parameters = _parameters(function)
+
     async def handle(request: Request) -> Response:
         if request.method == "POST":
             given = _read_json(await request.body())
         else:
-            given = {
-                name: _read_value(address, name, text)
-                for name, text in request.query_params.items()
-            }
-        arguments = _checked(address, given)
-        answer = await run_in_threadpool(address.answer, session, **arguments)
+            given = {n: _read_value(n, t, parameters) for n, t in request.query_params.items()}
+        _check(given, parameters)
+        answer = await run_in_threadpool(function, session, **given)
         if isinstance(answer, Download):
             headers = {"content-disposition": f'attachment; filename="{answer.name}"'}
             return Response(answer.content, media_type=answer.kind, headers=headers)
         return Response(to_json(answer), media_type="application/json")
 
     return handle
+
+
+Parameters = dict[str, tuple[type, bool]]  # the type, and whether it must be given
+
+
+def _parameters(function: Callable[..., Any]) -> Parameters:
+    """Return the parameters that a function takes beside the session."""
+    _, *found = signature(function).parameters.values()
+    types = get_type_hints(function)
+    return {
+        one.name: (get_origin(types[one.name]) or types[one.name], one.default is Parameter.empty)
+        for one in found
+    }
 
 
 def _read_json(body: bytes) -> dict[str, Any]:
@@ -407,28 +269,27 @@ def _read_json(body: bytes) -> dict[str, Any]:
     return given
 
 
-def _read_value(address: Address, name: str, text: str) -> Any:
-    kind = {**address.needed, **address.optional}.get(name)
-    if kind is int:
-        if not text.removeprefix("-").isdecimal() or not text.isascii() or len(text) > 12:
-            raise HTTPException(400, f"{name} must be a number.")
-        return int(text)
-    return text
+def _read_value(name: str, text: str, parameters: Parameters) -> Any:
+    """Read a value of a query as an integer where one is expected."""
+    if parameters.get(name, (str,))[0] is not int:
+        return text
+    if not text.removeprefix("-").isdecimal() or not text.isascii() or len(text) > 12:
+        raise HTTPException(400, f"{name} must be a number.")
+    return int(text)
 
 
-def _checked(address: Address, given: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a request; refuse those of other names or types."""
-    known = {**address.needed, **address.optional}
-    for name in {*address.needed, *given}:
+def _check(given: dict[str, Any], parameters: Parameters) -> None:
+    """Reject a request with missing or unknown arguments, or with other types."""
+    if any(name not in parameters for name in given):
+        raise HTTPException(400, "There is an unknown argument.")
+    for name, (kind, needed) in parameters.items():
         if name not in given:
-            raise HTTPException(400, f"{name} is missing.")
-        if name not in known:
-            raise HTTPException(400, "There is an argument that is not known.")
-        if type(given[name]) is not known[name]:
-            raise HTTPException(400, f"{name} must be of type {known[name].__name__}.")
+            if needed:
+                raise HTTPException(400, f"{name} is missing.")
+        elif type(given[name]) is not kind:
+            raise HTTPException(400, f"{name} must be of type {kind.__name__}.")
     if len(given.get("tab", "")) > 40:
         raise HTTPException(400, "tab is too long.")
-    return given
 
 
 def _refused(status: int) -> Callable[[Request, Exception], Response]:
@@ -445,3 +306,86 @@ def _failed(request: Request, error: Exception) -> Response:
 
 def _error(status: int, message: str) -> Response:
     return Response(to_json({"error": message}), status, media_type="application/json")
+
+
+# ---- the server
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether only this machine can reach an address."""
+    if host == "localhost":
+        return True
+    with suppress(ValueError):
+        return ipaddress.ip_address(host).is_loopback
+    return False
+
+
+def open_socket(host: str, port: int | None) -> socket.socket:
+    """Listen on an address; without a port, on the first free one of a few, or else on any."""
+    if host in ("0.0.0.0", "::", ""):
+        raise InputError(
+            f"--host {host!r} stands for all addresses of this machine; name one of them, because "
+            "requests must name the address that they are sent to."
+        )
+    ports = [port] if port is not None else [*range(FIRST_PORT, FIRST_PORT + TRIED_PORTS), 0]
+    for number in ports:
+        # asyncio sends the parts of an answer at once only if the socket's protocol is TCP
+        listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((host, number))
+            return listening
+        except OSError as error:
+            listening.close()
+            reason = error.strerror or str(error)
+    raise InputError(f"Port {ports[-1]} of {host} cannot be used: {reason}; name another --port.")
+
+
+def guarded(session: Session, host: str, port: int) -> tuple[ASGIApp, Keys]:
+    """Return the web application behind its guard, and the keys of this run."""
+    keys = Keys.make(host, port)
+    return Guard(make_app(session), keys), keys
+
+
+def address(host: str, port: int, keys: Keys) -> str:
+    """Return the address to open, with the token."""
+    return f"http://{host}:{port}/?token={keys.token}"
+
+
+def serve(
+    session: Session, listening: socket.socket, host: str, ready: Callable[[str], None]
+) -> None:
+    """Answer requests until Ctrl-C; call ``ready`` with the address when the server is up."""
+    port = listening.getsockname()[1]
+    app, keys = guarded(session, host, port)
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        lifespan="off",
+        timeout_graceful_shutdown=2,
+    )
+    server = _Server(config, lambda: ready(address(host, port, keys)))
+    usual = sys.getswitchinterval()
+    gc.freeze()  # garbage collection skips what is here to stay, so no answer waits for it
+    sys.setswitchinterval(SWITCH_SECONDS)
+    try:
+        server.run(sockets=[listening])
+    finally:
+        session.close()
+        sys.setswitchinterval(usual)
+        gc.unfreeze()
+
+
+class _Server(uvicorn.Server):
+    """A server that reports when it is up."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: Any = None) -> None:
+        await super().startup(sockets)
+        self._ready()

@@ -1,9 +1,9 @@
-"""Who may ask what: the first thing that every request meets.
+"""Security checks that every request passes first: Host, token, Origin, content type, size.
 
-A page of a stranger in the same browser can send requests to this server. It cannot know the
-token, cannot make the browser send the cookie (SameSite=Strict), cannot set our header or this
-content type without asking first (CORS, which nobody answers), and if it gives its own host our
-address, the Host header tells. `judge` is these rules as one function, without input and output.
+A foreign page in the same browser can send requests to this server. It does not know the token,
+cannot make the browser send the cookie (SameSite=Strict), and cannot set our header or this content
+type without a CORS preflight, which is never granted. If it points its own host name to our
+address, the Host header gives it away. `judge` is these rules as one pure function.
 """
 
 from __future__ import annotations
@@ -17,20 +17,12 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-LARGEST_BODY = 1 << 20
+MAX_BODY_BYTES = 1 << 20
 MARK = "x-cofactor"
-"""The header that changes need; forms and links cannot send it."""
-POLICY = "; ".join(
-    [
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
-        "connect-src 'self'",
-        "img-src 'self'",
-        "base-uri 'none'",
-        "form-action 'none'",
-        "frame-ancestors 'none'",
-    ]
+"""Header that changes need; forms and links cannot send it."""
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 HEADERS = {
     "content-security-policy": POLICY,
@@ -43,15 +35,15 @@ HEADERS = {
 }
 WELCOME = """<!doctype html><html lang="en"><meta charset="utf-8"><title>cofactor</title>
 <meta http-equiv="refresh" content="0; url=/"><p><a href="/">Open the app</a></p></html>"""
-"""Sets the cookie. It is a page, not a redirect: after a redirect that began at another site (a web
-terminal, a file) browsers do not send a SameSite=Strict cookie."""
+"""Sets the cookie. It is a page, not a redirect, because browsers do not send a SameSite=Strict
+cookie after a redirect that began elsewhere (a web terminal, a file)."""
 REASONS = {
     400: "The request has a broken header.",
-    401: "Open the address that cofactor app printed: it holds the token of this start.",
+    401: "Open the address that cofactor app printed; it contains the token of this run.",
     403: "This request did not come from the page of the app.",
-    405: "Only GET and POST are answered.",
+    405: "Only GET and POST are allowed.",
     413: "The request is too large.",
-    415: "Changes are sent as application/json.",
+    415: "Changes must be sent as application/json.",
     421: "This server does not have that name.",
 }
 
@@ -63,9 +55,9 @@ class Keys:
     Parameters
     ----------
     hosts : frozenset of str
-        The Host headers that are answered, with port.
+        Accepted Host headers, with port.
     token : str
-        The secret of this start.
+        The secret of this run.
     cookie : str
         Name of the cookie that holds it.
     """
@@ -76,20 +68,20 @@ class Keys:
 
     @classmethod
     def make(cls, host: str, port: int) -> Keys:
-        """Return the keys of a new start; its token has 32 random bytes."""
+        """Return the keys of a new run; the token has 32 random bytes."""
         names = {host, "127.0.0.1", "localhost"} if host in ("127.0.0.1", "localhost") else {host}
         place = "" if port == 80 else f":{port}"  # browsers leave it out
         hosts = frozenset(f"{name}{place}" for name in names)
         return cls(hosts, secrets.token_urlsafe(32), f"cofactor-{port}")
 
     def fits(self, token: str | None) -> bool:
-        """Tell whether a token is ours, in a time that does not tell how much of it is."""
+        """Tell in constant time whether a token is ours."""
         given = (token or "").encode("utf-8", "surrogatepass")
         return secrets.compare_digest(given, self.token.encode())
 
 
 def judge(keys: Keys, method: str, path: str, query: str, headers: Headers) -> int | None:
-    """Return the status that refuses a request; None if it may pass, 200 if it brings the token."""
+    """Return the status that rejects a request; None if it may pass, 200 if it has the token."""
     if headers.getlist("host") not in [[host] for host in keys.hosts]:
         return 421
     if keys.fits(_only(parse_qs(query).get("token", []))) and (method, path) == ("GET", "/"):
@@ -105,7 +97,7 @@ def judge(keys: Keys, method: str, path: str, query: str, headers: Headers) -> i
 
 
 def _judge_change(headers: Headers, origins: list[str]) -> int | None:
-    """Return the status that refuses a change; None if it may pass."""
+    """Return the status that rejects a change; None if it may pass."""
     if not origins or headers.getlist(MARK) != ["1"]:
         return 403
     kinds = [one.partition(";")[0].strip().lower() for one in headers.getlist("content-type")]
@@ -114,7 +106,7 @@ def _judge_change(headers: Headers, origins: list[str]) -> int | None:
     length = headers.get("content-length", "0")
     if not (length.isascii() and length.isdigit()):
         return 400
-    return 413 if int(length[:20]) > LARGEST_BODY else None
+    return 413 if int(length[:20]) > MAX_BODY_BYTES else None
 
 
 def _only(values: list[str]) -> str | None:
@@ -122,13 +114,13 @@ def _only(values: list[str]) -> str | None:
 
 
 def _cookies(headers: Headers, name: str) -> list[str]:
-    """Return the values of the cookies of a name; other programs on this machine may set some."""
+    """Return the values of all cookies with a name; other programs on this machine may set some."""
     pairs = [one.split("=", 1) for line in headers.getlist("cookie") for one in line.split(";")]
     return [pair[1].strip() for pair in pairs if len(pair) == 2 and pair[0].strip() == name]
 
 
 class Guard:
-    """Middleware that refuses what `judge` refuses, and sets the headers of all answers."""
+    """Middleware that rejects what `judge` rejects, and sets the headers of all answers."""
 
     def __init__(self, app: ASGIApp, keys: Keys) -> None:
         self.app, self.keys = app, keys
@@ -177,7 +169,7 @@ async def _read_body(receive: Receive) -> bytes | None:
         parts.append(message.get("body", b""))
         size += len(parts[-1])
         more = message.get("more_body", False)
-        if size > LARGEST_BODY:
+        if size > MAX_BODY_BYTES:
             return None
     return b"".join(parts)
 

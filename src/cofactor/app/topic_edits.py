@@ -1,16 +1,19 @@
-"""Edits of topics: each is one method of `TopicModel`, and what it moves can be seen before."""
+"""Edits of topics: each is one method of `TopicModel` and can be tried before it is accepted."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
-from cofactor.text.describe.compare import measure_drift
-from cofactor.text.documents import known_matrix
+from cofactor.text import TopicModel
 
 Sources = list[int | None]
-LARGEST_SPLIT = 10
+MAX_SPLIT = 10
+
+
+def _same(n: int, **arguments: Any) -> Sources:
+    return list(range(n))
 
 
 @dataclass(frozen=True)
@@ -20,20 +23,19 @@ class Edit:
     Parameters
     ----------
     arguments : dict of str to type
-        What it needs.
+        The arguments it takes.
     apply : callable (model, texts, **arguments)
         Returns the edited model.
-    sources : callable (n_topics, **arguments), optional
-        Returns the old number of each new topic; None for edits that move nothing.
+    sources : callable (n_topics, **arguments)
+        Returns the old number of each new topic.
+    moves : bool
+        Whether topics move, so that the model must be refitted.
     """
 
     arguments: dict[str, type]
-    apply: Callable[..., Any]
-    sources: Callable[..., Sources] | None = None
-
-
-def _same(n: int, **arguments: Any) -> Sources:
-    return list(range(n))
+    apply: Callable[..., TopicModel]
+    sources: Callable[..., Sources] = _same
+    moves: bool = True
 
 
 def _merged(n: int, topics: list[int]) -> Sources:
@@ -48,44 +50,39 @@ def _split(n: int, topic: int, into: int) -> Sources:
     return [*range(topic + 1), *[None] * (into - 1), *range(topic + 1, n)]
 
 
+_TOPIC: dict[str, type] = {"topic": int}
 EDITS = {
     "rename": Edit(
-        {"topic": int, "name": str}, lambda m, texts, topic, name: m.rename(topic, name)
+        {**_TOPIC, "name": str}, lambda m, _, topic, name: m.rename(topic, name), moves=False
     ),
-    "freeze": Edit({"topic": int}, lambda m, texts, topic: m.freeze(topic)),
-    "thaw": Edit({"topic": int}, lambda m, texts, topic: m.thaw(topic)),
-    "merge": Edit({"topics": list}, lambda m, texts, topics: m.merge(topics), _merged),
-    "drop": Edit({"topic": int}, lambda m, texts, topic: m.drop(topic), _dropped),
+    "freeze": Edit(_TOPIC, lambda m, _, topic: m.freeze(topic), moves=False),
+    "thaw": Edit(_TOPIC, lambda m, _, topic: m.thaw(topic), moves=False),
+    "merge": Edit({"topics": list}, lambda m, _, topics: m.merge(topics), _merged),
+    "drop": Edit(_TOPIC, lambda m, _, topic: m.drop(topic), _dropped),
     "split": Edit(
-        {"topic": int, "into": int},
-        lambda m, texts, topic, into: m.split(topic, texts, into),
-        _split,
+        {**_TOPIC, "into": int}, lambda m, texts, topic, into: m.split(topic, texts, into), _split
     ),
-    "pin": Edit(
-        {"topic": int, "word": str}, lambda m, texts, topic, word: m.pin(topic, word), _same
-    ),
-    "ban": Edit(
-        {"topic": int, "word": str}, lambda m, texts, topic, word: m.ban(topic, word), _same
-    ),
+    "pin": Edit({**_TOPIC, "word": str}, lambda m, _, topic, word: m.pin(topic, word)),
+    "ban": Edit({**_TOPIC, "word": str}, lambda m, _, topic, word: m.ban(topic, word)),
 }
-"""The edits by their names, which are those of the methods."""
+"""The edits by name, which is that of the method."""
 
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """An edit that was tried: nobody has accepted it yet."""
+    """An edit that was tried and is not accepted yet."""
 
     number: int
     name: str
     arguments: dict[str, Any]
-    shape: int  # how often the topics had been edited
-    before: Any
-    after: Any
+    shape: int  # number of edits of topics before
+    before: Any  # the situation
+    after: TopicModel
     drift: list[dict[str, Any]]
 
 
 def check_edit(name: Any, arguments: Any) -> Edit:
-    """Return the edit of a name; refuse arguments that it does not take."""
+    """Return the edit with this name; reject arguments that it does not take."""
     edit = EDITS.get(name) if isinstance(name, str) else None
     if edit is None:
         raise ValueError(f"edit={name!r} must be one of {', '.join(EDITS)}.")
@@ -98,12 +95,6 @@ def check_edit(name: Any, arguments: Any) -> Edit:
     topics = arguments.get("topics", [])
     if "topics" in arguments and len({k for k in topics if isinstance(k, int)}) < 2:
         raise ValueError("topics must be two or more numbers of topics.")
-    if not 2 <= arguments.get("into", 2) <= LARGEST_SPLIT:
-        raise ValueError(f"into must be a number from 2 to {LARGEST_SPLIT}.")
+    if not 2 <= arguments.get("into", 2) <= MAX_SPLIT:
+        raise ValueError(f"into must be a number from 2 to {MAX_SPLIT}.")
     return edit
-
-
-def drift_of(before: Any, after: Any, sources: Sources, texts: list[str]) -> list[dict[str, Any]]:
-    """Return what moved from one model to another, a row for each topic."""
-    X = known_matrix(after, texts)
-    return [asdict(row) for row in measure_drift(before, after, sources, X, X)]

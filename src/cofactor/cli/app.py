@@ -40,8 +40,8 @@ from cofactor.io.tables.sources import DESCRIPTORS
 from cofactor.io.tables.writers import free_name
 
 if TYPE_CHECKING:
-    from cofactor.app.corpus import Corpus
     from cofactor.app.session import Session
+    from cofactor.app.text_queue import TextTable
 
 LOOPBACK = "127.0.0.1"
 
@@ -100,7 +100,7 @@ def app(
     Only this machine can open the page, and only with the token in the address that is printed.
     """
     with needing_extra("The app", "app"):
-        server = import_module("cofactor.app.server")
+        server = import_module("cofactor.app.routes")
     _check_table(table, asked)
     folder = folder or Path(f"{table.name.split('.')[0]}-model")
     with server.open_socket(host, port) as listening:
@@ -124,7 +124,7 @@ def app(
 
 
 def _begin(
-    corpus: Corpus,
+    corpus: TextTable,
     reading: Reading,
     folder: Path,
     topics: int,
@@ -189,9 +189,9 @@ def _check_table(table: Path, asked: TableOptions) -> None:
         raise BadInput("The app fills in one column; give --label once.")
 
 
-def _read(table: Path, asked: TableOptions, several: bool) -> tuple[Corpus, Reading]:
+def _read(table: Path, asked: TableOptions, several: bool) -> tuple[TextTable, Reading]:
     """Read the documents; their labels are classes, whatever they look like."""
-    from cofactor.app.corpus import Corpus
+    from cofactor.app.text_queue import TextTable
 
     with announce("Reading the documents"):
         reading = read_table(table, asked, may_lack=True)
@@ -200,7 +200,7 @@ def _read(table: Path, asked: TableOptions, several: bool) -> tuple[Corpus, Read
     cells = reading.documents.label_cells or [()] * len(reading.documents.texts)
     given = [tuple(join_columns(one) or ()) if one else () for one in cells]
     label = asked.labels[0] if asked.labels else free_name("label", _columns(table, asked))
-    corpus = Corpus(
+    corpus = TextTable(
         reading.documents.texts,
         given,
         reading.numbers,
@@ -244,7 +244,9 @@ def _manifest(reading: Reading, folder: Path) -> dict[str, Any]:
     return {"input": {**reading.facts, **places}}
 
 
-def _fit(corpus: Corpus, y: list[Any] | None, topics: int, seed: int, words: dict[str, Any]) -> Any:
+def _fit(
+    corpus: TextTable, y: list[Any] | None, topics: int, seed: int, words: dict[str, Any]
+) -> Any:
     """Fit the first model."""
     from cofactor.callbacks import ReportIterations
     from cofactor.text import TopicModel

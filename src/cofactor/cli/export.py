@@ -129,14 +129,14 @@ def _with_manifest(opened: Opened, output: Path, names: list[str]) -> dict[str, 
 
 
 def _to_csv(opened: Opened, output: Path, documents: Any) -> dict[str, Any]:
-    from cofactor.io.exports.tables import write_tables
+    from cofactor.io.exports import write_tables
 
     written = write_tables(opened.model, output, columns=_columns(documents))
     return _with_manifest(opened, output, written)
 
 
 def _to_anndata(opened: Opened, output: Path, documents: Any) -> dict[str, Any]:
-    from cofactor.io.exports.ann_data import write_anndata
+    from cofactor.io.exports import write_anndata
 
     if documents is None:
         note("The table of the fit does not exist, so X stays empty; name the table with --data.")
@@ -148,7 +148,7 @@ def _to_anndata(opened: Opened, output: Path, documents: Any) -> dict[str, Any]:
 
 
 def _to_topicwizard(opened: Opened, output: Path, documents: Any) -> dict[str, Any]:
-    from cofactor.io.exports.topicwizard import write_wizard
+    from cofactor.io.exports import write_wizard
 
     if documents is None:
         raise BadInput(

@@ -10,11 +10,12 @@ from typing import Any
 
 import altair as alt
 
-from cofactor.report.preparation.prepare import Prepared
+from cofactor.report.page_content import Prepared
 
 Spec = dict[str, Any]
 WIDTH: Any = "container"
-ROOM, NUMBERED = 100, 15  # letters on one line, most classes for numbers in the cells
+MAX_LINE_CHARACTERS = 100  # of class names that are not rotated
+MAX_NUMBERED_CLASSES = 15  # for numbers in the cells
 
 
 def draw(prepared: Prepared) -> dict[str, Spec]:
@@ -93,7 +94,7 @@ SIDES: dict[str, dict[str, Any]] = {
     "top": {"align": "center", "dy": -13},
     "bottom": {"align": "center", "dy": 13},
 }
-"""How the names of topics lie around the map."""
+"""Position of the names of topics around the map."""
 
 
 def _names(side: str) -> alt.Chart:
@@ -128,7 +129,7 @@ def _dots(colour: alt.Color, number: str) -> alt.Chart:
 
 
 def _over_time(prepared: Prepared) -> dict[str, Any]:
-    """Draw the documents of each period, several shares, and one share with its interval."""
+    """Draw the number of documents per period, several shares, and one share with its interval."""
     found = prepared.over_time
     if found is None or len(found["periods"]) < 2:
         return {}
@@ -136,7 +137,7 @@ def _over_time(prepared: Prepared) -> dict[str, Any]:
 
 
 GAPS: Any = "break-paths-show-path-domains"  # a period without a share breaks its line
-MARGIN = 46  # room for the numbers left of charts over time, so that their periods are aligned
+MARGIN = 46  # left of charts over time, so that their periods are aligned
 
 
 def _periods() -> alt.X:
@@ -149,7 +150,7 @@ def _share(scale: alt.Scale | None = None) -> alt.Y:
     return alt.Y("share:Q", title=None, axis=axis, scale=scale or alt.Undefined)
 
 
-def _told() -> list[alt.Tooltip]:
+def _share_tooltips() -> list[alt.Tooltip]:
     return [
         alt.Tooltip("label:N", title="name"),
         alt.Tooltip("period:N", title="period"),
@@ -174,7 +175,7 @@ def period_documents() -> alt.Chart:
 
 
 def share_lines() -> alt.Chart:
-    """Draw the shares of several topics or classes; a click on a legend's entry lights its line."""
+    """Draw the shares of several topics or classes; clicking a legend entry highlights its line."""
     line = alt.selection_point(name="line", fields=["label"], bind="legend")
     chart = _chart("shares", 300, time=True).properties(title="share")
     return (
@@ -184,7 +185,7 @@ def share_lines() -> alt.Chart:
             _share(),
             alt.Color("label:N").legend(title=None, orient="bottom"),
             opacity=alt.condition(line, alt.value(1), alt.value(0.12)),
-            tooltip=_told(),
+            tooltip=_share_tooltips(),
         )
         .add_params(line)
     )
@@ -197,13 +198,13 @@ def share() -> Any:
         alt.Y("low:Q", title=None), alt.Y2("high:Q")
     )
     line = base.mark_line(invalid=GAPS, strokeWidth=2, point={"size": 28})
-    chart = alt.layer(band, line.encode(_share(), tooltip=_told()))
+    chart = alt.layer(band, line.encode(_share(), tooltip=_share_tooltips()))
     return chart.properties(width=WIDTH, height=300, usermeta={"time": True}, title="share")
 
 
 def confusion(classes: list[str]) -> Any:
     """Draw true classes × predictions, with numbers if there are not too many classes."""
-    angle = 0 if sum(map(len, classes)) <= ROOM else -40
+    angle = 0 if sum(map(len, classes)) <= MAX_LINE_CHARACTERS else -40
     base = alt.Chart(alt.NamedData("confusion"))
     cells = base.mark_rect(cornerRadius=2).encode(
         alt.Color("share:Q").title("of true class").scale(domain=[0, 1]).legend(format="%"),
@@ -215,7 +216,9 @@ def confusion(classes: list[str]) -> Any:
         ],
     )
     counts = base.mark_text(fontSize=11).encode(text="documents:Q")
-    counts = counts.transform_filter("datum.documents > 0" if len(classes) <= NUMBERED else "false")
+    counts = counts.transform_filter(
+        "datum.documents > 0" if len(classes) <= MAX_NUMBERED_CLASSES else "false"
+    )
     return (
         alt.layer(cells, counts)
         .encode(

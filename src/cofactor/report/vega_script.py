@@ -24,7 +24,7 @@ SNIPPET = "window.vegaEmbed = vegaEmbed;"
 
 @cache
 def library() -> str:
-    """Return the script, escaped so that it can stand in a page."""
+    """Return the script, escaped for use in a page."""
     path = _cache_path()
     if (cached := _read(path)) is not None:
         return cached
@@ -47,7 +47,7 @@ def _cache_path() -> Path:
 
 
 def _read(path: Path) -> str | None:
-    """Return the cached script; None if there is none, or it is damaged or not to be trusted."""
+    """Return the cached script; None if it is missing, damaged or not to be trusted."""
     try:
         if not _is_private(path.parent.lstat()):
             return None
@@ -74,7 +74,7 @@ def _is_own(found: os.stat_result) -> bool:
 
 
 def _is_private(found: os.stat_result) -> bool:
-    """Tell whether a plain file or a folder is this user's, and only this user can write to it."""
+    """Tell whether a plain file or a folder belongs to this user, the only one who can write it."""
     return _is_own(found) and (os.name != "posix" or not found.st_mode & 0o022)
 
 

@@ -1,18 +1,21 @@
-"""Write what a model says of cells into an AnnData object, as scanpy users expect it."""
+"""Writes topics and predictions into an AnnData object, or into a copy of its file."""
 
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from cofactor._versions import version_of, versions
+from cofactor.io.atomic import place_of
 from cofactor.io.errors import InputError
+from cofactor.sc.cell_fit import Request, fit_opened
 from cofactor.sc.cells import Cells, anndata, open_cells
-from cofactor.sc.fitting import Request, fit_opened
 from cofactor.sc.model import Answers, CellModel, Marker, warn_of_empty
 
 
@@ -61,7 +64,7 @@ def ssnmf(
     random_state : int, default=0
         Seed of the fit.
     copy : bool, default=False
-        Return a copy with the results, and leave ``adata`` alone.
+        Return a copy with the results, and leave ``adata`` unchanged.
     **parameters
         Further parameters of :class:`cofactor.SSNMFClassifier`, such as ``max_iter``.
 
@@ -127,10 +130,10 @@ def annotate(
     layer: str | None = None,
     copy: bool = False,
 ) -> Any:
-    """Write what a fitted model says of other cells; genes are matched by name.
+    """Write topics and predictions of a fitted model for other cells; genes are matched by name.
 
-    Genes of the model that ``adata`` lacks count as not measured, and genes that the model does
-    not know are left out.
+    Genes of the model that ``adata`` lacks count as not measured; genes that the model does not
+    know are left out.
 
     Parameters
     ----------
@@ -143,7 +146,7 @@ def annotate(
     layer : str, optional
         Layer that holds the raw counts; by default that of the fit.
     copy : bool, default=False
-        Return a copy with the results, and leave ``adata`` alone.
+        Return a copy with the results, and leave ``adata`` unchanged.
 
     Returns
     -------
@@ -187,9 +190,9 @@ def predicted(uns: Any, key: str) -> bool:
 
 
 def check_key(key: str, labels: str | None, obs: Any, uns: Any = MappingProxyType({})) -> None:
-    """Refuse results that would overwrite the labels that a model learns from.
+    """Reject results that would overwrite the labels that a model learns from.
 
-    Earlier predictions that ``uns`` tells of may be overwritten.
+    Earlier predictions that ``uns`` mentions may be overwritten.
     """
     if labels in predictions_of(key) and labels in obs and not predicted(uns, key):
         raise InputError(
@@ -201,7 +204,7 @@ def check_key(key: str, labels: str | None, obs: Any, uns: Any = MappingProxyTyp
 def write_results(
     target: Any, model: CellModel, answers: Answers, key: str, uns: Any, abstain: float = 0.0
 ) -> None:
-    """Put predictions, topics and how they came about into an AnnData object.
+    """Write predictions, topics and how they were made into an AnnData object.
 
     Parameters
     ----------
@@ -212,9 +215,9 @@ def write_results(
     key : str
         Name of the results.
     uns : mapping
-        Notes of the object or file that the tables come from, which tell of earlier results.
+        Notes of the object or file that the tables come from, with those on earlier results.
     abstain : float, default=0.0
-        Predict only what is at least so probable.
+        Predict only classes with at least this probability.
     """
     from pandas import Categorical
 
@@ -239,7 +242,7 @@ def _topics(target: Any, model: CellModel) -> np.ndarray:
 
 
 def facts_of(model: CellModel) -> dict[str, Any]:
-    """Return how a model came about and what it found, in types that AnnData files hold."""
+    """Return how a model was made and what it found, in types that AnnData files can store."""
     estimator, expected = model.estimator, getattr(model.estimator, "expected_score_", None)
     facts: dict[str, Any] = {
         "params": {name: _storable(value) for name, value in model.facts.items()},
@@ -302,3 +305,58 @@ def _is_writable(adata: Any) -> bool:
     matrix = adata.X
     group = getattr(matrix, "group", matrix)
     return getattr(group.file, "mode", "r") == "r+"
+
+
+# ---- a copy of a file
+
+
+def write_copy(
+    path: Path,
+    output: Path,
+    model: CellModel,
+    answers: Answers,
+    key: str = "ssnmf",
+    abstain: float = 0.0,
+) -> list[str]:
+    """Add the results of a model to a copy of an .h5ad file, without loading its matrices.
+
+    Parameters
+    ----------
+    path, output : Path
+        The file, and the copy, which appears when it is complete.
+    model : CellModel
+    answers : Answers
+        Topics and predictions for the cells of the file.
+    key : str, default="ssnmf"
+        Name of the results.
+    abstain : float, default=0.0
+        Predict only classes with at least this probability.
+
+    Returns
+    -------
+    list of str
+        What was written, such as "obs/ssnmf".
+    """
+    import h5py
+
+    io = anndata().io
+    with place_of(output) as place:
+        shutil.copyfile(path, place)
+        with h5py.File(place, "r+") as file:
+            tables = {name: io.read_elem(file[name]) for name in ("obs", "var")}
+            notes = file.get("uns", {})
+            check_key(key, model.facts.get("labels"), tables["obs"], notes)
+            results = anndata().AnnData(**tables)
+            write_results(results, model, answers, key, notes, abstain)
+            io.write_elem(file, "obs", results.obs)
+            for group, name, value in _results(results):
+                io.write_elem(file.require_group(group), name, value)
+    columns = predictions_of(key) if model.classes else []
+    return [f"obs/{name}" for name in columns] + [f"{g}/{name}" for g, name, _ in _results(results)]
+
+
+def _results(results: Any) -> list[tuple[str, str, Any]]:
+    groups = {"obsm": results.obsm, "varm": results.varm, "uns": results.uns}
+    return [
+        (group, name, value) for group, found in groups.items() for name, value in found.items()
+    ]

@@ -1,4 +1,4 @@
-"""A model of cells: an estimator, the genes that it reads, and the markers that it found."""
+"""A model of cells: an estimator, its genes, and the markers that it found."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from cofactor.estimators.inference import topic_shares
 from cofactor.io.errors import InputError
 from cofactor.io.models import load_model, read_facts, save
 from cofactor.sc.cells import Cells, check_names
-from cofactor.sc.counts import check_counts
+from cofactor.sc.count_checks import check_counts
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Marker:
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """What a model says of cells.
+    """Topics and predictions of a model for cells.
 
     Parameters
     ----------
@@ -71,14 +71,14 @@ class Answers:
 
     @property
     def empty(self) -> Any:
-        """Which cells have no count of a known gene, so that nothing is predicted."""
+        """Cells without a count of a known gene, for which nothing is predicted."""
         return ~self.shares.any(axis=1)
 
     def predictions(self, abstain: float = 0.0) -> tuple[IntArray, FloatArray]:
-        """Return the number of the most probable class of each cell, and its probability.
+        """Return the index of the most probable class of each cell, and its probability.
 
-        They are −1 and NaN for a cell without counts, and where the class is less probable than
-        ``abstain``; everywhere if there are no classes.
+        They are −1 and NaN for a cell without counts, where the class is less probable than
+        ``abstain``, and everywhere if there are no classes.
         """
         n, classes = self.probabilities.shape
         if not classes:
@@ -98,7 +98,7 @@ class CellModel:
     estimator : SSNMFClassifier or NMF
         NMF if there were no labels.
     genes : array of str
-        The genes that the model reads, in the order of the estimator's features.
+        The genes of the model, in the order of the estimator's features.
     markers : dict of str to list of Marker
         Markers of "classes" and of "topics", the most specific first.
     facts : dict
@@ -140,7 +140,7 @@ class CellModel:
 
     @property
     def topic_classes(self) -> FloatArray:
-        """Probability of each class for a cell that is all one topic, topics × classes."""
+        """Probability of each class for a cell made only of one topic, topics × classes."""
         if not self.classes:
             return np.zeros((len(self.estimator.components_), 0))
         return np.asarray(self.estimator.probabilities(self.estimator.topic_scores()))
@@ -178,7 +178,7 @@ class CellModel:
         return [m.gene for m in self.markers[kind] if m.group == group][:n]
 
     def answer(self, cells: Cells) -> Answers:
-        """Say what cells are; they are matched to the model's genes by name."""
+        """Return topics and predictions for cells; genes are matched by name."""
         columns, known = self.match(cells.genes)
         weights = None if known.all() else known[None, :].astype(np.float64)
         parts = [
@@ -188,7 +188,7 @@ class CellModel:
         return joined(parts)
 
     def match(self, names: Any) -> tuple[IntArray, Any]:
-        """Return the columns of the model's genes among names, and which genes are there."""
+        """Return the columns of the model's genes among names, and which of its genes are there."""
         check_names(names)
         place = {name: j for j, name in enumerate(names)}
         known = np.array([gene in place for gene in self.genes])
@@ -207,7 +207,7 @@ class CellModel:
         path : str or path
             The folder; an older model in it is replaced.
         notes : dict, optional
-            Further values in JSON to keep with the model.
+            Further JSON values to store with the model.
 
         Examples
         --------
@@ -269,8 +269,7 @@ def load(path: str | os.PathLike[str]) -> CellModel:
         genes = None
     if genes is None:
         raise InputError(
-            f"{os.fspath(path)!r} holds no model of cells; fit one with cofactor.sc.fit, or with "
-            "cofactor fit data.h5ad."
+            f"{os.fspath(path)!r} contains no model of cells; fit one with cofactor.sc.fit."
         )
     return CellModel(named, genes, markers, facts)
 
@@ -295,7 +294,7 @@ def _read(noted: dict[str, Any]) -> Iterator[Marker]:
 
 
 def checked(cells: Cells, columns: IntArray | None = None) -> Iterator[sp.csr_array]:
-    """Yield rows of all genes, or of some columns, after all values were found to be counts."""
+    """Yield rows of all genes, or of some columns, after checking that all values are counts."""
     if not cells.shape[0]:
         raise InputError(f"{cells.place} has no cells; pass at least one.")
     for _, rows in cells.chunks():
@@ -304,7 +303,7 @@ def checked(cells: Cells, columns: IntArray | None = None) -> Iterator[sp.csr_ar
 
 
 def answer_rows(estimator: Any, X: sp.csr_array, weights: Any = None) -> Answers:
-    """Say what some cells are; ``weights`` are 0 for genes that were not measured."""
+    """Return topics and predictions for some cells; ``weights`` are 0 for unmeasured genes."""
     S = estimator.transform(X, data_weights=weights)
     shares = topic_shares(np.asarray(S, dtype=np.float64), estimator.components_)
     shares[np.asarray(X.sum(axis=1)).ravel() == 0] = 0.0
@@ -315,7 +314,7 @@ def answer_rows(estimator: Any, X: sp.csr_array, weights: Any = None) -> Answers
 
 
 def joined(parts: list[Answers]) -> Answers:
-    """Put the answers of several chunks below each other."""
+    """Concatenate the answers of several chunks."""
     return Answers(
         np.concatenate([part.shares for part in parts]),
         np.concatenate([part.probabilities for part in parts]),

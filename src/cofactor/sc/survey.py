@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from cofactor.sc.cell_fit import choose_genes
 from cofactor.sc.cells import open_cells
-from cofactor.sc.fitting import choose_genes
 from cofactor.sc.labels import MOST, read_labels
 
 FEW = 5

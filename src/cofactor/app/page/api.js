@@ -19,7 +19,7 @@ export function listen(listener) {
   listeners.add(listener);
 }
 
-// Answers may overtake each other. The number of decisions only grows, so it tells which is older.
+// Answers may overtake each other. The number of decisions only grows, so it shows which is older.
 export function setState(next) {
   if (state && next && next.decisions < state.decisions) return;
   const before = state;
@@ -29,7 +29,7 @@ export function setState(next) {
 
 async function answered(response) {
   const body = await response.json().catch(() => ({ error: response.statusText }));
-  if (!response.ok) throw new Error(body.error || `The server said ${response.status}.`);
+  if (!response.ok) throw new Error(body.error || `The server answered ${response.status}.`);
   return body;
 }
 
@@ -46,7 +46,7 @@ export async function change(name, content = {}) {
   }));
 }
 
-// Runs something that may fail; the user sees why.
+// Runs something that may fail, and shows the user why.
 export async function attempt(work) {
   try {
     return await work();

@@ -1,4 +1,4 @@
-// The frame: screens, status, trouble.
+// The frame: screens, status, errors.
 
 import { listen, poll } from "./api.js";
 import { fill, make, percent, plural, reach } from "./dom.js";
@@ -25,14 +25,14 @@ function show() {
   fill(document.getElementById("screens"), SCREENS.map((screen) => make("a", {
     href: `#${screen.name}`, "aria-current": screen === next ? "page" : null,
   }, screen.title)));
-  setKeys([...(next.keys ?? []), { key: "?", does: "show all keys", run: showKeys }]);
+  setKeys([...(next.keys ?? []), { key: "?", does: "show all shortcuts", run: showKeys }]);
   next.show(place);
 }
 
 function troubleOf(now) {
-  if (now.lost) return `The server does not answer: ${now.lost} Your decisions so far are saved.`;
-  if (now.overtaken) return "Another start of the app has edited the topics of this model. Your decisions are still saved, but the model is not. Stop this start and run the command again.";
-  return now.trouble ? `The last fit failed, so the model before it stays: ${now.trouble}` : "";
+  if (now.lost) return `The server does not respond: ${now.lost} Your decisions so far are saved.`;
+  if (now.overtaken) return "Another run of the app has edited the topics of this model. Your decisions are still saved, but the model is not. Stop this run and start the command again.";
+  return now.trouble ? `The last fit failed, so the previous model stays in use: ${now.trouble}` : "";
 }
 
 function showStatus(now) {

@@ -1,4 +1,4 @@
-// The screen Documents: search, filter, sort, read, label a selection at once.
+// The Documents screen: search, filter, sort, read, label a selection at once.
 
 import { attempt, change, read, setState, state, tab } from "./api.js";
 import { fill, make, percent, plural, refill, toast } from "./dom.js";
@@ -61,12 +61,12 @@ async function choices() {
   const answer = await attempt(() => read("topics"));
   if (!answer || !parts || !state) return;
   const option = (value, text, current) => make("option", { value, selected: String(value) === String(current) }, text);
-  fill(parts.topic, option(-1, "every topic", asked.topic), answer.topics.map((topic) => option(topic.topic, `${topic.topic} ${topic.name}`, asked.topic)));
+  fill(parts.topic, option(-1, "all topics", asked.topic), answer.topics.map((topic) => option(topic.topic, `${topic.topic} ${topic.name}`, asked.topic)));
   const classes = Object.keys(state.counts.classes);
-  fill(parts.label, option("", "every class", asked.label), classes.map((one) => option(one, one, asked.label)));
+  fill(parts.label, option("", "all classes", asked.label), classes.map((one) => option(one, one, asked.label)));
   fill(parts.state, Object.entries(STATES).map(([value, text]) => option(value, text, asked.state)));
   fill(parts.below, option(0, "any confidence", asked.below), [50, 70, 90, 99].map((most) => option(most, `below ${most} %`, asked.below)));
-  fill(parts.sort, option("row", "in order of rows", asked.sort), option("confidence", "least confident first", asked.sort), state.dated ? option("date", "by date", asked.sort) : null);
+  fill(parts.sort, option("row", "in row order", asked.sort), option("confidence", "least confident first", asked.sort), state.dated ? option("date", "by date", asked.sort) : null);
   fill(parts.bulk, make("select", { "aria-label": "Label the selected texts", onchange: (event) => labelSelected(event.target.value) },
     make("option", { value: "" }, "Label the selected texts …"), classes.map((one, place) => make("option", { value: place }, one))));
 }

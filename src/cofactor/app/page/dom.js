@@ -1,4 +1,4 @@
-// Makes elements. Texts become text nodes, never markup.
+// Creates elements. Texts become text nodes, never markup.
 
 export function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
@@ -27,8 +27,8 @@ export function fill(element, ...children) {
   return element;
 }
 
-// Fills an element anew; what had the focus in it has it again. Elements are told by their data-key,
-// their name for screen readers, or their text.
+// Replaces the content of an element and restores the focus in it. Elements are recognised by their
+// data-key, their name for screen readers, or their text.
 export function refill(element, ...children) {
   const active = element.contains(document.activeElement) ? document.activeElement : null;
   const key = active && keyOf(active);
@@ -41,7 +41,7 @@ function keyOf(element) {
   return `${element.tagName} ${element.dataset.key ?? element.getAttribute("aria-label") ?? element.textContent}`;
 }
 
-// A bar of a share, without a style attribute, which the policy of the page forbids.
+// A bar for a share, without a style attribute, which the page's policy forbids.
 export function bar(share, title) {
   const width = Math.round(100 * Math.max(0, Math.min(1, share)));
   return draw("svg", { class: "bar", viewBox: "0 0 100 6", preserveAspectRatio: "none", role: "img", "aria-label": title },

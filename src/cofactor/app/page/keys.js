@@ -1,11 +1,11 @@
-// The keys of each screen, and the list of them.
+// The keyboard shortcuts of each screen, and the list of them.
 
 import { fill, make } from "./dom.js";
 
 let current = [];
 const dialog = document.getElementById("keys");
 
-// A key is { key, shift, does, run }; `does` is what the list says, and keys without it are not listed.
+// A key is { key, shift, does, run }; `does` is its text in the list, and keys without it are not listed.
 export function setKeys(keys) {
   current = keys;
 }
@@ -18,12 +18,12 @@ export function showKeys() {
   const listed = new Map();
   for (const one of current) if (one.does) listed.set(one.does, [...(listed.get(one.does) ?? []), one.shown ?? one.key]);
   const rows = [...listed].map(([does, keys]) => make("tr", {}, make("td", {}, keys.map((key) => make("kbd", {}, key))), make("td", {}, does)));
-  fill(dialog, make("h2", { id: "keys-title" }, "Keys"), make("table", {}, make("tbody", {}, rows)),
+  fill(dialog, make("h2", { id: "keys-title" }, "Keyboard shortcuts"), make("table", {}, make("tbody", {}, rows)),
     make("form", { method: "dialog" }, make("button", {}, "Close")));
   dialog.showModal();
 }
 
-// Digits are told by their place on the keyboard, because some layouts need shift for them.
+// Digits are recognised by their position on the keyboard, because some layouts need shift for them.
 function keyOf(event) {
   const digit = /^Digit\d$/.test(event.code) ? event.code.slice(5) : null;
   return current.find((one) => one.key === event.key && !/^\d$/.test(one.key))

@@ -1,4 +1,4 @@
-// The screen Label: one text, its suggestion, the classes, the last decisions.
+// The Label screen: one text, its suggestion, the classes, the last decisions.
 
 import { attempt, change, read, setState, state, tab } from "./api.js";
 import { bar, fill, make, percent, plural, refill, toast } from "./dom.js";
@@ -8,7 +8,7 @@ export const title = "Label";
 
 const DIGITS = ["1", "2", "3", "4", "5", "6", "7", "8", "9", "0"];
 let doc = null; // the text on the screen
-let chosen = new Set(); // its labels so far, if there may be several
+let chosen = new Set(); // its labels so far, if several are allowed
 let waiting = false;
 let parts = null;
 
@@ -50,7 +50,7 @@ export function update(now, before) {
   if (!parts) return;
   const changed = !before || before.decisions !== now.decisions || before.version !== now.version;
   if (changed) {
-    if (!parts.classes.querySelector("form")) showClasses(now); // not while somebody types a name there
+    if (!parts.classes.querySelector("form")) showClasses(now); // not while a name is being typed there
     showLast(now);
   }
   if (doc === null && !waiting && (changed || !now.busy)) next();
@@ -64,8 +64,8 @@ export const keys = [
   { key: "x", does: "none of these classes", run: () => decide([]) },
   { key: " ", shown: "space", does: "skip", run: skip },
   { key: "Backspace", shown: "⌫", does: "undo", run: undo },
-  { key: "f", does: "flag, or take the flag away", run: flag },
-  { key: "n", does: "make a class", run: () => parts?.field.focus() },
+  { key: "f", does: "flag, or remove the flag", run: flag },
+  { key: "n", does: "create a class", run: () => parts?.field.focus() },
   { key: "/", does: "search the texts", run: () => parts?.search.focus() },
 ];
 
@@ -94,7 +94,7 @@ function showDocument(found) {
   if (!found) {
     const all = state?.exhausted;
     fill(parts.head);
-    fill(parts.text, make("p", { class: "muted" }, all ? "No text is left to label. Search for one, or look at the others." : "Choosing the next texts …"));
+    fill(parts.text, make("p", { class: "muted" }, all ? "No text is left to label. Search for one, or open the other screens." : "Choosing the next texts …"));
     fill(parts.suggestion);
     parts.legend.textContent = "";
     return;
@@ -103,7 +103,7 @@ function showDocument(found) {
     make("span", { class: "muted" }, `row ${found.name}`), found.date && make("span", { class: "muted" }, found.date),
     make("span", { class: "muted topic" }, found.topic >= 0 ? found.topic_name : "no known words"),
     found.flagged && make("span", { class: "badge flag" }, "flagged"),
-    found.source && make("span", { class: "badge done" }, found.source === "table" ? "label of the table" : "reviewed"));
+    found.source && make("span", { class: "badge done" }, found.source === "table" ? "label in the table" : "reviewed"));
   fill(parts.text, found.segments.map(([text, level]) => (level
     ? make("mark", { class: level > 0 ? `for${level}` : `against${-level}` }, text) : text)),
   found.cut ? make("p", { class: "note" }, `${plural(found.cut, "further character")} not shown`) : null);
@@ -118,8 +118,8 @@ function showLegend(found) {
     parts.legend.textContent = "";
     return;
   }
-  fill(parts.legend, make("mark", { class: "for2" }, "speaks for"), ` ${found.leading}`,
-    found.rival === null ? "" : [" · ", make("mark", { class: "against2" }, "speaks for"), ` ${found.rival}`]);
+  fill(parts.legend, make("mark", { class: "for2" }, "favours"), ` ${found.leading}`,
+    found.rival === null ? "" : [" · ", make("mark", { class: "against2" }, "favours"), ` ${found.rival}`]);
 }
 
 function showSuggestion(found) {
@@ -128,7 +128,7 @@ function showSuggestion(found) {
   const predicted = suggested(found);
   fill(parts.suggestion, make("h2", {}, predicted === null ? "No suggestion yet" : predicted.length ? predicted.join(", ") : "none"),
     rows.length ? make("ul", { class: "probabilities" }, rows)
-      : make("p", { class: "muted" }, predicted === null ? "Suggestions come with the first labels of two classes." : ""));
+      : make("p", { class: "muted" }, predicted === null ? "Suggestions start once two classes have labels." : ""));
 }
 
 function suggested(found) {
@@ -172,14 +172,14 @@ function showLast(now) {
 
 let sending = Promise.resolve();
 
-// Decisions go out one after another, in the order of the keys.
+// Decisions are sent one after another, in the order of the keystrokes.
 function send(work) {
   sending = sending.then(() => attempt(work));
   return sending;
 }
 
-// Sends a decision that ends the look at this text. Until the next text is there, no key decides
-// anything: it would be meant for a text that nobody has seen.
+// Sends a decision that closes this text. Until the next text is there, keys decide nothing: they
+// would apply to a text that nobody has seen.
 async function finish(name, content) {
   if (!doc) return;
   const current = doc;
@@ -226,7 +226,7 @@ async function flag() {
   const done = await send(() => change("flag", { tab, document: place, on: !flagged }));
   if (!done) return;
   setState(done);
-  toast(flagged ? "The flag is gone." : "Flagged.");
+  toast(flagged ? "Flag removed." : "Flagged.");
   if (doc && doc.document === place) showDocument({ ...doc, flagged: !flagged });
 }
 
@@ -261,7 +261,7 @@ async function renameClass(old, wanted) {
   if (!done) return;
   setState(done);
   showClasses(done);
-  if (merged) toast(`${old} is now part of ${wanted}; undo takes it back.`);
+  if (merged) toast(`${old} is now part of ${wanted}; press undo to revert.`);
 }
 
 async function find() {
@@ -272,6 +272,6 @@ async function find() {
   if (!found || !parts) return;
   fill(parts.hits, found.rows.slice(0, 10).map((row) => make("li", {}, make("button", { type: "button", class: "opener", onclick: () => { parts.search.blur(); open(row.document); } },
     row.labels?.length ? make("span", { class: "chip" }, row.labels.join(", ")) : null, make("span", {}, ` ${row.excerpt}`)))));
-  if (!found.rows.length) parts.hits.append(make("li", { class: "muted" }, "No text holds all these words."));
+  if (!found.rows.length) parts.hits.append(make("li", { class: "muted" }, "No text contains all these words."));
 }
 

@@ -1,4 +1,4 @@
-// The screen Progress: accuracy on random checks, calibration, labels of each class.
+// The Progress screen: accuracy on random checks, calibration, labels of each class.
 
 import { attempt, change, read } from "./api.js";
 import { bar, draw, fill, make, percent, plural, reach } from "./dom.js";
@@ -29,18 +29,18 @@ async function load() {
     make("div", { class: "figures" },
       figure("Accuracy on random checks", last ? percent(last.accuracy) : "–", last ? `${reach(last)}, ${plural(last.checks, "check")}` : "no random check has been labelled yet"),
       figure("Expected from held-out labels", found.expected ? percent(found.expected.value) : "–", found.expected ? `${found.expected.measure}, ${reach(found.expected)}` : "needs some labels of each class"),
-      figure("Reviewed texts", found.reviewed.toLocaleString("en"), `${plural(found.table, "label")} of the table, ${found.skipped} skipped, ${found.flagged} flagged`)),
-    make("p", { class: "note" }, "One text of five in the queue is drawn at random. Each is compared with what the model predicted before it knew the label, so these numbers are fair; close calls are not among them."),
+      figure("Reviewed texts", found.reviewed.toLocaleString("en"), `${plural(found.table, "label")} in the table, ${found.skipped} skipped, ${found.flagged} flagged`)),
+    make("p", { class: "note" }, "One text in five is drawn at random. It is compared with what the model predicted before it knew the label, so these numbers are fair; close calls do not count."),
     found.moved ? make("p", { class: found.moved.stop ? "advice good" : "advice" }, advice(found.moved)) : null,
-    found.accuracy.length > 1 ? [make("h3", {}, "Accuracy over the number of labels"), curve(found.accuracy)] : null,
+    found.accuracy.length > 1 ? [make("h3", {}, "Accuracy by number of labels"), curve(found.accuracy)] : null,
     make("h3", {}, "Labels of each class"), classes(found.classes),
     make("h3", {}, "Other methods on the same labels"), rivals(),
     found.calibration.length ? [make("h3", {}, "Calibration"), calibration(found.calibration)] : null);
 }
 
 function advice({ labels, share, stop }) {
-  const moved = `The last ${labels} labels changed ${percent(share)} of the predictions, so the accuracy moved by at most that.`;
-  return stop ? `You can stop: ${moved} The next ${labels} are expected to bring less.` : `Go on: ${moved}`;
+  const moved = `The last ${labels} labels changed ${percent(share)} of the predictions, so the accuracy changed by at most that much.`;
+  return stop ? `You can stop: ${moved} The next ${labels} will probably change less.` : `Go on: ${moved}`;
 }
 
 let compared = null; // the last comparison
@@ -53,11 +53,11 @@ function rivals() {
     compared = (await attempt(() => change("compare"))) ?? compared;
     place.replaceWith(rivals());
   } }, compared ? "Compare again" : "Compare");
-  if (!compared) return fill(place, make("p", { class: "muted" }, "Fits this model, logistic regression and naive Bayes on parts of the labels, and tests them on the others. It takes some seconds."), button);
+  if (!compared) return fill(place, make("p", { class: "muted" }, "Fits this model, logistic regression and naive Bayes to some of the labels and tests them on the others. This takes a few seconds."), button);
   const rows = Object.entries(compared.scores).sort((one, other) => other[1] - one[1]);
   return fill(place, make("table", { class: "bars" }, make("tbody", {}, rows.map(([method, score]) => make("tr", { class: method === "this model" ? "own" : null },
     make("td", {}, method), make("td", { class: "wide" }, bar(score, `${method}: ${percent(score)}`)), make("td", { class: "number" }, percent(score)))))),
-  make("p", { class: "note" }, `${compared.how} Close calls are among them, so all methods do better on new texts.`), button);
+  make("p", { class: "note" }, `${compared.how} They include close calls, so all methods do better on new texts.`), button);
 }
 
 function figure(text, value, detail) {

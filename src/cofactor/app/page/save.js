@@ -1,4 +1,4 @@
-// The screen Save: what to take along.
+// The Save screen: files to download.
 
 import { attempt, read } from "./api.js";
 import { fill, make, toast } from "./dom.js";
@@ -22,12 +22,12 @@ async function load() {
   if (!found || !parts) return;
   const code = make("pre", { tabindex: "0", "aria-label": "Python code" }, found.code);
   fill(parts.place, make("h2", {}, "Save"),
-    make("p", { class: "lead" }, "Every decision is already on the disk, and so is the model. These are copies to take along."),
+    make("p", { class: "lead" }, "Every decision is already saved to disk, and so is the model. Download copies here."),
     make("div", { class: "cards" },
-      card("Labels", "The table with its label column filled in. Labels are those of the table and those that you decided, and label_source tells which. Predictions stand in a column of their own.",
+      card("Labels", "The table with its label column filled in. Labels are those of the table and those you decided; label_source says which. Predictions are in a separate column.",
         link("table.csv", "CSV"), link("table.jsonl", "JSON lines")),
-      card("Report", "One page about the model that works offline. It takes some seconds, because it fits again to test.", link("report.html", "Report")),
-      card("Model", `The folder ${found.folder} holds the model, and ${found.log} beside it holds the decisions. Start cofactor app with the same table to go on.`)),
+      card("Report", "A page about the model that works offline. It takes a few seconds, because the model is refitted to test it.", link("report.html", "Report")),
+      card("Model", `The model is in the folder ${found.folder}, the decisions are next to it in ${found.log}. Start cofactor app with the same table to continue.`)),
     make("div", { class: "head" }, make("h3", {}, "The same in Python"), make("button", { type: "button", onclick: () => copy(found.code) }, "Copy")), code);
 }
 
@@ -44,6 +44,6 @@ async function copy(text) {
     await navigator.clipboard.writeText(text);
     toast("Copied.");
   } catch {
-    toast("The browser does not allow copying; select the code yourself.", true);
+    toast("The browser does not allow copying; select the code and copy it yourself.", true);
   }
 }

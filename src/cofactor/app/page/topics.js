@@ -1,11 +1,11 @@
-// The screen Topics: a card for each topic, and what an edit would move before it is accepted.
+// The Topics screen: a card for each topic, and a preview of what an edit would move.
 
 import { attempt, change, read, tab } from "./api.js";
 import { bar, fill, make, percent, plural, refill, toast } from "./dom.js";
 
 export const name = "topics";
 export const title = "Topics";
-export const keys = [{ key: "Backspace", shown: "⌫", does: "take back the last edit", run: undo }];
+export const keys = [{ key: "Backspace", shown: "⌫", does: "undo the last edit", run: undo }];
 
 let parts = null;
 let found = null; // the answer of the server
@@ -14,12 +14,12 @@ let open = null; // the word whose menu is open: "topic word"
 export function show(place) {
   parts = {
     undo: make("button", { type: "button", onclick: undo }, "Undo ", make("kbd", {}, "⌫")),
-    stability: make("button", { type: "button", title: "Fits other draws of the texts and looks for each topic again", onclick: measure }, "Measure stability"),
+    stability: make("button", { type: "button", title: "Refits on bootstrap samples of the texts and looks for each topic there", onclick: measure }, "Measure stability"),
     cards: make("div", { class: "cards" }),
     trial: make("dialog", { class: "trial", "aria-labelledby": "trial-title" }),
   };
   fill(place, make("div", { class: "head" }, make("h2", {}, "Topics"), make("div", { class: "controls" }, parts.stability, parts.undo)),
-    make("p", { class: "lead" }, "Click a word to pin or ban it. Drag a card onto another one to merge them. You see what an edit moves before you accept it, and undo takes back all edits since the app was started."),
+    make("p", { class: "lead" }, "Click a word to pin or ban it. Drag a card onto another to merge them. You see what an edit moves before you accept it, and you can undo all edits since the app started."),
     parts.cards, parts.trial);
   load();
 }
@@ -40,7 +40,7 @@ async function load() {
 function showCards(answer) {
   found = answer;
   parts.undo.disabled = !answer.edits.length;
-  parts.undo.title = answer.edits.length ? `Take back: ${answer.edits.at(-1)}` : "No topic was edited since the app was started";
+  parts.undo.title = answer.edits.length ? `Undo: ${answer.edits.at(-1)}` : "No topic has been edited since the app started";
   refill(parts.cards, answer.topics.map(card));
 }
 
@@ -149,7 +149,7 @@ function showTrial(says, trial) {
     make("p", {}, `${plural(trial.documents, "text")} would move to another topic, and ${plural(trial.predictions, "prediction")} would change.`),
     rows.length ? make("div", { class: "scroll" }, make("table", { class: "drift" }, make("thead", {}, make("tr", {}, ["Topic", "Words", "Texts", "Predictions"].map((text) => make("th", { scope: "col" }, text)))), make("tbody", {}, rows))) : null,
     make("div", { class: "actions" }, make("button", { type: "button", class: "confirm", onclick: () => accept(trial.trial) }, "Accept"),
-      make("button", { type: "button", class: "take-back", onclick: () => parts.trial.close() }, "Take back")));
+      make("button", { type: "button", class: "take-back", onclick: () => parts.trial.close() }, "Discard")));
   parts.trial.querySelector(".take-back").focus();
 }
 
@@ -159,7 +159,7 @@ async function accept(number) {
   parts.trial.close();
   if (answer) {
     showCards(answer);
-    toast("Done. Undo takes it back.");
+    toast("Done. You can undo it.");
   }
 }
 
@@ -177,5 +177,5 @@ async function undo() {
   const answer = await attempt(() => change("undo-edit", { tab }));
   if (!answer || !parts) return;
   showCards(answer);
-  toast(answer.undone ? `Taken back: ${answer.undone}.` : "There is no edit to take back.");
+  toast(answer.undone ? `Undone: ${answer.undone}.` : "There is no edit to undo.");
 }

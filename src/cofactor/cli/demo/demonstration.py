@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from cofactor import TopicModel
     from cofactor.cli.demo.corpus import Corpus
-    from cofactor.report.preparation.prepare import Prepared
+    from cofactor.report.page_content import Prepared
 
 Announce = Callable[[str], AbstractContextManager[object]]
 
@@ -84,7 +84,7 @@ def demonstrate(
         Topics, accuracies and facts about the fit.
     """
     with announce("Reading the docstrings of numpy, scipy and scikit-learn"):
-        from cofactor.report.write import check_extra, write_page
+        from cofactor.report.html import check_extra, write_page
 
         if report is not None:
             check_extra()
@@ -189,7 +189,7 @@ def _prepare(
 
 def accuracies(prepared: Prepared) -> dict[str, float]:
     """Return the accuracy of each method in the report, under the names that the demo prints."""
-    from cofactor.report.preparation.evaluation import MODEL, PLAIN
+    from cofactor.report.score_tables import MODEL, PLAIN
 
     methods = prepared.evaluation["methods"] if prepared.evaluation else []
     names = {

@@ -53,7 +53,7 @@
 
   const shown = new Map();
 
-  const LEGEND = 20; // entries of a legend; the other classes share one colour
+  const LEGEND = 20; // most legend entries; the other classes share one colour
   const OTHER = "other classes";
   const legendClasses = () => {
     const size = new Map(state.classes.map((name, c) => [name, state.class_sizes[c]]));
@@ -88,7 +88,7 @@
     });
   }
 
-  // Names at the rim: the largest topics first, each where it does not cover another one.
+  // Names at the rim: the largest topics first, each where it does not overlap another.
   const [ACROSS, DOWN, LINE] = [2, 1.4, 15];
   const RIM = Math.min(1.3, 1.08 + 0.45 / Math.sqrt(state.names.length)); // few topics scatter more
   const pen = make("canvas").getContext("2d");
@@ -226,7 +226,7 @@
     if (place.dataset.chart === "map") watch(result.view);
   }
 
-  // A chart is drawn when it comes near the window, so that a long page opens at once.
+  // A chart is drawn when it comes near the viewport, so that a long page opens at once.
   const near = new IntersectionObserver((entries) => {
     for (const entry of entries) {
       if (entry.isIntersecting && !shown.has(entry.target)) draw(entry.target);
@@ -254,7 +254,7 @@
     return Math.log(word.p) - (1 - weight) * Math.log(word.corpus);
   }
 
-  let moved = false; // until the slider is moved, words come in the order of the model
+  let moved = false; // until the slider is moved, words are in the model's order
 
   function bars() {
     const weight = Number(byId("relevance").value);
@@ -341,7 +341,7 @@
   function choose(stored) {
     const ranges = stored.length ? stored[0].values : null;
     const inside = (row) => !ranges || [row.x, row.y].every((v, i) => v >= Math.min(...ranges[i]) && v <= Math.max(...ranges[i]));
-    if (!ranges && !brushed) return; // a map that is drawn again leaves the table as it is
+    if (!ranges && !brushed) return; // redrawing the map leaves the table as it is
     brushed = Boolean(ranges);
     byId("clear").hidden = !ranges;
     documentGrid.limit(inside);
@@ -369,7 +369,7 @@
   const classColumns = [
     { name: "class", value: (c) => state.classes[c] },
     { name: "documents", value: (c) => state.class_sizes[c], kind: "number" },
-    { name: "topics that speak for it", value: (c) => strongest(c).map((k) => `${label(k)} (${percent(state.links[k][c])})`).join("; "), kind: "broad" },
+    { name: "topics that predict it", value: (c) => strongest(c).map((k) => `${label(k)} (${percent(state.links[k][c])})`).join("; "), kind: "broad" },
   ];
 
   function saveLinks() {
@@ -462,7 +462,7 @@
     target.scrollIntoView();
   }
 
-  // In a frame of a notebook the page has no address, and its links would lead to the notebook's.
+  // In a notebook's frame the page has no address, and its links would lead to the notebook's.
   function follow(event) {
     const link = location.protocol === "about:" && event.target.closest('a[href^="#"]');
     if (!link) return;
@@ -538,7 +538,7 @@
   });
   all(".chart").forEach((place) => near.observe(place));
 
-  // The other charts are drawn when the browser is idle, so that all can be printed; paper is light.
+  // The other charts are drawn when the browser is idle, so that all can be printed, in light colours.
   const later = window.requestIdleCallback || ((task) => setTimeout(task, 200));
   async function rest() {
     const next = all(".chart").find((place) => !shown.has(place) && place.dataset.chart && place.clientWidth);

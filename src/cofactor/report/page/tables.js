@@ -3,7 +3,7 @@
 // document at a time, so that ten thousand rows open, sort and search at once.
 const Tables = (() => {
   const PAGE = 100;
-  const FEW = 15; // rows that need no search
+  const FEW = 15; // tables up to this length have no search field
   const LONG = /\S{25}/; // words that may break inside a cell
   const FORMULA = /^([\t\r]|\s*[=+\-@＝＋－＠])/;
   const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?%?$/;
@@ -35,7 +35,7 @@ const Tables = (() => {
     save(`${name}.csv`, `\ufeff${lines.join("\r\n")}\r\n`, "text/csv");
   }
 
-  const collator = new Intl.Collator("en", { numeric: true }); // one for all: making it takes long
+  const collator = new Intl.Collator("en", { numeric: true }); // shared, because it is slow to create
 
   function compare(a, b) {
     const empty = (value) => value === null || value === undefined || value === "";

@@ -1,0 +1,148 @@
+"""The texts of a table with their labels, and the queue in which they are labelled."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from cofactor.app.decisions import Reviewed
+from cofactor.text.labelling.suggestions import RANDOM, RANDOM_PART
+
+TABLE, REVIEWED = "table", "reviewed"
+"""Sources of labels; predictions are never labels."""
+BY_HAND = "chosen by hand"
+
+
+@dataclass(frozen=True, eq=False)
+class TextTable:
+    """Documents to label.
+
+    Parameters
+    ----------
+    texts : list of str
+    given : list of tuple of str
+        The labels of each document in the table; empty where there are none.
+    names : list
+        Row numbers or names of the documents.
+    several : bool
+        Whether a document may have several labels.
+    facts : dict
+        How the table was read: ``path``, ``text`` and the like.
+    label_column : str
+        The column that holds the labels, or will hold them.
+    dates : list, optional
+        Dates of the documents; None where unknown.
+    """
+
+    texts: list[str]
+    given: list[tuple[str, ...]]
+    names: Sequence[int | str]
+    several: bool = False
+    facts: dict[str, Any] = field(default_factory=dict)
+    label_column: str = "label"
+    dates: Sequence[Any] | None = None
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @cached_property
+    def keys(self) -> list[str]:
+        """Names of the documents in the log: digests of the texts, with a count for equal texts.
+
+        They stay the same when rows are sorted or added.
+        """
+        return list(each_key(self.texts))
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """The place of each document by its key."""
+        return {key: place for place, key in enumerate(self.keys)}
+
+    @cached_property
+    def classes(self) -> list[str]:
+        """The classes that the table has."""
+        return sorted({label for labels in self.given for label in labels})
+
+    @cached_property
+    def given_counts(self) -> Counter[tuple[str, ...]]:
+        """How many documents have which labels in the table, without unlabelled ones."""
+        return Counter(filter(None, self.given))
+
+    def labels(self, reviewed: Reviewed) -> list[tuple[tuple[str, ...] | None, str | None]]:
+        """Return the labels of each document and their source, "reviewed" or "table".
+
+        The labels are None if unknown, and empty if a reviewed document is of no class.
+        """
+        return [self.label_of(place, reviewed, key) for place, key in enumerate(self.keys)]
+
+    def label_of(
+        self, place: int, reviewed: Reviewed, key: str | None = None
+    ) -> tuple[tuple[str, ...] | None, str | None]:
+        """Return the labels of one document and their source."""
+        review = reviewed.reviews.get(self.keys[place] if key is None else key)
+        if review is not None and review.labels is not None:
+            return review.labels, REVIEWED
+        if given := self.given[place]:
+            return tuple(dict.fromkeys(map(reviewed.current_name, given))), TABLE
+        return None, None
+
+    def targets(self, reviewed: Reviewed) -> list[Any] | None:
+        """Return y as `TopicModel.fit` takes it; None if there are fewer than two classes."""
+        labels = [found for found, _ in self.labels(reviewed)]
+        if len({label for found in labels for label in found or ()}) < 2:
+            return None
+        if self.several:
+            return [None if found is None else set(found) for found in labels]
+        return [found[0] if found else "" for found in labels]
+
+
+def each_key(texts: Iterable[str]) -> Iterator[str]:
+    """Yield the names of documents in the log."""
+    seen: Counter[str] = Counter()
+    for text in texts:
+        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:20]
+        yield f"{digest}-{seen[digest]}" if seen[digest] else digest
+        seen[digest] += 1
+
+
+class TextQueue:
+    """Hands out documents so that no two tabs show the same one, and remembers why each was shown.
+
+    The rows come from `TopicModel.to_label`.
+    """
+
+    def __init__(self) -> None:
+        self._shown: dict[str, int] = {}  # the document in each tab
+        self._reasons: dict[int, str] = {}
+
+    def take(self, tab: str, rows: Iterable[Any], leave: int | None) -> int | None:
+        """Return the first document that no other tab shows and that is not ``leave``."""
+        taken = {place for other, place in self._shown.items() if other != tab}
+        for row in rows:
+            if row.document not in taken and row.document != leave:
+                self._shown[tab], self._reasons[row.document] = row.document, row.reason
+                return int(row.document)
+        return None
+
+    def reason(self, place: int, rows: Iterable[Any]) -> str:
+        """Return why a document was or will be shown."""
+        waiting = (row.reason for row in rows if row.document == place)
+        return self._reasons.get(place) or next(waiting, BY_HAND)
+
+
+def mixed(rows: list[Any], reviewed: int) -> list[Any]:
+    """Move random checks to every fifth position, counted from the very first review.
+
+    The queue is renewed after a few labels, so random checks at its end would never be reached.
+    """
+    checks = [row for row in rows if row.reason == RANDOM]
+    others = [row for row in rows if row.reason != RANDOM]
+    found = []
+    for place in range(reviewed, reviewed + len(rows)):
+        first = checks if place % RANDOM_PART == RANDOM_PART - 1 else others
+        found.append((first or checks or others).pop(0))
+    return found

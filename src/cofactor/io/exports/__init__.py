@@ -1,1 +1,0 @@
-"""Write models for other programs: spreadsheets, AnnData, topicwizard."""

@@ -1,0 +1,302 @@
+"""Tables of documents: all documents and their positions on the map, uncertain predictions,
+mistakes, and labels that look wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.cluster.hierarchy import leaves_list, linkage
+from scipy.spatial.distance import squareform
+
+from cofactor.io.errors import shortened
+from cofactor.metrics.topics import topic_similarity
+from cofactor.report.material import Material, is_known
+from cofactor.report.score_tables import MODEL, Evaluation
+from cofactor.text.describe.explain import Explanation, explain_row
+from cofactor.text.describe.predictions import read_predictions
+from cofactor.text.labelling.doubts import judge_labels, rank_doubts
+
+MAX_REVIEWED, MAX_DOUBTFUL = 6, 20  # documents of a list, labels that look wrong
+MAX_EXCERPT = 280  # characters
+MAX_TABLE_DOCUMENTS, MAX_MAP_POINTS = 10_000, 3000
+MAX_TEXT_BYTES = 4_000_000  # of the texts of all documents
+EXPLAINING_WORDS, LEFT_OUT_WORDS = 6, 3  # words of an explanation; words left out one at a time
+MIN_PART = {True: 0.05, False: 0.005}  # of a word in a score, with a pooled head or another
+MAX_FACTOR = 1000
+
+
+def excerpt(material: Material, d: int) -> str:
+    """Return the beginning of a document on one line; "" if texts are left out."""
+    text = "" if material.shown_texts is None else material.shown_texts[d]
+    return shortened(" ".join(text[: 4 * MAX_EXCERPT].split()), MAX_EXCERPT)
+
+
+def document_rows(material: Material) -> tuple[list[dict[str, Any]], bool]:
+    """Return the table of documents, a random sample of many, and whether texts were cut."""
+    estimator, seed = material.model.estimator_, material.model.seed_
+    chosen = choose_points(len(material.S), seed, MAX_TABLE_DOCUMENTS)
+    shares = material.shares[chosen]
+    spots = place(shares, estimator.components_, seed).round(4).tolist()
+    told = read_predictions(estimator, material.scores[chosen], material.model.target_names_)
+    best = np.where(shares.any(axis=1), shares.argmax(axis=1), -1).tolist()
+    whole = material.shown_texts or [""] * len(material.S)
+    texts, cut = cut_texts([whole[d].strip() for d in chosen])
+    rows = [
+        {
+            "document": material.number(d),
+            "x": x,
+            "y": y,
+            "topic": k,
+            "share": round(float(p), 3),
+            "class": _label(material, d),
+            "prediction": show(guess) if k >= 0 else "",
+            "confidence": rounded(c) if k >= 0 else None,
+            "text": text,
+        }
+        for d, (x, y), k, p, guess, c, text in zip(
+            chosen, spots, best, shares.max(axis=1), *told, texts, strict=True
+        )
+    ]
+    return rows, cut
+
+
+def documents_note(material: Material) -> str:
+    """Return the caption of the map and the table."""
+    n = len(material.S)
+    which = "documents of the fit" if material.from_fit else "documents given"
+    listed, mapped = min(n, MAX_TABLE_DOCUMENTS), min(n, MAX_MAP_POINTS)
+    part = f"A random sample of {listed:,} of the" if listed < n else "All"
+    caption = f"{part} {n:,} {which}{f', {mapped:,} of them on the map' * (mapped < listed)}."
+    if material.rows is None or material.named:
+        return caption
+    return f"{caption} Rows are those of the table, counted as in cofactor check."
+
+
+def rounded(value: float | None) -> float | None:
+    """Return a number with three digits after the point."""
+    return None if value is None else round(float(value), 3)
+
+
+def show(value: Any) -> str:
+    """Return a prediction as text."""
+    if value is None:
+        return ""
+    if isinstance(value, tuple):
+        return ", ".join(map(show, value)) or "none"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _label(material: Material, d: int) -> str:
+    value = material.known[d]
+    if not is_known(material.known[d : d + 1])[0]:
+        return ""
+    if material.kind == "classes":
+        return material.classes[value]
+    if material.kind == "numbers":
+        return ", ".join("?" if np.isnan(one) else show(float(one)) for one in value)
+    return show(tuple(name for name, one in zip(material.classes, value, strict=True) if one == 1))
+
+
+def cut_texts(texts: list[str], limit: int = MAX_TEXT_BYTES) -> tuple[list[str], bool]:
+    """Cut long texts to a total size on the page; return them and whether any was cut.
+
+    Short texts stay whole; longer ones share what these leave.
+    """
+    sizes = np.array([_bytes(text) for text in texts])
+    most = _size_limit(sizes, limit)
+    cut = [
+        text if size <= most else f"{text[: int(len(text) * most / size)]}…"
+        for text, size in zip(texts, sizes.tolist(), strict=True)
+    ]
+    return cut, bool((sizes > most).any())
+
+
+def _bytes(text: str) -> int:
+    """Return the size of a text on the page, where some characters are escaped."""
+    return len(text.encode("utf-8", "replace")) + 5 * sum(map(text.count, "<>&\n"))
+
+
+def _size_limit(sizes: np.ndarray, total: int) -> float:
+    """Return the largest limit for which the sum of min(size, limit) is at most the total."""
+    left = float(total)
+    for place, size in enumerate(np.sort(sizes).tolist()):
+        part = left / (len(sizes) - place)
+        if size > part:
+            return part
+        left -= size
+    return float("inf")
+
+
+# ---- the map
+
+
+def choose_points(n: int, seed: int, most: int = MAX_MAP_POINTS) -> np.ndarray:
+    """Return the indices of the documents on the map: all, or a sorted random sample."""
+    if n <= most:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(seed).choice(n, most, replace=False))
+
+
+def circle_order(components: np.ndarray) -> list[int]:
+    """Order topics around a circle, starting at 0, so that similar ones are neighbours: the leaves
+    of a clustering in their optimal order."""
+    if len(components) < 3:
+        return [*range(len(components))]
+    far = np.maximum(1.0 - topic_similarity(components, components), 0.0)
+    tree = linkage(squareform(far, checks=False), "average", optimal_ordering=True)
+    leaves = leaves_list(tree)
+    return np.roll(leaves, -int(leaves.argmin())).tolist()
+
+
+def anchors(components: np.ndarray) -> np.ndarray:
+    """Return the positions of the topics on the unit circle."""
+    order = circle_order(components)
+    angle = np.empty(len(order))
+    angle[order] = np.pi / 2 - 2 * np.pi * np.arange(len(order)) / len(order)
+    return np.column_stack([np.cos(angle), np.sin(angle)])
+
+
+def place(shares: np.ndarray, components: np.ndarray, seed: int) -> np.ndarray:
+    """Return positions of documents, given their shares of topics: between their topics, or in the
+    middle if they have none. Random scatter separates documents with the same topics."""
+    sharp = shares**1.25  # so that mixtures do not all lie in the middle
+    sharp = sharp / np.maximum(sharp.sum(axis=1, keepdims=True), 1e-300)
+    random = np.random.default_rng(seed)
+    scatter = random.standard_normal((len(shares), 2)) * 0.2 / np.sqrt(len(components))
+    return sharp @ anchors(components) + scatter
+
+
+def map_anchors(material: Material) -> list[dict[str, Any]]:
+    """Return the table of the topics on the rim of the map."""
+    spots = anchors(material.model.estimator_.components_).round(4).tolist()
+    return [{"topic": k, "x": x, "y": y} for k, (x, y) in enumerate(spots)]
+
+
+# ---- documents to review
+
+
+def uncertain(material: Material) -> list[dict[str, Any]]:
+    """Return the unlabelled documents whose two best classes are most nearly tied."""
+    P = material.probabilities
+    if P is None or P.shape[1] < 2 or material.texts is None:
+        return []
+    free = np.flatnonzero(~is_known(material.labels) & material.S.any(axis=1))
+    two = np.sort(P[free], axis=1)[:, -2:]
+    order = free[np.argsort(two[:, 1] - two[:, 0], kind="stable")][:MAX_REVIEWED]
+    return [_described(material, material.model, int(d), P[d]) for d in order]
+
+
+def mistaken(material: Material, found: Evaluation | None) -> list[dict[str, Any]]:
+    """Return the tested documents with a wrong prediction, most confident first."""
+    if found is None or found.probabilities is None:
+        return []
+    P = found.probabilities
+    wrong = np.flatnonzero(found.predictions[MODEL] != found.truth)
+    order = wrong[np.argsort(-P[wrong].max(axis=1), kind="stable")][:MAX_REVIEWED]
+    return [
+        {
+            **_described(material, found.judges[i], int(found.tested[i]), P[i], found.truth[i]),
+            "truth": material.classes[found.truth[i]],
+        }
+        for i in order
+    ]
+
+
+def doubtful(material: Material) -> list[dict[str, Any]]:
+    """Return the documents whose labels look wrong, most doubtful first."""
+    if material.kind != "classes" or material.X is None:
+        return []
+    log_p = judge_labels(material.X, material.labels, material.model.n_jobs)
+    if log_p is None:
+        return []
+    found = rank_doubts(log_p, material.labels, material.classes)[:MAX_DOUBTFUL]
+    return [
+        {
+            "document": material.number(row.document),
+            "label": str(row.label),
+            "label_probability": rounded(row.label_probability),
+            "looks_like": str(row.suggestion),
+            "probability": rounded(row.probability),
+            "text": excerpt(material, row.document),
+        }
+        for row in found
+    ]
+
+
+def _described(
+    material: Material, judge: Any, d: int, p: np.ndarray, rival: int | None = None
+) -> dict[str, Any]:
+    """Describe one document: its two classes, the words that favour each of them, and the words
+    without which another class is predicted."""
+    first, second = np.argsort(-p, kind="stable")[:2]
+    pair = (first, second if rival is None else rival)
+    names = [material.classes[c] for c in pair]
+    told = _explained(material, judge, d, names)
+    pooled = judge.estimator_.pooled_head is not None
+    return {
+        "document": material.number(d),
+        "text": excerpt(material, d),
+        "sides": [
+            {"class": name, "probability": float(p[c]), "words": _favouring(told, sign, pooled)}
+            for name, c, sign in zip(names, pair, (1, -1), strict=True)
+        ],
+        "without": [] if told is None else _without(told),
+    }
+
+
+def _explained(material: Material, judge: Any, d: int, names: list[str]) -> Explanation | None:
+    """Explain why the first of two classes and not the second; None if texts are left out or the
+    judge does not know both classes, because its fit had no label of one."""
+    known = {str(name) for name in judge.target_names_}
+    if material.shown_texts is None or not known.issuperset(names):
+        return None
+    return explain_row(
+        judge, material.X[[d]], target=names[0], rival=names[1], n_left_out=LEFT_OUT_WORDS
+    )
+
+
+def _favouring(told: Explanation | None, sign: int, pooled: bool) -> list[dict[str, Any]]:
+    """Return the words that most favour one of two classes over the other.
+
+    The scores of a pooled head are logarithms, so a word multiplies the ratio of the
+    probabilities. Those of other heads are probabilities.
+    """
+    if told is None or told.contrast is None:
+        return []
+    parts = sign * told.contrast.words
+    best = [
+        j
+        for j in np.argsort(-parts, kind="stable")[:EXPLAINING_WORDS]
+        if parts[j] >= MIN_PART[pooled]
+    ]
+    return [
+        {
+            "word": told.words[j],
+            "part": round(float(parts[j]), 3),
+            "shown": _times(parts[j]) if pooled else f"+{100 * parts[j]:.0f}",
+        }
+        for j in best
+    ]
+
+
+def _times(logarithm: float) -> str:
+    """Return the factor for a part of a score.
+
+    Examples
+    --------
+    >>> _times(np.log(2.04)), _times(800.0)
+    ('×2.0', 'over ×1,000')
+    """
+    if logarithm > np.log(MAX_FACTOR):
+        return f"over ×{MAX_FACTOR:,}"
+    return f"×{np.exp(logarithm):.1f}"
+
+
+def _without(told: Explanation) -> list[dict[str, Any]]:
+    """Return the words without which another class is predicted."""
+    return [
+        {"word": row.word, "prediction": show(row.prediction)}
+        for row in told.left_out
+        if row.prediction != told.prediction and len(told.words) > 1
+    ]

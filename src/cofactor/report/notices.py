@@ -1,0 +1,140 @@
+"""Warnings and remarks for the reader of a report, shown under "Before you rely on it"."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+
+from cofactor.metrics.topics import topic_similarity
+from cofactor.report.material import Material, is_known
+from cofactor.report.score_tables import MODEL, Evaluation, calibration
+from cofactor.text.describe import summaries
+
+MIN_LABELS, MIN_SHARE = 5, 0.001  # of a class, of a topic
+MAX_COSINE, MAX_CALIBRATION_ERROR = 0.9, 0.15
+Notices = Iterator[tuple[str, str]]  # "warning" or "note", and a sentence
+
+
+def notices(material: Material, found: Evaluation | None) -> list[dict[str, str]]:
+    """Return warnings first, then remarks on what is missing."""
+    parts = (
+        _scores(found),
+        _fit(material),
+        _edits(material, found),
+        _labels(material),
+        _topics(material),
+        _missing(material, found),
+    )
+    rows = [
+        {"level": level, "text": sentence[:1].upper() + sentence[1:]}
+        for part in parts
+        for level, sentence in part
+    ]
+    return sorted(rows, key=lambda row: row["level"] != "warning")
+
+
+def _warn(sentence: str) -> tuple[str, str]:
+    return "warning", sentence
+
+
+def _note(sentence: str) -> tuple[str, str]:
+    return "note", sentence
+
+
+def _scores(found: Evaluation | None) -> Notices:
+    if found is None:
+        return
+    scores = found.scores()
+    better = [name for name, score in scores.items() if score > scores[MODEL] + 0.01]
+    if better:
+        yield _warn(f"{_and(better)} scored higher than this model on the tested documents.")
+    if len(found.tested) < 50:
+        yield _warn(f"Only {len(found.tested)} documents were tested, so the scores are rough.")
+    if found.probabilities is None:
+        return
+    error = calibration(found.truth, found.probabilities)[1]
+    if error > MAX_CALIBRATION_ERROR:
+        yield _warn(
+            f"Confidences differ from the accuracy by {100 * error:.0f} points on average; use "
+            "them to rank documents, not as probabilities."
+        )
+
+
+def _fit(material: Material) -> Notices:
+    model = material.model
+    if model.tol and model.n_iter_ >= model.max_iter:
+        yield _warn(
+            f"The fit stopped after max_iter={model.max_iter} iterations before it converged; "
+            "raise max_iter."
+        )
+
+
+def _edits(material: Material, found: Evaluation | None) -> Notices:
+    """Point out that scores of refits are not those of edited topics."""
+    if found is None or material.model.fitted.settled is None:
+        return
+    if any(judge is not material.model for judge in found.judges):
+        yield _note(
+            "The topics were edited after the fit. The scores come from refits with as many topics "
+            "but without the edits."
+        )
+
+
+def _labels(material: Material) -> Notices:
+    if material.kind not in ("classes", "sets") or not material.from_fit:
+        return
+    if not is_known(material.labels).any():
+        return
+    labels, classes = material.labels, np.arange(len(material.classes))
+    known = labels == 1 if material.kind == "sets" else labels[:, None] == classes
+    pairs = zip(material.classes, known.sum(axis=0), strict=True)
+    if few := [f"{name} ({n})" for name, n in pairs if n < MIN_LABELS]:
+        yield _warn(f"Few labels: {_and(few)}; label more before you rely on these classes.")
+
+
+def _topics(material: Material) -> Notices:
+    model, A = material.model, material.model.estimator_.components_
+    shares = summaries.corpus_shares(material.S, A)
+    if dead := [str(k) for k, share in enumerate(shares) if share < MIN_SHARE]:
+        yield _warn(f"Topics with almost no documents: {_and(dead)}; use fewer topics.")
+    similar = np.triu(topic_similarity(A, A), 1) > MAX_COSINE
+    if twins := [f"{i} and {j}" for i, j in np.argwhere(similar)]:
+        yield _note(f"Topics with almost the same words: {'; '.join(twins[:5])}.")
+    main = set(summaries.topic_classes(model)[0])
+    without = [str(name) for name in model.target_names_ if name not in main]
+    if without and material.kind == "classes":
+        yield _note(f"No topic mainly predicts {_and(without)}.")
+
+
+def _missing(material: Material, found: Evaluation | None) -> Notices:
+    if material.texts is None:
+        yield _note(
+            "The documents were not given, so there are no texts, explanations or scores; a model "
+            "does not keep its documents."
+        )
+        return
+    if empty := int((~material.has_words).sum()):
+        yield _note(f"{empty:,} documents have no word of the model; they are not scored.")
+    repeats = sum(n - 1 for text, n in Counter(material.texts).items() if text.strip())
+    if repeats > 0.01 * len(material.texts):
+        yield _note(f"{repeats:,} documents are copies of another one.")
+    if not material.with_texts:
+        yield _note("Texts and explanations were left out on request.")
+    if not material.from_fit:
+        yield _note(
+            "The documents are not those of the fit, so there are no baselines and no comparison "
+            "with a fit without labels."
+        )
+    if material.unknown_labels:
+        yield _warn(f"Labels that the model does not know: {_and(material.unknown_labels)}.")
+    if found is None and material.kind != "topics":
+        yield _note("There are too few labels to test the predictions.")
+
+
+def _and(names: list[str], most: int = 8) -> str:
+    """Join names with commas and "and"; list only the first of many."""
+    if len(names) > most:
+        return ", ".join(names[:most]) + f" and {len(names) - most} more"
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

@@ -1,0 +1,51 @@
+"""The texts of a table: their labels, and the queue in which they are labelled."""
+
+from app_corpus import TEXTS, TRUTH, answer, make_classes
+
+
+def test_the_table_has_labels_of_its_own(start):
+    given = [(TRUTH[i],) if i < 6 else () for i in range(60)]
+    session = start(given)
+    assert session.reviewed.classes == ["food", "space", "sport"]
+    assert session.table.label_of(0, session.reviewed) == (("space",), "table")
+    assert not {row.document for row in session.now.queue} & set(range(6))
+    session.decide("label", "me", 0, labels=[])  # none of these
+    assert session.table.label_of(0, session.reviewed) == ((), "reviewed")
+    session.rename_class("me", "space", "cosmos")
+    assert session.table.label_of(3, session.reviewed) == (("cosmos",), "table")
+    assert session.table.targets(session.reviewed)[:4] == ["", "sport", "food", "cosmos"]
+    session.decide("skip", "me", 3)
+    assert session.table.label_of(3, session.reviewed) == (("cosmos",), "table")
+    assert session.counts() == {
+        "documents": 60,
+        "table": 5,
+        "reviewed": 1,
+        "skipped": 1,
+        "flagged": 0,
+        "elsewhere": 0,
+        "classes": {"food": 2, "cosmos": 1, "sport": 2},
+    }
+
+
+def test_keys_follow_texts_not_rows(start):
+    session = start()
+    session.make_class("me", "a")
+    session.decide("label", "me", 7, labels=["a"])
+    table = session.table
+    moved = type(table)([*TEXTS[::-1], "new", "new"], [()] * 62, range(62))
+    assert moved.label_of(52, session.reviewed) == (("a",), "reviewed")
+    assert len(set(moved.keys)) == 62
+
+
+def test_one_text_of_five_is_a_random_check(start):
+    session = start(every=3)
+    make_classes(session)
+    answer(session, 15)
+    labels = [d.content["reason"] for d in session.reviewed.counted() if d.kind == "label"]
+    assert [i for i, reason in enumerate(labels) if reason == "random check"] == [4, 9, 14]
+
+
+def test_two_tabs_get_different_documents(start):
+    session = start()
+    assert len({session.next(tab) for tab in ("a", "b", "c")}) == 3
+    assert session.next("a") == session.next("a")

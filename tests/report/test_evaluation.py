@@ -1,0 +1,135 @@
+"""How a report tests the model: folds, held-out labels, other documents."""
+
+import copy
+import threading
+
+import numpy as np
+import pytest
+
+from cofactor import TopicModel
+from cofactor.report import evaluation, refits
+from cofactor.report.evaluation import _folds, baselines
+from cofactor.report.material import read_material
+from cofactor.report.page_content import prepare
+from cofactor.report.score_tables import MODEL, PLAIN
+
+
+def test_folds_deal_each_class_out_evenly():
+    labels = np.array([0] * 10 + [1] * 5 + [2] + [-1] * 4)
+    fold = _folds(labels, 5, seed=0)
+    assert (fold[16:] == -1).all()
+    assert fold[15] == -1  # the only one of its class stays in training
+    assert np.bincount(fold[:10]).tolist() == [2] * 5
+    assert sorted(fold[10:15]) == list(range(5))
+
+
+def test_held_out_labels_test_the_model_as_it_is(held, model, corpus, some):
+    table = {row["method"]: row["score"] for row in held.evaluation["methods"]}
+    hidden = some == ""
+    said = model.predict(np.array(corpus[0], dtype=object)[hidden])
+    assert table[MODEL] == np.mean(said == corpus[1][hidden])
+    assert set(table) == {MODEL, PLAIN, "majority", "naive Bayes", "logistic regression"}
+    assert table["majority"] == pytest.approx(1 / 3, abs=0.02)
+    assert "90 documents" in held.evaluation["how"]
+    assert "same 30 labels" in held.evaluation["how"]
+
+
+def test_cross_validation_hides_the_labels_it_asks_for(model, corpus, some, monkeypatch):
+    seen = []
+    whole = refits.fit_estimator
+
+    def spy(model, vectorizer, X, y, **rest):
+        seen.append(np.flatnonzero([label is not None for label in y]))
+        return whole(model, vectorizer, X, y, **rest)
+
+    monkeypatch.setattr(refits, "fit_estimator", spy)
+    found = evaluation.evaluate(read_material(model, corpus[0], some, None))
+    assert sorted(found.tested) == list(range(30))
+    assert [len(rows) for rows in seen] == [24] * 10
+    for f in range(5):
+        tested = found.tested[6 * f : 6 * f + 6]
+        assert not set(tested) & set(seen[f])
+        assert not set(tested) & set(seen[5 + f])
+
+
+@pytest.mark.slow
+def test_fits_side_by_side_are_those_one_by_one(model, corpus, some, monkeypatch):
+    threaded = copy.copy(model).set_params(n_jobs=3)
+    threads = set()
+    whole = refits.fit_estimator
+
+    def spy(model, *given, **rest):
+        threads.add((threading.current_thread().name, model.n_jobs))
+        return whole(model, *given, **rest)
+
+    one = evaluation.evaluate(read_material(model, corpus[0], some, None))
+    monkeypatch.setattr(refits, "fit_estimator", spy)
+    several = evaluation.evaluate(read_material(threaded, corpus[0], some, None))
+    assert len(threads) > 1
+    assert {n_jobs for _, n_jobs in threads} == {1}
+    for name, said in one.predictions.items():
+        np.testing.assert_array_equal(several.predictions[name], said)
+    np.testing.assert_array_equal(several.probabilities, one.probabilities)
+    assert {judge.estimator_.n_jobs for judge in several.judges} == {3}
+
+    monkeypatch.setattr(refits, "MAX_PARALLEL_ENTRIES", 1)  # one at a time, with all threads
+    threads.clear()
+    evaluation.evaluate(read_material(threaded, corpus[0], some, None))
+    assert threads == {(threading.current_thread().name, 3)}
+
+
+def test_cross_validation_is_said(crossed):
+    assert "5-fold cross-validation over 30 of 30 labels" in crossed.evaluation["how"]
+    assert any("Only 30 documents were tested" in row["text"] for row in crossed.notices)
+
+
+def test_documents_without_known_words_are_not_tested_on(corpus):
+    texts, labels = [*corpus[0], "17", ""], [*corpus[1], "space", "sport"]
+    model = TopicModel(3, random_state=0).fit(texts, labels)
+    found = evaluation.evaluate(read_material(model, texts, labels, None))
+    assert sorted(found.tested) == list(range(120))
+    assert "over 120 of 122 labels" in found.how
+    found = evaluation.evaluate(read_material(model, ["17", texts[0]], labels[:2], None))
+    assert found.tested.tolist() == [1]
+
+
+def test_many_documents_make_fits_hasty(model, corpus, some, crossed, monkeypatch):
+    assert "iterations" not in crossed.evaluation["how"]
+    monkeypatch.setattr(refits, "MANY_DOCUMENTS", 100)
+    monkeypatch.setattr(refits, "MAX_HASTY_ITERATIONS", 2)
+    found = evaluation.evaluate(read_material(model, corpus[0], some, None))
+    assert found.how.startswith("By 3-fold")
+    assert found.how.endswith("These fits had at most 2 iterations.")
+    assert {judge.estimator_.n_iter_ for judge in found.judges} == {2}
+    assert found.plain.n_iter_ <= 2
+
+
+def test_many_labels_take_one_split(model, corpus, monkeypatch):
+    monkeypatch.setattr(evaluation, "MAX_CROSS_VALIDATED_LABELS", 100)
+    found = evaluation.evaluate(read_material(model, corpus[0], corpus[1], None))
+    assert len(found.tested) == 30
+    assert "one quarter of the 120 labels (30) hidden" in found.how
+
+
+def test_other_documents_test_the_model_without_rivals(model):
+    texts, labels = ["moon rocket orbit", "hockey goal", "god sin"], ["space", "sport", "chess"]
+    prepared = prepare(model, texts, labels)
+    assert [row["method"] for row in prepared.evaluation["methods"]] == [MODEL, "majority"]
+    assert prepared.evaluation["methods"][0]["score"] == 1.0
+    assert prepared.changes is None
+    said = " ".join(row["text"] for row in prepared.notices)
+    assert "does not know: chess" in said
+    assert "not those of the fit" in said
+
+
+def test_baselines_know_the_labels_of_each_column_only():
+    X = np.eye(4)[[0, 0, 1, 1, 2, 3]]
+    y = np.array([[1, 1], [1, np.nan], [0, np.nan], [0, 1], [0, 1], [0, 1.0]])
+    said = dict(baselines("sets", X, y, np.eye(4)))
+    assert said["majority"].tolist() == [[0, 1]] * 4
+    for name in ("naive Bayes", "logistic regression"):
+        assert (said[name][:, 1] == 1).all()
+        assert said[name][0, 0] > 0.5 > said[name][1, 0]
+    numbers = dict(baselines("numbers", X, 3 * y, np.eye(4)))
+    assert numbers["mean"][0].tolist() == [1, 3]
+    assert (numbers["ridge regression"][:, 1] == 3).all()
