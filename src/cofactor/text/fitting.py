@@ -26,7 +26,7 @@ from cofactor.targets.missing import known_labels
 from cofactor.targets.reading import is_matrix, read_column, readable
 from cofactor.targets.sets import listed, read_targets
 from cofactor.text.describe.predictions import ESTIMATORS, infer_task, scores_of, target_names
-from cofactor.text.describe.summaries import count_labels, describe
+from cofactor.text.describe.summaries import count_labels, describe_topics
 from cofactor.text.describe.topic_words import Words
 from cofactor.text.documents import FittedDocuments, fingerprint, read_documents
 from cofactor.text.grammar import class_numbers, grammar_helps
@@ -35,11 +35,11 @@ from cofactor.text.seeds import (
     Seed,
     Seeds,
     choose_topics,
+    document_mass,
     read_seeds,
     seed_prior,
     seeded_start,
     weak_labels,
-    weigh,
 )
 from cofactor.text.vectorizer.word_vectorizer import WordVectorizer
 
@@ -94,7 +94,7 @@ def fit_documents(
     vectorised = time.perf_counter()
     estimator, seeded = fit_estimator(model, vectorizer, X, y, seed=seed, fit=fit, **weights)
     fitted = time.perf_counter()
-    described = finish(lambda: described_fit(estimator, X, words, seeded, y))
+    described = finish_fit(lambda: described_fit(estimator, X, words, seeded, y))
     publish(
         model,
         described,
@@ -173,7 +173,7 @@ def callbacks_of(model: Any) -> tuple[Any, ...]:
     return tuple(getattr(model, "_skl_callbacks", ()))
 
 
-def finish(step: Callable[[], Result]) -> Result:
+def finish_fit(step: Callable[[], Result]) -> Result:
     """Return ``step()``, the last and short step of a long fit.
 
     If Ctrl-C interrupts it, warn and run it again: so ``step`` must not have side effects.
@@ -255,7 +255,7 @@ def described_fit(
 ) -> dict[str, Any]:
     """Return the attributes that describe the documents of a fit, with their scores and the labels
     behind each topic."""
-    described = describe(estimator, X, words, seeded)
+    described = describe_topics(estimator, X, words, seeded)
     S = described["document_topics_"]
     described |= count_labels(estimator, S, y)
     return {**described, "document_scores_": scores_of(estimator, X, S)}
@@ -300,7 +300,9 @@ def _pull(model: Any, estimator: Any, seeds: Seeds, X: Any, y: Any, weights: Any
         estimator.set_params(init=seeded_start(seeds, sample, loss, estimator))
     else:
         topics = choose_topics(seeds, clone(estimator), X, y, **weights)
-    estimator.set_params(priors=with_seeds(model, seeds, topics, weigh(sample, loss, counts)))
+    estimator.set_params(
+        priors=with_seeds(model, seeds, topics, document_mass(sample, loss, counts))
+    )
     return topics
 
 

@@ -24,7 +24,7 @@ from cofactor.text.fitting import (
     Fit,
     described_fit,
     draw_seed,
-    finish,
+    finish_fit,
     fit_estimator,
     fit_here,
     publish,
@@ -158,9 +158,9 @@ def fit_blocks(model: Any, blocks: WordBlocks, *, fit: Fit = fit_here) -> None:
     )
     fitted = time.perf_counter()
     places = described_rows(blocks.rows.shape[0])
-    some = take_rows(blocks.rows, places)
+    some = take_block_rows(blocks.rows, places)
     y = None if blocks.rows.targets(0) is None else take_targets(blocks.rows, places)
-    described = finish(lambda: described_fit(estimator, some, words, seeded, y))
+    described = finish_fit(lambda: described_fit(estimator, some, words, seeded, y))
     estimator.amend(representation=np.array(estimator.representation_[places]))
     named = (
         NamedMatrix(np.empty((0, len(blocks.targets))), blocks.targets) if blocks.targets else None
@@ -177,7 +177,7 @@ def fit_blocks(model: Any, blocks: WordBlocks, *, fit: Fit = fit_here) -> None:
     )
 
 
-def take_rows(rows: RowBlocks, places: IntArray) -> sp.csr_array:
+def take_block_rows(rows: RowBlocks, places: IntArray) -> sp.csr_array:
     """Return the rows of blocks at sorted ``places`` as a matrix in memory."""
     parts = [as_csr(rows.block(i).X)[inside] for i, inside in _by_block(rows, places)]
     return sp.csr_array(sp.vstack(parts, format="csr"))

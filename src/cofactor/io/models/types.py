@@ -30,7 +30,7 @@ from cofactor.linear.views import View
 from cofactor.targets import ClassCoding, ValueCoding
 from cofactor.text import TopicModel, WordVectorizer
 from cofactor.text.describe.summaries import SUPPORT
-from cofactor.text.describe.topic_words import RANKED
+from cofactor.text.describe.topic_words import MAX_RANKED_WORDS
 from cofactor.text.editing import Settled
 from cofactor.text.vectorizer.word_vectorizer import LATER, OLDER, READING
 
@@ -355,7 +355,10 @@ def _check_stability(stability: Any, r: int) -> None:
 def _check_ranking(ranking: Any, r: int, m: int) -> None:
     good = isinstance(ranking, np.ndarray) and ranking.dtype.kind == "i" and ranking.ndim == 2
     require(good and len(ranking) == r, "topic_words_ is not a list of columns for each topic")
-    require(ranking.shape[1] <= RANKED, f"topic_words_ has more than {RANKED} columns")
+    require(
+        ranking.shape[1] <= MAX_RANKED_WORDS,
+        f"topic_words_ has more than {MAX_RANKED_WORDS} columns",
+    )
     inside = (ranking >= -1) & (ranking < m)
     require(bool(inside.all()), f"topic_words_ has an entry outside the {m} words")
     for row in ranking:

@@ -18,7 +18,7 @@ from cofactor.report.preparation.selection import CLASSES, COLUMNS, class_sizes,
 from cofactor.report.preparation.topics import heatmap
 from cofactor.text.describe.summaries import Topic, shown_link
 from cofactor.text.editing.edits import topic_numbers
-from cofactor.text.over_time import KINDS
+from cofactor.text.over_time import SHARE_KINDS
 from cofactor.text.selection import TopicStability, stability_table
 
 PANELS = 12
@@ -158,7 +158,7 @@ def share_lines(
 
 
 def _check_kind(material: Material, kind: str) -> None:
-    offered = ["topic", *([KINDS[material.kind]] if material.kind in KINDS else [])]
+    offered = ["topic", *([SHARE_KINDS[material.kind]] if material.kind in SHARE_KINDS else [])]
     if kind not in offered:
         raise ValueError(f"kind={kind!r} must be {' or '.join(map(repr, offered))} here.")
 

@@ -75,7 +75,9 @@ class TopicClass:
     topics: tuple[float, ...]  # each topic's part of its scores over the corpus; they sum to one
 
 
-def describe(estimator: Any, X: Any, words: Words, seeded: dict[int, Seed]) -> dict[str, Any]:
+def describe_topics(
+    estimator: Any, X: Any, words: Words, seeded: dict[int, Seed]
+) -> dict[str, Any]:
     """Return the attributes of a topic model that describe its training documents X.
 
     Scores (`scores_of`) are not among them, because streams compute them only when needed.

@@ -54,7 +54,7 @@ HALVINGS = 60  # steps of the search for the furthest point that is near enough
 HELD_OUT = 0.1  # share of the stored cells that decide whether a new topic pays
 MAX_TRIAL_DOCUMENTS, MAX_TRIAL_STEPS = 3000, 30  # documents and iterations of a trial
 MAX_NEW_TOPICS = 30  # that "auto" adds
-BACKGROUND = 1e-3  # probability of an unseen word, spread over all words
+BACKGROUND_PROBABILITY = 1e-3  # probability of an unseen word, spread over all words
 
 
 def update(
@@ -524,6 +524,8 @@ def _likelihoods(estimator: Any, known: Any, held: Any, A: FloatArray) -> FloatA
     S = represented(estimator, known, A)
     rows = np.repeat(np.arange(held.shape[0]), np.diff(held.indptr))
     total = np.maximum(S @ masses(A), 1e-300)[rows]
-    p = (1.0 - BACKGROUND) * fitted_cells(S, A, held) / total + BACKGROUND / held.shape[1]
+    p = (1.0 - BACKGROUND_PROBABILITY) * fitted_cells(
+        S, A, held
+    ) / total + BACKGROUND_PROBABILITY / held.shape[1]
     sums = np.bincount(rows, held.data * np.log(p), minlength=held.shape[0])
     return np.asarray(sums[np.diff(held.indptr) > 0])
