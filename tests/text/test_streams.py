@@ -218,8 +218,8 @@ def test_a_report_of_a_stream(tmp_path):
 
 def test_scores_of_documents_are_computed_when_they_are_needed():
     model = stream(TopicModel(4, random_state=0), TEXTS[:250], SOME[:250])
-    assert "_head" not in vars(model.estimator_)
-    assert "document_scores_" not in vars(model)
+    assert model.estimator_.fitted.head is None
+    assert model.fitted.document_scores is None
     X = model.vectorizer_.transform(TEXTS[200:250])
     np.testing.assert_array_equal(model.document_scores_, model.estimator_.scores(X))
     model.partial_fit(TEXTS[250:280])

@@ -187,7 +187,7 @@ def _measure_stability(model: Any, reading: Any, runs: int) -> None:
 
     try:
         with announce("Measuring the stability of topics") as progress, refusals():
-            model.stability_ = measure_stability(
+            found = measure_stability(
                 model,
                 reading.documents.texts,
                 reading.y,
@@ -195,6 +195,7 @@ def _measure_stability(model: Any, reading: Any, runs: int) -> None:
                 None,
                 lambda done: progress(f"draw {done} of {runs}"),
             )
+            model.amend(stability=found)
     except KeyboardInterrupt:
         note("Interrupted; the model is saved without the stability of its topics.")
 

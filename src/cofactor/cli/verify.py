@@ -84,7 +84,7 @@ def _refuse_edits(opened: Opened, before: Path | None) -> None:
             "The model has learned from new documents by cofactor update, which cannot be repeated;"
             " verify the model before it."
         )
-    if "settled_" in vars(opened.model):
+    if opened.model.fitted.settled is not None:
         raise BadInput(
             "The model was edited after its fit, and its manifest does not say how; only edits by "
             "cofactor edit and cofactor refit can be repeated."

@@ -108,7 +108,7 @@ class FittedDocuments:
     @staticmethod
     def known(model: Any, texts: list[str]) -> FittedDocuments | None:
         """Return the documents of a model's fit if they are these texts, else None."""
-        found: FittedDocuments | None = vars(model).get("_corpus")
+        found: FittedDocuments | None = model.fitted.documents
         return found if found is not None and found.texts == fingerprint(texts) else None
 
     def __reduce__(self) -> Any:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from numbers import Integral
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from scipy import sparse as sp
@@ -29,6 +29,7 @@ from cofactor.text.describe.predictions import ESTIMATORS, infer_task, scores_of
 from cofactor.text.describe.summaries import count_labels, describe_topics
 from cofactor.text.describe.topic_words import Words
 from cofactor.text.documents import FittedDocuments, fingerprint, read_documents
+from cofactor.text.fitted_topics import FittedTopics
 from cofactor.text.grammar import class_numbers, grammar_helps
 from cofactor.text.seeds import (
     Mass,
@@ -43,19 +44,9 @@ from cofactor.text.seeds import (
 )
 from cofactor.text.vectorizer.word_vectorizer import WordVectorizer
 
-OF_OTHERS = (
-    "_seeding",
-    "_batch",
-    "_corpus",
-    "document_scores_",
-    "topic_support_",
-    "topic_labels_",
-    "stability_",
-    "drift_",
-    "settled_",
-    "learned_",
-)
-"""Attributes that only some fits set; a new fit removes those of an earlier one."""
+if TYPE_CHECKING:
+    from cofactor.text.model import TopicModel
+
 MAX_CLASS_CODES = 10
 """Up to this many distinct whole numbers are taken for class codes, such as 1 to 5 stars."""
 Result = TypeVar("Result")
@@ -99,12 +90,12 @@ def fit_documents(
         model,
         described,
         {"vectorise": started, "fit": vectorised, "describe": fitted},
-        vectorizer_=vectorizer,
-        estimator_=estimator,
-        seed_=seed,
-        fingerprint_=digest,
-        target_names_=target_names(estimator, y),
-        _corpus=FittedDocuments(fingerprint(texts), X, estimator),
+        vectorizer=vectorizer,
+        estimator=estimator,
+        seed=seed,
+        fingerprint=digest,
+        target_names=target_names(estimator, y),
+        documents=FittedDocuments(fingerprint(texts), X, estimator),
     )
 
 
@@ -253,26 +244,25 @@ def let_go(model: Any, estimator: Any) -> Any:
 def described_fit(
     estimator: Any, X: Any, words: Words, seeded: dict[int, Seed], y: Any
 ) -> dict[str, Any]:
-    """Return the attributes that describe the documents of a fit, with their scores and the labels
+    """Return the fields that describe the documents of a fit, with their scores and the labels
     behind each topic."""
     described = describe_topics(estimator, X, words, seeded)
-    S = described["document_topics_"]
+    S = described["document_topics"]
     described |= count_labels(estimator, S, y)
-    return {**described, "document_scores_": scores_of(estimator, X, S)}
+    return {**described, "document_scores": scores_of(estimator, X, S)}
 
 
-def publish(model: Any, described: dict[str, Any], begun: dict[str, float], **learned: Any) -> None:
-    """Set all fitted attributes of a model at once, so that a failed fit leaves it unchanged.
+def publish(
+    model: TopicModel, described: dict[str, Any], begun: dict[str, float], **learned: Any
+) -> None:
+    """Set the state of a model, all at once, so that a failed fit leaves it unchanged.
 
     ``begun`` holds the time at which each step began; the last step ends now.
     """
     ends = [*list(begun.values())[1:], time.perf_counter()]
-    pairs = zip(begun.items(), ends, strict=True)
-    for name in OF_OTHERS:
-        model.__dict__.pop(name, None)
-    model.__dict__.update(
-        described, **learned, timings_={step: end - start for (step, start), end in pairs}
-    )
+    steps = zip(begun.items(), ends, strict=True)
+    timings = {step: end - start for (step, start), end in steps}
+    model.set_fitted(FittedTopics(**described, **learned, timings=timings))
 
 
 def new_estimator(model: Any, task: str, seed: int) -> Any:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from functools import cached_property
+from dataclasses import replace
 from numbers import Real
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -19,6 +19,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from cofactor.estimators import NMF, SSNMFClassifier
+from cofactor.estimators.fitted import shown
 from cofactor.estimators.validation import checks_parameters
 from cofactor.model_selection.problem import Problem
 from cofactor.targets.sets import read_targets
@@ -30,6 +31,7 @@ from cofactor.text.documents import document_matrix
 from cofactor.text.editing import edits
 from cofactor.text.editing.refits import refit
 from cofactor.text.editing.updates import update
+from cofactor.text.fitted_topics import FittedTopics
 from cofactor.text.fitting import callbacks_of, fit_documents, warn_of_labels
 from cofactor.text.labelling.doubts import DoubtfulLabel, doubtful_labels
 from cofactor.text.labelling.suggestions import ToLabel, suggest
@@ -163,20 +165,25 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         "seed_strength": [Interval(Real, 0, None, closed="neither")],
     }
 
-    estimator_: Any
-    vectorizer_: Any
-    document_topics_: np.ndarray
-    topic_names_: list[str]
-    target_names_: list[Any]
-    topic_words_: np.ndarray
-    coherence_: np.ndarray
-    probable_coherence_: np.ndarray
-    topic_support_: np.ndarray
-    topic_labels_: np.ndarray
-    stability_: np.ndarray
-    seed_: int
-    timings_: dict[str, float]
-    fingerprint_: str
+    _fitted: FittedTopics
+
+    estimator_ = shown("estimator")
+    vectorizer_ = shown("vectorizer")
+    document_topics_ = shown("document_topics")
+    topic_names_ = shown("topic_names")
+    topic_words_ = shown("topic_words")
+    target_names_ = shown("target_names")
+    coherence_ = shown("coherence")
+    probable_coherence_ = shown("probable_coherence")
+    topic_support_ = shown("topic_support")
+    topic_labels_ = shown("topic_labels")
+    stability_ = shown("stability")
+    seed_ = shown("seed")
+    timings_ = shown("timings")
+    fingerprint_ = shown("fingerprint")
+    settled_ = shown("settled")
+    learned_ = shown("learned")
+    drift_ = shown("drift")
 
     def __init__(
         self,
@@ -218,6 +225,25 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         self.class_weight = class_weight
         self.n_jobs = n_jobs
         self.random_state = random_state
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_fitted")
+
+    @property
+    def fitted(self) -> FittedTopics:
+        """Everything that the last fit left."""
+        if not hasattr(self, "_fitted"):
+            check_is_fitted(self)  # which raises scikit-learn's error
+        return self._fitted
+
+    def set_fitted(self, fitted: FittedTopics) -> Self:
+        """Give the model another state."""
+        self._fitted = fitted
+        return self
+
+    def amend(self, **changes: Any) -> Self:
+        """Change fields of the state."""
+        return self.set_fitted(replace(self.fitted, **changes))
 
     # ---- learning
 
@@ -353,13 +379,17 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         expected = getattr(self.estimator_, "expected_coverage", None)
         return None if expected is None else expected(abstain)
 
-    @cached_property
+    @property
     def document_scores_(self) -> np.ndarray:
         """Scores of the documents in ``document_topics_``; after a batch of a stream they are
         computed when first used."""
-        if "_batch" not in vars(self):
+        fitted: FittedTopics | None = getattr(self, "_fitted", None)
+        if fitted is None or (fitted.document_scores is None and fitted.batch is None):
             raise AttributeError("document_scores_ is available only after a fit.")
-        return predictions.scores_of(self.estimator_, self._batch, self.document_topics_)
+        if fitted.document_scores is None:
+            scores = predictions.scores_of(fitted.estimator, fitted.batch, fitted.document_topics)
+            self.amend(document_scores=scores)
+        return np.asarray(self.fitted.document_scores)
 
     @property
     def n_iter_(self) -> int:
@@ -1040,7 +1070,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             interval that contains 95 % of the samples.
         """
         check_is_fitted(self, "estimator_")
-        self.stability_ = measure_stability(self, documents, y, runs, random_state)
+        self.amend(stability=measure_stability(self, documents, y, runs, random_state))
         return stability_table(self.topic_names_, self.stability_)
 
     def update(

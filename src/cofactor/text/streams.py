@@ -66,21 +66,22 @@ def fit_batch(model: Any, documents: Any, y: Any, classes: Any) -> None:
     fitted, words = time.perf_counter(), Words.of(batch.vectorizer)
     seeded = batch.seeding.seeds.by_topic(batch.seeding.topics)
     described = finish_fit(lambda: describe_topics(estimator, batch.X, words, seeded))
-    if (settled := vars(model).get("settled_")) is not None:
+    settled = model.fitted.settled if hasattr(model, "estimator_") else None
+    if settled is not None:
         described = with_settled(described, settled, estimator.components_, words)
-        described["settled_"] = settled
     names = batch.target_names
     publish(
         model,
         described,
         {"vectorise": started, "fit": vectorised, "describe": fitted},
-        vectorizer_=batch.vectorizer,
-        estimator_=estimator,
-        seed_=batch.seed,
-        fingerprint_=digest,
-        target_names_=predictions.target_names(estimator, batch.y) if names is None else names,
-        _seeding=batch.seeding,
-        _batch=batch.X,
+        vectorizer=batch.vectorizer,
+        estimator=estimator,
+        seed=batch.seed,
+        fingerprint=digest,
+        settled=settled,
+        target_names=predictions.target_names(estimator, batch.y) if names is None else names,
+        seeding=batch.seeding,
+        batch=batch.X,
     )
 
 
@@ -101,7 +102,7 @@ def _further_batch(model: Any, texts: list[str], y: Any, classes: Any) -> Docume
     if seeding.seeds:
         priors = with_seeds(model, seeding.seeds, seeding.topics, seeding.mass)
         estimator.set_params(priors=priors)
-    if (settled := vars(model).get("settled_")) is not None:
+    if (settled := model.fitted.settled) is not None:
         settled.hold(estimator, estimator.components_, model.vectorizer_.get_feature_names_out())
     names = model.target_names_
     y = _further_targets(estimator, None if model.task == "topics" else y, len(texts), len(names))
@@ -110,7 +111,7 @@ def _further_batch(model: Any, texts: list[str], y: Any, classes: Any) -> Docume
 
 def _seeding(model: Any) -> Seeding:
     """Return the seeding of the stream so far, or of the fit that the stream continues."""
-    found = vars(model).get("_seeding")
+    found = model.fitted.seeding
     if found is not None:
         return found
     words = model.vectorizer_.get_feature_names_out()

@@ -169,11 +169,11 @@ def fit_blocks(model: Any, blocks: WordBlocks, *, fit: Fit = fit_here) -> None:
         model,
         described,
         {"fit": started, "describe": fitted},
-        vectorizer_=blocks.vectorizer,
-        estimator_=estimator,
-        seed_=seed,
-        fingerprint_=blocks.fingerprint,
-        target_names_=target_names(estimator, named),
+        vectorizer=blocks.vectorizer,
+        estimator=estimator,
+        seed=seed,
+        fingerprint=blocks.fingerprint,
+        target_names=target_names(estimator, named),
     )
 
 

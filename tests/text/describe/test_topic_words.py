@@ -327,7 +327,7 @@ def test_a_saved_model_shows_the_same_words(model, tmp_path):
 
 def test_a_model_of_before_shows_words_by_probability(model, tmp_path):
     old = TopicModel(4, random_state=0).fit(TEXTS, SOME)
-    del old.topic_words_, old.probable_coherence_
+    old.amend(topic_words=None, probable_coherence=None)
     old.save(tmp_path / "model")
     again = load_model(tmp_path / "model")
     assert not hasattr(again, "topic_words_")
@@ -359,12 +359,12 @@ def test_blocks_of_documents(tmp_path):
         (lambda ranking: ranking[:2], "list of columns for each topic"),
         (lambda ranking: ranking * 1.0, "list of columns"),
         (lambda ranking: np.full((4, 41), -1), "more than 40 columns"),
-        (lambda ranking: None, "list of columns"),
+        (lambda ranking: None, "need each other"),
     ],
 )
 def test_hostile_rankings(change, match, tmp_path):
     model = TopicModel(4, random_state=0).fit(TEXTS, SOME)
-    model.topic_words_ = change(model.topic_words_)
+    model.amend(topic_words=change(model.topic_words_))
     with pytest.raises(ValueError, match=match):
         model.save(tmp_path / "model")
 

@@ -63,7 +63,7 @@ def answer_documents(model: Any, X: Any) -> DocumentAnswers:
 def represent_documents(model: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return representations and scores of documents; known ones if X is the matrix of the fit and
     the topics were not edited since."""
-    known: FittedDocuments | None = vars(model).get("_corpus")
+    known: FittedDocuments | None = model.fitted.documents
     if known is not None and known.X is X and known.estimator is model.estimator_:
         return model.document_topics_, document_scores(model)
     S = np.asarray(model.estimator_.transform(X))  # an array, whatever set_output says

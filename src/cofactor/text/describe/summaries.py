@@ -33,7 +33,6 @@ from cofactor.text.seeds import Seed
 
 COHERENCE_WORDS = 10
 ORDERS = ("coherence", "probability")  # of the words of a topic
-SUPPORT = ("topic_support_", "topic_labels_")  # set by most fits, but not by streams
 EXTRA_LABELS = 2.0
 
 
@@ -78,7 +77,7 @@ class TopicClass:
 def describe_topics(
     estimator: Any, X: Any, words: Words, seeded: dict[int, Seed]
 ) -> dict[str, Any]:
-    """Return the attributes of a topic model that describe its training documents X.
+    """Return the fields of `FittedTopics` that describe the training documents X.
 
     Scores (`scores_of`) are not among them, because streams compute them only when needed.
     """
@@ -88,11 +87,11 @@ def describe_topics(
     shown, probable = (shown_words(A, each, COHERENCE_WORDS) for each in (ranking, None))
     scores = npmi_coherence([*shown, *probable], X)
     return {
-        "document_topics_": S,
-        "topic_words_": ranking,
-        "coherence_": scores[: len(A)],
-        "probable_coherence_": scores[len(A) :],
-        "topic_names_": topic_names(shown, words.names, seeded),
+        "document_topics": S,
+        "topic_words": ranking,
+        "coherence": scores[: len(A)],
+        "probable_coherence": scores[len(A) :],
+        "topic_names": topic_names(shown, words.names, seeded),
     }
 
 
@@ -274,8 +273,8 @@ def count_labels(estimator: Any, S: np.ndarray, y: Any) -> dict[str, np.ndarray]
     Returns
     -------
     dict
-        ``topic_support_`` (n_topics,), the number of labelled documents with each main topic, and
-        ``topic_labels_`` (n_topics, n_targets), the number of those with each label, or a number.
+        ``topic_support`` (n_topics,), the number of labelled documents with each main topic, and
+        ``topic_labels`` (n_topics, n_targets), the number of those with each label, or a number.
     """
     k = estimator.target_components_.shape[1] if has_head(estimator) else 0
     if k == 0 or y is None:
@@ -293,7 +292,7 @@ def topic_counts(
     main, r = shares[rows].argmax(axis=1), shares.shape[1]
     counts = np.zeros((r, cells.shape[1]), dtype=np.int64)
     np.add.at(counts, main, cells[rows])
-    return {"topic_support_": np.bincount(main, minlength=r), "topic_labels_": counts}
+    return {"topic_support": np.bincount(main, minlength=r), "topic_labels": counts}
 
 
 def _known_cells(estimator: Any, y: Any, n: int) -> tuple[np.ndarray, np.ndarray]:

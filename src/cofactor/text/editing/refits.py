@@ -56,15 +56,14 @@ def refit(
     if weights:  # a score on labels that seeds gave says nothing about true labels
         fitted.forget_held_out()
     learned = {
-        "target_names_": target_names(fitted, y),
-        "_corpus": FittedDocuments(fingerprint(texts), X, fitted),
+        "target_names": target_names(fitted, y),
+        "documents": FittedDocuments(fingerprint(texts), X, fitted),
+        "learned": None,
     }
     new = finish_fit(lambda: described(model, fitted, settled, X, digest, y, **learned))
     if some is not X:
-        fitted.amend(representation=new.document_topics_)  # of all documents, like the rest
-    new.__dict__.pop("learned_", None)
-    new.drift_ = measure_drift(model, new, range(len(settled)), X, X)
-    return new
+        fitted.amend(representation=new.document_topics_)  # of all documents, as the rest
+    return new.amend(drift=measure_drift(model, new, range(len(settled)), X, X))
 
 
 def _marked(model: Any, y: Any) -> Any:

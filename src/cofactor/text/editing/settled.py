@@ -54,7 +54,7 @@ class Settled:
     @classmethod
     def of(cls, model: Any) -> Settled:
         """Return the decisions about the topics of a fitted model."""
-        found: Settled | None = vars(model).get("settled_")
+        found: Settled | None = model.fitted.settled
         if found is not None:
             return found
         seeds = {str(name) for name in model.seeds or ()}
@@ -169,15 +169,14 @@ def _shared(lists: list[list[str]]) -> list[str]:
 def with_settled(
     found: dict[str, Any], settled: Settled, components: FloatArray, words: Words
 ) -> dict[str, Any]:
-    """Return the description of a fit with pinned words first, without banned words, and with given
-    names."""
-    ranking = found["topic_words_"]
+    """Return the description of a fit with pinned words first, banned words gone, names given."""
+    ranking = found["topic_words"]
     for k, (pins, bans) in enumerate(settled.columns(words.names)):
         ranking = reranked(ranking, k, pins, bans) if pins or bans else ranking
     shown = shown_words(words.shown(components), ranking, COHERENCE_WORDS)
     fresh = topic_names(shown, words.names, {})
     names = [mine or name for mine, name in zip(settled.names, fresh, strict=True)]
-    return {**found, "topic_words_": ranking, "topic_names_": names}
+    return {**found, "topic_words": ranking, "topic_names": names}
 
 
 def reranked(ranking: Any, topic: int, first: Sequence[int], gone: Sequence[int]) -> Any:

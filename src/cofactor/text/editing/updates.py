@@ -92,11 +92,11 @@ def update(
         learned.forget_held_out()  # they are labels of other documents
     new = _published(model, learned, vectorizer, X, memory.S, digest, y)
     ends = [started, read, fitted, time.perf_counter()]
-    new.learned_ = [*getattr(model, "learned_", [model.fingerprint_]), own]
-    new.timings_ = dict(zip(("vectorise", "fit", "describe"), np.diff(ends).tolist(), strict=True))
+    steps = zip(("vectorise", "fit", "describe"), np.diff(ends).tolist(), strict=True)
     sources = [k if k < len(old.components) else None for k in range(len(found.components_))]
-    new.drift_ = measure_drift(model, new, sources, document_matrix(model.vectorizer_, texts), X)
-    return new
+    drift = measure_drift(model, new, sources, document_matrix(model.vectorizer_, texts), X)
+    learned = [*(model.fitted.learned or [model.fingerprint_]), own]
+    return new.amend(learned=learned, timings=dict(steps), drift=drift)
 
 
 # ---- input
@@ -261,45 +261,52 @@ def _published(
     r = len(model.topic_names_)
     wider = Settled.of(model).extended(len(estimator.components_) - r)
     names = target_names(estimator, None) if hasattr(estimator, "classes_") else model.target_names_
-    new = described(model, estimator, wider, X, digest, vectorizer_=vectorizer, target_names_=names)
-    new.__dict__.update(_support(model, estimator, new.document_topics_, y, names))
+    new = described(model, estimator, wider, X, digest, vectorizer=vectorizer, target_names=names)
+    support = _support(model, estimator, new.document_topics_, y, names)
     before = document_scores(model)
     if predicted_kind(estimator) == "classes":
         before = remembered_scores(model.estimator_, estimator, earlier, before)
-    new.document_topics_ = np.concatenate([earlier, new.document_topics_])
-    new.document_scores_ = np.concatenate([before, new.document_scores_])
-    return _kept_descriptions(model, new, r)
+    return new.amend(
+        document_topics=np.concatenate([earlier, new.document_topics_]),
+        document_scores=np.concatenate([before, new.document_scores_]),
+        **support,
+        **_kept_descriptions(model, new, r),
+    )
 
 
 def _support(model: Any, estimator: Any, S: FloatArray, y: Any, names: list[Any]) -> dict[str, Any]:
     """Return the labels behind the topics, including those of earlier documents."""
-    if "topic_support_" not in vars(model):
+    if model.fitted.topic_support is None:
         return {}
     y = y if predicted_kind(estimator) == "classes" else None  # other targets are not learned
     found, r = count_labels(estimator, S, y), len(model.topic_names_)
     columns = [names.index(name) for name in model.target_names_]
-    found["topic_support_"][:r] += model.topic_support_
-    found["topic_labels_"][:r, columns] += model.topic_labels_
+    found["topic_support"][:r] += model.topic_support_
+    found["topic_labels"][:r, columns] += model.topic_labels_
     return found
 
 
-def _kept_descriptions(model: Any, new: Any, r: int) -> Any:
-    """Keep the names of old topics, and the descriptions of unchanged ones, which may hardly occur
-    in the new documents."""
+def _kept_descriptions(model: Any, new: Any, r: int) -> dict[str, Any]:
+    """Return the names of old topics, and the descriptions of unchanged ones, which may hardly
+    occur in the new documents."""
     A, old = new.estimator_.components_[:r], model.estimator_.components_
     same = [np.array_equal(row[: old.shape[1]], before) for row, before in zip(A, old, strict=True)]
-    new.topic_names_[:r] = model.topic_names_
-    for name in ("coherence_", "probable_coherence_"):
-        if name in vars(model):
-            getattr(new, name)[:r][same] = getattr(model, name)[same]
-    if getattr(model, "topic_words_", None) is not None:
-        width = max(model.topic_words_.shape[1], new.topic_words_.shape[1])
-        before, new.topic_words_ = (
-            np.pad(words, ((0, 0), (0, width - words.shape[1])), constant_values=-1)
-            for words in (model.topic_words_, new.topic_words_)
-        )
-        new.topic_words_[:r][same] = before[same]
-    return new
+    kept = np.r_[same, np.zeros(len(new.topic_names_) - r, dtype=bool)]
+    before, after = model.fitted, new.fitted
+    found: dict[str, Any] = {"topic_names": [*before.topic_names, *after.topic_names[r:]]}
+    for name in ("coherence", "probable_coherence", "topic_words"):
+        was, is_now = getattr(before, name), getattr(after, name)
+        if was is None or is_now is None:
+            continue
+        if name == "topic_words":
+            width = max(was.shape[1], is_now.shape[1])
+            was, is_now = (
+                np.pad(words, ((0, 0), (0, width - words.shape[1])), constant_values=-1)
+                for words in (was, is_now)
+            )
+        found[name] = is_now.copy()
+        found[name][kept] = was[same]
+    return found
 
 
 # ---- new topics

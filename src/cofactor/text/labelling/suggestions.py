@@ -207,7 +207,7 @@ def candidates_of(
     shares = topic_shares(S, model.estimator_.components_)
     labelled = labelled_documents(model, y, X.shape[0])
     covered = getattr(model, "topic_support_", np.zeros(shares.shape[1])) > 0
-    covered |= topic_counts(shares, labelled, labelled[:, None])["topic_support_"] > 0
+    covered |= topic_counts(shares, labelled, labelled[:, None])["topic_support"] > 0
     rows = sp.csr_array(normalize(X.astype(float)))
     margins, classes = close_calls(model.estimator_, scores)
     return Candidates(rows, shares, margins, classes, labelled, covered)
