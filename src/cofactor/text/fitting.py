@@ -1,8 +1,9 @@
 """Fits a topic model to documents in memory.
 
 `fit_documents` is the whole fit, in order: read the documents, vectorise them, choose an estimator
-and apply the seeds, fit it, describe the result, and set the fitted attributes. Streams, blocks and
-refits use the same steps.
+and apply the seeds, fit it, and describe the result. Streams, blocks and
+refits use the same steps. A fit returns the state of the model, which the caller sets at once, so
+that a failed fit leaves the model unchanged.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from scipy import sparse as sp
@@ -44,9 +45,6 @@ from cofactor.text.seeds import (
 )
 from cofactor.text.vectorizer.word_vectorizer import WordVectorizer
 
-if TYPE_CHECKING:
-    from cofactor.text.model import TopicModel
-
 MAX_CLASS_CODES = 10
 """Up to this many distinct whole numbers are taken for class codes, such as 1 to 5 stars."""
 Result = TypeVar("Result")
@@ -61,8 +59,8 @@ def fit_here(estimator: Any, X: Any, y: Any, **weights: Any) -> Any:
 
 def fit_documents(
     model: Any, documents: Any, y: Any = None, *, fit: Fit = fit_here, **weights: Any
-) -> None:
-    """Fit a topic model to documents in memory.
+) -> FittedTopics:
+    """Fit a topic model to documents in memory; return its state.
 
     ``TopicModel.fit`` calls this function. The command line calls it with a ``fit`` that runs on a
     cluster.
@@ -86,8 +84,7 @@ def fit_documents(
     estimator, seeded = fit_estimator(model, vectorizer, X, y, seed=seed, fit=fit, **weights)
     fitted = time.perf_counter()
     described = finish_fit(lambda: described_fit(estimator, X, words, seeded, y))
-    publish(
-        model,
+    return timed_state(
         described,
         {"vectorise": started, "fit": vectorised, "describe": fitted},
         vectorizer=vectorizer,
@@ -252,17 +249,15 @@ def described_fit(
     return {**described, "document_scores": scores_of(estimator, X, S)}
 
 
-def publish(
-    model: TopicModel, described: dict[str, Any], begun: dict[str, float], **learned: Any
-) -> None:
-    """Set the state of a model, all at once, so that a failed fit leaves it unchanged.
+def timed_state(described: dict[str, Any], begun: dict[str, float], **learned: Any) -> FittedTopics:
+    """Return the state of a fitted model.
 
     ``begun`` holds the time at which each step began; the last step ends now.
     """
     ends = [*list(begun.values())[1:], time.perf_counter()]
     steps = zip(begun.items(), ends, strict=True)
     timings = {step: end - start for (step, start), end in steps}
-    model.set_fitted(FittedTopics(**described, **learned, timings=timings))
+    return FittedTopics(**described, **learned, timings=timings)
 
 
 def new_estimator(model: Any, task: str, seed: int) -> Any:

@@ -17,12 +17,13 @@ from cofactor.text.describe.summaries import describe_topics
 from cofactor.text.describe.topic_words import Words
 from cofactor.text.documents import fingerprint, read_documents
 from cofactor.text.editing.settled import with_settled
+from cofactor.text.fitted_topics import FittedTopics
 from cofactor.text.fitting import (
     draw_seed,
     finish_fit,
     let_go,
     plan_fit,
-    publish,
+    timed_state,
     vectorise,
     with_seeds,
 )
@@ -54,8 +55,8 @@ class DocumentBatch(NamedTuple):
     target_names: list[Any] | None  # None: known only after this batch
 
 
-def fit_batch(model: Any, documents: Any, y: Any, classes: Any) -> None:
-    """Update a topic model with one batch; see ``TopicModel.partial_fit``."""
+def fit_batch(model: Any, documents: Any, y: Any, classes: Any) -> FittedTopics:
+    """Return the state of a topic model after one batch; see ``TopicModel.partial_fit``."""
     started = time.perf_counter()
     texts = read_documents(documents)
     digest = fingerprint(texts, y)
@@ -70,8 +71,7 @@ def fit_batch(model: Any, documents: Any, y: Any, classes: Any) -> None:
     if settled is not None:
         described = with_settled(described, settled, estimator.components_, words)
     names = batch.target_names
-    publish(
-        model,
+    return timed_state(
         described,
         {"vectorise": started, "fit": vectorised, "describe": fitted},
         vectorizer=batch.vectorizer,

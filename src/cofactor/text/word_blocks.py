@@ -20,6 +20,7 @@ from cofactor.outofcore.rowblocks import as_csr
 from cofactor.targets.reading import NamedMatrix
 from cofactor.text.describe.predictions import target_names
 from cofactor.text.describe.topic_words import Words, even_rows
+from cofactor.text.fitted_topics import FittedTopics
 from cofactor.text.fitting import (
     Fit,
     described_fit,
@@ -27,7 +28,7 @@ from cofactor.text.fitting import (
     finish_fit,
     fit_estimator,
     fit_here,
-    publish,
+    timed_state,
 )
 from cofactor.text.vectorizer.word_vectorizer import LATER, OLDER, READING, WordVectorizer
 
@@ -139,8 +140,8 @@ def _vectorizer(
     return vectorizer
 
 
-def fit_blocks(model: Any, blocks: WordBlocks, *, fit: Fit = fit_here) -> None:
-    """Fit a topic model to blocks and describe up to `MAX_DESCRIBED` of their documents.
+def fit_blocks(model: Any, blocks: WordBlocks, *, fit: Fit = fit_here) -> FittedTopics:
+    """Fit a topic model to blocks; return its state, which describes `described_rows`.
 
     Parameters
     ----------
@@ -165,8 +166,7 @@ def fit_blocks(model: Any, blocks: WordBlocks, *, fit: Fit = fit_here) -> None:
     named = (
         NamedMatrix(np.empty((0, len(blocks.targets))), blocks.targets) if blocks.targets else None
     )
-    publish(
-        model,
+    return timed_state(
         described,
         {"fit": started, "describe": fitted},
         vectorizer=blocks.vectorizer,
