@@ -22,8 +22,9 @@ def test_fit_on_a_cluster(client, tmp_path):
         return estimator.fit(RowBlocks.split(X, y, rows=6))  # 90 rows, 16 blocks at most
 
     here, there = TopicModel(4, max_iter=6, random_state=0), load_model(tmp_path / "there")
+    texts, labels = [row[1] for row in rows], [row[2] for row in rows]
     with pytest.warns(ConvergenceWarning):
-        fit_documents(here, [row[1] for row in rows], [row[2] for row in rows], fit=in_blocks)
+        here.set_fitted(fit_documents(here, texts, labels, fit=in_blocks))
     np.testing.assert_array_equal(there.estimator_.components_, here.estimator_.components_)
     assert there.predict(["rocket moon orbit"]) == here.predict(["rocket moon orbit"]) == ["space"]
 

@@ -17,7 +17,7 @@ from cofactor.report import evaluation, refits
 from cofactor.report.material import read_material
 from cofactor.text.describe import summaries
 from cofactor.text.describe.compare import repeat_fit
-from cofactor.text.fitting import finish
+from cofactor.text.fitting import finish_fit
 from cofactor.text.vectorizer.word_vectorizer import WordVectorizer
 from commands import cofactor, make_rows, write_table
 
@@ -203,5 +203,5 @@ def test_a_step_without_interrupt_is_done_once():
     seen = []
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert finish(lambda: seen.append(1) or 7) == 7
+        assert finish_fit(lambda: seen.append(1) or 7) == 7
     assert seen == [1]

@@ -347,7 +347,8 @@ def test_a_given_function_fits_the_estimator():
         return estimator.fit(X, y, **weights)
 
     model, plain = TopicModel(3, random_state=0), TopicModel(3, random_state=0)
-    fit_documents(model, iter(TEXTS), SOME, fit=fit, sample_weight=np.ones(len(TEXTS)))
+    weights = np.ones(len(TEXTS))
+    model.set_fitted(fit_documents(model, iter(TEXTS), SOME, fit=fit, sample_weight=weights))
     assert seen == [(SSNMFClassifier, (120, len(model.vectorizer_.words_)), ["sample_weight"])]
     plain.fit(TEXTS, SOME, sample_weight=np.ones(len(TEXTS)))
     assert np.array_equal(model.document_topics_, plain.document_topics_)

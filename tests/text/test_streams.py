@@ -160,7 +160,7 @@ def test_a_batch_that_fails_changes_nothing(monkeypatch):
     before, estimator = dict(vars(model)), dict(vars(model.estimator_))
     with pytest.raises(ValueError, match="cooking"):
         model.partial_fit(TEXTS[:10], ["cooking"] * 10)
-    monkeypatch.setattr("cofactor.text.streams.describe", lambda *given: 1 / 0)
+    monkeypatch.setattr("cofactor.text.streams.describe_topics", lambda *given: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         model.partial_fit(TEXTS[200:300], SOME[200:300])
     monkeypatch.undo()

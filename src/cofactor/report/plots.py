@@ -22,7 +22,7 @@ from cofactor.report.period_tables import CHANCE, over_time
 from cofactor.report.topic_tables import MAX_HEATMAP_TOPICS, heatmap
 from cofactor.text.describe.summaries import Topic, shown_link
 from cofactor.text.editing.edits import topic_numbers
-from cofactor.text.over_time import KINDS
+from cofactor.text.over_time import SHARE_KINDS
 from cofactor.text.selection import stability_table
 
 if TYPE_CHECKING:
@@ -261,7 +261,7 @@ def share_lines(
     The lines are those of ``names``; by default, those that changed most.
     """
     material = read_material(model, documents, None, None)
-    offered = ["topic", *([KINDS[material.kind]] if material.kind in KINDS else [])]
+    offered = ["topic", *([SHARE_KINDS[material.kind]] if material.kind in SHARE_KINDS else [])]
     if kind not in offered:
         raise ValueError(f"kind={kind!r} must be {' or '.join(map(repr, offered))} here.")
     asked = [] if names is None else _not_empty("names", _asked(material, kind, names))

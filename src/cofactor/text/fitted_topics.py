@@ -14,7 +14,7 @@ import numpy as np
 from cofactor._fields import Sizes, array, checked, instance, number, strings, unsaved
 from cofactor._types import FloatArray, IntArray
 from cofactor.estimators.base import Factorization
-from cofactor.text.describe.topic_words import RANKED
+from cofactor.text.describe.topic_words import MAX_RANKED_WORDS
 from cofactor.text.documents import FittedDocuments
 from cofactor.text.editing.settled import Settled
 
@@ -51,8 +51,8 @@ def _ranking_fault(value: Any, sizes: Sizes) -> str | None:
     good = isinstance(value, np.ndarray) and value.dtype.kind == "i" and value.ndim == 2
     if not (good and len(value) == sizes["r"]):
         return "is not a list of columns for each topic"
-    if value.shape[1] > RANKED:
-        return f"has more than {RANKED} columns"
+    if value.shape[1] > MAX_RANKED_WORDS:
+        return f"has more than {MAX_RANKED_WORDS} columns"
     if not bool(((value >= -1) & (value < sizes["m"])).all()):
         return f"has an entry outside the {sizes['m']} words"
     rows = (row[row >= 0] for row in value)
@@ -84,7 +84,7 @@ class FittedTopics:
         Digest of documents and labels.
     document_scores : array (n, k) or None
         Scores of the documents; a stream computes them when they are first needed.
-    topic_words : array (r, ≤ RANKED) or None
+    topic_words : array (r, ≤ MAX_RANKED_WORDS) or None
         Columns of the words that describe each topic, then −1; None: the most probable ones do.
     topic_support, topic_labels : array (r,) and (r, k), or None
         Number of labelled documents behind each topic, and of each label.

@@ -1,8 +1,9 @@
 """Fits a topic model to documents in memory.
 
 `fit_documents` is the whole fit, in order: read the documents, vectorise them, choose an estimator
-and apply the seeds, fit it, describe the result, and set the fitted attributes. Streams, blocks and
-refits use the same steps.
+and apply the seeds, fit it, and describe the result. Streams, blocks and
+refits use the same steps. A fit returns the state of the model, which the caller sets at once, so
+that a failed fit leaves the model unchanged.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from scipy import sparse as sp
@@ -26,7 +27,7 @@ from cofactor.targets.classes import listed, read_targets
 from cofactor.targets.reading import cells_of, is_matrix, known_labels, read_column, readable
 from cofactor.targets.task import have_fractions
 from cofactor.text.describe.predictions import ESTIMATORS, infer_task, scores_of, target_names
-from cofactor.text.describe.summaries import count_labels, describe
+from cofactor.text.describe.summaries import count_labels, describe_topics
 from cofactor.text.describe.topic_words import Words
 from cofactor.text.documents import FittedDocuments, fingerprint, read_documents
 from cofactor.text.fitted_topics import FittedTopics
@@ -36,16 +37,13 @@ from cofactor.text.seeds import (
     Seed,
     Seeds,
     choose_topics,
+    document_mass,
     read_seeds,
     seed_prior,
     seeded_start,
     weak_labels,
-    weigh,
 )
 from cofactor.text.vectorizer.word_vectorizer import WordVectorizer
-
-if TYPE_CHECKING:
-    from cofactor.text.model import TopicModel
 
 Result = TypeVar("Result")
 Fit = Callable[..., Any]
@@ -59,8 +57,8 @@ def fit_here(estimator: Any, X: Any, y: Any, **weights: Any) -> Any:
 
 def fit_documents(
     model: Any, documents: Any, y: Any = None, *, fit: Fit = fit_here, **weights: Any
-) -> None:
-    """Fit a topic model to documents in memory.
+) -> FittedTopics:
+    """Fit a topic model to documents in memory; return its state.
 
     ``TopicModel.fit`` calls this function. The command line calls it with a ``fit`` that runs on a
     cluster.
@@ -83,9 +81,8 @@ def fit_documents(
     vectorised = time.perf_counter()
     estimator, seeded = fit_estimator(model, vectorizer, X, y, seed=seed, fit=fit, **weights)
     fitted = time.perf_counter()
-    described = finish(lambda: described_fit(estimator, X, words, seeded, y))
-    publish(
-        model,
+    described = finish_fit(lambda: described_fit(estimator, X, words, seeded, y))
+    return timed_state(
         described,
         {"vectorise": started, "fit": vectorised, "describe": fitted},
         vectorizer=vectorizer,
@@ -162,7 +159,7 @@ def callbacks_of(model: Any) -> tuple[Any, ...]:
     return tuple(getattr(model, "_skl_callbacks", ()))
 
 
-def finish(step: Callable[[], Result]) -> Result:
+def finish_fit(step: Callable[[], Result]) -> Result:
     """Return ``step()``, the last and short step of a long fit.
 
     If Ctrl-C interrupts it, warn and run it again: so ``step`` must not have side effects.
@@ -244,23 +241,21 @@ def described_fit(
 ) -> dict[str, Any]:
     """Return the fields that describe the documents of a fit, with their scores and the labels
     behind each topic."""
-    described = describe(estimator, X, words, seeded)
+    described = describe_topics(estimator, X, words, seeded)
     S = described["document_topics"]
     described |= count_labels(estimator, S, y)
     return {**described, "document_scores": scores_of(estimator, X, S)}
 
 
-def publish(
-    model: TopicModel, described: dict[str, Any], begun: dict[str, float], **learned: Any
-) -> None:
-    """Set the state of a model, all at once, so that a failed fit leaves it unchanged.
+def timed_state(described: dict[str, Any], begun: dict[str, float], **learned: Any) -> FittedTopics:
+    """Return the state of a fitted model.
 
     ``begun`` holds the time at which each step began; the last step ends now.
     """
     ends = [*list(begun.values())[1:], time.perf_counter()]
     steps = zip(begun.items(), ends, strict=True)
     timings = {step: end - start for (step, start), end in steps}
-    model.set_fitted(FittedTopics(**described, **learned, timings=timings))
+    return FittedTopics(**described, **learned, timings=timings)
 
 
 def new_estimator(model: Any, task: str, seed: int) -> Any:
@@ -288,7 +283,9 @@ def _pull(model: Any, estimator: Any, seeds: Seeds, X: Any, y: Any, weights: Any
         estimator.set_params(init=seeded_start(seeds, sample, loss, estimator))
     else:
         topics = choose_topics(seeds, clone(estimator), X, y, **weights)
-    estimator.set_params(priors=with_seeds(model, seeds, topics, weigh(sample, loss, counts)))
+    estimator.set_params(
+        priors=with_seeds(model, seeds, topics, document_mass(sample, loss, counts))
+    )
     return topics
 
 

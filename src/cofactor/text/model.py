@@ -292,8 +292,8 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         ['billing', 'support']
         """
         warn_of_labels(read_targets(y), self.task, self.n_components)
-        fit_documents(self, X, y, sample_weight=sample_weight, target_weights=target_weights)
-        return self
+        weights = {"sample_weight": sample_weight, "target_weights": target_weights}
+        return self.set_fitted(fit_documents(self, X, y, **weights))
 
     @checks_parameters
     def partial_fit(self, documents: Iterable[Any], y: Any = None, *, classes: Any = None) -> Self:
@@ -344,8 +344,7 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         >>> model.partial_fit(february).predict(["wrong refund", "it crashes"]).tolist()
         ['billing', 'support']
         """
-        fit_batch(self, documents, y, classes)
-        return self
+        return self.set_fitted(fit_batch(self, documents, y, classes))
 
     @property
     def callbacks(self) -> tuple[Any, ...]:

@@ -53,7 +53,7 @@ from cofactor.text.documents import document_matrix, read_documents
 MAX_PERIODS = 10_000  # one wrong century must not give a million days
 MAX_DRAWN, MIN_DOCUMENTS = 60, 20  # periods in a chart, and documents per period, see suitable_unit
 MIN_RISE = 3.0  # a word is rising if its documents exceed expectation by this many standard errors
-KINDS = {"classes": "class", "sets": "class", "numbers": "number"}
+SHARE_KINDS = {"classes": "class", "sets": "class", "numbers": "number"}
 
 
 class Unit(NamedTuple):
@@ -337,7 +337,7 @@ def _measures(model: Any, S: FloatArray, scores: FloatArray) -> list[Measure]:
         return [topics]
     P, numbers = predict_rows(estimator, scores)
     values = np.reshape(numbers, (len(S), -1)) if P is None else P
-    return [topics, Measure(KINDS[kind], model.target_names_, values)]
+    return [topics, Measure(SHARE_KINDS[kind], model.target_names_, values)]
 
 
 # ---- words

@@ -166,7 +166,7 @@ class Mass(NamedTuple):
         return Mass(self.words + words, self.total + total, self.documents + documents)
 
 
-def weigh(X: Any, loss: Divergence, counts: Any = None) -> Mass:
+def document_mass(X: Any, loss: Divergence, counts: Any = None) -> Mass:
     """Return the mass of documents in the units of the loss; ``counts`` repeats documents."""
     one = np.ones(X.shape[0]) if counts is None else np.asarray(counts, dtype=float)
     powers = X**loss.degree if loss.degree else X.astype(bool).astype(float)

@@ -13,20 +13,21 @@ from scipy import sparse as sp
 from cofactor.estimators.validation import as_divergence
 from cofactor.targets.classes import read_targets
 from cofactor.text.describe import predictions
-from cofactor.text.describe.summaries import describe
+from cofactor.text.describe.summaries import describe_topics
 from cofactor.text.describe.topic_words import Words
 from cofactor.text.documents import fingerprint, read_documents
 from cofactor.text.editing.settled import with_settled
+from cofactor.text.fitted_topics import FittedTopics
 from cofactor.text.fitting import (
     draw_seed,
-    finish,
+    finish_fit,
     let_go,
     plan_fit,
-    publish,
+    timed_state,
     vectorise,
     with_seeds,
 )
-from cofactor.text.seeds import Mass, Seeds, leaning_topics, read_seeds, weigh
+from cofactor.text.seeds import Mass, Seeds, document_mass, leaning_topics, read_seeds
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Seeding:
 
     def plus(self, X: Any, loss: Any) -> Seeding:
         """Return the seeding with a batch added."""
-        return replace(self, mass=self.mass.plus(weigh(X, loss)))
+        return replace(self, mass=self.mass.plus(document_mass(X, loss)))
 
 
 class DocumentBatch(NamedTuple):
@@ -54,8 +55,8 @@ class DocumentBatch(NamedTuple):
     target_names: list[Any] | None  # None: known only after this batch
 
 
-def fit_batch(model: Any, documents: Any, y: Any, classes: Any) -> None:
-    """Update a topic model with one batch; see ``TopicModel.partial_fit``."""
+def fit_batch(model: Any, documents: Any, y: Any, classes: Any) -> FittedTopics:
+    """Return the state of a topic model after one batch; see ``TopicModel.partial_fit``."""
     started = time.perf_counter()
     texts = read_documents(documents)
     digest = fingerprint(texts, y)
@@ -65,13 +66,12 @@ def fit_batch(model: Any, documents: Any, y: Any, classes: Any) -> None:
     let_go(model, estimator.partial_fit(batch.X, batch.y, **_classes(estimator, classes)))
     fitted, words = time.perf_counter(), Words.of(batch.vectorizer)
     seeded = batch.seeding.seeds.by_topic(batch.seeding.topics)
-    described = finish(lambda: describe(estimator, batch.X, words, seeded))
+    described = finish_fit(lambda: describe_topics(estimator, batch.X, words, seeded))
     settled = model.fitted.settled if hasattr(model, "estimator_") else None
     if settled is not None:
         described = with_settled(described, settled, estimator.components_, words)
     names = batch.target_names
-    publish(
-        model,
+    return timed_state(
         described,
         {"vectorise": started, "fit": vectorised, "describe": fitted},
         vectorizer=batch.vectorizer,
@@ -90,7 +90,7 @@ def _first_batch(model: Any, texts: list[str], y: Any, classes: Any) -> Document
     y, seed = read_targets(y, classes), draw_seed(model.random_state)
     vectorizer, X = vectorise(model, texts, y)
     plan = plan_fit(model, vectorizer, X, y, seed=seed, seeds_label=False)
-    mass = weigh(X, as_divergence("data_loss", model.data_loss))
+    mass = document_mass(X, as_divergence("data_loss", model.data_loss))
     seeding = Seeding(plan.seeds, plan.topics, mass)
     return DocumentBatch(vectorizer, X, seeding, plan.estimator, plan.y, seed, None)
 

@@ -20,14 +20,15 @@ from cofactor.outofcore.rowblocks import as_csr
 from cofactor.targets.reading import NamedMatrix
 from cofactor.text.describe.predictions import target_names
 from cofactor.text.describe.topic_words import Words, even_rows
+from cofactor.text.fitted_topics import FittedTopics
 from cofactor.text.fitting import (
     Fit,
     described_fit,
     draw_seed,
-    finish,
+    finish_fit,
     fit_estimator,
     fit_here,
-    publish,
+    timed_state,
 )
 from cofactor.text.vectorizer.word_vectorizer import LATER, OLDER, READING, WordVectorizer
 
@@ -139,8 +140,8 @@ def _vectorizer(
     return vectorizer
 
 
-def fit_blocks(model: Any, blocks: WordBlocks, *, fit: Fit = fit_here) -> None:
-    """Fit a topic model to blocks and describe up to `MAX_DESCRIBED` of their documents.
+def fit_blocks(model: Any, blocks: WordBlocks, *, fit: Fit = fit_here) -> FittedTopics:
+    """Fit a topic model to blocks; return its state, which describes `described_rows`.
 
     Parameters
     ----------
@@ -158,15 +159,14 @@ def fit_blocks(model: Any, blocks: WordBlocks, *, fit: Fit = fit_here) -> None:
     )
     fitted = time.perf_counter()
     places = described_rows(blocks.rows.shape[0])
-    some = take_rows(blocks.rows, places)
+    some = take_block_rows(blocks.rows, places)
     y = None if blocks.rows.targets(0) is None else take_targets(blocks.rows, places)
-    described = finish(lambda: described_fit(estimator, some, words, seeded, y))
+    described = finish_fit(lambda: described_fit(estimator, some, words, seeded, y))
     estimator.amend(representation=np.array(estimator.representation_[places]))
     named = (
         NamedMatrix(np.empty((0, len(blocks.targets))), blocks.targets) if blocks.targets else None
     )
-    publish(
-        model,
+    return timed_state(
         described,
         {"fit": started, "describe": fitted},
         vectorizer=blocks.vectorizer,
@@ -177,7 +177,7 @@ def fit_blocks(model: Any, blocks: WordBlocks, *, fit: Fit = fit_here) -> None:
     )
 
 
-def take_rows(rows: RowBlocks, places: IntArray) -> sp.csr_array:
+def take_block_rows(rows: RowBlocks, places: IntArray) -> sp.csr_array:
     """Return the rows of blocks at sorted ``places`` as a matrix in memory."""
     parts = [as_csr(rows.block(i).X)[inside] for i, inside in _by_block(rows, places)]
     return sp.csr_array(sp.vstack(parts, format="csr"))

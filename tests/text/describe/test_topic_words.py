@@ -343,7 +343,7 @@ def test_blocks_of_documents(tmp_path):
     batches = [(TEXTS[low : low + 50], None) for low in range(0, len(TEXTS), 50)]
     write_word_blocks(tmp_path / "blocks", vectorizer, batches, lambda: notes)
     model = TopicModel(3, task="topics", random_state=0)
-    fit_blocks(model, open_word_blocks(tmp_path / "blocks"))
+    model.set_fitted(fit_blocks(model, open_word_blocks(tmp_path / "blocks")))
     X = vectorizer.transform(TEXTS)
     expected = rank_words(X, model.transform(TEXTS), model.estimator_.components_)
     assert np.array_equal(model.topic_words_, expected)

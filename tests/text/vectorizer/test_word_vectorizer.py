@@ -16,7 +16,7 @@ from cofactor import TopicModel, load_model
 from cofactor.text import WordVectorizer, read_documents
 from cofactor.text.documents import fingerprint
 from cofactor.text.vectorizer import analyzer as analyzing
-from cofactor.text.vectorizer.analyzer import WORD, make_analyzer, tidy
+from cofactor.text.vectorizer.analyzer import WORD_PATTERN, make_analyzer, tidy
 from cofactor.text.vectorizer.languages import ENGLISH
 
 TEXTS = ["One red apple", "two RED apples, 3 pears", "Apple pie"]
@@ -100,7 +100,7 @@ SIGNS = "ab3_'’ .-\n\té\u0301\u0915\u093f\u200dΣİ\u00a0\u2028\x1c"
 def test_texts_are_read_piece_by_piece_as_if_at_once(texts):
     analyze = make_analyzer((), (1, 1))
     for text in [*texts, " ".join(texts), "".join(texts)]:
-        assert analyze(text) == re.findall(WORD, tidy(text))
+        assert analyze(text) == re.findall(WORD_PATTERN, tidy(text))
 
 
 def test_pieces_that_are_not_remembered(monkeypatch):

@@ -57,7 +57,7 @@ class BlockReading:
         from cofactor.text.word_blocks import fit_blocks
 
         model.set_params(vectorizer=clone(self.blocks.vectorizer))
-        fit_blocks(model, self.blocks, **how)
+        model.set_fitted(fit_blocks(model, self.blocks, **how))
 
 
 def open_blocks(path: Path) -> BlockReading:

@@ -62,7 +62,7 @@ class Reading:
         """Fit a model to the documents; ``how`` goes to `cofactor.text.fitting.fit_documents`."""
         from cofactor.text.fitting import fit_documents
 
-        fit_documents(model, self.documents.texts, self.y, **how)
+        model.set_fitted(fit_documents(model, self.documents.texts, self.y, **how))
 
     def refit(self, model: Any, iterations: int | None) -> Any:
         """Return the model whose fit on the documents goes on from the topics of ``model``."""

@@ -44,7 +44,7 @@ NO_LABELS = "the fit had no labels"
 
 
 @dataclass(frozen=True, eq=False)
-class Answers:
+class DocumentAnswers:
     """A model's answers about n documents."""
 
     documents: Table[Document]
@@ -55,12 +55,12 @@ class Answers:
     )
 
 
-def answer_documents(model: Any, X: Any) -> Answers:
+def answer_documents(model: Any, X: Any) -> DocumentAnswers:
     """Return the answers of a fitted TopicModel about documents."""
-    return answers_of(model, *represent(model, document_matrix(model.vectorizer_, X)))
+    return answers_of(model, *represent_documents(model, document_matrix(model.vectorizer_, X)))
 
 
-def represent(model: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
+def represent_documents(model: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return representations and scores of documents; known ones if X is the matrix of the fit and
     the topics were not edited since."""
     known: FittedDocuments | None = model.fitted.documents
@@ -70,15 +70,15 @@ def represent(model: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
     return S, scores_of(model.estimator_, X, S)
 
 
-def answers_of(model: Any, S: np.ndarray, scores: np.ndarray) -> Answers:
+def answers_of(model: Any, S: np.ndarray, scores: np.ndarray) -> DocumentAnswers:
     """Return the answers of a model about documents with representations S and scores."""
     estimator, kind = model.estimator_, predicted_kind(model.estimator_)
     documents, shares = document_table(model, S, scores), topic_shares(S, estimator.components_)
     if kind in ("topics", "numbers"):
-        return Answers(documents, shares)
+        return DocumentAnswers(documents, shares)
     P, _ = predict_rows(estimator, scores)
     leads = scores - label_thresholds(estimator) if kind == "sets" else None
-    return Answers(documents, shares, P, leads)
+    return DocumentAnswers(documents, shares, P, leads)
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class AnswerColumns:
             found += [f"topic_{k}_share" for k in range(self.n_topics)]
         return found
 
-    def rows(self, answers: Answers) -> Iterator[list[Any]]:
+    def rows(self, answers: DocumentAnswers) -> Iterator[list[Any]]:
         """Yield the cells of each document; a set of labels is a tuple, a missing cell None."""
         for d, document in enumerate(answers.documents):
             if document.topic < 0:
@@ -154,7 +154,7 @@ class AnswerColumns:
             else:
                 yield [*self._predicted(answers, d, document), *self._further(answers, d, document)]
 
-    def _predicted(self, answers: Answers, d: int, document: Document) -> list[Any]:
+    def _predicted(self, answers: DocumentAnswers, d: int, document: Document) -> list[Any]:
         """Return prediction, confidence, topic and reason."""
         predicted, sure, reason = document.prediction, document.confidence, None
         if self.kind == "topics":
@@ -170,13 +170,13 @@ class AnswerColumns:
             reason = ABSTAINED if doubtful.any() else None
         return [*cells, sure, document.name, reason]
 
-    def _unsure(self, answers: Answers, d: int) -> np.ndarray:
+    def _unsure(self, answers: DocumentAnswers, d: int) -> np.ndarray:
         """Return whether the prediction of a document, or each of its labels, is left out."""
         assert answers.probabilities is not None
         return unsure_cells(answers.probabilities[d : d + 1], self.abstain, self.kind == "sets")
 
     def _labels(
-        self, answers: Answers, d: int, document: Document
+        self, answers: DocumentAnswers, d: int, document: Document
     ) -> tuple[Any, float | None, str | None]:
         """Return the labels of a document, their confidence and a reason."""
         assert answers.probabilities is not None
@@ -199,7 +199,7 @@ class AnswerColumns:
             return [*predicted]
         return [int(name in predicted) for name in self.targets]
 
-    def _further(self, answers: Answers, d: int, document: Document) -> list[Any]:
+    def _further(self, answers: DocumentAnswers, d: int, document: Document) -> list[Any]:
         cells: list[Any] = []
         if (P := answers.probabilities) is not None:
             for c in np.argsort(-P[d], kind="stable")[: self.top].tolist():

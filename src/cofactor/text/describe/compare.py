@@ -13,7 +13,7 @@ from cofactor.estimators.base import ending_at_interrupts
 from cofactor.estimators.inference import topic_shares
 from cofactor.metrics.accuracy import Difference, accuracy_difference
 from cofactor.metrics.topics import match_topics, topic_similarity, word_changes
-from cofactor.text.describe.answers import represent
+from cofactor.text.describe.answers import represent_documents
 from cofactor.text.describe.predictions import has_head, predicted_kind, read_predictions
 from cofactor.text.describe.summaries import model_words, word_ranking
 from cofactor.text.describe.table import Table
@@ -254,7 +254,7 @@ def measure_drift(
 def _answers(model: Any, X: Any) -> tuple[np.ndarray, list[Any]]:
     """Return the main topic of each document, −1 if it has none, and its prediction."""
     estimator = model.estimator_
-    S, scores = represent(model, X)
+    S, scores = represent_documents(model, X)
     shares = topic_shares(S, estimator.components_)
     main = np.where(shares.sum(axis=1) > 0, shares.argmax(axis=1), -1)
     return main, read_predictions(estimator, scores, model.target_names_)[0]

@@ -73,7 +73,9 @@ class TopicClass:
     topics: tuple[float, ...]  # each topic's part of its scores over the corpus; they sum to one
 
 
-def describe(estimator: Any, X: Any, words: Words, seeded: dict[int, Seed]) -> dict[str, Any]:
+def describe_topics(
+    estimator: Any, X: Any, words: Words, seeded: dict[int, Seed]
+) -> dict[str, Any]:
     """Return the fields of `FittedTopics` that describe the training documents X.
 
     Scores (`scores_of`) are not among them, because streams compute them only when needed.

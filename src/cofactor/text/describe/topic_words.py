@@ -16,7 +16,7 @@ from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.estimators.inference import topic_shares
 from cofactor.metrics.topics import top_places
 
-RANKED = 40  # maximum number of ranked words per topic; others follow by probability
+MAX_RANKED_WORDS = 40  # per topic; others follow by probability
 MAX_RANKING_DOCUMENTS = 50_000  # documents that words are ranked with
 SWEEPS = 3  # from the fitted topics; more change nothing that is shown
 EXPONENT = 0.2  # 0 prefers frequent words, 1 prefers words that hardly occur elsewhere
@@ -111,7 +111,7 @@ def rank_words(
 
     Returns
     -------
-    ndarray of shape (n_topics, at most `RANKED`)
+    ndarray of shape (n_topics, at most `MAX_RANKED_WORDS`)
         Rows are padded with −1. A row of −1 alone means that the topic's words are shown by
         probability, for one of these reasons: it has no candidates; no two of them occur together;
         words in no document hold more than a tenth of its mass; or its first ten words find its
@@ -123,12 +123,12 @@ def rank_words(
     S = np.asarray(S, dtype=np.float64)[rows]
     occurs = sp.csc_array((np.ones(X.nnz), X.indices, X.indptr), X.shape)
     distinct, shares = _distinct_rows(occurs), topic_shares(S, components)
-    ranking = np.full((len(components), min(RANKED, X.shape[1])), -1, dtype=np.int64)
+    ranking = np.full((len(components), min(MAX_RANKED_WORDS, X.shape[1])), -1, dtype=np.int64)
     for k, weights in enumerate(_candidate_weights(X, S, components)):
         row, probable = _rank(weights, distinct), top_places(components[k], FIRST_WORDS)
         if not _is_faithful(row[:FIRST_WORDS], probable, occurs, shares[:, k]):
             row = row[:0]
-        row = _joined(probable[np.isin(probable, (pinned or {}).get(k, []))], row, RANKED)
+        row = _joined(probable[np.isin(probable, (pinned or {}).get(k, []))], row, MAX_RANKED_WORDS)
         ranking[k, : len(row)] = row
     return ranking
 
@@ -182,7 +182,7 @@ def _least_squares(gram: FloatArray, linear: FloatArray, A: FloatArray) -> Float
 
 def _rank(weights: FloatArray, occurs: Any) -> IntArray:
     """Return the candidates of one topic in order; empty if no two of them occur together."""
-    places = top_places(_rounded(weights), RANKED)
+    places = top_places(_rounded(weights), MAX_RANKED_WORDS)
     start = weights[places] / max(weights[places].sum(), TINY)
     together, score = _npmi(occurs[:, places]), start
     for _ in range(ROUNDS):

@@ -243,11 +243,16 @@ def _parts_of(estimator: Any, X: Any, topic: int, into: int, name: str, seed: in
     return np.asarray(found * (size / masses(found))[:, None], dtype=estimator.components_.dtype)
 
 
+def fitted_cells(S: FloatArray, A: FloatArray, X: Any) -> FloatArray:
+    """Return the fitted values of the stored cells of X."""
+    rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    return products(S, A.T, rows, X.indices)
+
+
 def _explained(X: Any, S: FloatArray, A: FloatArray, topic: int) -> Any:
     """Return the part of each stored cell that one topic explains."""
-    rows, columns = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr)), X.indices
-    own = S[rows, topic] * A[topic, columns]
-    fitted = products(S, A.T, rows, columns)
+    rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    own, fitted = S[rows, topic] * A[topic, X.indices], fitted_cells(S, A, X)
     part = np.divide(own, fitted, out=np.zeros_like(own), where=fitted > 0)
     return sp.csr_array((X.data * part, X.indices, X.indptr), shape=X.shape)
 

@@ -19,9 +19,9 @@ from cofactor.text.describe.summaries import model_words
 from cofactor.text.documents import FittedDocuments, fingerprint, known_matrix, read_documents
 from cofactor.text.editing.edits import described
 from cofactor.text.editing.settled import Settled
-from cofactor.text.fitting import finish, let_go, new_estimator, seed_labels, with_seeds
+from cofactor.text.fitting import finish_fit, let_go, new_estimator, seed_labels, with_seeds
 from cofactor.text.labelling.suggestions import labelled_documents
-from cofactor.text.seeds import read_seeds, weigh
+from cofactor.text.seeds import document_mass, read_seeds
 
 
 def refit(
@@ -63,7 +63,7 @@ def refit(
         "documents": FittedDocuments(fingerprint(texts), X, fitted),
         "learned": None,
     }
-    new = finish(lambda: described(model, fitted, settled, X, digest, y, **learned))
+    new = finish_fit(lambda: described(model, fitted, settled, X, digest, y, **learned))
     if some is not X:
         fitted.amend(representation=new.document_topics_)  # of all documents, as the rest
     return new.amend(drift=measure_drift(model, new, range(len(settled)), X, X))
@@ -116,7 +116,7 @@ def _priors(model: Any, X: Any) -> Any:
     if not seeds:
         return model.priors
     found = read_seeds(seeds, model.vectorizer_, len(names))
-    mass = weigh(X, as_divergence("data_loss", model.data_loss), None)
+    mass = document_mass(X, as_divergence("data_loss", model.data_loss), None)
     return with_seeds(model, found, [names.index(name) for name in found.names], mass)
 
 

@@ -12,7 +12,7 @@ from cofactor._fields import Check, Sizes, checked
 from cofactor._types import BoolArray, FloatArray
 from cofactor.engine.factors import Factors
 from cofactor.text.describe.summaries import COHERENCE_WORDS, topic_names
-from cofactor.text.describe.topic_words import RANKED, Words, shown_words
+from cofactor.text.describe.topic_words import MAX_RANKED_WORDS, Words, shown_words
 
 
 def _items(kind: Any) -> Check:
@@ -185,7 +185,7 @@ def reranked(ranking: Any, topic: int, first: Sequence[int], gone: Sequence[int]
         return None
     rows = [[j for j in row.tolist() if j >= 0] for row in ranking]
     left = [j for j in rows[topic] if j not in {*first, *gone}]
-    rows[topic] = [*first, *left][:RANKED]
+    rows[topic] = [*first, *left][:MAX_RANKED_WORDS]
     return _padded(rows)
 
 
@@ -197,7 +197,7 @@ def joined_rankings(ranking: Any, groups: Sequence[Sequence[int]], shares: Float
         lists = [[j for j in ranking[k].tolist() if j >= 0] for k in ordered]
         longest = max(map(len, lists))
         turns = [words[i] for i in range(longest) for words in lists if i < len(words)]
-        rows.append(list(dict.fromkeys(turns))[:RANKED])
+        rows.append(list(dict.fromkeys(turns))[:MAX_RANKED_WORDS])
     return _padded(rows)
 
 

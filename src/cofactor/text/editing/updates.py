@@ -22,7 +22,6 @@ from cofactor.engine.factors import Factors
 from cofactor.estimators import NMF
 from cofactor.estimators.base import ending_at_interrupts
 from cofactor.estimators.edits import masses
-from cofactor.estimators.missing_cells import products
 from cofactor.estimators.updates import (
     Labelled,
     RememberedSamples,
@@ -60,7 +59,7 @@ from cofactor.text.describe.predictions import (
 )
 from cofactor.text.describe.summaries import count_labels, model_words
 from cofactor.text.documents import document_matrix, fingerprint, read_documents
-from cofactor.text.editing.edits import described
+from cofactor.text.editing.edits import described, fitted_cells
 from cofactor.text.editing.settled import Settled
 from cofactor.text.vectorizer.word_vectorizer import WordVectorizer
 
@@ -69,7 +68,7 @@ HALVINGS = 60  # steps of the search for the furthest point that is near enough
 HELD_OUT = 0.1  # share of the stored cells that decide whether a new topic pays
 MAX_TRIAL_DOCUMENTS, MAX_TRIAL_STEPS = 3000, 30  # documents and iterations of a trial
 MAX_NEW_TOPICS = 30  # that "auto" adds
-BACKGROUND = 1e-3  # probability of an unseen word, spread over all words
+BACKGROUND_PROBABILITY = 1e-3  # probability of an unseen word, spread over all words
 
 
 def update(
@@ -408,22 +407,29 @@ def _fit(
     r = len(old.components)
     fixed = np.vstack([old.fixed, np.zeros((len(A) - r, A.shape[1]), dtype=bool)])
     A = np.where(fixed, A, np.maximum(A, _least_entries(A, X)))
-    nmf = NMF(
-        len(A),
-        data_loss=estimator.data_loss,
-        solver=estimator.solver,
-        tol=estimator.tol,
-        init=Factors.of_topics(np.ascontiguousarray(A.T)),
-        fixed={"features": fixed},
-        max_iter=steps or estimator.max_iter,
-        n_jobs=estimator.n_jobs,
-        random_state=seed,
-        priors=_priors(estimator, A, X, old),
-    )
+    nmf = _nmf_at(estimator, A, fixed, max_iter=steps or estimator.max_iter, random_state=seed)
+    nmf.set_params(solver=estimator.solver, tol=estimator.tol, priors=_priors(estimator, A, X, old))
+    if steps is not None:
+        return _fit_quietly(nmf, X)
+    return nmf.set_callbacks(*callbacks).fit(X).set_callbacks()
+
+
+def _nmf_at(estimator: Any, A: FloatArray, fixed: BoolArray, **settings: Any) -> NMF:
+    """Return an unfitted NMF with the loss of the model that starts from topics A."""
+    start, fix = Factors.of_topics(np.ascontiguousarray(A.T)), {"features": fixed}
+    return _nmf(estimator, len(A), init=start, fixed=fix, **settings)
+
+
+def _nmf(estimator: Any, n_components: int, **settings: Any) -> NMF:
+    loss, n_jobs = estimator.data_loss, estimator.n_jobs
+    return NMF(n_components, data_loss=loss, n_jobs=n_jobs, **settings)
+
+
+def _fit_quietly(nmf: NMF, X: Any) -> NMF:
+    """Fit with few iterations, without a convergence warning."""
     with warnings.catch_warnings():
-        if steps is not None:
-            warnings.simplefilter("ignore", ConvergenceWarning)
-        return nmf.set_callbacks(*callbacks).fit(X).set_callbacks()
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return nmf.fit(X)
 
 
 def _least_entries(A: FloatArray, X: Any) -> FloatArray:
@@ -472,16 +478,8 @@ def _start(estimator: Any, X: Any, A: FloatArray, number: int, seed: int) -> Flo
     if number == 0:
         return np.zeros((0, A.shape[1]), dtype=A.dtype)
     rest = _unexplained(estimator, X, A)
-    parts = NMF(
-        number,
-        data_loss=estimator.data_loss,
-        max_iter=MAX_TRIAL_STEPS,
-        random_state=seed,
-        n_jobs=estimator.n_jobs,
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        found = parts.fit(rest).components_
+    parts = _nmf(estimator, number, max_iter=MAX_TRIAL_STEPS, random_state=seed)
+    found = _fit_quietly(parts, rest).components_
     size = float(np.median(masses(A)))
     return np.asarray(found * (size / masses(found))[:, None], dtype=A.dtype)
 
@@ -489,9 +487,7 @@ def _start(estimator: Any, X: Any, A: FloatArray, number: int, seed: int) -> Flo
 def _unexplained(estimator: Any, X: Any, A: FloatArray) -> Any:
     """Return the part of each stored cell that the topics do not explain."""
     S = represented(estimator, X, A)
-    rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-    fitted = products(S, A.T, rows, X.indices)
-    rest = np.maximum(X.data - fitted, 0.0)
+    rest = np.maximum(X.data - fitted_cells(S, A, X), 0.0)
     if not rest.any():
         rest = X.data
     return sp.csr_array((rest, X.indices, X.indptr), shape=X.shape)
@@ -499,17 +495,8 @@ def _unexplained(estimator: Any, X: Any, A: FloatArray) -> Any:
 
 def represented(estimator: Any, X: Any, A: FloatArray) -> FloatArray:
     """Return the representations of documents in terms of given topics."""
-    plain = NMF(
-        len(A),
-        data_loss=estimator.data_loss,
-        max_iter=1,
-        n_jobs=estimator.n_jobs,
-        init=Factors.of_topics(np.ascontiguousarray(A.T)),
-        fixed={"features": np.ones(len(A), dtype=bool)},
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return np.asarray(plain.fit(X).transform(X))
+    plain = _nmf_at(estimator, A, np.ones(len(A), dtype=bool), max_iter=1)
+    return np.asarray(_fit_quietly(plain, X).transform(X))
 
 
 # ---- number of new topics
@@ -557,8 +544,9 @@ def _likelihoods(estimator: Any, known: Any, held: Any, A: FloatArray) -> FloatA
     """Return the log-likelihood of the held-out cells of each document that has any."""
     S = represented(estimator, known, A)
     rows = np.repeat(np.arange(held.shape[0]), np.diff(held.indptr))
-    fitted = products(S, A.T, rows, held.indices)
     total = np.maximum(S @ masses(A), 1e-300)[rows]
-    p = (1.0 - BACKGROUND) * fitted / total + BACKGROUND / held.shape[1]
+    p = (1.0 - BACKGROUND_PROBABILITY) * fitted_cells(
+        S, A, held
+    ) / total + BACKGROUND_PROBABILITY / held.shape[1]
     sums = np.bincount(rows, held.data * np.log(p), minlength=held.shape[0])
     return np.asarray(sums[np.diff(held.indptr) > 0])

@@ -31,7 +31,7 @@ from cofactor.estimators.inference import topic_shares
 from cofactor.metrics.topics import top_places
 from cofactor.targets.classes import read_targets
 from cofactor.targets.reading import known_values, labelled_mask
-from cofactor.text.describe.answers import answers_of, represent
+from cofactor.text.describe.answers import answers_of, represent_documents
 from cofactor.text.describe.predictions import label_thresholds, predicted_kind
 from cofactor.text.describe.summaries import topic_counts
 from cofactor.text.describe.table import Table
@@ -41,7 +41,7 @@ CLOSE, FIRST, RANDOM = "close call", "first of its topic", "random check"
 STRATEGIES = ("mixed", "close", "topics", "random")
 RANDOM_PART = 5  # one in this many rows is drawn at random
 MAX_TRIED = 20  # rows of a topic that are tried in turn
-LAST = 1e-9  # a factor that puts rows behind all others, in their own order
+LAST_FACTOR = 1e-9  # a factor that puts rows behind all others, in their own order
 MIN_DUPLICATE = 0.9  # cosine from which rows are near-duplicates
 
 
@@ -125,7 +125,7 @@ def _first_of_topics(candidates: Candidates) -> Iterator[list[int]]:
     """
     X, shares = candidates.rows, candidates.shares
     central = np.asarray((X @ (X.T @ shares)) * shares)
-    central[_have_few_words(X)] *= LAST
+    central[_have_few_words(X)] *= LAST_FACTOR
     for k in np.argsort(-shares.sum(axis=0), kind="stable"):
         if not candidates.covered[k]:
             yield top_places(central[:, k], MAX_TRIED).tolist()
@@ -186,7 +186,7 @@ def suggest(
     if not (isinstance(n, int | np.integer) and n > 0):
         raise ValueError(f"n={n!r} must be a whole number of at least 1.")
     X = known_matrix(model, read_documents(documents))
-    S, scores = represent(model, X)
+    S, scores = represent_documents(model, X)
     candidates = candidates_of(model, X, S, scores, y)
     seed = check_random_state(model.seed_ if random_state is None else random_state)
     random = np.random.default_rng(seed.randint(2**31 - 1))

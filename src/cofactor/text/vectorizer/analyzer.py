@@ -35,7 +35,7 @@ MARKS = (
     "\u0eb1\u0eb4-\u0ebc\u0f71-\u0f84\u102b-\u103e\u17b4-\u17d3\u200c\u200d"
 )
 # A word starts with a letter and has at least two characters; it may contain apostrophes.
-WORD = rf"(?<![\w{MARKS}])[^\W\d_][\w{MARKS}]++(?:'[\w{MARKS}]++)*+"
+WORD_PATTERN = rf"(?<![\w{MARKS}])[^\W\d_][\w{MARKS}]++(?:'[\w{MARKS}]++)*+"
 # The letters and marks of scripts without spaces between words.
 UNSPACED = {
     "Han": "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af",
@@ -58,7 +58,7 @@ _LETTER = re.compile(
     "|."
 )
 _ARTICLE = re.compile("^(?:و?(?:ال|بال|كال|فال|لل)(?=..)|و(?=...))")  # leaves at least two letters
-_find_words = re.compile(WORD).findall
+_find_words = re.compile(WORD_PATTERN).findall
 # ASCII characters that separate words
 _SEPARATORS = {ord(sign): " " for sign in set(string.punctuation) - {"'", "_"}}
 

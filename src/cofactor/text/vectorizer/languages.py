@@ -15,7 +15,7 @@ from functools import cache
 from itertools import islice
 from typing import NamedTuple
 
-from cofactor.text.vectorizer.analyzer import UNSPACED, WORD, is_unspaced, tidy
+from cofactor.text.vectorizer.analyzer import UNSPACED, WORD_PATTERN, is_unspaced, tidy
 from cofactor.text.vectorizer.cleaning import clean, normalise
 
 _ENGLISH = """
@@ -54,7 +54,7 @@ _HINDI = """
 """
 
 # Words missing from stopwordsiso: Hindi conjunctions, auxiliaries, pronouns with postpositions.
-MISSING = {"hindi": frozenset(_HINDI.split())}
+MISSING_WORDS = {"hindi": frozenset(_HINDI.split())}
 
 # The languages whose grammatical words are known, with their ISO 639-1 codes.
 _CODES = """
@@ -90,7 +90,7 @@ SAMPLE_TEXTS, SAMPLE_LENGTH = 500, 1000  # texts, and characters of each, that d
 # minimum number of different grammatical words, for a language to be reported.
 MIN_GRAMMAR, MIN_RIVAL, MIN_TEXTS, MIN_WORDS = 0.1, 0.6, 0.05, 5
 
-_WORD = re.compile(WORD)
+_WORD = re.compile(WORD_PATTERN)
 _LETTERS = re.compile(r"[^\W\d_]")
 
 
@@ -114,7 +114,7 @@ def grammatical_words(language: str) -> frozenset[str]:
         return ENGLISH
     from stopwordsiso import stopwords
 
-    listed = stopwords(CODES[language]) | MISSING.get(language, frozenset())
+    listed = stopwords(CODES[language]) | MISSING_WORDS.get(language, frozenset())
     words = {tidy(normalise("NFKC", word)) for word in listed}
     if language == "japanese":
         words.update(map(chr, range(0x3041, 0x3097)))  # Hiragana writes endings and particles

@@ -1,6 +1,6 @@
 """`WordVectorizer`: from documents to a matrix of weighted words.
 
-`count` and `tally` count words, `choose` decides which to keep, and the class weighs them.
+`count` and `tally` count words, `choose_words` decides which to keep, and the class weighs them.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ def share_known_to_others(found: Frequencies, chosen: IntArray, min_df: Any) -> 
     return float(found.occurrences[chosen][enough].sum()) / max(float(found.occurrences.sum()), 1.0)
 
 
-def choose(
+def choose_words(
     found: Frequencies, *, min_df: Any, max_df: Any, most: int | None, least: int = 1
 ) -> IntArray:
     """Return the indices of the words to keep; raise an error if there are fewer than ``least``.
@@ -558,7 +558,7 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         """Return the places of the words to keep; grammatical ones do not count as features."""
         parts = []
         for mask, most, fewest in ((~grammar, self.max_features, least), (grammar, None, 0)):
-            some = choose(found.of_some(mask), **limits, most=most, least=fewest)
+            some = choose_words(found.of_some(mask), **limits, most=most, least=fewest)
             parts.append(np.flatnonzero(mask)[some])
         return np.sort(np.concatenate(parts))
 
