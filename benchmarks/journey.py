@@ -23,14 +23,14 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, TfidfVectorizer
 
 from benchmarks import measuring, newsgroups
 from benchmarks.measuring import Row, alternate, seconds
-from cofactor.experiments.newsgroups import corpus
+from cofactor.experiments.newsgroups import splits
 from cofactor.text import WordVectorizer
 
 TIMES, PLUS = 3, 10.0
 """Demanded: no more than so many times the vectoriser, plus so many seconds."""
 
 
-def write_table(path: Path, posts: corpus.Posts, every: int) -> None:
+def write_table(path: Path, posts: splits.Posts, every: int) -> None:
     """Write the posts, with the class of one in ``every``."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
@@ -45,7 +45,7 @@ def command(*arguments: Any) -> None:
     subprocess.run(run, check=True, capture_output=True)
 
 
-def measure(posts: corpus.Posts, folder: Path, options: argparse.Namespace) -> list[Row]:
+def measure(posts: splits.Posts, folder: Path, options: argparse.Namespace) -> list[Row]:
     """Time everything in turn."""
     table, model = folder / "posts.csv", folder / "model"
     write_table(table, posts, options.labelled)
@@ -86,7 +86,7 @@ def main() -> int:
     options = parser.parse_args()
     options.clock = "wall"
     home = None if options.data_home is None else Path(options.data_home)
-    posts = corpus.balanced(corpus.fetch_posts(home), seed=0)
+    posts = splits.balanced(splits.fetch_posts(home), seed=0)
     print(f"{len(posts.texts):,} posts, one in {options.labelled} labelled, 13 topics")
     print(", ".join(f"{name} {what}" for name, what in measuring.machine().items()), end="\n\n")
     with tempfile.TemporaryDirectory() as folder:

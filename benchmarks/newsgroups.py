@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse as sp
 
-from cofactor.experiments.newsgroups import corpus
-from cofactor.experiments.words import STOP_WORDS_FILE, find_stop_words
+from cofactor.experiments.documents import STOP_WORDS_FILE, find_stop_words
+from cofactor.experiments.newsgroups import splits
 from cofactor.io.errors import InputError
 
 TRAIN_SHARE = 0.8
@@ -29,7 +29,7 @@ class Newsgroups:
 
     @property
     def n_classes(self) -> int:
-        return len(corpus.CLASSES)
+        return len(splits.CLASSES)
 
     def __str__(self) -> str:
         (n, m), k = self.X.shape, self.X_test.shape[0]
@@ -53,13 +53,13 @@ def load(data_home: Path | None = None, stopwords: Path | None = None) -> Newsgr
     """Build the matrices; the posts must have been downloaded before."""
     home = None if data_home is None else Path(data_home)
     try:
-        posts, stop = corpus.fetch_posts(home), find_stop_words(stopwords, home)
+        posts, stop = splits.fetch_posts(home), find_stop_words(stopwords, home)
     except InputError as error:
         raise SystemExit(str(error)) from None
-    posts = corpus.balanced(posts, seed=0)
+    posts = splits.balanced(posts, seed=0)
     n = len(posts.texts)
-    data = corpus.split(posts, int(TRAIN_SHARE * n), n, stop.words)
-    classes = list(corpus.CLASSES)
+    data = splits.split(posts, int(TRAIN_SHARE * n), n, stop.words)
+    classes = list(splits.CLASSES)
     y, y_test = (np.array([classes.index(c) for c in labels]) for labels in (data.y, data.y_test))
     notes = (stop.note,) if stop.note else ()
     return Newsgroups(sp.csr_matrix(data.X), y, sp.csr_matrix(data.X_test), y_test, notes)

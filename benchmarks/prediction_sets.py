@@ -22,8 +22,8 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from cofactor.cli.demo.corpus import docstring_corpus
-from cofactor.experiments.newsgroups import corpus as newsgroups
-from cofactor.experiments.options import MissingData
+from cofactor.experiments import MissingData
+from cofactor.experiments.newsgroups import splits as newsgroups
 from cofactor.text import WordVectorizer
 
 MOST_TRAIN, MOST_TEST = 6000, 3000  # rows

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from benchmarks import measuring, newsgroups
 from benchmarks.measuring import Row, alternate, better, faster
 from cofactor import TopicModel
-from cofactor.experiments.newsgroups import corpus
+from cofactor.experiments.newsgroups import splits
 
 TRAIN_SHARE = 0.8
 PER_CLASS, ALL_TOPICS = 3, 13
@@ -55,7 +55,7 @@ class Posts:
 
 
 def load(home: Path | None) -> Posts:
-    posts = corpus.balanced(corpus.fetch_posts(home), seed=0)
+    posts = splits.balanced(splits.fetch_posts(home), seed=0)
     n, texts = int(TRAIN_SHARE * len(posts.texts)), np.array(posts.texts, dtype=object)
     return Posts(texts[:n], posts.labels[:n], texts[n:].tolist(), posts.labels[n:])
 
@@ -171,7 +171,7 @@ def main() -> int:
         "test on"
     )
     print(", ".join(f"{name} {what}" for name, what in measuring.machine().items()), end="\n\n")
-    names = list(corpus.CLASSES)
+    names = list(splits.CLASSES)
     everything = posts.fit(np.ones(len(posts.labels), dtype=bool), ALL_TOPICS)
     lines, rows = [], []
     for new_topics in (PER_CLASS, "auto"):
