@@ -24,9 +24,9 @@ from cofactor.outofcore.batches import (
 )
 from cofactor.outofcore.facts import BlockFacts
 from cofactor.outofcore.sampling import (
-    Choice,
     Known,
     Sample,
+    SamplingPlan,
     ShownValues,
     choices,
     joined_sample,
@@ -196,5 +196,5 @@ def _shown(block: RowsAndTargets, y: Any) -> ShownValues:
     return shown_values(block[1] if y is None else y)
 
 
-def _sample(block: RowsAndTargets, y: Any, choice: Choice) -> Sample:
+def _sample(block: RowsAndTargets, y: Any, choice: SamplingPlan) -> Sample:
     return sample_block(block[0], block[1] if y is None else y, choice)

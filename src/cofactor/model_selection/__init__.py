@@ -1,15 +1,13 @@
-"""Folds, scores and numbers of topics, and their stability, for partly labelled data.
+"""Choose the number of topics, cross-validate with partly labelled data, measure stability.
 
-- ``labels``: y in one form, and which samples are labelled
-- ``splitters``: `PartlyLabelledKFold`, whose test folds hold labelled samples only
-- ``scorers``: `labelled_scorer`, which counts labelled samples only
-- ``problem``: what is fitted, with any number of topics
-- ``held_out``: how well a fit predicts labels and cells that it has not seen
-- ``trials``: the fits of all candidates, side by side
-- ``rule``: the one-standard-error rule
-- ``choosing``: `choose`, which compares numbers of topics, and `Choice`, its result
+- ``partly_labelled``: folds and scores that count labelled samples only
+- ``choice``: `choose`, which compares numbers of topics, and `Choice`, its result
+- ``problem``: the data and labels that `choose` fits repeatedly
+- ``candidates``: the fits of all candidates, in parallel
+- ``held_out``: how well a fit predicts held-out labels and cells
+- ``decision``: the one-standard-error rule
 - ``figure``: the figure of a choice
-- ``stability``: `topic_stability`, how much of each topic comes back in other draws of the samples
+- ``stability``: how much of each topic is found again in bootstrap samples
 """
 
 from __future__ import annotations
@@ -18,9 +16,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cofactor.model_selection.choosing import Choice, choose
-    from cofactor.model_selection.scorers import labelled_scorer
-    from cofactor.model_selection.splitters import PartlyLabelledKFold
+    from cofactor.model_selection.choice import Choice, choose
+    from cofactor.model_selection.partly_labelled import PartlyLabelledKFold, labelled_scorer
     from cofactor.model_selection.stability import bootstrap_counts, topic_stability
 
 __all__ = [
@@ -33,17 +30,17 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Choice": "choosing",
-    "PartlyLabelledKFold": "splitters",
+    "Choice": "choice",
+    "PartlyLabelledKFold": "partly_labelled",
     "bootstrap_counts": "stability",
-    "choose": "choosing",
-    "labelled_scorer": "scorers",
+    "choose": "choice",
+    "labelled_scorer": "partly_labelled",
     "topic_stability": "stability",
 }
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name at its first use: scikit-learn's folds and measures are slow to load."""
+    """Import a public name at its first use, because scikit-learn's folds are slow to import."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

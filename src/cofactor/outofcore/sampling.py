@@ -31,7 +31,7 @@ class ShownValues(NamedTuple):
     dtype: np.dtype[Any]
 
 
-class Choice(NamedTuple):
+class SamplingPlan(NamedTuple):
     """How to choose rows of a block, given what is known about all blocks."""
 
     share: float
@@ -63,7 +63,7 @@ def shown_values(y: Any) -> ShownValues:
 
 def choices(
     shown: Sequence[ShownValues], share: float, known: Known | None, numbers: bool
-) -> list[Choice]:
+) -> list[SamplingPlan]:
     """Return how to choose rows of each block; ``numbers`` says that targets are not classes."""
     seen: dict[Any, None] = {}
     firsts = []
@@ -77,7 +77,7 @@ def choices(
     common = np.result_type(*(dtype for _, _, dtype in shown))
     every = np.empty(len(seen), dtype=common)
     every[:] = list(seen)
-    return [Choice(share, known, rows, every) for rows in firsts]
+    return [SamplingPlan(share, known, rows, every) for rows in firsts]
 
 
 def _has_fractions(values: list[Any]) -> bool:
@@ -85,7 +85,7 @@ def _has_fractions(values: list[Any]) -> bool:
     return any(isinstance(value, float) and not value.is_integer() for value in values)
 
 
-def sample_block(X: Any, y: Any, choice: Choice) -> Sample:
+def sample_block(X: Any, y: Any, choice: SamplingPlan) -> Sample:
     """Return the sample of one block.
 
     It has the share of rows asked for, evenly spaced; labelled ones make up to half of it, because
@@ -112,7 +112,7 @@ def joined_sample(parts: Sequence[Sample], share: float) -> tuple[Any, Any, Floa
     return X, y, None if share == 1.0 else np.concatenate(weights)
 
 
-def _choose(y: Any, n: int, choice: Choice) -> tuple[IntArray, FloatArray]:
+def _choose(y: Any, n: int, choice: SamplingPlan) -> tuple[IntArray, FloatArray]:
     known = np.zeros(n, dtype=bool)
     if y is not None and choice.known is not None:
         known = _known_rows(y, choice.known, choice.values)

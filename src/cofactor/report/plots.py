@@ -19,7 +19,7 @@ from cofactor.io.errors import shortened
 from cofactor.model_selection import figure as of_choice
 from cofactor.report.preparation import pictures
 
-BAR, PALE, TEXT, GREY = of_choice.LINE, "#a9c8e8", "#222222", "#666666"
+BAR, PALE, TEXT, GREY = of_choice.LINE_COLOUR, "#a9c8e8", "#222222", "#666666"
 COLOURS = ("#1f5a96", "#c2571a", "#2a8a57", "#9b3f86", "#8a6d00", "#4aa3c7", "#c0392b", "#555555")
 WIDE = (
     "Noto Sans CJK SC",

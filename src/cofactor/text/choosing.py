@@ -10,8 +10,7 @@ from scipy import sparse as sp
 from sklearn.base import clone
 
 from cofactor.estimators.validation import as_divergence
-from cofactor.model_selection.labels import settled_labels
-from cofactor.model_selection.problem import Problem, varied
+from cofactor.model_selection.problem import Problem, settled_labels, vary_start
 from cofactor.targets.reading import is_matrix, readable
 from cofactor.targets.sets import listed, read_targets
 from cofactor.text.describe.predictions import infer_task
@@ -41,7 +40,7 @@ def matrix_problem(model: Any, documents: Any, y: Any) -> Problem:
         model.n_jobs,
         counts=sp.csc_array(X),
         numbers=task == "numbers",
-        least=max(len(model.seeds or ()), 1),
+        min_topics=max(len(model.seeds or ()), 1),
     )
 
 
@@ -59,5 +58,5 @@ def _make(
     copy = clone(model).set_params(n_jobs=1, **parameters)
     plan = plan_fit(copy, vectorizer, X, y, seed=seed)
     if vary:
-        varied(plan.estimator, labelled or plan.weak)
+        vary_start(plan.estimator, labelled or plan.weak)
     return plan

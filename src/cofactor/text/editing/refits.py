@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from cofactor.estimators.validation import as_divergence
-from cofactor.model_selection.labels import take
+from cofactor.model_selection.problem import take
 from cofactor.targets.missing import labelled_mask
 from cofactor.targets.sets import listed, read_targets
 from cofactor.text.describe.predictions import has_head, infer_task, target_names
