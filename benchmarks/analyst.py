@@ -18,8 +18,6 @@ Demanded: after 25 labels of the queue at most two points less than after 100 ra
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import sys
 import tempfile
 import warnings
@@ -31,11 +29,9 @@ from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # so that it runs as a script, too
-
-from benchmarks import measuring
-from benchmarks.measuring import Row
-from benchmarks.prediction_sets import CLASSES, Folders, Rows
+from benchmarks import harness
+from benchmarks.data_sets import CLASSES, Folders, Rows, add_folder_options
+from benchmarks.harness import Row
 from cofactor import TopicModel
 from cofactor.app.corpus import Corpus
 from cofactor.app.session import EVERY, Session
@@ -91,9 +87,9 @@ def read_texts(options: argparse.Namespace, seed: int) -> Texts:
 
 
 @cache
-def read_set(name: str, shared: str | None, home: str | None) -> Rows:
+def read_set(name: str, shared: Path | None, home: Path | None) -> Rows:
     """Read a corpus once."""
-    return CLASSES[name](Folders(*(Path(one) if one else None for one in (shared, home))), 0)
+    return CLASSES[name](Folders(shared, home), 0)
 
 
 def analyse(texts: Texts, by: str, seed: int, options: argparse.Namespace) -> list[Point]:
@@ -146,21 +142,16 @@ def runs(options: argparse.Namespace) -> Iterator[tuple[str, int, list[Point]]]:
 
 def remembered(texts: Texts, by: str, seed: int, options: argparse.Namespace) -> list[Point]:
     """Return the points of a run, from the cache if they are there."""
+
+    def run() -> list[list[float]]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            fresh = by == FRESH
+            found = fit_fresh(texts, seed, options) if fresh else analyse(texts, by, seed, options)
+        return [[one.labels, one.accuracy, one.classes] for one in found]
+
     key = [options.set, by, seed, options.pool, options.topics, options.labels]
-    cache = Path(options.cache) if options.cache else None
-    for line in cache.read_text().splitlines() if cache and cache.exists() else ():
-        if json.loads(line)["key"] == key:
-            return [Point(*point) for point in json.loads(line)["points"]]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = (
-            fit_fresh(texts, seed, options) if by == FRESH else analyse(texts, by, seed, options)
-        )
-    if cache:
-        points = [[one.labels, one.accuracy, one.classes] for one in found]
-        with cache.open("a") as file:
-            print(json.dumps({"key": key, "points": points}), file=file)
-    return found
+    return [Point(*point) for point in harness.cached(options.cache, key, run)]
 
 
 # ---- what is shown
@@ -214,7 +205,7 @@ def judged(curves: dict[str, Curve]) -> list[Row]:
         late = curves[by].at(last)
         error = (early - late).std(ddof=1) / len(early) ** 0.5 if len(early) > 1 else float("nan")
         rows.append(
-            measuring.better(
+            harness.better(
                 f"{EARLY} labels of the queue, {last} labels {by}",
                 float(early.mean()),
                 float(late.mean()),
@@ -224,7 +215,7 @@ def judged(curves: dict[str, Curve]) -> list[Row]:
         )
     for labels in (EARLY, last):
         rows.append(
-            measuring.better(
+            harness.better(
                 f"{labels} labels of the queue, {labels} random labels",
                 float(curves[QUEUE].at(labels).mean()),
                 float(curves[RANDOM].at(labels).mean()),
@@ -263,12 +254,7 @@ def draw(curves: dict[str, Curve], path: Path, name: str) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    for option, variable in (
-        ("--data", "COFACTOR_SHARED_DATA"),
-        ("--data-home", "COFACTOR_DATA_HOME"),
-    ):
-        default: Any = os.environ.get(variable)
-        parser.add_argument(option, default=default, help=f"folder of data (default: {variable})")
+    add_folder_options(parser)
     parser.add_argument("--set", default="newsgroups20", help="corpus; default: newsgroups20")
     parser.add_argument("--pool", type=int, default=POOL, help=f"texts; default: {POOL}")
     parser.add_argument("--topics", type=int, default=TOPICS, help=f"topics; default: {TOPICS}")
@@ -277,19 +263,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--cache", help="file that keeps the accuracies of finished starts")
     parser.add_argument("--figure", type=Path, help="also draw the curves there (matplotlib)")
     options = parser.parse_args(argv)
-    measuring.restart_with_fixed_environment()
-    print(", ".join(f"{name} {what}" for name, what in measuring.machine().items()), end="\n\n")
+    harness.restart_with_fixed_environment()
+    harness.print_machine()
     starts: dict[str, list[list[Point]]] = {QUEUE: [], RANDOM: [], FRESH: []}
     for by, _, points in runs(options):
         starts[by].append(points)
     curves = {by: Curve.of(found) for by, found in starts.items()}
-    measuring.print_table(*table(curves))
+    harness.print_table(*table(curves))
     rows = judged(curves)
     print()
-    measuring.print_rows(rows)
+    harness.print_rows(rows)
     if options.figure:
         draw(curves, options.figure, options.set)
-    return measuring.verdict(rows)
+    return harness.verdict(rows)
 
 
 if __name__ == "__main__":

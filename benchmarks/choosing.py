@@ -31,8 +31,8 @@ import numpy as np
 from scipy import sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
-from benchmarks import measuring, newsgroups
-from benchmarks.measuring import timed
+from benchmarks import data_sets, harness
+from benchmarks.harness import timed
 from cofactor import NMF, SSNMFClassifier
 from cofactor.model_selection import Choice, choose
 
@@ -41,7 +41,7 @@ NUMBERS = [5, 8, 13, 20, 32]
 
 
 class Kind(NamedTuple):
-    """What made documents are like."""
+    """Parameters of synthetic documents."""
 
     documents: int = 1000
     words: int = 800
@@ -128,7 +128,7 @@ def _close(chosen: list[int], rank: int, gap: int) -> int:
 
 def newsgroups_table(options: argparse.Namespace) -> list[list[str]]:
     """Return the lines for 20 Newsgroups, one for each share of labels."""
-    data = newsgroups.load(options.data_home, options.stopwords)
+    data = data_sets.load_newsgroups(options)
     lines = []
     for every in (1, 10):
         y = np.where(np.random.default_rng(0).permutation(len(data.y)) % every == 0, data.y, -1)
@@ -157,7 +157,7 @@ def newsgroups_table(options: argparse.Namespace) -> list[list[str]]:
 
 def cost_table(options: argparse.Namespace) -> list[list[str]]:
     """Return the lines for the cost: the time of `choose`, and of its fits."""
-    data = newsgroups.load(options.data_home, options.stopwords)
+    data = data_sets.load_newsgroups(options)
     made = documents(SETS["plain"], 10, 0)
     y = np.where(np.arange(len(data.y)) % 10 == 0, data.y, -1)
     cases: dict[str, tuple[Any, ...]] = {
@@ -170,7 +170,7 @@ def cost_table(options: argparse.Namespace) -> list[list[str]]:
     for name, arguments in cases.items():
         took, choice = timed(partial(choose, *arguments, n_components=[5, 10, 20], runs=3))
         fits = sum(row["seconds"] for row in choice.table)
-        lines.append([name, measuring.seconds(fits), measuring.seconds(took), f"{took / fits:.2f}"])
+        lines.append([name, harness.seconds(fits), harness.seconds(took), f"{took / fits:.2f}"])
     return lines
 
 
@@ -183,12 +183,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--first-draw", type=int, default=0, help="seed of the first draw")
     parser.add_argument("--jobs", type=int, default=1, help="number of threads; default: 1")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
-    newsgroups.add_options(parser)
+    data_sets.add_newsgroups_options(parser)
     options = parser.parse_args(arguments)
     if arguments is None:
-        measuring.restart_with_fixed_environment()
+        harness.restart_with_fixed_environment()
     warnings.simplefilter("ignore", ConvergenceWarning)
-    print(", ".join(f"{name} {what}" for name, what in measuring.machine().items()))
+    harness.print_machine()
     passed = True
     for part in options.parts:
         passed &= PARTS[part](options)
@@ -199,7 +199,7 @@ def print_made(options: argparse.Namespace) -> bool:
     """Print how often the number of topics is found."""
     lines, near = made_table(options)
     print(f"\nMade data, {options.draws} draws each:\n")
-    measuring.print_table(["set", "topics", "labels", "exact", "within 1", "choices"], lines)
+    harness.print_table(["set", "topics", "labels", "exact", "within 1", "choices"], lines)
     total = len(options.sets) * len(options.ranks) * options.draws
     print(f"\nWithin 1: {near[True]} of {total} with labels, {near[False]} of {total} without.")
     return near[True] >= 0.9 * total and near[False] >= 0.8 * total
@@ -210,7 +210,7 @@ def print_newsgroups(options: argparse.Namespace) -> bool:
     lines = newsgroups_table(options)
     print("\n20 Newsgroups, accuracy on the test posts:\n")
     head = ["labels", "choice", "accuracy", "best", "points behind", "all", "advice"]
-    measuring.print_table(head, lines)
+    harness.print_table(head, lines)
     return all(float(line[4]) <= 0.5 for line in lines)
 
 
@@ -218,7 +218,7 @@ def print_cost(options: argparse.Namespace) -> bool:
     """Print what `choose` takes beside its fits."""
     lines = cost_table(options)
     print("\nCost, 5, 10 and 20 topics, three runs, one thread:\n")
-    measuring.print_table(["data", "fits", "choose", "ratio"], lines)
+    harness.print_table(["data", "fits", "choose", "ratio"], lines)
     return all(float(line[3]) <= 1.5 for line in lines)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import measuring
+from benchmarks import harness
 from benchmarks.rivals import UNCOUNTED
 
 Budget = int | None  # None: all
@@ -143,10 +143,10 @@ def print_tables(heading: str, lines: Sequence[Line]) -> None:
     rivals = list({name: None for line in lines for name in line.rivals})
     extras = [key for key in EXTRAS if any(key in line.extra for line in lines)]
     head = ["set", heading, "ours", *extras, *rivals, "distance"]
-    measuring.print_table(head, [line.cells(rivals, extras) for line in lines])
+    harness.print_table(head, [line.cells(rivals, extras) for line in lines])
     if len({line.set for line in lines}) > 1:
         print()
-        measuring.print_table(*_table_of_means(heading, lines, rivals))
+        harness.print_table(*_table_of_means(heading, lines, rivals))
     print()
     print(_sentence_of_behind(lines))
 
