@@ -131,7 +131,7 @@ def test_the_papers_updates_are_literal_over_blocks(corpus):
     X, y, _ = corpus
     with pytest.warns(UserWarning, match="small beside the 1e-10"):
         fitted = model(solver="mu-paper").fit(RowBlocks.split(X * 1e-8, y, rows=60))
-    assert fitted._units.data == 0
+    assert fitted.fitted.units.data == 0
 
 
 def test_what_is_said_of_rows_is_refused(corpus):

@@ -19,7 +19,7 @@ from cofactor._versions import versions
 from cofactor.experiments import PAPER_EXPERIMENTS, MissingData, Options
 from cofactor.experiments.tables import ResultTable
 from cofactor.experiments.trials import Function, Result, Settings, TrialStore
-from cofactor.io.atomic import write_whole
+from cofactor.io.atomic import has_only_other_files, write_whole
 from cofactor.io.errors import InputError
 from cofactor.io.json_text import to_json
 
@@ -100,7 +100,7 @@ class Run:
     def _open(self) -> None:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            if any(self.folder.iterdir()) and not (self.folder / TRIALS).is_dir():
+            if has_only_other_files(self.folder, TRIALS):
                 raise InputError(
                     f"{self.folder} has files that `cofactor reproduce` did not write; "
                     "choose another --out."

@@ -12,35 +12,23 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from cofactor.model_selection.choice import Choice, choose
-    from cofactor.model_selection.partly_labelled import PartlyLabelledKFold, labelled_scorer
-    from cofactor.model_selection.stability import bootstrap_counts, topic_stability
+from cofactor._lazy import lazy_names
 
-__all__ = [
-    "Choice",
-    "PartlyLabelledKFold",
-    "bootstrap_counts",
-    "choose",
-    "labelled_scorer",
-    "topic_stability",
-]
-
-_HOMES = {
-    "Choice": "choice",
-    "PartlyLabelledKFold": "partly_labelled",
-    "bootstrap_counts": "stability",
-    "choose": "choice",
-    "labelled_scorer": "partly_labelled",
-    "topic_stability": "stability",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name at its first use, because scikit-learn's folds are slow to import."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+if TYPE_CHECKING:  # type checkers and editors need plain imports
+    from cofactor.model_selection.choice import Choice as Choice
+    from cofactor.model_selection.choice import choose as choose
+    from cofactor.model_selection.partly_labelled import PartlyLabelledKFold as PartlyLabelledKFold
+    from cofactor.model_selection.partly_labelled import labelled_scorer as labelled_scorer
+    from cofactor.model_selection.stability import bootstrap_counts as bootstrap_counts
+    from cofactor.model_selection.stability import topic_stability as topic_stability
+else:
+    __all__, __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "choice": ["Choice", "choose"],
+            "partly_labelled": ["PartlyLabelledKFold", "labelled_scorer"],
+            "stability": ["bootstrap_counts", "topic_stability"],
+        },
+    )

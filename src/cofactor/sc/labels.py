@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from cofactor._warnings import warn
 from cofactor.io.errors import InputError, suggestion
 from cofactor.io.tables.label_advice import marks, names
 from cofactor.io.tables.labels import LabelCounts
@@ -79,9 +79,8 @@ def _doubt(labels: np.ndarray, column: str) -> None:
         )
     found = marks(LabelCounts([counts], documents=len(labels), labelled=counts.total()))
     if found:
-        warnings.warn(
+        warn(
             f"If {names(found)} in obs[{column!r}] {'means' if len(found) == 1 else 'mean'} not "
             f"labelled, say so with unlabelled={found[0] if len(found) == 1 else found!r} "
-            "(--unlabelled).",
-            stacklevel=6,
+            "(--unlabelled)."
         )

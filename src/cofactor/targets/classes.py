@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Literal
@@ -15,17 +14,31 @@ from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import csr_array, issparse
 from sklearn.utils.multiclass import type_of_target
 
+from cofactor._fields import Sizes, checked, instance
+from cofactor._warnings import warn
 from cofactor.targets.matrix import Targets, read_weights, weighted_targets
 from cofactor.targets.missing import known_labels, read_cells
 from cofactor.targets.reading import Array, Mask, is_matrix, read_column, readable, tall
+
+
+def _classes_fault(value: Any, sizes: Sizes) -> str | None:
+    good = isinstance(value, np.ndarray) and value.ndim == 1
+    return None if good else "are not a list"
 
 
 @dataclass(frozen=True, eq=False)
 class ClassCoding:
     """How classes became columns, one for each entry of `classes`."""
 
-    kind: Literal["multiclass", "multilabel", "soft"]
-    classes: Array
+    kind: Literal["multiclass", "multilabel", "soft"] = instance(
+        str, among=("multiclass", "multilabel", "soft")
+    )
+    classes: Array = checked(_classes_fault)
+
+    @property
+    def n_targets(self) -> int:
+        """Number of columns."""
+        return len(self.classes)
 
     def decode(self, scores: Array) -> Array:
         """Return the best class of each row of `scores`; for multi-label targets, the indicator."""
@@ -76,12 +89,10 @@ def _encode_labels(y: Any, coding: ClassCoding | None) -> tuple[Any, Mask, Class
         codes = _places(classes, coding.classes)[codes]
     elif labels.dtype.kind == "i" and known.all() and -1 in classes:
         hint = "if -1 means unlabelled, use None or NaN for it, or strings for the classes"
-        warnings.warn(f"y holds only -1 and 1, read as two classes: {hint}.", stacklevel=3)
+        warn(f"y holds only -1 and 1, read as two classes: {hint}.")
     elif labels.dtype.kind == "f" and classes.size > 2 and classes[0] == -1:
         hint = "in floats use NaN for unlabelled samples, or convert y to integers"
-        warnings.warn(
-            f"y holds -1 among floats, read as a class like any other: {hint}.", stacklevel=3
-        )
+        warn(f"y holds -1 among floats, read as a class like any other: {hint}.")
     coding = coding or ClassCoding("multiclass", classes)
     return _one_hot(codes, known, coding.classes.size), tall(known), coding
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +9,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import issparse
 
+from cofactor._fields import array, instance
+from cofactor._warnings import warn
 from cofactor.targets.matrix import Targets, read_weights, weighted_targets
 from cofactor.targets.missing import read_numbers
 from cofactor.targets.reading import Array, is_matrix, readable, tall
@@ -19,8 +20,13 @@ from cofactor.targets.reading import Array, is_matrix, readable, tall
 class ValueCoding:
     """How regression targets became nonnegative: `offset` (k,) is subtracted from the columns."""
 
-    offset: NDArray[np.float64]
-    one_dimensional: bool
+    offset: NDArray[np.float64] = array("k")
+    one_dimensional: bool = instance(bool)
+
+    @property
+    def n_targets(self) -> int:
+        """Number of columns."""
+        return len(self.offset)
 
     def decode(self, values: Array) -> Array:
         """Return fitted `values` (n × k) in the units and the shape of y."""
@@ -93,5 +99,5 @@ def _value_coding(
         raise ValueError(f"y has {lowest.size} columns, but {coding.offset.size} are expected.")
     if (lowest < coding.offset).any() and not signed:
         hint = "start with data that spans the range of y"
-        warnings.warn(f"y is clipped at the minimum of its first fit: {hint}.", stacklevel=3)
+        warn(f"y is clipped at the minimum of its first fit: {hint}.")
     return coding

@@ -6,12 +6,12 @@ options of the command line. It imports `targets`, and the rule for the task.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from cofactor._warnings import warn
 from cofactor.targets.missing import known_labels
 from cofactor.targets.reading import is_matrix, read_column, readable
 from cofactor.text.describe.predictions import infer_task
@@ -35,7 +35,7 @@ def warn_of_labels(y: Any, task: str, topics: int) -> None:
     if (infer_task(y) if task == "auto" else task) != "classes" or y is None:
         return
     for sentence in _doubts(readable(y, "y"), task, topics):
-        warnings.warn(sentence, stacklevel=4)
+        warn(sentence)
 
 
 def _doubts(y: Any, task: str, topics: int) -> Iterator[str]:

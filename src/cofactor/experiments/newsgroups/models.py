@@ -22,7 +22,7 @@ from cofactor.experiments.paper import EPSILON, KL, MODELS, NAIVE_BAYES, NMF_SVM
 from cofactor.experiments.tables import as_cell
 from cofactor.experiments.trials import Result, Settings, make_model, seed_of
 from cofactor.metrics import clustering_score, npmi_coherence, top_words, topic_diversity
-from cofactor.priors import Gamma
+from cofactor.priors import GammaPrior
 
 INFERENCE_STEPS = 20
 """Multiplicative steps that the authors' code takes to represent new documents."""
@@ -98,7 +98,7 @@ def tuned(settings: Settings, split: Split) -> FittedModel:
         first = make_model(SSNMFClassifier, settings, head="joint", max_iter=1, tol=0)
         weight = settings["share"] * float(first.fit(split.X, split.y).supervision_)
     count = settings["pseudo_count"]
-    priors = {"samples": Gamma(1.0 + count, count)} if count else None
+    priors = {"samples": GammaPrior(1.0 + count, count)} if count else None
     model = make_model(SSNMFClassifier, settings, supervision=weight, priors=priors)
     return _supervised(model.fit(split.X, split.y), split)
 

@@ -12,15 +12,22 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from cofactor.io.models.errors import NoModelError, require
+from cofactor._fields import Sizes, checked, instance
+from cofactor.io.models.errors import NoModelError
+
+
+def _words_fault(value: Any, sizes: Sizes) -> str | None:
+    good = isinstance(value, np.ndarray) and value.ndim == 1
+    good = good and all(isinstance(word, str) for word in value)
+    return None if good else "is not a list of strings"
 
 
 @dataclass(frozen=True, eq=False)
 class OwnVectorizer:
     """Stands for a vectorizer that a model folder cannot hold."""
 
-    name: str  # of its class
-    words_: np.ndarray
+    name: str = instance(str)  # of its class
+    words_: np.ndarray = checked(_words_fault)
 
     @classmethod
     def of(cls, vectorizer: Any) -> OwnVectorizer:
@@ -32,13 +39,6 @@ class OwnVectorizer:
     def get_feature_names_out(self) -> np.ndarray:
         """Return the names of the columns."""
         return self.words_
-
-
-def check_own(own: OwnVectorizer) -> None:
-    """Refuse a stand-in that `OwnVectorizer.of` cannot have made."""
-    require(isinstance(own.name, str), "its name is not a string")
-    good = isinstance(own.words_, np.ndarray) and own.words_.ndim == 1
-    require(good and all(isinstance(word, str) for word in own.words_), "its words are no strings")
 
 
 def put_back(model: Any, vectorizer: Any) -> None:

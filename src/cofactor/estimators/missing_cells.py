@@ -1,7 +1,7 @@
 """Predictions of missing cells: offsets, and topics of what the offsets leave.
 
 A cell (i, j) is predicted by  mean + row_i + column_j + s_i·a_j,  clipped to the range of the
-observed cells.  ``fit_cells`` finds these numbers in four steps.
+observed cells.  ``fit_missing_cells`` finds these numbers in four steps.
 
 1. Take damped offsets off the cells, less a *lift* that leaves room for negative deviations.
 2. Factorize the rest with an L2 prior on samples and features, by the same loop as every fit.
@@ -15,6 +15,7 @@ candidate takes nothing off.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -22,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse as sp
 
+from cofactor._fields import Sizes, array, number
 from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.divergences import Divergence
 from cofactor.engine.factors import Factors
@@ -35,8 +37,9 @@ from cofactor.estimators.units import shift
 from cofactor.priors import Penalty
 from cofactor.starts import plain_start
 
-HELD_OUT, ENOUGH, MOST = 0.1, 30, 0.3
-"""Share of the cells that is held out; more of few cells, to have ``ENOUGH``, but not ``MOST``."""
+HELD_OUT_SHARE, MIN_HELD_OUT, MAX_HELD_OUT_SHARE = 0.1, 30, 0.3
+"""Share of the cells that is held out: more where cells are few, to hold out a minimum number of
+them, but never more than a maximum share."""
 DAMPING = 5.0
 """Number of cells without an offset that every row and column is thought to have besides."""
 ROUNDS = 5
@@ -121,7 +124,7 @@ class Cells(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class CellModel:
+class MissingCells:
     """A model of the cells of a matrix, observed and missing ones.
 
     Parameters
@@ -140,15 +143,19 @@ class CellModel:
         out.
     """
 
-    mean: float
-    row_offsets: FloatArray
-    column_offsets: FloatArray
-    samples: FloatArray
-    features: FloatArray
-    low: float
-    high: float
-    strength: float
-    expected_rmse: float
+    mean: float = number()
+    row_offsets: FloatArray = array("n")
+    column_offsets: FloatArray = array("m")
+    samples: FloatArray = array("n", "cell rank", low=0)
+    features: FloatArray = array("m", "cell rank", low=0)
+    low: float = number(low=0)
+    high: float = number(low=0)
+    strength: float = number(low=0, finite=False)
+    expected_rmse: float = number(low=0, finite=False)
+
+    def fault(self, sizes: Sizes) -> str | None:
+        """Return what is wrong with the fields together, see `cofactor._fields`."""
+        return None if self.low <= self.high else "low is greater than high"
 
     def predict(self, rows: IntArray, columns: IntArray) -> FloatArray:
         """Return the predictions of some cells."""
@@ -156,7 +163,7 @@ class CellModel:
         values = values + products(self.samples, self.features, rows, columns)
         return np.clip(values, self.low, self.high)
 
-    def scaled(self, exponent: int) -> CellModel:
+    def scaled(self, exponent: int) -> MissingCells:
         """Return the model of the cells times 2**exponent."""
         names = ("mean", "row_offsets", "column_offsets", "features", "low", "high")
         parts = {name: shift(getattr(self, name), exponent) for name in names}
@@ -176,7 +183,7 @@ def products(S: FloatArray, A: FloatArray, rows: IntArray, columns: IntArray) ->
 
 
 def has_missing_cells(data: Observations, counts: FloatArray | None = None) -> bool:
-    """Tell whether some cells are missing, and others count; ``counts`` are sample weights."""
+    """Return whether some cells are missing, and others count; ``counts`` are sample weights."""
     if data.complete:
         return False
     weights = data.cell_weights(counts)
@@ -288,7 +295,7 @@ class Remainder:
         return first._replace(offsets=self.baseline.plus(again)), fit.factors
 
 
-class Choice(NamedTuple):
+class CellCandidate(NamedTuple):
     """A candidate, and how it predicts the held-out cells."""
 
     error: float
@@ -300,20 +307,38 @@ class Choice(NamedTuple):
     """Factors of the remainder; None stands for offsets alone."""
 
 
-def fit_cells(
-    data: Observations,
-    counts: FloatArray | None,
-    loss: Divergence,
-    rank: int,
-    max_iter: int,
-    random: np.random.RandomState,
-    threads: Threads,
-) -> CellModel:
-    """Fit a model of the cells; ``counts`` are sample weights."""
+class CellProblem(NamedTuple):
+    """Data with missing cells and the settings of a fit: what `fit_missing_cells` needs.
+
+    Parameters
+    ----------
+    data : Observations
+        The cells divided by 2**exponent.
+    counts : array (n,) or None
+        Sample weights.
+    loss : Divergence
+    rank, max_iter : int
+    random : RandomState
+    exponent : int
+    """
+
+    data: Observations
+    counts: FloatArray | None
+    loss: Divergence
+    rank: int
+    max_iter: int
+    random: np.random.RandomState
+    exponent: int
+
+
+def fit_missing_cells(problem: CellProblem, threads: Threads) -> MissingCells:
+    """Fit a model of the cells."""
+    data, counts, loss, rank, max_iter, random, exponent = problem
+    random = copy.deepcopy(random)  # a second call gives the same model
     cells = Cells.of(data, counts)
     used = cells.values[cells.total_weights > 0]
     low, high = float(used.min()), float(used.max())
-    choice = Choice(np.nan)
+    choice = CellCandidate(np.nan)
     some = _some_rows(cells, random)
     hidden = _hidden(some, random)
     if hidden.any():
@@ -329,7 +354,8 @@ def fit_cells(
         offsets = _mixed(offsets, full.offsets, choice.share)
         S, A = full.factors.samples, full.factors.features * A.dtype.type(choice.share)
         S, A = _typical_where_unseen(S, cells.rows), _typical_where_unseen(A, cells.columns)
-    return CellModel(*offsets, S, A, low, high, choice.strength, choice.error)
+    model = MissingCells(*offsets, S, A, low, high, choice.strength, choice.error)
+    return model.scaled(exponent)
 
 
 def _typical_where_unseen(V: FloatArray, seen: IntArray) -> FloatArray:
@@ -356,7 +382,7 @@ def _some_rows(cells: Cells, random: np.random.RandomState) -> Cells:
 
 def _hidden(cells: Cells, random: np.random.RandomState) -> BoolArray:
     """Draw the cells to hold out; every row keeps a cell."""
-    share = min(MOST, max(HELD_OUT, ENOUGH / len(cells.values)))
+    share = min(MAX_HELD_OUT_SHARE, max(HELD_OUT_SHARE, MIN_HELD_OUT / len(cells.values)))
     hidden = (random.uniform(size=len(cells.values)) < share) & (cells.total_weights > 0)
     kept = np.bincount(cells.rows[~hidden], minlength=cells.shape[0])
     return np.asarray(hidden & (kept[cells.rows] > 0))
@@ -380,9 +406,9 @@ class Trials:
 
     def best(
         self, loss: Divergence, rank: int, random: np.random.RandomState, threads: Threads
-    ) -> Choice:
+    ) -> CellCandidate:
         """Return the candidate with the smallest error; at first, offsets alone."""
-        best = Choice(self._error(self.alone))
+        best = CellCandidate(self._error(self.alone))
         for lift in LIFTS[:1] if loss.positive else LIFTS:
             remainder = Remainder.of(self.known, lift, loss, threads)
             # the lift itself takes a topic
@@ -392,7 +418,9 @@ class Trials:
                 best = min(best, choice, key=lambda c: c.error)
         return best
 
-    def _path(self, remainder: Remainder, lift: float | None, start: Factors) -> Iterator[Choice]:
+    def _path(
+        self, remainder: Remainder, lift: float | None, start: Factors
+    ) -> Iterator[CellCandidate]:
         """Yield candidates from strong to weak priors, until the error rises.
 
         Each goes on from the factors of the one before.
@@ -402,7 +430,7 @@ class Trials:
             prediction, factors = remainder.fit(_revived(factors, start), strength, self.steps)
             error, share = self.score(prediction.at(self.hidden))
             if np.isfinite(error):
-                yield Choice(error, share, lift, strength, factors)
+                yield CellCandidate(error, share, lift, strength, factors)
             if error > last:
                 return
             last = error

@@ -1,5 +1,6 @@
 """Missing cells: predicted better than by offsets, the same for every storage, and never worse."""
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -12,12 +13,11 @@ from cofactor import NMF, RowBlocks, SSNMFRegressor
 from cofactor.divergences import DIVERGENCES
 from cofactor.engine.fitting import minimise
 from cofactor.engine.observations import observe
-from cofactor.estimators import cells
-from cofactor.estimators.base import FitInterruptedWarning
-from cofactor.estimators.cells import (
+from cofactor.estimators import missing_cells
+from cofactor.estimators.missing_cells import (
     DAMPING,
-    CellModel,
     Cells,
+    MissingCells,
     Trials,
     damped_offsets,
     has_missing_cells,
@@ -284,8 +284,10 @@ def test_without_a_model_of_cells_the_topics_predict(case):
 
 
 @pytest.mark.parametrize("call", [1, 4])
-def test_an_interruption_leaves_the_topics(call, monkeypatch):
+def test_an_interruption_leaves_no_half_model(call, monkeypatch):
     X, i, j, _ = ratings(shape=(60, 40))
+    expected = NMF(3, random_state=0).fit(X).predict_cells(i, j)
+    model = NMF(3, random_state=0).fit(X)
     calls = []
 
     def interrupted(*given, **options):
@@ -293,12 +295,32 @@ def test_an_interruption_leaves_the_topics(call, monkeypatch):
         fit = minimise(*given, **options)
         return replace(fit, interrupted=len(calls) == call)
 
-    monkeypatch.setattr(cells, "minimise", interrupted)
-    with pytest.warns(FitInterruptedWarning, match="topics alone"):
-        model = NMF(3, random_state=0).fit(X)
+    with monkeypatch.context() as patch:
+        patch.setattr(missing_cells, "minimise", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            model.predict_cells(i, j)
     assert len(calls) == call
-    assert "topics alone" in model.stop_reason_
-    assert_allclose(model.predict_cells(i, j), reconstruction(model, i, j), rtol=1e-12)
+    assert_array_equal(model.predict_cells(i, j), expected)
+
+
+def test_the_model_of_cells_is_fitted_when_it_is_asked_for(monkeypatch):
+    X, i, j, _ = ratings(shape=(60, 40))
+    calls = []
+
+    def counted(*given, **options):
+        calls.append(given)
+        return minimise(*given, **options)
+
+    monkeypatch.setattr(missing_cells, "minimise", counted)
+    model = NMF(3, random_state=0).fit(X)
+    assert not calls
+    first = model.predict_cells(i, j)
+    assert (n := len(calls)) > 0
+    assert_array_equal(model.predict_cells(i, j), first)
+    assert len(calls) == n
+    assert model.fitted.cell_problem is None  # the data are no longer kept
+    again = pickle.loads(pickle.dumps(NMF(3, random_state=0).fit(X)))
+    assert_array_equal(again.predict_cells(i, j), first)
 
 
 # --- odd data ------------------------------------------------------------------------------------
@@ -369,7 +391,7 @@ def test_wrong_indices_are_refused_in_one_sentence(name, fitted):
 
 def test_no_cells_have_no_predictions(fitted):
     assert fitted.predict_cells([], []).shape == (0,)
-    assert isinstance(fitted.cells_, CellModel)
+    assert isinstance(fitted.cells_, MissingCells)
 
 
 @pytest.mark.parametrize("loss", ["kullback-leibler", "frobenius"])
@@ -406,7 +428,7 @@ def test_some_rows_choose_for_all(monkeypatch):
         return np.sqrt(np.mean((model.predict_cells(*np.nonzero(~seen)) - R[~seen]) ** 2))
 
     everything = error()
-    monkeypatch.setattr(cells, "TRIAL_CELLS", 1000)
-    some = cells._some_rows(Cells.of(observe(X), None), np.random.RandomState(0))
+    monkeypatch.setattr(missing_cells, "TRIAL_CELLS", 1000)
+    some = missing_cells._some_rows(Cells.of(observe(X), None), np.random.RandomState(0))
     assert 900 < len(some.values) <= 1000
     assert error() < 1.1 * everything

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -21,15 +22,13 @@ from cofactor.engine.objective import Objective
 from cofactor.engine.observations import Observations, sparse
 from cofactor.engine.threads import Threads
 from cofactor.estimators.exposure import exposed
+from cofactor.estimators.setup import CONFIDENCE, Input, Setup
 from cofactor.estimators.units import Units, weights_divided
 from cofactor.linear.guess import Guess
 from cofactor.outofcore import Block, RowBlocks
 from cofactor.outofcore.scratch import ScratchFiles, Shelf
 from cofactor.starts import settled_samples
 from cofactor.targets import Targets, complete
-
-SAMPLE_CELLS = 1 << 21
-"""Number of stored cells in the sample of rows that starts and heads are estimated on."""
 
 
 @dataclass(eq=False)
@@ -48,7 +47,11 @@ class Recipe:
     confidence : float
         Weight of a guessed target.
     mean_total : float or None
-        The total of a sample of exposure 1; None if totals are no scale.
+        The total of a sample of exposure 1; None if totals are not a scale.
+    supervision : float or None
+        λ in the user's units.
+    constant : float
+        Difference of the priors' logarithms between our units and the user's.
     """
 
     outline: Objective
@@ -57,6 +60,32 @@ class Recipe:
     guess: Guess | None
     confidence: float
     mean_total: float | None = None
+    supervision: float | None = None
+    constant: float = 0.0
+
+    @classmethod
+    def of(cls, setup: Setup, given: Input) -> Recipe:
+        """Return how further rows become objectives like that of the rows at hand."""
+        penalty = setup.objective.priors.get("samples")
+        if penalty is not None and not penalty.uniform:
+            raise ValueError(
+                "priors['samples'] is a matrix, which RowBlocks and partial_fit cannot use; pass "
+                "one number."
+            )
+        encode = None
+        if given.task is not None and len(setup.objective.terms) > 1:
+            weights = given.class_weights
+            encode = partial(given.task.encode_again, coding=given.coding, weights=weights)
+        return cls(
+            setup.objective,
+            setup.units,
+            encode,
+            setup.guess,
+            CONFIDENCE,
+            setup.mean_total,
+            setup.supervision,
+            setup.constant,
+        )
 
     def __post_init__(self) -> None:  # workers receive it, so it must be small
         none = sparse(csr_array((0, 0)))
@@ -96,6 +125,8 @@ class Recipe:
             return self.assembled(data)
         Y = weights_divided(targets.observed(), self.units.target_weights)
         objective = self.assembled(data, Y.shifted(self.units.target))
+        if self.mean_total is None:
+            return objective
         return replace(objective, terms=exposed(objective.terms, self.mean_total))
 
     def assembled(self, data: Observations, Y: Observations | None = None) -> Objective:
@@ -109,7 +140,7 @@ class Recipe:
 
 
 class Executor(Protocol):
-    """Works on the samples: in this process (one matrix or blocks) or on workers (blocks)."""
+    """Works on the samples of row blocks: in this process or on workers."""
 
     hooks: Sequence[Hook]
     history: History | None
@@ -120,19 +151,6 @@ class Executor(Protocol):
 
     def start(self, start: Factors) -> Factors:
         """Return the start of all rows, given that of the sample."""
-
-
-class WholeMatrix:
-    """One matrix in memory; it is its own sample."""
-
-    hooks: Sequence[Hook] = ()
-    history: History | None = None
-
-    def blocks(self, outline: Objective) -> Objective:
-        return outline
-
-    def start(self, start: Factors) -> Factors:
-        return start
 
 
 @dataclass(eq=False)
