@@ -188,7 +188,7 @@ def transform(data: Newsgroups, rank: int, options: Options, max_iter: int = 200
     W, H = start(data.X, rank)
     _, components = nmf_fits.sklearn_fit(data.X, W.copy(), H.copy(), KL, max_iter)
     ours = NMF(rank, init=as_factors(W, H), tol=0, max_iter=1).fit(data.X)
-    ours.components_ = components
+    ours.amend(components=components)
     solved, hurried = (
         nmf_fits.sklearn_transformer(data.X, components, max_iter, tol) for tol in (0.0, 1e-4)
     )

@@ -1,22 +1,20 @@
 """Single cells: topics and labels in counts of AnnData objects (extra ``sc``).
 
 `ssnmf` writes topics, predictions and marker genes into an object; `fit` returns a model,
-`annotate` applies it to other cells, and `load` reads one that was saved. Matrices on disk stay
-there.
+`annotate` applies it to other cells, and `load` reads a saved one. Matrices on disk are not loaded.
 
-    cells      a matrix of cells × genes, in memory or on disk, in chunks of rows
-    counts     refuses what is not raw counts
+    cells      a matrix of cells × genes, in memory or on disk, read in chunks of rows
+    counts     checks that values are raw counts
     genes      chooses variable genes
     labels     reads a column of obs
-    model      an estimator with its genes and markers; answers, saved folders
-    fitting    choose genes, fit, find markers
-    annotate   results in obs, obsm, varm and uns
-    files      results in a copy of an .h5ad file
-    survey     what a file holds, for cofactor check
+    model      an estimator with its genes and markers: predictions, saved folders
+    fitting    chooses genes, fits, finds markers
+    results    writes into obs, obsm, varm and uns of objects and of copies of files
+    survey     describes a file, for cofactor check
 """
 
-from cofactor.sc.annotate import annotate, ssnmf
 from cofactor.sc.fitting import fit
 from cofactor.sc.model import CellModel, Marker, load
+from cofactor.sc.results import annotate, ssnmf
 
 __all__ = ["CellModel", "Marker", "annotate", "fit", "load", "ssnmf"]

@@ -22,7 +22,7 @@ STORED_CHUNK, DENSE_CHUNK = 1 << 24, 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class CellMatrix:
     """A matrix of cells × genes and the tables beside it.
 
     Parameters
@@ -85,7 +85,7 @@ def _as_csr(rows: Any, place: str) -> sp.csr_array:
 
 
 @contextmanager
-def open_cells(data: Any, layer: str | None = None) -> Iterator[Cells]:
+def open_cells(data: Any, layer: str | None = None) -> Iterator[CellMatrix]:
     """Open an AnnData object, in memory or backed, or the file or folder of one.
 
     Parameters
@@ -126,7 +126,7 @@ def check_names(names: Any) -> None:
         )
 
 
-def _of_object(adata: Any, layer: str | None) -> Cells:
+def _of_object(adata: Any, layer: str | None) -> CellMatrix:
     others = tuple(map(str, adata.layers))
     if layer is None:
         if adata.X is None:
@@ -138,10 +138,10 @@ def _of_object(adata: Any, layer: str | None) -> Cells:
         matrix, place, on_disk = adata.layers[layer], f"adata.layers[{layer!r}]", False
         others = (*_without(others, layer), "X")
     rows = _by_rows(matrix, place)
-    return Cells(rows, adata.obs, adata.var, place, others, on_disk, adata.uns)
+    return CellMatrix(rows, adata.obs, adata.var, place, others, on_disk, adata.uns)
 
 
-def _of_store(store: Any, path: Path, layer: str | None) -> Cells:
+def _of_store(store: Any, path: Path, layer: str | None) -> CellMatrix:
     read = anndata().io.read_elem
     if "obs" not in store or "var" not in store:
         raise InputError(f"{at(path)} is not an AnnData file: it has no obs and var.")
@@ -155,10 +155,10 @@ def _of_store(store: Any, path: Path, layer: str | None) -> Cells:
     matrix = anndata().io.sparse_dataset(element) if hasattr(element, "keys") else element
     rest = others if layer is None else (*_without(others, layer), "X")
     obs, var, notes = read(store["obs"]), read(store["var"]), store.get("uns", {})
-    return Cells(_by_rows(matrix, place), obs, var, place, rest, True, notes)
+    return CellMatrix(_by_rows(matrix, place), obs, var, place, rest, True, notes)
 
 
-def _of_path(path: Path, layer: str | None, stack: ExitStack) -> Cells:
+def _of_path(path: Path, layer: str | None, stack: ExitStack) -> CellMatrix:
     """Open an .h5ad file or a .zarr folder for reading; ``stack`` closes it."""
     if not path.exists():
         raise InputError(f"{at(path)} does not exist; check the path.")
