@@ -25,8 +25,10 @@ from sklearn.utils.validation import check_is_fitted
 from cofactor._types import FloatArray
 from cofactor._warnings import warn
 from cofactor.divergences import DIVERGENCES, Divergence
+from cofactor.engine.blockwise import Blocks
 from cofactor.engine.factors import Factors
-from cofactor.engine.fitting import Fit, History, minimise
+from cofactor.engine.fitting import Fit, History, Hook, minimise
+from cofactor.engine.objective import Objective
 from cofactor.engine.threads import Threads
 from cofactor.estimators import validation
 from cofactor.estimators.executors import LocalExecutor, Recipe
@@ -161,7 +163,7 @@ class Factorization(
             hooks = []
             if getattr(self, "_skl_callbacks", None):
                 hooks = [CallbackHook(self, state, setup.last_objective, X, y)]
-            fit = self._minimise(settings, given, setup, rows, hooks, threads)
+            fit = self._minimise(settings, given, setup, hooks, threads)
             self._fitted = self._state_without_head(settings, given, setup, fit)
             self._complete(partial(state, fit.factors, fit.history))
             for hook in hooks:
@@ -183,7 +185,7 @@ class Factorization(
         W = validation.check_weights("data_weights", data_weights, X.shape)
         given = Input(moderate(validation.observed_data(X, W), counts), counts)
         if rows is not None:
-            given = given._replace(largest=rows.largest, scale_counts=False)
+            given = given._replace(rows=rows, scale_counts=False)
         if task is None:
             return given
         from_zero = settings.from_zero and rows is None
@@ -207,27 +209,26 @@ class Factorization(
         settings: Settings,
         given: Input,
         setup: Setup,
-        rows: RowBlocks | None,
         hooks: list[CallbackHook],
         threads: Threads,
     ) -> Fit:
         """Iterate, over the matrix in memory or over row blocks."""
-        work: dict[str, Any] = {"hooks": hooks, "history": None}
-        objective: Any = setup.objective
-        start = setup.start
-        if rows is not None:
+        objective: Objective | Blocks = setup.objective
+        start, history = setup.start, None
+        all_hooks: list[Hook] = [*hooks]
+        if (rows := given.rows) is not None:
             executor = (rows.executor or LocalExecutor)(rows, Recipe.of(setup, given), threads)
-            objective, start = executor.blocks(objective), executor.start(start)
-            work = {"hooks": [*executor.hooks, *hooks], "history": executor.history}
-        solver = settings.solver_of(setup.objective, blocks=rows is not None)
+            objective, start = executor.blocks(setup.objective), executor.start(start)
+            all_hooks, history = [*executor.hooks, *hooks], executor.history
         fit = minimise(
             objective,
             start,
-            solver,
+            settings.solver_of(setup.objective, blocks=rows is not None),
             max_iter=self.max_iter,
             rules=settings.rules,
+            hooks=all_hooks,
             threads=threads,
-            **work,
+            history=history,
         )
         if not fit.history.objective:
             raise ValueError(NOT_FINITE)
@@ -255,7 +256,7 @@ class Factorization(
     def _cell_problem(self, settings: Settings, given: Input, setup: Setup) -> CellProblem | None:
         """Return what a model of missing cells needs, if some are missing and there is no prior."""
         data, counts = setup.objective.terms[0].observations, setup.objective.sample_weight
-        whole = given.largest is None and self._task is None
+        whole = given.rows is None and given.task is None
         if not whole or settings.priors or not has_missing_cells(data, counts):
             return None
         random = copy.deepcopy(check_random_state(settings.random_state))

@@ -150,7 +150,7 @@ class PooledHead:
         Predictions of held-out labels by the features' part: confidence, whether right, weight.
     hard_length : float or None
         Length at which drawn samples are as hard to tell apart as real ones, see
-        `cofactor.estimators.rehearsal`; None if it was not measured.
+        `cofactor.estimators.updates`; None if it was not measured.
     """
 
     view: View = instance(View)

@@ -45,6 +45,7 @@ from cofactor.estimators.units import (
 from cofactor.linear.guess import Classes, Guess, counted_guess, pooled_guess
 from cofactor.linear.weighted_data import as_numbers
 from cofactor.noise import Noise, likelihood_supervision
+from cofactor.outofcore import RowBlocks
 from cofactor.priors import Penalty
 from cofactor.starts import class_start, plain_start, start_from_topics
 from cofactor.targets import Targets, complete
@@ -170,8 +171,8 @@ class Input(NamedTuple):
         How y became targets.
     class_weights : array (k,) or None
         Weights of the classes; None where all are 1.
-    largest : float or None
-        The largest value of all rows, where ``data`` is a sample of them.
+    rows : RowBlocks or None
+        The row blocks of which ``data`` is a sample.
     all_groups : bool
         Whether classes without a sample of positive weight keep their group: later batches may
         have some.
@@ -183,7 +184,7 @@ class Input(NamedTuple):
     targets: Targets | None = None
     coding: Coding | None = None
     class_weights: FloatArray | None = None
-    largest: float | None = None
+    rows: RowBlocks | None = None
     scale_counts: bool = True
     """Whether sample weights may be scaled; not where further rows must have the same units."""
     all_groups: bool = False
@@ -285,10 +286,11 @@ def set_up(
 
 def _data_units(settings: Settings, given: Input) -> tuple[Units, Observations]:
     """Bring X and its weights into our units."""
-    loss, largest = settings.data_loss, given.largest
+    loss = settings.data_loss
     data, weights = unit_observations(given.data, literal=settings.literal)
     e = _value_exponent("X", data, given.counts, settings, loss)
-    if largest is not None:  # scaling would copy every block, so it happens only where it must
+    if given.rows is not None:  # scaling copies every block, so it happens only where it must
+        largest = given.rows.largest
         e = exponent_of(largest, literal=settings.literal or not loss.homogeneous)
         e = 0 if -10 <= e <= 40 and not loss.positive else e
     return Units(e, data_degree=loss.degree, data_weights=weights), data.shifted(e)

@@ -2,8 +2,7 @@
 
 ``widen`` adds features and topics; what a state says of earlier samples stays.
 ``learn_labels`` adds what labels of the further samples say. The earlier samples are gone, so
-samples drawn from memory stand for them (`cofactor.estimators.rehearsal`), with the weight of the
-labels that the head knows.
+samples drawn from memory stand for them, with the weight of the labels that the head knows.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from scipy.sparse import csr_array, issparse
 from scipy.sparse import vstack as stack_sparse
 from scipy.special import softmax
 
-from cofactor._types import BoolArray, FloatArray
+from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.engine.factors import Factors
 from cofactor.engine.objective import Objective, Term
 from cofactor.engine.observations import observe
@@ -25,7 +24,6 @@ from cofactor.estimators.edits import masses, without_data
 from cofactor.estimators.fitted import Fitted
 from cofactor.estimators.heads import RARE, TOPIC_WEIGHT, PooledHead, with_mean_mass
 from cofactor.estimators.inference import solve_rows, topic_shares
-from cofactor.estimators.rehearsal import draw_samples, some_rows
 from cofactor.estimators.validation import as_divergence
 from cofactor.linear.corrections import Rows, correct_scores
 from cofactor.linear.matrix import Matrix, row_products
@@ -36,6 +34,8 @@ LENGTHS = (0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 1.0)
 that no fit has seen."""
 USUAL_LENGTH = 0.3
 """That length if nobody has measured how hard real samples are."""
+MAX_DRAWN_SAMPLES = 6000
+"""Maximum number of samples that are drawn from memory."""
 BARELY = 1e-6
 """Entries of the targets start at least here, relative to their mean, so that they can grow."""
 
@@ -348,3 +348,72 @@ def remembered_scores(before: Any, after: Any, S: FloatArray, scores: FloatArray
     for k, label in enumerate(before.classes_.tolist()):
         new[:, places[label]] += scores[:, k] - known[:, k]
     return np.asarray(new)
+
+
+# ---- rehearsal: samples that are drawn from the memory of the samples that are gone
+#
+# A model keeps the representations S of its training samples and the topics A, so it knows the mean
+# S A of each sample. A drawn sample has features of that mean, as many as a sample of that size
+# has. Sums over drawn samples are those of the training samples, up to chance: a fit with the
+# Kullback–Leibler loss keeps the sum of every feature.
+
+
+def some_rows(n: int, random: np.random.Generator) -> IntArray:
+    """Return the rows of the memory that are drawn, at most `MAX_DRAWN_SAMPLES`."""
+    return (
+        np.arange(n)
+        if n <= MAX_DRAWN_SAMPLES
+        else np.sort(random.choice(n, MAX_DRAWN_SAMPLES, replace=False))
+    )
+
+
+def draw_samples(
+    S: FloatArray, A: FloatArray, like: Any, length: float, random: np.random.Generator
+) -> csr_array:
+    """Draw a sample for each representation.
+
+    Parameters
+    ----------
+    S : array (n, r)
+        Representations.
+    A : array (r, m)
+        Topics.
+    like : sparse or dense matrix (·, m)
+        Samples at hand; they tell how large one feature of a sample is.
+    length : float
+        Number of features of a drawn sample, relative to a sample of its size. Shorter ones are
+        harder to tell apart.
+    random : Generator
+    """
+    numbers = _numbers(S @ masses(A), like)
+    counts = np.ceil(length * numbers).astype(np.int64)
+    shares = topic_shares(np.asarray(S, dtype=np.float64), A)
+    parts = _divide(counts, shares, random)
+    rows, columns = [], []
+    for k, topic in enumerate(A):
+        rows.append(np.repeat(np.arange(len(S)), parts[:, k]))
+        edges = np.cumsum(topic, dtype=np.float64)
+        drawn = np.searchsorted(edges, random.random(len(rows[-1])) * edges[-1], side="right")
+        columns.append(np.minimum(drawn, len(topic) - 1))
+    cells = np.concatenate(rows), np.concatenate(columns)
+    drawn = csr_array((np.ones(len(cells[0])), cells), shape=(len(S), A.shape[1]))
+    drawn.sum_duplicates()
+    return drawn
+
+
+def _numbers(mass: FloatArray, like: Any) -> FloatArray:
+    """Return the number of equal features that samples of some mass have.
+
+    n equal features of a sample of length l have the mass l √n.
+    """
+    squares = np.asarray((like.multiply(like) if issparse(like) else like**2).sum(axis=1)).ravel()
+    squares = squares[squares > 0]
+    mean = float(squares.mean()) if len(squares) else 1.0
+    return np.minimum(mass**2 / max(mean, 1e-300), 10.0 * like.shape[1])
+
+
+def _divide(counts: IntArray, shares: FloatArray, random: np.random.Generator) -> IntArray:
+    """Divide the number of features of each sample among its topics by chance."""
+    counts = np.where(shares.sum(axis=1) > 0, counts, 0)
+    rest = np.clip(1.0 - shares[:, 1:].sum(axis=1, keepdims=True), 0.0, 1.0)
+    return np.asarray(random.multinomial(counts, np.hstack([rest, shares[:, 1:]])))

@@ -202,8 +202,8 @@ def _variable(cells: CellMatrix, sums: GeneSums, n_top_genes: int | None) -> tup
     n, m = cells.shape
     if (sums.seen < MIN_CELLS_PER_GENE).all():
         raise InputError(
-            f"No gene has counts in at least {MIN_CELLS_PER_GENE} cells of {cells.place}, which has "
-            f"{n:,}; pass more cells, or name genes with mask_var."
+            f"No gene has counts in at least {MIN_CELLS_PER_GENE} cells of {cells.place}, which "
+            f"has {n:,}; pass more cells, or name genes with mask_var."
         )
     columns = variable_genes(sums, usual_number(m) if n_top_genes is None else n_top_genes)
     return columns, f"the {len(columns):,} most variable of {m:,}"

@@ -279,7 +279,7 @@ def test_save_refuses_what_load_model_would_refuse(change, X, tmp_path):
         ({"a": (0.0, float("nan"))}, r"notes\['a'\]\[1\] is nan, which JSON cannot hold"),
         ({"a": {"b"}}, r"notes\['a'\] is of type set, which JSON cannot hold"),
         (["a"], "notes is a list; pass a dict"),
-        ({"a": "x" * manifest.LARGEST_MANIFEST}, "cannot be saved: .*; shorten the notes"),
+        ({"a": "x" * manifest.MAX_MANIFEST_BYTES}, "cannot be saved: .*; shorten the notes"),
     ],
 )
 def test_notes_that_cannot_be_read_again(notes, match, model, tmp_path):

@@ -1,8 +1,8 @@
-"""The types that a model folder may hold, and the attributes each may have."""
+"""The types that a model folder may hold, and what each may have."""
 
 from __future__ import annotations
 
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, dataclass, fields
 from functools import partial
 from typing import Any
 
@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer, TfidfVectorizer
 
 from cofactor import noise, priors
-from cofactor._fields import check_fields, saved_fields, saved_name
+from cofactor._fields import Sizes, check_fields, checked, instance, saved_fields, saved_name
 from cofactor.divergences import Divergence
 from cofactor.engine.factors import Factors
 from cofactor.estimators import NMF, SSNMFClassifier, SSNMFRegressor
@@ -22,8 +22,7 @@ from cofactor.estimators.missing_cells import MissingCells
 from cofactor.estimators.reservoir import Reservoir
 from cofactor.estimators.units import Units
 from cofactor.io.models.codec import Codec, Form, Parts
-from cofactor.io.models.errors import ModelFormatError
-from cofactor.io.models.own import OwnVectorizer
+from cofactor.io.models.folders import ModelFormatError, NoModelError
 from cofactor.io.models.reservoirs import NAMES, make_reservoir, take_reservoir
 from cofactor.io.untrusted import require
 from cofactor.linear.pool import ExpectedScore
@@ -70,6 +69,54 @@ CODINGS: dict[type, type] = {
 }
 """The estimators, and how each codes y."""
 MODELS = (*CODINGS, TopicModel)
+
+
+# ---- vectorizers of the user's own
+#
+# A folder cannot hold code, and loading one must not run any. So it keeps the name of the class and
+# the words of the columns; `load_model` is given the vectorizer itself.
+
+
+def _words_fault(value: Any, sizes: Sizes) -> str | None:
+    good = isinstance(value, np.ndarray) and value.ndim == 1
+    good = good and all(isinstance(word, str) for word in value)
+    return None if good else "is not a list of strings"
+
+
+@dataclass(frozen=True, eq=False)
+class OwnVectorizer:
+    """Stands for a vectorizer that a model folder cannot hold."""
+
+    name: str = instance(str)  # of its class
+    words_: np.ndarray = checked(_words_fault)
+
+    @classmethod
+    def of(cls, vectorizer: Any) -> OwnVectorizer:
+        """Return what stands for a fitted vectorizer."""
+        kind = type(vectorizer)
+        words = np.array([str(word) for word in vectorizer.get_feature_names_out()], dtype=object)
+        return cls(f"{kind.__module__}.{kind.__qualname__}", words)
+
+    def get_feature_names_out(self) -> np.ndarray:
+        """Return the names of the columns."""
+        return self.words_
+
+
+def put_back(model: Any, vectorizer: Any) -> None:
+    """Give a loaded model the vectorizer that it was fitted with."""
+    own = model.vectorizer_
+    if vectorizer is None:
+        raise NoModelError(
+            f"it was fitted with a vectorizer of your own, {own.name}; pass that vectorizer, "
+            "fitted: cofactor.load_model(path, vectorizer=...)"
+        )
+    words = [str(word) for word in vectorizer.get_feature_names_out()]
+    if words != own.words_.tolist():
+        raise NoModelError(
+            f"vectorizer has {len(words)} columns that are not the {len(own.words_)} of the model; "
+            f"pass the fitted {own.name} that made them"
+        )
+    model.vectorizer_, model.vectorizer = vectorizer, clone(vectorizer, safe=False)
 
 
 # ---- estimators: parameters, and the state if they are fitted
