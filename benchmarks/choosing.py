@@ -2,9 +2,9 @@
 
     python -m benchmarks.choosing [--ranks 5 10 20] [--draws 10] [--sets plain ...] [--parts made]
 
-Made data.  Documents of Poisson counts.  Topics are Dirichlet draws around word frequencies that
-fall like 1, 1/2, 1/3, ...; so are the shares of topics in a document, around equal shares; lengths
-are lognormal.  A class has about two topics, and a document belongs to the class whose topics have
+Synthetic data.  Documents of Poisson counts.  Topics are Dirichlet draws around word frequencies
+that fall like 1, 1/2, 1/3, ...; so are the shares of topics in a document, around equal shares;
+lengths are lognormal.  A class has about two topics, and a document belongs to the class whose topics have
 the largest share of it; a tenth of the documents are labelled.  `choose` tries all numbers of
 topics from four below the true one to six above, and the table has how often it finds the true one,
 or a neighbour.  The rule was settled on draws 100 to 103, and on draws 0 to 3 of 20 topics without
@@ -47,7 +47,7 @@ class Kind(NamedTuple):
     words: int = 800
     length: float = 100.0
     concentration: float = 0.1
-    """Of the shares of topics: smaller means fewer topics a document."""
+    """Of the shares of topics: smaller means fewer topics per document."""
     spread: float = 40.0
     """Of the topics around the word frequencies: smaller means more distinct topics."""
     labelled: float = 0.1
@@ -70,7 +70,7 @@ class Made(NamedTuple):
 
 
 def documents(kind: Kind, rank: int, seed: int) -> Made:
-    """Make documents of a known number of topics."""
+    """Draw documents with a known number of topics."""
     random = np.random.default_rng([seed, rank])
     frequencies = 1.0 / np.arange(1, kind.words + 1)
     frequencies *= kind.spread / frequencies.sum()
@@ -91,7 +91,7 @@ def grid(rank: int) -> list[int]:
 
 
 def found(kind: Kind, rank: int, seed: int, labels: bool, jobs: int = 1) -> Choice:
-    """Choose the number of topics of made documents."""
+    """Choose the number of topics of synthetic documents."""
     made = documents(kind, rank, seed)
     if labels:
         model: Any = SSNMFClassifier(random_state=seed, n_jobs=jobs)
@@ -100,7 +100,7 @@ def found(kind: Kind, rank: int, seed: int, labels: bool, jobs: int = 1) -> Choi
 
 
 def made_table(options: argparse.Namespace) -> tuple[list[list[str]], Counter[bool]]:
-    """Return the lines for made data, and how many choices are within one, with labels or not."""
+    """Return the lines for synthetic data, and how many choices are within one, by labels."""
     cases = list(product(options.sets, options.ranks, (False, True)))
     choices: dict[Any, list[int]] = {case: [] for case in cases}
     for draw, case in product(range(options.draws), cases):
@@ -198,7 +198,7 @@ def main(arguments: list[str] | None = None) -> int:
 def print_made(options: argparse.Namespace) -> bool:
     """Print how often the number of topics is found."""
     lines, near = made_table(options)
-    print(f"\nMade data, {options.draws} draws each:\n")
+    print(f"\nSynthetic data, {options.draws} draws each:\n")
     harness.print_table(["set", "topics", "labels", "exact", "within 1", "choices"], lines)
     total = len(options.sets) * len(options.ranks) * options.draws
     print(f"\nWithin 1: {near[True]} of {total} with labels, {near[False]} of {total} without.")
@@ -215,7 +215,7 @@ def print_newsgroups(options: argparse.Namespace) -> bool:
 
 
 def print_cost(options: argparse.Namespace) -> bool:
-    """Print what `choose` takes beside its fits."""
+    """Print the cost of `choose` relative to its fits."""
     lines = cost_table(options)
     print("\nCost, 5, 10 and 20 topics, three runs, one thread:\n")
     harness.print_table(["data", "fits", "choose", "ratio"], lines)

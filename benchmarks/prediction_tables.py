@@ -14,7 +14,7 @@ from benchmarks.rivals import UNCOUNTED
 
 Budget = int | None  # None: all
 Scores = dict[str, float]
-LAST = 1 << 62  # "all" comes after every number
+SORT_ALL = 1 << 62  # "all" comes after every number
 EXTRAS = {"ECE": "{:.3f}", "seconds": "{:.1f}"}  # columns of ours beside the score
 
 
@@ -37,7 +37,7 @@ def budget_text(budget: Budget) -> str:
 
 @dataclass
 class Outcome:
-    """The scores of a cell; ``missing`` says why there are none, ``note`` why ours are missing."""
+    """The scores of a cell; ``missing`` is why all are missing, ``note`` why ours are."""
 
     cell: Cell
     ours: Scores | None = None
@@ -156,7 +156,9 @@ def _table_of_means(
 ) -> tuple[list[str], list[list[str]]]:
     """Return the means over the sets for each budget; a rival that lacks a set has none."""
     write, rows = lines[0].metric.write, []
-    for budget in sorted({line.budget for line in lines}, key=lambda b: LAST if b is None else b):
+    for budget in sorted(
+        {line.budget for line in lines}, key=lambda b: SORT_ALL if b is None else b
+    ):
         part = [line for line in lines if line.budget == budget]
         columns = [
             [line.ours for line in part],

@@ -37,7 +37,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks import data_sets, harness, rivals
 from benchmarks.data_sets import Folders, MissingSet, Rows
 from benchmarks.prediction_tables import (
-    LAST,
+    SORT_ALL,
     Budget,
     Cell,
     Line,
@@ -334,7 +334,7 @@ def print_results(options: argparse.Namespace, found: Sequence[Outcome]) -> None
 
 def _sorted(part: Part, lines: Sequence[Line]) -> list[Line]:
     place = {name: i for i, name in enumerate(part.sets)}
-    return sorted(lines, key=lambda line: (place[line.set], line.budget or LAST))
+    return sorted(lines, key=lambda line: (place[line.set], line.budget or SORT_ALL))
 
 
 def _budgets(text: str) -> tuple[Budget, ...]:

@@ -194,7 +194,7 @@ def transform(data: Newsgroups, rank: int, options: Options, max_iter: int = 200
     )
     runs = [lambda model=model: model.transform(data.X_test) for model in (ours, solved, hurried)]
     (t_ours, S), *theirs = alternate(options, *runs)
-    what = f"documents a second of transform, {KL}, r = {rank}, against scikit-learn's "
+    what = f"documents per second of transform, {KL}, r = {rank}, against scikit-learn's "
     kinds = (
         ("at equal objective", DEMANDS["transform " + KL].get(rank)),
         ("as it stops by default", None),

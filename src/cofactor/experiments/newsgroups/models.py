@@ -67,7 +67,7 @@ def paper_procedure(settings: Settings, split: Split) -> FittedModel:
         tol=settings["tol"],
     ).fit(split.X, split.y)
     outcome = _supervised(model, split)
-    if MODELS[settings["model"]][0] == F:  # here the authors use nonnegative least squares as well
+    if MODELS[settings["model"]][0] == F:  # here the authors solve exactly, too
         return outcome
     S = few_steps(split.X_test, model.components_.T, random)
     guessed = model.classes_[np.argmax(S @ model.target_components_, axis=1)]
