@@ -4,11 +4,11 @@
 
 Synthetic data.  Documents of Poisson counts.  Topics are Dirichlet draws around word frequencies
 that fall like 1, 1/2, 1/3, ...; so are the shares of topics in a document, around equal shares;
-lengths are lognormal.  A class has about two topics, and a document belongs to the class whose topics have
-the largest share of it; a tenth of the documents are labelled.  `choose` tries all numbers of
-topics from four below the true one to six above, and the table has how often it finds the true one,
-or a neighbour.  The rule was settled on draws 100 to 103, and on draws 0 to 3 of 20 topics without
-labels and 0 and 1 of 5 and 10 topics; the others check it.
+lengths are lognormal.  A class has about two topics, and a document belongs to the class whose
+topics have the largest share of it; a tenth of the documents are labelled.  `choose` tries all
+numbers of topics from four below the true one to six above; the table has how often it finds the
+true one or a neighbour.  The rule was settled on draws 100 to 103, on draws 0 to 3 of 20 topics
+without labels, and on draws 0 and 1 of 5 and 10 topics; the other draws check it.
 
 20 Newsgroups (five classes, tf-idf of 5000 words): how the choice predicts the test posts, with all
 training labels and with one in ten, and the best of the grid.
