@@ -52,7 +52,7 @@ def blocks(
     _check_place(output, overwrite)
     vectorizer = vectorizer_of(**words, keep_grammar=False)  # labels do not tell if it helps
     found = TwoPassTable.open(table, asked)
-    from cofactor.text.blocks import write_word_blocks
+    from cofactor.text.word_blocks import write_word_blocks
 
     with refusals():
         with announce("Reading the words") as progress:

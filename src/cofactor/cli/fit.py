@@ -183,11 +183,11 @@ def _fit(
 
 def _measure_stability(model: Any, reading: Any, runs: int) -> None:
     """Fit draws of the texts and labels; Ctrl-C keeps the model without its stability."""
-    from cofactor.text.stability import measure_stability
+    from cofactor.text.selection import measure_stability
 
     try:
         with announce("Measuring the stability of topics") as progress, refusals():
-            model.stability_ = measure_stability(
+            found = measure_stability(
                 model,
                 reading.documents.texts,
                 reading.y,
@@ -195,6 +195,7 @@ def _measure_stability(model: Any, reading: Any, runs: int) -> None:
                 None,
                 lambda done: progress(f"draw {done} of {runs}"),
             )
+            model.amend(stability=found)
     except KeyboardInterrupt:
         note("Interrupted; the model is saved without the stability of its topics.")
 

@@ -78,7 +78,7 @@ def test_classes_are_extended_in_order(wider):
     assert after.topic_support_.sum() == before.topic_support_.sum() + 16
     assert after.topic_labels_.sum(axis=0).tolist() == [16, 16, 16]
     assert after.topic_labels_[2].tolist() == [16, 0, 0]
-    assert "_corpus" not in vars(after)
+    assert after.fitted.documents is None
     np.testing.assert_allclose(after.predict_proba(BAKING).sum(axis=1), 1)
 
 

@@ -21,7 +21,7 @@ from cofactor.io.tables.labels import LabelCounts
 from cofactor.io.tables.limits import batches
 
 if TYPE_CHECKING:
-    from cofactor.text.blocks import WordBlocks
+    from cofactor.text.word_blocks import WordBlocks
 
 BATCH = 4096
 Progress = Callable[[str], None]
@@ -54,7 +54,7 @@ class BlockReading:
         """Fit a model to the blocks, one at a time; ``how`` goes to `fit_blocks`."""
         from sklearn.base import clone
 
-        from cofactor.text.blocks import fit_blocks
+        from cofactor.text.word_blocks import fit_blocks
 
         model.set_params(vectorizer=clone(self.blocks.vectorizer))
         fit_blocks(model, self.blocks, **how)
@@ -62,7 +62,7 @@ class BlockReading:
 
 def open_blocks(path: Path) -> BlockReading:
     """Open a folder that `cofactor blocks` wrote; paths in the facts become absolute."""
-    from cofactor.text.blocks import open_word_blocks
+    from cofactor.text.word_blocks import open_word_blocks
 
     with refusals():
         blocks = open_word_blocks(path)
@@ -153,7 +153,7 @@ class TwoPassTable:
 
     def batches(self, form: str, progress: Progress) -> Iterator[tuple[list[str], Any]]:
         """Yield the texts and targets of each batch: the second pass."""
-        from cofactor.text.blocks import described_rows
+        from cofactor.text.word_blocks import described_rows
 
         total, done = self.counts.documents, 0
         described = frozenset(described_rows(total).tolist())

@@ -8,8 +8,8 @@ from typing import Any
 
 from cofactor.cli._shared.terminal import shown
 from cofactor.cli._shared.words import on_languages
+from cofactor.text.vectorizer.analyzer import MAX_WORD_LENGTH
 from cofactor.text.vectorizer.inspection import Inspection, RowCount
-from cofactor.text.vectorizer.scripts import LONGEST
 
 NAMED = 3
 """Number of shared passages that are named."""
@@ -76,8 +76,8 @@ def _on_overlong(found: Inspection) -> list[str]:
     if not found.overlong.count:
         return []
     return [
-        f"Words of more than {LONGEST} characters are in {_texts(found.overlong)} and are left "
-        "out: if they are text, put spaces between the words."
+        f"Words of more than {MAX_WORD_LENGTH} characters are in {_texts(found.overlong)} and are "
+        "left out: if they are text, put spaces between the words."
     ]
 
 

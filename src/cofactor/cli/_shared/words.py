@@ -11,13 +11,13 @@ import click
 from cofactor.cli._shared.command import BadInput
 from cofactor.cli._shared.terminal import note
 from cofactor.io.tables.sources import check_plain_file
-from cofactor.text.vectorizer.endings import LETTERS
+from cofactor.text.vectorizer.analyzer import STEM_LETTERS
 from cofactor.text.vectorizer.languages import (
     CODES,
     FEW_ENDINGS,
     WITHOUT_SPACES,
+    detect_languages,
     grammatical_words,
-    notice_languages,
 )
 
 WORDS = ("language", "stop_words", "bigrams", "characters", "stem", "raw")
@@ -102,7 +102,7 @@ def vectorizer_of(
     if bigrams and characters:
         raise BadInput("--bigrams and --characters exclude each other; leave out one of them.")
     stop = stop_words_of(stop_words)
-    from cofactor.text.vectorizer.words import WordVectorizer
+    from cofactor.text.vectorizer.word_vectorizer import WordVectorizer
 
     lengths = (2, 4) if characters else (1, 2) if bigrams else (1, 1)
     return WordVectorizer(
@@ -133,7 +133,7 @@ def stop_words_of(which: str) -> Any:
 def settle_language(vectorizer: Any, texts: list[str]) -> None:
     """Notice the language of texts for a vectorizer that is to notice it, and tell the user."""
     if vectorizer.language == "auto":
-        names = [noticed.language for noticed in notice_languages(texts)]
+        names = [found.language for found in detect_languages(texts)]
         tell_language(vectorizer, names)
         vectorizer.set_params(language=names or "auto")
 
@@ -163,8 +163,8 @@ def on_languages(names: list[str]) -> list[str]:
     many, more = len(grammatical_words(names[0])), []
     if names[0] not in FEW_ENDINGS:
         more = [
-            f"Words that agree in their first {LETTERS} letters count as one (--stem none keeps "
-            "them apart)."
+            f"Words that agree in their first {STEM_LETTERS} letters count as one (--stem none "
+            "keeps them apart)."
         ]
     elif names[0] in WITHOUT_SPACES:
         more = ["Pairs of neighbouring letters count as words."]

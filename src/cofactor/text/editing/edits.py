@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,9 @@ from cofactor.estimators.missing_cells import products
 from cofactor.targets.sets import listed, read_targets
 from cofactor.text.describe.predictions import document_scores, has_head
 from cofactor.text.describe.summaries import COHERENCE_WORDS, model_words, topic_names
-from cofactor.text.describe.support import SUPPORT
-from cofactor.text.describe.words import Words, shown_words
+from cofactor.text.describe.topic_words import Words, shown_words
 from cofactor.text.documents import document_matrix, fingerprint, read_documents
-from cofactor.text.editing.settled import Settled
-from cofactor.text.editing.shown import joined_rankings, reranked, with_settled
+from cofactor.text.editing.settled import Settled, joined_rankings, reranked, with_settled
 from cofactor.text.fitting import described_fit
 from cofactor.text.seeds import places_of
 
@@ -94,13 +93,13 @@ def rename(model: Any, topic: Any, name: str) -> Any:
     if seeds and model.task != "classes":  # a seed follows its topic
         seeds = {name if str(key) == names[k] else key: words for key, words in seeds.items()}
     names[k] = name
-    return edited(model, topic_names_=names, settled_=settled, seeds=seeds)
+    return edited(model, {"seeds": seeds}, topic_names=names, settled=settled)
 
 
 def freeze(model: Any, topics: Any, frozen: bool) -> Any:
     """Return the model with topics that later fits leave alone, or no longer do."""
     numbers = topic_numbers(model, topics)
-    return edited(model, settled_=Settled.of(model).freezing(numbers, frozen))
+    return edited(model, settled=Settled.of(model).freezing(numbers, frozen))
 
 
 def pin(model: Any, topic: Any, words: Any) -> Any:
@@ -142,7 +141,7 @@ def _with_words(
     groups = [[k] for k in range(len(A))]
     S = keep_masses(estimator.representation_, estimator.components_, A)
     new = estimator.with_fitted(with_topics(estimator.completed(), A, S, np.eye(len(A))))
-    ranking = reranked(getattr(model, "topic_words_", None), topic, first, gone)
+    ranking = reranked(model.fitted.topic_words, topic, first, gone)
     represented = keep_masses(model.document_topics_, estimator.components_, A)
     return _published(model, new, settled, ranking, represented, groups, changed={topic})
 
@@ -187,7 +186,7 @@ def regroup(model: Any, groups: Sequence[Sequence[int]]) -> Any:
     """Return the model whose topics are groups of its topics; topics in no group are dropped."""
     estimator = model.estimator_
     new = estimator.with_fitted(join_topics(estimator.completed(), groups))
-    ranking = getattr(model, "topic_words_", None)
+    ranking = model.fitted.topic_words
     if ranking is not None:
         shares = model.document_topics_.sum(axis=0) * masses(estimator.components_)
         ranking = joined_rankings(ranking, groups, shares)
@@ -260,13 +259,13 @@ def _explained(X: Any, S: FloatArray, A: FloatArray, topic: int) -> Any:
 # ---- the new model
 
 
-def edited(model: Any, **changes: Any) -> Any:
-    """Return a copy of a model with other attributes; the old one stays as it was."""
+def edited(model: Any, parameters: Mapping[str, Any] | None = None, **changes: Any) -> Any:
+    """Return a copy of a model with other parameters and fields of its state."""
     new = copy.copy(model)
-    new.topic_names_ = [*model.topic_names_]
-    new.__dict__.pop("drift_", None)
-    new.__dict__.update(changes)
-    return new
+    for name, value in (parameters or {}).items():
+        setattr(new, name, value)
+    names = [*model.topic_names_]  # users may change the list
+    return new.set_fitted(replace(model.fitted, **{"drift": None, "topic_names": names, **changes}))
 
 
 def _published(
@@ -280,50 +279,36 @@ def _published(
 ) -> Any:
     """Return the model with an edited estimator, described without documents.
 
-    The coherence of topics that changed is not known without documents.
+    The coherence and the stability of topics that changed are not known without documents.
     """
-    first = [group[0] for group in groups]
+    before, first = model.fitted, [group[0] for group in groups]
     fresh = np.isin(np.arange(len(groups)), list(changed))
-    coherence = {
-        name: np.where(fresh, np.nan, getattr(model, name)[first])
-        for name in ("coherence_", "probable_coherence_")
-        if name in vars(model)
-    }
-    names = _names(model, estimator, settled, ranking, first, changed)
-    scores = _rescored(model, estimator, represented)
-    new = edited(
-        model,
-        estimator_=estimator,
-        n_components=len(groups),
-        settled_=settled,
-        document_topics_=represented,
-        topic_names_=names,
-        document_scores_=scores,
-        **coherence,
-        **_regrouped_counts(model, groups),
+    coherence, probable = (
+        None if values is None else np.where(fresh, np.nan, values[first])
+        for values in (before.coherence, before.probable_coherence)
     )
-    if ranking is not None:
-        new.topic_words_ = ranking
-    _forget(new, *(("stability_",) if changed else ()))
-    return new
-
-
-def _regrouped_counts(model: Any, groups: Sequence[Sequence[int]]) -> dict[str, Any]:
-    """Return the labels behind groups of topics, and how stable topics are that did not change."""
-    counts = {
-        name: np.array([vars(model)[name][list(group)].sum(axis=0) for group in groups])
-        for name in SUPPORT
-        if name in vars(model)
-    }
-    if "stability_" in vars(model):
-        counts["stability_"] = model.stability_[:, [group[0] for group in groups]]
-    return counts
-
-
-def _forget(model: Any, *names: str) -> None:
-    """Remove what an edited model does not know."""
-    for name in ("_seeding", "_batch", "drift_", *names):
-        model.__dict__.pop(name, None)
+    support, labels = (
+        None if counts is None else np.array([counts[list(g)].sum(axis=0) for g in groups])
+        for counts in (before.topic_support, before.topic_labels)
+    )
+    lost = changed or before.stability is None
+    return edited(
+        model,
+        {"n_components": len(groups)},
+        estimator=estimator,
+        settled=settled,
+        document_topics=represented,
+        topic_names=_names(model, estimator, settled, ranking, first, changed),
+        topic_words=ranking,
+        document_scores=_rescored(model, estimator, represented),
+        coherence=coherence,
+        probable_coherence=probable,
+        topic_support=support,
+        topic_labels=labels,
+        stability=None if lost else before.stability[:, first],
+        seeding=None,
+        batch=None,
+    )
 
 
 def _names(
@@ -359,19 +344,19 @@ def described(
     model: Any, estimator: Any, settled: Settled, X: Any, digest: str, y: Any = None, **changes: Any
 ) -> Any:
     """Return the model with another estimator, described by the documents X and their labels."""
-    words = Words.of(edited(model, **changes).vectorizer_)
+    words = Words.of(changes.get("vectorizer", model.vectorizer_))
     found = described_fit(estimator, X, words, {}, y)
     found = with_settled(found, settled, estimator.components_, words)
-    names = found["topic_names_"]
-    new = edited(
+    unknown = {"stability": None, "seeding": None, "batch": None}
+    if y is None:
+        unknown |= {"topic_support": None, "topic_labels": None}
+    if "vectorizer" in changes:
+        unknown["documents"] = None
+    return edited(
         model,
-        estimator_=estimator,
-        n_components=len(names),
-        settled_=settled,
-        fingerprint_=digest,
-        **found,
-        **changes,
+        {"n_components": len(found["topic_names"])},
+        **{**found, **unknown, **changes},
+        estimator=estimator,
+        settled=settled,
+        fingerprint=digest,
     )
-    lost = [*(SUPPORT if y is None else ()), *(["_corpus"] if "vectorizer_" in changes else [])]
-    _forget(new, "stability_", *lost)
-    return new

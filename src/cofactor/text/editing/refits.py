@@ -13,14 +13,13 @@ from cofactor.estimators.validation import as_divergence
 from cofactor.model_selection.problem import take
 from cofactor.targets.missing import labelled_mask
 from cofactor.targets.sets import listed, read_targets
+from cofactor.text.describe.compare import measure_drift
 from cofactor.text.describe.predictions import has_head, infer_task, target_names
 from cofactor.text.describe.summaries import model_words
-from cofactor.text.documents import Corpus, document_matrix, fingerprint, read_documents
-from cofactor.text.editing.drift import measure_drift
+from cofactor.text.documents import FittedDocuments, document_matrix, fingerprint, read_documents
 from cofactor.text.editing.edits import described
 from cofactor.text.editing.settled import Settled
-from cofactor.text.fitting import let_go, new_estimator, seed_labels, with_seeds
-from cofactor.text.interrupts import finish
+from cofactor.text.fitting import finish, let_go, new_estimator, seed_labels, with_seeds
 from cofactor.text.labelling.suggestions import labelled_documents
 from cofactor.text.seeds import read_seeds, weigh
 
@@ -42,7 +41,7 @@ def refit(
     texts = read_documents(documents)
     y = listed(y)
     digest, y = fingerprint(texts, y), _marked(model, read_targets(y))
-    known, settled = Corpus.known(model, texts), Settled.of(model)
+    known, settled = FittedDocuments.known(model, texts), Settled.of(model)
     X = document_matrix(model.vectorizer_, texts) if known is None else known.X
     if not X.nnz:
         raise ValueError("No document has a word of the model; pass documents of its kind.")
@@ -58,15 +57,14 @@ def refit(
     if weights:  # held-out labels of seeds tell how seeds are found again, not what is true
         fitted.forget_held_out()
     learned = {
-        "target_names_": target_names(fitted, y),
-        "_corpus": Corpus(fingerprint(texts), X, fitted),
+        "target_names": target_names(fitted, y),
+        "documents": FittedDocuments(fingerprint(texts), X, fitted),
+        "learned": None,
     }
     new = finish(lambda: described(model, fitted, settled, X, digest, y, **learned))
     if some is not X:
         fitted.amend(representation=new.document_topics_)  # of all documents, as the rest
-    new.__dict__.pop("learned_", None)
-    new.drift_ = measure_drift(model, new, range(len(settled)), X, X)
-    return new
+    return new.amend(drift=measure_drift(model, new, range(len(settled)), X, X))
 
 
 def _marked(model: Any, y: Any) -> Any:
@@ -111,7 +109,7 @@ def _check_number(name: str, value: Any) -> None:
 
 def warm_estimator(model: Any, y: Any, iterations: int | None) -> Any:
     """Return an unfitted estimator with the settings of the model."""
-    task = infer_task(y) if model.task == "auto" else model.task
+    task = infer_task(y, model.task)
     return new_estimator(model, task, model.seed_).set_params(max_iter=iterations or model.max_iter)
 
 
