@@ -1,4 +1,9 @@
-"""A model that learns from new documents without the old ones."""
+"""A model that learns from new documents without the old ones.
+
+Old topics are rows with fixed entries; new topics explain what they leave. New words may enter an
+old topic, and ``move`` may free its words; in both cases its cosine with its former self is bounded
+below: a topic that has moved too far is pulled back along the straight line between the two.
+"""
 
 from __future__ import annotations
 
@@ -45,14 +50,18 @@ from cofactor.text.editing.edits import described
 from cofactor.text.editing.settled import Settled
 from cofactor.text.vectorizer.word_vectorizer import WordVectorizer
 
+MAX_WORD_DRIFT = 0.0025  # by which new words may lower the cosine of an old topic, whatever move is
+HALVINGS = 60  # steps of the search for the furthest point that is near enough
+HELD_OUT = 0.1  # share of the stored cells that decide whether a new topic pays
+MAX_TRIAL_DOCUMENTS, MAX_TRIAL_STEPS = 3000, 30  # documents and iterations of a trial
+MAX_NEW_TOPICS = 30  # that "auto" adds
+BACKGROUND = 1e-3  # probability of an unseen word, spread over all words
+
 
 def update(
     model: Any, documents: Any, y: Any = None, *, new_topics: int | str = 0, move: float = 0.0
 ) -> Any:
-    """Return a model that knows new documents, too; its ``drift_`` says what they changed.
-
-    See ``TopicModel.update``.
-    """
+    """Return a model that has also learned from new documents; see ``TopicModel.update``."""
     started = time.perf_counter()
     texts, y = read_documents(documents), listed(y)
     number, move = _read_number(new_topics, len(texts)), _read_move(move)
@@ -81,7 +90,7 @@ def update(
     memory = _memory(model, len(found.components_))
     learned = _with_labels(wider, X, S, y, memory, seed)
     if has_head(learned):
-        learned.forget_held_out()  # the labels that told it were of other documents
+        learned.forget_held_out()  # they are labels of other documents
     new = _published(model, learned, vectorizer, X, memory.S, digest, y)
     ends = [started, read, fitted, time.perf_counter()]
     steps = zip(("vectorise", "fit", "describe"), np.diff(ends).tolist(), strict=True)
@@ -91,7 +100,7 @@ def update(
     return new.amend(learned=learned, timings=dict(steps), drift=drift)
 
 
-# ---- what is asked
+# ---- input
 
 
 def _read_number(number: Any, documents: int) -> int | str:
@@ -114,7 +123,7 @@ def _read_move(move: Any) -> float:
 
 
 def _read_labels(model: Any, y: Any, n: int) -> Any:
-    """Return y as the estimator takes it; None where no label is known."""
+    """Return y for the estimator; None if no label is known."""
     if y is None:
         return None
     estimator, kind = model.estimator_, predicted_kind(model.estimator_)
@@ -129,14 +138,14 @@ def _read_labels(model: Any, y: Any, n: int) -> Any:
         raise ValueError(f"y has {y.shape[0]} labels for {n} documents; pass one for each.")
     _check_kind(model, y, kind)
     if kind == "classes":
-        _wider_coding(estimator.coding, y)  # which refuses labels of another type
+        _wider_coding(estimator.coding, y)  # raises an error for labels of another type
     known = known_values(y) if kind == "numbers" else labelled_mask(y)
     return y if known.any() else None
 
 
 def _check_kind(model: Any, y: Any, kind: str) -> None:
-    """Refuse labels of another kind than the model's."""
-    wanted = {"classes": "classes", "sets": "several labels a document", "numbers": "numbers"}
+    """Raise an error if labels are not of the model's kind."""
+    wanted = {"classes": "classes", "sets": "several labels per document", "numbers": "numbers"}
     found = kind
     if kind == "numbers":
         try:
@@ -155,13 +164,13 @@ def _check_kind(model: Any, y: Any, kind: str) -> None:
 
 
 def _wider_vectorizer(model: Any, texts: list[str]) -> Any:
-    """Return the vectorizer with the words of new documents, where it can learn them."""
+    """Return the vectorizer, extended by the words of new documents if it can learn them."""
     vectorizer = model.vectorizer_
     if isinstance(vectorizer, WordVectorizer) and vectorizer.vocabulary is None:
         return vectorizer.extend(texts, len(model.document_topics_))
     warn(
-        "The words stay as they are, because the model's vectorizer cannot add any: "
-        f"{type(vectorizer).__name__} has settled them."
+        "No words are added, because the vectorizer of the model cannot learn new ones: "
+        f"{type(vectorizer).__name__} has a fixed vocabulary."
     )
     return vectorizer
 
@@ -176,11 +185,11 @@ def _old_topics(model: Any, width: int, move: float) -> OldTopics:
     return OldTopics(np.pad(A, ((0, 0), (0, further))), mask, mass, A.shape[1], move)
 
 
-# ---- what is learned
+# ---- labels
 
 
 def _memory(model: Any, n_topics: int) -> RememberedSamples:
-    """Return what the model keeps of its documents, in terms of old and new topics."""
+    """Return the model's memory of its documents, in terms of old and new topics."""
     S = model.document_topics_
     return RememberedSamples(
         np.pad(S, ((0, 0), (0, n_topics - S.shape[1]))), document_scores(model)
@@ -190,15 +199,15 @@ def _memory(model: Any, n_topics: int) -> RememberedSamples:
 def _with_labels(
     estimator: Any, X: Any, S: FloatArray, y: Any, memory: RememberedSamples, seed: int
 ) -> Any:
-    """Return the estimator with what labels of new documents add to it."""
+    """Return the estimator after learning the labels of new documents."""
     if y is None:
         return estimator
     kind = predicted_kind(estimator)
     if kind != "classes":
-        what = "numbers" if kind == "numbers" else "several labels a document"
+        what = "numbers" if kind == "numbers" else "several labels per document"
         warn(
-            f"The labels of the update are not used: predictions of {what} stay as they were "
-            "fitted; refit the model to change them."
+            f"The labels of the update are not used: predictions of {what} do not change; refit "
+            "the model to change them."
         )
         return estimator
     coding = _wider_coding(estimator.coding, y)
@@ -210,7 +219,7 @@ def _with_labels(
 
 
 def label_weights(estimator: Any, targets: Targets, coding: ClassCoding) -> FloatArray:
-    """Return the weight of each label by its class; "balanced" counts the labels of before, too."""
+    """Return the weight of each label by its class; "balanced" counts earlier labels, too."""
     asked, head = estimator.class_weight, getattr(estimator, "pooled_head", None)
     weights = class_weights(asked, targets, coding)
     if weights is None:
@@ -223,7 +232,7 @@ def label_weights(estimator: Any, targets: Targets, coding: ClassCoding) -> Floa
 
 
 def _wider_coding(coding: ClassCoding, y: Any) -> ClassCoding:
-    """Return the coding with the classes of y that it lacks at its end."""
+    """Return the coding with new classes of y appended."""
     if coding.kind != "multiclass":
         return coding
     labels, _ = known_labels(read_column(y), coding.classes)
@@ -249,7 +258,7 @@ def _dtype(coding: ClassCoding, new: list[Any]) -> Any:
 def _published(
     model: Any, estimator: Any, vectorizer: Any, X: Any, earlier: FloatArray, digest: str, y: Any
 ) -> Any:
-    """Return the model of earlier and new documents; topics that stay are described as before."""
+    """Return the model of earlier and new documents; unchanged topics keep their description."""
     r = len(model.topic_names_)
     wider = Settled.of(model).extended(len(estimator.components_) - r)
     names = target_names(estimator, None) if hasattr(estimator, "classes_") else model.target_names_
@@ -267,10 +276,10 @@ def _published(
 
 
 def _support(model: Any, estimator: Any, S: FloatArray, y: Any, names: list[Any]) -> dict[str, Any]:
-    """Return the labels behind the topics, those of earlier documents included."""
+    """Return the labels behind the topics, including those of earlier documents."""
     if model.fitted.topic_support is None:
         return {}
-    y = y if predicted_kind(estimator) == "classes" else None  # others are not learned
+    y = y if predicted_kind(estimator) == "classes" else None  # other targets are not learned
     found, r = count_labels(estimator, S, y), len(model.topic_names_)
     columns = [names.index(name) for name in model.target_names_]
     found["topic_support"][:r] += model.topic_support_
@@ -279,8 +288,8 @@ def _support(model: Any, estimator: Any, S: FloatArray, y: Any, names: list[Any]
 
 
 def _kept_descriptions(model: Any, new: Any, r: int) -> dict[str, Any]:
-    """Return the names of old topics, and the descriptions of those whose words stay: the new
-    documents may hardly show them."""
+    """Return the names of old topics, and the descriptions of unchanged ones, which may hardly
+    occur in the new documents."""
     A, old = new.estimator_.components_[:r], model.estimator_.components_
     same = [np.array_equal(row[: old.shape[1]], before) for row, before in zip(A, old, strict=True)]
     kept = np.r_[same, np.zeros(len(new.topic_names_) - r, dtype=bool)]
@@ -301,61 +310,34 @@ def _kept_descriptions(model: Any, new: Any, r: int) -> dict[str, Any]:
     return found
 
 
-# ---- Topics in further documents: old ones stay, new ones explain what is left
-
-NEW_WORDS = 0.0025
-"""New words may lower the cosine of an old topic with its old self by this much, whatever ``move``
-is."""
-HALVINGS = 60
-"""Steps of the search for the furthest point that is near enough."""
-HELD_OUT = 0.1
-"""Share of the stored cells that tell whether a new topic pays."""
-TRIAL_DOCUMENTS, TRIAL_STEPS = 3000, 30
-"""Maximum number of documents and of iterations that choose the number of topics."""
-MOST_NEW = 30
-"""Maximum number of topics that "auto" adds."""
-UNSEEN = 1e-3
-"""Share of the probability that every word has, whatever the topics say."""
+# ---- new topics
 
 
 @dataclass(frozen=True, eq=False)
 class OldTopics:
-    """The topics of a model in the words of the further documents.
+    """The topics of a model in the words of the new documents."""
 
-    Parameters
-    ----------
-    components : array (r, m)
-        Zero for words that the model did not know.
-    settled : array (r, m) of bool
-        Entries that never move: frozen topics, pinned and banned words.
-    mass : array (r,)
-        Sum of the representations of the documents that are gone.
-    n_words : int
-        Number of words that the model knew.
-    move : float
-    """
-
-    components: FloatArray
-    settled: BoolArray
-    mass: FloatArray
-    n_words: int
+    components: FloatArray  # (r, m): 0 for words that the model did not know
+    settled: BoolArray  # (r, m): entries that never move: frozen topics, pinned and banned words
+    mass: FloatArray  # (r,): sum of the representations of the old documents
+    n_words: int  # number of words that the model knew
     move: float
 
     @property
     def fixed(self) -> BoolArray:
-        """Entries that the fit leaves alone."""
+        """Entries that the fit must not change."""
         known = np.arange(self.components.shape[1]) < self.n_words
         return self.settled | known if self.move == 0 else self.settled
 
     @property
     def least(self) -> float:
-        """Least cosine of a topic with its old self."""
-        return 1.0 - max(self.move, NEW_WORDS)
+        """Minimum cosine of a topic with its former self."""
+        return 1.0 - max(self.move, MAX_WORD_DRIFT)
 
     def within_reach(self, components: FloatArray) -> FloatArray:
-        """Bring topics that have gone too far back towards their old selves.
+        """Pull topics that have moved too far back towards their former selves.
 
-        Topics without fixed entries get their old mass, too, which their targets refer to.
+        Topics without fixed entries also get their old mass back, which their targets refer to.
         """
         old = self.components
         size = np.where(self.fixed.any(axis=1), 1.0, masses(old) / masses(components))
@@ -382,19 +364,9 @@ def _cosines(one: FloatArray, other: FloatArray) -> FloatArray:
 def find_topics(
     estimator: Any, X: Any, old: OldTopics, number: int | str, seed: int, callbacks: Any = ()
 ) -> Any:
-    """Return a fitted NMF of the documents X: the old topics, then new ones.
+    """Return a fitted NMF of the documents X, with the old topics, then ``number`` new ones.
 
-    Parameters
-    ----------
-    estimator : estimator
-        Of the model; its losses and limits are used.
-    X : sparse array (n, m)
-    old : OldTopics
-    number : int or "auto"
-        Number of new topics.
-    seed : int
-    callbacks : sequence
-        Callbacks that watch the fit.
+    It uses the loss and the limits of the model's ``estimator``; ``callbacks`` watch the fit.
     """
     with ending_at_interrupts():
         if number == "auto":
@@ -418,7 +390,7 @@ def _fit(
     steps: int | None = None,
     callbacks: Any = (),
 ) -> Any:
-    """Go on from topics with the fixed entries of the old ones."""
+    """Fit from given topics, with the fixed entries of the old ones."""
     r = len(old.components)
     fixed = np.vstack([old.fixed, np.zeros((len(A) - r, A.shape[1]), dtype=bool)])
     A = np.where(fixed, A, np.maximum(A, _least_entries(A, X)))
@@ -441,13 +413,13 @@ def _fit(
 
 
 def _least_entries(A: FloatArray, X: Any) -> FloatArray:
-    """Return small starts of free entries, because multiplicative updates keep a zero."""
+    """Return small starting values for free entries, because multiplicative updates keep zeros."""
     words = np.asarray(X.sum(axis=0), dtype=np.float64).ravel()
     return np.asarray(1e-3 * masses(A)[:, None] * words / max(float(words.sum()), 1e-300))
 
 
 def _priors(estimator: Any, A: FloatArray, X: Any, old: OldTopics) -> dict[str, Any]:
-    """Return the priors of the model that are numbers, and what the memory says of old topics."""
+    """Return the model's scalar priors, and the prior that remembers the old topics."""
     given = {
         name: [
             prior
@@ -463,16 +435,16 @@ def _priors(estimator: Any, A: FloatArray, X: Any, old: OldTopics) -> dict[str, 
 
 
 def _memory_prior(A: FloatArray, X: Any, old: OldTopics) -> GammaPrior:
-    """Return how the documents that are gone hold the old topics.
+    """Return the prior by which the old documents hold the old topics in place.
 
-    What a topic explained of them is its old words times its mass there. They may have had new
-    words, too, too seldom to be learned: each is thought to have occurred once. The
-    Kullback–Leibler divergence of that from a moved topic is a Gamma prior. (It is an upper bound
-    of the divergence of the documents: topics might stand in for each other.)
+    A topic explained of them its old words times its mass there. They may have had new words, too,
+    too rare to be learned: each is assumed to have occurred once. The Kullback–Leibler divergence
+    of that from a moved topic is a Gamma prior. (It is an upper bound of the divergence of the
+    documents, because topics could stand in for each other.)
     """
     r, mass = len(old.components), old.mass[:, None]
     pull = np.zeros(A.shape)
-    if old.move > 0:  # else the old words are fixed
+    if old.move > 0:  # otherwise the old words are fixed
         pull[:r] = np.where(old.fixed, 0.0, old.components * mass)
     once = float(X.data.mean()) if X.nnz else 0.0
     pull[:r, old.n_words :] += once * mass / max(float(mass.sum()), 1e-300)
@@ -482,14 +454,14 @@ def _memory_prior(A: FloatArray, X: Any, old: OldTopics) -> GammaPrior:
 
 
 def _start(estimator: Any, X: Any, A: FloatArray, number: int, seed: int) -> FloatArray:
-    """Return topics of what others leave unexplained."""
+    """Return topics of what the given ones leave unexplained."""
     if number == 0:
         return np.zeros((0, A.shape[1]), dtype=A.dtype)
     rest = _unexplained(estimator, X, A)
     parts = NMF(
         number,
         data_loss=estimator.data_loss,
-        max_iter=TRIAL_STEPS,
+        max_iter=MAX_TRIAL_STEPS,
         random_state=seed,
         n_jobs=estimator.n_jobs,
     )
@@ -501,7 +473,7 @@ def _start(estimator: Any, X: Any, A: FloatArray, number: int, seed: int) -> Flo
 
 
 def _unexplained(estimator: Any, X: Any, A: FloatArray) -> Any:
-    """Return the part of each stored cell that topics do not explain."""
+    """Return the part of each stored cell that the topics do not explain."""
     S = represented(estimator, X, A)
     rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
     fitted = products(S, A.T, rows, X.indices)
@@ -512,7 +484,7 @@ def _unexplained(estimator: Any, X: Any, A: FloatArray) -> Any:
 
 
 def represented(estimator: Any, X: Any, A: FloatArray) -> FloatArray:
-    """Return the representations of documents by topics."""
+    """Return the representations of documents in terms of given topics."""
     plain = NMF(
         len(A),
         data_loss=estimator.data_loss,
@@ -526,17 +498,17 @@ def represented(estimator: Any, X: Any, A: FloatArray) -> FloatArray:
         return np.asarray(plain.fit(X).transform(X))
 
 
-# ---- how many
+# ---- number of new topics
 
 
 def choose_number(estimator: Any, X: Any, old: OldTopics, seed: int) -> int:
-    """Return how many new topics pay for themselves on held-out cells.
+    """Return how many new topics are worthwhile, judged by held-out cells.
 
-    One topic is added after the other, as long as it makes the held-out cells more likely by more
-    than a standard error over the documents.
+    Topics are added one by one, as long as each makes the held-out cells more likely by more than a
+    standard error over the documents.
     """
     random = np.random.default_rng(seed)
-    rows = random.permutation(X.shape[0])[:TRIAL_DOCUMENTS]
+    rows = random.permutation(X.shape[0])[:MAX_TRIAL_DOCUMENTS]
     X = sp.csr_array(X[np.sort(rows)])
     out = random.random(X.nnz) < HELD_OUT
     known, held = _only(X, ~out), _only(X, out)
@@ -544,7 +516,7 @@ def choose_number(estimator: Any, X: Any, old: OldTopics, seed: int) -> int:
         return 0
     A = _trial(estimator, known, old.components, old, seed)
     best = _likelihoods(estimator, known, held, A)
-    for number in range(MOST_NEW):
+    for number in range(MAX_NEW_TOPICS):
         A = np.vstack([A, _start(estimator, known, A, 1, seed)])
         A = _trial(estimator, known, A, old, seed)
         found = _likelihoods(estimator, known, held, A)
@@ -552,7 +524,7 @@ def choose_number(estimator: Any, X: Any, old: OldTopics, seed: int) -> int:
         if not gain.mean() > gain.std() / np.sqrt(len(gain)):
             return number
         best = found
-    return MOST_NEW
+    return MAX_NEW_TOPICS
 
 
 def _only(X: Any, cells: BoolArray) -> Any:
@@ -564,15 +536,15 @@ def _only(X: Any, cells: BoolArray) -> Any:
 
 
 def _trial(estimator: Any, X: Any, A: FloatArray, old: OldTopics, seed: int) -> FloatArray:
-    return np.asarray(_fit(estimator, X, A, old, seed, TRIAL_STEPS).components_)
+    return np.asarray(_fit(estimator, X, A, old, seed, MAX_TRIAL_STEPS).components_)
 
 
 def _likelihoods(estimator: Any, known: Any, held: Any, A: FloatArray) -> FloatArray:
-    """Return the log-likelihood of the held-out cells of each document that has some."""
+    """Return the log-likelihood of the held-out cells of each document that has any."""
     S = represented(estimator, known, A)
     rows = np.repeat(np.arange(held.shape[0]), np.diff(held.indptr))
     fitted = products(S, A.T, rows, held.indices)
     total = np.maximum(S @ masses(A), 1e-300)[rows]
-    p = (1.0 - UNSEEN) * fitted / total + UNSEEN / held.shape[1]
+    p = (1.0 - BACKGROUND) * fitted / total + BACKGROUND / held.shape[1]
     sums = np.bincount(rows, held.data * np.log(p), minlength=held.shape[0])
     return np.asarray(sums[np.diff(held.indptr) > 0])
