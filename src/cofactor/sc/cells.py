@@ -1,4 +1,4 @@
-"""Cells × genes, in memory or on disk, read in chunks of rows by one loop."""
+"""Matrices of cells × genes, in memory or on disk, read in chunks of rows."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from cofactor.io.errors import InputError, at, printable, suggestion
 
 MISSING = "Single cells need the package anndata; install with: pip install 'cofactor[sc]'"
 RAW = "adata.raw"
-STORED_CHUNK, DENSE_CHUNK = 1 << 24, 1 << 22
-"""Number of cells of the matrix in a chunk of rows, for sparse and for dense matrices."""
+SPARSE_CHUNK_ENTRIES, DENSE_CHUNK_ENTRIES = 1 << 24, 1 << 22
+"""Entries of the matrix (rows × genes) in a chunk of rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,17 +28,17 @@ class CellMatrix:
     Parameters
     ----------
     matrix : object
-        CSR matrix, array, or rows on disk: ``matrix[i:j]`` are rows in memory.
+        CSR matrix, array or dataset on disk; ``matrix[i:j]`` reads rows into memory.
     obs, var : DataFrame
         The tables of cells and of genes.
     place : str
-        How messages call the matrix, such as ``adata.X``.
+        Name of the matrix in messages, such as ``adata.X``.
     elsewhere : tuple of str
-        Layers that the matrix could have been taken from.
+        Other layers, which may hold the counts.
     on_disk : bool
         Whether the matrix is on disk.
     uns : mapping
-        Notes beside the tables, such as those of earlier results; open as long as the cells are.
+        The ``uns`` of the object or file, with earlier results; open as long as the cells are.
     """
 
     matrix: Any
@@ -59,9 +59,12 @@ class CellMatrix:
         return np.array([str(name) for name in self.var.index], dtype=object)
 
     def chunks(self, columns: IntArray | None = None) -> Iterator[tuple[slice, sp.csr_array]]:
-        """Yield all rows, some at a time, as float matrices of all genes or of some ``columns``."""
+        """Yield chunks of rows as float matrices of all genes or of some ``columns``."""
         n, m = self.shape
-        step = max(1, (STORED_CHUNK if _is_sparse(self.matrix) else DENSE_CHUNK) // max(m, 1))
+        step = max(
+            1,
+            (SPARSE_CHUNK_ENTRIES if _is_sparse(self.matrix) else DENSE_CHUNK_ENTRIES) // max(m, 1),
+        )
         for low in range(0, n, step):
             rows = slice(low, min(low + step, n))
             with _readable(self.place):
@@ -70,7 +73,7 @@ class CellMatrix:
 
 
 def _is_sparse(matrix: Any) -> bool:
-    """Tell whether a matrix, in memory or on disk, stores counts other than zero only."""
+    """Return whether a matrix, in memory or on disk, is sparse."""
     return hasattr(matrix, "format")
 
 
@@ -86,14 +89,14 @@ def _as_csr(rows: Any, place: str) -> sp.csr_array:
 
 @contextmanager
 def open_cells(data: Any, layer: str | None = None) -> Iterator[CellMatrix]:
-    """Open an AnnData object, in memory or backed, or the file or folder of one.
+    """Open an AnnData object, in memory or backed, or its file or folder.
 
     Parameters
     ----------
     data : AnnData or path
-        A path ends with .h5ad or .zarr; its matrix stays on disk.
+        A path must end with .h5ad or .zarr; its matrix stays on disk.
     layer : str, optional
-        The layer to read; None is X.
+        Layer to read; by default X.
     """
     AnnData = anndata().AnnData
     if isinstance(data, AnnData):
@@ -109,7 +112,7 @@ def open_cells(data: Any, layer: str | None = None) -> Iterator[CellMatrix]:
 
 
 def anndata() -> Any:
-    """Return the package anndata, or raise an ImportError that says how to install it."""
+    """Return the package anndata, or raise an ImportError with the command that installs it."""
     try:
         import anndata
     except ImportError as error:
@@ -118,7 +121,7 @@ def anndata() -> Any:
 
 
 def check_names(names: Any) -> None:
-    """Refuse names of genes that are not unique."""
+    """Reject names of genes that are not unique."""
     if len(set(names)) < len(names):
         raise InputError(
             "Genes occur twice among the names of var; name them apart with "
@@ -174,7 +177,7 @@ def _of_path(path: Path, layer: str | None, stack: ExitStack) -> CellMatrix:
 
 @contextmanager
 def _readable(place: str) -> Iterator[None]:
-    """Say that a file is broken if it cannot be read; only reading may stand inside."""
+    """Turn errors of reading into an InputError; only wrap code that reads."""
     try:
         yield
     except (OSError, KeyError) as error:
@@ -185,7 +188,7 @@ def _readable(place: str) -> Iterator[None]:
 
 
 def _by_rows(matrix: Any, place: str) -> Any:
-    """Return a matrix whose rows can be read; refuse one that is stored by columns on disk."""
+    """Return a matrix that can be read by rows; reject one stored by columns on disk."""
     if sp.issparse(matrix):
         return sp.csr_array(matrix)
     if getattr(matrix, "format", "csr") != "csr":
