@@ -3,10 +3,8 @@
 `ssnmf` writes topics, predictions and marker genes into an object; `fit` returns a model,
 `annotate` applies it to other cells, and `load` reads a saved one. Matrices on disk are not loaded.
 
-    cells      a matrix of cells × genes, in memory or on disk, read in chunks of rows
-    counts     checks that values are raw counts
+    cells      a matrix of raw counts, in memory or on disk, in chunks of rows; labels in obs
     genes      chooses variable genes
-    labels     reads a column of obs
     model      an estimator with its genes and markers: predictions, saved folders
     fitting    chooses genes, fits, finds markers
     results    writes into obs, obsm, varm and uns of objects and of copies of files

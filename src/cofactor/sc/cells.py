@@ -1,9 +1,10 @@
-"""Matrices of cells × genes, in memory or on disk, read in chunks of rows."""
+"""Cells: a matrix of counts, read in chunks of rows, and their labels; both are checked."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,12 +14,22 @@ import numpy as np
 from scipy import sparse as sp
 
 from cofactor._types import IntArray
+from cofactor._warnings import warn
 from cofactor.io.errors import InputError, at, printable, suggestion
+from cofactor.io.tables.label_advice import marks, names
+from cofactor.io.tables.labels import LabelCounts
+from cofactor.targets.missing import is_missing
 
 MISSING = "Single cells need the package anndata; install with: pip install 'cofactor[sc]'"
 RAW = "adata.raw"
 SPARSE_CHUNK_ENTRIES, DENSE_CHUNK_ENTRIES = 1 << 24, 1 << 22
 """Entries of the matrix (rows × genes) in a chunk of rows."""
+MAX_LOG_COUNT = 20.0
+"""log1p of normalised counts is smaller."""
+MAX_TOTALS_VARIATION = 0.02
+"""Coefficient of variation of totals that are equal up to rounding."""
+MAX_CLASSES = 500
+"""A column with more classes does not hold cell types."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,7 +214,7 @@ def _check_layer(layer: str, others: tuple[str, ...], where: str) -> None:
     if layer in others:
         return
     known = suggestion(layer, list(others)) if others else f"{where} has no layers; leave it out."
-    raise InputError(f"layer (--layer) is {layer!r}, which is no layer of {where}. {known}")
+    raise InputError(f"layer={layer!r} is not a layer of {where}. {known}")
 
 
 def _without(names: tuple[str, ...], one: str) -> tuple[str, ...]:
@@ -212,3 +223,125 @@ def _without(names: tuple[str, ...], one: str) -> tuple[str, ...]:
 
 def _of(names: tuple[str, ...]) -> str:
     return f": {', '.join(map(repr, names))}" if names else ""
+
+
+def check_counts(rows: sp.csr_array, place: str, elsewhere: tuple[str, ...] = ()) -> None:
+    """Reject rows with values that are not whole and nonnegative.
+
+    Parameters
+    ----------
+    rows : csr_array
+        Some cells.
+    place : str
+        Name of the matrix in messages.
+    elsewhere : tuple of str
+        Layers that may hold the counts.
+    """
+    values = rows.data
+    if not len(values):
+        return
+    if not np.isfinite(values).all():
+        raise InputError(f"{place} has values that are not finite; pass raw counts.")
+    if values.min() < 0:
+        raise InputError(
+            f"{place} has negative values, the smallest is {values.min():.3g}, as scaled data have;"
+            f" the model needs raw counts. {_find_counts_remedy(elsewhere)}"
+        )
+    fractions = values[values != np.floor(values)]
+    if len(fractions):
+        what = _kind_of_fractions(rows)
+        raise InputError(
+            f"{place} holds {what}, such as {fractions[0]:.4g}, not raw counts; the model scales "
+            f"for the depth of cells by itself. {_find_counts_remedy(elsewhere)}"
+        )
+
+
+def _kind_of_fractions(rows: sp.csr_array) -> str:
+    """Name what fractions seem to be: normalised counts, their logarithms, or neither."""
+    if rows.data.max() < MAX_LOG_COUNT and _equal_totals(rows.expm1()):
+        return "log-normalised values"
+    return "normalised values" if _equal_totals(rows) else "fractions"
+
+
+def _equal_totals(rows: Any) -> bool:
+    totals = np.asarray(rows.sum(axis=1)).ravel()
+    totals = totals[totals > 0]
+    return len(totals) > 1 and float(totals.std()) < MAX_TOTALS_VARIATION * float(totals.mean())
+
+
+def _find_counts_remedy(elsewhere: tuple[str, ...]) -> str:
+    if not elsewhere:
+        return (
+            "Keep a copy before you normalise: adata.layers['counts'] = adata.X.copy(), then pass "
+            "layer='counts'; round corrected counts first."
+        )
+    if elsewhere == ("adata.raw",):
+        return (
+            "If adata.raw holds them: adata.layers['counts'] = adata.raw[:, adata.var_names].X, "
+            "then pass layer='counts'."
+        )
+    named = " or ".join("layer=None, which is X" if o == "X" else f"layer={o!r}" for o in elsewhere)
+    return f"Try {named}; round corrected counts first."
+
+
+def read_labels(obs: Any, column: str, unlabelled: str | Sequence[str] = ()) -> np.ndarray:
+    """Return the label of each cell as text, None for cells that are not labelled.
+
+    Parameters
+    ----------
+    obs : DataFrame
+        The table of cells.
+    column : str
+        Its column of labels. Missing values, None and "" are unlabelled.
+    unlabelled : str or sequence of str
+        Further values that mean "not labelled".
+    """
+    if not isinstance(column, str):
+        raise InputError(f"labels is {column!r}; pass the name of one column of obs.")
+    if column not in obs:
+        known = suggestion(column, [str(name) for name in obs.columns])
+        raise InputError(f"labels={column!r} is not a column of obs. {known}")
+    marked = {unlabelled} if isinstance(unlabelled, str) else set(map(str, unlabelled))
+    cells = obs[column].astype(object).to_numpy()
+    if any(_is_fraction(cell) for cell in cells):
+        raise InputError(
+            f"labels={column!r} holds fractions, so it is a measurement; name a column of classes."
+        )
+    texts = [None if is_missing(cell) else _label_text(cell) for cell in cells]
+    unused = marked - set(texts)
+    if unused:
+        known = suggestion(min(unused), sorted({text for text in texts if text is not None}))
+        raise InputError(f"unlabelled={min(unused)!r} is not a value of obs[{column!r}]. {known}")
+    labels = np.array([None if text in marked else text for text in texts], dtype=object)
+    _check_labels(labels, column)
+    return labels
+
+
+def _is_fraction(cell: Any) -> bool:
+    return isinstance(cell, float | np.floating) and not is_missing(cell) and bool(cell % 1)
+
+
+def _label_text(cell: Any) -> str:
+    """Return a label as text; whole numbers, which missing values turn into floats, stay whole."""
+    whole = isinstance(cell, float | np.floating)
+    return str(int(cell)) if whole else str(cell)
+
+
+def _check_labels(labels: np.ndarray, column: str) -> None:
+    counts = Counter(label for label in labels if label is not None)
+    if not counts:
+        raise InputError(
+            f"labels={column!r} has no labelled cell; label some, or leave it out to find topics "
+            "without labels."
+        )
+    if len(counts) > MAX_CLASSES:
+        raise InputError(
+            f"labels={column!r} has {len(counts):,} classes for {counts.total():,} cells; name a "
+            "column of cell types."
+        )
+    found = marks(LabelCounts([counts], documents=len(labels), labelled=counts.total()))
+    if found:
+        warn(
+            f"If {names(found)} in obs[{column!r}] {'means' if len(found) == 1 else 'mean'} not "
+            f"labelled, pass unlabelled={found[0] if len(found) == 1 else found!r}."
+        )

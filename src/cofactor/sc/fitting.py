@@ -20,7 +20,7 @@ from cofactor.io.errors import InputError
 from cofactor.metrics import specificity
 from cofactor.metrics.topics import top_places
 from cofactor.outofcore import RowBlocks
-from cofactor.sc.cells import CellMatrix, check_names, open_cells
+from cofactor.sc.cells import CellMatrix, check_names, open_cells, read_labels
 from cofactor.sc.genes import (
     MIN_CELLS_PER_GENE,
     GeneSums,
@@ -28,7 +28,6 @@ from cofactor.sc.genes import (
     usual_number,
     variable_genes,
 )
-from cofactor.sc.labels import read_labels
 from cofactor.sc.model import (
     CellModel,
     CellPredictions,

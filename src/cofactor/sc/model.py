@@ -16,8 +16,7 @@ from cofactor._warnings import warn
 from cofactor.estimators.inference import topic_shares
 from cofactor.io.errors import InputError
 from cofactor.io.models import load_model, read_facts, save
-from cofactor.sc.cells import CellMatrix, check_names
-from cofactor.sc.counts import check_counts
+from cofactor.sc.cells import CellMatrix, check_counts, check_names
 
 
 @dataclass(frozen=True)
