@@ -1,16 +1,16 @@
-"""An analyst who labels with the app: how good are the predictions after so many labels?
+"""An analyst who labels with the app: how good are the predictions?
 
     python -m benchmarks.analyst [--data-home FOLDER] [--set newsgroups20] [--starts 5]
                                  [--figure docs/analyst.svg]
 
 The analyst begins without any label or class, and drives the same `Session` as the page of
-``cofactor app``. She takes the text that the queue shows, answers with the truth, and makes a class
-when she meets it for the first time. The app fits again after every five labels, as it does for
+``cofactor app``. She labels the text that the queue shows with its true class, and adds a class
+when she first meets it. The app fits again after every five labels, as it does for
 users. A second analyst labels texts in a random order; everything else is the same.
 
 Figures are accuracies on other texts, which nobody labels, over the number of labels. Classes that
 no label has shown yet are counted as errors: with 25 labels of twenty classes some are missing. A
-fresh fit on the same random labels tells what the warm fits of the app lose.
+fresh fit on the same random labels shows what the warm fits of the app lose.
 
 Demanded: after 25 labels of the queue at most two points less than after 100 random labels.
 """
@@ -18,8 +18,6 @@ Demanded: after 25 labels of the queue at most two points less than after 100 ra
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import sys
 import tempfile
 import warnings
@@ -31,18 +29,16 @@ from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # so that it runs as a script, too
-
-from benchmarks import measuring
-from benchmarks.measuring import Row
-from benchmarks.prediction_sets import CLASSES, Folders, Rows
+from benchmarks import harness
+from benchmarks.data_sets import CLASSES, Folders, Rows, add_folder_options
+from benchmarks.harness import Row
 from cofactor import TopicModel
 from cofactor.app.session import LABELS_PER_REFIT, Session
 from cofactor.app.text_queue import TextTable
 
-POOL, TEST = 4000, 3000  # texts to choose from, and texts to test on
-TOPICS, LABELS = 20, 100
-EARLY, POINTS = 25, 2.0  # labels of the queue, and how many points they may lack
+POOL_TEXTS, TEST_TEXTS = 4000, 3000
+DEFAULT_TOPICS, MAX_LABELS = 20, 100
+EARLY_LABELS, MAX_POINTS_BEHIND = 25, 2.0  # after labels of the queue, against all random ones
 QUEUE, RANDOM, FRESH = "queue", "random", "random, fresh fit"
 
 
@@ -87,13 +83,13 @@ def read_texts(options: argparse.Namespace, seed: int) -> Texts:
     truth, test_truth = (np.char.add("class ", y.astype(str)) for y in (found.y, found.y_test))
     texts = [pool[i] for i in some]
     first = TopicModel(options.topics, random_state=seed, n_jobs=1).fit(texts)
-    return Texts(texts, truth[some].tolist(), [*test][:TEST], test_truth[:TEST], first)
+    return Texts(texts, truth[some].tolist(), [*test][:TEST_TEXTS], test_truth[:TEST_TEXTS], first)
 
 
 @cache
-def read_set(name: str, shared: str | None, home: str | None) -> Rows:
+def read_set(name: str, shared: Path | None, home: Path | None) -> Rows:
     """Read a corpus once."""
-    return CLASSES[name](Folders(*(Path(one) if one else None for one in (shared, home))), 0)
+    return CLASSES[name](Folders(shared, home), 0)
 
 
 def analyse(texts: Texts, by: str, seed: int, options: argparse.Namespace) -> list[Point]:
@@ -127,7 +123,7 @@ def fit_fresh(texts: Texts, seed: int, options: argparse.Namespace) -> list[Poin
     """Fit from the beginning on the random analyst's labels."""
     order = np.random.default_rng([seed, 1]).permutation(len(texts.pool))
     found = []
-    for labels in (EARLY, options.labels):
+    for labels in (EARLY_LABELS, options.labels):
         y = np.full(len(texts.pool), "", dtype=object)
         y[order[:labels]] = np.array(texts.truth, dtype=object)[order[:labels]]
         model = TopicModel(options.topics, random_state=seed, n_jobs=1).fit(texts.pool, y.tolist())
@@ -146,21 +142,16 @@ def runs(options: argparse.Namespace) -> Iterator[tuple[str, int, list[Point]]]:
 
 def remembered(texts: Texts, by: str, seed: int, options: argparse.Namespace) -> list[Point]:
     """Return the points of a run, from the cache if they are there."""
+
+    def run() -> list[list[float]]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            fresh = by == FRESH
+            found = fit_fresh(texts, seed, options) if fresh else analyse(texts, by, seed, options)
+        return [[one.labels, one.accuracy, one.classes] for one in found]
+
     key = [options.set, by, seed, options.pool, options.topics, options.labels]
-    cache = Path(options.cache) if options.cache else None
-    for line in cache.read_text().splitlines() if cache and cache.exists() else ():
-        if json.loads(line)["key"] == key:
-            return [Point(*point) for point in json.loads(line)["points"]]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = (
-            fit_fresh(texts, seed, options) if by == FRESH else analyse(texts, by, seed, options)
-        )
-    if cache:
-        points = [[one.labels, one.accuracy, one.classes] for one in found]
-        with cache.open("a") as file:
-            print(json.dumps({"key": key, "points": points}), file=file)
-    return found
+    return [Point(*point) for point in harness.cached(options.cache, key, run)]
 
 
 # ---- what is shown
@@ -183,7 +174,7 @@ class Curve:
         )
 
     def at(self, labels: int) -> np.ndarray:
-        """Return the accuracy of each start after so many labels."""
+        """Return the accuracy of each start after a number of labels."""
         return self.accuracy[:, self.labels.index(labels)]
 
 
@@ -208,23 +199,23 @@ def table(curves: dict[str, Curve]) -> tuple[list[str], list[list[str]]]:
 
 def judged(curves: dict[str, Curve]) -> list[Row]:
     """Compare the early labels of the queue with many random ones, start by start."""
-    early, rows = curves[QUEUE].at(EARLY), []
+    early, rows = curves[QUEUE].at(EARLY_LABELS), []
     last = curves[RANDOM].labels[-1]
-    for by, points in ((RANDOM, -POINTS), (FRESH, None)):
+    for by, points in ((RANDOM, -MAX_POINTS_BEHIND), (FRESH, None)):
         late = curves[by].at(last)
         error = (early - late).std(ddof=1) / len(early) ** 0.5 if len(early) > 1 else float("nan")
         rows.append(
-            measuring.better(
-                f"{EARLY} labels of the queue, {last} labels {by}",
+            harness.better(
+                f"{EARLY_LABELS} labels of the queue, {last} labels {by}",
                 float(early.mean()),
                 float(late.mean()),
                 points,
                 f"± {100 * error:.1f}",
             )
         )
-    for labels in (EARLY, last):
+    for labels in (EARLY_LABELS, last):
         rows.append(
-            measuring.better(
+            harness.better(
                 f"{labels} labels of the queue, {labels} random labels",
                 float(curves[QUEUE].at(labels).mean()),
                 float(curves[RANDOM].at(labels).mean()),
@@ -263,33 +254,34 @@ def draw(curves: dict[str, Curve], path: Path, name: str) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    for option, variable in (
-        ("--data", "COFACTOR_SHARED_DATA"),
-        ("--data-home", "COFACTOR_DATA_HOME"),
-    ):
-        default: Any = os.environ.get(variable)
-        parser.add_argument(option, default=default, help=f"folder of data (default: {variable})")
+    add_folder_options(parser)
     parser.add_argument("--set", default="newsgroups20", help="corpus; default: newsgroups20")
-    parser.add_argument("--pool", type=int, default=POOL, help=f"texts; default: {POOL}")
-    parser.add_argument("--topics", type=int, default=TOPICS, help=f"topics; default: {TOPICS}")
-    parser.add_argument("--labels", type=int, default=LABELS, help=f"labels; default: {LABELS}")
+    parser.add_argument(
+        "--pool", type=int, default=POOL_TEXTS, help=f"texts; default: {POOL_TEXTS}"
+    )
+    parser.add_argument(
+        "--topics", type=int, default=DEFAULT_TOPICS, help=f"topics; default: {DEFAULT_TOPICS}"
+    )
+    parser.add_argument(
+        "--labels", type=int, default=MAX_LABELS, help=f"labels; default: {MAX_LABELS}"
+    )
     parser.add_argument("--starts", type=int, default=5, help="starts; default: 5")
     parser.add_argument("--cache", help="file that keeps the accuracies of finished starts")
     parser.add_argument("--figure", type=Path, help="also draw the curves there (matplotlib)")
     options = parser.parse_args(argv)
-    measuring.restart_with_fixed_environment()
-    print(", ".join(f"{name} {what}" for name, what in measuring.machine().items()), end="\n\n")
+    harness.restart_with_fixed_environment()
+    harness.print_machine()
     starts: dict[str, list[list[Point]]] = {QUEUE: [], RANDOM: [], FRESH: []}
     for by, _, points in runs(options):
         starts[by].append(points)
     curves = {by: Curve.of(found) for by, found in starts.items()}
-    measuring.print_table(*table(curves))
+    harness.print_table(*table(curves))
     rows = judged(curves)
     print()
-    measuring.print_rows(rows)
+    harness.print_rows(rows)
     if options.figure:
         draw(curves, options.figure, options.set)
-    return measuring.verdict(rows)
+    return harness.verdict(rows)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
     python -m benchmarks.app_load [--documents 10000 50000] [--labels 25] [--topics 20]
 
-Documents are made: 60 words each, of twenty topics over 30,000 words whose frequencies fall as
+Documents are synthetic: 60 words each, of twenty topics over 30,000 words whose frequencies fall as
 those of a language do. A child process fits them and serves the app. This process is the browser:
 it labels, and asks for the state of the app every ten milliseconds while the app fits again.
 
@@ -29,29 +29,27 @@ from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # so that it runs as a script, too
-
-from benchmarks import measuring
-from benchmarks.measuring import Row, seconds
+from benchmarks import harness
+from benchmarks.harness import Row, seconds
 from cofactor import TopicModel
 
-WORDS, LENGTH, CLASSES = 30_000, 60, 20
-FIRST_PAGE, PING = 2.0, 0.1  # seconds
-EACH, PAUSE = 5, 0.01  # labels before a fit; seconds between two questions
+VOCABULARY, WORDS_PER_TEXT, CLASSES = 30_000, 60, 20
+MAX_FIRST_PAGE_SECONDS, MAX_ANSWER_SECONDS = 2.0, 0.1
+LABELS_PER_FIT, PAUSE_SECONDS = 5, 0.01
 
 
 def made_texts(n: int, seed: int = 0) -> tuple[list[str], list[int]]:
     """Return texts, and the topic that most words of each come from."""
     random = np.random.default_rng(seed)
-    usual = 1.0 / np.arange(10, WORDS + 10)
-    topics = usual * random.gamma(0.2, size=(CLASSES, WORDS))
+    usual = 1.0 / np.arange(10, VOCABULARY + 10)
+    topics = usual * random.gamma(0.2, size=(CLASSES, VOCABULARY))
     mixed = 0.6 * topics / topics.sum(axis=1, keepdims=True) + 0.4 * usual / usual.sum()
     truth = random.integers(CLASSES, size=n)
-    words = np.array([f"word{j}" for j in range(WORDS)], dtype=object)
+    words = np.array([f"word{j}" for j in range(VOCABULARY)], dtype=object)
     texts = np.empty(n, dtype=object)
     for c in range(CLASSES):
         rows = np.flatnonzero(truth == c)
-        drawn = random.choice(WORDS, size=(len(rows), LENGTH), p=mixed[c])
+        drawn = random.choice(VOCABULARY, size=(len(rows), WORDS_PER_TEXT), p=mixed[c])
         texts[rows] = [" ".join(words[row]) for row in drawn]
     return texts.tolist(), truth.tolist()
 
@@ -132,9 +130,9 @@ class Page:
         longest = 0.0
         for _ in range(n):
             while (text := self.ask("/api/next?tab=t")["document"]) is None:
-                time.sleep(PAUSE)  # the queue comes with the next fit
+                time.sleep(PAUSE_SECONDS)  # the queue comes with the next fit
             place = text["document"]
-            took, _ = measuring.timed(
+            took, _ = harness.timed(
                 lambda p=place: self.ask(  # type: ignore[misc]
                     "/api/label", tab="t", document=p, labels=[f"class {truth[p]}"]
                 )
@@ -169,8 +167,8 @@ def measure(n: int, options: argparse.Namespace) -> Measured:
             page.ask("/api/make-class", tab="t", name=f"class {c}")
         page.label(truth, 4 * CLASSES)
         wait(page)
-        for _ in range(options.labels // EACH):
-            longest = max(longest, page.label(truth, EACH))
+        for _ in range(options.labels // LABELS_PER_FIT):
+            longest = max(longest, page.label(truth, LABELS_PER_FIT))
             before = processor_seconds(process)
             took, answers = wait(page)
             cpu.append(processor_seconds(process) - before)
@@ -180,7 +178,7 @@ def measure(n: int, options: argparse.Namespace) -> Measured:
 
 
 def processor_seconds(process: int) -> float:
-    """Return the seconds of the processor that a process has used; NaN if nobody tells."""
+    """Return the seconds of the processor that a process has used; NaN if unknown."""
     try:
         fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -195,20 +193,20 @@ def wait(page: Page) -> tuple[float, list[float]]:
     """
     start, answers, versions, busy, shown = time.perf_counter(), [], set(), True, 0.0
     while busy:
-        took, state = measuring.timed(lambda: page.ask("/api/state"))
+        took, state = harness.timed(lambda: page.ask("/api/state"))
         assert state["trouble"] is None, state["trouble"]
         if state["version"] not in versions:
             shown = time.perf_counter() - start
         versions.add(state["version"])
         busy = state["busy"]
         answers.append(took)
-        time.sleep(PAUSE)
+        time.sleep(PAUSE_SECONDS)
     return shown, answers
 
 
 def rows_of(n: int, found: Measured) -> Iterator[Row]:
     """Compare what was measured with what is demanded."""
-    most, name = 1.0 if n <= 10_000 else 3.0, f"{n:,} documents"
+    limit, name = 1.0 if n <= 10_000 else 3.0, f"{n:,} documents"
     fit, ping = float(np.median(found.fits)), float(found.pings.max())
     half, nearly_all = np.quantile(found.pings, [0.5, 0.99])
     yield Row(
@@ -216,17 +214,17 @@ def rows_of(n: int, found: Measured) -> Iterator[Row]:
         seconds(found.first_page),
         "",
         seconds(found.first_page),
-        f"≤ {FIRST_PAGE:g} s",
-        found.first_page <= FIRST_PAGE,
+        f"≤ {MAX_FIRST_PAGE_SECONDS:g} s",
+        found.first_page <= MAX_FIRST_PAGE_SECONDS,
         "after the end of the fit",
     )
     yield Row(
-        f"{name}: fit after {EACH} labels",
+        f"{name}: fit after {LABELS_PER_FIT} labels",
         seconds(fit),
         "",
         seconds(fit),
-        f"≤ {most:g} s",
-        fit <= most,
+        f"≤ {limit:g} s",
+        fit <= limit,
         f"median of {len(found.fits)}, longest {seconds(float(found.fits.max()))}; "
         f"{seconds(float(np.median(found.processor)))} of the processor",
     )
@@ -235,8 +233,8 @@ def rows_of(n: int, found: Measured) -> Iterator[Row]:
         seconds(ping),
         "",
         seconds(ping),
-        f"≤ {seconds(PING)}",
-        ping <= PING,
+        f"≤ {seconds(MAX_ANSWER_SECONDS)}",
+        ping <= MAX_ANSWER_SECONDS,
         f"{len(found.pings)} answers, median {seconds(half)}, 99 % below {seconds(nearly_all)}",
     )
     yield Row(f"{name}: longest answer to a label", seconds(found.label), "", "")
@@ -253,10 +251,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.serve:
         serve(options)
         return 0
-    print(", ".join(f"{name} {what}" for name, what in measuring.machine().items()), end="\n\n")
+    harness.print_machine()
     rows = [row for n in options.documents for row in rows_of(n, measure(n, options))]
-    measuring.print_rows(rows)
-    return measuring.verdict(rows)
+    harness.print_rows(rows)
+    return harness.verdict(rows)
 
 
 if __name__ == "__main__":

@@ -2,13 +2,13 @@
 
     python -m benchmarks.choosing [--ranks 5 10 20] [--draws 10] [--sets plain ...] [--parts made]
 
-Made data.  Documents of Poisson counts.  Topics are Dirichlet draws around word frequencies that
-fall like 1, 1/2, 1/3, ...; so are the shares of topics in a document, around equal shares; lengths
-are lognormal.  A class has about two topics, and a document belongs to the class whose topics have
-the largest share of it; a tenth of the documents are labelled.  `choose` tries all numbers of
-topics from four below the true one to six above, and the table has how often it finds the true one,
-or a neighbour.  The rule was settled on draws 100 to 103, and on draws 0 to 3 of 20 topics without
-labels and 0 and 1 of 5 and 10 topics; the others check it.
+Synthetic data.  Documents of Poisson counts.  Topics are Dirichlet draws around word frequencies
+that fall like 1, 1/2, 1/3, ...; so are the shares of topics in a document, around equal shares;
+lengths are lognormal.  A class has about two topics, and a document belongs to the class whose
+topics have the largest share of it; a tenth of the documents are labelled.  `choose` tries all
+numbers of topics from four below the true one to six above; the table has how often it finds the
+true one or a neighbour.  The rule was settled on draws 100 to 103, on draws 0 to 3 of 20 topics
+without labels, and on draws 0 and 1 of 5 and 10 topics; the other draws check it.
 
 20 Newsgroups (five classes, tf-idf of 5000 words): how the choice predicts the test posts, with all
 training labels and with one in ten, and the best of the grid.
@@ -31,8 +31,8 @@ import numpy as np
 from scipy import sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
-from benchmarks import measuring, newsgroups
-from benchmarks.measuring import timed
+from benchmarks import data_sets, harness
+from benchmarks.harness import timed
 from cofactor import NMF, SSNMFClassifier
 from cofactor.model_selection import Choice, choose
 
@@ -41,13 +41,13 @@ NUMBERS = [5, 8, 13, 20, 32]
 
 
 class Kind(NamedTuple):
-    """What made documents are like."""
+    """Parameters of synthetic documents."""
 
     documents: int = 1000
     words: int = 800
     length: float = 100.0
     concentration: float = 0.1
-    """Of the shares of topics: smaller means fewer topics a document."""
+    """Of the shares of topics: smaller means fewer topics per document."""
     spread: float = 40.0
     """Of the topics around the word frequencies: smaller means more distinct topics."""
     labelled: float = 0.1
@@ -70,7 +70,7 @@ class Made(NamedTuple):
 
 
 def documents(kind: Kind, rank: int, seed: int) -> Made:
-    """Make documents of a known number of topics."""
+    """Draw documents with a known number of topics."""
     random = np.random.default_rng([seed, rank])
     frequencies = 1.0 / np.arange(1, kind.words + 1)
     frequencies *= kind.spread / frequencies.sum()
@@ -91,7 +91,7 @@ def grid(rank: int) -> list[int]:
 
 
 def found(kind: Kind, rank: int, seed: int, labels: bool, jobs: int = 1) -> Choice:
-    """Choose the number of topics of made documents."""
+    """Choose the number of topics of synthetic documents."""
     made = documents(kind, rank, seed)
     if labels:
         model: Any = SSNMFClassifier(random_state=seed, n_jobs=jobs)
@@ -100,7 +100,7 @@ def found(kind: Kind, rank: int, seed: int, labels: bool, jobs: int = 1) -> Choi
 
 
 def made_table(options: argparse.Namespace) -> tuple[list[list[str]], Counter[bool]]:
-    """Return the lines for made data, and how many choices are within one, with labels or not."""
+    """Return the lines for synthetic data, and how many choices are within one, by labels."""
     cases = list(product(options.sets, options.ranks, (False, True)))
     choices: dict[Any, list[int]] = {case: [] for case in cases}
     for draw, case in product(range(options.draws), cases):
@@ -128,7 +128,7 @@ def _close(chosen: list[int], rank: int, gap: int) -> int:
 
 def newsgroups_table(options: argparse.Namespace) -> list[list[str]]:
     """Return the lines for 20 Newsgroups, one for each share of labels."""
-    data = newsgroups.load(options.data_home, options.stopwords)
+    data = data_sets.load_newsgroups(options)
     lines = []
     for every in (1, 10):
         y = np.where(np.random.default_rng(0).permutation(len(data.y)) % every == 0, data.y, -1)
@@ -157,7 +157,7 @@ def newsgroups_table(options: argparse.Namespace) -> list[list[str]]:
 
 def cost_table(options: argparse.Namespace) -> list[list[str]]:
     """Return the lines for the cost: the time of `choose`, and of its fits."""
-    data = newsgroups.load(options.data_home, options.stopwords)
+    data = data_sets.load_newsgroups(options)
     made = documents(SETS["plain"], 10, 0)
     y = np.where(np.arange(len(data.y)) % 10 == 0, data.y, -1)
     cases: dict[str, tuple[Any, ...]] = {
@@ -170,7 +170,7 @@ def cost_table(options: argparse.Namespace) -> list[list[str]]:
     for name, arguments in cases.items():
         took, choice = timed(partial(choose, *arguments, n_components=[5, 10, 20], runs=3))
         fits = sum(row["seconds"] for row in choice.table)
-        lines.append([name, measuring.seconds(fits), measuring.seconds(took), f"{took / fits:.2f}"])
+        lines.append([name, harness.seconds(fits), harness.seconds(took), f"{took / fits:.2f}"])
     return lines
 
 
@@ -183,12 +183,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--first-draw", type=int, default=0, help="seed of the first draw")
     parser.add_argument("--jobs", type=int, default=1, help="number of threads; default: 1")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
-    newsgroups.add_options(parser)
+    data_sets.add_newsgroups_options(parser)
     options = parser.parse_args(arguments)
     if arguments is None:
-        measuring.restart_with_fixed_environment()
+        harness.restart_with_fixed_environment()
     warnings.simplefilter("ignore", ConvergenceWarning)
-    print(", ".join(f"{name} {what}" for name, what in measuring.machine().items()))
+    harness.print_machine()
     passed = True
     for part in options.parts:
         passed &= PARTS[part](options)
@@ -198,8 +198,8 @@ def main(arguments: list[str] | None = None) -> int:
 def print_made(options: argparse.Namespace) -> bool:
     """Print how often the number of topics is found."""
     lines, near = made_table(options)
-    print(f"\nMade data, {options.draws} draws each:\n")
-    measuring.print_table(["set", "topics", "labels", "exact", "within 1", "choices"], lines)
+    print(f"\nSynthetic data, {options.draws} draws each:\n")
+    harness.print_table(["set", "topics", "labels", "exact", "within 1", "choices"], lines)
     total = len(options.sets) * len(options.ranks) * options.draws
     print(f"\nWithin 1: {near[True]} of {total} with labels, {near[False]} of {total} without.")
     return near[True] >= 0.9 * total and near[False] >= 0.8 * total
@@ -210,15 +210,15 @@ def print_newsgroups(options: argparse.Namespace) -> bool:
     lines = newsgroups_table(options)
     print("\n20 Newsgroups, accuracy on the test posts:\n")
     head = ["labels", "choice", "accuracy", "best", "points behind", "all", "advice"]
-    measuring.print_table(head, lines)
+    harness.print_table(head, lines)
     return all(float(line[4]) <= 0.5 for line in lines)
 
 
 def print_cost(options: argparse.Namespace) -> bool:
-    """Print what `choose` takes beside its fits."""
+    """Print the cost of `choose` relative to its fits."""
     lines = cost_table(options)
     print("\nCost, 5, 10 and 20 topics, three runs, one thread:\n")
-    measuring.print_table(["data", "fits", "choose", "ratio"], lines)
+    harness.print_table(["data", "fits", "choose", "ratio"], lines)
     return all(float(line[3]) <= 1.5 for line in lines)
 
 

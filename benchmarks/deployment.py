@@ -1,4 +1,4 @@
-"""What does a process cost that only predicts?
+"""What does a process that only predicts cost?
 
     python -m benchmarks.deployment [--repeats 7] [--topics 24] [--clock cpu]
 
@@ -23,8 +23,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks import measuring
-from benchmarks.measuring import seconds
+from benchmarks import harness
+from benchmarks.harness import seconds
 
 IMPORT = """
 import json, resource, time
@@ -56,7 +56,7 @@ else:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 print(json.dumps([late - early for early, late in zip(marks, marks[1:])] + [peak]))
 """
-REPEATED = 50
+NEXT_TEXTS = 50
 CLOCKS = {"cpu": "process_time", "wall": "perf_counter"}
 HEAD = ("process", "import", "load", "first text", "next text", "1,000 texts", "memory", "on disk")
 
@@ -75,7 +75,7 @@ ALONE = [
     Subject("the same with numpy", None, "import numpy", ""),
     Subject("the same with scikit-learn", None, "import sklearn.linear_model", ""),
 ]
-"""Processes that import and do nothing; they tell what of the cost is not the model's."""
+"""Processes that only import, to show what is not the cost of the model."""
 
 
 def fit_and_save(folder: Path, topics: int) -> tuple[list[Subject], list[str]]:
@@ -109,7 +109,7 @@ def run_process(subject: Subject, texts: Path, clock: str) -> list[float]:
         texts=str(texts),
         imports=subject.imports,
         load=subject.load,
-        repeated=REPEATED,
+        repeated=NEXT_TEXTS,
     )
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
@@ -145,7 +145,7 @@ def line(subject: Subject, medians: list[float]) -> list[str]:
     """Return a line of the table; steps that a process did not take are empty."""
     *steps, peak = medians
     if len(steps) > 3:
-        steps[3] /= REPEATED
+        steps[3] /= NEXT_TEXTS
     cells = [seconds(step) for step in steps] + [""] * (5 - len(steps))
     return [subject.name, *cells, megabytes(peak), megabytes(size_on_disk(subject.path))]
 
@@ -158,13 +158,13 @@ def main(arguments: list[str] | None = None) -> int:
     about = "cpu counts processor time only, for a machine in use; default: cpu"
     parser.add_argument("--clock", choices=CLOCKS, default="cpu", help=about)
     options = parser.parse_args(arguments)
-    print(", ".join(f"{name} {what}" for name, what in measuring.machine().items()), end="\n\n")
+    harness.print_machine()
     with tempfile.TemporaryDirectory() as folder:
         subjects, texts = fit_and_save(Path(folder), options.topics)
         written = Path(folder) / "texts.json"
         written.write_text(json.dumps(texts))
         print(f"Medians of {options.repeats} processes, {options.clock} time:\n")
-        measuring.print_table(HEAD, table([*ALONE, *subjects], written, options))
+        harness.print_table(HEAD, table([*ALONE, *subjects], written, options))
     return 0
 
 

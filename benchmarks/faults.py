@@ -27,12 +27,12 @@ from scipy import sparse as sp
 
 from cofactor import RowBlocks, SSNMFClassifier, distributed
 
-LONGEST = 60.0
-"""Seconds without an iteration that count as a hang."""
+MAX_WAIT_SECONDS = 60.0
+"""Longer without an iteration counts as a hang."""
 
 
 class Watch:
-    """A callback that notes when iterations end, and kills after some of them."""
+    """A callback that records when iterations end, and kills after a while."""
 
     def __init__(self, kill=None, after=0.0):
         self.times, self.kill, self.after = [], kill, after
@@ -104,16 +104,16 @@ def killed_workers(client, rows, expected, kills, place):
     fit(client, rows, place / "calm", calm)
     for k in range(kills):
         ended = False
-        while not ended:  # a kill after the end is none
+        while not ended:  # a kill after the end does not count
             shutil.rmtree(place / "worker", ignore_errors=True)
             after = random.uniform(0.0, 0.9 * calm.seconds)
             watch = Watch(lambda: kill_worker(client), after)
             model = fit(client, rows, place / "worker" if k % 2 == 0 else None, watch)
             ended = after < watch.seconds
-        fine = same_bits(model, expected) and watch.longest_wait < LONGEST
+        fine = same_bits(model, expected) and watch.longest_wait < MAX_WAIT_SECONDS
         kept = "folder" if k % 2 == 0 else "memory"
         yield "worker", kept, f"{after:.2f}", watch.longest_wait, watch.seconds, fine
-        client.wait_for_workers(3, timeout=LONGEST)
+        client.wait_for_workers(3, timeout=MAX_WAIT_SECONDS)
 
 
 DRIVER = """
@@ -140,7 +140,7 @@ def killed_driver(client, rows, expected, place):
     after, watch = time.monotonic() - began, Watch()
     model = fit(client, rows, folder, watch)
     resumed = 0 < len(watch.times) - 2 < len(expected.history_["objective"])
-    fine = same_bits(model, expected) and watch.longest_wait < LONGEST and resumed
+    fine = same_bits(model, expected) and watch.longest_wait < MAX_WAIT_SECONDS and resumed
     yield "driver", "folder", f"{after:.2f}", watch.longest_wait, watch.seconds, fine
 
 
@@ -152,7 +152,9 @@ def main():
     import dask
     from distributed import Client, LocalCluster
 
-    dask.config.set({"distributed.deploy.lost-worker-timeout": "60s"})  # else it gives up on them
+    dask.config.set(
+        {"distributed.deploy.lost-worker-timeout": "60s"}
+    )  # otherwise it gives up on them
     random.seed(options.seed)
     warnings.simplefilter("ignore")
     local = LocalCluster(

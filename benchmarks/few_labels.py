@@ -1,6 +1,6 @@
 """Test accuracy with a handful of labels per class and the other posts unlabelled.
 
-Run ``python benchmarks/few_labels.py``.
+Run ``python -m benchmarks.few_labels``.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ import argparse
 import sys
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,18 +16,16 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import MultinomialNB
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # so that it runs as a script, too
-
-from benchmarks import measuring
-from benchmarks.measuring import Row, better
-from benchmarks.naive_bayes import EMNaiveBayes
-from benchmarks.newsgroups import Newsgroups
+from benchmarks import harness
+from benchmarks.data_sets import Newsgroups
+from benchmarks.harness import Row, better
+from benchmarks.rivals import EMNaiveBayes
 from cofactor import Factors, SSNMFClassifier
 
 BUDGETS = (2, 5, 20, 100)  # labels per class
 RANK = 13
-NEAR_EM = -2.0  # points: how far below EM naive Bayes is still near
-ABOVE_LOGISTIC = {2: 20.0, 5: 20.0}  # points, by budget
+MIN_POINTS_EM = -2.0  # points ahead of EM naive Bayes that are demanded
+MIN_POINTS_LOGISTIC = {2: 20.0, 5: 20.0}  # ahead of logistic regression, by budget
 
 OURS, EM, LOGISTIC = "cofactor", "EM naive Bayes", "logistic regression"
 
@@ -54,7 +51,7 @@ SUPERVISED: dict[str, Callable[[], Any]] = {
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add how often to draw to a command line."""
+    """Add the options to a command line."""
     parser.add_argument("--draws", type=int, default=5, help="draws of the labels; default: 5")
 
 
@@ -71,9 +68,9 @@ def run(data: Newsgroups, options: argparse.Namespace) -> list[Row]:
         lines.append([name, *(f"{100 * value:.1f}" for value in mean.values())])
         rows += compare(name, budget, scores)
     print(f"Test accuracy, r = {RANK}, mean of {options.draws} draws of the labels:\n")
-    measuring.print_table(["", *mean], lines)
+    harness.print_table(["", *mean], lines)
     print()
-    measuring.print_rows(rows)
+    harness.print_rows(rows)
     return rows
 
 
@@ -102,8 +99,8 @@ def accuracies(data: Newsgroups, y: np.ndarray, seed: int) -> dict[str, float]:
 
 
 def compare(name: str, budget: int | None, scores: list[dict[str, float]]) -> list[Row]:
-    """Return what is demanded of a budget: of the means, with the worst draw as a remark."""
-    demands = {EM: NEAR_EM if budget else None, LOGISTIC: ABOVE_LOGISTIC.get(budget)}
+    """Compare the means with the demands; the remark has the worst draw."""
+    demands = {EM: MIN_POINTS_EM if budget else None, LOGISTIC: MIN_POINTS_LOGISTIC.get(budget)}
     rows = []
     for peer, demanded in demands.items():
         ours, theirs = (np.array([score[key] for score in scores]) for key in (OURS, peer))
@@ -114,4 +111,4 @@ def compare(name: str, budget: int | None, scores: list[dict[str, float]]) -> li
 
 
 if __name__ == "__main__":
-    sys.exit(measuring.main(__doc__, {"few_labels": sys.modules[__name__]}))
+    sys.exit(harness.main(__doc__, {"few_labels": sys.modules[__name__]}))

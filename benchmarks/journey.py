@@ -2,9 +2,9 @@
 
     python -m benchmarks.journey [--labelled 20] [--repeats 3]
 
-Writes the paper's 20 Newsgroups posts to a table with one label in so many, then runs ``cofactor
-fit`` and ``cofactor report`` on it, each a process of its own as at a prompt, and in turn with them
-the vectorisers, in this process.  Wall time, best of several; one run before that compiles.
+Writes the paper's 20 Newsgroups posts to a table with one label in twenty, then runs ``cofactor
+fit`` and ``cofactor report`` on it, each in a separate process, in alternation with the vectorisers
+in this process. Wall time, best of several.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from typing import Any
 
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, TfidfVectorizer
 
-from benchmarks import measuring, newsgroups
-from benchmarks.measuring import Row, alternate, seconds
-from cofactor.experiments.newsgroups import corpus
+from benchmarks import data_sets, harness
+from benchmarks.harness import Row, alternate, seconds
+from cofactor.experiments.newsgroups import splits
 from cofactor.text import WordVectorizer
 
-TIMES, PLUS = 3, 10.0
-"""Demanded: no more than so many times the vectoriser, plus so many seconds."""
+MAX_VECTORISERS, MAX_SECONDS = 3, 10.0
+"""Demanded: at most the time of three vectorisers plus ten seconds."""
 
 
-def write_table(path: Path, posts: corpus.Posts, every: int) -> None:
+def write_table(path: Path, posts: splits.Posts, every: int) -> None:
     """Write the posts, with the class of one in ``every``."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
@@ -45,7 +45,7 @@ def command(*arguments: Any) -> None:
     subprocess.run(run, check=True, capture_output=True)
 
 
-def measure(posts: corpus.Posts, folder: Path, options: argparse.Namespace) -> list[Row]:
+def measure(posts: splits.Posts, folder: Path, options: argparse.Namespace) -> list[Row]:
     """Time everything in turn."""
     table, model = folder / "posts.csv", folder / "model"
     write_table(table, posts, options.labelled)
@@ -62,10 +62,11 @@ def measure(posts: corpus.Posts, folder: Path, options: argparse.Namespace) -> l
     (fitting, _), (reporting, _), *alone = alternate(options, fit, report, *vectorisers)
     both, rows = fitting + reporting, []
     for name, (t, _) in zip(("scikit-learn's", "ours"), reversed(alone), strict=True):
-        limit = TIMES * t + PLUS
+        limit = MAX_VECTORISERS * t + MAX_SECONDS
         rows.append(
             Row(
-                f"fit + report, against {TIMES} times the vectoriser ({name}) + {PLUS:g} s",
+                f"fit + report, against {MAX_VECTORISERS} times the vectoriser ({name}) "
+                f"+ {MAX_SECONDS:g} s",
                 seconds(both),
                 seconds(limit),
                 f"{both - limit:+.1f} s",
@@ -80,18 +81,16 @@ def measure(posts: corpus.Posts, folder: Path, options: argparse.Namespace) -> l
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    newsgroups.add_options(parser)
-    parser.add_argument("--labelled", type=int, default=20, help="one in so many; default: 20")
-    parser.add_argument("--repeats", type=int, default=3, help="best of so many; default: 3")
+    data_sets.add_newsgroups_options(parser)
+    parser.add_argument("--labelled", type=int, default=20, help="label one in N; default: 20")
+    harness.add_repeats(parser)
     options = parser.parse_args()
-    options.clock = "wall"
-    home = None if options.data_home is None else Path(options.data_home)
-    posts = corpus.balanced(corpus.fetch_posts(home), seed=0)
+    posts = splits.balanced(splits.fetch_posts(data_sets.newsgroups_home(options)), seed=0)
     print(f"{len(posts.texts):,} posts, one in {options.labelled} labelled, 13 topics")
-    print(", ".join(f"{name} {what}" for name, what in measuring.machine().items()), end="\n\n")
+    harness.print_machine()
     with tempfile.TemporaryDirectory() as folder:
         rows = measure(posts, Path(folder), options)
-    measuring.print_rows(rows)
+    harness.print_rows(rows)
     return int(not all(row.passed for row in rows))
 
 

@@ -9,9 +9,9 @@
 - Doubts. One label in twenty is replaced by a wrong class at random. Figures are the average
   precision of the ranking of ``doubtful_labels`` (ours), and of the same ranking by a model that
   has seen the labels (peer).
-- Stability. Made documents of eight topics, a background that all documents have a tenth of, and
-  documents that are background only. A model of 15 topics has to fit noise, too. Its topics are
-  matched one to one with the nine that are true; a topic is real if the cosine is at least 0.8.
+- Stability. Synthetic documents of eight topics, a background that makes up a tenth of each, and
+  documents that are background only. A model with 15 topics must also fit noise. Its topics are
+  matched one to one with the nine true ones; a topic is real if the cosine is at least 0.8.
   Figures are the mean stability of real topics (ours) and of others (peer), and the ROC AUC.
 
 Corpora are cut to 2,000 training and 1,500 test texts, and fits have at most 20 iterations.
@@ -23,24 +23,20 @@ corpora that are absent are skipped.
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy import sparse as sp
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # so that it runs as a script, too
-
-from benchmarks import measuring
-from benchmarks.measuring import Row
-from benchmarks.prediction_sets import CLASSES, Folders, MissingSet
+from benchmarks import harness
+from benchmarks.data_sets import CLASSES, Folders, MissingSet, add_folder_options
+from benchmarks.harness import Row
 from cofactor import TopicModel
 from cofactor.metrics.topics import match_topics
 
@@ -48,17 +44,17 @@ SETTLED, CHECKED = (
     ("reuters_r8", "searchsnippets", "trec"),
     ("newsgroups5", "newsgroups20", "docstrings"),
 )
-TRAIN, TEST = 2000, 1500  # texts
-FIRST, EACH = 10, 5  # labels at the start, and of each round
-ITERATIONS = 20
-WRONG = 0.05  # share of labels that are wrong
-WORST = -1.0  # points: how far below random labels any round may be
-PRECISE = 0.6
+TRAIN_TEXTS, TEST_TEXTS = 2000, 1500
+FIRST_LABELS, LABELS_PER_ROUND = 10, 5
+MAX_ITERATIONS = 20
+WRONG_SHARE = 0.05
+MIN_WORST_POINTS = -1.0  # of any round, against random labels
+MIN_PRECISION = 0.6
 
 
 @dataclass(eq=False)
 class Corpus:
-    """Rows of words. Documents are the numbers of rows, as text, so that no time goes to words."""
+    """Rows of words. Documents are row numbers, so that no time is spent on vectorising."""
 
     name: str
     X: Any
@@ -77,7 +73,7 @@ class Corpus:
         model = TopicModel(
             topics or self.topics,
             vectorizer=ByNumber(self.X),
-            max_iter=ITERATIONS,
+            max_iter=MAX_ITERATIONS,
             task="topics" if y is None else "classes",
             random_state=seed,
         )
@@ -87,7 +83,7 @@ class Corpus:
 
 
 class ByNumber:
-    """A vectorizer of documents that are numbers of rows."""
+    """A vectorizer of documents that are row numbers."""
 
     def __init__(self, X: Any) -> None:
         self.X = X
@@ -113,8 +109,7 @@ class ByNumber:
 
 def corpora(names: tuple[str, ...], options: argparse.Namespace) -> Iterator[Corpus]:
     """Read the corpora that exist."""
-    shared, home = options.data, options.data_home
-    folders = Folders(Path(shared) if shared else None, Path(home) if home else None)
+    folders = Folders(options.data, options.data_home)
     for name in names:
         try:
             found = CLASSES[name](folders, 0)
@@ -123,7 +118,7 @@ def corpora(names: tuple[str, ...], options: argparse.Namespace) -> Iterator[Cor
             continue
         random = np.random.default_rng(0)
         train, test = (random.permutation(len(y)) for y in (found.y, found.y_test))
-        train, test = train[:TRAIN], test[:TEST]
+        train, test = train[:TRAIN_TEXTS], test[:TEST_TEXTS]
         X = sp.csr_array(sp.vstack([found.X[train], found.X_test[test]]))
         y = np.array([f"class {c}" for c in (*found.y[train], *found.y_test[test])], dtype=object)
         yield Corpus(name, X, y, np.arange(len(train)), len(train) + np.arange(len(test)))
@@ -160,47 +155,40 @@ def labelling(corpus: Corpus, options: argparse.Namespace) -> list[Row]:
             "",
             "",
             f"{mean[worst]:+.1f}",
-            f"≥ {WORST:g}",
-            bool(mean[worst] >= WORST),
+            f"≥ {MIN_WORST_POINTS:g}",
+            bool(mean[worst] >= MIN_WORST_POINTS),
             f"after round {worst + 1}, ± {error[worst]:.1f}",
         ),
     ]
 
 
 def curve(corpus: Corpus, strategy: str, seed: int, options: argparse.Namespace) -> np.ndarray:
-    """Return what `simulate` does, from the cache if it is there."""
+    """Return the result of `simulate`, from the cache if it is there."""
     key = [corpus.name, strategy, seed, options.rounds]
-    cache = Path(options.cache) if options.cache else None
-    for line in cache.read_text().splitlines() if cache and cache.exists() else ():
-        if json.loads(line)["key"] == key:
-            return np.array(json.loads(line)["accuracy"])
-    found = simulate(corpus, strategy, seed, options.rounds)
-    if cache:
-        with cache.open("a") as file:
-            print(json.dumps({"key": key, "accuracy": found.tolist()}), file=file)
-    return found
+    run = partial(simulate, corpus, strategy, seed, options.rounds)
+    return np.array(harness.cached(options.cache, key, run))
 
 
-def simulate(corpus: Corpus, strategy: str, seed: int, rounds: int) -> np.ndarray:
+def simulate(corpus: Corpus, strategy: str, seed: int, rounds: int) -> list[float]:
     """Return the accuracy at the start and after each round of labelling."""
     rows, scores = corpus.train, []
     known = np.zeros(len(rows), dtype=bool)
-    known[np.random.default_rng(seed).permutation(len(rows))[:FIRST]] = True
+    known[np.random.default_rng(seed).permutation(len(rows))[:FIRST_LABELS]] = True
     for number in range(rounds + 1):
         y = np.where(known, corpus.y[rows], "")
         model = corpus.fit(rows, y, seed)
         predicted = model.predict(corpus.documents(corpus.test))
-        scores.append(np.mean(predicted == corpus.y[corpus.test]))
+        scores.append(float(np.mean(predicted == corpus.y[corpus.test])))
         if number < rounds:
             chosen = model.to_label(
                 corpus.documents(rows),
-                EACH,
+                LABELS_PER_ROUND,
                 strategy=strategy,
                 y=y,
                 random_state=1000 * seed + number,
             )
             known[chosen.column("document")] = True
-    return np.array(scores)
+    return scores
 
 
 # Doubts
@@ -215,8 +203,8 @@ def doubts(corpus: Corpus, options: argparse.Namespace) -> Row:
         f"{ours:.2f}",
         f"{seen:.2f}",
         f"{ours - seen:+.2f}",
-        f"≥ {PRECISE:g}",
-        bool(ours >= PRECISE),
+        f"≥ {MIN_PRECISION:g}",
+        bool(ours >= MIN_PRECISION),
         f"least {found[:, 0].min():.2f}",
     )
 
@@ -225,7 +213,7 @@ def planted(corpus: Corpus, seed: int) -> tuple[float, float]:
     """Return the average precision by held-out models, and by the model that saw the labels."""
     random, rows = np.random.default_rng(seed), corpus.train
     y, names = corpus.y[rows].copy(), np.unique(corpus.y)
-    wrong = random.random(len(y)) < WRONG
+    wrong = random.random(len(y)) < WRONG_SHARE
     for i in np.flatnonzero(wrong):
         y[i] = random.choice(names[names != y[i]])
     model, documents = corpus.fit(rows, y, seed), corpus.documents(rows)
@@ -241,13 +229,13 @@ def planted(corpus: Corpus, seed: int) -> tuple[float, float]:
 # Stability
 
 
-REAL, NOISE, TOPICS = 8, 0.25, 15  # true topics, share of background documents, topics
-ALIKE = 0.8  # least cosine of a real topic and a true one
-SEPARATED = 0.9  # ROC AUC
+TRUE_TOPICS, NOISE_SHARE, MODEL_TOPICS = 8, 0.25, 15
+MIN_COSINE = 0.8  # of a real topic and a true one
+MIN_AREA = 0.9  # under the ROC curve
 
 
 def stability(options: argparse.Namespace) -> Iterator[Row]:
-    """Tell real topics from those of noise, without labels and with some."""
+    """Distinguish real topics from noise by stability, without labels and with some."""
     for name, share in (("no labels", 0.0), ("one label in ten", 0.1)):
         draws = [separation(seed, share, options.runs) for seed in range(options.draws)]
         real, stable = (np.concatenate(part) for part in zip(*draws, strict=True))
@@ -257,8 +245,8 @@ def stability(options: argparse.Namespace) -> Iterator[Row]:
             f"made topics, {name}",
             *(f"{mean:.2f}" for mean in means),
             f"{area:.3f}",
-            f"≥ {SEPARATED:g}",
-            bool(area >= SEPARATED),
+            f"≥ {MIN_AREA:g}",
+            bool(area >= MIN_AREA),
             f"{real.sum()} real topics and {(~real).sum()} others",
         )
 
@@ -270,12 +258,12 @@ def separation(seed: int, share: float, runs: int) -> tuple[np.ndarray, np.ndarr
     corpus = Corpus("made", counts, y, rows, rows)
     known = np.random.default_rng([seed, 1]).random(len(y)) < share
     labels = np.where(known & (y != ""), y, "") if share else None
-    model = corpus.fit(rows, labels, seed, topics=TOPICS)
+    model = corpus.fit(rows, labels, seed, topics=MODEL_TOPICS)
     model.stability(corpus.documents(rows), labels, runs=runs)
     components, words = model.estimator_.components_, range(truth.shape[1])
     real = np.zeros(len(components), dtype=bool)
     for k, _, similarity in match_topics(components, words, truth, words):
-        real[k] = similarity >= ALIKE
+        real[k] = similarity >= MIN_COSINE
     return real, model.stability_.mean(axis=0)
 
 
@@ -287,10 +275,10 @@ def made_documents(
     Return counts of words, the main topic of each document ("" for background), and the topics
     with the background below them.
     """
-    truth = random.dirichlet(np.full(words, 0.03), REAL)
+    truth = random.dirichlet(np.full(words, 0.03), TRUE_TOPICS)
     usual = random.dirichlet(np.full(words, 1.0))  # the background
-    shares = random.dirichlet(np.full(REAL, 0.1), n)
-    noise = random.random(n) < NOISE
+    shares = random.dirichlet(np.full(TRUE_TOPICS, 0.1), n)
+    noise = random.random(n) < NOISE_SHARE
     P = np.where(noise[:, None], usual, 0.9 * shares @ truth + 0.1 * usual)
     counts = np.array([random.multinomial(length, p) for p in P])
     y = np.array([f"class {k}" for k in shares.argmax(axis=1)], dtype=object)
@@ -300,12 +288,7 @@ def made_documents(
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    for option, variable in (
-        ("--data", "COFACTOR_SHARED_DATA"),
-        ("--data-home", "COFACTOR_DATA_HOME"),
-    ):
-        default = os.environ.get(variable)
-        parser.add_argument(option, default=default, help=f"folder of data (default: {variable})")
+    add_folder_options(parser)
     parser.add_argument("--sets", nargs="+", default=[*SETTLED, *CHECKED], help="corpora")
     parser.add_argument("--parts", nargs="+", default=["labelling", "doubts", "stability"])
     parser.add_argument("--starts", type=int, default=5, help="starts; default: 5")
@@ -315,15 +298,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--runs", type=int, default=20, help="draws of documents; default: 20")
     parser.add_argument("--draws", type=int, default=5, help="made corpora; default: 5")
     options = parser.parse_args(argv)
-    measuring.restart_with_fixed_environment()
-    print(", ".join(f"{name} {what}" for name, what in measuring.machine().items()), end="\n\n")
+    harness.restart_with_fixed_environment()
+    harness.print_machine()
     rows = []
     for corpus in corpora(tuple(options.sets), options):
         rows += labelling(corpus, options) if "labelling" in options.parts else []
         rows += [doubts(corpus, options)] if "doubts" in options.parts else []
     rows += stability(options) if "stability" in options.parts else []
-    measuring.print_rows(rows)
-    return measuring.verdict(rows)
+    harness.print_rows(rows)
+    return harness.verdict(rows)
 
 
 if __name__ == "__main__":

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import measuring
+from benchmarks import harness
 from benchmarks.rivals import UNCOUNTED
 
 Budget = int | None  # None: all
 Scores = dict[str, float]
-LAST = 1 << 62  # "all" comes after every number
+SORT_ALL = 1 << 62  # "all" comes after every number
 EXTRAS = {"ECE": "{:.3f}", "seconds": "{:.1f}"}  # columns of ours beside the score
 
 
@@ -37,7 +37,7 @@ def budget_text(budget: Budget) -> str:
 
 @dataclass
 class Outcome:
-    """The scores of a cell; ``missing`` says why there are none, ``note`` why ours are missing."""
+    """The scores of a cell; ``missing`` is why all are missing, ``note`` why ours are."""
 
     cell: Cell
     ours: Scores | None = None
@@ -143,10 +143,10 @@ def print_tables(heading: str, lines: Sequence[Line]) -> None:
     rivals = list({name: None for line in lines for name in line.rivals})
     extras = [key for key in EXTRAS if any(key in line.extra for line in lines)]
     head = ["set", heading, "ours", *extras, *rivals, "distance"]
-    measuring.print_table(head, [line.cells(rivals, extras) for line in lines])
+    harness.print_table(head, [line.cells(rivals, extras) for line in lines])
     if len({line.set for line in lines}) > 1:
         print()
-        measuring.print_table(*_table_of_means(heading, lines, rivals))
+        harness.print_table(*_table_of_means(heading, lines, rivals))
     print()
     print(_sentence_of_behind(lines))
 
@@ -156,7 +156,9 @@ def _table_of_means(
 ) -> tuple[list[str], list[list[str]]]:
     """Return the means over the sets for each budget; a rival that lacks a set has none."""
     write, rows = lines[0].metric.write, []
-    for budget in sorted({line.budget for line in lines}, key=lambda b: LAST if b is None else b):
+    for budget in sorted(
+        {line.budget for line in lines}, key=lambda b: SORT_ALL if b is None else b
+    ):
         part = [line for line in lines if line.budget == budget]
         columns = [
             [line.ours for line in part],

@@ -2,12 +2,11 @@
 
     python -m benchmarks.predictions [--part classes] [--sets wine,trec] [--budgets 1,5,all]
 
-Five parts: classes, numbers, tags (several labels a row), cells (made single-cell counts) and
-ratings (made, 5 % observed). The rivals are tuned on the labelled rows (``benchmarks/rivals.py``);
-"best" is the best of them in each cell, chosen on the test rows, which is harsher than any single
-rival. The research data are read from the folder that ``--data`` or the environment variable
-COFACTOR_SHARED_DATA names, 20 Newsgroups from the one that ``--data-home`` or COFACTOR_DATA_HOME
-names. A set that is not found is skipped.
+Five parts: classes, numbers, tags (several labels per row), cells (synthetic single-cell counts)
+and ratings (synthetic, 5 % observed). The rivals (``benchmarks/rivals.py``) are tuned on the
+labelled rows; "best" is the best of them in each cell, chosen on the test rows, which is harsher
+than any single rival. The research data are read from ``--data`` (or COFACTOR_SHARED_DATA), 20
+Newsgroups from ``--data-home`` (or COFACTOR_DATA_HOME). Sets that are not found are skipped.
 
 The rivals' results depend only on the data and the draw. ``--cache FILE`` keeps them, so that the
 estimators can be measured again in a short time (``--ours-only``).
@@ -19,7 +18,6 @@ import argparse
 import contextlib
 import io
 import json
-import os
 import sys
 import time
 import warnings
@@ -36,12 +34,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import f1_score, r2_score
 from threadpoolctl import threadpool_limits
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # so that it runs as a script, too
-
-from benchmarks import measuring, prediction_sets, rivals
-from benchmarks.prediction_sets import Folders, MissingSet, Rows
+from benchmarks import data_sets, harness, rivals
+from benchmarks.data_sets import Folders, MissingSet, Rows
 from benchmarks.prediction_tables import (
-    LAST,
+    SORT_ALL,
     Budget,
     Cell,
     Line,
@@ -59,12 +55,8 @@ ABOUT_TABLES = (
     f"“{rivals.UNCOUNTED}” sees other words (stop words, too) and does not count as a rival."
 )
 OUTPUT = Path(__file__).parent / "results" / "predictions.md"
-FOLDERS = (
-    ("--data", "COFACTOR_SHARED_DATA", "research data; default: COFACTOR_SHARED_DATA"),
-    ("--data-home", "COFACTOR_DATA_HOME", "scikit-learn's data; default: COFACTOR_DATA_HOME"),
-)
 TAG_TOPICS = 50
-BINS = 15  # of the expected calibration error
+CALIBRATION_BINS = 15
 
 
 # One cell: our estimator and the scores
@@ -81,8 +73,8 @@ def classify(rows: Rows, y: np.ndarray, seed: int) -> tuple[np.ndarray, Scores]:
 def calibration_error(P: np.ndarray, y: np.ndarray) -> float:
     """Return the expected calibration error of the most probable class, in equal bins."""
     right, sure = P.argmax(axis=1) == y, P.max(axis=1)
-    bins = np.minimum((sure * BINS).astype(int), BINS - 1)
-    return float(np.abs(np.bincount(bins, right - sure, BINS)).sum() / len(y))
+    bins = np.minimum((sure * CALIBRATION_BINS).astype(int), CALIBRATION_BINS - 1)
+    return float(np.abs(np.bincount(bins, right - sure, CALIBRATION_BINS)).sum() / len(y))
 
 
 def score_classes(rows: Rows, predicted: np.ndarray) -> Scores:
@@ -155,8 +147,8 @@ PARTS = {
         "Classes: accuracy in percent (balanced for indian_pines)",
         "labels per class",
         (1, 2, 5, 20, 100, None),
-        prediction_sets.CLASSES,
-        prediction_sets.per_class,
+        data_sets.CLASSES,
+        data_sets.per_class,
         classify,
         rivals.rivals_of_classes,
         score_classes,
@@ -166,19 +158,19 @@ PARTS = {
         "Numbers: R²",
         "labels",
         (20, 100, 500, None),
-        prediction_sets.NUMBERS,
-        prediction_sets.some_rows,
+        data_sets.NUMBERS,
+        data_sets.some_rows,
         regress,
         lambda rows: {"ridge": rivals.ridge},
         score_numbers,
         (Metric("R²", scale=1, digits=2, near=0.01),),
     ),
     "tags": Part(
-        "Several labels a row: F1 in percent",
+        "Several labels per row: F1 in percent",
         "labelled rows",
         (600, None),
-        prediction_sets.TAGS,
-        prediction_sets.some_rows,
+        data_sets.TAGS,
+        data_sets.some_rows,
         tag,
         lambda rows: {
             "one-vs-rest SVM": rivals.one_vs_rest_svm,
@@ -188,21 +180,21 @@ PARTS = {
         (Metric("micro F1"), Metric("macro F1")),
     ),
     "cells": Part(
-        "Made single-cell counts: balanced accuracy in percent",
+        "Synthetic single-cell counts: balanced accuracy in percent",
         "labels per type",
         (5, 20),
-        prediction_sets.CELLS,
-        prediction_sets.per_class,
+        data_sets.CELLS,
+        data_sets.per_class,
         classify,
         rivals.rivals_of_cells,
         score_classes,
         (Metric("accuracy"),),
     ),
     "ratings": Part(
-        "Made ratings of 1 to 5, 5 % observed: RMSE of held-out cells",
+        "Synthetic ratings of 1 to 5, 5 % observed: RMSE of held-out cells",
         "rank",
         (2, 5, 10, 20),
-        prediction_sets.RATINGS,
+        data_sets.RATINGS,
         lambda y, budget, seed: budget,
         factorise,
         lambda rows: {"damped biases": damped_biases},
@@ -218,9 +210,9 @@ PARTS = {
 def measure(cell: Cell, folders: Folders, cached: dict[str, Any], sides: str) -> Outcome:
     """Measure one cell; results of the same data in ``cached`` are taken from there."""
     outcome, part = Outcome(cell), PARTS[cell.part]
-    seed = cell.draw if cell.set in prediction_sets.SPLIT_BY_DRAW else 0
+    seed = cell.draw if cell.set in data_sets.SPLIT_BY_DRAW else 0
     try:
-        rows = prediction_sets.load(cell.set, folders, seed)
+        rows = data_sets.load(cell.set, folders, seed)
     except MissingSet as error:
         outcome.missing = str(error)
         return outcome
@@ -231,7 +223,7 @@ def measure(cell: Cell, folders: Folders, cached: dict[str, Any], sides: str) ->
             outcome.rivals[name] = found
         elif sides != "ours":
             with threadpool_limits(1):
-                seconds, predicted = measuring.timed(partial(rival, rows, shown))
+                seconds, predicted = harness.timed(partial(rival, rows, shown))
             scores = part.score(rows, predicted)
             outcome.rivals[name] = {"data": rows.digest, **scores, "seconds": round(seconds, 3)}
     if sides != "rivals":
@@ -245,7 +237,7 @@ def _measure_ours(part: Part, rows: Rows, shown: Any, outcome: Outcome) -> None:
         warnings.simplefilter("ignore", ConvergenceWarning)
         try:
             run = partial(part.ours, rows, shown, outcome.cell.draw)
-            seconds, (predicted, extra) = measuring.timed(run)
+            seconds, (predicted, extra) = harness.timed(run)
         except ValueError as error:
             outcome.note = str(error)
             return
@@ -259,7 +251,7 @@ def cells_of(options: argparse.Namespace) -> Iterator[Cell]:
         for set_ in part.sets:
             if options.sets and set_ not in options.sets:
                 continue
-            own = set_ in prediction_sets.SPLIT_BY_DRAW
+            own = set_ in data_sets.SPLIT_BY_DRAW
             for draw in range(options.draws):
                 for budget in options.budgets or part.budgets:
                     if draw == 0 or own or budget is not None:
@@ -328,9 +320,8 @@ def say(text: str) -> None:
 
 def print_results(options: argparse.Namespace, found: Sequence[Outcome]) -> None:
     """Print the tables of every part that was measured."""
-    about = ", ".join(f"{name} {what}" for name, what in measuring.machine().items())
     print(f"Run of `python -m benchmarks.predictions`, {options.draws} draws of the labels.")
-    print(f"{about}\n")
+    harness.print_machine()
     print(f"{ABOUT_TABLES}\n")
     for name in options.part:
         part, cells = PARTS[name], [outcome for outcome in found if outcome.cell.part == name]
@@ -343,15 +334,11 @@ def print_results(options: argparse.Namespace, found: Sequence[Outcome]) -> None
 
 def _sorted(part: Part, lines: Sequence[Line]) -> list[Line]:
     place = {name: i for i, name in enumerate(part.sets)}
-    return sorted(lines, key=lambda line: (place[line.set], line.budget or LAST))
+    return sorted(lines, key=lambda line: (place[line.set], line.budget or SORT_ALL))
 
 
 def _budgets(text: str) -> tuple[Budget, ...]:
     return tuple(None if word == "all" else int(word) for word in text.split(","))
-
-
-def _folder(variable: str) -> Path | None:
-    return Path(os.environ[variable]) if os.environ.get(variable) else None
 
 
 def parser() -> argparse.ArgumentParser:
@@ -370,8 +357,7 @@ def parser() -> argparse.ArgumentParser:
         side.add_argument(
             f"--{name}-only", dest="sides", action="store_const", const=name, help=what
         )
-    for name, variable, what in FOLDERS:
-        add(name, type=Path, default=_folder(variable), metavar="FOLDER", help=what)
+    data_sets.add_folder_options(found)
     what = "also write the tables to FILE; without a name: benchmarks/results/predictions.md"
     add("--output", type=Path, nargs="?", const=OUTPUT, metavar="FILE", help=what)
     return found
@@ -406,5 +392,5 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    measuring.restart_with_fixed_environment()
+    harness.restart_with_fixed_environment()
     sys.exit(main())

@@ -1,10 +1,10 @@
-"""Speed against peers: one thread, float64, the same data and objective on both sides.
+"""Speed against scikit-learn: one thread, float64, the same data and objective on both sides.
+
+    python -m benchmarks.quick [--ranks 13 50] [--repeats 3] [--clock cpu]
 
 Both sides start from the same factors, except in the rows that say "own default start": there each
-side makes its own, and the time for that counts.
-
-Run ``python benchmarks/quick.py``.  The rows against ssnmf need
-``pip install --no-deps ssnmf==1.0.3`` (torch is not needed).
+side computes its own, and the time for that counts. ``benchmarks.compare_trees`` compares two
+versions of cofactor.
 """
 
 from __future__ import annotations
@@ -14,30 +14,22 @@ import hashlib
 import sys
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # so that it runs as a script, too
-
-from benchmarks import measuring, peers
-from benchmarks.measuring import Row, alternate, faster, seconds, timed
-from benchmarks.newsgroups import Newsgroups
-from benchmarks.ours import as_factors, our_default_fit, our_fit, our_objective, start, warm_up
+from benchmarks import harness, nmf_fits
+from benchmarks.data_sets import Newsgroups
+from benchmarks.harness import Row, alternate, faster, seconds, timed
+from benchmarks.nmf_fits import as_factors, our_default_fit, our_fit, start
 from cofactor import NMF, SSNMFClassifier
-from cofactor.engine.fitting import Fit, Solver
-from cofactor.engine.solvers import CoordinateDescent, MultiplicativeUpdates, PaperUpdates
+from cofactor.engine.fitting import Fit
 
 Options = argparse.Namespace
 KL, FROBENIUS = "kullback-leibler", "frobenius"
 SLACK = 1e-3  # "within 1e-3 of scikit-learn's objective"
-SSNMF_RANK, SSNMF_MODELS = 13, {KL: 6, FROBENIUS: 3}
-SSNMF_ITERATIONS, OUR_ITERATIONS = 2, 100
-SSNMF_TIMES = 6  # as many repeats as elsewhere: these runs are short, and disturbances are not
 
 DEMANDS: dict[str, Any] = {
-    "multiplicative": 200,
     "fit " + KL: {13: 25, 50: 12},
     "fit " + FROBENIUS: {13: 1.3, 50: 3},
     "transform " + KL: {13: 20},
@@ -45,78 +37,23 @@ DEMANDS: dict[str, Any] = {
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add what to measure to a command line."""
+    """Add the options to a command line."""
     parser.add_argument("--ranks", type=int, nargs="+", default=[13, 50], help="default: 13 50")
-    parser.add_argument("--repeats", type=int, default=3, help="best of so many; default: 3")
-    about = "cpu counts processor time only, for a machine in use; default: wall"
-    parser.add_argument("--clock", choices=measuring.CLOCKS, default="wall", help=about)
+    harness.add_repeats(parser, clock="wall")
 
 
 def run(data: Newsgroups, options: Options) -> list[Row]:
     """Measure everything and print the table."""
-    warm_up()
     rows = []
-    rows += multiplicative(data, options)
     for rank in options.ranks:
         rows += kl_fit(data, rank, options)
         rows += frobenius_fit(data, rank, options)
         rows += own_starts(data, rank, options)
         rows += transform(data, rank, options)
     rows += same_bits(data)
-    best = f"best of {options.repeats} (against ssnmf: of {SSNMF_TIMES * options.repeats})"
-    print(f"One thread, {best}, {options.clock} time:\n")
-    measuring.print_rows(rows)
+    print(f"One thread, best of {options.repeats}, {options.clock} time:\n")
+    harness.print_rows(rows)
     return rows
-
-
-# ---- a: multiplicative iterations against ssnmf --------------------------------------------------
-
-
-def multiplicative(data: Newsgroups, options: Options) -> list[Row]:
-    """Time one multiplicative iteration of data and labels together, value and all.
-
-    Both sides hold their matrices ready before the clock starts. Ours is the time of a whole fit,
-    the value of its start included, over its number of iterations; so is the peer's, which makes
-    fewer, because each takes so long.
-    """
-    ssnmf = peers.ssnmf_class()
-    if ssnmf is None:
-        print(
-            "The rows against ssnmf are left out, because the package is not installed: "
-            "pip install --no-deps ssnmf==1.0.3\n"
-        )
-        return []
-    Y, (W, H) = np.eye(data.n_classes)[data.y], start(data.X, SSNMF_RANK)
-    B = np.random.default_rng(1).random((data.n_classes, SSNMF_RANK))
-    # Its matrices are dense, with a column for each sample.
-    tall = {"A": np.ascontiguousarray(H.T), "S": np.ascontiguousarray(W.T), "B": B}
-    model = ssnmf(data.X.toarray().T.copy(), SSNMF_RANK, Y=Y.T.copy(), lam=1.0, tol=-np.inf, **tall)
-
-    def peer(loss: str) -> np.ndarray:
-        vars(model).update(tall, modelNum=SSNMF_MODELS[loss])
-        model.mult(numiters=SSNMF_ITERATIONS)
-        return model.S.T
-
-    objectives = {loss: our_objective(data.X, loss, Y) for loss in (KL, FROBENIUS)}
-
-    def ours(loss: str, solver: Solver, iterations: int = OUR_ITERATIONS) -> np.ndarray:
-        fit = our_fit(objectives[loss], as_factors(W, H, B), solver, max_iter=iterations)
-        return fit.factors.samples
-
-    rows = []
-    for loss in (KL, FROBENIUS):
-        runs = [partial(ours, loss, solver) for solver in (PaperUpdates(), MultiplicativeUpdates())]
-        (t_peer, S), *times = alternate(options, partial(peer, loss), *runs, times=SSNMF_TIMES)
-        gap = np.max(np.abs(ours(loss, PaperUpdates(), SSNMF_ITERATIONS) - S)) / np.max(S)
-        remarks = f"same factors as ssnmf's, to {gap:.0e}", ""
-        for name, (t, _), remark in zip(("mu-paper", "mu"), times, remarks, strict=True):
-            what = f"one iteration of {name}, both {loss}, r = {SSNMF_RANK}, against ssnmf's"
-            per = t / OUR_ITERATIONS, t_peer / SSNMF_ITERATIONS
-            rows.append(faster(what, *per, DEMANDS["multiplicative"], remark))
-    return rows
-
-
-# ---- b, c: fits against scikit-learn -------------------------------------------------------------
 
 
 def timed_fits(
@@ -128,10 +65,10 @@ def timed_fits(
     copies = iter([(W.copy(), H.copy()) for _ in range(options.repeats)])
     (ours, fit), (peer, _) = alternate(
         options,
-        lambda: our_fit(our_objective(data.X, loss), factors, CoordinateDescent(), target=target),
-        lambda: peers.sklearn_fit(data.X, *next(copies), loss, max_iter),
+        lambda: our_fit(data.X, loss, factors, target),
+        lambda: nmf_fits.sklearn_fit(data.X, *next(copies), loss, max_iter),
     )
-    reached = peers.loss_value(data.X, fit.factors.samples, fit.factors.features.T, loss)
+    reached = nmf_fits.loss_value(data.X, fit.factors.samples, fit.factors.features.T, loss)
     if not reached <= target * (1 + 1e-9):
         raise SystemExit(f"{loss}, r = {rank}: reached {reached:.6g}, not the target {target:.6g}.")
     return ours, peer, fit
@@ -139,7 +76,7 @@ def timed_fits(
 
 def sklearn_objective(data: Newsgroups, rank: int, loss: str, max_iter: int) -> float:
     W, H = start(data.X, rank)
-    return peers.loss_value(data.X, *peers.sklearn_fit(data.X, W, H, loss, max_iter), loss)
+    return nmf_fits.loss_value(data.X, *nmf_fits.sklearn_fit(data.X, W, H, loss, max_iter), loss)
 
 
 def kl_fit(data: Newsgroups, rank: int, options: Options, max_iter: int = 200) -> list[Row]:
@@ -154,12 +91,12 @@ def kl_fit(data: Newsgroups, rank: int, options: Options, max_iter: int = 200) -
 def frobenius_fit(data: Newsgroups, rank: int, options: Options, max_iter: int = 100) -> list[Row]:
     """Time until within 1e-3 of the objective of scikit-learn's solver after 100 iterations.
 
-    Three readings: against the time of those 100 iterations (what is demanded), against
-    scikit-learn's own time to the same target, and to the very objective of the 100 iterations.
+    Three figures: against the time of those 100 iterations (which has a demand), against
+    scikit-learn's own time to the same target, and to exactly the objective of the 100 iterations.
     """
     exact = sklearn_objective(data, rank, FROBENIUS, max_iter)
     near = exact * (1 + SLACK)
-    needed = fewest_iterations(data, rank, FROBENIUS, near, max_iter)
+    needed = needed_iterations(data, rank, FROBENIUS, near, max_iter)
     goal = f"{FROBENIUS}, r = {rank}"
     readings = (
         (
@@ -167,8 +104,8 @@ def frobenius_fit(data: Newsgroups, rank: int, options: Options, max_iter: int =
             near,
             max_iter,
         ),
-        ("the same, against scikit-learn's own way there", near, needed),
-        (f"cd to the very objective of scikit-learn's {max_iter} iterations", exact, max_iter),
+        ("the same, against scikit-learn's own time to it", near, needed),
+        (f"cd to exactly the objective of scikit-learn's {max_iter} iterations", exact, max_iter),
     )
     demands, rows = (DEMANDS["fit " + FROBENIUS].get(rank), None, None), []
     for (what, target, count), demanded in zip(readings, demands, strict=True):
@@ -178,14 +115,14 @@ def frobenius_fit(data: Newsgroups, rank: int, options: Options, max_iter: int =
     return rows
 
 
-def fewest_iterations(data: Newsgroups, rank: int, loss: str, target: float, most: int) -> int:
+def needed_iterations(data: Newsgroups, rank: int, loss: str, target: float, limit: int) -> int:
     """Return how many iterations scikit-learn needs to reach a target, by bisection."""
-    return first_count(lambda count: sklearn_objective(data, rank, loss, count) <= target, most)
+    return first_count(lambda count: sklearn_objective(data, rank, loss, count) <= target, limit)
 
 
-def first_count(reached: Callable[[int], bool], most: int) -> int:
-    """Return the lowest count that is enough, by bisection; ``most`` is known to be."""
-    low, high = 0, most  # reached after ``high``, not after ``low``
+def first_count(reached: Callable[[int], bool], limit: int) -> int:
+    """Return the lowest count that reaches the target, by bisection; ``limit`` is known to."""
+    low, high = 0, limit  # reached after ``high``, not after ``low``
     while high - low > 1:
         middle = (low + high) // 2
         if reached(middle):
@@ -195,49 +132,46 @@ def first_count(reached: Callable[[int], bool], most: int) -> int:
     return high
 
 
-# ---- fits from each side's own start -------------------------------------------------------------
-
-
 def own_starts(data: Newsgroups, rank: int, options: Options) -> list[Row]:
-    """Time whole fits from each side's own default start, the making of that start included.
+    """Time whole fits, including the computation of each side's own default start.
 
     scikit-learn's Kullback-Leibler fit runs until it stops by default, and ours until it has the
-    same objective. Frobenius fits from two starts rarely end in the very same place: there both
-    run until they are within 1e-3 of where scikit-learn's stops.
+    same objective. Frobenius fits from two starts rarely end at the same objective: both run until
+    they are within 1e-3 of where scikit-learn's stops.
     """
     return [own_start(data, rank, *aim, options) for aim in ((KL, 0.0), (FROBENIUS, SLACK))]
 
 
 def own_start(data: Newsgroups, rank: int, loss: str, slack: float, options: Options) -> Row:
-    W, peer = peers.sklearn_default_fit(data.X, rank, loss)
-    target = peers.loss_value(data.X, W, peer.components_, loss) * (1 + slack)
+    W, peer = nmf_fits.sklearn_default_fit(data.X, rank, loss)
+    target = nmf_fits.loss_value(data.X, W, peer.components_, loss) * (1 + slack)
     ours, theirs, goal = our_iterations(data, rank, loss, target), peer.n_iter_, ""
     if slack:
-        theirs = default_iterations(data, rank, loss, target, most=theirs)
+        theirs = default_iterations(data, rank, loss, target, limit=theirs)
         goal = f"within {slack:g} of "
     (t_ours, _), (t_peer, _) = alternate(
         options,
         lambda: our_default_fit(data.X, rank, loss, ours),
-        lambda: peers.sklearn_default_fit(data.X, rank, loss, theirs),
+        lambda: nmf_fits.sklearn_default_fit(data.X, rank, loss, theirs),
     )
     what = f"cd to {goal}where scikit-learn stops, each from its own default start"
     remark = f"objective {target:.6g}, our {ours} iterations, the peer's {theirs}"
     return faster(f"{what}, {loss}, r = {rank}", t_ours, t_peer, remark=remark)
 
 
-def default_iterations(data: Newsgroups, rank: int, loss: str, target: float, most: int) -> int:
+def default_iterations(data: Newsgroups, rank: int, loss: str, target: float, limit: int) -> int:
     """Return how many iterations scikit-learn needs from its own start to reach a target."""
 
     def reached(count: int) -> bool:
-        W, model = peers.sklearn_default_fit(data.X, rank, loss, count)
-        return peers.loss_value(data.X, W, model.components_, loss) <= target
+        W, model = nmf_fits.sklearn_default_fit(data.X, rank, loss, count)
+        return nmf_fits.loss_value(data.X, W, model.components_, loss) <= target
 
-    return first_count(reached, most)
+    return first_count(reached, limit)
 
 
-def our_iterations(data: Newsgroups, rank: int, loss: str, target: float, most: int = 500) -> int:
+def our_iterations(data: Newsgroups, rank: int, loss: str, target: float, limit: int = 500) -> int:
     """Return how many iterations our default start needs to reach a target."""
-    model = our_default_fit(data.X, rank, loss, most)
+    model = our_default_fit(data.X, rank, loss, limit)
     below = np.flatnonzero(np.array(model.history_["objective"]) <= target * (1 + 1e-9))
     if not len(below):
         end = model.history_["objective"][-1]
@@ -245,31 +179,27 @@ def our_iterations(data: Newsgroups, rank: int, loss: str, target: float, most: 
     return int(below[0]) + 1
 
 
-# ---- d: transform --------------------------------------------------------------------------------
-
-
 def transform(data: Newsgroups, rank: int, options: Options, max_iter: int = 200) -> list[Row]:
     """Time representing the test posts in terms of the components of scikit-learn's fit.
 
-    Ours solves each row.  scikit-learn comes to the same objective (but for less than 1e-6 of it)
-    when it makes all of its 200 iterations; with its default tolerance it stops well before, which
-    is a row of its own.
+    Ours solves each row. scikit-learn reaches the same objective, within 1e-6, if it runs all of
+    its 200 iterations; with its default tolerance it stops well before, which is a second row.
     """
     W, H = start(data.X, rank)
-    _, components = peers.sklearn_fit(data.X, W.copy(), H.copy(), KL, max_iter)
+    _, components = nmf_fits.sklearn_fit(data.X, W.copy(), H.copy(), KL, max_iter)
     ours = NMF(rank, init=as_factors(W, H), tol=0, max_iter=1).fit(data.X)
-    ours.components_ = components
+    ours.amend(components=components)
     solved, hurried = (
-        peers.sklearn_transformer(data.X, components, max_iter, tol) for tol in (0.0, 1e-4)
+        nmf_fits.sklearn_transformer(data.X, components, max_iter, tol) for tol in (0.0, 1e-4)
     )
     runs = [lambda model=model: model.transform(data.X_test) for model in (ours, solved, hurried)]
     (t_ours, S), *theirs = alternate(options, *runs)
-    what = f"documents a second of transform, {KL}, r = {rank}, against scikit-learn's "
+    what = f"documents per second of transform, {KL}, r = {rank}, against scikit-learn's "
     kinds = (
         ("at equal objective", DEMANDS["transform " + KL].get(rank)),
         ("as it stops by default", None),
     )
-    value = partial(peers.loss_value, data.X_test, H=components, loss=KL)
+    value = partial(nmf_fits.loss_value, data.X_test, H=components, loss=KL)
     n = data.X_test.shape[0]
     return [
         faster(
@@ -282,9 +212,6 @@ def transform(data: Newsgroups, rank: int, options: Options, max_iter: int = 200
         )
         for (t_peer, T), (kind, demanded) in zip(theirs, kinds, strict=True)
     ]
-
-
-# ---- e: threads ----------------------------------------------------------------------------------
 
 
 def same_bits(data: Newsgroups, counts: tuple[int, ...] = (1, 2, 4)) -> list[Row]:
@@ -309,7 +236,7 @@ def same_bits(data: Newsgroups, counts: tuple[int, ...] = (1, 2, 4)) -> list[Row
 
 
 def digest(model: SSNMFClassifier) -> str:
-    """Return a short hash of all that a fit learned."""
+    """Return a short hash of everything that a fit learned."""
     total = hashlib.sha256()
     for array in (model.components_, model.target_components_, model.representation_):
         total.update(np.ascontiguousarray(array).tobytes())
@@ -318,4 +245,4 @@ def digest(model: SSNMFClassifier) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(measuring.main(__doc__, {"quick": sys.modules[__name__]}))
+    sys.exit(harness.main(__doc__, {"quick": sys.modules[__name__]}))

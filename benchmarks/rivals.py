@@ -1,8 +1,8 @@
 """Predictors that users already have, tuned as they would tune them.
 
-A rival of classes takes a set and its labels (−1: unknown) and returns the classes of the test
-rows. Settings are chosen by cross-validation on the labelled rows; ties go to the first value of a
-grid. Where a class has one label only, the first value is taken.
+A rival for classes takes a set and its labels (−1: unknown) and returns the classes of the test
+rows. Settings are chosen by cross-validation on the labelled rows; in a tie, or if a class has only
+one label, the first value of the grid is used.
 """
 
 from __future__ import annotations
@@ -23,17 +23,16 @@ from sklearn.naive_bayes import BernoulliNB, ComplementNB, GaussianNB, Multinomi
 from sklearn.neighbors import NearestNeighbors
 from sklearn.svm import LinearSVC
 
-from benchmarks.naive_bayes import EMNaiveBayes
-from benchmarks.prediction_sets import Rows
+from benchmarks.data_sets import Rows
 
 Classifier = Callable[[Rows, np.ndarray], np.ndarray]
-MANY_LABELS = 1000  # above this number, three folds instead of five
-NEIGHBOURS = 10
-ROUNDS = 25  # of label spreading
+MAX_FIVE_FOLD_LABELS = 1000  # three folds above
+GRAPH_NEIGHBOURS = 10
+SPREADING_ROUNDS = 25
 NO_INTERCEPT = "logistic regression, no intercept"
-"""Stronger where a labelled text is empty or very short: an intercept then favours its class."""
+"""Better if a labelled text is empty or very short: an intercept then favours its class."""
 UNCOUNTED = "linear SVM on TfidfVectorizer"
-"""Sees other words than the rest, so it is shown but is not a rival of the predictor."""
+"""Uses a different vocabulary from the others, so it is shown but does not count as a rival."""
 
 
 # Choosing a setting
@@ -51,7 +50,7 @@ def choose(
     if least < 2 or len(grid) < 2:
         return grid[0]
     folds = StratifiedKFold(
-        min(least, 3 if len(known) > MANY_LABELS else 5), shuffle=True, random_state=0
+        min(least, 3 if len(known) > MAX_FIVE_FOLD_LABELS else 5), shuffle=True, random_state=0
     )
     splits = [(known[a], known[b]) for a, b in folds.split(known, y[known])]
     held = np.concatenate([test for _, test in splits])
@@ -150,6 +149,50 @@ def linear_svm_on_tfidf(rows: Rows, y: np.ndarray) -> np.ndarray:
 # Models that learn from unlabelled rows, too
 
 
+class EMNaiveBayes:
+    """Multinomial naive Bayes with soft labels for unlabelled rows (Nigam et al., 2000).
+
+    Parameters
+    ----------
+    n_iter : int
+        Rounds of expectation and maximisation.
+    alpha : float
+        Added to each word's weight in each class.
+    weight : float
+        Weight of an unlabelled row; a labelled one has 1.
+    """
+
+    def __init__(self, n_iter: int = 12, alpha: float = 0.01, weight: float = 0.1) -> None:
+        self.n_iter, self.alpha, self.weight = n_iter, alpha, weight
+
+    def fit(self, X: sp.csr_matrix, y: np.ndarray) -> EMNaiveBayes:
+        """Learn from classes 0, 1, ... and rows marked −1."""
+        known = np.eye(y.max() + 1)[y] * (y >= 0)[:, None]
+        self._maximise(X, known)
+        counts = np.where(y >= 0, 1.0, self.weight)[:, None]
+        for _ in range(self.n_iter):
+            responsibilities = np.where((y >= 0)[:, None], known, self.predict_proba(X))
+            self._maximise(X, counts * responsibilities)
+        return self
+
+    def _maximise(self, X: sp.csr_matrix, counts: np.ndarray) -> None:
+        words, rows = X.T @ counts + self.alpha, counts.sum(axis=0) + 1.0
+        self.log_words, self.log_prior = (
+            np.log(words / words.sum(axis=0)),
+            np.log(rows / rows.sum()),
+        )
+
+    def predict_proba(self, X: sp.csr_matrix) -> np.ndarray:
+        """Return the probability of each class."""
+        scores = X @ self.log_words + self.log_prior
+        scores = np.exp(scores - scores.max(axis=1, keepdims=True))
+        return scores / scores.sum(axis=1, keepdims=True)
+
+    def predict(self, X: sp.csr_matrix) -> np.ndarray:
+        """Return the most probable class."""
+        return self.predict_proba(X).argmax(axis=1)
+
+
 def em_naive_bayes(rows: Rows, y: np.ndarray) -> np.ndarray:
     return EMNaiveBayes().fit(rows.X, y).predict(rows.X_test)
 
@@ -158,7 +201,7 @@ class Graph:
     """Training rows and their nearest neighbours by cosine, and the neighbours of test rows."""
 
     def __init__(self, X: Any, X_test: Any) -> None:
-        k = min(NEIGHBOURS, X.shape[0] - 1)
+        k = min(GRAPH_NEIGHBOURS, X.shape[0] - 1)
         finder = NearestNeighbors(n_neighbors=k, metric="cosine", algorithm="brute").fit(X)
         self.test = _similarities(finder.kneighbors_graph(X_test, mode="distance"))
         near = _similarities(finder.kneighbors_graph(mode="distance"))  # a row is not its own
@@ -170,7 +213,7 @@ class Graph:
         """Return the shares of the classes in each training row (Zhou et al., 2004)."""
         start = np.eye(n_classes)[np.maximum(y, 0)] * (y >= 0)[:, None]
         F = start
-        for _ in range(ROUNDS):
+        for _ in range(SPREADING_ROUNDS):
             F = share * (self.train @ F) + (1 - share) * start
         total = F.sum(axis=1, keepdims=True)
         return np.divide(F, total, out=np.full_like(F, 1 / n_classes), where=total > 0)

@@ -1,6 +1,6 @@
-"""How fits grow: nonzeros, disk, threads, streams.
+"""How fits scale with nonzeros, disk, threads and streams.
 
-Run ``python benchmarks/scaling.py``; it needs about 5 GB of disk for a while (``--scratch``).
+Run ``python -m benchmarks.scaling``; it needs about 5 GB of temporary disk space (``--scratch``).
 """
 
 from __future__ import annotations
@@ -20,40 +20,40 @@ from typing import Any
 import numpy as np
 from scipy import sparse as sp
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # so that it runs as a script, too
-
-from benchmarks import measuring
-from benchmarks.measuring import Row, seconds
-from benchmarks.newsgroups import Newsgroups
+from benchmarks import harness
+from benchmarks.data_sets import Newsgroups
+from benchmarks.harness import Row, seconds
 from cofactor import RowBlocks, SSNMFClassifier
 from cofactor.outofcore.rowblocks import as_csr
 
 Options = argparse.Namespace
-RANK, BATCH, LIMIT, BLOCK = 13, 512, 700, 1 << 21
-CELL = 12  # bytes of a stored cell by rows: a float64 and an int32
-EXPONENT, SLOWDOWN, SPEEDUP, NEAR = 1.05, 1.3, 1.6, -2.0
-SIZES = (0.25, 0.79, 2.5, 7.9, 25.0)  # millions of cells, two decades
+RANK, BATCH_ROWS, MEMORY_LIMIT_MB, BLOCK_CELLS = 13, 512, 700, 1 << 21
+CELL_BYTES = 12  # of a stored CSR entry: a float64 and an int32
+MAX_EXPONENT, MAX_SLOWDOWN, MIN_SPEEDUP, MIN_POINTS = 1.05, 1.3, 1.6, -2.0
+MILLIONS_OF_CELLS = (0.25, 0.79, 2.5, 7.9, 25.0)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add what to measure to a command line."""
-    parser.add_argument("--gigabytes", type=float, default=2.0, help="of the corpus; default: 2")
-    parser.add_argument("--scratch", type=Path, help="where the corpus goes for a while")
+    """Add the options to a command line."""
+    parser.add_argument(
+        "--gigabytes", type=float, default=2.0, help="size of the corpus; default: 2"
+    )
+    parser.add_argument("--scratch", type=Path, help="folder for temporary files")
     parser.add_argument("--repeats", type=int, default=5, help="alternating runs; default: 5")
-    parser.add_argument("--clock", choices=measuring.CLOCKS, default="wall")
-    parser.add_argument("--figure", type=Path, help="where to draw time by nonzeros")
+    parser.add_argument("--clock", choices=harness.CLOCKS, default="wall")
+    parser.add_argument("--figure", type=Path, help="file for a figure of time by nonzeros")
     parser.add_argument("--only", choices=PARTS, nargs="+", default=[*PARTS], help="default: all")
 
 
 def run(data: Newsgroups, options: Options) -> list[Row]:
     """Measure everything and print the table."""
     rows = [row for name in options.only for row in PARTS[name](data, options)]
-    measuring.print_rows(rows)
+    harness.print_rows(rows)
     return rows
 
 
 class Clock:
-    """A callback that notes when each iteration ends."""
+    """A callback that records when each iteration ends."""
 
     def __init__(self) -> None:
         self.ends: list[float] = []
@@ -93,13 +93,10 @@ def resampled(data: Newsgroups, cells: float, seed: int = 0) -> tuple[sp.csr_arr
     return sp.csr_array(data.X[chosen]), y
 
 
-# ---- time and nonzeros ---------------------------------------------------------------------------
-
-
 def growth(data: Newsgroups, options: Options) -> list[Row]:
-    """Fit the exponent of time by nonzeros over two decades, in blocks and in one array."""
-    sets = [resampled(data, millions * 1e6) for millions in SIZES]
-    rows = int(BLOCK / (data.X.nnz / data.X.shape[0]))
+    """Fit the exponent of time by nonzeros, in blocks and in one array."""
+    sets = [resampled(data, millions * 1e6) for millions in MILLIONS_OF_CELLS]
+    rows = int(BLOCK_CELLS / (data.X.nnz / data.X.shape[0]))
     in_blocks = [(RowBlocks.split(X, y, rows=rows), None) for X, y in sets]
     cells, found = np.array([X.nnz for X, _ in sets]), []
     for kind, each in (("blocks of rows", in_blocks), ("one array", sets)):
@@ -116,8 +113,8 @@ def growth(data: Newsgroups, options: Options) -> list[Row]:
             f"{seconds(times[0])} to {seconds(times[-1])}",
             "",
             f"exponent {slope:.3f}",
-            f"≤ {EXPONENT}" if kind != "one array" else "",
-            slope <= EXPONENT if kind != "one array" else None,
+            f"≤ {MAX_EXPONENT}" if kind != "one array" else "",
+            slope <= MAX_EXPONENT if kind != "one array" else None,
             "ns per nonzero: " + " ".join(f"{t * 1e9:.1f}" for t in times / cells),
             {f"cells {c}": float(t) for c, t in zip(cells, times, strict=True)},
         )
@@ -143,12 +140,9 @@ def draw(cells: Any, found: list[Any], path: Path) -> None:
     figure.savefig(path, dpi=130)
 
 
-# ---- beyond memory -------------------------------------------------------------------------------
-
-
 def out_of_core(data: Newsgroups, options: Options) -> list[Row]:
-    """Fit a corpus on disk in a process of limited memory, and part of it in memory there."""
-    cells = options.gigabytes * 2**30 / CELL
+    """Fit a corpus on disk in a process with limited memory, and part of it in memory."""
+    cells = options.gigabytes * 2**30 / CELL_BYTES
 
     def batches() -> Iterator[tuple[sp.csr_array, Any]]:
         done, seed = 0, 0
@@ -167,13 +161,13 @@ def out_of_core(data: Newsgroups, options: Options) -> list[Row]:
     peak, cells = max(f["disk"]["peak"] for f in found), found[0]["memory"]["cells"]
     return [
         Row(
-            f"an iteration over {blocks.nnz * CELL / 2**30:.2f} GB of CSR on disk "
-            f"({blocks.shape[0]} rows, {blocks.n_blocks} blocks), limited to {LIMIT} MB",
+            f"an iteration over {blocks.nnz * CELL_BYTES / 2**30:.2f} GB of CSR on disk "
+            f"({blocks.shape[0]} rows, {blocks.n_blocks} blocks), limited to {MEMORY_LIMIT_MB} MB",
             f"{disk * 1e9:.1f} ns/cell",
             f"{memory * 1e9:.1f} ns/cell",
             f"{disk / memory:.2f}×",
-            f"≤ {SLOWDOWN}×",
-            disk / memory <= SLOWDOWN,
+            f"≤ {MAX_SLOWDOWN}×",
+            disk / memory <= MAX_SLOWDOWN,
             f"peak {peak:.0f} MB resident; the peer is an array of {cells:.3g} of its cells in "
             "memory, in a process without a limit, alternating",
         )
@@ -181,17 +175,16 @@ def out_of_core(data: Newsgroups, options: Options) -> list[Row]:
 
 
 def _apart(kind: str, folder: Path) -> dict[str, float]:
-    """Run ``alone`` in a process of its own."""
-    command = [sys.executable, __file__, "--alone", kind, str(folder)]
+    """Run ``alone`` in a separate process."""
+    command = [sys.executable, "-m", "benchmarks.scaling", "--alone", kind, str(folder)]
     return json.loads(subprocess.check_output(command))
 
 
 def alone(kind: str, folder: str) -> None:
-    """Print seconds a cell of an iteration over a folder of blocks in limited memory, or over its
-    first blocks in memory."""
+    """Print the seconds per cell of an iteration, from disk in limited memory or in memory."""
     blocks = RowBlocks.open(folder)
     if kind == "disk":
-        resource.setrlimit(resource.RLIMIT_DATA, (LIMIT << 20, LIMIT << 20))
+        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_LIMIT_MB << 20, MEMORY_LIMIT_MB << 20))
         cells, seconds = blocks.nnz, iteration_of(blocks, None, iterations=3)
     else:
         parts = [blocks.block(i) for i in range(min(4, blocks.n_blocks))]
@@ -202,11 +195,8 @@ def alone(kind: str, folder: str) -> None:
     print(json.dumps({"time": seconds / cells, "cells": int(cells), "peak": peak}))
 
 
-# ---- threads -------------------------------------------------------------------------------------
-
-
 def threads(data: Newsgroups, options: Options) -> list[Row]:
-    """Compare one thread with two on a fit that is all kernels."""
+    """Compare one thread with two on a fit that spends its time in kernels."""
     X, y = resampled(data, 8e6)
     pairs = [
         [iteration_of(X, y, iterations=6, n_jobs=jobs) for jobs in (1, 2)]
@@ -220,14 +210,11 @@ def threads(data: Newsgroups, options: Options) -> list[Row]:
             seconds(two),
             seconds(one),
             f"{ratio:.2f}×",
-            f"≥ {SPEEDUP}×",
-            ratio >= SPEEDUP,
+            f"≥ {MIN_SPEEDUP}×",
+            ratio >= MIN_SPEEDUP,
             "median of alternating runs",
         )
     ]
-
-
-# ---- streams -------------------------------------------------------------------------------------
 
 
 def streams(data: Newsgroups, options: Options) -> list[Row]:
@@ -238,8 +225,8 @@ def streams(data: Newsgroups, options: Options) -> list[Row]:
         order = random.permutation(data.X.shape[0])
         X, y = data.X[order], np.where(random.random(len(order)) < 0.1, data.y[order], -1)
         model = SSNMFClassifier(RANK, random_state=seed)
-        for low in range(0, len(y), BATCH):
-            part = slice(low, low + BATCH)
+        for low in range(0, len(y), BATCH_ROWS):
+            part = slice(low, low + BATCH_ROWS)
             model.partial_fit(X[part], y[part], classes=np.arange(data.n_classes))
         fitted = SSNMFClassifier(RANK, random_state=seed).fit(X, y)
         pair = [100 * m.score(data.X_test, data.y_test) for m in (model, fitted)]
@@ -248,12 +235,12 @@ def streams(data: Newsgroups, options: Options) -> list[Row]:
     ours, peer = np.mean(scores, axis=0)
     return [
         Row(
-            f"accuracy of a stream in batches of {BATCH}, one label in ten, against a fit",
+            f"accuracy of a stream in batches of {BATCH_ROWS}, one label in ten, against a fit",
             f"{ours:.1f} %",
             f"{peer:.1f} %",
             f"{np.mean(gains):+.1f} points",
-            f"≥ {NEAR:+.0f}",
-            float(np.mean(gains)) >= NEAR,
+            f"≥ {MIN_POINTS:+.0f}",
+            float(np.mean(gains)) >= MIN_POINTS,
             "differences: " + ", ".join(f"{g:+.1f}" for g in gains),
         )
     ]
@@ -265,4 +252,4 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["--alone"]:
         alone(*sys.argv[2:])
         sys.exit()
-    sys.exit(measuring.main(__doc__, {"scaling": sys.modules[__name__]}))
+    sys.exit(harness.main(__doc__, {"scaling": sys.modules[__name__]}))

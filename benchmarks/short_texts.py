@@ -1,4 +1,4 @@
-"""Short texts: do grammatical words predict, and do held-out labels tell whether they do?
+"""Short texts: do grammatical words predict, and do held-out labels show whether they do?
 
     python -m benchmarks.short_texts [--data FOLDER] [--draws 3] [--budgets 5,20,all]
 
@@ -13,21 +13,17 @@ settled the rule; search snippets and sentences of the news in eight languages
 from __future__ import annotations
 
 import argparse
-import os
-import sys
 import warnings
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # so that it runs as a script, too
-
-from benchmarks import measuring, rivals
-from benchmarks.prediction_sets import (
+from benchmarks import harness, rivals
+from benchmarks.data_sets import (
     CLASSES,
     Folders,
     Rows,
+    add_folder_options,
     codes,
     of_texts,
     per_class,
@@ -85,15 +81,15 @@ def line(name: str, rows: Rows, budget: int | None, draws: int) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
-    parser.add_argument("--data", default=os.environ.get("COFACTOR_SHARED_DATA"))
+    add_folder_options(parser)
     parser.add_argument("--draws", type=int, default=3)
     parser.add_argument("--budgets", default="5,20,all")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     budgets = [None if one == "all" else int(one) for one in options.budgets.split(",")]
-    print(", ".join(f"{name} {value}" for name, value in measuring.machine().items()), "\n")
-    folders = Folders(Path(options.data) if options.data else None)
-    measuring.print_table(
+    harness.print_machine()
+    folders = Folders(options.data)
+    harness.print_table(
         HEAD,
         [
             line(name, rows, budget, options.draws)

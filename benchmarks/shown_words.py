@@ -1,17 +1,17 @@
-"""Do the words that are shown for topics go together in documents that the model has not seen?
+"""Do the words shown for topics co-occur in documents that the model has not seen?
 
     python -m benchmarks.shown_words [--corpora FOLDER] [--topics 10 20] [--examples 10]
 
-Fits `TopicModel` on one half of a corpus, without labels and with five a class, and looks at the
+Fits `TopicModel` on one half of a corpus, without labels and with five per class, and looks at the
 ten words of each topic by two rules: ``topics(by="probability")`` and the default,
 ``topics(by="coherence")``. The other half scores them:
 
 - NPMI: mean normalised pointwise mutual information of all pairs, in windows of ten words.
 - diversity: share of distinct words among all words that are shown.
-- generic: share of shown words that tell little about the class of a document: words in at least
+- generic: share of shown words that say little about the class of a document: words in at least
   0.5 % of the documents that lower the entropy of the class by less than a tenth.
 
-Then the halves change places. Numbers are means over halves, numbers of topics and labels. FOLDER
+Then the halves swap. Numbers are means over halves, numbers of topics and labels. FOLDER
 holds JSON lines with ``text`` and ``label`` (reuters_r8.jsonl.gz and others); corpora that are
 absent are skipped. 20 Newsgroups has no headers, footers and quotes.
 """
@@ -36,17 +36,17 @@ from scipy import sparse as sp
 from sklearn.datasets import fetch_20newsgroups
 from sklearn.exceptions import ConvergenceWarning
 
-from benchmarks import measuring, newsgroups
-from benchmarks.measuring import Row
+from benchmarks import data_sets, harness
+from benchmarks.harness import Row
 from cofactor import TopicModel
 from cofactor.metrics import npmi_coherence, topic_diversity
 from cofactor.text.describe.topic_words import rank_words
 
 FILES = ("reuters_r8", "searchsnippets", "trec")
-WINDOW, SHOWN = 10, 10
-FEW = 5  # labels per class
-FREQUENT, TELLING = 0.005, 0.1
-LESS_DIVERSE = -0.02  # how much lower the diversity may be
+WINDOW_WORDS, SHOWN_WORDS = 10, 10
+LABELS_PER_CLASS = 5
+MIN_FREQUENCY, MIN_INFORMATION = 0.005, 0.1  # a word is generic if frequent and less informative
+MIN_DIVERSITY_GAIN = -0.02
 RULES = ("probability", "coherence")
 
 
@@ -123,14 +123,14 @@ def few_labels(labels: np.ndarray) -> np.ndarray:
     random, kept = np.random.default_rng(0), np.full(len(labels), "", dtype=object)
     for name in np.unique(labels):
         rows = np.flatnonzero(labels == name)
-        kept[random.permutation(rows)[:FEW]] = name
+        kept[random.permutation(rows)[:LABELS_PER_CLASS]] = name
     return kept
 
 
 def columns(model: TopicModel, rule: str) -> list[np.ndarray]:
     """Return the columns of the words that are shown by a rule."""
     words = model.vectorizer_.words_
-    return [np.searchsorted(words, topic.words) for topic in model.topics(SHOWN, by=rule)]
+    return [np.searchsorted(words, topic.words) for topic in model.topics(SHOWN_WORDS, by=rule)]
 
 
 class Unseen:
@@ -152,7 +152,7 @@ class Unseen:
     def _windows(self) -> Any:
         """Return windows × words."""
         parts = [
-            sliding_window_view(words, min(WINDOW, len(words)))
+            sliding_window_view(words, min(WINDOW_WORDS, len(words)))
             for words in self.documents
             if len(words)
         ]
@@ -174,7 +174,7 @@ class Unseen:
 
 
 def generic_words(X: Any, labels: np.ndarray) -> np.ndarray:
-    """Mark frequent words that tell little about the class of a document."""
+    """Return which frequent words say little about the class of a document."""
     names, numbers = np.unique(labels, return_inverse=True)
     Y = np.eye(len(names))[numbers]
     counts = (X > 0).astype(float).T @ Y
@@ -182,15 +182,15 @@ def generic_words(X: Any, labels: np.ndarray) -> np.ndarray:
     given = (counts + prior) / (total + 1)[:, None]
     told = (given * np.log(given / prior)).sum(axis=1)
     entropy = -(prior * np.log(prior)).sum()
-    return (total >= FREQUENT * len(labels)) & (told < TELLING * entropy)
+    return (total >= MIN_FREQUENCY * len(labels)) & (told < MIN_INFORMATION * entropy)
 
 
 def compare(name: str, ours: Scores, peer: Scores, seconds: float) -> list[Row]:
-    """Return what is demanded: more NPMI, about as much diversity, fewer generic words."""
+    """Compare: more NPMI, about as much diversity and fewer generic words are demanded."""
     gains = Scores(*(a - b for a, b in zip(ours, peer, strict=True)))
     demands = {
         "npmi": ("> 0", gains.npmi > 0),
-        "diversity": (f"≥ {LESS_DIVERSE}", gains.diversity >= LESS_DIVERSE),
+        "diversity": (f"≥ {MIN_DIVERSITY_GAIN}", gains.diversity >= MIN_DIVERSITY_GAIN),
         "generic": ("< 0", gains.generic < 0),
     }
     return [
@@ -200,7 +200,7 @@ def compare(name: str, ours: Scores, peer: Scores, seconds: float) -> list[Row]:
             f"{getattr(peer, what):.3f}",
             f"{getattr(gains, what):+.3f}",
             *demand,
-            f"ranked in {measuring.seconds(seconds)}" if what == "npmi" else "",
+            f"ranked in {harness.seconds(seconds)}" if what == "npmi" else "",
         )
         for what, demand in demands.items()
     ]
@@ -208,7 +208,7 @@ def compare(name: str, ours: Scores, peer: Scores, seconds: float) -> list[Row]:
 
 def examples(model: TopicModel, count: int) -> str:
     """Return topics by both rules, one below the other."""
-    pairs = zip(*(model.topics(SHOWN, by=rule) for rule in RULES), strict=True)
+    pairs = zip(*(model.topics(SHOWN_WORDS, by=rule) for rule in RULES), strict=True)
     lines = [
         f"- {' '.join(before.words)}\n  **{' '.join(after.words)}**" for before, after in pairs
     ]
@@ -217,7 +217,7 @@ def examples(model: TopicModel, count: int) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    newsgroups.add_options(parser)
+    data_sets.add_newsgroups_options(parser)
     parser.add_argument(
         "--corpora",
         type=Path,
@@ -229,15 +229,15 @@ def main() -> int:
     )
     parser.add_argument("--examples", type=int, default=0, help="topics to show; default: none")
     options = parser.parse_args()
-    measuring.restart_with_fixed_environment()
-    print(", ".join(f"{name} {what}" for name, what in measuring.machine().items()), end="\n\n")
+    harness.restart_with_fixed_environment()
+    harness.print_machine()
     found = [(corpus.name, *measure(corpus, options)) for corpus in corpora(options)]
     rows = [row for _, each, _ in found for row in each]
     print("The ten words shown by coherence (ours) and by probability (peer):\n")
-    measuring.print_rows(rows)
+    harness.print_rows(rows)
     for name, _, shown in found if options.examples else ():
         print(f"\n{name}, by probability and, in bold, by coherence:\n\n{shown}")
-    return measuring.verdict(rows)
+    return harness.verdict(rows)
 
 
 if __name__ == "__main__":

@@ -3,10 +3,10 @@
     python -m benchmarks.single_cell [--sets usual noisy ...] [--labels 5 20] [--seeds 3]
 
 Cells of nine types, the rarest a tenth as frequent as the largest, are drawn from negative
-binomial counts. Types come in three lineages; every lineage and every type has marker genes of its
-own. Sixty housekeeping genes are strong in every cell and have most of the counts. Depths differ by
-a factor of ten, and single counts get lost. Two thirds of the cells are there for the fit, with 5
-or 20 labels of each type; the others are predicted. The columns:
+binomial counts. Types come in three lineages; every lineage and every type has its own marker
+genes. Sixty housekeeping genes are strong in every cell and have most of the counts. Depths differ
+by a factor of ten, and single counts get lost. Two thirds of the cells are fitted, with 5 or 20
+labels of each type; the others are predicted. The columns:
 
 - regression: balanced accuracy of logistic regression on log-normalised counts of as many variable
   genes as ours takes, chosen by scanpy's rule (dispersion within bins of the mean); the better of
@@ -37,22 +37,22 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import GridSearchCV
 
-from benchmarks import measuring
-from benchmarks.measuring import timed
-from benchmarks.prediction_sets import log_normalised
+from benchmarks import harness
+from benchmarks.data_sets import log_normalised
+from benchmarks.harness import timed
 from cofactor import sc
 from cofactor.sc.genes import usual_number
 
 TYPES = np.array([f"type {letter}" for letter in "ABCDEFGHI"], dtype=object)
-MARKERS, LINEAGE, HOUSEKEEPING = 20, 15, 60
+TYPE_MARKERS, LINEAGE_MARKERS, HOUSEKEEPING_GENES = 20, 15, 60
 PENALTIES = (0.1, 1.0, 10.0, 100.0)
-MARGIN, PRECISION = 0.02, 0.8
-"""Ours may be behind regression by so much, and markers must be at least so precise."""
+MAX_BEHIND, MIN_PRECISION = 0.02, 0.8
+"""Demanded: accuracy behind regression, and precision of the markers."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """How cells are drawn."""
+    """Parameters of synthetic cells."""
 
     cells: int = 3000
     genes: int = 1500
@@ -99,15 +99,15 @@ def draw(setting: Setting, seed: int) -> Drawn:
 def _profiles(random: np.random.Generator, setting: Setting) -> tuple[np.ndarray, list[np.ndarray]]:
     rates = np.exp(random.normal(0, 1.2, setting.genes))
     order = random.permutation(setting.genes)
-    rates[order[:HOUSEKEEPING]] = np.exp(random.normal(4, 0.7, HOUSEKEEPING))
-    rest = iter(order[HOUSEKEEPING:])
+    rates[order[:HOUSEKEEPING_GENES]] = np.exp(random.normal(4, 0.7, HOUSEKEEPING_GENES))
+    rest = iter(order[HOUSEKEEPING_GENES:])
     profiles, markers = np.tile(rates, (len(TYPES), 1)), []
     for first in range(0, len(TYPES), 3):
-        lineage = [next(rest) for _ in range(LINEAGE)]
+        lineage = [next(rest) for _ in range(LINEAGE_MARKERS)]
         profiles[first : first + 3, lineage] *= setting.fold
     for row in profiles:
-        own = np.array([next(rest) for _ in range(MARKERS)])
-        row[own] *= setting.fold * np.exp(random.normal(0, 0.3, MARKERS))
+        own = np.array([next(rest) for _ in range(TYPE_MARKERS)])
+        row[own] *= setting.fold * np.exp(random.normal(0, 0.3, TYPE_MARKERS))
         markers.append(own)
     return profiles / profiles.sum(axis=1, keepdims=True), markers
 
@@ -225,20 +225,20 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seeds", type=int, default=3, help="number of draws; default: 3")
     options = parser.parse_args(arguments)
     if arguments is None:
-        measuring.restart_with_fixed_environment()
+        harness.restart_with_fixed_environment()
     warnings.simplefilter("ignore", ConvergenceWarning)
     warnings.filterwarnings("ignore", "Transforming to str index|.* no count of a gene")
-    print(", ".join(f"{name} {what}" for name, what in measuring.machine().items()), end="\n\n")
+    harness.print_machine()
     print(f"Balanced accuracy and precision of markers in %, mean of {options.seeds} draws:\n")
     lines, good = [], True
     for name in options.sets:
         for number in options.labels:
             draws = [measure(SETS[name], number, seed) for seed in range(options.seeds)]
             r, a, classes, topics, with_scale, without, took = np.mean(draws, axis=0).tolist()
-            good &= a >= r - MARGIN and classes >= PRECISION
+            good &= a >= r - MAX_BEHIND and classes >= MIN_PRECISION
             numbers = (r, a, a - r, classes, topics, with_scale, without)
             lines.append([name, str(number), *(f"{100 * x:.1f}" for x in numbers)])
-            lines[-1].append(measuring.seconds(took))
+            lines[-1].append(harness.seconds(took))
     head = [
         "set",
         "labels",
@@ -251,10 +251,10 @@ def main(arguments: list[str] | None = None) -> int:
         "no scale",
         "fit",
     ]
-    measuring.print_table(head, lines)
+    harness.print_table(head, lines)
     print(
-        f"\nOurs is within {100 * MARGIN:.0f} points of regression, and at least "
-        f"{100 * PRECISION:.0f} % of the markers of classes are planted ones, in "
+        f"\nOurs is within {100 * MAX_BEHIND:.0f} points of regression, and at least "
+        f"{100 * MIN_PRECISION:.0f} % of the markers of classes are planted ones, in "
         f"{'every' if good else 'not every'} line."
     )
     return 0 if good else 1

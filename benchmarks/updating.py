@@ -20,19 +20,19 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks import measuring, newsgroups
-from benchmarks.measuring import Row, alternate, better, faster
+from benchmarks import data_sets, harness
+from benchmarks.harness import Row, alternate, better, faster
 from cofactor import TopicModel
-from cofactor.experiments.newsgroups import corpus
+from cofactor.experiments.newsgroups import splits
 
 TRAIN_SHARE = 0.8
 PER_CLASS, ALL_TOPICS = 3, 13
-"""Topics of a class that comes, and of a fit on everything."""
-OLD, NEW, COSINE = -1.0, -3.0, 0.99
-"""Demanded: points of the old classes and of the new one against a fit on everything; cosine of old
-topics with their old selves."""
-REFIT = 3.0
-"""Demanded: a refit takes this many times less than a fresh fit."""
+"""Topics of a new class, and of a fit on everything."""
+MIN_OLD_POINTS, MIN_NEW_POINTS, MIN_COSINE = -1.0, -3.0, 0.99
+"""Demanded: points of the old classes and of the new one against a fit on everything; cosine of
+topics before and after."""
+MIN_REFIT_SPEEDUP = 3.0
+"""Demanded: how many times as fast a refit is as a fresh fit."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,7 @@ class Posts:
 
 
 def load(home: Path | None) -> Posts:
-    posts = corpus.balanced(corpus.fetch_posts(home), seed=0)
+    posts = splits.balanced(splits.fetch_posts(home), seed=0)
     n, texts = int(TRAIN_SHARE * len(posts.texts)), np.array(posts.texts, dtype=object)
     return Posts(texts[:n], posts.labels[:n], texts[n:].tolist(), posts.labels[n:])
 
@@ -89,15 +89,25 @@ def one_new_class(
         str(len(after.topic_names_) - len(before.topic_names_)),
     ]
     rows = [
-        _points(f"{name} is new ({new_topics} topics): old classes", right[~new], whole[~new], OLD),
-        _points(f"{name} is new ({new_topics} topics): new class", right[new], whole[new], NEW),
+        _points(
+            f"{name} is new ({new_topics} topics): old classes",
+            right[~new],
+            whole[~new],
+            MIN_OLD_POINTS,
+        ),
+        _points(
+            f"{name} is new ({new_topics} topics): new class",
+            right[new],
+            whole[new],
+            MIN_NEW_POINTS,
+        ),
         Row(
             f"{name} is new ({new_topics} topics): old topics",
             f"{cosine:.4f}",
             "1",
             f"{cosine:.4f}",
-            f"≥ {COSINE}",
-            cosine >= COSINE,
+            f"≥ {MIN_COSINE}",
+            cosine >= MIN_COSINE,
         ),
     ]
     return line, rows
@@ -118,8 +128,8 @@ def class_after_class(posts: Posts, everything: TopicModel, order: Sequence[str]
     last, what = posts.test_labels == order[-1], f"four updates, one class each, {order[0]} first"
     return [
         _points(f"{what}: all classes", right, whole, None),
-        _points(f"{what}: the first four", right[~last], whole[~last], OLD),
-        _points(f"{what}: the last", right[last], whole[last], NEW),
+        _points(f"{what}: the first four", right[~last], whole[~last], MIN_OLD_POINTS),
+        _points(f"{what}: the last", right[last], whole[last], MIN_NEW_POINTS),
         _cosines(f"{what}: its topics", first, model),
     ]
 
@@ -133,7 +143,7 @@ def batch_after_batch(posts: Posts, everything: TopicModel) -> list[Row]:
     right, whole, start = (posts.right(one) for one in (model, everything, first))
     return [
         _points("four updates, batches of all classes: all classes", right, whole, None),
-        _points("the same, against the model before the updates", right, start, OLD),
+        _points("the same, against the model before the updates", right, start, MIN_OLD_POINTS),
         _cosines("the same: all topics", first, model),
     ]
 
@@ -142,7 +152,9 @@ def _cosines(what: str, before: TopicModel, after: TopicModel) -> Row:
     A, B = before.estimator_.components_, after.estimator_.components_
     pairs = zip(A, B, strict=False)
     least = min(a @ b[: len(a)] / np.linalg.norm(a) / np.linalg.norm(b) for a, b in pairs)
-    return Row(what, f"{least:.4f}", "1", f"{least:.4f}", f"≥ {COSINE}", bool(least >= COSINE))
+    return Row(
+        what, f"{least:.4f}", "1", f"{least:.4f}", f"≥ {MIN_COSINE}", bool(least >= MIN_COSINE)
+    )
 
 
 def refits(posts: Posts, model: TopicModel, options: argparse.Namespace) -> list[Row]:
@@ -153,25 +165,24 @@ def refits(posts: Posts, model: TopicModel, options: argparse.Namespace) -> list
     (again, _), (new, _) = alternate(
         options, lambda: edited.refit(texts, labels), lambda: fresh.fit(texts, labels)
     )
-    return [faster("refit after one edit, against a fresh fit", again, new, REFIT)]
+    return [faster("refit after one edit, against a fresh fit", again, new, MIN_REFIT_SPEEDUP)]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    newsgroups.add_options(parser)
+    data_sets.add_newsgroups_options(parser)
     parser.add_argument("--classes", type=int, default=5, help="new classes to try; default: 5")
-    parser.add_argument("--repeats", type=int, default=3, help="best of so many; default: 3")
+    harness.add_repeats(parser)
     options = parser.parse_args()
-    options.clock = "wall"
-    measuring.restart_with_fixed_environment()
+    harness.restart_with_fixed_environment()
     warnings.simplefilter("ignore")
-    posts = load(None if options.data_home is None else Path(options.data_home))
+    posts = load(data_sets.newsgroups_home(options))
     print(
         f"20 Newsgroups, {len(posts.texts):,} posts to learn from, {len(posts.test_texts):,} to "
         "test on"
     )
-    print(", ".join(f"{name} {what}" for name, what in measuring.machine().items()), end="\n\n")
-    names = list(corpus.CLASSES)
+    harness.print_machine()
+    names = list(splits.CLASSES)
     everything = posts.fit(np.ones(len(posts.labels), dtype=bool), ALL_TOPICS)
     lines, rows = [], []
     for new_topics in (PER_CLASS, "auto"):
@@ -180,7 +191,7 @@ def main() -> int:
             lines.append([str(new_topics), *line])
             rows += found
     print("Test accuracy; the class in the first column comes with the update:\n")
-    measuring.print_table(
+    harness.print_table(
         [
             "new topics",
             "new class",
@@ -207,8 +218,8 @@ def main() -> int:
     rows += batch_after_batch(posts, everything)
     rows += refits(posts, everything, options)
     print("\nUpdated models (ours) and a fit on everything (peer):\n")
-    measuring.print_rows(rows)
-    return measuring.verdict(rows)
+    harness.print_rows(rows)
+    return harness.verdict(rows)
 
 
 if __name__ == "__main__":

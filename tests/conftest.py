@@ -124,16 +124,16 @@ def newsgroups():
     home = os.environ.get("COFACTOR_DATA_HOME")
     if not home:
         pytest.skip("set COFACTOR_DATA_HOME to the folder of scikit-learn's 20 Newsgroups files")
-    from cofactor.experiments.newsgroups import corpus
-    from cofactor.experiments.words import find_stop_words
+    from cofactor.experiments.documents import find_stop_words
+    from cofactor.experiments.newsgroups import splits
     from cofactor.io.errors import InputError
 
     try:
-        posts = corpus.balanced(corpus.fetch_posts(Path(home)), seed=0)
+        posts = splits.balanced(splits.fetch_posts(Path(home)), seed=0)
     except InputError as error:
         pytest.skip(str(error))
     n = len(posts.texts)
-    data = corpus.split(posts, int(0.8 * n), n, find_stop_words(None, Path(home)).words)
-    number = {name: c for c, name in enumerate(corpus.CLASSES)}
+    data = splits.split(posts, int(0.8 * n), n, find_stop_words(None, Path(home)).words)
+    number = {name: c for c, name in enumerate(splits.CLASSES)}
     y, y_test = (np.array([number[name] for name in each]) for each in (data.y, data.y_test))
     return data.X, y, data.X_test, y_test

@@ -1,12 +1,14 @@
-"""Stories and reviews from files: unknown cells, splits, and what is computed of them."""
+"""Stop words; stories and reviews from files: unknown cells, splits, and their scores."""
 
 import gzip
 import json
+import sys
 
 import numpy as np
 import pytest
 
 from cofactor.experiments import Options, ratings, reuters
+from cofactor.experiments.documents import STOP_WORDS_FILE, find_stop_words, read_stop_words
 
 
 def write(folder, name, records, packed=False):
@@ -36,7 +38,7 @@ def test_labels_become_cells():
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_stories_are_read_and_split_as_the_file_says(tmp_path, stop_words, packed):
-    records = reuters.made_stories(0)
+    records = reuters.make_up_stories(0)
     home = write(tmp_path, "reuters.jsonl", records, packed)
     data = reuters.prepare(options(home, stop_words)).value
     known = [not np.isnan(row).all() for row in reuters.targets(records)[0]]
@@ -47,7 +49,7 @@ def test_stories_are_read_and_split_as_the_file_says(tmp_path, stop_words, packe
 
 
 def test_without_split_the_seed_draws_one_in_five(tmp_path, stop_words):
-    records = [{k: r[k] for k in ("text", "rating")} for r in ratings.made_reviews(0)]
+    records = [{k: r[k] for k in ("text", "rating")} for r in ratings.make_up_reviews(0)]
     home = write(tmp_path, "ratings.jsonl", [{**r, "rating": r["rating"] or 3} for r in records])
     one, same, other = (
         ratings.prepare(options(home, stop_words, seed=seed)).value for seed in (0, 0, 1)
@@ -84,32 +86,19 @@ def test_the_mean_explains_nothing(stop_words, tmp_path):
     assert result["R²"] <= 0
 
 
-def test_all_leaves_out_what_has_no_data(tmp_path, stop_words, monkeypatch):
-    """Of `all`, experiments beyond the paper are left out; the paper's are not."""
-    from types import SimpleNamespace
+def test_stop_words_come_from_the_file_then_the_data_folder(tmp_path):
+    given, kept = tmp_path / "given.txt", tmp_path / STOP_WORDS_FILE
+    given.write_text("The\n\n of \nof\n")
+    kept.write_text("the\nand\n")
+    assert read_stop_words(given) == ("the", "of")
+    assert find_stop_words(given, tmp_path).source == "given.txt"
+    assert find_stop_words(None, tmp_path).words == ("the", "and")
 
-    from rich.console import Console
 
-    from cofactor.experiments import reproduce
-
-    done = []
-    ready = SimpleNamespace(
-        prepare=lambda options: SimpleNamespace(facts={}, notes=(), value=None),
-        run=lambda run, data: done.append(run.name),
-    )
-    real = reproduce.import_module
-    monkeypatch.setattr(
-        reproduce,
-        "import_module",
-        lambda name: real(name) if name.endswith(("reuters", "ratings")) else ready,
-    )
-    write(tmp_path, "ratings.jsonl", [])
-    (tmp_path / "ratings.jsonl").unlink()
-    with (tmp_path / "log").open("w") as log:
-        console = Console(file=log, width=400)
-        names = ["synthetic", "newsgroups", "reuters", "ratings"]
-        runs = reproduce.reproduce(names, options(tmp_path, stop_words), console)
-    assert [run.name for run in runs] == done == ["synthetic", "newsgroups"]
-    said = (tmp_path / "log").read_text()
-    assert "reuters is left out: reuters.jsonl" in said
-    assert "ratings is left out: ratings.jsonl" in said
+def test_without_nltk_a_sentence_says_which_words_were_used(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "nltk", None)
+    monkeypatch.setitem(sys.modules, "nltk.corpus", None)
+    stop = find_stop_words(None, tmp_path)
+    assert stop.source == "scikit-learn"
+    assert "the" in stop.words
+    assert "--stopwords FILE" in stop.notes[0]

@@ -6,15 +6,15 @@ from scipy import sparse as sp
 
 from cofactor import SSNMFClassifier
 from cofactor.experiments import paper
-from cofactor.experiments.newsgroups import corpus, fit, hyperparameters, models, splits, tables
-from cofactor.experiments.newsgroups.made_up import made_posts
+from cofactor.experiments.newsgroups import hyperparameters, models, splits, tables
+from cofactor.experiments.newsgroups.splits import balanced, make_up_posts, paper_splits
 
 WORDS = ("the", "a")
 
 
 @pytest.fixture(scope="module")
 def made():
-    return corpus.build(corpus.balanced(made_posts(3), 3), WORDS)
+    return paper_splits(balanced(make_up_posts(3), 3), WORDS)
 
 
 def test_posts_are_balanced_and_split_sixty_twenty_twenty(made):
@@ -25,19 +25,19 @@ def test_posts_are_balanced_and_split_sixty_twenty_twenty(made):
     assert made.selection.X.shape[0] + made.selection.X_test.shape[0] == made.final.X.shape[0]
     assert made.final.X.shape[0] + made.final.X_test.shape[0] == n
     labels = np.concatenate([made.final.y, made.final.y_test])
-    assert {np.sum(labels == name) for name in corpus.CLASSES} == {per_class}
+    assert {np.sum(labels == name) for name in splits.CLASSES} == {per_class}
     np.testing.assert_array_equal(made.final.y[: len(made.selection.y)], made.selection.y)
 
 
 def test_the_vocabulary_does_not_see_the_test_posts(made):
-    alone = corpus.split(corpus.balanced(made_posts(3), 3), made.selection.X.shape[0], None, WORDS)
+    alone = splits.split(balanced(make_up_posts(3), 3), made.selection.X.shape[0], None, WORDS)
     np.testing.assert_array_equal(alone.X.toarray(), made.selection.X.toarray())
 
 
 def test_digest_tells_data_apart(made):
-    assert corpus.build(corpus.balanced(made_posts(3), 3), WORDS).digest == made.digest
-    assert corpus.build(corpus.balanced(made_posts(3), 4), WORDS).digest != made.digest
-    assert corpus.build(corpus.balanced(made_posts(3), 3), ("the",)).digest != made.digest
+    assert paper_splits(balanced(make_up_posts(3), 3), WORDS).digest == made.digest
+    assert paper_splits(balanced(make_up_posts(3), 4), WORDS).digest != made.digest
+    assert paper_splits(balanced(make_up_posts(3), 3), ("the",)).digest != made.digest
 
 
 def test_few_steps_are_the_papers_updates():
@@ -125,7 +125,7 @@ def test_other_splits_are_compared_pair_by_pair():
         scores |= {f"tuned: {m}": 0.7 for m in paper.MODELS}
         return scores | {f"classifier: {m}": 0.5 for m in models.CLASSIFIERS}
 
-    table = splits.table([result(0.6, 0.7), result(0.8, 0.7), result(0.6, 0.61)])
+    table = tables.other_splits([result(0.6, 0.7), result(0.8, 0.7), result(0.6, 0.61)])
     row = dict(zip(table.columns, table.rows[0], strict=True))
     assert row["its procedure"] == pytest.approx(100 * 2 / 3)
     assert row["our defaults"] == pytest.approx(67)
@@ -155,6 +155,6 @@ def test_scaled_topics_are_compared_by_their_mass(made):
     ).topics
     shape = np.linspace(0.01, 10, 6)
     other = models.Topics(topics.components * shape[:, None], topics.head, topics.documents / shape)
-    one, two = (fit.describe(each, made) for each in (topics, other))
+    one, two = (models.describe(each, made) for each in (topics, other))
     np.testing.assert_allclose(one["soft_scaled"]["scores"], two["soft_scaled"]["scores"])
     assert not np.allclose(one["soft"]["scores"], two["soft"]["scores"])

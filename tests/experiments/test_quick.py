@@ -141,7 +141,7 @@ def test_models_learn_the_made_up_newsgroups(quick):
 def test_topics_are_made_of_the_words_of_their_class(quick):
     # A made-up word is the name of its class or group and a letter; words that begin with "the"
     # are common to all, and any topic may have them.
-    from cofactor.experiments.newsgroups.corpus import CLASSES
+    from cofactor.experiments.newsgroups.splits import CLASSES
 
     names = {label: [label.lower(), *groups.values()] for label, groups in CLASSES.items()}
     fits = table(quick[0], "newsgroups", "keywords_ours_kl_kl")

@@ -1,13 +1,13 @@
-"""Output folders, tables and stop words."""
+"""Runs: output folders, what an earlier run left, missing data, interruption."""
 
 import json
 import subprocess
 import sys
+from types import SimpleNamespace
 
-import pytest
+from rich.console import Console
 
-from cofactor.experiments.tables import ResultTable, as_cell, best, mean_and_sd
-from cofactor.experiments.words import STOP_WORDS_FILE, find_stop_words, read_stop_words
+from cofactor.experiments import Options, run
 
 
 def test_help_is_quick():
@@ -21,14 +21,9 @@ def test_help_is_quick():
 
 
 def test_a_new_run_begins_by_removing_the_manifest_and_the_old_files(finished, reproduce):
-    from rich.console import Console
-
-    from cofactor.experiments import Options
-    from cofactor.experiments.run import Run
-
     folder = finished / "ratings"
     (folder / "my notes.txt").write_text("mine")
-    Run("ratings", Options(out=finished), Console(stderr=True))
+    run.Run("ratings", Options(out=finished), Console(stderr=True))
     left = {path.name for path in folder.rglob("*") if path.is_file()}
     assert "manifest.json" not in left
     assert "scores.md" not in left
@@ -56,55 +51,6 @@ def test_without_plotting_libraries_tables_are_written_and_a_sentence_says_so(
     assert len(manifest["notes"]) == 2
 
 
-def test_table_forms():
-    table = ResultTable(
-        "t",
-        "Title",
-        ["a|b", "x"],
-        [["p|q", 0.123456], ["r", None]],
-        digits=2,
-        bold=frozenset({(0, 1)}),
-        note="Note.",
-    )
-    assert table.markdown() == (
-        "**Title**\n\n| a\\|b | x |\n| --- | ---: |\n| p\\|q | **0.12** |\n| r |  |\n\nNote.\n"
-    )
-    assert table.csv() == "a|b,x\np|q,0.123456\nr,\n"
-    assert json.loads(table.json())["rows"] == [
-        {"a|b": "p|q", "x": 0.123456},
-        {"a|b": "r", "x": None},
-    ]
-    with pytest.raises(ValueError, match="not all different"):
-        ResultTable("t", "", ["a", "a"], [])
-
-
-def test_small_helpers():
-    assert best([3.0, None, 1.0, 1.0], largest=False) == {2, 3}
-    assert best([3.0, None, 1.0], largest=True) == {0}
-    assert best([None], largest=True) == set()
-    assert mean_and_sd([1.0, 3.0]) == (2.0, pytest.approx(2**0.5))
-    assert mean_and_sd([1.0]) == (1.0, None)
-    assert [as_cell(v) for v in (1, float("nan"), float("inf"))] == [1.0, None, None]
-
-
-def test_stop_words_come_from_the_file_then_the_data_folder(tmp_path):
-    given, kept = tmp_path / "given.txt", tmp_path / STOP_WORDS_FILE
-    given.write_text("The\n\n of \nof\n")
-    kept.write_text("the\nand\n")
-    assert read_stop_words(given) == ("the", "of")
-    assert find_stop_words(given, tmp_path).source == "given.txt"
-    assert find_stop_words(None, tmp_path).words == ("the", "and")
-
-
-def test_without_nltk_a_sentence_says_which_words_were_used(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "nltk", None)
-    monkeypatch.setitem(sys.modules, "nltk.corpus", None)
-    stop = find_stop_words(None, tmp_path)
-    assert stop.source == "scikit-learn"
-    assert "the" in stop.words
-    assert "--stopwords FILE" in stop.note
-
-
 def test_an_interrupted_run_says_how_to_continue(monkeypatch, reproduce, tmp_path):
     from cofactor.experiments import synthetic
 
@@ -114,3 +60,27 @@ def test_an_interrupted_run_says_how_to_continue(monkeypatch, reproduce, tmp_pat
     monkeypatch.setattr(synthetic, "run", interrupted)
     done = reproduce("synthetic", "--quick", "--out", tmp_path / "out", code=130)
     assert "run the same command again to continue" in done.stderr
+
+
+def test_all_leaves_out_what_has_no_data(tmp_path, stop_words, monkeypatch):
+    """Of `all`, experiments beyond the paper are left out; the paper's are not."""
+    done = []
+    ready = SimpleNamespace(
+        prepare=lambda options: SimpleNamespace(facts={}, notes=(), value=None),
+        run=lambda run, data: done.append(run.name),
+    )
+    real = run.import_module
+    monkeypatch.setattr(
+        run,
+        "import_module",
+        lambda name: real(name) if name.endswith(("reuters", "ratings")) else ready,
+    )
+    with (tmp_path / "log").open("w") as log:
+        console = Console(file=log, width=400)
+        names = ["synthetic", "newsgroups", "reuters", "ratings"]
+        options = Options(out=tmp_path / "out", data_home=tmp_path, stopwords=stop_words)
+        runs = run.reproduce(names, options, console)
+    assert [each.name for each in runs] == done == ["synthetic", "newsgroups"]
+    said = (tmp_path / "log").read_text()
+    assert "reuters is left out: reuters.jsonl" in said
+    assert "ratings is left out: ratings.jsonl" in said

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from cofactor.estimators.base import FitInterruptedWarning
-from cofactor.experiments.trials import Trials
+from cofactor.experiments.trials import TrialStore
 
 calls = []
 
@@ -23,7 +23,7 @@ def square(settings, shared):
 
 def run(folder, numbers, shared=None, jobs=1):
     calls.clear()
-    return Trials(folder, jobs).run(square, [{"x": x} for x in numbers], shared)
+    return TrialStore(folder, jobs).run(square, [{"x": x} for x in numbers], shared)
 
 
 def test_results_come_in_order_and_are_not_computed_twice(tmp_path):
@@ -78,5 +78,5 @@ def test_a_spoiled_file_is_computed_again(tmp_path, spoil):
 def test_progress_counts_every_trial(tmp_path):
     ticks = []
     for _ in range(2):
-        Trials(tmp_path).run(square, [{"x": 1}, {"x": 2}], None, lambda: ticks.append(1))
+        TrialStore(tmp_path).run(square, [{"x": 1}, {"x": 2}], None, lambda: ticks.append(1))
     assert len(ticks) == 4

@@ -9,7 +9,7 @@ from scipy.stats import norm
 
 from cofactor import NMF, SSNMFClassifier, SSNMFRegressor
 from cofactor.divergences import DIVERGENCES
-from cofactor.model_selection.held_out import SHARES, HiddenCells, deal_columns, label_costs
+from cofactor.model_selection.held_out import PROFILE_SHARES, HiddenCells, deal_columns, label_costs
 
 RANDOM = np.random.default_rng(0)
 S, A = RANDOM.dirichlet([0.2] * 2, 60), RANDOM.dirichlet([0.2] * 40, 2)
@@ -41,7 +41,7 @@ def test_costs_of_hidden_cells_are_those_of_a_dense_sum(loss, data):
     parts = model.components_[:, seen].sum(axis=1) / model.components_.sum(axis=1)
     trust = np.minimum(1.0, parts / (0.5 * seen.mean()))
     own = ((R * trust) @ model.components_)[:, ~seen]
-    tried = [naive_costs(loss, X[:, ~seen], (1 - s) * own + s * usual) for s in SHARES]
+    tried = [naive_costs(loss, X[:, ~seen], (1 - s) * own + s * usual) for s in PROFILE_SHARES]
     best = min(tried, key=np.sum)
     assert np.allclose(hidden.costs(model), best, rtol=1e-6)
     assert np.allclose(hidden.usual_costs(), tried[-1])

@@ -85,7 +85,7 @@ def test_columns_on_disk_are_refused(adata, tmp_path):
 
 
 def test_errors_of_a_fit_are_not_blamed_on_the_file(adata, tmp_path, monkeypatch):
-    """A full disk, on which no block can be written, says so itself; a broken chunk is told."""
+    """A full disk is reported as such; only a broken chunk is blamed on the file."""
     path = tmp_path / "cells.h5ad"
     adata.write_h5ad(path)
 
@@ -112,7 +112,7 @@ def test_memory_stays_small(adata, tmp_path, monkeypatch):
     for place, name in (
         (validation, "SAMPLE_CELLS"),
         (rowblocks, "BLOCK_CELLS"),
-        (reading, "STORED_CHUNK"),
+        (reading, "SPARSE_CHUNK_ENTRIES"),
     ):
         monkeypatch.setattr(place, name, 1 << 15)
     tracemalloc.start()

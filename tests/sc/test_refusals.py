@@ -1,4 +1,4 @@
-"""What is no matrix of counts, no column of classes, no gene of the model: one sentence each."""
+"""Input that cannot be used: matrices that hold no counts, wrong columns, wrong parameters."""
 
 import sys
 

@@ -11,7 +11,7 @@ import click
 
 from cofactor.cli._shared.command import COUNT, INTERRUPTED, SEED, BadInput, Command, json_option
 from cofactor.cli._shared.terminal import emit, note, open_console
-from cofactor.experiments.options import EXPERIMENTS, SOLVERS, Options
+from cofactor.experiments import EXPERIMENTS, SOLVERS, Options
 
 PATH = click.Path(path_type=Path)
 SYNTHETIC_ONLY = ("draws", "solver", "iterations", "updates")
@@ -96,7 +96,7 @@ def _refuse_unused(context: click.Context) -> None:
 
 
 def _run(names: list[str], options: Options, as_json: bool) -> None:
-    from cofactor.experiments.reproduce import reproduce
+    from cofactor.experiments.run import reproduce
 
     try:
         runs = reproduce(names, options, open_console(stderr=True))

@@ -25,8 +25,8 @@ from cofactor.outofcore.batches import (
 )
 from cofactor.outofcore.sampling import (
     Known,
-    RowChoice,
     Sample,
+    SamplingPlan,
     ShownValues,
     choices,
     joined_sample,
@@ -200,5 +200,5 @@ def _shown(block: RowsAndTargets, y: Any) -> ShownValues:
     return shown_values(block[1] if y is None else y)
 
 
-def _sample(block: RowsAndTargets, y: Any, choice: RowChoice) -> Sample:
+def _sample(block: RowsAndTargets, y: Any, choice: SamplingPlan) -> Sample:
     return sample_block(block[0], block[1] if y is None else y, choice)

@@ -1,4 +1,4 @@
-"""Figures for print, drawn from tables or arrays without global state."""
+"""Figures of results: PNG with matplotlib, and an interactive page with altair."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from numpy.typing import ArrayLike
 
 from cofactor.experiments.paper import MODELS, RELATIVE_ERROR
 from cofactor.experiments.run import Run
+from cofactor.experiments.trials import Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 OURS, OURS_LIGHT, PAPER, OTHER = "#1f5a96", "#8db4dc", "#c0392b", "#7f8c8d"
-DPI = 130
 
 
-def draw(run: Run, name: str, title: str, make: Callable[[], Figure]) -> None:
-    """Draw a figure for a run; note it if matplotlib is missing."""
+def draw(run: Run, name: str, title: str, make: Callable[..., Figure], *arguments: object) -> None:
+    """Draw ``make(*arguments)`` for a run; add a note if matplotlib is missing."""
     try:
         import matplotlib  # noqa: F401
     except ImportError:
         run.note("No PNG figures: matplotlib is not installed (pip install 'cofactor[plot]').")
         return
     file = io.BytesIO()
-    make().savefig(file, format="png", dpi=DPI, facecolor="white")
+    make(*arguments).savefig(file, format="png", dpi=130, facecolor="white")
     run.figure(name, title, file.getvalue())
 
 
@@ -57,9 +57,9 @@ def _rows(ax: Axes, names: Sequence[str], shown: bool = True) -> None:
 
 
 def error_dots(
-    fits: Mapping[tuple[int, str], Sequence[Mapping[str, Any]]], titles: Mapping[int, str]
+    fits: Mapping[tuple[int, str], Sequence[Result]], titles: Mapping[int, str]
 ) -> Figure:
-    """Show the relative error of each model in each experiment, the paper's beside ours."""
+    """Draw the relative error of each model in each experiment, ours beside the paper's."""
     figure, axes = blank(10, 5.2, 3, 2)
     names = list(MODELS)
     for place, ((number, title), ax) in enumerate(zip(titles.items(), axes, strict=True)):
@@ -87,7 +87,7 @@ def error_dots(
 
 
 def heatmap(shares: ArrayLike, rows: Sequence[str], columns: Sequence[str], title: str) -> Figure:
-    """Show how each topic (column) divides among the classes (rows)."""
+    """Draw how each topic (column) divides among the classes (rows)."""
     values = np.asarray(shares, dtype=float)
     figure, (ax,) = blank(1.6 + 0.62 * len(columns), 1.5 + 0.42 * len(rows))
     image = ax.imshow(values, cmap="Blues", vmin=0, vmax=1, aspect="auto")
@@ -111,11 +111,11 @@ def heatmap(shares: ArrayLike, rows: Sequence[str], columns: Sequence[str], titl
 
 
 Series = Mapping[str, tuple[float, float | None]]
-"""For each name a mean and a standard deviation, which may be None."""
+"""Mean and standard deviation (or None) by name."""
 
 
 def intervals(series: Mapping[str, Series], names: Sequence[str], label: str) -> Figure:
-    """Show means with one standard deviation, a row for each name and a mark for each series."""
+    """Draw means with one standard deviation: a row for each name, a mark for each series."""
     figure, (ax,) = blank(7.5, 0.9 + (0.26 + 0.08 * len(series)) * len(names))
     styles = [
         ("D", PAPER, "none"),
@@ -155,7 +155,7 @@ def _places(shown: Sequence[str]) -> dict[str, float]:
 
 
 def curves(lines: Mapping[str, tuple[ArrayLike, ArrayLike]], x: str, y: str) -> Figure:
-    """Show curves from (0, 0) to (1, 1); the dashed diagonal is random guessing."""
+    """Draw curves from (0, 0) to (1, 1); the dashed diagonal is random guessing."""
     figure, (ax,) = blank(4.8, 4.4)
     ax.grid(axis="y", color="#e5e5e5", lw=0.7)
     ax.plot([0, 1], [0, 1], color="#bbbbbb", lw=1, ls="--")
@@ -167,3 +167,71 @@ def curves(lines: Mapping[str, tuple[ArrayLike, ArrayLike]], x: str, y: str) -> 
     ax.set_aspect("equal")
     ax.legend(frameon=False, loc="lower right", fontsize=9)
     return figure
+
+
+def topic_page(run: Run, name: str, title: str, results: Mapping[str, Result]) -> None:
+    """Write an HTML page, which needs no network, with a heatmap for each model.
+
+    Pointing at a cell shows the words of its topic.
+    """
+    try:
+        import altair
+        import vl_convert  # noqa: F401
+    except ImportError:
+        run.note("No interactive figures: altair is missing (pip install 'cofactor[report]').")
+        return
+    chart = _chart(altair, _cells(results), list(results))
+    run.page(name, title, chart.to_html(inline=True, fullhtml=True))
+
+
+def _cells(results: Mapping[str, Result]) -> list[dict[str, Any]]:
+    return [
+        {
+            "model": model,
+            "topic": topic + 1,
+            "class": label,
+            "share": round(share, 4),
+            "name": f"{topic + 1} {result['words'][topic][0]}",
+            "keywords": ", ".join(result["words"][topic]),
+            "group": f"{result['hard']['groups'][topic]} ({result['hard']['scores'][topic]:.2f})",
+        }
+        for model, result in results.items()
+        for topic, shares in enumerate(result["shares"])
+        for label, share in zip(result["classes"], shares, strict=True)
+    ]
+
+
+def _chart(altair: Any, rows: list[dict[str, Any]], models: list[str]) -> Any:
+    pick = altair.binding_select(options=models, name="Model: ")
+    chosen = altair.selection_point(fields=["model"], bind=pick, value=models[0])
+    colour = altair.Color(
+        "share:Q", scale=altair.Scale(domain=[0, 0.5, 1], range=["#f7fbff", "#6baed6", "#08306b"])
+    )
+    return (
+        altair.Chart(altair.Data(values=rows), title="Topics by class: point at a cell")
+        .mark_rect(stroke="white", strokeWidth=2)
+        .encode(
+            x=altair.X(
+                "name:N",
+                title=None,
+                sort=altair.SortField("topic"),
+                axis=altair.Axis(labelAngle=-40),
+            ),
+            y=altair.Y("class:N", title=None),
+            color=colour,
+            tooltip=[
+                "topic:O",
+                "class:N",
+                altair.Tooltip("share:Q", format=".2f"),
+                "keywords:N",
+                altair.Tooltip("group:N", title="subgroup (P)"),
+            ],
+        )
+        .add_params(chosen)
+        .transform_filter(chosen)
+        .properties(width=altair.Step(64), height=altair.Step(48))
+        .configure_view(stroke=None)
+        .configure_axis(labelFontSize=14)
+        .configure_legend(labelFontSize=13, titleFontSize=13)
+        .configure_title(fontSize=16, anchor="start")
+    )

@@ -1,13 +1,13 @@
-"""Multi-label news: a story has several topics, some of which are unknown.
+"""Multi-label news: a story has several labels, some of them unknown.
 
-The file ``reuters.jsonl`` has one story on each line: ``text``; ``labels``, a list of the topics
-that apply (null if nothing is known); optionally ``unknown``, a list of topics that may or may not
-apply; optionally ``split``.
+The file ``reuters.jsonl`` has one story on each line: ``text``; ``labels``, a list of the
+labels that apply (null if nothing is known); optionally ``unknown``, a list of labels that may or
+may not apply; optionally ``split``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,28 +16,33 @@ from sklearn.metrics import f1_score, roc_auc_score, roc_curve
 
 from cofactor import NMF, SSNMFClassifier
 from cofactor._types import FloatArray
-from cofactor.experiments import documents, figures, made_up
-from cofactor.experiments.defaults import default_model
-from cofactor.experiments.documents import Documents, Kind, Record
-from cofactor.experiments.options import Options
+from cofactor.experiments import Options, documents, figures
+from cofactor.experiments.documents import (
+    DocumentFormat,
+    DocumentSplit,
+    Record,
+    made_up_document,
+    run_models,
+)
 from cofactor.experiments.paper import MODELS
-from cofactor.experiments.prepared import Prepared
-from cofactor.experiments.run import Run
-from cofactor.experiments.summaries import compared, run_models
-from cofactor.experiments.trials import Result, Settings, seed_of
+from cofactor.experiments.run import ExperimentData, Run
+from cofactor.experiments.tables import compared
+from cofactor.experiments.trials import Result, Settings, make_model, seed_of
 
-FILE = "reuters.jsonl"
-SHAPE = '{"text": "wheat prices rose", "labels": ["grain", "wheat"], "split": "train"}'
-TRIALS, TOPICS_PER_LABEL, LARGEST_RANK, CURVE = 5, 2, 60, 60
+EXAMPLE = '{"text": "wheat prices rose", "labels": ["grain", "wheat"], "split": "train"}'
+TRIALS, TOPICS_PER_LABEL, MAX_RANK = 5, 2, 60
+MEASURES = ("micro-F1", "macro-F1", "ROC AUC")
 WORDS, TOPICS = "logistic regression", "NMF + logistic regression"
 
 
-def prepare(options: Options) -> Prepared:
+def prepare(options: Options) -> ExperimentData:
     """Read the stories, or make them up for a quick run."""
-    return documents.prepare(Kind(FILE, SHAPE, _wrong, targets, made_stories), options)
+    return documents.prepare(
+        DocumentFormat("reuters.jsonl", EXAMPLE, _find_error, targets, make_up_stories), options
+    )
 
 
-def _wrong(record: Record) -> str:
+def _find_error(record: Record) -> str:
     for name in ("labels", "unknown"):
         given = record.get(name, [])
         if given is None and name == "labels":
@@ -48,7 +53,7 @@ def _wrong(record: Record) -> str:
 
 
 def targets(records: Sequence[Record]) -> tuple[FloatArray, list[str]]:
-    """Return 1 where a topic applies, 0 where it does not, NaN where that is unknown."""
+    """Return 1 where a label applies, 0 where it does not, NaN where that is unknown."""
     names = sorted({label for record in records for label in record["labels"] or []})
     column = {name: j for j, name in enumerate(names)}
     Y = np.zeros((len(records), len(names)))
@@ -61,44 +66,42 @@ def targets(records: Sequence[Record]) -> tuple[FloatArray, list[str]]:
     return Y, names
 
 
-def made_stories(seed: int, count: int = 240) -> list[Record]:
-    """Return stories of one or two topics out of four; one label in ten is unknown."""
+def make_up_stories(seed: int, count: int = 240) -> list[Record]:
+    """Return stories with one or two labels out of four; one label in ten is unknown."""
     random, names = np.random.default_rng(seed), ["grain", "trade", "ship", "money"]
     records: list[Record] = []
     for i in range(count):
         labels = random.choice(names, random.integers(1, 3), replace=False).tolist()
         unknown = [name for name in names if random.random() < 0.1]
         known = [name for name in labels if name not in unknown]
-        text = made_up.document(labels, names, random)
+        text = made_up_document(labels, names, random)
         split = "test" if i % 4 == 0 else "train"
         records.append({"text": text, "labels": known, "unknown": unknown, "split": split})
     return records
 
 
-def run(run: Run, data: Documents) -> None:
-    """Compare the four models with classifiers of words and of unsupervised topics."""
+def run(run: Run, data: DocumentSplit) -> None:
+    """Compare the four models with classifiers on words and on unsupervised topics."""
     trials = run.options.count(TRIALS)
-    rank = min(TOPICS_PER_LABEL * len(data.names), LARGEST_RANK)
+    rank = min(TOPICS_PER_LABEL * len(data.names), MAX_RANK)
     counts = {**dict.fromkeys(MODELS, trials), WORDS: 1, TOPICS: trials}
     fits = run_models(run, trial, counts, rank, data)
     title = f"Multi-label classification, {len(data.names)} labels, {rank} topics"
     run.table(compared("scores", title, fits, MEASURES, largest=True), headline=True)
     lines = {m: fits[m][0]["curve"] for m in ("(KL, KL)", "(F, F)", WORDS, TOPICS)}
-    figures.draw(
-        run,
-        "roc",
-        "Receiver operating characteristic over all known cells",
-        lambda: figures.curves(lines, "false positive rate", "true positive rate"),
-    )
+    title = "Receiver operating characteristic over all known cells"
+    axes = "false positive rate", "true positive rate"
+    figures.draw(run, "roc", title, figures.curves, lines, *axes)
 
 
-def trial(settings: Settings, data: Documents) -> Result:
+def trial(settings: Settings, data: DocumentSplit) -> Result:
     """Fit one model and score it on the known cells of the test stories."""
-    scores = _methods(settings["model"])(settings, data)
+    method = {WORDS: _by_words, TOPICS: _by_topics}.get(settings["model"], _supervised)
+    scores = method(settings, data)
     known = ~np.isnan(data.Y_test)
     truth, guessed = data.Y_test[known], (scores >= 0.5)[known]
     across, up, _ = roc_curve(truth, scores[known])
-    grid = np.linspace(0, 1, CURVE)
+    grid = np.linspace(0, 1, 60)
     heights = np.interp(grid, across, up)
     per_label = [
         f1_score(data.Y_test[k, j], scores[k, j] >= 0.5, zero_division=0.0)
@@ -112,26 +115,19 @@ def trial(settings: Settings, data: Documents) -> Result:
     }
 
 
-MEASURES = ("micro-F1", "macro-F1", "ROC AUC")
-
-
-def _methods(model: str) -> Callable[[Settings, Documents], FloatArray]:
-    return {WORDS: _by_words, TOPICS: _by_topics}.get(model, _supervised)
-
-
-def _supervised(settings: Settings, data: Documents) -> FloatArray:
-    model = default_model(SSNMFClassifier, settings)
+def _supervised(settings: Settings, data: DocumentSplit) -> FloatArray:
+    model = make_model(SSNMFClassifier, settings)
     return np.asarray(model.fit(data.X, data.Y).predict_proba(data.X_test))
 
 
-def _by_words(settings: Settings, data: Documents) -> FloatArray:
+def _by_words(settings: Settings, data: DocumentSplit) -> FloatArray:
     return _one_by_one(data.X, data.Y, data.X_test)
 
 
-def _by_topics(settings: Settings, data: Documents) -> FloatArray:
+def _by_topics(settings: Settings, data: DocumentSplit) -> FloatArray:
     model = NMF(settings["rank"], init="random", random_state=seed_of(settings))
     S, S_test = model.fit_transform(data.X), model.transform(data.X_test)
-    return _one_by_one(*(_shares(S), data.Y, _shares(S_test)))
+    return _one_by_one(_shares(S), data.Y, _shares(S_test))
 
 
 def _shares(S: FloatArray) -> FloatArray:
@@ -144,6 +140,6 @@ def _one_by_one(X: Any, Y: FloatArray, X_test: Any) -> FloatArray:
 
 
 def _probability(X: Any, y: FloatArray, X_test: Any) -> FloatArray:
-    if len(np.unique(y)) < 2:  # a single class
+    if len(np.unique(y)) < 2:
         return np.full(X_test.shape[0], y[0] if len(y) else 0.0)
     return np.asarray(LogisticRegression(max_iter=1000).fit(X, y).predict_proba(X_test)[:, 1])

@@ -1,4 +1,4 @@
-"""A run of one experiment: its folder, its trials and the files that it writes."""
+"""Run experiments: their folders, their trials and the files they write."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ import json
 import os
 import platform
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
+from importlib import import_module
+from typing import Any, TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from cofactor._versions import versions
-from cofactor.experiments.options import Options
+from cofactor.experiments import PAPER_EXPERIMENTS, MissingData, Options
 from cofactor.experiments.tables import ResultTable
-from cofactor.experiments.trials import Function, Result, Settings, Trials
+from cofactor.experiments.trials import Function, Result, Settings, TrialStore
 from cofactor.io.atomic import has_only_other_files, write_whole
 from cofactor.io.errors import InputError
 from cofactor.io.json_text import to_json
@@ -26,12 +27,60 @@ MANIFEST = "manifest.json"
 TRIALS = "trials"
 
 
+Key = TypeVar("Key", bound=Hashable)
+
+
+@dataclass(frozen=True)
+class ExperimentData:
+    """The data of an experiment, facts for its manifest, and notes for the user."""
+
+    value: Any = None
+    facts: dict[str, Any] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+
+
+def reproduce(names: Sequence[str], options: Options, console: Console) -> list[Run]:
+    """Run experiments and return their runs.
+
+    If several are named, those that are not in the paper are skipped if their data are missing.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names from ``EXPERIMENTS``.
+    options : Options
+        Settings of all of them.
+    console : Console
+        Shows progress and notes.
+    """
+    if options.out.exists() and not options.out.is_dir():
+        raise InputError(f"--out {options.out} is a file; choose a folder.")
+    modules = {name: import_module(f"cofactor.experiments.{name}") for name in names}
+    prepared = {}
+    for name, module in modules.items():  # rejects bad input before any work is done
+        try:
+            prepared[name] = module.prepare(options)
+        except MissingData as error:
+            if len(names) == 1 or name in PAPER_EXPERIMENTS:
+                raise
+            console.print(f"{name} is left out: {error}")
+    runs = []
+    for name, data in prepared.items():
+        run = Run(name, options, console, data.facts)
+        for note in data.notes:
+            run.note(note)
+        modules[name].run(run, data.value)
+        run.finish()
+        runs.append(run)
+    return runs
+
+
 class Run:
     """Computes trials and writes tables and figures into the folder of one experiment.
 
-    The manifest is removed at the beginning and written at the end, so a folder without one is not
-    finished. The tables and figures of an earlier run are removed too; other files and the trials
-    are not.
+    The manifest is removed at the beginning and written at the end, so a folder without one is
+    unfinished. Tables and figures of an earlier run are removed too; its trials and other files
+    are kept.
     """
 
     def __init__(
@@ -57,14 +106,14 @@ class Run:
                     "choose another --out."
                 )
             (self.folder / TRIALS).mkdir(exist_ok=True)
-            self._forget_earlier()
+            self._remove_earlier_results()
         except OSError as error:
             raise InputError(
                 f"--out {self.options.out} cannot be written to ({error.strerror}); "
                 "choose a folder that you can write to."
             ) from None
 
-    def _forget_earlier(self) -> None:
+    def _remove_earlier_results(self) -> None:
         manifest = self.folder / MANIFEST
         try:
             files = json.loads(manifest.read_text())["files"]
@@ -76,37 +125,39 @@ class Run:
             if path.resolve().is_relative_to(self.folder.resolve()):
                 path.unlink(missing_ok=True)
 
-    # ---- computing
-
     def trials(
-        self, label: str, function: Function, settings: Sequence[Settings], shared: Any = None
-    ) -> list[Result]:
-        """Return the results of trials; those in the folder are not computed again."""
-        store = Trials(self.folder / TRIALS, self.options.jobs)
+        self,
+        label: str,
+        function: Function,
+        groups: Mapping[Key, Sequence[Settings]],
+        shared: Any = None,
+    ) -> dict[Key, list[Result]]:
+        """Return the results of each group of trials; those in the folder are not recomputed."""
+        settings = [each for group in groups.values() for each in group]
+        store = TrialStore(self.folder / TRIALS, self.options.jobs)
         with self._progress() as bar:
             task = bar.add_task(f"{self.name}: {label}", total=len(settings))
-            outcome = store.run(function, settings, shared, lambda: bar.advance(task))
-        seconds = round(outcome.seconds, 1)
-        count = {"trials": len(settings), "found": outcome.found, "cpu_seconds": seconds}
-        self._counts.append({"label": label, **count})
-        return outcome.results
+            done = store.run(function, settings, shared, lambda: bar.advance(task))
+        counts = {
+            "trials": len(settings),
+            "found": done.found,
+            "cpu_seconds": round(done.seconds, 1),
+        }
+        self._counts.append({"label": label, **counts})
+        results = iter(done.results)
+        return {key: [next(results) for _ in group] for key, group in groups.items()}
 
     def _progress(self) -> Progress:
         columns = BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
         return Progress(TextColumn("{task.description:40}"), *columns, console=self.console)
 
-    # ---- writing
-
     def table(self, table: ResultTable, headline: bool = False) -> None:
-        """Write a table in its three formats and put it into the report.
+        """Write a table in its three formats and add it to the report.
 
         A headline is also printed at the end of the experiment.
         """
-        for ending, text in (
-            ("md", table.markdown()),
-            ("csv", table.csv()),
-            ("json", table.json()),
-        ):
+        formats = {"md": table.markdown(), "csv": table.csv(), "json": table.json()}
+        for ending, text in formats.items():
             self._write(f"tables/{table.name}.{ending}", text)
         self.headlines += [table] if headline else []
         self._report.append(table.markdown())
@@ -121,12 +172,12 @@ class Run:
         self._write(f"figures/{name}.html", html)
         self._report.append(f"[{title}](figures/{name}.html)\n")
 
-    def section(self, title: str, text: str = "") -> None:
+    def section(self, title: str) -> None:
         """Begin a section of the report."""
-        self._report.append(f"## {title}\n" + (f"\n{text}\n" if text else ""))
+        self._report.append(f"## {title}\n")
 
     def note(self, sentence: str) -> None:
-        """Print a sentence on stderr, and put it into the report and the manifest."""
+        """Print a sentence on stderr and add it to the report and the manifest."""
         if sentence not in self._notes:
             self._notes.append(sentence)
             self.console.print(sentence)
@@ -138,17 +189,14 @@ class Run:
         self._files.append(name)
 
     def finish(self) -> None:
-        """Write the report and at last the manifest."""
+        """Write the report and, last, the manifest."""
         warning = (
-            [
-                "This was a quick run on small made-up data: it shows that everything works, but "
-                "its numbers cannot be compared with the paper's.\n"
-            ]
-            if self.options.quick
-            else []
+            "This was a quick run on small made-up data: it shows that everything works, but "
+            "its numbers cannot be compared with the paper's.\n"
         )
+        warnings = [warning] if self.options.quick else []
         notes = [f"- {note}\n" for note in self._notes]
-        report = [f"# {self.name}\n", *warning, *notes, *self._report]
+        report = [f"# {self.name}\n", *warnings, *notes, *self._report]
         self._write("report.md", "\n".join(report))
         manifest = to_json(self._manifest(), indent=2)
         write_whole(self.folder / MANIFEST, f"{manifest}\n".encode())
@@ -162,23 +210,13 @@ class Run:
             "options": {name: getattr(options, name) for name in names},
             "data": self._data,
             "versions": versions(),
-            "machine": _machine(),
+            "machine": {
+                "python": platform.python_version(),
+                "system": f"{platform.system()} {platform.machine()}",
+                "cores": os.cpu_count(),
+            },
             "seconds": round(time.perf_counter() - self._start, 1),
             "trials": self._counts,
             "notes": self._notes,
             "files": self._files,
         }
-
-
-def _machine() -> dict[str, Any]:
-    return {
-        "python": platform.python_version(),
-        "system": f"{platform.system()} {platform.machine()}",
-        "cores": os.cpu_count(),
-    }
-
-
-def check_out(out: Path) -> None:
-    """Refuse an output path that is not a folder."""
-    if out.exists() and not out.is_dir():
-        raise InputError(f"--out {out} is a file; choose a folder.")

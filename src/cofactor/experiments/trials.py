@@ -1,8 +1,8 @@
-"""Trials: computed in parallel and stored, so that an interrupted run can continue.
+"""Compute trials in parallel and store them, so that an interrupted run can continue.
 
 A trial is a function of its settings (plain JSON values) and of data that all trials share. Its
-result is JSON too. It is stored in a file whose name is a hash of everything that the result
-depends on: function, settings, data and versions.
+result is JSON too, stored in a file whose name is a hash of everything the result depends on:
+function, settings, data and versions.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -26,19 +26,21 @@ from threadpoolctl import threadpool_limits
 
 from cofactor._versions import versions
 from cofactor.estimators.base import FitInterruptedWarning
+from cofactor.experiments.paper import MODELS
 from cofactor.io.atomic import write_whole
 from cofactor.io.json_text import from_json_file, to_json_file
 
 Settings = dict[str, Any]
 Result = dict[str, Any]
 Function = Callable[[Settings, Any], Result]
+Estimator = TypeVar("Estimator")
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TrialResults:
     """The results of trials, in the order of their settings.
 
-    ``found`` counts those that were already stored; ``seconds`` is the processor time of all.
+    ``found`` is how many were already stored; ``seconds`` is the processor time of all of them.
     """
 
     results: list[Result]
@@ -46,7 +48,7 @@ class Outcome:
     seconds: float
 
 
-class Trials:
+class TrialStore:
     """A folder of finished trials.
 
     Parameters
@@ -66,17 +68,18 @@ class Trials:
         settings: Sequence[Settings],
         shared: Any = None,
         advance: Callable[[], None] = lambda: None,
-    ) -> Outcome:
+    ) -> TrialResults:
         """Return the result of every trial; compute those that are not stored yet.
 
         Parameters
         ----------
         function : callable
-            Takes settings and ``shared`` and returns a result; defined at the top of a module.
+            Takes settings and ``shared`` and returns a result. Must be defined at the top level of
+            a module.
         settings : sequence of dict
             One for each trial.
         shared : object, optional
-            Data for all trials; its ``digest`` identifies them.
+            Data for all trials, identified by its ``digest``.
         advance : callable
             Called after each trial.
         """
@@ -91,7 +94,9 @@ class Trials:
             kept[i] = self._write(identities[i], result, seconds)
             advance()
         records = [kept[i] for i in range(len(settings))]
-        return Outcome([r["result"] for r in records], found, sum(r["seconds"] for r in records))
+        return TrialResults(
+            [r["result"] for r in records], found, sum(r["seconds"] for r in records)
+        )
 
     def _path(self, identity: Settings) -> Path:
         text = json.dumps(identity, sort_keys=True)
@@ -119,12 +124,7 @@ class Trials:
         if self.jobs == 1 or len(missing) < 2:
             for i, settings in missing.items():
                 yield i, *_timed(function, settings, shared)
-        else:
-            yield from self._compute_in_parallel(function, missing, shared)
-
-    def _compute_in_parallel(
-        self, function: Function, missing: dict[int, Settings], shared: Any
-    ) -> Iterator[tuple[int, Result, float]]:
+            return
         pool = ProcessPoolExecutor(
             min(self.jobs, len(missing)),
             mp_context=multiprocessing.get_context("spawn"),  # fork is not safe with threads
@@ -140,8 +140,21 @@ class Trials:
 
 
 def seed_of(settings: Settings) -> int:
-    """Return the seed of a trial for estimators that take one number."""
+    """Return the seed of a trial as one number."""
     return int(np.random.SeedSequence([settings["seed"], settings["trial"]]).generate_state(1)[0])
+
+
+def make_model(estimator: type[Estimator], settings: Settings, **changes: Any) -> Estimator:
+    """Return an estimator with the losses, rank and seed of a trial, otherwise with defaults.
+
+    The head uses topics alone, because the paper is about what topics predict.
+    """
+    data_loss, target_loss = MODELS[settings["model"]]
+    losses = {"data_loss": data_loss, "target_loss": target_loss}
+    options = {**losses, "head": "refit", "random_state": seed_of(settings), **changes}
+    make: Any = estimator
+    model: Estimator = make(settings["rank"], **options)
+    return model
 
 
 def _identity(function: Function, settings: Settings, digest: str) -> Settings:
@@ -152,30 +165,30 @@ def _identity(function: Function, settings: Settings, digest: str) -> Settings:
 
 
 def _timed(function: Function, settings: Settings, shared: Any) -> tuple[Result, float]:
-    """Call a trial with single-threaded linear algebra, which rounds alike on all machines."""
-    start = time.process_time()  # does not count other processes
+    """Run a trial with single-threaded linear algebra, so that rounding is always the same."""
+    start = time.process_time()  # excludes other processes
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the paper's fits stop early
         warnings.simplefilter("error", FitInterruptedWarning)
         try:
             result = function(settings, shared)
-        except FitInterruptedWarning:  # half a fit is no trial
+        except FitInterruptedWarning:  # half a fit is not a result
             raise KeyboardInterrupt from None
     return result, time.process_time() - start
 
 
-_work_on: tuple[Function, Any]
+_worker: tuple[Function, Any]
 
 
 def _receive(function: Function, shared: Any) -> None:
-    """Receive the function and the data that all trials of a process share."""
-    global _work_on
-    _work_on = function, shared
+    """Keep the function and the data that all trials of a process share."""
+    global _worker
+    _worker = function, shared
     threading.Thread(target=_leave_with_parent, daemon=True).start()
 
 
 def _leave_with_parent() -> None:
-    """End this process when its parent is killed; otherwise it would wait for ever."""
+    """End this process when its parent is killed; otherwise it would wait forever."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
@@ -183,5 +196,5 @@ def _leave_with_parent() -> None:
 
 
 def _work(settings: Settings) -> tuple[Result, float]:
-    function, shared = _work_on
+    function, shared = _worker
     return _timed(function, settings, shared)

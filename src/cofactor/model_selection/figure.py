@@ -16,11 +16,11 @@ TITLES = {
     "diversity": "Diversity",
 }
 """Titles of the panels by column."""
-LINE, CHOSEN = "#1f5a96", "#c0392b"
+LINE_COLOUR, CHOSEN_COLOUR = "#1f5a96", "#c0392b"
 
 
-class Curve(NamedTuple):
-    """One line of a panel; ``errors`` are standard errors, or all 0."""
+class ChoiceCurve(NamedTuple):
+    """One line of a panel; ``errors`` are standard errors or 0."""
 
     name: str
     sizes: list[int]
@@ -28,38 +28,38 @@ class Curve(NamedTuple):
     errors: list[float]
 
 
-class Panel(NamedTuple):
-    """A panel: a title, and a line for each value of supervision."""
+class ChoicePanel(NamedTuple):
+    """A title and a line for each value of supervision."""
 
     title: str
-    curves: list[Curve]
+    curves: list[ChoiceCurve]
 
 
-class Drawing(NamedTuple):
-    """What is drawn: the panels, the chosen number of topics, and that of a model, if any."""
+class ChoiceDrawing(NamedTuple):
+    """The panels, the chosen number of topics, and that of a model, if any."""
 
-    panels: list[Panel]
+    panels: list[ChoicePanel]
     chosen: int
     own: int | None = None
 
 
-def prepare(table: Sequence[dict[str, Any]], own: int | None = None) -> Drawing:
+def prepare(table: Sequence[dict[str, Any]], own: int | None = None) -> ChoiceDrawing:
     """Arrange the table of a choice in panels; ``own`` is the number of topics of a model."""
     chosen = next(row["n_components"] for row in table if row["chosen"])
     weights = list(dict.fromkeys(row.get("supervision") for row in table))
     panels = [
-        Panel(title, [_curve(table, name, weight) for weight in weights])
+        ChoicePanel(title, [_curve(table, name, weight) for weight in weights])
         for name, title in TITLES.items()
         if name in table[0]
     ]
-    return Drawing(panels, chosen, own)
+    return ChoiceDrawing(panels, chosen, own)
 
 
-def _curve(table: Sequence[dict[str, Any]], name: str, weight: Any) -> Curve:
+def _curve(table: Sequence[dict[str, Any]], name: str, weight: Any) -> ChoiceCurve:
     rows = [row for row in table if row.get("supervision") == weight]
     errors = [row.get(f"{name}_error", 0.0) for row in rows]
     label = "" if weight is None else f"supervision {weight}"
-    return Curve(label, [r["n_components"] for r in rows], [r[name] for r in rows], errors)
+    return ChoiceCurve(label, [r["n_components"] for r in rows], [r[name] for r in rows], errors)
 
 
 def check_matplotlib(what: str) -> None:
@@ -76,7 +76,7 @@ def new_figure() -> Any:
     return Figure(layout="constrained")
 
 
-def draw(drawing: Drawing, advice: str, figure: Any) -> Any:
+def draw(drawing: ChoiceDrawing, advice: str, figure: Any) -> Any:
     """Draw the panels on an empty figure; return their axes, from top to bottom."""
     figure.set_size_inches(7.0, 1.9 * len(drawing.panels) + 0.6)
     figure.suptitle(textwrap.fill(advice, 90), fontsize=10)
@@ -87,17 +87,17 @@ def draw(drawing: Drawing, advice: str, figure: Any) -> Any:
     return axes
 
 
-def _marks(drawing: Drawing) -> str:
+def _marks(drawing: ChoiceDrawing) -> str:
     own = "" if drawing.own is None else f", dotted line: {drawing.own}, of this model"
     return f" (line: {drawing.chosen}, chosen{own})"
 
 
-def _draw_panel(ax: Any, panel: Panel, drawing: Drawing) -> None:
+def _draw_panel(ax: Any, panel: ChoicePanel, drawing: ChoiceDrawing) -> None:
     ax.set_title(panel.title, loc="left", fontsize=9)
     ax.spines[["top", "right"]].set_visible(False)
-    ax.axvline(drawing.chosen, color=CHOSEN, linewidth=1)
+    ax.axvline(drawing.chosen, color=CHOSEN_COLOUR, linewidth=1)
     if drawing.own is not None:
-        ax.axvline(drawing.own, color=CHOSEN, linewidth=1, linestyle="dotted")
+        ax.axvline(drawing.own, color=CHOSEN_COLOUR, linewidth=1, linestyle="dotted")
     single = len(panel.curves) == 1
     for curve in panel.curves:
         ax.errorbar(
@@ -107,7 +107,7 @@ def _draw_panel(ax: Any, panel: Panel, drawing: Drawing) -> None:
             marker="o",
             markersize=3,
             linewidth=1,
-            color=LINE if single else None,
+            color=LINE_COLOUR if single else None,
             label=curve.name,
         )
     if panel.title == TITLES["score"]:  # no score is above 1, though its error may reach there

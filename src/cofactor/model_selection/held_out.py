@@ -1,12 +1,10 @@
-"""How well a fit predicts what it has not seen: cells and labels of held-out rows.
+"""How well a fit predicts cells and labels of held-out rows.
 
 Cells.  The columns are split into two halves.  A held-out row is represented from its cells in one
-half, and its cells in the other half are predicted from that; then the halves change places.  So
-every cell of a held-out row is predicted once, zeros included, without a row of its own to learn
-from.  (Single cells of training rows, as `cofactor.estimators.missing_cells` hides them, would need
-a weight for every zero of a sparse matrix.)  Topics hold exact zeros, and a divergence may be
-infinite there; so predictions are mixed with the usual profile of a row, by the share that predicts
-these cells best, as `cofactor.estimators.missing_cells` mixes with offsets.
+half, which then predicts its cells in the other half; then the halves swap.  So every cell of a
+held-out row is predicted once, zeros included.  (Hiding single cells of training rows would need a
+weight for every zero of a sparse matrix.)  Topics contain exact zeros, where a divergence may be
+infinite; so predictions are mixed with the mean row, with the share of it that predicts best.
 
 Labels.  The cost of a label is its negative log-likelihood.
 """
@@ -24,21 +22,19 @@ from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.divergences import FLOOR, Divergence
 from cofactor.estimators.missing_cells import products
 
-SHARES = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
-"""Shares of the usual profile to try; with 1 the topics do not count."""
-PARTS = 2
-"""Number of parts of the columns; each is predicted from the others."""
+PROFILE_SHARES = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+"""Shares of the mean row to try; with 1 the topics do not matter."""
 TINY = 1e-100
-"""Stands for a prediction of zero, where a divergence may be infinite."""
-LEAST_SEEN = 0.5
-"""Share of a topic below which it is believed less, relative to the share of seen columns."""
-UNSEEN = 0.5
-"""What a column gets beside its sum, so that no column is expected to be zero, in units of the
-smallest positive cell."""
+"""Replaces a prediction of zero, where a divergence may be infinite."""
+TRUSTED_SHARE = 0.5
+"""A topic is scaled down if less than this share of it is seen, relative to all columns."""
+PSEUDO_CELL = 0.5
+"""Added to the sum of each column, in units of the smallest positive cell, so that no column is
+expected to be zero."""
 
 
-def deal_columns(X: Any, random: np.random.RandomState, parts: int = PARTS) -> IntArray:
-    """Deal the columns into parts; columns of similar sums go to different parts."""
+def deal_columns(X: Any, random: np.random.RandomState, parts: int = 2) -> IntArray:
+    """Assign columns to parts at random; columns with similar sums go to different parts."""
     m = X.shape[1]
     order = np.argsort(-_column_sums(X), kind="stable")
     rounds = random.random_sample((-(-m // parts), parts)).argsort(axis=1)
@@ -48,7 +44,7 @@ def deal_columns(X: Any, random: np.random.RandomState, parts: int = PARTS) -> I
 
 
 def _column_sums(X: Any) -> FloatArray:
-    """Return the sums of columns without missing cells."""
+    """Return the sum of each column, ignoring missing cells."""
     cells = sp.csr_array(X)
     sums = np.bincount(cells.indices, np.nan_to_num(cells.data), minlength=cells.shape[1])
     return np.asarray(sums, dtype=np.float64)
@@ -61,15 +57,15 @@ class HiddenCells:
     Parameters
     ----------
     X : CSR matrix or array
-        The held-out rows that are not empty in the other half.
+        The held-out rows that are not empty in the seen half.
     rows : array
         Their numbers among the held-out rows.
     seen : array of bool (m,)
         Columns that rows are represented from; the others are hidden.
     cells : CSR matrix
-        The hidden columns; NaN is missing, what is not stored is 0.
+        The hidden columns; NaN is missing, unstored cells are 0.
     usual, size : arrays
-        The usual profile in the hidden columns, and the size of each row in its units.
+        The mean row in the hidden columns, and the size of each row relative to it.
     loss : Divergence
     """
 
@@ -83,7 +79,7 @@ class HiddenCells:
 
     @classmethod
     def of(cls, train: Any, test: Any, seen: BoolArray, loss: Divergence) -> HiddenCells:
-        """Hide the columns that are not ``seen`` of the test rows."""
+        """Hide the columns of the test rows that are not ``seen``."""
         stored = sp.csr_array(_without_zeros(test) if loss.positive else test)
         visible = stored[:, seen]
         profile = _profile(train)
@@ -96,33 +92,33 @@ class HiddenCells:
         return cls(test[rows], rows, seen, hidden, profile[~seen], size, loss)
 
     def usual_costs(self) -> FloatArray:
-        """Return each row's cost of its hidden cells by the usual profile alone."""
+        """Return the cost of each row's hidden cells if the mean row predicts them."""
         none = np.zeros((len(self.rows), 1)), np.zeros((1, len(self.usual)))
         return self._mixed_costs(*none, (1.0,))[0]
 
     def costs(self, estimator: Any) -> FloatArray:
-        """Return each row's cost of its hidden cells."""
+        """Return the cost of each row's hidden cells."""
         weights = self.seen[None, :].astype(np.float64)
         S = np.asarray(estimator.transform(self.X, data_weights=weights), dtype=np.float64)
         A = np.asarray(estimator.components_, dtype=np.float64)
         S = S * self._trust(A)
-        return min(self._mixed_costs(S, A[:, ~self.seen], SHARES), key=np.sum)
+        return min(self._mixed_costs(S, A[:, ~self.seen], PROFILE_SHARES), key=np.sum)
 
     def _trust(self, A: FloatArray) -> FloatArray:
-        """Return how far each topic is believed: less where it is mostly hidden.
+        """Return a factor for each topic, below 1 if it is mostly hidden.
 
-        What is seen of such a topic would be magnified, and with it the noise.
+        Representing a row by the small visible part of such a topic would magnify noise.
         """
         share = A[:, self.seen].sum(axis=1) / np.maximum(A.sum(axis=1), TINY)
-        return np.minimum(1.0, share / (LEAST_SEEN * self.seen.mean()))
+        return np.minimum(1.0, share / (TRUSTED_SHARE * self.seen.mean()))
 
     def _mixed_costs(
         self, S: FloatArray, A: FloatArray, shares: Sequence[float]
     ) -> list[FloatArray]:
-        """Return the costs of the rows for each share of the usual profile.
+        """Return the costs of the rows for each share of the mean row.
 
-        Zeros cost up·p + ½ square·p², which sums up over columns without any of them; stored cells
-        are then corrected.
+        The cost of a zero, up·p + ½ square·p², is summed over all columns in closed form; then
+        stored cells are corrected.
         """
         loss, i, j = self.loss, _row_numbers(self.cells), self.cells.indices
         own, usual = products(S, A.T, i, j), self.size[i] * self.usual[j]
@@ -137,7 +133,7 @@ class HiddenCells:
         return tried
 
     def _correction(self, p: FloatArray) -> FloatArray:
-        """Return what stored cells cost more than zeros that are predicted as they are."""
+        """Return how much more stored cells cost than zeros with the same predictions."""
         loss, x, p = self.loss, self.cells.data, np.maximum(p, TINY)
         known = ~np.isnan(x)
         costs = np.where(known, loss.value(np.where(known, x, 1.0), p), 0.0)
@@ -149,33 +145,32 @@ def _row_numbers(cells: sp.csr_array) -> IntArray:
 
 
 def _without_zeros(X: Any) -> FloatArray:
-    """Return a matrix in which zeros are what a divergence of positive data reads them as."""
+    """Return a matrix with zeros replaced as in a divergence of positive data."""
     X = X.toarray() if sp.issparse(X) else X
     return np.asarray(np.where(X == 0, FLOOR * np.nanmax(X), X))
 
 
 def _missing(cells: sp.csr_array) -> sp.csr_array:
-    """Return a matrix of ones in the missing cells."""
+    """Return a matrix with ones in the missing cells."""
     gaps = np.isnan(cells.data)
     rows, columns = _row_numbers(cells)[gaps], cells.indices[gaps]
     return sp.csr_array((np.ones(len(rows)), (rows, columns)), shape=cells.shape)
 
 
 def _profile(X: Any) -> FloatArray:
-    """Return the mean of each column over the rows that know it, never 0."""
+    """Return the mean of each column over its known cells, never 0."""
     cells = sp.csr_array(X)
     known = cells.shape[0] - _missing(cells).sum(axis=0)
     positive = cells.data[cells.data > 0]
-    least = UNSEEN * (positive.min() if positive.size else 1.0)
+    least = PSEUDO_CELL * (positive.min() if positive.size else 1.0)
     return np.asarray((_column_sums(cells) + least) / (known + 1.0))
 
 
 class LabelCosts(NamedTuple):
-    """For each held-out label its negative log-likelihood, and whether it is predicted right.
+    """The negative log-likelihood of each held-out label, and whether it is predicted correctly.
 
-    NaN stands for a class that the training rows lack; such labels do not count. Numbers have, in
-    place of right or wrong, 1 less the squared error in units of the variance, so that the mean is
-    R².
+    NaN marks a class that the training rows lack; such labels do not count. For numbers, ``right``
+    is 1 minus the squared error in units of the variance, so that its mean is R².
     """
 
     costs: FloatArray
@@ -190,7 +185,7 @@ def label_costs(estimator: Any, X: Any, y: np.ndarray, n_labels: int) -> LabelCo
     estimator : a fitted SSNMFClassifier or SSNMFRegressor
     X, y : labelled rows, and their labels as `settled_labels` returns them
     n_labels : int
-        Number of labels that the estimator was fitted on. So few labels cannot tell that
+        Number of labels that the estimator was fitted on. So few labels cannot show that
         something is less probable than 1 / (n_labels + 1).
     """
     scores = estimator.scores(X)
@@ -222,7 +217,7 @@ def _costs_of_sets(P: FloatArray, predicted: np.ndarray, y: np.ndarray) -> Label
 
 
 def _costs_of_numbers(predicted: FloatArray, y: np.ndarray) -> LabelCosts:
-    """Return costs of numbers whose errors are normal, with the variance that they have here."""
+    """Return the costs of numbers with normal errors of the variance observed here."""
     truth = y.reshape(len(y), -1)
     errors = (predicted.reshape(truth.shape) - truth) ** 2
     tiny = np.finfo(np.float64).tiny

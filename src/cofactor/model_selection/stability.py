@@ -1,10 +1,9 @@
-"""Stability of topics: how much of a topic is found again if other samples are drawn.
+"""Stability of topics: how much of each topic is found again in bootstrap samples.
 
-Samples are drawn with replacement, as often as there are (the bootstrap). Labelled and unlabelled
-ones are drawn apart, so labels are drawn anew, too, and their number stays. A sample that is drawn
-twice has weight 2, which equals two copies of it. Each draw is fitted from a start of its own, and
-its topics are matched one to one with those of the model. A topic that is in the data comes back; a
-topic that fits noise is another one each time.
+As many samples as there are are drawn with replacement, labelled and unlabelled ones separately, so
+the number of labels stays the same. A sample that is drawn twice has weight 2, which equals two
+copies of it. Each draw is fitted from its own start, and its topics are matched one to one with
+those of the model. A topic that is in the data comes back; one that fits noise does not.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from cofactor.metrics.topics import match_topics
 from cofactor.targets.reading import known_values, labelled_mask
 
 Refit = Callable[[FloatArray, int], FloatArray]
-"""From the weights of the samples and a seed to the topics of a fit, as rows."""
+"""Takes sample weights and a seed; returns the topics of a fit as rows."""
 
 
 def topic_stability(
@@ -33,29 +32,29 @@ def topic_stability(
     refit: Refit | None = None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> FloatArray:
-    """Return the similarity of each topic to its match in each of several draws.
+    """Return the similarity of each topic to its match in each of several bootstrap samples.
 
     Parameters
     ----------
     estimator : NMF, SSNMFClassifier or SSNMFRegressor
         A fitted estimator.
     X : array-like or sparse matrix of shape (n_samples, n_features)
-        The samples that it was fitted on, or others like them.
+        The samples it was fitted on, or similar ones.
     y : array-like, optional
         Their targets, as for ``fit``.
     runs : int, default=20
-        Number of draws, each of which is fitted.
+        Number of bootstrap samples; each is fitted.
     random_state : int, default=0
         Seed of the draws and of their fits.
     refit : callable, optional
-        Fits a draw; by default a copy of the estimator does, with another seed.
+        Fits a bootstrap sample; by default with a copy of the estimator and another seed.
     progress : callable, optional
-        Is told the number of finished fits.
+        Called with the number of finished fits.
 
     Returns
     -------
     ndarray of shape (runs, n_components)
-        Cosines, from 0 to 1. The mean of a column is the stability of a topic; its quantiles are
+        Cosine similarities. The mean of a column is the stability of a topic; its quantiles give
         an interval.
 
     Examples
@@ -70,7 +69,7 @@ def topic_stability(
     if not (isinstance(runs, int | np.integer) and runs > 0):
         raise ValueError(f"runs={runs!r} must be a whole number of at least 1.")
     labelled = _labelled(estimator, X, y)
-    refit = refit or _refitting(estimator, X, y)
+    refit = refit or _make_refit(estimator, X, y)
     components = np.asarray(estimator.components_)
     words = range(components.shape[1])
     similarities = np.zeros((runs, len(components)))
@@ -90,7 +89,7 @@ def bootstrap_counts(labelled: BoolArray, random: np.random.Generator) -> FloatA
     Parameters
     ----------
     labelled : array of bool
-        Which samples are labelled; as many labelled and unlabelled samples are drawn as there are.
+        Which samples are labelled; the numbers of labelled and unlabelled samples stay the same.
     random : Generator
 
     Examples
@@ -116,18 +115,14 @@ def _labelled(estimator: Any, X: Any, y: Any) -> BoolArray:
     n = X.shape[0]
     if y is None:
         return np.zeros(n, dtype=bool)
-    known = _known(estimator, y)
+    classes = getattr(estimator, "classes_", None)
+    known = known_values(y) if classes is None else labelled_mask(y, classes=classes)
     if len(known) != n:
         raise ValueError(f"y has {len(known)} entries, but X has {n} rows; pass one for each.")
     return known
 
 
-def _known(estimator: Any, y: Any) -> BoolArray:
-    classes = getattr(estimator, "classes_", None)
-    return known_values(y) if classes is None else labelled_mask(y, classes=classes)
-
-
-def _refitting(estimator: Any, X: Any, y: Any) -> Refit:
+def _make_refit(estimator: Any, X: Any, y: Any) -> Refit:
     """Return a function that fits copies of the estimator."""
 
     def refit(counts: FloatArray, seed: int) -> FloatArray:

@@ -32,7 +32,7 @@ class ShownValues(NamedTuple):
     dtype: np.dtype[Any]
 
 
-class RowChoice(NamedTuple):
+class SamplingPlan(NamedTuple):
     """How to choose rows of a block, given what is known about all blocks."""
 
     share: float
@@ -64,7 +64,7 @@ def shown_values(y: Any) -> ShownValues:
 
 def choices(
     shown: Sequence[ShownValues], share: float, known: Known | None, numbers: bool
-) -> list[RowChoice]:
+) -> list[SamplingPlan]:
     """Return how to choose rows of each block; ``numbers`` says that targets are not classes."""
     seen: dict[Any, None] = {}
     firsts = []
@@ -78,10 +78,10 @@ def choices(
     common = np.result_type(*(dtype for _, _, dtype in shown))
     every = np.empty(len(seen), dtype=common)
     every[:] = list(seen)
-    return [RowChoice(share, known, rows, every) for rows in firsts]
+    return [SamplingPlan(share, known, rows, every) for rows in firsts]
 
 
-def sample_block(X: Any, y: Any, choice: RowChoice) -> Sample:
+def sample_block(X: Any, y: Any, choice: SamplingPlan) -> Sample:
     """Return the sample of one block.
 
     It has the share of rows asked for, evenly spaced; labelled ones make up to half of it, because
@@ -108,7 +108,7 @@ def joined_sample(parts: Sequence[Sample], share: float) -> tuple[Any, Any, Floa
     return X, y, None if share == 1.0 else np.concatenate(weights)
 
 
-def _choose(y: Any, n: int, choice: RowChoice) -> tuple[IntArray, FloatArray]:
+def _choose(y: Any, n: int, choice: SamplingPlan) -> tuple[IntArray, FloatArray]:
     known = np.zeros(n, dtype=bool)
     if y is not None and choice.known is not None:
         known = _known_rows(y, choice.known, choice.values)

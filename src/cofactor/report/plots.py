@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from cofactor.text import TopicModel
 
-BAR, PALE, TEXT, GREY = choice_figure.LINE, "#a9c8e8", "#222222", "#666666"
+BAR, PALE, TEXT, GREY = choice_figure.LINE_COLOUR, "#a9c8e8", "#222222", "#666666"
 COLOURS = ("#1f5a96", "#c2571a", "#2a8a57", "#9b3f86", "#8a6d00", "#4aa3c7", "#c0392b", "#555555")
 WIDE = (
     "Noto Sans CJK SC",

@@ -1,20 +1,18 @@
 """Single cells: topics and labels in counts of AnnData objects (extra ``sc``).
 
 `ssnmf` writes topics, predictions and marker genes into an object; `fit` returns a model,
-`annotate` applies it to other cells, and `load` reads a saved one. Matrices on disk stay there.
+`annotate` applies it to other cells, and `load` reads a saved one. Matrices on disk are not loaded.
 
-    cells          a matrix of cells × genes, in memory or on disk, in chunks of rows
-    count_checks   rejects what is not raw counts
-    genes          chooses variable genes
-    labels         reads a column of obs
-    model          an estimator with its genes and markers; answers, saved folders
-    cell_fit       chooses genes, fits, finds markers
-    annotate       writes results to obs, obsm, varm and uns, or to a copy of an .h5ad file
-    survey         what a file contains, for cofactor check
+    cells      a matrix of raw counts, in memory or on disk, in chunks of rows; labels in obs
+    genes      chooses variable genes
+    model      an estimator with its genes and markers: predictions, saved folders
+    fitting    chooses genes, fits, finds markers
+    results    writes into obs, obsm, varm and uns of objects and of copies of files
+    survey     describes a file, for cofactor check
 """
 
-from cofactor.sc.annotate import annotate, ssnmf
-from cofactor.sc.cell_fit import fit
+from cofactor.sc.fitting import fit
 from cofactor.sc.model import CellModel, Marker, load
+from cofactor.sc.results import annotate, ssnmf
 
 __all__ = ["CellModel", "Marker", "annotate", "fit", "load", "ssnmf"]

@@ -1,9 +1,10 @@
-"""Cells × genes, in memory or on disk, read in chunks of rows by one loop."""
+"""Cells: a matrix of counts, read in chunks of rows, and their labels; both are checked."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,32 +14,44 @@ import numpy as np
 from scipy import sparse as sp
 
 from cofactor._types import IntArray
+from cofactor._warnings import warn
 from cofactor.io.errors import InputError, at, printable, suggestion
+from cofactor.io.tables.label_advice import marks, names
+from cofactor.io.tables.labels import LabelCounts
+from cofactor.targets.missing import is_missing
+from cofactor.targets.reading import known_labels
+from cofactor.targets.task import have_fractions
 
 MISSING = "Single cells need the package anndata; install with: pip install 'cofactor[sc]'"
 RAW = "adata.raw"
-STORED_CHUNK, DENSE_CHUNK = 1 << 24, 1 << 22
-"""Number of cells of the matrix in a chunk of rows, for sparse and for dense matrices."""
+SPARSE_CHUNK_ENTRIES, DENSE_CHUNK_ENTRIES = 1 << 24, 1 << 22
+"""Entries of the matrix (rows × genes) in a chunk of rows."""
+MAX_LOG_COUNT = 20.0
+"""log1p of normalised counts is smaller."""
+MAX_TOTALS_VARIATION = 0.02
+"""Coefficient of variation of totals that are equal up to rounding."""
+MAX_CLASSES = 500
+"""A column with more classes does not hold cell types."""
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class CellMatrix:
     """A matrix of cells × genes and the tables beside it.
 
     Parameters
     ----------
     matrix : object
-        CSR matrix, array, or rows on disk: ``matrix[i:j]`` are rows in memory.
+        CSR matrix, array or dataset on disk; ``matrix[i:j]`` reads rows into memory.
     obs, var : DataFrame
         The tables of cells and of genes.
     place : str
-        How messages call the matrix, such as ``adata.X``.
+        Name of the matrix in messages, such as ``adata.X``.
     elsewhere : tuple of str
-        Layers that the matrix could have been taken from.
+        Other layers, which may hold the counts.
     on_disk : bool
         Whether the matrix is on disk.
     uns : mapping
-        Notes beside the tables, such as those of earlier results; open as long as the cells are.
+        The ``uns`` of the object or file, with earlier results; open as long as the cells are.
     """
 
     matrix: Any
@@ -59,9 +72,12 @@ class Cells:
         return np.array([str(name) for name in self.var.index], dtype=object)
 
     def chunks(self, columns: IntArray | None = None) -> Iterator[tuple[slice, sp.csr_array]]:
-        """Yield all rows, some at a time, as float matrices of all genes or of some ``columns``."""
+        """Yield chunks of rows as float matrices of all genes or of some ``columns``."""
         n, m = self.shape
-        step = max(1, (STORED_CHUNK if _is_sparse(self.matrix) else DENSE_CHUNK) // max(m, 1))
+        step = max(
+            1,
+            (SPARSE_CHUNK_ENTRIES if _is_sparse(self.matrix) else DENSE_CHUNK_ENTRIES) // max(m, 1),
+        )
         for low in range(0, n, step):
             rows = slice(low, min(low + step, n))
             with _readable(self.place):
@@ -70,7 +86,7 @@ class Cells:
 
 
 def _is_sparse(matrix: Any) -> bool:
-    """Tell whether a matrix, in memory or on disk, stores counts other than zero only."""
+    """Return whether a matrix, in memory or on disk, is sparse."""
     return hasattr(matrix, "format")
 
 
@@ -85,15 +101,15 @@ def _as_csr(rows: Any, place: str) -> sp.csr_array:
 
 
 @contextmanager
-def open_cells(data: Any, layer: str | None = None) -> Iterator[Cells]:
-    """Open an AnnData object, in memory or backed, or the file or folder of one.
+def open_cells(data: Any, layer: str | None = None) -> Iterator[CellMatrix]:
+    """Open an AnnData object, in memory or backed, or its file or folder.
 
     Parameters
     ----------
     data : AnnData or path
-        A path ends with .h5ad or .zarr; its matrix stays on disk.
+        A path must end with .h5ad or .zarr; its matrix stays on disk.
     layer : str, optional
-        The layer to read; None is X.
+        Layer to read; by default X.
     """
     AnnData = anndata().AnnData
     if isinstance(data, AnnData):
@@ -109,7 +125,7 @@ def open_cells(data: Any, layer: str | None = None) -> Iterator[Cells]:
 
 
 def anndata() -> Any:
-    """Return the package anndata, or raise an ImportError that says how to install it."""
+    """Return the package anndata, or raise an ImportError with the command that installs it."""
     try:
         import anndata
     except ImportError as error:
@@ -118,7 +134,7 @@ def anndata() -> Any:
 
 
 def check_names(names: Any) -> None:
-    """Refuse names of genes that are not unique."""
+    """Reject names of genes that are not unique."""
     if len(set(names)) < len(names):
         raise InputError(
             "Genes occur twice among the names of var; name them apart with "
@@ -126,7 +142,7 @@ def check_names(names: Any) -> None:
         )
 
 
-def _of_object(adata: Any, layer: str | None) -> Cells:
+def _of_object(adata: Any, layer: str | None) -> CellMatrix:
     others = tuple(map(str, adata.layers))
     if layer is None:
         if adata.X is None:
@@ -138,10 +154,10 @@ def _of_object(adata: Any, layer: str | None) -> Cells:
         matrix, place, on_disk = adata.layers[layer], f"adata.layers[{layer!r}]", False
         others = (*_without(others, layer), "X")
     rows = _by_rows(matrix, place)
-    return Cells(rows, adata.obs, adata.var, place, others, on_disk, adata.uns)
+    return CellMatrix(rows, adata.obs, adata.var, place, others, on_disk, adata.uns)
 
 
-def _of_store(store: Any, path: Path, layer: str | None) -> Cells:
+def _of_store(store: Any, path: Path, layer: str | None) -> CellMatrix:
     read = anndata().io.read_elem
     if "obs" not in store or "var" not in store:
         raise InputError(f"{at(path)} is not an AnnData file: it has no obs and var.")
@@ -155,10 +171,10 @@ def _of_store(store: Any, path: Path, layer: str | None) -> Cells:
     matrix = anndata().io.sparse_dataset(element) if hasattr(element, "keys") else element
     rest = others if layer is None else (*_without(others, layer), "X")
     obs, var, notes = read(store["obs"]), read(store["var"]), store.get("uns", {})
-    return Cells(_by_rows(matrix, place), obs, var, place, rest, True, notes)
+    return CellMatrix(_by_rows(matrix, place), obs, var, place, rest, True, notes)
 
 
-def _of_path(path: Path, layer: str | None, stack: ExitStack) -> Cells:
+def _of_path(path: Path, layer: str | None, stack: ExitStack) -> CellMatrix:
     """Open an .h5ad file or a .zarr folder for reading; ``stack`` closes it."""
     if not path.exists():
         raise InputError(f"{at(path)} does not exist; check the path.")
@@ -174,7 +190,7 @@ def _of_path(path: Path, layer: str | None, stack: ExitStack) -> Cells:
 
 @contextmanager
 def _readable(place: str) -> Iterator[None]:
-    """Say that a file is broken if it cannot be read; only reading may stand inside."""
+    """Turn errors of reading into an InputError; only wrap code that reads."""
     try:
         yield
     except (OSError, KeyError) as error:
@@ -185,7 +201,7 @@ def _readable(place: str) -> Iterator[None]:
 
 
 def _by_rows(matrix: Any, place: str) -> Any:
-    """Return a matrix whose rows can be read; refuse one that is stored by columns on disk."""
+    """Return a matrix that can be read by rows; reject one stored by columns on disk."""
     if sp.issparse(matrix):
         return sp.csr_array(matrix)
     if getattr(matrix, "format", "csr") != "csr":
@@ -200,7 +216,7 @@ def _check_layer(layer: str, others: tuple[str, ...], where: str) -> None:
     if layer in others:
         return
     known = suggestion(layer, list(others)) if others else f"{where} has no layers; leave it out."
-    raise InputError(f"layer (--layer) is {layer!r}, which is no layer of {where}. {known}")
+    raise InputError(f"layer={layer!r} is not a layer of {where}. {known}")
 
 
 def _without(names: tuple[str, ...], one: str) -> tuple[str, ...]:
@@ -209,3 +225,129 @@ def _without(names: tuple[str, ...], one: str) -> tuple[str, ...]:
 
 def _of(names: tuple[str, ...]) -> str:
     return f": {', '.join(map(repr, names))}" if names else ""
+
+
+def check_counts(rows: sp.csr_array, place: str, elsewhere: tuple[str, ...] = ()) -> None:
+    """Reject rows with values that are not whole and nonnegative.
+
+    Parameters
+    ----------
+    rows : csr_array
+        Some cells.
+    place : str
+        Name of the matrix in messages.
+    elsewhere : tuple of str
+        Layers that may hold the counts.
+    """
+    values = rows.data
+    if not len(values):
+        return
+    if not np.isfinite(values).all():
+        raise InputError(f"{place} has values that are not finite; pass raw counts.")
+    if values.min() < 0:
+        raise InputError(
+            f"{place} has negative values, the smallest is {values.min():.3g}, as scaled data have;"
+            f" the model needs raw counts. {_find_counts_remedy(elsewhere)}"
+        )
+    fractions = values[values != np.floor(values)]
+    if len(fractions):
+        what = _kind_of_fractions(rows)
+        raise InputError(
+            f"{place} holds {what}, such as {fractions[0]:.4g}, not raw counts; the model scales "
+            f"for the depth of cells by itself. {_find_counts_remedy(elsewhere)}"
+        )
+
+
+def _kind_of_fractions(rows: sp.csr_array) -> str:
+    """Name what fractions seem to be: normalised counts, their logarithms, or neither."""
+    if rows.data.max() < MAX_LOG_COUNT and _equal_totals(rows.expm1()):
+        return "log-normalised values"
+    return "normalised values" if _equal_totals(rows) else "fractions"
+
+
+def _equal_totals(rows: Any) -> bool:
+    totals = np.asarray(rows.sum(axis=1)).ravel()
+    totals = totals[totals > 0]
+    return len(totals) > 1 and float(totals.std()) < MAX_TOTALS_VARIATION * float(totals.mean())
+
+
+def _find_counts_remedy(elsewhere: tuple[str, ...]) -> str:
+    if not elsewhere:
+        return (
+            "Keep a copy before you normalise: adata.layers['counts'] = adata.X.copy(), then pass "
+            "layer='counts'; round corrected counts first."
+        )
+    if elsewhere == ("adata.raw",):
+        return (
+            "If adata.raw holds them: adata.layers['counts'] = adata.raw[:, adata.var_names].X, "
+            "then pass layer='counts'."
+        )
+    named = " or ".join("layer=None, which is X" if o == "X" else f"layer={o!r}" for o in elsewhere)
+    return f"Try {named}; round corrected counts first."
+
+
+def read_labels(obs: Any, column: str, unlabelled: str | Sequence[str] = ()) -> np.ndarray:
+    """Return the label of each cell as text, None for cells that are not labelled.
+
+    Parameters
+    ----------
+    obs : DataFrame
+        The table of cells.
+    column : str
+        Its column of labels. Missing values, None and "" are unlabelled, and so is −1 among whole
+        numbers.
+    unlabelled : str or sequence of str
+        Further values that mean "not labelled".
+    """
+    if not isinstance(column, str):
+        raise InputError(f"labels is {column!r}; pass the name of one column of obs.")
+    if column not in obs:
+        known = suggestion(column, [str(name) for name in obs.columns])
+        raise InputError(f"labels={column!r} is not a column of obs. {known}")
+    marked = {unlabelled} if isinstance(unlabelled, str) else set(map(str, unlabelled))
+    cells = obs[column].astype(object).to_numpy()
+    if have_fractions(cells.tolist()):
+        raise InputError(
+            f"labels={column!r} holds fractions, so it is a measurement; name a column of classes."
+        )
+    texts = [None if is_missing(cell) else _label_text(cell) for cell in cells]
+    unused = marked - set(texts)
+    if unused:
+        known = suggestion(min(unused), sorted({text for text in texts if text is not None}))
+        raise InputError(f"unlabelled={min(unused)!r} is not a value of obs[{column!r}]. {known}")
+    labels = np.array([None if text in marked else text for text in texts], dtype=object)
+    labelled = known_labels(np.array(cells, dtype=object), None)[1]
+    if n_marks := int(sum(labels[~labelled] == "-1")):
+        warn(
+            f"Cells whose obs[{column!r}] is -1 ({n_marks:,}) are unlabelled, as -1 is among whole "
+            "numbers; if it is a class, give it a name."
+        )
+    labels[~labelled] = None
+    _check_labels(labels, column)
+    return labels
+
+
+def _label_text(cell: Any) -> str:
+    """Return a label as text; whole numbers, which missing values turn into floats, stay whole."""
+    whole = isinstance(cell, float | np.floating)
+    return str(int(cell)) if whole else str(cell)
+
+
+def _check_labels(labels: np.ndarray, column: str) -> None:
+    counts = Counter(label for label in labels if label is not None)
+    if not counts:
+        raise InputError(
+            f"labels={column!r} has no labelled cell; label some, or leave it out to find topics "
+            "without labels."
+        )
+    if len(counts) > MAX_CLASSES:
+        raise InputError(
+            f"labels={column!r} has {len(counts):,} classes for {counts.total():,} cells; name a "
+            "column of cell types."
+        )
+    found = marks(LabelCounts([counts], documents=len(labels), labelled=counts.total()))
+    if found:
+        warn(
+            f"If {names(found)} in obs[{column!r}] {'means' if len(found) == 1 else 'mean'} not "
+            f"labelled, pass unlabelled={found[0] if len(found) == 1 else found!r}."
+        )

@@ -1,7 +1,7 @@
-"""Variable genes: those that differ between cells by more than genes of the same mean do.
+"""Variable genes: those that vary more between cells than other genes with the same mean.
 
-Genes that every cell expresses strongly have most of the counts and say nothing about cell types.
-They would drown out the few labels, so a fit leaves them out.
+Genes that every cell expresses strongly have most of the counts but do not distinguish types of
+cells. They would outweigh the few labels, so a fit leaves them out.
 """
 
 from __future__ import annotations
@@ -15,22 +15,25 @@ from scipy import sparse as sp
 from cofactor._types import FloatArray, IntArray
 from cofactor.io.errors import InputError, suggestion
 
-MIN_GENES, MAX_GENES = 200, 2000  # bounds on the third of the genes that a fit takes
-MIN_CELLS = 3  # genes that fewer cells express are left out
-MAX_BINS, MIN_BIN_GENES = 20, 100  # groups of genes with similar means
+MAX_FITTED_GENES, MIN_FITTED_GENES = 2000, 200
+"""By default a fit uses a third of the genes, within these bounds."""
+MIN_CELLS_PER_GENE = 3
+"""Genes that fewer cells express are left out."""
+MAX_BINS, MIN_GENES_PER_BIN = 20, 100
+"""Bins of genes with similar means."""
 
 
 @dataclass(eq=False)
 class GeneSums:
-    """Sums over cells, each scaled to the same total; they add over chunks.
+    """Sums over cells that are scaled to the same total; chunks can be added.
 
     Parameters
     ----------
     cells : int
         Number of cells with a count.
     first, second, chance, seen : array (n_genes,)
-        Sums of scaled counts, of their squares, and of the variance due to counting alone; number
-        of cells with a count of the gene.
+        Sums of scaled counts, of their squares, and of their Poisson variance; number of cells
+        with a count of the gene.
     """
 
     cells: int
@@ -58,23 +61,23 @@ class GeneSums:
             sums += np.bincount(rows.indices, terms, minlength=m)
 
     def dispersion(self) -> FloatArray:
-        """Return the squared coefficient of variation beyond that of counting; NaN if unseen."""
+        """Return the squared coefficient of variation beyond Poisson noise; NaN if unseen."""
         n = max(self.cells, 1)
         mean = self.first / n
         beyond = self.second / n - mean**2 - self.chance / n
-        known = self.seen >= MIN_CELLS
+        known = self.seen >= MIN_CELLS_PER_GENE
         return np.where(known, beyond / np.where(known, mean, 1.0) ** 2, np.nan)
 
 
 def usual_number(genes: int) -> int:
-    """Return the number of genes that a fit takes by default.
+    """Return the default number of genes of a fit.
 
     Examples
     --------
     >>> [usual_number(genes) for genes in (150, 450, 3_000, 30_000)]
     [150, 200, 1000, 2000]
     """
-    return min(genes, MAX_GENES, max(MIN_GENES, genes // 3))
+    return min(genes, MAX_FITTED_GENES, max(MIN_FITTED_GENES, genes // 3))
 
 
 def variable_genes(sums: GeneSums, number: int) -> IntArray:
@@ -87,7 +90,8 @@ def variable_genes(sums: GeneSums, number: int) -> IntArray:
     known = np.flatnonzero(~np.isnan(dispersion))
     by_mean = known[np.argsort(sums.first[known], kind="stable")]
     score = np.full(len(dispersion), -np.inf)
-    for places in np.array_split(by_mean, max(1, min(MAX_BINS, len(by_mean) // MIN_BIN_GENES))):
+    n_bins = max(1, min(MAX_BINS, len(by_mean) // MIN_GENES_PER_BIN))
+    for places in np.array_split(by_mean, n_bins):
         logs = np.log(np.maximum(dispersion[places], 1e-3))
         score[places] = logs - np.median(logs)
     chosen = np.argsort(-score, kind="stable")[:number]
@@ -95,7 +99,7 @@ def variable_genes(sums: GeneSums, number: int) -> IntArray:
 
 
 def masked_genes(mask: Any, var: Any) -> IntArray:
-    """Return the columns selected by a boolean column of var or an array of True and False."""
+    """Return the columns selected by a boolean column of var or a boolean array."""
     place = "mask_var"
     if isinstance(mask, str):
         if mask not in var:
@@ -114,7 +118,7 @@ def masked_genes(mask: Any, var: Any) -> IntArray:
 
 
 def _flags(values: Any) -> np.ndarray:
-    """Return values as an array, a boolean one if all of them are truth values."""
+    """Return values as an array, of dtype bool if all values are."""
     found = np.asarray(values)
     if found.dtype == object and all(isinstance(value, bool | np.bool_) for value in found.flat):
         return found.astype(bool)

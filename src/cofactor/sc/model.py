@@ -1,4 +1,4 @@
-"""A model of cells: an estimator, its genes, and the markers that it found."""
+"""A model of cells: an estimator, the genes it uses, and the markers it found."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from cofactor._warnings import warn
 from cofactor.estimators.inference import topic_shares
 from cofactor.io.errors import InputError
 from cofactor.io.models import load_model, read_facts, save
-from cofactor.sc.cells import Cells, check_names
-from cofactor.sc.count_checks import check_counts
+from cofactor.sc.cells import CellMatrix, check_counts, check_names
 
 
 @dataclass(frozen=True)
@@ -55,8 +54,8 @@ class Marker:
 
 
 @dataclass(frozen=True, eq=False)
-class Answers:
-    """Topics and predictions of a model for cells.
+class CellPredictions:
+    """The predictions of a model for cells.
 
     Parameters
     ----------
@@ -71,14 +70,14 @@ class Answers:
 
     @property
     def empty(self) -> Any:
-        """Cells without a count of a known gene, for which nothing is predicted."""
+        """Which cells have no count of a known gene; nothing is predicted for them."""
         return ~self.shares.any(axis=1)
 
     def predictions(self, abstain: float = 0.0) -> tuple[IntArray, FloatArray]:
-        """Return the index of the most probable class of each cell, and its probability.
+        """Return the number of the most probable class of each cell, and its probability.
 
-        They are −1 and NaN for a cell without counts, where the class is less probable than
-        ``abstain``, and everywhere if there are no classes.
+        They are −1 and NaN for a cell without counts, if the class is less probable than
+        ``abstain``, and if the model has no classes.
         """
         n, classes = self.probabilities.shape
         if not classes:
@@ -96,13 +95,13 @@ class CellModel:
     Parameters
     ----------
     estimator : SSNMFClassifier or NMF
-        NMF if there were no labels.
+        NMF if it was fitted without labels.
     genes : array of str
-        The genes of the model, in the order of the estimator's features.
+        The genes that the model uses, in the order of the estimator's features.
     markers : dict of str to list of Marker
         Markers of "classes" and of "topics", the most specific first.
     facts : dict
-        How the model was made, in plain types.
+        Facts about the fit, in plain types.
 
     Examples
     --------
@@ -157,7 +156,7 @@ class CellModel:
         Parameters
         ----------
         kind : {"classes", "topics"}
-            What the group is.
+            Kind of group.
         group : str
             The name of the class, or the number of the topic.
         n : int, default=10
@@ -177,8 +176,8 @@ class CellModel:
         """
         return [m.gene for m in self.markers[kind] if m.group == group][:n]
 
-    def answer(self, cells: Cells) -> Answers:
-        """Return topics and predictions for cells; genes are matched by name."""
+    def answer(self, cells: CellMatrix) -> CellPredictions:
+        """Return predictions for cells; genes are matched by name."""
         columns, known = self.match(cells.genes)
         weights = None if known.all() else known[None, :].astype(np.float64)
         parts = [
@@ -188,7 +187,7 @@ class CellModel:
         return joined(parts)
 
     def match(self, names: Any) -> tuple[IntArray, Any]:
-        """Return the columns of the model's genes among names, and which of its genes are there."""
+        """Return the columns of the model's genes among names, and which genes were found."""
         check_names(names)
         place = {name: j for j, name in enumerate(names)}
         known = np.array([gene in place for gene in self.genes])
@@ -200,14 +199,14 @@ class CellModel:
         return np.array([place[gene] for gene in self.genes[known]]), known
 
     def save(self, path: str | os.PathLike[str], notes: dict[str, Any] | None = None) -> None:
-        """Save the model to a folder, which `cofactor.sc.load` and `cofactor topics` read.
+        """Save the model to a folder, for `cofactor.sc.load` and `cofactor topics`.
 
         Parameters
         ----------
         path : str or path
-            The folder; an older model in it is replaced.
+            The folder; an earlier model in it is replaced.
         notes : dict, optional
-            Further JSON values to store with the model.
+            Further JSON values to save with the model.
 
         Examples
         --------
@@ -231,7 +230,7 @@ class CellModel:
 
 
 def load(path: str | os.PathLike[str]) -> CellModel:
-    """Load a model of cells from the folder that `CellModel.save` wrote.
+    """Load a model of cells from a folder written by `CellModel.save`.
 
     Parameters
     ----------
@@ -269,7 +268,8 @@ def load(path: str | os.PathLike[str]) -> CellModel:
         genes = None
     if genes is None:
         raise InputError(
-            f"{os.fspath(path)!r} contains no model of cells; fit one with cofactor.sc.fit."
+            f"{os.fspath(path)!r} holds no model of cells; fit one with cofactor.sc.fit, or with "
+            "cofactor fit data.h5ad."
         )
     return CellModel(named, genes, markers, facts)
 
@@ -293,7 +293,7 @@ def _read(noted: dict[str, Any]) -> Iterator[Marker]:
             yield Marker(str(group), rank, str(gene), float(ratio))
 
 
-def checked(cells: Cells, columns: IntArray | None = None) -> Iterator[sp.csr_array]:
+def checked(cells: CellMatrix, columns: IntArray | None = None) -> Iterator[sp.csr_array]:
     """Yield rows of all genes, or of some columns, after checking that all values are counts."""
     if not cells.shape[0]:
         raise InputError(f"{cells.place} has no cells; pass at least one.")
@@ -302,27 +302,27 @@ def checked(cells: Cells, columns: IntArray | None = None) -> Iterator[sp.csr_ar
         yield rows if columns is None else sp.csr_array(rows[:, columns])
 
 
-def answer_rows(estimator: Any, X: sp.csr_array, weights: Any = None) -> Answers:
-    """Return topics and predictions for some cells; ``weights`` are 0 for unmeasured genes."""
+def answer_rows(estimator: Any, X: sp.csr_array, weights: Any = None) -> CellPredictions:
+    """Return predictions for some cells; ``weights`` are 0 for genes that were not measured."""
     S = estimator.transform(X, data_weights=weights)
     shares = topic_shares(np.asarray(S, dtype=np.float64), estimator.components_)
     shares[np.asarray(X.sum(axis=1)).ravel() == 0] = 0.0
     if not hasattr(estimator, "classes_"):
-        return Answers(shares, np.zeros((len(shares), 0)))
+        return CellPredictions(shares, np.zeros((len(shares), 0)))
     scores = estimator.scores(X, representation=S, data_weights=weights)
-    return Answers(shares, np.asarray(estimator.probabilities(scores)))
+    return CellPredictions(shares, np.asarray(estimator.probabilities(scores)))
 
 
-def joined(parts: list[Answers]) -> Answers:
-    """Concatenate the answers of several chunks."""
-    return Answers(
+def joined(parts: list[CellPredictions]) -> CellPredictions:
+    """Concatenate the predictions of several chunks."""
+    return CellPredictions(
         np.concatenate([part.shares for part in parts]),
         np.concatenate([part.probabilities for part in parts]),
     )
 
 
 def _spread(rows: sp.csr_array, known: Any) -> sp.csr_array:
-    """Return rows of the known genes as rows of all genes of the model."""
+    """Insert empty columns for the genes of the model that are missing."""
     if known.all():
         return rows
     places = np.flatnonzero(known)

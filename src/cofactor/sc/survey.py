@@ -1,4 +1,4 @@
-"""What an AnnData file holds, before a model is fitted."""
+"""Describe the cells of an AnnData file, before a model is fitted."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from cofactor.sc.cell_fit import choose_genes
-from cofactor.sc.cells import open_cells
-from cofactor.sc.labels import MOST, read_labels
+from cofactor.sc.cells import MAX_CLASSES, open_cells, read_labels
+from cofactor.sc.fitting import choose_genes
 
-FEW = 5
-"""A class with fewer labelled cells is told."""
+MIN_LABELLED_CELLS = 5
+"""Classes with fewer labelled cells are listed."""
 
 
 def survey(
@@ -23,7 +22,7 @@ def survey(
     labels: str | None = None,
     unlabelled: str | Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Return what there is to know about cells, in plain types; refuse what is no counts."""
+    """Return facts about cells in plain types; reject values that are not counts."""
     with open_cells(data, layer) as cells:
         depths: list[np.ndarray] = []
         columns, _ = choose_genes(
@@ -32,10 +31,11 @@ def survey(
         depth = np.concatenate(depths)
         advice, y = _labels(cells.obs, labels, unlabelled)
         classes = Counter(label for label in y if label is not None)
-        few = [name for name, count in classes.items() if count < FEW]
+        few = [name for name, count in classes.items() if count < MIN_LABELLED_CELLS]
         if few:
             advice.append(
-                f"Fewer than {FEW} labelled cells of {', '.join(few)}: a few more would help most."
+                f"Fewer than {MIN_LABELLED_CELLS} labelled cells of {', '.join(few)}: a few more "
+                "would help most."
             )
         return {
             "cells": cells.shape[0],
@@ -57,7 +57,7 @@ def _labels(obs: Any, labels: str | None, unlabelled: Any) -> tuple[list[str], A
     if labels is None:
         found = [str(name) for name in obs if _may_be_labels(obs[name])]
         columns = f" Columns that may hold some: {', '.join(found)}." if found else ""
-        return [f"No column of labels is named with --label.{columns}"], []
+        return [f"No label column is named.{columns}"], []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         y = read_labels(obs, labels, unlabelled)
@@ -65,6 +65,6 @@ def _labels(obs: Any, labels: str | None, unlabelled: Any) -> tuple[list[str], A
 
 
 def _may_be_labels(column: Any) -> bool:
-    """Tell whether a column of obs holds a few names."""
+    """Return whether a column of obs holds a few names."""
     kind = getattr(column.dtype, "kind", "O")
-    return kind not in "iufb" and 1 < column.nunique() <= min(MOST, max(2, len(column) // 5))
+    return kind not in "iufb" and 1 < column.nunique() <= min(MAX_CLASSES, max(2, len(column) // 5))

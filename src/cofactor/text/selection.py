@@ -16,8 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from cofactor.estimators.base import ending_at_interrupts
 from cofactor.estimators.validation import as_divergence
-from cofactor.model_selection.labels import settled_labels
-from cofactor.model_selection.problem import Problem, varied
+from cofactor.model_selection.problem import Problem, settled_labels, vary_start
 from cofactor.model_selection.stability import stability_interval, topic_stability
 from cofactor.targets.classes import listed, read_targets
 from cofactor.targets.reading import is_matrix, readable
@@ -102,7 +101,7 @@ def matrix_problem(model: Any, documents: Any, y: Any) -> Problem:
         model.n_jobs,
         counts=sp.csc_array(X),
         numbers=task == "numbers",
-        least=max(len(model.seeds or ()), 1),
+        min_topics=max(len(model.seeds or ()), 1),
     )
 
 
@@ -120,5 +119,5 @@ def _plan(
     other = clone(model).set_params(n_jobs=1, **parameters)
     plan = plan_fit(other, vectorizer, X, y, seed=seed)
     if vary:
-        varied(plan.estimator, labelled or plan.weak)
+        vary_start(plan.estimator, labelled or plan.weak)
     return plan

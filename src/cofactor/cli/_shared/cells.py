@@ -247,7 +247,7 @@ def predict_cells(
             known = int(model.match(cells.genes)[1].sum())
             names = [str(name) for name in cells.obs.index]
         if copy:
-            from cofactor.sc.annotate import write_copy
+            from cofactor.sc.results import write_copy
 
             added = write_copy(table, copy, model, answers, abstain=asked["abstain"] or 0.0)
         else:

@@ -1,4 +1,4 @@
-"""Chooses hyperparameters on the validation posts: on the paper's grids, and on one of ours."""
+"""Choose hyperparameters on the validation posts: from the paper's grids, and from one of ours."""
 
 from __future__ import annotations
 
@@ -9,17 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from cofactor.experiments import paper
-from cofactor.experiments.newsgroups.corpus import Corpus
-from cofactor.experiments.newsgroups.fit import select
-from cofactor.experiments.options import Options
+from cofactor.experiments import Options, paper
+from cofactor.experiments.newsgroups.models import validate
+from cofactor.experiments.newsgroups.splits import PaperSplits
 from cofactor.experiments.run import Run
 from cofactor.experiments.trials import Settings
 
-KL_NMF_SVM = "KL-NMF + SVM"
-UNSUPERVISED = (paper.NMF_SVM, KL_NMF_SVM)
+UNSUPERVISED = (paper.NMF_SVM, "KL-NMF + SVM")
 SHARES = (1 / 3, 1.0)
-"""Values of our λ, relative to the one that "auto" finds."""
+"""Our values of λ, relative to the one that "auto" finds."""
 PSEUDO_COUNTS = (0.0, 0.05, 0.5)
 """Pseudo-counts that our prior on the samples adds to each topic of each post."""
 OWN_TRIALS = 3
@@ -54,7 +52,7 @@ def literal(options: Options, model: str, tol: float, weight: float | None, n: i
 
 
 def own(options: Options, model: str, share: float, pseudo_count: float, n: int) -> Settings:
-    """Return trial n of our procedure with hyperparameters."""
+    """Return trial n of our procedure with chosen hyperparameters."""
     chosen = {"share": share, "pseudo_count": pseudo_count}
     return {**plain(options, "tuned", model, n), **chosen}
 
@@ -65,31 +63,30 @@ def plain(options: Options, procedure: str, model: str, n: int) -> Settings:
     return {**base, "procedure": procedure, "model": model}
 
 
-def choose(run: Run, corpus: Corpus) -> Choices:
+def choose(run: Run, splits: PaperSplits) -> Choices:
     """Return the best point of every model."""
     points: list[Point] = [*product(paper.MODELS, paper.TOLERANCES, paper.SUPERVISIONS)]
     points += [(m, tol, None) for m, tol in product(UNSUPERVISED, paper.NMF_TOLERANCES)]
     label = "choosing hyperparameters"
-    theirs = _score(run, corpus, label, points, literal, paper.SELECTION_TRIALS)
+    theirs = _score(run, splits, label, points, literal, paper.SELECTION_TRIALS)
     points = [*product(paper.MODELS, SHARES, PSEUDO_COUNTS)]
-    ours = _score(run, corpus, "choosing ours", points, own, OWN_TRIALS)
+    ours = _score(run, splits, "choosing ours", points, own, OWN_TRIALS)
     return Choices(_best(theirs), _best(ours), theirs, ours)
 
 
 def _score(
     run: Run,
-    corpus: Corpus,
+    splits: PaperSplits,
     label: str,
     points: Sequence[Point],
     settings: Callable[..., Settings],
-    most: int,
+    max_trials: int,
 ) -> Grid:
     """Return the mean validation accuracy of each point over trials."""
-    most = 1 if run.options.quick else most
-    numbers = range(min(run.options.count(paper.TRIALS), most))
-    each = [settings(run.options, *point, n) for point in points for n in numbers]
-    results = iter(run.trials(label, select, each, corpus))
-    return {p: float(np.mean([next(results)["accuracy"] for _ in numbers])) for p in points}
+    count = 1 if run.options.quick else min(run.options.count(paper.TRIALS), max_trials)
+    groups = {p: [settings(run.options, *p, n) for n in range(count)] for p in points}
+    results = run.trials(label, validate, groups, splits)
+    return {p: float(np.mean([each["accuracy"] for each in results[p]])) for p in points}
 
 
 def _best(grid: Grid) -> Chosen:

@@ -8,30 +8,34 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from cofactor.experiments import paper
-from cofactor.experiments.newsgroups.corpus import CLASSES, Corpus
 from cofactor.experiments.newsgroups.hyperparameters import Chosen, Grid
+from cofactor.experiments.newsgroups.models import CLASSIFIERS
+from cofactor.experiments.newsgroups.splits import CLASSES, PaperSplits
 from cofactor.experiments.tables import Cell, ResultTable, best_cells, mean_and_sd
 from cofactor.experiments.trials import Result
 
 Fits = Mapping[str, Sequence[Result]]
 """The trials of each model."""
+CLUSTERING_COLUMNS = [
+    f"{who} {kind}" for who in ("its procedure", "our defaults") for kind in ("hard", "soft")
+]
 
 
-def data(corpus: Corpus) -> ResultTable:
+def data(splits: PaperSplits) -> ResultTable:
     """Return the paper's classes with the posts that were drawn."""
-    counts = Counter(corpus.groups.tolist())
+    counts = Counter(splits.groups.tolist())
     rows: list[list[Cell]] = []
     for name, groups in CLASSES.items():
         members = ", ".join(f"{group} {counts[group]}" for group in groups.values())
         rows.append([name, members, sum(counts[group] for group in groups.values())])
-    split = f"{corpus.selection.X.shape[0]} train, {corpus.selection.X_test.shape[0]} validation"
+    sizes = f"{splits.selection.X.shape[0]} train, {splits.selection.X_test.shape[0]} validation"
     return ResultTable(
         "data",
         "20 Newsgroups and subgroups",
         ["class", "subgroups and posts", "posts"],
         rows,
-        note=f"{split} and {corpus.final.X_test.shape[0]} test posts; "
-        f"{len(corpus.final.words)} words.",
+        note=f"{sizes} and {splits.final.X_test.shape[0]} test posts; "
+        f"{len(splits.final.words)} words.",
     )
 
 
@@ -43,32 +47,22 @@ def spread(results: Sequence[Result], way: str | None = None) -> tuple[float, fl
 
 def accuracy(literal: Fits, ours: Fits, tuned: Fits, others: Fits) -> ResultTable:
     """Return test accuracies: the paper's, its procedure run again, our defaults, ours tuned."""
-    columns = [
-        "model",
-        "paper",
-        "paper sd",
-        "its procedure",
-        "its sd",
-        "with exact inference",
-        "exact sd",
-        "our defaults",
-        "our sd",
-        "ours, tuned",
-        "tuned sd",
-    ]
     rows: list[list[Cell]] = []
     for model, results in {**literal, **others}.items():
         printed = paper.ACCURACY.get(model, (None, None))
-        again = spread(results)
         exact = spread(results, "exact") if model in literal else (None, None)
         new = [spread(fits[model]) if model in fits else (None, None) for fits in (ours, tuned)]
-        rows.append([model, *printed, *again, *exact, *new[0], *new[1]])
+        rows.append([model, *printed, *spread(results), *exact, *new[0], *new[1]])
     bold = best_cells(rows, (1, 3, 5, 7, 9), largest=True)
     trials = len(next(iter(literal.values())))
     return ResultTable(
         "accuracy",
         f"Test accuracy in per cent, mean and sd of {trials} trials",
-        columns,
+        [
+            *("model", "paper", "paper sd", "its procedure", "its sd"),
+            *("with exact inference", "exact sd"),
+            *("our defaults", "our sd", "ours, tuned", "tuned sd"),
+        ],
         rows,
         digits=2,
         bold=bold,
@@ -78,6 +72,37 @@ def accuracy(literal: Fits, ours: Fits, tuned: Fits, others: Fits) -> ResultTabl
         "on the samples chosen on the validation posts, as the paper's procedure chooses its "
         "tolerance and λ. Methods without a random part have one trial. Best of each column in "
         "bold.",
+    )
+
+
+def other_splits(results: Sequence[Result]) -> ResultTable:
+    """Return means over splits, and how often our models are ahead of the paper's procedure."""
+    rows: list[list[Cell]] = []
+    for model in paper.MODELS:
+        literal, *ours = (
+            [100 * result[f"{procedure}: {model}"] for result in results]
+            for procedure in ("paper", "defaults", "tuned")
+        )
+        row: list[Cell] = [model, *mean_and_sd(literal)]
+        for values in ours:
+            ahead = sum(new > old for old, new in zip(literal, values, strict=True))
+            row += [*mean_and_sd(values), ahead]
+        rows.append(row)
+    for model in CLASSIFIERS:
+        values = [100 * result[f"classifier: {model}"] for result in results]
+        rows.append([model, *mean_and_sd(values), *[None] * 6])
+    return ResultTable(
+        "splits",
+        f"Test accuracy in per cent over {len(results)} other draws and splits",
+        [
+            *("model", "its procedure", "its sd"),
+            *("our defaults", "our sd", "splits where ours is ahead"),
+            *("ours, tuned", "tuned sd", "splits where tuned is ahead"),
+        ],
+        rows,
+        digits=2,
+        note="One trial for each split, with the hyperparameters chosen above. The sd is over "
+        "splits, and so larger than over starts.",
     )
 
 
@@ -139,45 +164,49 @@ def _grid(name: str, title: str, columns: list[str], scores: Grid) -> ResultTabl
     )
 
 
-def _mean(results: Sequence[Result], name: str, part: str | None = None) -> float:
-    lists = [result[name][part] if part else result[name] for result in results]
-    return float(np.mean([np.mean([v for v in values if v is not None]) for values in lists]))
-
-
-def clustering(literal: Fits, ours: Fits, scaled: bool = False) -> ResultTable:
-    """Return the paper's score P averaged over topics and trials.
-
-    If ``scaled``, topics are given equal mass first.
-    """
-    kinds = ("hard_scaled", "soft_scaled") if scaled else ("hard", "soft")
-    rows: list[list[Cell]] = []
-    for model, results in literal.items():
-        fits = (results, ours.get(model))
-        cells = [
-            None if each is None else _mean(each, kind, "scores") for each in fits for kind in kinds
-        ]
-        printed: Sequence[Cell] = () if scaled else paper.CLUSTERING.get(model, (None, None))
-        rows.append([model, *printed, *cells])
-    columns = [
-        f"{who} {kind}" for who in ("its procedure", "our defaults") for kind in ("hard", "soft")
-    ]
-    note = "Of all posts: training posts as the fit represents them, test posts inferred."
-    if scaled:
-        return ResultTable(
-            "clustering_scaled",
-            "The same with topics of equal mass",
-            ["model", *columns],
-            rows,
-            note="The factors leave open how long a topic is and how heavy its weights are; P "
-            "compares weights as they are. Here every topic has the same sum over words.",
-        )
+def clustering(literal: Fits, ours: Fits) -> ResultTable:
+    """Return the paper's score P averaged over topics and trials."""
+    rows = _clustering_rows(literal, ours, ("hard", "soft"))
+    for row in rows:
+        row[1:1] = paper.CLUSTERING.get(str(row[0]), (None, None))
     return ResultTable(
         "clustering",
         "Clustering score P, averaged over topics and trials",
-        ["model", "paper hard", "paper soft", *columns],
+        ["model", "paper hard", "paper soft", *CLUSTERING_COLUMNS],
         rows,
-        note=note,
+        note="Of all posts: training posts as the fit represents them, test posts inferred.",
     )
+
+
+def scaled_clustering(literal: Fits, ours: Fits) -> ResultTable:
+    """Return the score P of topics that are first given equal mass."""
+    return ResultTable(
+        "clustering_scaled",
+        "The same with topics of equal mass",
+        ["model", *CLUSTERING_COLUMNS],
+        _clustering_rows(literal, ours, ("hard_scaled", "soft_scaled")),
+        note="The factors leave open how long a topic is and how heavy its weights are; P "
+        "compares weights as they are. Here every topic has the same sum over words.",
+    )
+
+
+def _clustering_rows(literal: Fits, ours: Fits, kinds: Sequence[str]) -> list[list[Cell]]:
+    return [
+        [
+            model,
+            *(
+                _mean([result[kind]["scores"] for result in fits]) if fits else None
+                for fits in (results, ours.get(model))
+                for kind in kinds
+            ),
+        ]
+        for model, results in literal.items()
+    ]
+
+
+def _mean(lists: Sequence[Sequence[float | None]]) -> float:
+    """Return the mean over trials of the mean over topics."""
+    return float(np.mean([np.mean([v for v in values if v is not None]) for values in lists]))
 
 
 def readability(literal: Fits, ours: Fits) -> ResultTable:
@@ -185,23 +214,17 @@ def readability(literal: Fits, ours: Fits) -> ResultTable:
     rows: list[list[Cell]] = []
     for model, results in literal.items():
         row: list[Cell] = [model]
-        for fits in (results, ours.get(model)):
-            row += (
-                [None, None]
-                if fits is None
-                else [_mean(fits, "coherence"), float(np.mean([fit["diversity"] for fit in fits]))]
-            )
+        for fits in (results, ours.get(model, ())):
+            coherence = _mean([fit["coherence"] for fit in fits]) if fits else None
+            diversity = float(np.mean([fit["diversity"] for fit in fits])) if fits else None
+            row += [coherence, diversity]
         rows.append(row)
+    measures = ("coherence", "diversity")
+    columns = [f"{who}: {name}" for who in ("its procedure", "our defaults") for name in measures]
     return ResultTable(
         "topics",
         "Coherence (NPMI) and diversity of the ten top words",
-        [
-            "model",
-            "its procedure: coherence",
-            "its procedure: diversity",
-            "our defaults: coherence",
-            "our defaults: diversity",
-        ],
+        ["model", *columns],
         rows,
         digits=3,
         note="Coherence is counted in the training posts: 1 always together, 0 independent, −1 "

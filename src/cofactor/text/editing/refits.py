@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from cofactor.estimators.validation import as_divergence
-from cofactor.model_selection.labels import take
+from cofactor.model_selection.problem import take
 from cofactor.targets.classes import listed, read_targets
 from cofactor.targets.reading import labelled_mask
 from cofactor.text.describe.compare import measure_drift

@@ -1,14 +1,16 @@
-"""The data of ``benchmarks.predictions``: real sets, made sets, and their splits.
+"""The data of the benchmarks: the paper's 20 Newsgroups, other real sets, synthetic sets.
 
-Research data that scikit-learn does not carry are read from a folder of gzipped JSON lines (keys
-``text``, ``label`` and perhaps ``split``) and ``.npz`` files.
+Research data that scikit-learn does not have are read from a folder of gzipped JSON lines (keys
+``text``, ``label`` and optionally ``split``) and ``.npz`` files.
 """
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import hashlib
 import json
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
@@ -22,24 +24,37 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from cofactor.cli.demo.corpus import docstring_corpus
-from cofactor.experiments.newsgroups import corpus as newsgroups
-from cofactor.experiments.options import MissingData
+from cofactor.experiments import MissingData
+from cofactor.experiments.documents import STOP_WORDS_FILE, find_stop_words
+from cofactor.experiments.newsgroups import splits as newsgroups
+from cofactor.io.errors import InputError
 from cofactor.text import WordVectorizer
 
-MOST_TRAIN, MOST_TEST = 6000, 3000  # rows
+MAX_TRAIN_ROWS, MAX_TEST_ROWS = 6000, 3000
 REMOVED = ("headers", "footers", "quotes")  # of newsgroup posts
 
 
 class MissingSet(Exception):
-    """A set cannot be read; the message says what is missing."""
+    """A set cannot be read; the message names what is missing."""
 
 
 @dataclass(frozen=True)
 class Folders:
-    """Where the data are: the research data, and scikit-learn's data folder."""
+    """The folders of the research data and of scikit-learn's data."""
 
     shared: Path | None = None
     scikit_learn: Path | None = None
+
+
+def add_folder_options(parser: argparse.ArgumentParser) -> None:
+    """Add the folders of the research data and of scikit-learn's data to a command line."""
+    for option, variable, what in (
+        ("--data", "COFACTOR_SHARED_DATA", "research data"),
+        ("--data-home", "COFACTOR_DATA_HOME", "scikit-learn's data"),
+    ):
+        default = Path(os.environ[variable]) if os.environ.get(variable) else None
+        about = f"folder of {what}; default: {variable}"
+        parser.add_argument(option, type=Path, default=default, metavar="FOLDER", help=about)
 
 
 @dataclass(eq=False)
@@ -60,7 +75,7 @@ class Rows:
 
     @cached_property
     def digest(self) -> str:
-        """Identify the data, so that results of other data are not mistaken for theirs."""
+        """A hash of the data, to recognise cached results."""
         found = hashlib.sha256()
         for array in (self.X, self.y, self.X_test, self.y_test):
             for part in (array.indices, array.data) if sp.issparse(array) else (array,):
@@ -69,7 +84,7 @@ class Rows:
 
     @cached_property
     def usual(self) -> tuple[Any, Any]:
-        """Return training and test rows as users of linear models scale them."""
+        """Training and test rows, scaled as users of linear models do."""
         if self.kind == "table":
             scaler = StandardScaler().fit(self.X)
             return scaler.transform(self.X), scaler.transform(self.X_test)
@@ -84,11 +99,65 @@ def log_normalised(counts: sp.csr_matrix) -> sp.csr_matrix:
     return sp.csr_matrix(sp.diags_array(1e4 / totals) @ counts).log1p()
 
 
+# The paper's 20 Newsgroups
+
+
+@dataclass(frozen=True)
+class Newsgroups:
+    """The paper's tf-idf matrix: rows are posts, columns words; ``y`` numbers the classes."""
+
+    X: sp.csr_matrix
+    y: np.ndarray
+    X_test: sp.csr_matrix
+    y_test: np.ndarray
+    notes: tuple[str, ...] = ()
+
+    @property
+    def n_classes(self) -> int:
+        return len(newsgroups.CLASSES)
+
+    def __str__(self) -> str:
+        (n, m), k = self.X.shape, self.X_test.shape[0]
+        return f"20 Newsgroups: {n} × {m}, {self.X.nnz} stored; {k} posts to test on"
+
+
+def add_newsgroups_options(parser: argparse.ArgumentParser) -> None:
+    """Add the folder of the data to a command line."""
+    parser.add_argument(
+        "--data-home",
+        type=Path,
+        default=os.environ.get("COFACTOR_DATA_HOME"),
+        help="scikit-learn's data folder (default: COFACTOR_DATA_HOME, else scikit-learn's own)",
+    )
+    parser.add_argument(
+        "--stopwords", type=Path, help=f"file of stop words (default: {STOP_WORDS_FILE} there)"
+    )
+
+
+def newsgroups_home(options: argparse.Namespace) -> Path | None:
+    return None if options.data_home is None else Path(options.data_home)
+
+
+def load_newsgroups(options: argparse.Namespace) -> Newsgroups:
+    """Build the matrices; the posts must have been downloaded before."""
+    home = newsgroups_home(options)
+    try:
+        posts, stop = newsgroups.fetch_posts(home), find_stop_words(options.stopwords, home)
+    except InputError as error:
+        raise SystemExit(str(error)) from None
+    posts = newsgroups.balanced(posts, seed=0)
+    n = len(posts.texts)
+    data = newsgroups.split(posts, int(0.8 * n), n, stop.words)
+    classes = list(newsgroups.CLASSES)
+    y, y_test = (np.array([classes.index(c) for c in labels]) for labels in (data.y, data.y_test))
+    return Newsgroups(sp.csr_matrix(data.X), y, sp.csr_matrix(data.X_test), y_test, stop.notes)
+
+
 # Splits
 
 
 def of_texts(texts: Sequence[str], y: np.ndarray, train: np.ndarray, test: np.ndarray) -> Rows:
-    """Weigh the words; the vocabulary is that of the training rows."""
+    """Compute tf-idf with the vocabulary of the training rows."""
     known, new = ([texts[i] for i in rows] for rows in (train, test))
     vectorizer = WordVectorizer()
     X, X_test = vectorizer.fit_transform(known), vectorizer.transform(new)
@@ -106,12 +175,12 @@ def _plain(X: Any, y: Any, X_test: Any, y_test: Any) -> tuple[Any, Any, Any, Any
 
 
 def at_random(y: np.ndarray, seed: int, stratify: bool = True) -> tuple[np.ndarray, np.ndarray]:
-    """Return training and test rows of a set that has no split of its own: two to one."""
+    """Return training and test rows, two to one, of a set that comes without a split."""
     n = len(y)
     return train_test_split(
         np.arange(n),
-        train_size=min(MOST_TRAIN, n - n // 3),
-        test_size=min(MOST_TEST, n // 3),
+        train_size=min(MAX_TRAIN_ROWS, n - n // 3),
+        test_size=min(MAX_TEST_ROWS, n // 3),
         random_state=seed,
         stratify=y if stratify else None,
     )
@@ -121,7 +190,7 @@ def as_given(split: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return training and test rows of a set that comes with a split, shuffled."""
     random, test = np.random.default_rng(0), np.array(split) == "test"
     train, test = (random.permutation(np.flatnonzero(rows)) for rows in (~test, test))
-    return train[:MOST_TRAIN], test[:MOST_TEST]
+    return train[:MAX_TRAIN_ROWS], test[:MAX_TEST_ROWS]
 
 
 def codes(labels: Any) -> np.ndarray:
@@ -172,7 +241,7 @@ def table(read: Callable[..., Any]) -> Callable[[Folders, int], Rows]:
 def of_table(
     X: np.ndarray, y: np.ndarray, train: np.ndarray, test: np.ndarray, balanced: bool = False
 ) -> Rows:
-    """Scale the columns to [0, 1]: test rows beyond the range of the training rows are cut."""
+    """Scale the columns to [0, 1]; clip test rows to the range of the training rows."""
     scaler = MinMaxScaler(clip=True).fit(X[train])
     scaled = (scaler.transform(X[rows]) for rows in (train, test))
     return Rows("table", next(scaled), y[train], next(scaled), y[test], balanced)
@@ -238,14 +307,14 @@ def cooking_tags(folders: Folders, seed: int) -> Rows:
     for i, row in enumerate(columns["label"]):
         Y[i, [place[tag] for tag in row]] = 1
     test = np.array(columns["split"]) == "test"
-    return of_texts(columns["text"], Y, np.flatnonzero(~test), np.flatnonzero(test)[:MOST_TEST])
+    return of_texts(columns["text"], Y, np.flatnonzero(~test), np.flatnonzero(test)[:MAX_TEST_ROWS])
 
 
-# Made data
+# Synthetic data
 
 
 def made_numbers(shape: Callable[[np.ndarray], np.ndarray]) -> Callable[[Folders, int], Rows]:
-    """Return the loader of docstrings with a target made from their length and some words."""
+    """Return the loader of docstrings with a target computed from their length and some words."""
 
     def load(folders: Folders, seed: int) -> Rows:
         texts = docstrings_read().texts
@@ -337,7 +406,7 @@ RATINGS: dict[str, Callable[[Folders, int], Rows]] = {"made_ratings": made_ratin
 SPLIT_BY_DRAW = frozenset(
     {"wine", "breast_cancer", "digits", "diabetes", "made_cells", "made_ratings"}
 )
-"""Sets whose split, or whose data, depend on the draw; the others differ by their labels only."""
+"""Sets whose split or data depend on the draw; in the others only the labels do."""
 
 
 @lru_cache(maxsize=1)
@@ -351,7 +420,7 @@ def load(name: str, folders: Folders, seed: int) -> Rows:
 
 
 def per_class(y: np.ndarray, budget: int | None, seed: int) -> np.ndarray:
-    """Return y with −1 for all but ``budget`` rows of each class, or all where it has fewer."""
+    """Return y with −1 for all but ``budget`` rows of each class (all, if it has fewer)."""
     if budget is None:
         return y
     random, shown = np.random.default_rng(seed), np.full(len(y), -1)
@@ -361,7 +430,7 @@ def per_class(y: np.ndarray, budget: int | None, seed: int) -> np.ndarray:
 
 
 def some_rows(y: np.ndarray, budget: int | None, seed: int) -> np.ndarray:
-    """Return y with NaN for all but ``budget`` rows, or all where there are fewer."""
+    """Return y with NaN for all but ``budget`` rows (all, if there are fewer)."""
     if budget is None:
         return y
     shown = np.full(y.shape, np.nan)

@@ -1,4 +1,4 @@
-"""Fits a model to opened cells: chooses genes, fits, finds markers."""
+"""Choose genes, fit a model to cells, and find markers."""
 
 from __future__ import annotations
 
@@ -20,12 +20,17 @@ from cofactor.io.errors import InputError
 from cofactor.metrics import specificity
 from cofactor.metrics.topics import top_places
 from cofactor.outofcore import RowBlocks
-from cofactor.sc.cells import Cells, check_names, open_cells
-from cofactor.sc.genes import MIN_CELLS, GeneSums, masked_genes, usual_number, variable_genes
-from cofactor.sc.labels import read_labels
+from cofactor.sc.cells import CellMatrix, check_names, open_cells, read_labels
+from cofactor.sc.genes import (
+    MIN_CELLS_PER_GENE,
+    GeneSums,
+    masked_genes,
+    usual_number,
+    variable_genes,
+)
 from cofactor.sc.model import (
-    Answers,
     CellModel,
+    CellPredictions,
     Marker,
     answer_rows,
     checked,
@@ -33,9 +38,10 @@ from cofactor.sc.model import (
     warn_of_empty,
 )
 
-MIN_TOPICS = 10  # by default
-MAX_MARKERS = 25  # genes that are kept for a topic or a class
-VARIABLE = "highly_variable"  # scanpy's column of var for variable genes
+MIN_DEFAULT_TOPICS = 10
+MARKERS_PER_GROUP = 25
+SCANPY_COLUMN = "highly_variable"
+"""The column of var in which scanpy marks variable genes."""
 
 
 def fit(
@@ -50,14 +56,14 @@ def fit(
     random_state: Any = 0,
     **parameters: Any,
 ) -> CellModel:
-    """Fit topics to cells, guided by the labels of some; ``adata`` stays unchanged.
+    """Fit topics to cells, guided by the labels of some; ``adata`` is not changed.
 
-    Parameters are those of `ssnmf`.
+    The parameters are those of `ssnmf`.
 
     Returns
     -------
     CellModel
-        Annotates other cells and can be saved.
+        A model that annotates other cells and can be saved.
 
     Examples
     --------
@@ -71,23 +77,16 @@ def fit(
     >>> cofactor.sc.fit(adata, labels="kind", n_topics=2).classes
     ['one', 'other']
     """
-    asked = Request(
-        labels=labels,
-        layer=layer,
-        n_topics=n_topics,
-        unlabelled=unlabelled,
-        mask_var=mask_var,
-        n_top_genes=n_top_genes,
-        random_state=random_state,
-        parameters=parameters,
+    options = CellFitOptions(
+        labels, layer, n_topics, unlabelled, mask_var, n_top_genes, random_state, parameters
     )
     with open_cells(adata, layer) as cells:
-        return fit_opened(cells, asked)[0]
+        return fit_opened(cells, options)[0]
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Request:
-    """What to fit; the fields are parameters of `ssnmf`.
+@dataclass(frozen=True, eq=False)
+class CellFitOptions:
+    """Parameters of `ssnmf`.
 
     ``parameters`` are further parameters of the estimator.
     """
@@ -107,12 +106,12 @@ class Request:
 
     def number_of_topics(self, classes: int) -> int:
         if self.n_topics is None:
-            return max(MIN_TOPICS, classes)
+            return max(MIN_DEFAULT_TOPICS, classes)
         check_count("n_topics", self.n_topics)
         return int(self.n_topics)
 
     def noted(self) -> dict[str, Any]:
-        """Return what is stored with the model, in plain types."""
+        """Return the values that are saved with the model, in plain types."""
         marked, seed = self.unlabelled, self.random_state
         return {
             "labels": self.labels,
@@ -122,20 +121,20 @@ class Request:
         }
 
 
-def fit_opened(cells: Cells, asked: Request) -> tuple[CellModel, Answers]:
-    """Fit a model to opened cells; return it and its answers for them."""
-    y = asked.read_labels(cells.obs)
-    columns, how = choose_genes(cells, asked.mask_var, asked.n_top_genes)
+def fit_opened(cells: CellMatrix, options: CellFitOptions) -> tuple[CellModel, CellPredictions]:
+    """Fit a model to opened cells; return it and its predictions for them."""
+    y = options.read_labels(cells.obs)
+    columns, how = choose_genes(cells, options.mask_var, options.n_top_genes)
     known = [] if y is None else [label for label in y if label is not None]
-    number = asked.number_of_topics(len(set(known)))
-    estimator = _estimator(number, bool(known), asked)
+    number = options.number_of_topics(len(set(known)))
+    estimator = _estimator(number, bool(known), options)
     with _training_rows(cells, columns, y) as rows:
         estimator.fit(rows, None if isinstance(rows, RowBlocks) else y)
         estimator.amend(representation=np.array(estimator.representation_))
         matrices = blocks_of(rows) if isinstance(rows, RowBlocks) else [rows]
         answers, markers = _describe(estimator, matrices, y, cells.genes[columns])
     facts = {
-        **asked.noted(),
+        **options.noted(),
         "genes": how,
         "n_topics": number,
         "cells": cells.shape[0],
@@ -146,19 +145,19 @@ def fit_opened(cells: Cells, asked: Request) -> tuple[CellModel, Answers]:
     return CellModel(estimator, cells.genes[columns], markers, facts), answers
 
 
-def _estimator(number: int, labelled: bool, asked: Request) -> Any:
-    """Return an estimator for labels, in which depth is a scale, or one without labels."""
+def _estimator(number: int, labelled: bool, options: CellFitOptions) -> Any:
+    """Return a classifier in which depth is a scale, or an NMF if nothing is labelled."""
     kind: Any = SSNMFClassifier if labelled else NMF
-    for name, value in asked.parameters.items():
+    for name, value in options.parameters.items():
         if name == "n_components":
             raise TypeError(f"n_components is called n_topics here; pass n_topics={value!r}.")
         if name not in kind().get_params():
-            reason = "is not a parameter" + ("" if labelled else " of a fit without labels")
-            raise TypeError(
-                f"{name} {reason}; leave it out. See {kind.__name__} for all parameters."
+            reason = (
+                "is not a parameter" if labelled else "is not a parameter of a fit without labels"
             )
+            raise TypeError(f"{name} {reason}; leave it out. See {kind.__name__} for those it has.")
     usual = {"exposure": "total"} if labelled else {}
-    return kind(number, random_state=asked.random_state, **usual | asked.parameters)
+    return kind(number, random_state=options.random_state, **usual | options.parameters)
 
 
 def check_count(name: str, number: Any) -> None:
@@ -168,22 +167,22 @@ def check_count(name: str, number: Any) -> None:
 
 
 def choose_genes(
-    cells: Cells,
+    cells: CellMatrix,
     mask_var: Any = None,
     n_top_genes: int | None = None,
     each: Callable[[sp.csr_array], None] | None = None,
 ) -> tuple[IntArray, str]:
     """Check all counts; return the columns of the genes to fit, and how they were chosen.
 
-    ``each`` is called with the rows of every chunk, so that a file is read once.
+    ``each`` is called with the rows of every chunk, so that a file is read only once.
     """
     if mask_var is not None and n_top_genes is not None:
         raise InputError("mask_var and n_top_genes both choose genes; pass one of them.")
     if n_top_genes is not None:
         check_count("n_top_genes", n_top_genes)
     check_names(cells.genes)
-    if mask_var is None and n_top_genes is None and VARIABLE in cells.var:
-        mask_var = VARIABLE
+    if mask_var is None and n_top_genes is None and SCANPY_COLUMN in cells.var:
+        mask_var = SCANPY_COLUMN
     masked = None if mask_var is None else masked_genes(mask_var, cells.var)
     sums = GeneSums.none(cells.shape[1])
     for rows in checked(cells):
@@ -197,20 +196,20 @@ def choose_genes(
     return _variable(cells, sums, n_top_genes)
 
 
-def _variable(cells: Cells, sums: GeneSums, n_top_genes: int | None) -> tuple[IntArray, str]:
-    """Return the most variable genes, and how they were chosen; reject cells without any."""
+def _variable(cells: CellMatrix, sums: GeneSums, n_top_genes: int | None) -> tuple[IntArray, str]:
+    """Return the most variable genes, and how they were chosen."""
     n, m = cells.shape
-    if (sums.seen < MIN_CELLS).all():
+    if (sums.seen < MIN_CELLS_PER_GENE).all():
         raise InputError(
-            f"No gene has counts in at least {MIN_CELLS} cells of {cells.place}, which has {n:,}; "
-            "pass more cells, or name genes with mask_var."
+            f"No gene has counts in at least {MIN_CELLS_PER_GENE} cells of {cells.place}, which "
+            f"has {n:,}; pass more cells, or name genes with mask_var."
         )
     columns = variable_genes(sums, usual_number(m) if n_top_genes is None else n_top_genes)
     return columns, f"the {len(columns):,} most variable of {m:,}"
 
 
 @contextmanager
-def _training_rows(cells: Cells, columns: IntArray, y: np.ndarray | None) -> Iterator[Any]:
+def _training_rows(cells: CellMatrix, columns: IntArray, y: np.ndarray | None) -> Iterator[Any]:
     """Yield the rows to fit: a matrix in memory, or blocks in a temporary folder."""
     parts = cells.chunks(columns)
     if not cells.on_disk:
@@ -223,8 +222,8 @@ def _training_rows(cells: Cells, columns: IntArray, y: np.ndarray | None) -> Ite
 
 def _describe(
     estimator: Any, matrices: Any, y: np.ndarray | None, genes: np.ndarray
-) -> tuple[Answers, dict[str, list[Marker]]]:
-    """Return a model's answers for its own cells, and the markers of classes and topics."""
+) -> tuple[CellPredictions, dict[str, list[Marker]]]:
+    """Return predictions for the fitted cells, and the markers of classes and topics."""
     parts, use, done = [], np.zeros(len(estimator.components_)), 0
     classes = [str(name) for name in getattr(estimator, "classes_", ())]
     of_classes = np.zeros((len(classes), len(genes)))
@@ -234,7 +233,7 @@ def _describe(
         totals = np.asarray(X.sum(axis=1)).ravel()
         use += totals @ found.shares
         if classes and y is not None:
-            Q = _known(found.probabilities, y[done : done + X.shape[0]], classes)
+            Q = _with_labels(found.probabilities, y[done : done + X.shape[0]], classes)
             of_classes += (X.T @ Q).T
         done += X.shape[0]
     A = np.asarray(estimator.components_, dtype=np.float64)
@@ -249,8 +248,8 @@ def _describe(
     }
 
 
-def _known(P: FloatArray, y: np.ndarray, classes: list[str]) -> FloatArray:
-    """Return the probabilities of cells, with 1 for the known classes of labelled cells."""
+def _with_labels(P: FloatArray, y: np.ndarray, classes: list[str]) -> FloatArray:
+    """Return the probabilities, with 0 and 1 for labelled cells."""
     place = {name: c for c, name in enumerate(classes)}
     Q = np.array(P)
     for i, label in enumerate(y):
@@ -264,5 +263,5 @@ def _markers(scores: FloatArray, groups: list[str], genes: np.ndarray) -> list[M
     return [
         Marker(group, rank, str(genes[j]), float(row[j]))
         for group, row in zip(groups, scores, strict=True)
-        for rank, j in enumerate(top_places(row, MAX_MARKERS), start=1)
+        for rank, j in enumerate(top_places(row, MARKERS_PER_GROUP), start=1)
     ]

@@ -1,14 +1,13 @@
 """Are missing cells predicted better than by damped offsets and by topics alone?
 
-    python -m benchmarks.cells [--ranks 2 5 10 20] [--sets usual clear ...] [--seeds 3]
+    python -m benchmarks.missing_cells [--ranks 2 5 10 20] [--sets usual clear ...] [--seeds 3]
 
-Ratings from 1 to 5 are made of a mean, offsets of rows and columns, a product of tastes and noise;
-which cells are known depends on rows and columns. A fifth of them is hidden. The table has the root
-mean squared error on the hidden cells, a mean over seeds, of
+Synthetic ratings from 1 to 5 have a mean, offsets of rows and columns, a product of tastes and
+noise; which cells are known depends on rows and columns. A fifth of them is hidden. The
+table has the root mean squared error on the hidden cells, averaged over seeds, of
 
 - offsets: a mean and damped offsets of rows and columns (damping 5);
-- topics: ``representation_ @ components_`` of `NMF`, which is all that an `NMF` could predict by
-  before it had ``predict_cells``; clipped to the range of the known cells;
+- topics: ``representation_ @ components_`` of `NMF`, clipped to the range of the known cells;
 - ours: ``NMF(rank, random_state=0).fit(X).predict_cells(rows, columns)``.
 
 The set "digits" has the images of scikit-learn with 30 % of the pixels hidden.
@@ -27,12 +26,12 @@ import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 
-from benchmarks import measuring
-from benchmarks.measuring import timed
+from benchmarks import harness
+from benchmarks.harness import timed
 from cofactor import NMF
 
 LOSSES = {"KL": "kullback-leibler", "Fr": "frobenius"}
-DAMPING, ROUNDS = 5.0, 5
+DAMPING, OFFSET_ROUNDS = 5.0, 5
 
 
 class Hidden(NamedTuple):
@@ -52,7 +51,7 @@ def ratings(
     taste: float = 0.45,
     tastes: int = 5,
 ) -> Hidden:
-    """Make ratings; ``taste`` and ``noise`` are standard deviations."""
+    """Draw ratings; ``taste`` and ``noise`` are standard deviations."""
     random = np.random.default_rng(seed)
     n, m = shape
     rows, columns = 0.45 * random.normal(size=n), 0.5 * random.normal(size=m)
@@ -74,7 +73,7 @@ def digits(seed: int) -> Hidden:
 
 
 def _hide(shape: Any, i: Any, j: Any, values: Any, chosen: Any) -> Hidden:
-    """Hide the chosen cells; leave out rows of which nothing would be known."""
+    """Hide the chosen cells; leave out rows without any known cell."""
     X = np.full(shape, np.nan)
     X[i[~chosen], j[~chosen]] = values[~chosen]
     kept = ~np.isnan(X).all(axis=1)
@@ -99,7 +98,7 @@ def offsets(data: Hidden) -> np.ndarray:
     known = ~np.isnan(data.X)
     mean = data.X[known].mean()
     rows, columns = np.zeros((len(data.X), 1)), np.zeros(data.X.shape[1])
-    for _ in range(ROUNDS):
+    for _ in range(OFFSET_ROUNDS):
         columns = np.nansum(data.X - mean - rows, axis=0) / (DAMPING + known.sum(axis=0))
         left = np.nansum(data.X - mean - columns, axis=1) / (DAMPING + known.sum(axis=1))
         rows = left[:, None]
@@ -131,7 +130,7 @@ def table(options: argparse.Namespace) -> tuple[list[list[str]], bool]:
             for rank in options.ranks:
                 numbers = np.mean([measure(each, loss, rank) for each in data], axis=0)
                 lines.append([name, short, str(rank), *(f"{x:.3f}" for x in numbers[:4])])
-                lines[-1].append(measuring.seconds(float(numbers[4])))
+                lines[-1].append(harness.seconds(float(numbers[4])))
                 best &= bool(numbers[2] < min(numbers[:2]))
     return lines, best
 
@@ -144,13 +143,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seeds", type=int, default=3, help="number of draws; default: 3")
     options = parser.parse_args(arguments)
     if arguments is None:
-        measuring.restart_with_fixed_environment()
+        harness.restart_with_fixed_environment()
     warnings.simplefilter("ignore", ConvergenceWarning)
-    print(", ".join(f"{name} {what}" for name, what in measuring.machine().items()), end="\n\n")
+    harness.print_machine()
     print(f"Root mean squared error on hidden cells, mean of {options.seeds} draws:\n")
     head = ["set", "loss", "rank", "offsets", "topics", "ours", "expected", "fit"]
     lines, best = table(options)
-    measuring.print_table(head, lines)
+    harness.print_table(head, lines)
     print(f"\nOurs is the best of the three in {'every' if best else 'not every'} line.")
     return 0 if best else 1
 

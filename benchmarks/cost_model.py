@@ -1,6 +1,6 @@
 """The cost model of docs/guide/beyond_memory.md: check it on blocks, draw it to 10⁹ documents.
 
-Run ``python benchmarks/simulate.py --out docs/scaling`` (about two minutes; needs matplotlib).
+Run ``python -m benchmarks.cost_model --out docs/scaling`` (about two minutes; needs matplotlib).
 The model has four measured constants, of this machine, and two assumed ones, of a network.
 """
 
@@ -17,8 +17,6 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse as sp
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # so that it runs as a script, too
-
 from cofactor.divergences import KullbackLeibler
 from cofactor.engine.factors import Factors
 from cofactor.engine.objective import Objective, Term
@@ -26,9 +24,9 @@ from cofactor.engine.observations import dense, sparse
 from cofactor.engine.solvers import MultiplicativeUpdates
 from cofactor.engine.threads import Threads
 
-WORDS, CLASSES, LENGTH = 50_000, 20, 80  # of the simulated corpus: a document has 80 other words
-RANK, BLOCK = 50, 1 << 21
-BANDWIDTH, LATENCY = 1.25e9, 1e-3  # 10 Gbit/s; a millisecond a message, scheduling included
+WORDS, CLASSES, WORDS_PER_DOCUMENT = 50_000, 20, 80  # of the simulated corpus
+RANK, BLOCK_CELLS = 50, 1 << 21
+BANDWIDTH, LATENCY = 1.25e9, 1e-3  # 10 Gbit/s; a millisecond per message, scheduling included
 
 
 @dataclass(frozen=True)
@@ -51,8 +49,7 @@ class Costs:
 
 
 def measure(nonzeros: int, rows: int, features: int, rank: int, repeats: int = 5) -> float:
-    """Return the seconds of a multiplicative iteration over a made block, both losses
-    Kullback-Leibler."""
+    """Return the seconds of a multiplicative iteration over a synthetic block, both losses KL."""
     random = np.random.default_rng(0)
     share = 1.0 / np.arange(1, features + 1)
     columns = random.choice(features, size=nonzeros, p=share / share.sum())
@@ -109,9 +106,6 @@ def calibrate() -> tuple[Costs, list[tuple[tuple[int, ...], float, float]]]:
     return costs, checked
 
 
-# ---- many machines -------------------------------------------------------------------------------
-
-
 def exchange(how: str, workers: int, features: int = WORDS, rank: int = RANK) -> float:
     """Return the seconds to sum statistics over workers and to send the factors back."""
     if workers == 1:
@@ -128,10 +122,10 @@ def exchange(how: str, workers: int, features: int = WORDS, rank: int = RANK) ->
 def iteration(costs: Costs, documents: float, workers: int, how: str) -> float:
     """Return the seconds of an iteration on one core of each worker."""
     mine = documents / workers
-    blocks = max(1, math.ceil(mine * LENGTH / BLOCK))
-    return blocks * costs.block(mine * LENGTH / blocks, mine / blocks, WORDS, RANK) + exchange(
-        how, workers
-    )
+    blocks = max(1, math.ceil(mine * WORDS_PER_DOCUMENT / BLOCK_CELLS))
+    return blocks * costs.block(
+        mine * WORDS_PER_DOCUMENT / blocks, mine / blocks, WORDS, RANK
+    ) + exchange(how, workers)
 
 
 WAYS = {"driver": "driver gathers", "tree": "tree", "sharded": "features sharded"}

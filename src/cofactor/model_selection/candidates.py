@@ -1,7 +1,7 @@
-"""The fits of all candidates: one for each fold, side by side on the threads.
+"""The fits of all candidates, one for each fold, in parallel threads.
 
-A fold's rows are unseen by its fit, so that one fit tells how labels and cells are predicted, and
-the fits of all folds tell how stable the topics are.
+A fit does not see the rows of its fold. So one fit shows how well labels and cells are predicted,
+and the fits of all folds show how stable the topics are.
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ from cofactor.callbacks import StopOnEvent
 from cofactor.engine.threads import count_threads
 from cofactor.metrics.topics import match_topics, npmi_coherence, top_words, topic_diversity
 from cofactor.model_selection.held_out import HiddenCells, LabelCosts, deal_columns, label_costs
+from cofactor.model_selection.partly_labelled import PartlyLabelledKFold
 from cofactor.model_selection.problem import Problem
-from cofactor.model_selection.splitters import PartlyLabelledKFold
 
 Parameters = Mapping[str, Any]
 """Parameters of a candidate by name."""
 Progress = Callable[[int, int], object]
-"""Called with the number of finished fits and that of all fits."""
+"""Called with the number of finished fits and the number of all fits."""
 
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """Rows to fit, rows held out, and what of the latter is to be predicted."""
+    """Rows to fit, and held-out rows with the labels and cells to predict."""
 
     train: IntArray
     test: IntArray
     labelled: IntArray
-    """The held-out rows that have a label."""
+    """Held-out rows that have a label."""
     seed: int
     vary: bool
-    """Whether the fit has another start than usual, see `cofactor.model_selection.problem`."""
+    """Whether to vary the start, see `cofactor.model_selection.problem.vary_start`."""
     hidden: list[HiddenCells]
 
 
 @dataclass(frozen=True, eq=False)
-class Trial:
-    """What one fit tells about a candidate."""
+class CandidateFit:
+    """The results of one fit of a candidate."""
 
     cells: FloatArray
     """Cost of the cells of each held-out row; NaN where nothing could be predicted."""
@@ -61,12 +61,12 @@ class Trial:
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """What all fits of a candidate tell; rows and labels are in the order of the data.
+    """The results of all fits of a candidate; rows are in the order of the data.
 
-    ``cells`` holds the cost of the hidden cells of each row, ``labels`` and ``right`` that of each
-    label and whether it is predicted (NaN for rows without one), and ``stability`` the mean
-    similarity of each fit's topics to those of the other fits. ``misfits`` are the divergences of
-    the rows that each fit saw.
+    ``cells`` holds the cost of each row's hidden cells; ``labels`` and ``right`` the cost of each
+    label and whether it is predicted (NaN for rows without one); ``stability`` the mean similarity
+    of each fit's topics to those of the other fits; ``misfits`` the divergence of the rows that
+    each fit saw.
     """
 
     parameters: Parameters
@@ -111,7 +111,7 @@ def held_out_in(folds: Sequence[Fold]) -> IntArray:
 
 
 def usual_costs(problem: Problem, folds: Sequence[Fold]) -> FloatArray:
-    """Return each row's cost of its cells by the usual profile, in the order of the data."""
+    """Return the cost of each row's cells if the mean row predicts them."""
     costs = np.full(problem.X.shape[0], np.nan)
     for fold in folds:
         costs[fold.test] = _over_parts(fold, [part.usual_costs() for part in fold.hidden])
@@ -126,8 +126,10 @@ def _over_parts(fold: Fold, costs: Sequence[FloatArray]) -> FloatArray:
     return total
 
 
-def run_trial(problem: Problem, fold: Fold, parameters: Parameters, ended: Event) -> Trial:
-    """Fit a candidate to the rows of a fold, and predict the others."""
+def fit_candidate(
+    problem: Problem, fold: Fold, parameters: Parameters, ended: Event
+) -> CandidateFit:
+    """Fit a candidate outside a fold, and predict the rows of the fold."""
     X = problem.X[fold.train]
     y = None if problem.y is None else problem.y[fold.train]
     started = time.perf_counter()
@@ -148,7 +150,7 @@ def run_trial(problem: Problem, fold: Fold, parameters: Parameters, ended: Event
         coherence = float(np.nanmean(npmi_coherence(words, problem.counts)))
     cells = _over_parts(fold, [part.costs(model) for part in fold.hidden])
     misfit = float(model.history_["data"][-1])
-    return Trial(
+    return CandidateFit(
         cells, labels, model.components_, misfit, coherence, topic_diversity(words), seconds
     )
 
@@ -156,18 +158,18 @@ def run_trial(problem: Problem, fold: Fold, parameters: Parameters, ended: Event
 def run_candidates(
     problem: Problem, folds: Sequence[Fold], grid: Sequence[Parameters], progress: Progress
 ) -> Iterator[Candidate]:
-    """Yield the candidates of which all fits are done.
+    """Yield each candidate when all its fits are done.
 
-    The first error, or Ctrl-C, ends all fits and is raised; the candidates before it are complete.
+    The first error, or Ctrl-C, ends all fits and is raised; candidates yielded before are complete.
     """
     ended = Event()
     pool = ThreadPoolExecutor(count_threads(problem.n_jobs))
-    places: dict[Future[Trial], tuple[int, int]] = {}
-    trials: dict[int, dict[int, Trial]] = {}
+    places: dict[Future[CandidateFit], tuple[int, int]] = {}
+    trials: dict[int, dict[int, CandidateFit]] = {}
     try:
         for c, parameters in enumerate(grid):
             for f, fold in enumerate(folds):
-                places[pool.submit(run_trial, problem, fold, parameters, ended)] = c, f
+                places[pool.submit(fit_candidate, problem, fold, parameters, ended)] = c, f
         for done, future in enumerate(as_completed(places), 1):
             c, f = places.pop(future)
             trials.setdefault(c, {})[f] = future.result()
@@ -181,9 +183,9 @@ def run_candidates(
 
 
 def summarise(
-    problem: Problem, folds: Sequence[Fold], parameters: Parameters, trials: Sequence[Trial]
+    problem: Problem, folds: Sequence[Fold], parameters: Parameters, trials: Sequence[CandidateFit]
 ) -> Candidate:
-    """Put the fits of a candidate together."""
+    """Combine the fits of a candidate."""
     cells, labels, right = np.full((3, problem.X.shape[0]), np.nan)
     for fold, trial in zip(folds, trials, strict=True):
         cells[fold.test] = trial.cells
@@ -203,10 +205,10 @@ def summarise(
 
 
 def better_fits(candidates: Sequence[Candidate]) -> BoolArray:
-    """Tell which fits of each candidate are the better half (candidates × folds).
+    """Return which fits of each candidate are the better half (candidates × folds).
 
-    A fit may get stuck, with two topics in one and another one in two, however many topics there
-    are. That shows in the divergence of the rows that it saw, relative to what is usual for these.
+    A fit may get stuck, with two topics merged and another one split, for any number of topics.
+    The divergence of the rows that it saw, relative to the median of the candidates, shows this.
     """
     misfits = np.log(np.maximum([candidate.misfits for candidate in candidates], 1e-300))
     places = np.argsort(np.argsort(misfits - np.median(misfits, axis=0), axis=1), axis=1)
@@ -214,7 +216,7 @@ def better_fits(candidates: Sequence[Candidate]) -> BoolArray:
 
 
 def similarities(topics: Sequence[FloatArray]) -> FloatArray:
-    """Return, for each fit, the mean similarity of its topics to the matched ones of the others."""
+    """Return the mean similarity of each fit's topics to the matching topics of the other fits."""
     runs = len(topics)
     found = np.zeros((runs, runs))
     for i in range(runs):

@@ -10,9 +10,9 @@ from scipy import sparse as sp
 from cofactor import NMF, Factors, SSNMFClassifier, SSNMFRegressor, TopicModel
 from cofactor.metrics import match_topics
 from cofactor.model_selection import choose
+from cofactor.model_selection.candidates import better_fits, similarities
 from cofactor.model_selection.figure import prepare
 from cofactor.model_selection.problem import settle_problem
-from cofactor.model_selection.trials import better_fits, similarities
 from commands import make_rows
 from complaints import assert_says
 
@@ -88,7 +88,7 @@ def test_documents_are_vectorised_once_and_have_coherence():
 
 
 def test_every_seeded_topic_finds_a_place(monkeypatch):
-    monkeypatch.setattr("cofactor.model_selection.choosing.USUAL", (2, 3, 4))
+    monkeypatch.setattr("cofactor.model_selection.choice.USUAL_SIZES", (2, 3, 4))
     words = TopicModel(3, random_state=0).fit(TEXTS, LABELS).topics(3)[0].words
     model = TopicModel(seeds={word: [word] for word in words}, random_state=0)
     found = choose(model, TEXTS, LABELS, runs=2)

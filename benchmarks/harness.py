@@ -1,4 +1,4 @@
-"""Fair clocks and plain tables: what the benchmarks share."""
+"""Clocks, tables, caches and command lines that the benchmarks share."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-# One thread for every library.  And glibc keeps freed memory: returning it to the system after each
-# temporary array makes scikit-learn's multiplicative solver two to three times slower, which says
-# nothing about its algorithm.
+# One thread for every library. And glibc keeps freed memory: returning it to the system after each
+# temporary array makes scikit-learn's multiplicative solver two to three times slower, which has
+# nothing to do with its algorithm.
 ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
@@ -28,7 +28,7 @@ ENVIRONMENT = {
 
 
 def restart_with_fixed_environment() -> None:
-    """Run this same command in a process that has ``ENVIRONMENT`` from its first line on."""
+    """Run this command again in a process that has ``ENVIRONMENT`` from the start."""
     if all(os.environ.get(name) == value for name, value in ENVIRONMENT.items()):
         return
     command = [sys.executable, *sys.orig_argv[1:]]
@@ -39,28 +39,26 @@ CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
 
 
 def timed(run: Callable[[], Any], clock: str = "wall") -> tuple[float, Any]:
-    """Return the seconds a call takes, and what it returns."""
+    """Return how many seconds a call takes, and its result."""
     now = CLOCKS[clock]
     start = now()
     result = run()
     return now() - start, result
 
 
-def alternate(
-    options: argparse.Namespace, *runs: Callable[[], Any], times: int = 1
-) -> list[tuple[float, Any]]:
-    """Time the runs in turn, several times; return each one's best seconds and last result.
+def alternate(options: argparse.Namespace, *runs: Callable[[], Any]) -> list[tuple[float, Any]]:
+    """Time the runs in alternation; return the best time and the last result of each.
 
-    The best, because whatever else the machine does only ever adds; in turn, so that a slow minute
-    hits all alike.
+    The best, because other load on the machine only ever adds time; in alternation, so that a slow
+    minute affects all alike.
     """
-    rounds = [[timed(run, options.clock) for run in runs] for _ in range(times * options.repeats)]
+    rounds = [[timed(run, options.clock) for run in runs] for _ in range(options.repeats)]
     return [(min(t for t, _ in column), column[-1][1]) for column in zip(*rounds, strict=True)]
 
 
 @dataclass(frozen=True)
 class Row:
-    """One line of a table; ``passed`` is None where nothing is demanded."""
+    """One line of a table; ``passed`` is None if nothing is demanded."""
 
     what: str
     ours: str
@@ -77,7 +75,7 @@ class Row:
 
 
 def seconds(t: float) -> str:
-    """Write a duration in a unit that suits it."""
+    """Format a duration."""
     return f"{t * 1e3:.3g} ms" if t < 1 else f"{t:.3g} s"
 
 
@@ -89,7 +87,7 @@ def faster(
     remark: str = "",
     write: Callable[[float], str] = seconds,
 ) -> Row:
-    """Return the row that compares two durations."""
+    """Compare two durations."""
     ratio = peer / ours
     return Row(
         what,
@@ -105,7 +103,7 @@ def faster(
 def better(
     what: str, ours: float, peer: float, demanded: float | None = None, remark: str = ""
 ) -> Row:
-    """Return the row that compares two accuracies, in points."""
+    """Compare two accuracies, in points."""
     points = 100 * (ours - peer)
     return Row(
         what,
@@ -125,7 +123,7 @@ def _demand(figure: float, demanded: float | None, unit: str = "") -> tuple[str,
 
 
 def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a Markdown table that is also readable as it stands."""
+    """Print a Markdown table with aligned columns."""
     lines = [tuple(head), *map(tuple, rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     rule = tuple("-" * width for width in widths)
@@ -141,7 +139,7 @@ def print_rows(rows: Sequence[Row]) -> None:
 
 
 def machine() -> dict[str, str]:
-    """Say what was measured, and where."""
+    """Return the processor and the versions."""
     packages = ("cofactor", "numpy", "scipy", "scikit-learn")
     return {
         "processor": _processor(),
@@ -149,6 +147,11 @@ def machine() -> dict[str, str]:
         "python": platform.python_version(),
         **{name: _version(name) for name in packages},
     }
+
+
+def print_machine() -> None:
+    """Print the processor and the versions."""
+    print(", ".join(f"{name} {value}" for name, value in machine().items()), end="\n\n")
 
 
 def _version(package: str) -> str:
@@ -168,6 +171,31 @@ def _processor() -> str:
     return next(names, platform.machine())
 
 
+def cached(path: str | None, key: Any, compute: Callable[[], Any]) -> Any:
+    """Return a JSON value from a file of JSON lines; compute and add it if it is not there."""
+    file = Path(path) if path else None
+    for line in file.read_text().splitlines() if file and file.exists() else ():
+        if (found := json.loads(line))["key"] == key:
+            return found["value"]
+    value = compute()
+    if file:
+        with file.open("a") as lines:
+            print(json.dumps({"key": key, "value": value}), file=lines)
+    return value
+
+
+def add_repeats(parser: argparse.ArgumentParser, default: int = 3, clock: str = "") -> None:
+    """Add how often to measure, and with which clock if ``clock`` is the default one."""
+    parser.add_argument(
+        "--repeats", type=int, default=default, help=f"take the best of; default: {default}"
+    )
+    if clock:
+        text = f"cpu counts processor time only, for a machine in use; default: {clock}"
+        parser.add_argument("--clock", choices=CLOCKS, default=clock, help=text)
+    else:
+        parser.set_defaults(clock="wall")
+
+
 def verdict(rows: Sequence[Row]) -> int:
     """Print how many demands were met; return the exit status."""
     missed = [row for row in rows if row.passed is False]
@@ -181,24 +209,24 @@ def verdict(rows: Sequence[Row]) -> int:
 def main(
     description: str | None, benchmarks: dict[str, Any], argv: Sequence[str] | None = None
 ) -> int:
-    """Run benchmarks from a command line; return the exit status.
+    """Run benchmarks on 20 Newsgroups from a command line; return the exit status.
 
     A benchmark is a module with ``add_options(parser)`` and ``run(data, options)``.
     """
-    from benchmarks import newsgroups
+    from benchmarks import data_sets
 
     parser = argparse.ArgumentParser(description=description)
-    newsgroups.add_options(parser)
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results there")
+    data_sets.add_newsgroups_options(parser)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results to FILE")
     for benchmark in benchmarks.values():
         benchmark.add_options(parser)
     options = parser.parse_args(argv)
     restart_with_fixed_environment()
-    data = newsgroups.load(options.data_home, options.stopwords)
-    about = machine()
-    print(data, *data.notes, ", ".join(f"{k} {v}" for k, v in about.items()), sep="\n", end="\n\n")
+    data = data_sets.load_newsgroups(options)
+    print(data, *data.notes, sep="\n")
+    print_machine()
     results = {name: benchmark.run(data, options) for name, benchmark in benchmarks.items()}
     if options.json:
         plain = {name: [asdict(row) for row in rows] for name, rows in results.items()}
-        options.json.write_text(json.dumps({"machine": about, **plain}, indent=1) + "\n")
+        options.json.write_text(json.dumps({"machine": machine(), **plain}, indent=1) + "\n")
     return verdict([row for rows in results.values() for row in rows])

@@ -1,4 +1,4 @@
-"""`choose`: compares numbers of topics, and strengths of supervision, by what they predict."""
+"""`choose`, which compares numbers of topics by what they predict, and `Choice`, its result."""
 
 from __future__ import annotations
 
@@ -16,11 +16,7 @@ from sklearn.utils import check_random_state
 from cofactor._types import FloatArray, IntArray
 from cofactor._warnings import warn
 from cofactor.estimators.base import FitInterruptedWarning
-from cofactor.model_selection.advice import advise
-from cofactor.model_selection.problem import Problem, settle_problem
-from cofactor.model_selection.rule import Criterion, decide
-from cofactor.model_selection.splitters import check_folds, refuse_one_class
-from cofactor.model_selection.trials import (
+from cofactor.model_selection.candidates import (
     Candidate,
     Parameters,
     Progress,
@@ -30,16 +26,19 @@ from cofactor.model_selection.trials import (
     run_candidates,
     usual_costs,
 )
+from cofactor.model_selection.decision import Criterion, advise, decide
+from cofactor.model_selection.partly_labelled import check_folds, refuse_one_class
+from cofactor.model_selection.problem import Problem, settle_problem
 
-USUAL = (2, 3, 4, 6, 8, 11, 16, 22, 32, 45)
-"""Numbers of topics that are tried if none are given."""
+USUAL_SIZES = (2, 3, 4, 6, 8, 11, 16, 22, 32, 45)
+"""Numbers of topics to try if none are given."""
 
-SHOWN: dict[str, tuple[str, Callable[[FloatArray], FloatArray]]] = {
+TABLE_COLUMNS: dict[str, tuple[str, Callable[[FloatArray], FloatArray]]] = {
     "labels": ("label_log_likelihood", lambda costs: -costs),
     "cells": ("cell_divergence", lambda costs: costs),
     "stability": ("stability", lambda costs: 1.0 - costs),
 }
-"""How the table shows the mean costs of each criterion."""
+"""Name and transformation of the mean costs of each criterion in the table."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,15 +48,15 @@ class Choice:
     Parameters
     ----------
     n_components : int
-        The number of topics to take.
+        Recommended number of topics.
     supervision : float, "auto" or None
-        The weight of the labels to take; None where only one was tried.
+        Recommended weight of the labels; None if only one was tried.
     advice : str
-        One sentence: what to take, and what decided.
+        One sentence: the recommendation and its reason.
     table : list of dict
         One row for each candidate; see `choose`.
     interrupted : bool
-        Whether Ctrl-C left out some candidates.
+        Whether Ctrl-C stopped the search before all candidates were fitted.
 
     Examples
     --------
@@ -78,7 +77,7 @@ class Choice:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What to pass to ``set_params`` of the estimator."""
+        """Parameters for ``set_params`` of the estimator."""
         found: dict[str, Any] = {"n_components": self.n_components}
         return found if self.supervision is None else {**found, "supervision": self.supervision}
 
@@ -100,7 +99,7 @@ class Choice:
         return DataFrame(self.table)
 
     def figure(self) -> Any:
-        """Draw the table as a matplotlib figure; it needs ``cofactor[plot]``.
+        """Draw the table as a matplotlib figure; requires ``cofactor[plot]``.
 
         Examples
         --------
@@ -135,49 +134,48 @@ def choose(
 ) -> Choice:
     """Choose the number of topics by what the topics predict.
 
-    The rows are dealt into ``runs`` folds. For each candidate and each fold, the estimator is
-    fitted to the rows of the other folds; then the labels of the fold's rows are predicted, and
-    their cells: a row is represented from one half of the columns, and its cells in the other half
-    are predicted from that. The topics of different fits are matched one to one; stability is
-    their mean similarity.
+    The rows are split into ``runs`` folds. For each candidate and each fold, the estimator is
+    fitted to the other folds and predicts the labels and cells of the fold's rows: a row is
+    represented from one half of the columns, which then predicts its cells in the other half. The
+    topics of different fits are matched one to one; stability is their mean similarity.
 
-    The one-standard-error rule decides: first by labels, then by cells, then by stability, the
-    candidates remain that the best one does not beat by a standard error; of these, the one with
-    the fewest topics is chosen. Without labels, cells and stability decide. For labels the error is
-    that of the best candidate's mean; for cells and stability that of the difference, which is
-    smaller. Cells are judged by the better half of a candidate's fits, those with the smallest
-    divergence of the rows that they saw, because a fit may get stuck. With ``init="auto"`` and
-    without labels every other fit starts at random, so that not all get stuck.
+    The one-standard-error rule is applied to labels, then cells, then stability: each step keeps
+    the candidates within one standard error of the best. Of those left, the one with the fewest
+    topics is chosen. Without labels, cells and stability decide. For labels the error is that of
+    the best candidate's mean; for cells and stability that of the difference, which is smaller.
+    Because a fit may get stuck, cells are judged by the better half of a candidate's fits, those
+    with the smallest divergence of the rows that they saw. With ``init="auto"`` and no labels,
+    every other fit starts at random, so that not all get stuck.
 
-    The fits run side by side on ``n_jobs`` threads of the estimator. Documents are turned into a
-    matrix once. Ctrl-C returns the choice among the candidates that are complete by then.
+    Fits run in parallel on the estimator's ``n_jobs`` threads. Documents are turned into a matrix
+    once. Ctrl-C returns the choice among the candidates finished so far.
 
     Parameters
     ----------
     estimator : NMF, SSNMFClassifier, SSNMFRegressor or TopicModel
-        It is copied, not changed. Its ``random_state`` also draws the folds.
+        The estimator to use; it is not changed. Its ``random_state`` also draws the folds.
     X : array-like or sparse matrix of shape (n_samples, n_features), or documents
-        What ``estimator.fit`` takes.
+        Data as for ``estimator.fit``.
     y : array-like, optional
-        Labels, of which some or all may be unknown.
+        Labels; some or all may be unknown.
     n_components : iterable of int, optional
-        Numbers of topics to try. By default from 2 to 45, as far as the data allow.
+        Numbers of topics to try. By default 2 to 45, as far as the data allow.
     supervision : iterable, optional
-        Weights of the labels to try, numbers or "auto". By default that of the estimator.
+        Weights of the labels to try, numbers or "auto". By default the estimator's.
     runs : int, default=5
-        Number of folds, and of fits of each candidate; at least 2.
+        Number of folds, and of fits per candidate; at least 2.
     progress : callable, optional
         Called with the number of finished fits and the number of all fits.
 
     Returns
     -------
     Choice
-        Its ``table`` has for each candidate: n_components; supervision, if some were given;
-        label_log_likelihood (mean of a held-out label) and score (share of right predictions, or
-        R²), if there are labels; cell_divergence (that of held-out cells, relative to the
-        divergence from column means); stability; coherence of the ten heaviest words, for
-        documents, and their diversity; seconds of the fits; chosen. Columns that end in _error
-        hold the standard error of the difference from the best candidate.
+        Its ``table`` has for each candidate: n_components; supervision, if several were given;
+        with labels, label_log_likelihood (mean over held-out labels) and score (accuracy or R²);
+        cell_divergence (of held-out cells, relative to the divergence from column means);
+        stability; for documents, coherence of the ten heaviest words; their diversity; seconds of
+        the fits; chosen. Columns ending in _error hold the standard error of the difference from
+        the best candidate.
 
     Examples
     --------
@@ -232,18 +230,18 @@ def _grid(problem: Problem, runs: Any, n_components: Any, supervision: Any) -> l
 
 
 def _sizes(problem: Problem, runs: int, given: Any) -> list[int]:
-    """Return the numbers of topics to try; refuse those beyond the rows or columns of a fit."""
+    """Return the numbers of topics to try; reject those beyond the rows or columns of a fit."""
     rows, columns = problem.X.shape
-    most, what = min((rows - -(-rows // runs), "rows"), (columns, "columns"))
+    limit, what = min((rows - -(-rows // runs), "rows"), (columns, "columns"))
     if given is None:
-        return [k for k in USUAL if problem.least <= k <= most] or [problem.least]
+        return [k for k in USUAL_SIZES if problem.min_topics <= k <= limit] or [problem.min_topics]
     sizes = _listed("n_components", given)
     for k in sizes:
         if not isinstance(k, int | np.integer) or k < 1:
             raise ValueError(f"n_components holds {k!r}; pass whole numbers of at least 1.")
-        if k > most:
+        if k > limit:
             raise ValueError(
-                f"n_components holds {k}, more than the {most} {what} that each fit sees; pass "
+                f"n_components holds {k}, more than the {limit} {what} that each fit sees; pass "
                 "smaller numbers."
             )
     return sorted({int(k) for k in sizes})
@@ -258,7 +256,7 @@ def _listed(name: str, given: Any) -> list[Any]:
 
 @contextmanager
 def _gathered_warnings() -> Iterator[None]:
-    """Say once what many fits warn of, and how many of them did not converge."""
+    """Repeat each warning of the fits once, and count the fits that did not converge."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
@@ -275,10 +273,10 @@ def _gathered_warnings() -> Iterator[None]:
 
 
 def criteria_of(found: Sequence[Candidate], folds: IntArray, usual: FloatArray) -> list[Criterion]:
-    """Return what the candidates are judged by, the most important first.
+    """Return the criteria that the candidates are judged by, the most important first.
 
-    ``folds`` has the fold that each row was held out in, ``usual`` the cost of its cells by the
-    usual profile.
+    ``folds`` is the fold in which each row was held out, ``usual`` the cost of its cells if the
+    mean row predicts them.
     """
     criteria = []
     labels = np.array([candidate.labels for candidate in found])
@@ -319,10 +317,10 @@ def _choice(
 
 
 def _columns(found: Sequence[Candidate], criteria: Sequence[Criterion]) -> dict[str, list[Any]]:
-    """Return the columns of the table, but for parameters and choice."""
+    """Return the columns of the table, except for parameters and choice."""
     columns: dict[str, Any] = {}
     for criterion in criteria:
-        name, shown = SHOWN[criterion.name]
+        name, shown = TABLE_COLUMNS[criterion.name]
         columns[name] = shown(criterion.means).tolist()
         error = criterion.errors(int(np.argmin(criterion.means)))
         columns[f"{name}_error"] = error.tolist()

@@ -1,4 +1,4 @@
-"""sc.ssnmf: what scanpy users find in obs, obsm, varm and uns, also after a round trip."""
+"""Results of `ssnmf`: what scanpy users find in obs, obsm, varm and uns, also when saved."""
 
 import anndata
 import numpy as np

@@ -3,8 +3,7 @@
 import numpy as np
 from scipy.stats import sem
 
-from cofactor.model_selection.advice import advise
-from cofactor.model_selection.rule import Criterion, decide
+from cofactor.model_selection.decision import Criterion, advise, decide
 
 RANDOM = np.random.default_rng(0)
 

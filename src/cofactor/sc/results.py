@@ -1,4 +1,4 @@
-"""Writes topics and predictions into an AnnData object, or into a copy of its file."""
+"""Write predictions, topics and markers into AnnData objects and copies of .h5ad files."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import numpy as np
 from cofactor._versions import version_of, versions
 from cofactor.io.atomic import place_of
 from cofactor.io.errors import InputError
-from cofactor.sc.cell_fit import Request, fit_opened
-from cofactor.sc.cells import Cells, anndata, open_cells
-from cofactor.sc.model import Answers, CellModel, Marker, warn_of_empty
+from cofactor.sc.cells import CellMatrix, anndata, open_cells
+from cofactor.sc.fitting import CellFitOptions, fit_opened
+from cofactor.sc.model import CellModel, CellPredictions, Marker, warn_of_empty
 
 
 def ssnmf(
@@ -36,7 +36,7 @@ def ssnmf(
     """Find topics in counts of cells, and predict the labels of all cells from those of some.
 
     Counts are modelled as they are: the depth of a cell is a scale inside the model
-    (``exposure="total"`` of :class:`cofactor.SSNMFClassifier`), so do not normalise before.
+    (``exposure="total"`` of :class:`cofactor.SSNMFClassifier`), so do not normalise them.
 
     Parameters
     ----------
@@ -45,22 +45,22 @@ def ssnmf(
         stays on disk: the fit reads it in chunks and writes blocks to a temporary folder.
     labels : str, optional
         Column of ``obs`` with the labels. Missing values, None and "" mean "not labelled". Without
-        it, topics are found without labels, and nothing is predicted.
+        labels, topics are found and nothing is predicted.
     layer : str, optional
         Layer that holds the raw counts; by default they are in ``X``.
     n_topics : int, optional
         Number of topics; by default one for each class, and at least ten.
     key_added : str, default="ssnmf"
-        Name of the results; older ones of this name are replaced. The column of the labels cannot
-        have it.
+        Name of the results; earlier results of this name are replaced. It must differ from the
+        column of the labels.
     unlabelled : str or sequence of str, optional
         Labels that mean "not labelled", such as "Unknown".
     mask_var : str or array of bool, optional
         Genes to fit: a boolean column of ``var``, or an array. By default "highly_variable", if
         ``var`` has it; else the most variable genes are chosen.
     n_top_genes : int, optional
-        Number of variable genes to choose, whatever ``var`` says. By default a third of the genes,
-        but at least 200 and at most 2000.
+        Number of variable genes to choose; "highly_variable" is then ignored. By default a third
+        of the genes, but at least 200 and at most 2000.
     random_state : int, default=0
         Seed of the fit.
     copy : bool, default=False
@@ -103,20 +103,13 @@ def ssnmf(
     >>> adata.obsm["X_ssnmf"].shape, adata.varm["ssnmf"].shape
     ((80, 2), (30, 2))
     """
-    asked = Request(
-        labels=labels,
-        layer=layer,
-        n_topics=n_topics,
-        unlabelled=unlabelled,
-        mask_var=mask_var,
-        n_top_genes=n_top_genes,
-        random_state=random_state,
-        parameters=parameters,
+    options = CellFitOptions(
+        labels, layer, n_topics, unlabelled, mask_var, n_top_genes, random_state, parameters
     )
     _check_target(adata, copy)
     with open_cells(adata, layer) as cells:
         check_key(key_added, labels, cells.obs)
-        model, answers = fit_opened(cells, asked)
+        model, answers = fit_opened(cells, options)
         target, written = _target(adata, cells, copy)
         write_results(target, model, answers, key_added, cells.uns)
     return _finished(target, written)
@@ -130,28 +123,28 @@ def annotate(
     layer: str | None = None,
     copy: bool = False,
 ) -> Any:
-    """Write topics and predictions of a fitted model for other cells; genes are matched by name.
+    """Write the predictions of a fitted model for other cells; genes are matched by name.
 
     Genes of the model that ``adata`` lacks count as not measured; genes that the model does not
-    know are left out.
+    know are ignored.
 
     Parameters
     ----------
     adata : AnnData or path
         Cells × genes, raw counts.
     model : CellModel
-        What `fit` or `load` returned.
+        A model from `fit` or `load`.
     key_added : str, default="ssnmf"
-        Name of the results; they are those of `ssnmf`.
+        Name of the results, which are those of `ssnmf`.
     layer : str, optional
-        Layer that holds the raw counts; by default that of the fit.
+        Layer that holds the raw counts; by default the layer of the fit.
     copy : bool, default=False
         Return a copy with the results, and leave ``adata`` unchanged.
 
     Returns
     -------
     AnnData or None
-        As `ssnmf` does.
+        As for `ssnmf`.
 
     Examples
     --------
@@ -184,15 +177,15 @@ def predictions_of(key: str) -> list[str]:
 
 
 def predicted(uns: Any, key: str) -> bool:
-    """Tell whether earlier results of this name hold predictions."""
+    """Return whether earlier results of this name hold predictions."""
     found = uns.get(key)
     return hasattr(found, "keys") and "classes" in found
 
 
 def check_key(key: str, labels: str | None, obs: Any, uns: Any = MappingProxyType({})) -> None:
-    """Reject results that would overwrite the labels that a model learns from.
+    """Reject a name of results that would overwrite the labels a model learns from.
 
-    Earlier predictions that ``uns`` mentions may be overwritten.
+    Earlier predictions, which ``uns`` lists, may be overwritten.
     """
     if labels in predictions_of(key) and labels in obs and not predicted(uns, key):
         raise InputError(
@@ -202,22 +195,27 @@ def check_key(key: str, labels: str | None, obs: Any, uns: Any = MappingProxyTyp
 
 
 def write_results(
-    target: Any, model: CellModel, answers: Answers, key: str, uns: Any, abstain: float = 0.0
+    target: Any,
+    model: CellModel,
+    answers: CellPredictions,
+    key: str,
+    uns: Any,
+    abstain: float = 0.0,
 ) -> None:
-    """Write predictions, topics and how they were made into an AnnData object.
+    """Write predictions, topics and facts about the fit into an AnnData object.
 
     Parameters
     ----------
     target : AnnData
         The object; predictions of an earlier model are removed.
     model : CellModel
-    answers : Answers
+    answers : CellPredictions
     key : str
         Name of the results.
     uns : mapping
-        Notes of the object or file that the tables come from, with those on earlier results.
+        The ``uns`` of the object or file that the tables come from; it lists earlier results.
     abstain : float, default=0.0
-        Predict only classes with at least this probability.
+        Leave cells unpredicted whose most probable class has a lower probability.
     """
     from pandas import Categorical
 
@@ -233,7 +231,7 @@ def write_results(
 
 
 def _topics(target: Any, model: CellModel) -> np.ndarray:
-    """Return genes × topics for the genes of an object; 0 for those that the model lacks."""
+    """Return topics by gene for the genes of an object; 0 for genes that the model lacks."""
     place = {gene: j for j, gene in enumerate(model.genes)}
     found = np.array([place.get(str(name), -1) for name in target.var_names])
     topics = np.zeros((len(found), len(model.topics)))
@@ -242,7 +240,7 @@ def _topics(target: Any, model: CellModel) -> np.ndarray:
 
 
 def facts_of(model: CellModel) -> dict[str, Any]:
-    """Return how a model was made and what it found, in types that AnnData files can store."""
+    """Return facts about a fit and its findings, in types that AnnData files can hold."""
     estimator, expected = model.estimator, getattr(model.estimator, "expected_score_", None)
     facts: dict[str, Any] = {
         "params": {name: _storable(value) for name, value in model.facts.items()},
@@ -274,7 +272,7 @@ def _table(markers: list[Marker]) -> Any:
 
 
 def _check_target(adata: Any, copy: bool) -> None:
-    """Refuse an object that cannot take results, before any work is done."""
+    """Reject an object that cannot be written to, before any work is done."""
     if not copy and getattr(adata, "is_view", False) and adata.isbacked:
         raise InputError(
             "adata is a part of a backed object, which cannot be changed; pass copy=True, or load "
@@ -282,8 +280,8 @@ def _check_target(adata: Any, copy: bool) -> None:
         )
 
 
-def _target(adata: Any, cells: Cells, copy: bool) -> tuple[Any, bool]:
-    """Return the object that takes the results, and whether it is the user's own."""
+def _target(adata: Any, cells: CellMatrix, copy: bool) -> tuple[Any, bool]:
+    """Return the object to write the results to, and whether it is the user's own."""
     if isinstance(adata, str | os.PathLike):
         return anndata().AnnData(obs=cells.obs, var=cells.var), False
     if not copy:
@@ -294,8 +292,7 @@ def _target(adata: Any, cells: Cells, copy: bool) -> tuple[Any, bool]:
 
 
 def _finished(target: Any, written: bool) -> Any:
-    """Save the results of a backed object that is open for writing; return what is no object of
-    the user."""
+    """Save a backed object that is open for writing; return the target if it is a new object."""
     if written and target.isbacked and target.file.filename and _is_writable(target):
         target.write_h5ad()
     return None if written else target
@@ -307,35 +304,32 @@ def _is_writable(adata: Any) -> bool:
     return getattr(group.file, "mode", "r") == "r+"
 
 
-# ---- a copy of a file
-
-
 def write_copy(
     path: Path,
     output: Path,
     model: CellModel,
-    answers: Answers,
+    answers: CellPredictions,
     key: str = "ssnmf",
     abstain: float = 0.0,
 ) -> list[str]:
-    """Add the results of a model to a copy of an .h5ad file, without loading its matrices.
+    """Write a copy of an .h5ad file with the results of a model, without loading its matrices.
 
     Parameters
     ----------
     path, output : Path
-        The file, and the copy, which appears when it is complete.
+        The file, and the copy, which appears once it is complete.
     model : CellModel
-    answers : Answers
-        Topics and predictions for the cells of the file.
+    answers : CellPredictions
+        Predictions for the cells of the file.
     key : str, default="ssnmf"
         Name of the results.
     abstain : float, default=0.0
-        Predict only classes with at least this probability.
+        Leave cells unpredicted whose most probable class has a lower probability.
 
     Returns
     -------
     list of str
-        What was written, such as "obs/ssnmf".
+        The places that were written, such as "obs/ssnmf".
     """
     import h5py
 
