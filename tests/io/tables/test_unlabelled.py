@@ -186,7 +186,7 @@ def test_label_columns_of_zeros_and_ones(tmp_path):
 
 def test_cells_of_single_cell_data():
     """Clustering programs give −1 to cells outside all clusters."""
-    from cofactor.sc.labels import read_labels
+    from cofactor.sc.cells import read_labels
 
     obs = pd.DataFrame({"kind": [0, 1, -1, 0], "words": ["a", " ", "-1", None]})
     with pytest.warns(UserWarning, match=r"is -1 \(1\) are unlabelled"):
