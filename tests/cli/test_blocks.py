@@ -15,7 +15,7 @@ from cofactor.io.models import read_facts
 from cofactor.outofcore import RowBlocksError
 from cofactor.targets import labelled_mask
 from cofactor.text import WordVectorizer
-from cofactor.text.blocks import fit_blocks, open_word_blocks, take_rows, write_word_blocks
+from cofactor.text.blocks import open_word_blocks, take_rows, write_word_blocks
 from commands import answer, cofactor, make_rows, process, read_table, write_table
 
 READ = ("--text", "body", "--label", "team")
@@ -247,7 +247,7 @@ def test_names_of_labels_of_older_blocks_are_in_their_notes(tmp_path):
     write_word_blocks(tmp_path / "b", WordVectorizer().fit(texts), [batch], lambda: notes)
     assert RowBlocks.open(tmp_path / "b").target_names is None
     blocks, model = open_word_blocks(tmp_path / "b"), TopicModel(2, task="classes", random_state=0)
-    fit_blocks(model, blocks)
+    model.fit(blocks)
     assert model.target_names_ == model.classes_.tolist() == ["sport", "space"]
     noted = json.loads((tmp_path / "b" / "notes.json").read_text())
     replace_notes(tmp_path / "b", {**noted, "targets": ["sport", "space", "other"]})

@@ -23,12 +23,12 @@ from cofactor.cli._shared.command import (
     BadInput,
     Command,
     Number,
+    in_options,
     json_option,
     needing_extra,
 )
 from cofactor.cli._shared.doubts import summary
 from cofactor.cli._shared.models import Opened, open_model, refusals, relative
-from cofactor.cli._shared.sentences import in_options
 from cofactor.cli._shared.table_options import TableOptions, all_table_options
 from cofactor.cli._shared.tables import Reading, read_table
 from cofactor.cli._shared.terminal import announce, emit, note
@@ -257,6 +257,6 @@ def _fit(corpus: Corpus, y: list[Any] | None, topics: int, seed: int, words: dic
         model.set_callbacks(ReportIterations(lambda done: progress(f"iteration {done}")))
         model.fit(corpus.texts, y)
         model.set_callbacks()
-    for message in dict.fromkeys(in_options(str(one.message)) for one in said):
+    for message in dict.fromkeys(in_options(one.message) for one in said):
         note(f"Note: {message}")
     return model

@@ -19,17 +19,18 @@ from cofactor.cli._shared.command import (
     BadInput,
     Command,
     Number,
+    in_options,
     json_option,
 )
 from cofactor.cli._shared.doubts import label_doubts, summary
 from cofactor.cli._shared.model_options import model_of, model_options, settle_task
 from cofactor.cli._shared.models import refusals
-from cofactor.cli._shared.sentences import in_options
 from cofactor.cli._shared.table_options import TableOptions, all_table_options
 from cofactor.cli._shared.tables import Reading, read_table
 from cofactor.cli._shared.terminal import announce, emit, make_table, note, show
 from cofactor.cli._shared.words import settle_language
 from cofactor.io.atomic import replacing, write_whole
+from cofactor.io.tables.label_advice import class_doubts
 from cofactor.io.tables.writers import make_writer, output_kind
 
 FEW = 10
@@ -129,7 +130,10 @@ def choose(
     reading = _read(table, asked, task)
     note(summary(reading))
     settle_language(model.vectorizer, reading.documents.texts)
-    for sentence in label_doubts(reading, task, max(topics or [0])):
+    doubts = label_doubts(reading, task)
+    if reading.facts["labels_are"] == "classes":
+        doubts += map(in_options, class_doubts(reading.counts.classes, max(topics or [0])))
+    for sentence in doubts:
         note(f"Note: {sentence}")
     found = _choose(model, reading, topics, supervision, runs)
     if output and kind:
@@ -189,7 +193,7 @@ def _choose(
             runs=runs,
             progress=lambda done, total: progress(f"fit {done} of {total}"),
         )
-    for message in dict.fromkeys(in_options(str(each.message)) for each in caught):
+    for message in dict.fromkeys(in_options(each.message) for each in caught):
         note(f"Note: {message}")
     return found
 

@@ -130,7 +130,7 @@ def fit(
         settle_language(model.vectorizer, reading.documents.texts)
     doubts = [
         *_settle_topics(model, reading.facts["rows"]),
-        *(label_doubts(reading, task, model.n_components) if isinstance(reading, Reading) else []),
+        *(label_doubts(reading, task) if isinstance(reading, Reading) else []),
     ]
     for sentence in doubts:
         note(f"Note: {sentence}")
@@ -170,14 +170,14 @@ def _read(
 
 
 def _fit(
-    model: Any, reading: Reading | BlockReading, how: Callable[..., Any], show_progress: bool
+    model: Any, reading: Reading | BlockReading, how: Callable[..., Any] | None, show_progress: bool
 ) -> tuple[list[str], bool]:
     """Fit the model and show warnings; return these and whether the fit was interrupted."""
     with watched_fit("Fitting the topics") as watched:
         if show_progress:
             model.set_callbacks(watched.reporter())
         settle_task(model, reading.facts["task"], asked=isinstance(reading, BlockReading))
-        reading.fit(model, fit=how)
+        reading.fit(model, fit_with=how)
     return watched.messages, watched.interrupted
 
 

@@ -17,12 +17,12 @@ from cofactor.cli._shared.command import (
     TABLE,
     Command,
     Number,
+    in_options,
     json_option,
     table_options,
 )
 from cofactor.cli._shared.fits import check_new_place, command_line, saved_model
 from cofactor.cli._shared.models import Opened, how_to_open, open_model, refusals, relative
-from cofactor.cli._shared.sentences import in_options
 from cofactor.cli._shared.table_options import TableOptions
 from cofactor.cli._shared.tables import Reading, read_table
 from cofactor.cli._shared.terminal import announce, emit, make_table, note, show, shown
@@ -189,7 +189,7 @@ def _learn(
         new = opened.model.update(
             reading.documents.texts, reading.y, new_topics=new_topics, move=move
         )
-    said = [*dict.fromkeys(in_options(str(one.message)) for one in caught)]
+    said = [*dict.fromkeys(in_options(one.message) for one in caught)]
     for sentence in said:
         note(f"Note: {sentence}")
     return new, said

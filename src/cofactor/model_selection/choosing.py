@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from cofactor._types import FloatArray, IntArray
+from cofactor.errors import Parameter, ParameterError
 from cofactor.estimators.base import FitInterruptedWarning
 from cofactor.model_selection.advice import advise
 from cofactor.model_selection.problem import Problem, settle_problem
@@ -241,9 +242,12 @@ def _sizes(problem: Problem, runs: int, given: Any) -> list[int]:
         if not isinstance(k, int | np.integer) or k < 1:
             raise ValueError(f"n_components holds {k!r}; pass whole numbers of at least 1.")
         if k > most:
-            raise ValueError(
-                f"n_components holds {k}, more than the {most} {what} that each fit sees; pass "
-                "smaller numbers."
+            raise ParameterError(
+                (
+                    Parameter("n_components"),
+                    f" holds {k}, more than the {most} {what} that each fit sees",
+                ),
+                "pass smaller numbers",
             )
     return sorted({int(k) for k in sizes})
 
@@ -263,8 +267,8 @@ def _gathered_warnings() -> Iterator[None]:
         yield
     said = [each for each in caught if not issubclass(each.category, FitInterruptedWarning)]
     slow = [each for each in said if issubclass(each.category, ConvergenceWarning)]
-    for message, category in {(str(e.message), e.category): 0 for e in said if e not in slow}:
-        warnings.warn(message, category, stacklevel=4)
+    for message in {str(e.message): e.message for e in said if e not in slow}.values():
+        warnings.warn(message, stacklevel=4)
     if slow:
         warnings.warn(
             f"{len(slow)} fits ended before they converged, at max_iter of the estimator; raise it "

@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length
 
 from cofactor._types import BoolArray, IntArray
+from cofactor.errors import Parameter, ParameterError
 from cofactor.model_selection.labels import settled_labels
 
 
@@ -134,16 +135,21 @@ def check_folds(name: str, folds: Any, known: BoolArray) -> None:
     if not isinstance(folds, Integral) or folds < 2:
         raise ValueError(f"{name}={folds!r} must be a whole number of at least 2.")
     if known.sum() < folds:
-        raise ValueError(
-            f"{name}={folds} asks for more folds than there are labels: y has {known.sum()} "
-            "labelled samples; use fewer folds, or add labels."
+        raise ParameterError(
+            (
+                Parameter(name, folds),
+                " asks for more folds than there are labels: ",
+                Parameter("y"),
+                f" has {known.sum()} labelled samples",
+            ),
+            "use fewer folds, or add labels",
         )
 
 
 def refuse_one_class(labels: np.ndarray, known: BoolArray) -> None:
     """Refuse labels that are all of one class: any model predicts them."""
     if labels.ndim == 1 and len(found := set(labels[known].tolist())) == 1:
-        raise ValueError(
-            f"y holds one class only, {found.pop()!r}, so labels tell nothing; add labels of "
-            "another class, or leave y out."
+        raise ParameterError(
+            (Parameter("y"), f" holds one class only, {found.pop()!r}, so labels tell nothing"),
+            ("add labels of another class, or leave ", Parameter("y"), " out"),
         )

@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from cofactor._types import IntArray
+from cofactor.errors import Parameter, ParameterError
 from cofactor.io.errors import InputError, at, printable, suggestion
 
 MISSING = "Single cells need the package anndata; install with: pip install 'cofactor[sc]'"
@@ -200,7 +201,7 @@ def _check_layer(layer: str, others: tuple[str, ...], where: str) -> None:
     if layer in others:
         return
     known = suggestion(layer, list(others)) if others else f"{where} has no layers; leave it out."
-    raise InputError(f"layer (--layer) is {layer!r}, which is no layer of {where}. {known}")
+    raise ParameterError((Parameter("layer", layer), f" is not a layer of {where}"), known)
 
 
 def _without(names: tuple[str, ...], one: str) -> tuple[str, ...]:

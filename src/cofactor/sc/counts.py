@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse as sp
 
+from cofactor.errors import Clause, Parameter, ParameterError
 from cofactor.io.errors import InputError
 
 LARGEST_LOG = 20.0
@@ -33,16 +34,18 @@ def check_counts(rows: sp.csr_array, place: str, elsewhere: tuple[str, ...] = ()
     if not np.isfinite(values).all():
         raise InputError(f"{place} has values that are not finite; pass raw counts.")
     if values.min() < 0:
-        raise InputError(
+        raise ParameterError(
             f"{place} has negative values, the smallest is {values.min():.3g}, as scaled data have;"
-            f" the model needs raw counts. {_remedy(elsewhere)}"
+            " the model needs raw counts",
+            _remedy(elsewhere),
         )
     fractions = values[values != np.floor(values)]
     if len(fractions):
         what = _kind(rows)
-        raise InputError(
+        raise ParameterError(
             f"{place} holds {what}, such as {fractions[0]:.4g}, not raw counts; the model scales "
-            f"for the depth of cells by itself. {_remedy(elsewhere)}"
+            "for the depth of cells by itself",
+            _remedy(elsewhere),
         )
 
 
@@ -59,7 +62,7 @@ def _equal_totals(rows: Any) -> bool:
     return len(totals) > 1 and float(totals.std()) < EQUAL * float(totals.mean())
 
 
-def _remedy(elsewhere: tuple[str, ...]) -> str:
+def _remedy(elsewhere: tuple[str, ...]) -> Clause:
     if not elsewhere:
         return (
             "Keep a copy before you normalise: adata.layers['counts'] = adata.X.copy(), then pass "
@@ -70,5 +73,9 @@ def _remedy(elsewhere: tuple[str, ...]) -> str:
             "If adata.raw holds them: adata.layers['counts'] = adata.raw[:, adata.var_names].X, "
             "then pass layer='counts'."
         )
-    named = " or ".join("layer=None, which is X" if o == "X" else f"layer={o!r}" for o in elsewhere)
-    return f"Try {named} (--layer); round corrected counts first."
+    named = [part for o in elsewhere for part in (" or ", _place(o))]
+    return "Try ", *named[1:], "; round corrected counts first"
+
+
+def _place(layer: str) -> str | Parameter:
+    return "X (no layer)" if layer == "X" else Parameter("layer", layer)

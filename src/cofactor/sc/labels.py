@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from cofactor.errors import Parameter, ParameterError, ParameterWarning
 from cofactor.io.errors import InputError, suggestion
 from cofactor.io.tables.label_advice import marks, names
 from cofactor.io.tables.labels import LabelCounts
@@ -34,21 +35,20 @@ def read_labels(obs: Any, column: str, unlabelled: str | Sequence[str] = ()) -> 
         raise InputError(f"labels is {column!r}; pass the name of one column of obs.")
     if column not in obs:
         known = suggestion(column, [str(name) for name in obs.columns])
-        raise InputError(f"labels (--label) is {column!r}, which is no column of obs. {known}")
+        raise ParameterError((Parameter("labels", column), " is not a column of obs"), known)
     marked = {unlabelled} if isinstance(unlabelled, str) else set(map(str, unlabelled))
     cells = obs[column].astype(object).to_numpy()
     if any(_is_fraction(cell) for cell in cells):
-        raise InputError(
-            f"labels (--label) is {column!r}, which holds fractions, so it is a measurement; name "
-            "a column of classes."
+        raise ParameterError(
+            (Parameter("labels", column), " holds fractions, so it is a measurement"),
+            "name a column of classes",
         )
     texts = [None if is_missing(cell) else _text(cell) for cell in cells]
     unused = marked - set(texts)
     if unused:
         known = suggestion(min(unused), sorted({text for text in texts if text is not None}))
-        raise InputError(
-            f"unlabelled (--unlabelled) is {min(unused)!r}, which is no value of obs[{column!r}]. "
-            f"{known}"
+        raise ParameterError(
+            (Parameter("unlabelled", min(unused)), f" is not a value of obs[{column!r}]"), known
         )
     labels = np.array([None if text in marked else text for text in texts], dtype=object)
     _doubt(labels, column)
@@ -68,20 +68,21 @@ def _text(cell: Any) -> str:
 def _doubt(labels: np.ndarray, column: str) -> None:
     counts = Counter(label for label in labels if label is not None)
     if not counts:
-        raise InputError(
-            f"labels (--label) is {column!r}, which has no labelled cell; label some, or leave it "
-            "out to find topics without labels."
+        raise ParameterError(
+            (Parameter("labels", column), " has no labelled cell"),
+            "label some, or leave it out to find topics without labels",
         )
     if len(counts) > MOST:
-        raise InputError(
-            f"labels (--label) is {column!r}, which has {len(counts):,} classes for "
-            f"{counts.total():,} cells; name a column of cell types."
+        raise ParameterError(
+            (
+                Parameter("labels", column),
+                f" has {len(counts):,} classes for {counts.total():,} cells",
+            ),
+            "name a column of cell types",
         )
     found = marks(LabelCounts([counts], documents=len(labels), labelled=counts.total()))
     if found:
-        warnings.warn(
-            f"If {names(found)} in obs[{column!r}] {'means' if len(found) == 1 else 'mean'} not "
-            f"labelled, say so with unlabelled={found[0] if len(found) == 1 else found!r} "
-            "(--unlabelled).",
-            stacklevel=6,
-        )
+        mean = "means" if len(found) == 1 else "mean"
+        options = [Parameter("unlabelled", found[0] if len(found) == 1 else found)]
+        reason = f"If {names(found)} in obs[{column!r}] {mean} not labelled, say so with "
+        warnings.warn(ParameterWarning((reason, *options)), stacklevel=6)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -57,11 +56,8 @@ def _labels(obs: Any, labels: str | None, unlabelled: Any) -> tuple[list[str], A
     if labels is None:
         found = [str(name) for name in obs if _may_be_labels(obs[name])]
         columns = f" Columns that may hold some: {', '.join(found)}." if found else ""
-        return [f"No column of labels is named with --label.{columns}"], []
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        y = read_labels(obs, labels, unlabelled)
-    return [str(one.message) for one in caught], y
+        return [f"No label column is named.{columns}"], []
+    return [], read_labels(obs, labels, unlabelled)
 
 
 def _may_be_labels(column: Any) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from cofactor._types import FloatArray
+from cofactor.errors import Parameter, ParameterError
 from cofactor.targets.classes import ClassCoding
 from cofactor.targets.matrix import Targets
 from cofactor.targets.reading import Array, cast
@@ -42,9 +43,14 @@ def class_weights(
         return None
     assert isinstance(coding, ClassCoding)
     if coding.kind == "multilabel":
-        raise ValueError(
-            f"class_weight={asked!r} needs one class a sample, but y holds several labels a "
-            "sample, and each label has a threshold of its own; leave class_weight out."
+        raise ParameterError(
+            (
+                Parameter("class_weight", asked),
+                " needs one class a sample, but ",
+                Parameter("y"),
+                " holds several labels a sample, and each label has a threshold of its own",
+            ),
+            "leave the weights out",
         )
     if isinstance(asked, str):
         return _balanced(targets, counts)
@@ -62,16 +68,21 @@ def _balanced(targets: Targets, counts: Array | None) -> FloatArray:
 def _read(asked: Any, classes: list[Any]) -> FloatArray:
     for name, weight in asked.items():
         if not isinstance(weight, Real) or not 0 <= float(weight) < np.inf:
-            raise ValueError(
-                f"class_weight gives the class {name!r} the weight {weight!r}; use a finite number "
-                "of at least 0."
+            raise ParameterError(
+                (Parameter("class_weight"), f" gives the class {name!r} the weight {weight!r}"),
+                "use a finite number of at least 0",
             )
     unknown = [name for name in asked if name not in classes]
     lacking = [name for name in classes if name not in asked]
     if unknown and lacking:  # as scikit-learn: a fold may lack a class, but here a name is wrong
-        raise ValueError(
-            f"class_weight has weights for {unknown}, which are no classes of y, and none for "
-            f"{lacking}; correct the names, or give every class a weight."
+        raise ParameterError(
+            (
+                Parameter("class_weight"),
+                f" has weights for {unknown}, which are no classes of ",
+                Parameter("y"),
+                f", and none for {lacking}",
+            ),
+            "correct the names, or give every class a weight",
         )
     return np.array([float(asked.get(name, 1.0)) for name in classes])
 
@@ -109,7 +120,8 @@ def weigh_classes(targets: Targets, weights: FloatArray | None) -> Targets:
 def refuse_weightless(targets: Targets, weighed: Targets) -> Targets:
     """Return targets with class weights; refuse if these leave no label of a whole fit."""
     if targets.labelled.any() and not weighed.labelled.any():
-        raise ValueError(
-            "class_weight gives every labelled sample the weight 0; give a class a positive weight."
+        raise ParameterError(
+            (Parameter("class_weight"), " gives every labelled sample the weight 0"),
+            "give a class a positive weight",
         )
     return weighed

@@ -15,6 +15,7 @@ from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import csr_array, issparse
 from sklearn.utils.multiclass import type_of_target
 
+from cofactor.errors import Parameter, ParameterError
 from cofactor.targets.matrix import Targets, read_weights, weighted_targets
 from cofactor.targets.missing import known_labels, read_cells
 from cofactor.targets.reading import Array, Mask, is_matrix, read_column, readable, tall
@@ -32,7 +33,10 @@ class ClassCoding:
         if self.kind == "multilabel":
             return (scores >= 0.5).astype(int)
         if not self.classes.size:
-            raise ValueError("y has no labelled sample, so no class can be predicted: add labels.")
+            raise ParameterError(
+                (Parameter("y"), " has no labelled sample, so no class can be predicted"),
+                "add labels",
+            )
         return np.asarray(self.classes[np.argmax(scores, axis=1)])
 
 

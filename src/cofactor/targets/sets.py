@@ -8,6 +8,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from cofactor.errors import Parameter, ParameterError
 from cofactor.targets.frames import as_frame
 from cofactor.targets.missing import is_missing
 from cofactor.targets.reading import NamedMatrix
@@ -42,9 +43,9 @@ def read_targets(y: Any, classes: Iterable[Any] | None = None) -> Any:
     found = {label for labels in rows if labels is not None for label in labels}
     names = _sorted(found) if classes is None else list(classes)
     if len(names) < 2:
-        raise ValueError(
-            f"y holds sets of the one label {names[:1]}; give some documents another one, or pass "
-            "a column of labels."
+        raise ParameterError(
+            (Parameter("y"), f" holds sets of the one label {names[:1]}"),
+            "give some documents another one, or pass a column of labels",
         )
     if unseen := [label for label in found if label not in names]:
         raise ValueError(f"y has labels {unseen}, but only {names} are known: refit.")

@@ -12,6 +12,7 @@ from scipy import sparse as sp
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from cofactor.errors import Parameter, ParameterError
 from cofactor.estimators import NMF
 from cofactor.estimators.base import Factorization
 from cofactor.estimators.blocks import SAMPLE_CELLS
@@ -65,9 +66,6 @@ def fit_documents(
     model: Any, documents: Any, y: Any = None, *, fit: Fit = fit_here, **weights: Any
 ) -> None:
     """Fit a topic model to documents in memory.
-
-    ``TopicModel.fit`` calls this function. Call it yourself to fit the estimator elsewhere: the
-    command line passes a ``fit`` that works on a cluster.
 
     Parameters
     ----------
@@ -242,9 +240,12 @@ def publish(model: Any, described: dict[str, Any], begun: dict[str, float], **le
 def new_estimator(model: Any, task: str, seed: int) -> Any:
     """Return an unfitted estimator for a task, with the settings of a topic model."""
     if model.class_weight is not None and task != "classes":
-        raise ValueError(
-            f"class_weight={model.class_weight!r} needs labels that are classes, but the task of "
-            f"this fit is {task!r}; leave class_weight out, or pass labels with task='classes'."
+        raise ParameterError(
+            (
+                Parameter("class_weight", model.class_weight),
+                f" needs labels that are classes, but the task of this fit is {task!r}",
+            ),
+            "leave it out, or give labels that are classes",
         )
     estimator = ESTIMATORS[task](random_state=seed)
     names = estimator.get_params(deep=False).keys() - {"random_state"}

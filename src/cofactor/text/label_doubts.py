@@ -1,7 +1,7 @@
-"""What is doubtful about labels in memory; `TopicModel.fit` warns of it before the work.
+"""Warnings of `TopicModel.fit` about labels, before the work begins.
 
-The counterpart of `cofactor.io.tables.label_advice`, which speaks about labels in tables with the
-options of the command line. It imports `targets`, and the rule for the task.
+`cofactor.io.tables.label_advice` decides what is doubtful about classes; tables and labels in
+memory are judged by the same function.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from cofactor.errors import Parameter, ParameterWarning
+from cofactor.io.tables.label_advice import class_doubts
 from cofactor.targets.missing import known_labels
 from cofactor.targets.reading import is_matrix, read_column, readable
 from cofactor.text.describe.predictions import infer_task
@@ -34,11 +36,11 @@ def warn_of_labels(y: Any, task: str, topics: int) -> None:
     """
     if (infer_task(y) if task == "auto" else task) != "classes" or y is None:
         return
-    for sentence in _doubts(readable(y, "y"), task, topics):
-        warnings.warn(sentence, stacklevel=4)
+    for doubt in _doubts(readable(y, "y"), task, topics):
+        warnings.warn(doubt, stacklevel=4)
 
 
-def _doubts(y: Any, task: str, topics: int) -> Iterator[str]:
+def _doubts(y: Any, task: str, topics: int) -> Iterator[ParameterWarning]:
     if is_matrix(y):
         classes = np.arange(y.shape[1])
     else:
@@ -47,20 +49,20 @@ def _doubts(y: Any, task: str, topics: int) -> Iterator[str]:
             classes = np.unique(labels)
         except TypeError:  # labels without order, which the fit refuses
             return
-    if not classes.size:
-        yield "y has no label, so the model has topics but predicts nothing; add labels."
-    elif classes.size == 1:
-        yield f"All labels of y are {str(classes[0])!r}; label some documents of other classes."
-    elif task == "auto" and not is_matrix(y) and _are_scores(classes):
-        yield (
-            f"y holds {classes.size} different whole numbers, read as classes; pass "
-            "task='numbers' if their order matters, or task='classes' to say that they are classes."
+    several = is_matrix(y)
+    if task == "auto" and not several and classes.size > 1 and _are_scores(classes):
+        yield ParameterWarning(
+            (Parameter("y"), f" holds {classes.size} different whole numbers, read as classes"),
+            (
+                "pass ",
+                Parameter("task", "numbers"),
+                " if their order matters, or ",
+                Parameter("task", "classes"),
+                " to say that they are classes",
+            ),
         )
-    elif 1 < topics < classes.size and not is_matrix(y):
-        yield (
-            f"n_components={topics} is less than the {classes.size} classes, so several classes "
-            f"share a topic; n_components={classes.size} gives one to each."
-        )
+    else:
+        yield from class_doubts(classes.tolist(), 0 if several else topics)
 
 
 def _are_scores(classes: np.ndarray) -> bool:

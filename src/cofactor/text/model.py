@@ -20,6 +20,7 @@ from cofactor.estimators.validation import checks_parameters
 from cofactor.model_selection.problem import Problem
 from cofactor.targets.sets import read_targets
 from cofactor.text.annotations import annotate
+from cofactor.text.blocks import WordBlocks, fit_blocks
 from cofactor.text.choosing import matrix_problem
 from cofactor.text.describe import predictions, summaries
 from cofactor.text.describe.answers import answer_documents
@@ -29,7 +30,7 @@ from cofactor.text.documents import document_matrix
 from cofactor.text.editing import edits
 from cofactor.text.editing.refits import refit
 from cofactor.text.editing.updates import update
-from cofactor.text.fitting import fit_documents
+from cofactor.text.fitting import Fit, fit_documents, fit_here
 from cofactor.text.label_doubts import warn_of_labels
 from cofactor.text.labelling.doubts import DoubtfulLabel, doubtful_labels
 from cofactor.text.labelling.suggestions import ToLabel, suggest
@@ -203,18 +204,19 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     @checks_parameters
     def fit(
         self,
-        X: Iterable[Any],
+        X: Iterable[Any] | WordBlocks,
         y: Any = None,
         *,
         sample_weight: Any = None,
         target_weights: Any = None,
+        fit_with: Fit | None = None,
     ) -> Self:
         """Learn topics from documents, and from labels if there are any.
 
         Parameters
         ----------
-        X : iterable of str
-            Documents.
+        X : iterable of str, or WordBlocks
+            Documents, or documents on disk with their labels, as `cofactor blocks` writes them.
         y : array-like, optional
             Labels in any form that the estimators take, with unknown ones marked as they describe.
             For several labels a document, pass a set or list for each, None where unknown.
@@ -222,6 +224,9 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             How often each document counts.
         target_weights : array-like, optional
             Confidence in the labels.
+        fit_with : callable, optional
+            Fits the estimator, for example on a cluster: ``fit_with(estimator, X, y, **weights)``
+            returns it fitted. By default its own ``fit``.
 
         Returns
         -------
@@ -235,8 +240,13 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         >>> model.predict(["a puck", "the moon"]).tolist()
         ['sport', 'space']
         """
+        fit = fit_with or fit_here
+        if isinstance(X, WordBlocks):
+            fit_blocks(self, X, fit=fit)
+            return self
         warn_of_labels(read_targets(y), self.task, self.n_components)
-        fit_documents(self, X, y, sample_weight=sample_weight, target_weights=target_weights)
+        weights = {"sample_weight": sample_weight, "target_weights": target_weights}
+        fit_documents(self, X, y, fit=fit, **weights)
         return self
 
     @checks_parameters

@@ -81,7 +81,7 @@ class OverTime:
         if len(names) == 1:
             yield (
                 f"All dates are in one period, {names[0]}, so nothing changes over time; choose a "
-                "shorter period with every (--every)."
+                "shorter period."
             )
 
 

@@ -51,13 +51,11 @@ class BlockReading:
         return replace(self, facts={**self.facts, "task": noted if task == "auto" else task})
 
     def fit(self, model: Any, **how: Any) -> None:
-        """Fit a model to the blocks, one at a time; ``how`` goes to `fit_blocks`."""
+        """Fit a model to the blocks, one at a time; ``how`` goes to `TopicModel.fit`."""
         from sklearn.base import clone
 
-        from cofactor.text.blocks import fit_blocks
-
         model.set_params(vectorizer=clone(self.blocks.vectorizer))
-        fit_blocks(model, self.blocks, **how)
+        model.fit(self.blocks, **how)
 
 
 def open_blocks(path: Path) -> BlockReading:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import click
 
 from cofactor._version import __version__
-from cofactor.cli._shared.command import INTERRUPTED, BadInput, is_given, needing_extra
+from cofactor.cli._shared.command import INTERRUPTED, BadInput, in_options, is_given, needing_extra
 from cofactor.cli._shared.fits import check_place, command_line, place_beside, watched_fit
 from cofactor.cli._shared.models import refusals, relative
 from cofactor.cli._shared.outputs import opened_output, refuse_table_as_output
@@ -407,10 +408,12 @@ def check_cells(table: Path, asked: TableOptions, layer: str | None, as_json: bo
     """Say what an AnnData file holds, and which command comes next."""
     _refuse_others(CHECK)
     label = _label(asked)
-    with _cells(), announce("Reading the cells"):
+    with _cells(), announce("Reading the cells"), warnings.catch_warnings(record=True) as caught:
         from cofactor.sc.survey import survey
 
+        warnings.simplefilter("always")
         facts = survey(table, layer, label, asked.unlabelled)
+    facts["advice"] = [*(in_options(one.message) for one in caught), *facts["advice"]]
     words = ["cofactor", "fit", str(table), *(["--layer", layer] if layer else [])]
     words += ["--label", label] if label else []
     words += [part for name in asked.unlabelled for part in ("--unlabelled", name)]

@@ -11,12 +11,10 @@ from cofactor.cli._shared.command import BadInput, needing_extra
 
 
 @contextmanager
-def fit_function(cluster: str | None) -> Iterator[Callable[..., Any]]:
-    """Yield the function that fits estimators: on the cluster if one is named, else here."""
+def fit_function(cluster: str | None) -> Iterator[Callable[..., Any] | None]:
+    """Yield the function that fits estimators on a cluster; None if none is named."""
     if cluster is None:
-        from cofactor.text.fitting import fit_here
-
-        yield fit_here
+        yield None
         return
     with needing_extra("--cluster", "dask"):
         from cofactor.distributed import ClusterError

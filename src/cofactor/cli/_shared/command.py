@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from cofactor.cli._shared.terminal import note
+from cofactor.errors import ParameterError, ParameterWarning
 from cofactor.io.atomic import CHANGES
 from cofactor.io.errors import at, printable, similar_path
 from cofactor.io.tables import InputError
@@ -22,6 +23,31 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "show_default": True}
 STANDARD_INPUT = "/dev/stdin"
 """The path of what users call -."""
 INTERRUPTED, TERMINATED = 130, 143  # 128 plus the number of the signal, as shells count
+
+
+OPTIONS = {
+    "n_components": "-k",
+    "seeds": "--seed-words",
+    "stop_words": "--stop-words",
+    "class_weight": "--class-weight",
+    "task": "--task",
+    "y": "the label column",
+    "labels": "--label",
+    "unlabelled": "--unlabelled",
+    "layer": "--layer",
+    "target": "--class",
+    "rival": "--against",
+    "every": "--every",
+    "dates": "--date",
+}
+"""What users of the command line call the parameters of the library."""
+
+
+def in_options(problem: Warning | Exception | str) -> str:
+    """Return the message of an error or a warning, with options in place of parameters."""
+    if isinstance(problem, ParameterError | ParameterWarning):
+        return problem.sentence(OPTIONS)
+    return str(problem)
 
 
 class BadInput(click.ClickException):
@@ -43,8 +69,8 @@ class Command(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except InputError as error:
-            raise BadInput(str(error)) from error
+        except (InputError, ParameterError) as error:
+            raise BadInput(in_options(error)) from error
         except MemoryError as error:
             detail = f" ({error})" if str(error) else ""
             raise click.ClickException(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from cofactor.cli._shared.blocks import BlockReading
 from cofactor.cli._shared.command import BadInput
 from cofactor.cli._shared.tables import Reading
-from cofactor.cli._shared.targets import count_classes
 from cofactor.io.tables.label_advice import label_notes, refusal
 
 _FORMS = {
@@ -24,10 +23,10 @@ def summary(reading: Reading | BlockReading) -> str:
     return f"{facts['rows']:,} documents ({', '.join(how)}), {labels}."
 
 
-def label_doubts(reading: Reading, task: str, topics: int) -> list[str]:
-    """Return what is doubtful about the labels; refuse labels that are none, unless --task asks.
+def label_doubts(reading: Reading, task: str) -> list[str]:
+    """Return what is doubtful about the labels of a table before a fit.
 
-    ``topics`` is the number of topics, or the largest of those to try.
+    Reject columns that do not look like labels, unless --task overrides.
     """
     facts, found = reading.facts, [*reading.notes]
     if facts["label"] is None or (facts["format"] == "folder" and not facts["labelled"]):
@@ -37,11 +36,5 @@ def label_doubts(reading: Reading, task: str, topics: int) -> list[str]:
             f"{reason} Name the right column with --label, or insist with --task classes or --task "
             "numbers."
         )
-    found += label_notes(reading.counts, facts["min_labels"] or 0, facts["labels_are"])
-    classes = count_classes(reading.counts, facts["labels_are"])
-    if 1 < topics < classes and facts["labels_are"] == "classes":
-        found.append(
-            f"{topics:,} topics for {classes:,} classes: several classes share a topic; -k "
-            f"{classes} gives one to each."
-        )
-    return found
+    fewest, form = facts["min_labels"] or 0, facts["labels_are"]
+    return [*found, *label_notes(reading.counts, fewest, form, fitted=True)]

@@ -11,9 +11,8 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
-from cofactor.cli._shared.command import BadInput
+from cofactor.cli._shared.command import BadInput, in_options
 from cofactor.cli._shared.models import refusals
-from cofactor.cli._shared.sentences import in_options
 from cofactor.cli._shared.terminal import announce, note
 
 
@@ -80,7 +79,7 @@ class WatchedFit:
 
         if category is FitInterruptedWarning and not self.interrupted:
             note("Stopping; saving the model ...")
-        self.warnings.setdefault(in_options(str(message)), category)
+        self.warnings.setdefault(in_options(message), category)
 
 
 @contextmanager

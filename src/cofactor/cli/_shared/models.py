@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from cofactor.cli._shared.sentences import in_options
+from cofactor.cli._shared.command import in_options
 from cofactor.cli._shared.table_options import TableOptions
 from cofactor.cli._shared.tables import Reading, read_table
 from cofactor.io.errors import at, printable, similar_path
@@ -188,7 +188,7 @@ def refusals() -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError) as error:
-        raise InputError(printable(in_options(str(error)))) from error
+        raise InputError(printable(in_options(error))) from error
 
 
 def expectation(model: Any) -> str:

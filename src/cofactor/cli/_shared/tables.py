@@ -54,10 +54,8 @@ class Reading:
         return [name or f"row {row}" for name, row in zip(self.ids, rows, strict=True)]
 
     def fit(self, model: Any, **how: Any) -> None:
-        """Fit a model to the documents; ``how`` goes to `cofactor.text.fitting.fit_documents`."""
-        from cofactor.text.fitting import fit_documents
-
-        fit_documents(model, self.documents.texts, self.y, **how)
+        """Fit a model to the documents; ``how`` goes to `TopicModel.fit`."""
+        model.fit(self.documents.texts, self.y, **how)
 
     def refit(self, model: Any, iterations: int | None) -> Any:
         """Return the model whose fit on the documents goes on from the topics of ``model``."""

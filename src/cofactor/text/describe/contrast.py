@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from cofactor.io.errors import InputError, suggestion
+from cofactor.errors import Parameter, ParameterError
+from cofactor.io.errors import suggestion
 from cofactor.text.describe.predictions import (
     label_thresholds,
     predict_rows,
@@ -90,25 +91,26 @@ def choose_pair(
     """
     kind, names = predicted_kind(model.estimator_), list(model.target_names_)
     if rival is not None and kind != "classes":
-        raise InputError(
-            f"rival (--against) is {rival!r}, but the model does not choose between classes; leave "
-            "it out."
+        raise ParameterError(
+            (Parameter("rival", rival), " is given, but the model does not choose between classes"),
+            "leave it out",
         )
     if kind == "topics":
         if target is not None:
-            raise InputError(
-                f"target (--class) is {target!r}, but the model has no labels; leave it out."
+            raise ParameterError(
+                (Parameter("target", target), " is given, but the model has no labels"),
+                "leave it out",
             )
         return None, None
     leads = scores - label_thresholds(model.estimator_)
-    first = int(np.argmax(leads)) if target is None else _place(names, target, "target (--class)")
+    first = int(np.argmax(leads)) if target is None else _place(names, target, "target")
     others = [int(c) for c in np.argsort(-scores, kind="stable") if c != first]
     if kind != "classes" or not others:
         return first, None
-    second = others[0] if rival is None else _place(names, rival, "rival (--against)")
+    second = others[0] if rival is None else _place(names, rival, "rival")
     if second == first:
-        raise InputError(
-            f"rival (--against) is {rival!r}, which is the class itself; name another class."
+        raise ParameterError(
+            (Parameter("rival", rival), " is the class itself"), "name another class"
         )
     return first, second
 
@@ -119,7 +121,7 @@ def _place(names: list[Any], wanted: Any, parameter: str) -> int:
         if name == wanted or str(name) == wanted:
             return place
     known = suggestion(str(wanted), [str(name) for name in names])
-    raise InputError(f"{parameter} is {wanted!r}, which the model does not know. {known}")
+    raise ParameterError((Parameter(parameter, wanted), " is not known to the model"), known)
 
 
 def contrast_with(told: Any, estimator: Any, rival: int | None) -> Contrast | None:

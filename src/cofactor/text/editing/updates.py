@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from cofactor._types import FloatArray
+from cofactor.errors import Parameter, ParameterError
 from cofactor.estimators.updates import Labelled, Memory, learn_labels, remembered_scores, widen
 from cofactor.targets import ClassCoding, Targets, class_weights, encode_classes, label_shares
 from cofactor.targets.missing import known_labels, known_values, labelled_mask
@@ -103,9 +104,12 @@ def _read_labels(model: Any, y: Any, n: int) -> Any:
         return None
     estimator, kind = model.estimator_, predicted_kind(model.estimator_)
     if not has_head(estimator):
-        raise ValueError(
-            "y is given, but the model was fitted without labels and predicts nothing; leave y "
-            "out, or fit a model with labels."
+        raise ParameterError(
+            (
+                Parameter("y"),
+                " is given, but the model was fitted without labels and predicts nothing",
+            ),
+            "leave it out, or fit a model with labels",
         )
     sets = kind == "sets"
     y = readable(read_targets(y, estimator.classes_.tolist() if sets else None), "y")
@@ -132,9 +136,9 @@ def _check_kind(model: Any, y: Any, kind: str) -> None:
     elif infer_task(y) == "numbers":
         found = "numbers"
     if found != kind:
-        raise ValueError(
-            f"y holds {wanted[found]}, but the model predicts {wanted[kind]}; pass labels of that "
-            "kind, or fit another model."
+        raise ParameterError(
+            (Parameter("y"), f" holds {wanted[found]}, but the model predicts {wanted[kind]}"),
+            "pass labels of that kind, or fit another model",
         )
 
 
@@ -213,9 +217,12 @@ def _wider_coding(coding: ClassCoding, y: Any) -> ClassCoding:
     known = coding.classes.tolist()
     new = [label for label in found.classes.tolist() if label not in known]
     if new and isinstance(new[0], str) != isinstance(known[0], str):
-        raise ValueError(
-            f"y has the class {new[0]!r}, but the classes of the model are like {known[0]!r}; "
-            "convert y to their type."
+        raise ParameterError(
+            (
+                Parameter("y"),
+                f" has the class {new[0]!r}, but the classes of the model are like {known[0]!r}",
+            ),
+            "convert the labels to their type",
         )
     return ClassCoding(coding.kind, np.array([*known, *new], dtype=_dtype(coding, new)))
 

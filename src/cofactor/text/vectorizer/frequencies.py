@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from cofactor._types import BoolArray, IntArray
+from cofactor.errors import Parameter, ParameterError
 
 RARE, SHARE, ENOUGH = (5, 2), 0.9, 50
 """Limits for rare words, the one that leaves out most first. Texts must keep this share of their
@@ -147,10 +148,18 @@ def choose(
     if len(kept) < least:
         many = len(found.words)
         why = f"{many} are in too few or too many of them" if many else "they have no words"
-        remedy = "lower min_df, raise max_df, or pass stop_words=None."
-        if not many:
-            remedy = "are these the texts? If so, stop_words=None keeps grammatical words."
-        raise ValueError(f"No words are left of the {found.documents} documents ({why}); {remedy}")
+        every = Parameter("stop_words", None)
+        raise ParameterError(
+            f"No words are left of the {found.documents} documents ({why})",
+            [
+                "add texts",
+                ("lower ", Parameter("min_df")),
+                ("raise ", Parameter("max_df")),
+                ("keep grammatical words with ", every),
+            ]
+            if many
+            else ("are these the texts? If so, ", every, " keeps grammatical words"),
+        )
     if most is not None and len(kept) > most:
         order = np.argsort(-found.occurrences[kept], kind="stable")  # the same on every machine
         kept = np.sort(kept[order[:most]])
