@@ -99,7 +99,7 @@ def resign(folder: Path, found: list[Path], refresh: bool) -> None:
         manifest = json.loads(path.read_bytes())
         if refresh:
             _refresh(path.parent, manifest)
-        path.write_text(json.dumps(manifests.signed(manifest)))
+        path.write_text(json.dumps(manifests.with_digest(manifest)))
 
 
 def _refresh(home: Path, manifest: dict[str, Any]) -> None:

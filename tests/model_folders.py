@@ -38,7 +38,7 @@ def resign(folder, change):
     path = folder / "manifest.json"
     content = json.loads(path.read_bytes())
     change(content)
-    path.write_bytes(to_json_file(manifests.signed(content)))
+    path.write_bytes(to_json_file(manifests.with_digest(content)))
 
 
 def rewrite(folder, name, change):

@@ -20,13 +20,13 @@ from cofactor.engine.objective import Objective, Term
 from cofactor.engine.observations import Observations, dense, observe, sparse
 from cofactor.engine.threads import Threads
 from cofactor.estimators.validation import as_penalties
-from cofactor.priors import L1, L2, Gamma
+from cofactor.priors import L1, L2, GammaPrior
 
 PAIRS = list(product(oracles.LOSSES, repeat=2))
 DESCENT_PAIRS = list(product((oracles.FROBENIUS, oracles.KL), repeat=2))
 STORAGES = ("dense", "sparse", "masked")
 SERIAL = Threads()
-_PRIORS = {"l1": L1, "l2": L2, "gamma": Gamma}
+_PRIORS = {"l1": L1, "l2": L2, "gamma": GammaPrior}
 
 
 def short(pair):

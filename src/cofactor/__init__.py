@@ -6,81 +6,53 @@ Public names are loaded when first used, so that importing the package costs nex
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from cofactor._version import __version__
+from cofactor._lazy import lazy_names
 
-if TYPE_CHECKING:  # so that type checkers and editors see the classes
-    from cofactor import callbacks, divergences, metrics, model_selection, noise, priors, report, sc
-    from cofactor.divergences import Divergence
-    from cofactor.engine.factors import Factors
-    from cofactor.estimators import NMF, SSNMFClassifier, SSNMFRegressor
-    from cofactor.io.models import ModelFormatError, load_model, read_facts, save
-    from cofactor.outofcore import RowBlocks
-    from cofactor.report import write_report
-    from cofactor.text import TopicModel
-
-_HOMES = {
-    "NMF": "cofactor.estimators",
-    "SSNMFClassifier": "cofactor.estimators",
-    "SSNMFRegressor": "cofactor.estimators",
-    "TopicModel": "cofactor.text",
-    "save": "cofactor.io.models",
-    "load_model": "cofactor.io.models",
-    "read_facts": "cofactor.io.models",
-    "ModelFormatError": "cofactor.io.models",
-    "write_report": "cofactor.report",
-    "RowBlocks": "cofactor.outofcore",
-    "Factors": "cofactor.engine.factors",
-    "Divergence": "cofactor.divergences",
-}
-_MODULES = (
-    "callbacks",
-    "divergences",
-    "metrics",
-    "model_selection",
-    "noise",
-    "priors",
-    "report",
-    "sc",
-)
-
-__all__ = [
-    "NMF",
-    "Divergence",
-    "Factors",
-    "ModelFormatError",
-    "RowBlocks",
-    "SSNMFClassifier",
-    "SSNMFRegressor",
-    "TopicModel",
-    "__version__",
-    "callbacks",
-    "divergences",
-    "load_model",
-    "metrics",
-    "model_selection",
-    "noise",
-    "priors",
-    "read_facts",
-    "report",
-    "save",
-    "sc",
-    "write_report",
-]
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        value = getattr(import_module(_HOMES[name]), name)
-    elif name in _MODULES:
-        value = import_module(f"cofactor.{name}")
-    else:
-        raise AttributeError(f"module 'cofactor' has no attribute {name!r}")
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+if TYPE_CHECKING:  # type checkers and editors need plain imports
+    from cofactor import callbacks as callbacks
+    from cofactor import divergences as divergences
+    from cofactor import metrics as metrics
+    from cofactor import model_selection as model_selection
+    from cofactor import noise as noise
+    from cofactor import priors as priors
+    from cofactor import report as report
+    from cofactor import sc as sc
+    from cofactor._version import __version__ as __version__
+    from cofactor.divergences import Divergence as Divergence
+    from cofactor.engine.factors import Factors as Factors
+    from cofactor.estimators import NMF as NMF
+    from cofactor.estimators import SSNMFClassifier as SSNMFClassifier
+    from cofactor.estimators import SSNMFRegressor as SSNMFRegressor
+    from cofactor.io.models import ModelFormatError as ModelFormatError
+    from cofactor.io.models import load_model as load_model
+    from cofactor.io.models import read_facts as read_facts
+    from cofactor.io.models import save as save
+    from cofactor.outofcore import RowBlocks as RowBlocks
+    from cofactor.report import write_report as write_report
+    from cofactor.text import TopicModel as TopicModel
+else:
+    __all__, __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "": [
+                "callbacks",
+                "divergences",
+                "metrics",
+                "model_selection",
+                "noise",
+                "priors",
+                "report",
+                "sc",
+            ],
+            "_version": ["__version__"],
+            "divergences": ["Divergence"],
+            "engine.factors": ["Factors"],
+            "estimators": ["NMF", "SSNMFClassifier", "SSNMFRegressor"],
+            "io.models": ["ModelFormatError", "load_model", "read_facts", "save"],
+            "outofcore": ["RowBlocks"],
+            "report": ["write_report"],
+            "text": ["TopicModel"],
+        },
+    )

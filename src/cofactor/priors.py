@@ -3,7 +3,7 @@
 A penalty is up·v + ½ square·v² − barrier·log v with coefficients ≥ 0.  Each coefficient is one
 number for the whole factor or a matrix of its shape.
 
->>> from cofactor.priors import Gamma, L1
+>>> from cofactor.priors import GammaPrior, L1
 >>> L1(0.5).value(np.array([[1.0, 3.0]]))
 2.0
 """
@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from cofactor._types import BoolArray, FloatArray, IntArray
+from cofactor._warnings import warn
 
-__all__ = ["L1", "L2", "Gamma", "Penalty", "Prior"]
+__all__ = ["L1", "L2", "GammaPrior", "Penalty", "Prior"]
 
 
 @dataclass(frozen=True)
@@ -117,9 +118,9 @@ def _check(prior: object, name: str, value: float | FloatArray, low: float = 0.0
     except (TypeError, ValueError):
         array = np.array(np.nan)
     if not (np.all(np.isfinite(array)) and np.all(array >= low)):
+        kind = type(prior).__name__.removesuffix("Prior")
         raise ValueError(
-            f"{name}={value!r} of the {type(prior).__name__} prior must be a finite number, "
-            f"at least {low:g}."
+            f"{name}={value!r} of the {kind} prior must be a finite number, at least {low:g}."
         )
 
 
@@ -176,7 +177,7 @@ class L2(_Prior):
 
 
 @dataclass(frozen=True)
-class Gamma(_Prior):
+class GammaPrior(_Prior):
     """``rate·v − (shape − 1)·log v``: a Gamma prior, pseudo-counts for Poisson noise.
 
     Parameters
@@ -189,8 +190,8 @@ class Gamma(_Prior):
     Examples
     --------
     >>> from cofactor import SSNMFClassifier
-    >>> from cofactor.priors import Gamma, L1
-    >>> priors = {"features": [L1(0.1), Gamma(1.5, 0)], "targets": Gamma(2, 1)}
+    >>> from cofactor.priors import GammaPrior, L1
+    >>> priors = {"features": [L1(0.1), GammaPrior(1.5, 0)], "targets": GammaPrior(2, 1)}
     >>> model = SSNMFClassifier(2, priors=priors, random_state=0)
     """
 
@@ -204,3 +205,10 @@ class Gamma(_Prior):
     @property
     def penalty(self) -> Penalty:
         return Penalty(up=self.rate, barrier=np.asarray(self.shape, dtype=float) - 1.0)
+
+
+def __getattr__(name: str) -> Any:
+    if name != "Gamma":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    warn("cofactor.priors.Gamma is now called GammaPrior; use that name.", FutureWarning)
+    return GammaPrior

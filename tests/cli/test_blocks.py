@@ -351,7 +351,7 @@ def replace_notes(folder, notes):
     (folder / "notes.json").write_bytes(data)
     manifest = json.loads((folder / "blocks.json").read_text())
     manifest["notes"] = manifests.file_facts(data)
-    (folder / "blocks.json").write_text(json.dumps(manifests.signed(manifest)))
+    (folder / "blocks.json").write_text(json.dumps(manifests.with_digest(manifest)))
 
 
 def test_blocks_of_other_making(tmp_path, place):

@@ -52,7 +52,7 @@ def resign(folder, change=lambda manifest: None):
     for name in manifest["files"]:
         manifest["files"][name] = manifests.file_facts((home / name).read_bytes())
     change(manifest)
-    (home / "manifest.json").write_text(json.dumps(manifests.signed(manifest)))
+    (home / "manifest.json").write_text(json.dumps(manifests.with_digest(manifest)))
 
 
 def test_what_is_written_is_read(folder, state):

@@ -100,7 +100,7 @@ def test_weights_of_samples_and_cells_leave_priors_their_meaning(data):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("weight", [1e-299, 1e150, 1e299])
-@pytest.mark.parametrize("prior", [priors.L1, priors.L2, lambda c: priors.Gamma(1 + c, c)])
+@pytest.mark.parametrize("prior", [priors.L1, priors.L2, lambda c: priors.GammaPrior(1 + c, c)])
 @pytest.mark.parametrize("factor", ["samples", "features", "targets"])
 def test_extreme_priors_give_a_finite_model_or_an_error(data, factor, prior, weight):
     X, y = data
@@ -145,7 +145,7 @@ def test_data_that_have_no_finite_representation_are_refused():
 @pytest.mark.filterwarnings("ignore")
 def test_a_result_that_is_not_finite_is_an_error(data):
     X, y = data
-    prior = {"features": priors.Gamma(1e160, 1.0)}
+    prior = {"features": priors.GammaPrior(1e160, 1.0)}
     model = SSNMFClassifier(3, data_loss="itakura-saito", random_state=0, priors=prior)
     with pytest.raises(ValueError, match=FINITE):
         model.fit(X, y)

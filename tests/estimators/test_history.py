@@ -6,14 +6,14 @@ from numpy.testing import assert_allclose
 
 import oracles
 from cofactor import SSNMFRegressor
-from cofactor.priors import L1, L2, Gamma
+from cofactor.priors import L1, L2, GammaPrior
 from fits import every_kind, every_model, make
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
 PRIORS = {"samples": ("l1", 0.2), "features": ("gamma", 1.5, 0.5), "targets": ("l2", 0.3)}
-OURS = {"samples": L1(0.2), "features": Gamma(1.5, 0.5), "targets": [L2(0.3)]}
+OURS = {"samples": L1(0.2), "features": GammaPrior(1.5, 0.5), "targets": [L2(0.3)]}
 
 
 @every_model

@@ -9,7 +9,7 @@ from cofactor.divergences import DIVERGENCES, FLOOR
 from cofactor.engine.kernels import EPSILON
 from cofactor.engine.observations import dense, observe, sparse
 from cofactor.estimators.inference import represent
-from cofactor.priors import L1, Gamma
+from cofactor.priors import L1, GammaPrior
 from strategies import SERIAL, STORAGES
 
 
@@ -83,7 +83,7 @@ def test_inference_does_not_depend_on_the_scale_of_a_topic(loss, exponent):
     np.testing.assert_allclose(scaled * scale, plain, rtol=slack, atol=slack * plain.max())
 
 
-@pytest.mark.parametrize("prior", [L1(0.5), Gamma(1.5, 0.2)], ids=repr)
+@pytest.mark.parametrize("prior", [L1(0.5), GammaPrior(1.5, 0.2)], ids=repr)
 @pytest.mark.parametrize("loss", [oracles.FROBENIUS, oracles.KL])
 def test_inference_with_a_prior_is_optimal(loss, prior):
     observations, X, _, A = data_of(np.random.default_rng(3), "sparse")
@@ -103,7 +103,7 @@ def test_inference_with_a_prior_is_optimal(loss, prior):
     assert residual.relative < 1e-8
 
 
-@pytest.mark.parametrize("prior", [None, Gamma(1.5, 0.2)], ids=repr)
+@pytest.mark.parametrize("prior", [None, GammaPrior(1.5, 0.2)], ids=repr)
 @pytest.mark.parametrize("loss", oracles.LOSSES)
 def test_inference_of_an_empty_row_is_optimal(loss, prior):
     """Nothing pulls an empty row up but a prior, or the floor of a loss for positive data."""

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from cofactor import NMF, Factors, SSNMFClassifier, SSNMFRegressor
-from cofactor.priors import L1, L2, Gamma
+from cofactor.priors import L1, L2, GammaPrior
 from complaints import INF, MODELS, NAN, assert_says, changed, fit
 
 PARAMETERS = [
@@ -33,10 +33,10 @@ PARAMETERS = [
     ("n_jobs", 1.5, r"1\.5", "int"),
     ("priors", L1(1.0), "L1", "dict"),
     ("priors", {"words": L1(1.0)}, "'words'", "'features'"),
-    ("priors", {"samples": 0.1}, r"0\.1", "L1, L2 or Gamma"),
-    ("priors", {"samples": [L1(1.0), "L2"]}, "'L2'", "L1, L2 or Gamma"),
-    ("priors", {"samples": Gamma(np.full((2, 2), 2.0), 1.0)}, r"\(2, 2\)", r"\(60, 3\)"),
-    ("priors", {"features": Gamma(2.0, np.ones((12, 4)))}, r"\(12, 4\)", r"\(12, 3\)"),
+    ("priors", {"samples": 0.1}, r"0\.1", "L1, L2 or GammaPrior"),
+    ("priors", {"samples": [L1(1.0), "L2"]}, "'L2'", "L1, L2 or GammaPrior"),
+    ("priors", {"samples": GammaPrior(np.full((2, 2), 2.0), 1.0)}, r"\(2, 2\)", r"\(60, 3\)"),
+    ("priors", {"features": GammaPrior(2.0, np.ones((12, 4)))}, r"\(12, 4\)", r"\(12, 3\)"),
     ("priors", {"features": L2(np.ones((12, 3)))}, "L2", "one number"),
     ("random_state", "lucky", "lucky", "int"),
 ]
@@ -79,8 +79,8 @@ def test_parameters_that_do_not_go_together(X, classes):
         (lambda: L1(INF), "weight", "inf", "finite"),
         (lambda: L1("a"), "weight", "'a'", "finite|number"),
         (lambda: L2(NAN), "weight", "nan", "finite"),
-        (lambda: Gamma(0.5, 1.0), "shape", r"0\.5", "at least 1"),
-        (lambda: Gamma(1.0, -1.0), "rate", r"-1\.0", "at least 0"),
+        (lambda: GammaPrior(0.5, 1.0), "shape", r"0\.5", "at least 1"),
+        (lambda: GammaPrior(1.0, -1.0), "rate", r"-1\.0", "at least 0"),
     ],
 )
 def test_priors(make, name, value, least):

@@ -95,7 +95,7 @@ OTHERS = [
     noise.likelihood_supervision,
     priors.L1,
     priors.L2,
-    priors.Gamma,
+    priors.GammaPrior,
     callbacks.Checkpoint,
     callbacks.EarlyStop,
 ]

@@ -8,7 +8,7 @@ import pytest
 import oracles
 from cofactor import NMF, Factors, SSNMFClassifier, SSNMFRegressor, noise
 from cofactor.divergences import DIVERGENCES
-from cofactor.priors import L1, L2, Gamma
+from cofactor.priors import L1, L2, GammaPrior
 from fits import KINDS, PAIRS, arrays, assert_same_bits, differ, every_kind, every_model, make
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -88,7 +88,7 @@ CHANGES = [
     ("tol", 0.5),
     ("priors", {"samples": L1(0.5)}),
     ("priors", {"samples": L2(0.5)}),
-    ("priors", {"features": Gamma(1.5, 2.0)}),
+    ("priors", {"features": GammaPrior(1.5, 2.0)}),
     ("priors", {"features": [L1(0.5), L2(0.5)]}),
     ("priors", {"targets": L1(5.0)}),
     ("head", "joint"),

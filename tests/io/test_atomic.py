@@ -163,3 +163,12 @@ def test_a_rename_that_fails_leaves_the_old_folder(tmp_path, monkeypatch):
         write(path, a="new")
     assert (path / "a").read_text() == "old"
     assert os.listdir(tmp_path) == ["folder"]
+
+
+def test_a_folder_of_other_files_is_told_from_our_own(tmp_path):
+    assert not atomic.has_only_other_files(tmp_path / "absent", "mark")
+    assert not atomic.has_only_other_files(tmp_path, "mark")
+    (tmp_path / "notes.txt").write_text("")
+    assert atomic.has_only_other_files(tmp_path, "mark")
+    (tmp_path / "mark").write_text("")
+    assert not atomic.has_only_other_files(tmp_path, "mark")

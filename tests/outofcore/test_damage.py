@@ -36,7 +36,7 @@ def resign(folder, change=lambda manifest: None):
             data = (folder / f"{i:05d}" / f"{name}.npy").read_bytes()
             block["files"][name] = manifests.file_facts(data)
     change(manifest)
-    path.write_text(json.dumps(manifests.signed(manifest)))
+    path.write_text(json.dumps(manifests.with_digest(manifest)))
 
 
 def as_schema_1(folder):

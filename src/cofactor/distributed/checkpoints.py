@@ -35,10 +35,10 @@ from cofactor.io.atomic import write_whole
 from cofactor.io.json_text import from_json_file, to_json_file
 from cofactor.io.manifests import (
     check_contents,
+    check_digest,
     check_file_facts,
-    check_signature,
     file_facts,
-    signed,
+    with_digest,
 )
 from cofactor.io.untrusted import failing_as, read_file, require
 
@@ -192,7 +192,7 @@ class CheckpointFolder:
             "terms": history.terms,
             "files": files,
         }
-        place.write_bytes(MANIFEST, to_json_file(signed(manifest)))
+        place.write_bytes(MANIFEST, to_json_file(with_digest(manifest)))
         for old in self._versions()[:-KEPT]:
             self.clean(old)
         return replace(place, files=files)
@@ -234,7 +234,7 @@ class CheckpointFolder:
             found = from_json_file(data, MANIFEST)
             require(isinstance(found, dict), "it is not an object")
             if found.get("schema") == SCHEMA:
-                check_signature(found, MANIFEST)
+                check_digest(found, MANIFEST)
             if found.get("schema") != SCHEMA or found.get("fingerprint") != self.fingerprint:
                 raise CheckpointError(
                     f"checkpoint={os.fspath(self.path)!r} belongs to a fit of another model, start "

@@ -7,7 +7,6 @@ depends on the kind of y; ``supervised`` adds what estimators with targets have.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -23,6 +22,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from cofactor._types import FloatArray
+from cofactor._warnings import warn
 from cofactor.divergences import DIVERGENCES, Divergence
 from cofactor.engine.factors import Factors
 from cofactor.engine.fitting import Fit, History, minimise
@@ -236,7 +236,7 @@ class Factorization(
         self.stop_reason_ = str(fit.stop)
         if fit.stop.worrying:
             kind = FitInterruptedWarning if fit.interrupted else ConvergenceWarning
-            warnings.warn(self.stop_reason_, kind, stacklevel=5)
+            warn(self.stop_reason_, kind)
 
     def _keep_head(self, publish: Callable[..., dict[str, Any]], fit: Fit) -> None:
         """Estimate and keep the head; an interruption leaves that of the joint fit."""
@@ -262,17 +262,16 @@ class Factorization(
     def _note(self, message: str) -> None:
         """Say that an interruption left something out."""
         self.stop_reason_ = f"{self.stop_reason_} {message}"
-        warnings.warn(message, FitInterruptedWarning, stacklevel=6)
+        warn(message, FitInterruptedWarning)
 
     def _doubt(self) -> None:
         """Warn of numbers that cannot be predicted."""
         expected = vars(self).get("expected_score_")
         if expected is not None and expected.measure == "R²" and not expected.value > 0:
-            warnings.warn(
+            warn(
                 f"The R² to expect on new samples is {expected.value:.2f}, which is not above 0: "
                 "predictions are no better than the mean of y; add known targets, or features that "
-                "say more about y.",
-                stacklevel=6,
+                "say more about y."
             )
 
     def reuse_models(self, earlier: Factorization) -> Self:

@@ -6,7 +6,6 @@ guesses for unlabelled samples, terms, priors, λ, start.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -15,6 +14,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from cofactor._types import FactorName, FloatArray
+from cofactor._warnings import warn
 from cofactor.divergences import Divergence
 from cofactor.engine.factors import Factors
 from cofactor.engine.objective import Objective, Term
@@ -291,10 +291,9 @@ def _value_exponent(
     largest = observations.largest(counts)
     e = exponent_of(largest, literal=settings.literal or not loss.homogeneous)
     if settings.literal and e == 0 and 0 < largest < TOO_SMALL:
-        warnings.warn(
+        warn(
             f"{name} is at most {largest:g}, which is small beside the 1e-10 that "
-            "solver='mu-paper' adds to fitted values; scale it up, or use another solver.",
-            stacklevel=8,
+            "solver='mu-paper' adds to fitted values; scale it up, or use another solver."
         )
     return e
 

@@ -264,8 +264,8 @@ def as_penalties(
         for prior in given if isinstance(given, (list, tuple)) else [given]:
             if not isinstance(prior, Prior):
                 raise TypeError(
-                    f"priors[{name!r}] holds {prior!r}; use L1, L2 or Gamma of cofactor.priors, "
-                    "or a list of them."
+                    f"priors[{name!r}] holds {prior!r}; use L1, L2 or GammaPrior of "
+                    "cofactor.priors, or a list of them."
                 )
             one = prior.penalty
             _check_prior_shape(name, one, shapes)

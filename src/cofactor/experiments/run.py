@@ -18,7 +18,7 @@ from cofactor._versions import versions
 from cofactor.experiments.options import Options
 from cofactor.experiments.tables import ResultTable
 from cofactor.experiments.trials import Function, Result, Settings, Trials
-from cofactor.io.atomic import write_whole
+from cofactor.io.atomic import has_only_other_files, write_whole
 from cofactor.io.errors import InputError
 from cofactor.io.json_text import to_json
 
@@ -51,8 +51,7 @@ class Run:
     def _open(self) -> None:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            foreign = any(self.folder.iterdir()) and not (self.folder / TRIALS).is_dir()
-            if foreign:
+            if has_only_other_files(self.folder, TRIALS):
                 raise InputError(
                     f"{self.folder} has files that `cofactor reproduce` did not write; "
                     "choose another --out."

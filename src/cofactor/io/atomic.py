@@ -209,6 +209,11 @@ def replacing_folder(path: Path, *, keep_others: bool = False) -> Iterator[Path]
     _remove_stale(path, names)
 
 
+def has_only_other_files(path: Path, mark: str) -> bool:
+    """Tell whether a folder holds something, but not the file that marks it as one of ours."""
+    return path.is_dir() and any(path.iterdir()) and not os.path.lexists(path / mark)
+
+
 def find_folder(path: Path) -> Path:
     """Return ``path``, or the old folder if the exchange with a new one was killed half-way."""
     return _previous(path) if not path.exists() and _previous(path).is_dir() else path

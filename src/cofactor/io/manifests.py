@@ -27,12 +27,12 @@ def check_contents(name: str, data: bytes, facts: dict[str, Any]) -> None:
     require(sha256(data) == facts["sha256"], f"{name} has other contents than when it was saved")
 
 
-def signed(manifest: dict[str, Any]) -> dict[str, Any]:
+def with_digest(manifest: dict[str, Any]) -> dict[str, Any]:
     """Return a manifest with its digest."""
     return {**manifest, "digest": _digest(manifest)}
 
 
-def check_signature(manifest: dict[str, Any], name: str) -> None:
+def check_digest(manifest: dict[str, Any], name: str) -> None:
     """Raise a DamagedFileError if a manifest was changed after it was written."""
     require(_digest(manifest) == manifest.get("digest"), f"{name} was changed after saving")
 

@@ -14,36 +14,24 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from cofactor.model_selection.choosing import Choice, choose
-    from cofactor.model_selection.scorers import labelled_scorer
-    from cofactor.model_selection.splitters import PartlyLabelledKFold
-    from cofactor.model_selection.stability import bootstrap_counts, topic_stability
+from cofactor._lazy import lazy_names
 
-__all__ = [
-    "Choice",
-    "PartlyLabelledKFold",
-    "bootstrap_counts",
-    "choose",
-    "labelled_scorer",
-    "topic_stability",
-]
-
-_HOMES = {
-    "Choice": "choosing",
-    "PartlyLabelledKFold": "splitters",
-    "bootstrap_counts": "stability",
-    "choose": "choosing",
-    "labelled_scorer": "scorers",
-    "topic_stability": "stability",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name at its first use: scikit-learn's folds and measures are slow to load."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+if TYPE_CHECKING:  # type checkers and editors need plain imports
+    from cofactor.model_selection.choosing import Choice as Choice
+    from cofactor.model_selection.choosing import choose as choose
+    from cofactor.model_selection.scorers import labelled_scorer as labelled_scorer
+    from cofactor.model_selection.splitters import PartlyLabelledKFold as PartlyLabelledKFold
+    from cofactor.model_selection.stability import bootstrap_counts as bootstrap_counts
+    from cofactor.model_selection.stability import topic_stability as topic_stability
+else:
+    __all__, __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "choosing": ["Choice", "choose"],
+            "scorers": ["labelled_scorer"],
+            "splitters": ["PartlyLabelledKFold"],
+            "stability": ["bootstrap_counts", "topic_stability"],
+        },
+    )

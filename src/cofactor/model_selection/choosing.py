@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from cofactor._types import FloatArray, IntArray
+from cofactor._warnings import warn
 from cofactor.errors import Parameter, ParameterError
 from cofactor.estimators.base import FitInterruptedWarning
 from cofactor.model_selection.advice import advise
@@ -268,13 +269,12 @@ def _gathered_warnings() -> Iterator[None]:
     said = [each for each in caught if not issubclass(each.category, FitInterruptedWarning)]
     slow = [each for each in said if issubclass(each.category, ConvergenceWarning)]
     for message in {str(e.message): e.message for e in said if e not in slow}.values():
-        warnings.warn(message, stacklevel=4)
+        warn(message)
     if slow:
-        warnings.warn(
+        warn(
             f"{len(slow)} fits ended before they converged, at max_iter of the estimator; raise it "
             "if the choice depends on them.",
             ConvergenceWarning,
-            stacklevel=4,
         )
 
 

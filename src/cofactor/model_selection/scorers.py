@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from sklearn.base import is_regressor
 from sklearn.metrics import get_scorer
 
 from cofactor._types import BoolArray, IntArray
+from cofactor._warnings import warn
 from cofactor.model_selection.labels import settled_labels, take
 from cofactor.targets.missing import known_values, labelled_mask
 from cofactor.targets.reading import is_matrix, readable
@@ -98,9 +98,8 @@ def plain_labels(y: Any, rows: IntArray) -> Any:
 def _warn_of_unseen(labels: np.ndarray, classes: np.ndarray) -> None:
     unseen = sorted(set(labels.tolist()) - set(classes.tolist()), key=str)
     if unseen:
-        warnings.warn(
+        warn(
             f"y holds {unseen[0]!r}, a class that the estimator was fitted without, so these "
             "samples count as wrong; scikit-learn does not stratify folds of a y that holds None: "
-            "pass cv=PartlyLabelledKFold().",
-            stacklevel=3,
+            "pass cv=PartlyLabelledKFold()."
         )

@@ -14,7 +14,7 @@ import numpy as np
 from cofactor.io.atomic import find_folder
 from cofactor.io.errors import shortened
 from cofactor.io.json_text import from_json_file
-from cofactor.io.manifests import check_contents, check_file_facts, check_signature
+from cofactor.io.manifests import check_contents, check_digest, check_file_facts
 from cofactor.io.npy import LARGEST_HEADER, Header, as_array, read_header
 from cofactor.io.untrusted import failing_as, open_plain, read_file, require, sha256
 from cofactor.outofcore import checks
@@ -171,7 +171,7 @@ def _from_manifest(path: Path, found: Any) -> BlockFolder:
             f"reads 1 to {SCHEMA}; write the folder anew, or upgrade cofactor."
         )
     if schema > 1:
-        check_signature(found, MANIFEST)
+        check_digest(found, MANIFEST)
     width, blocks, labels = found.get("width"), found.get("blocks"), found.get("labels")
     checks.check_width(width)
     checks.check_labels(labels)

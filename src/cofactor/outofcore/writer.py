@@ -16,7 +16,7 @@ from scipy import sparse as sp
 
 from cofactor.io.atomic import replacing_folder
 from cofactor.io.json_text import to_json_file
-from cofactor.io.manifests import file_facts, signed
+from cofactor.io.manifests import file_facts, with_digest
 from cofactor.outofcore.batches import batch_names, common_names
 from cofactor.outofcore.checks import ARRAYS
 from cofactor.outofcore.facts import BlockFacts
@@ -79,7 +79,7 @@ class FolderWriter:
         }
         if self.target_names is not None:
             manifest["target_names"] = list(self.target_names)
-        self._write_json(MANIFEST, signed(manifest))
+        self._write_json(MANIFEST, with_digest(manifest))
 
     def _write_json(self, name: str, value: Any) -> Any:
         data = to_json_file(value)

@@ -9,49 +9,34 @@ used.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from cofactor.report.notebook import ShownReport, show_report
-    from cofactor.report.plots import (
-        plot_choice,
-        plot_classes,
-        plot_over_time,
-        plot_stability,
-        plot_topics,
+from cofactor._lazy import lazy_names
+
+if TYPE_CHECKING:  # type checkers and editors need plain imports
+    from cofactor.report.notebook import ShownReport as ShownReport
+    from cofactor.report.notebook import show_report as show_report
+    from cofactor.report.plots import plot_choice as plot_choice
+    from cofactor.report.plots import plot_classes as plot_classes
+    from cofactor.report.plots import plot_over_time as plot_over_time
+    from cofactor.report.plots import plot_stability as plot_stability
+    from cofactor.report.plots import plot_topics as plot_topics
+    from cofactor.report.preparation.prepare import prepare as prepare
+    from cofactor.report.write import render_report as render_report
+    from cofactor.report.write import write_report as write_report
+else:
+    __all__, __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "notebook": ["ShownReport", "show_report"],
+            "plots": [
+                "plot_choice",
+                "plot_classes",
+                "plot_over_time",
+                "plot_stability",
+                "plot_topics",
+            ],
+            "preparation.prepare": ["prepare"],
+            "write": ["render_report", "write_report"],
+        },
     )
-    from cofactor.report.preparation.prepare import prepare
-    from cofactor.report.write import render_report, write_report
-
-_HOMES = {
-    "ShownReport": "notebook",
-    "plot_choice": "plots",
-    "plot_classes": "plots",
-    "plot_over_time": "plots",
-    "plot_stability": "plots",
-    "plot_topics": "plots",
-    "prepare": "preparation.prepare",
-    "render_report": "write",
-    "show_report": "notebook",
-    "write_report": "write",
-}
-
-__all__ = [
-    "ShownReport",
-    "plot_choice",
-    "plot_classes",
-    "plot_over_time",
-    "plot_stability",
-    "plot_topics",
-    "prepare",
-    "render_report",
-    "show_report",
-    "write_report",
-]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'cofactor.report' has no attribute {name!r}")
-    return getattr(import_module(f"cofactor.report.{_HOMES[name]}"), name)

@@ -171,7 +171,7 @@ def annotate(
         answers = model.answer(cells)
         target, written = _target(adata, cells, copy)
         write_results(target, model, answers, key_added, cells.uns)
-    warn_of_empty(int(answers.empty.sum()), stacklevel=3)
+    warn_of_empty(int(answers.empty.sum()))
     return _finished(target, written)
 
 

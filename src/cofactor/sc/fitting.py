@@ -144,7 +144,7 @@ def fit_opened(cells: Cells, asked: Request) -> tuple[CellModel, Answers]:
         "labelled": len(known),
         "empty": int(answers.empty.sum()),
     }
-    warn_of_empty(facts["empty"], stacklevel=4)
+    warn_of_empty(facts["empty"])
     return CellModel(estimator, cells.genes[columns], markers, facts), answers
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from cofactor._warnings import warn
 from cofactor.errors import Parameter, ParameterError, ParameterWarning
 from cofactor.io.errors import InputError, suggestion
 from cofactor.io.tables.label_advice import marks, names
@@ -85,4 +85,4 @@ def _doubt(labels: np.ndarray, column: str) -> None:
         mean = "means" if len(found) == 1 else "mean"
         options = [Parameter("unlabelled", found[0] if len(found) == 1 else found)]
         reason = f"If {names(found)} in obs[{column!r}] {mean} not labelled, say so with "
-        warnings.warn(ParameterWarning((reason, *options)), stacklevel=6)
+        warn(ParameterWarning((reason, *options)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import os
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +12,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from cofactor._types import FloatArray, IntArray
+from cofactor._warnings import warn
 from cofactor.estimators.inference import topic_shares
 from cofactor.io.errors import InputError
 from cofactor.io.models import load_model, read_facts, save
@@ -329,12 +329,11 @@ def _spread(rows: sp.csr_array, known: Any) -> sp.csr_array:
     return sp.csr_array((rows.data, places[rows.indices], rows.indptr), shape)
 
 
-def warn_of_empty(number: int, stacklevel: int) -> None:
-    """Warn of cells that have no count of a gene of the model; see `warnings.warn`."""
+def warn_of_empty(number: int) -> None:
+    """Warn of cells that have no count of a gene of the model."""
     if number:
         cells = "1 cell has" if number == 1 else f"{number:,} cells have"
-        warnings.warn(
+        warn(
             f"{cells} no count of a gene of the model, so nothing is predicted there; filter such "
-            "cells first.",
-            stacklevel=stacklevel,
+            "cells first."
         )

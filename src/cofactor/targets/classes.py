@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Literal
@@ -15,6 +14,7 @@ from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import csr_array, issparse
 from sklearn.utils.multiclass import type_of_target
 
+from cofactor._warnings import warn
 from cofactor.errors import Parameter, ParameterError
 from cofactor.targets.matrix import Targets, read_weights, weighted_targets
 from cofactor.targets.missing import known_labels, read_cells
@@ -80,12 +80,10 @@ def _encode_labels(y: Any, coding: ClassCoding | None) -> tuple[Any, Mask, Class
         codes = _places(classes, coding.classes)[codes]
     elif labels.dtype.kind == "i" and known.all() and -1 in classes:
         hint = "if -1 means unlabelled, use None or NaN for it, or strings for the classes"
-        warnings.warn(f"y holds only -1 and 1, read as two classes: {hint}.", stacklevel=3)
+        warn(f"y holds only -1 and 1, read as two classes: {hint}.")
     elif labels.dtype.kind == "f" and classes.size > 2 and classes[0] == -1:
         hint = "in floats use NaN for unlabelled samples, or convert y to integers"
-        warnings.warn(
-            f"y holds -1 among floats, read as a class like any other: {hint}.", stacklevel=3
-        )
+        warn(f"y holds -1 among floats, read as a class like any other: {hint}.")
     coding = coding or ClassCoding("multiclass", classes)
     return _one_hot(codes, known, coding.classes.size), tall(known), coding
 

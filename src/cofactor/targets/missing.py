@@ -12,13 +12,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
+from cofactor._warnings import warn
 from cofactor.targets.frames import native
 from cofactor.targets.reading import Array, Mask, cast, cells_of, is_matrix, read_column, readable
 
@@ -145,10 +145,9 @@ def _storable_cells(y: Array) -> Array:
 
 def _warn_of_marks(found: bool) -> None:
     if found:
-        warnings.warn(
+        warn(
             "y has -1 and nulls among integers; both are stored as unlabelled: convert y to float "
-            "if -1 is a number or a class.",
-            stacklevel=6,
+            "if -1 is a number or a class."
         )
 
 

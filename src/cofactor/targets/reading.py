@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +10,7 @@ from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import issparse
 from sklearn.exceptions import DataConversionWarning
 
+from cofactor._warnings import warn
 from cofactor.targets.frames import as_frame, native
 
 Array = NDArray[Any]
@@ -109,7 +109,7 @@ def read_column(y: Any) -> Any:
         return y
     hint = "Please change the shape of y to (n_samples, ), for example using ravel()."
     message = f"A column-vector y was passed when a 1d array was expected. {hint}"
-    warnings.warn(message, DataConversionWarning, stacklevel=4)
+    warn(message, DataConversionWarning)
     return y[y.columns[0]] if hasattr(y, "columns") else y[:, 0]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import issparse
 
+from cofactor._warnings import warn
 from cofactor.targets.matrix import Targets, read_weights, weighted_targets
 from cofactor.targets.missing import read_numbers
 from cofactor.targets.reading import Array, is_matrix, readable, tall
@@ -93,5 +93,5 @@ def _value_coding(
         raise ValueError(f"y has {lowest.size} columns, but {coding.offset.size} are expected.")
     if (lowest < coding.offset).any() and not signed:
         hint = "start with data that spans the range of y"
-        warnings.warn(f"y is clipped at the minimum of its first fit: {hint}.", stacklevel=3)
+        warn(f"y is clipped at the minimum of its first fit: {hint}.")
     return coding

@@ -8,40 +8,28 @@ used.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from cofactor.text.describe.contrast import Contrast
-    from cofactor.text.describe.explain import Explanation
-    from cofactor.text.describe.table import Table
-    from cofactor.text.documents import read_documents
-    from cofactor.text.editing.drift import TopicDrift
-    from cofactor.text.model import TopicModel
-    from cofactor.text.vectorizer.words import WordVectorizer
+from cofactor._lazy import lazy_names
 
-__all__ = [
-    "Contrast",
-    "Explanation",
-    "Table",
-    "TopicDrift",
-    "TopicModel",
-    "WordVectorizer",
-    "read_documents",
-]
-
-_HOMES = {
-    "TopicModel": "model",
-    "WordVectorizer": "vectorizer.words",
-    "Contrast": "describe.contrast",
-    "Explanation": "describe.explain",
-    "TopicDrift": "editing.drift",
-    "Table": "describe.table",
-    "read_documents": "documents",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'cofactor.text' has no attribute {name!r}")
-    return getattr(import_module(f"cofactor.text.{_HOMES[name]}"), name)
+if TYPE_CHECKING:  # type checkers and editors need plain imports
+    from cofactor.text.describe.contrast import Contrast as Contrast
+    from cofactor.text.describe.explain import Explanation as Explanation
+    from cofactor.text.describe.table import Table as Table
+    from cofactor.text.documents import read_documents as read_documents
+    from cofactor.text.editing.drift import TopicDrift as TopicDrift
+    from cofactor.text.model import TopicModel as TopicModel
+    from cofactor.text.vectorizer.words import WordVectorizer as WordVectorizer
+else:
+    __all__, __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "describe.contrast": ["Contrast"],
+            "describe.explain": ["Explanation"],
+            "describe.table": ["Table"],
+            "documents": ["read_documents"],
+            "editing.drift": ["TopicDrift"],
+            "model": ["TopicModel"],
+            "vectorizer.words": ["WordVectorizer"],
+        },
+    )

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
+from cofactor._warnings import warn
 from cofactor.estimators.base import FitInterruptedWarning
 
 Result = TypeVar("Result")
@@ -43,9 +44,5 @@ def finish(step: Callable[[], Result]) -> Result:
     try:
         return step()
     except KeyboardInterrupt:
-        warnings.warn(
-            "Interrupted after the last iteration: the model is complete.",
-            FitInterruptedWarning,
-            stacklevel=3,
-        )
+        warn("Interrupted after the last iteration: the model is complete.", FitInterruptedWarning)
         return step()

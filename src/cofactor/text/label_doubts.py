@@ -6,12 +6,12 @@ memory are judged by the same function.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from cofactor._warnings import warn
 from cofactor.errors import Parameter, ParameterWarning
 from cofactor.io.tables.label_advice import class_doubts
 from cofactor.targets.missing import known_labels
@@ -37,7 +37,7 @@ def warn_of_labels(y: Any, task: str, topics: int) -> None:
     if (infer_task(y) if task == "auto" else task) != "classes" or y is None:
         return
     for doubt in _doubts(readable(y, "y"), task, topics):
-        warnings.warn(doubt, stacklevel=4)
+        warn(doubt)
 
 
 def _doubts(y: Any, task: str, topics: int) -> Iterator[ParameterWarning]:

@@ -17,7 +17,6 @@ topic of a few documents, and words that the model does not give to a topic stay
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -27,6 +26,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from cofactor._types import FloatArray, IntArray
+from cofactor._warnings import warn
 from cofactor.divergences import Divergence
 from cofactor.engine.factors import Factors
 from cofactor.engine.objective import Objective, Term
@@ -98,7 +98,7 @@ def over_time(model: Any, documents: Any, dates: Any, every: str, n_words: int) 
 def warn_of(found: OverTime) -> Table[PeriodShare]:
     """Return the table; warn of what it leaves out."""
     for sentence in found.doubts():
-        warnings.warn(sentence, stacklevel=3)
+        warn(sentence)
     return found.table
 
 

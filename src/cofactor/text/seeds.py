@@ -16,6 +16,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from sklearn.exceptions import ConvergenceWarning
 
+from cofactor._warnings import warn
 from cofactor.divergences import Divergence
 from cofactor.engine.factors import Factors
 from cofactor.engine.objective import Objective, Term
@@ -23,7 +24,7 @@ from cofactor.engine.observations import observe
 from cofactor.engine.threads import Threads
 from cofactor.errors import Parameter, ParameterError, ParameterWarning
 from cofactor.estimators.inference import represent
-from cofactor.priors import Gamma
+from cofactor.priors import GammaPrior
 from cofactor.starts import plain_start
 from cofactor.targets import labelled_mask
 from cofactor.text.interrupts import ending_at_interrupts
@@ -94,7 +95,7 @@ def _columns(name: Any, given: Any, places: dict[str, int], analyze: Analyzer | 
         )
     if missing:
         ignored = (Parameter("seeds", key=name), f": {missing} are ignored: {hint}")
-        warnings.warn(ParameterWarning(ignored), stacklevel=5)
+        warn(ParameterWarning(ignored))
     return sorted({place for columns in found.values() for place in columns})
 
 
@@ -181,14 +182,16 @@ def weigh(X: Any, loss: Divergence, counts: Any = None) -> Mass:
     return Mass(powers.T @ one, float((X.T @ one).sum()), float(one.sum()))
 
 
-def seed_prior(seeds: Seeds, topics: list[int], strength: float, mass: Mass, rank: int) -> Gamma:
+def seed_prior(
+    seeds: Seeds, topics: list[int], strength: float, mass: Mass, rank: int
+) -> GammaPrior:
     """Return the prior that pulls ``topics`` towards their seeds."""
     pull = np.zeros((len(mass.words), rank))
     for topic, columns in zip(topics, seeds.columns, strict=True):
         pull[columns, topic] = strength * mass.words[columns]
     rate = np.zeros_like(pull)
     rate[:] = pull.sum(axis=0) / max(mass.total / mass.documents, 1e-300)
-    return Gamma(1.0 + pull, rate)
+    return GammaPrior(1.0 + pull, rate)
 
 
 def seeded_start(seeds: Seeds, X: Any, loss: Divergence, estimator: Any) -> Factors:

@@ -116,7 +116,7 @@ ESTIMATORS = {
             3,
             priors={
                 "samples": [priors.L1(0.1), priors.L2(0.2)],
-                "features": priors.Gamma(np.full((7, 3), 1.5), 0.5),
+                "features": priors.GammaPrior(np.full((7, 3), 1.5), 0.5),
             },
             random_state=0,
         ),

@@ -14,13 +14,14 @@ from typing import Any
 from cofactor.cli._shared.command import BadInput, in_options
 from cofactor.cli._shared.models import refusals
 from cofactor.cli._shared.terminal import announce, note
+from cofactor.io.atomic import has_only_other_files
 
 
 def check_place(output: Path) -> None:
     """Refuse an output folder that a model could not be saved to, before any work is done."""
     if output.is_file():
         raise BadInput(f"--output {output} is a file; name a folder for the model.")
-    if output.is_dir() and any(output.iterdir()) and not (output / "manifest.json").exists():
+    if has_only_other_files(output, "manifest.json"):
         raise BadInput(
             f"--output {output} is a folder with other files and no model; name another folder."
         )

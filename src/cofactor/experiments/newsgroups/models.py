@@ -21,7 +21,7 @@ from cofactor.experiments.defaults import default_model
 from cofactor.experiments.newsgroups.corpus import Split
 from cofactor.experiments.paper import EPSILON, KL, MODELS, NAIVE_BAYES, NMF_SVM, SVM, F
 from cofactor.experiments.trials import Settings, seed_of
-from cofactor.priors import Gamma
+from cofactor.priors import GammaPrior
 
 STEPS = 20
 """Multiplicative steps that the authors' code takes to represent new documents."""
@@ -93,7 +93,7 @@ def tuned(settings: Settings, split: Split) -> Outcome:
         first = default_model(SSNMFClassifier, settings, head="joint", max_iter=1, tol=0)
         weight = settings["share"] * float(first.fit(split.X, split.y).supervision_)
     count = settings["pseudo_count"]
-    priors = {"samples": Gamma(1.0 + count, count)} if count else None
+    priors = {"samples": GammaPrior(1.0 + count, count)} if count else None
     model = default_model(SSNMFClassifier, settings, supervision=weight, priors=priors)
     return _supervised(model.fit(split.X, split.y), split)
 

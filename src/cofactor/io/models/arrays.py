@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from cofactor.io import npy
-from cofactor.io.models.errors import require
-from cofactor.io.untrusted import sha256
+from cofactor.io.untrusted import require, sha256
 
 DTYPES = ("<f8", "<f4", "<i8", "<i4", "|b1")
 

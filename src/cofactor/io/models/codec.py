@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from cofactor.io.models.errors import ModelFormatError, require
+from cofactor.io.models.errors import ModelFormatError
+from cofactor.io.untrusted import DamagedFileError, require
 
 
 @dataclass(frozen=True)
@@ -161,7 +162,7 @@ class Codec:
         inside = {k: self.decode(v, parts, f"{where}.{k}") for k, v in given.items()}
         try:
             return form.make(inside)
-        except ModelFormatError as error:
+        except (DamagedFileError, ModelFormatError) as error:
             raise ModelFormatError(f"{where}: {error}") from None
         except Exception as error:
             raise ModelFormatError(f"{where} is not a usable {name}: {error}") from error

@@ -19,9 +19,3 @@ class ModelFormatError(ValueError):
 
 class NoModelError(ModelFormatError):
     """A folder has no model, or one of a newer version; it is not damaged."""
-
-
-def require(condition: bool, message: str) -> None:
-    """Raise a ModelFormatError unless a condition holds."""
-    if not condition:
-        raise ModelFormatError(message)

@@ -25,7 +25,7 @@ def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
 def _check_place(path: Path) -> None:
     if path.is_symlink() or (path.exists() and not path.is_dir()):
         raise FileExistsError(f"path={str(path)!r} is not a folder; choose another.")
-    if path.is_dir() and any(path.iterdir()) and not (path / MARK).exists():
+    if atomic.has_only_other_files(path, MARK):
         raise FileExistsError(
             f"path={str(path)!r} is a folder with other files in it and not a model; choose "
             "another, or empty it."

@@ -10,10 +10,11 @@ import numpy as np
 from cofactor._version import __version__
 from cofactor._versions import versions
 from cofactor.io.json_text import from_json_file
-from cofactor.io.manifests import check_file_facts, check_signature, file_facts, signed
+from cofactor.io.manifests import check_digest, check_file_facts, file_facts, with_digest
 from cofactor.io.models import arrays
-from cofactor.io.models.errors import NoModelError, require
+from cofactor.io.models.errors import NoModelError
 from cofactor.io.models.folders import MARK
+from cofactor.io.untrusted import require
 
 FORMAT, SCHEMA = "cofactor-model", 1
 FILES = ("config.json", "vocabulary.json", "classes.json", "factors.npz")
@@ -47,7 +48,7 @@ def make_manifest(
         "files": {name: file_facts(data) for name, data in files.items()},
         "arrays": {name: arrays.describe(array) for name, array in packed.items()},
     }
-    return signed(manifest)
+    return with_digest(manifest)
 
 
 def _shape(packed: dict[str, np.ndarray]) -> dict[str, int]:
@@ -75,7 +76,7 @@ def read_manifest(data: bytes) -> Any:
             f"manifest.json has schema {schema}, written by a newer cofactor than this "
             f"({__version__}, schema {SCHEMA}); upgrade cofactor"
         )
-    check_signature(manifest, MARK)
+    check_digest(manifest, MARK)
     listed = manifest.get("files")
     good = isinstance(listed, dict) and listed.keys() == set(FILES)
     require(good, f"manifest.json must list the files {', '.join(FILES)}")

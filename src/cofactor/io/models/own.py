@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from cofactor.io.models.errors import NoModelError, require
+from cofactor.io.models.errors import NoModelError
+from cofactor.io.untrusted import require
 
 
 @dataclass(frozen=True, eq=False)

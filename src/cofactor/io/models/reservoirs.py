@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, issparse
 from cofactor.engine.observations import Observations
 from cofactor.engine.observations.base import compressed_layout
 from cofactor.estimators.reservoir import Reservoir, Rows, joined
-from cofactor.io.models.errors import require
+from cofactor.io.untrusted import require
 from cofactor.targets import Targets
 
 NAMES = frozenset(

@@ -20,7 +20,7 @@ from cofactor.io.manifests import check_contents
 from cofactor.io.models import arrays, folders
 from cofactor.io.models.card import card
 from cofactor.io.models.codec import Parts
-from cofactor.io.models.errors import ModelFormatError, NoModelError, require
+from cofactor.io.models.errors import ModelFormatError, NoModelError
 from cofactor.io.models.manifest import (
     FILES,
     LARGEST_MANIFEST,
@@ -30,7 +30,7 @@ from cofactor.io.models.manifest import (
 )
 from cofactor.io.models.own import OwnVectorizer, put_back
 from cofactor.io.models.types import CODEC, MODELS
-from cofactor.io.untrusted import DamagedFileError, read_file
+from cofactor.io.untrusted import DamagedFileError, read_file, require
 from cofactor.text import TopicModel
 
 REMEDY = "; fit the model again, or restore the folder from a copy"

@@ -21,9 +21,10 @@ from cofactor.estimators.heads import PooledHead
 from cofactor.estimators.reservoir import Reservoir
 from cofactor.estimators.units import Units
 from cofactor.io.models.codec import Codec, Form, Parts
-from cofactor.io.models.errors import ModelFormatError, require
+from cofactor.io.models.errors import ModelFormatError
 from cofactor.io.models.own import OwnVectorizer, check_own
 from cofactor.io.models.reservoirs import NAMES, make_reservoir, take_reservoir
+from cofactor.io.untrusted import require
 from cofactor.linear.pool import ExpectedScore
 from cofactor.linear.views import KINDS, View
 from cofactor.targets import ClassCoding, ValueCoding
@@ -474,7 +475,7 @@ _DATACLASSES: dict[str, type] = {
     "ValueCoding": ValueCoding,
     "L1": priors.L1,
     "L2": priors.L2,
-    "GammaPrior": priors.Gamma,
+    "GammaPrior": priors.GammaPrior,
     "GaussianNoise": noise.Gaussian,
     "PoissonNoise": noise.Poisson,
     "GammaNoise": noise.Gamma,

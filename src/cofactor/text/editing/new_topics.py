@@ -21,7 +21,7 @@ from cofactor.estimators import NMF
 from cofactor.estimators.cells import products
 from cofactor.estimators.edits import masses
 from cofactor.estimators.validation import as_divergence
-from cofactor.priors import Gamma
+from cofactor.priors import GammaPrior
 from cofactor.text.interrupts import ending_at_interrupts
 
 NEW_WORDS = 0.0025
@@ -183,7 +183,7 @@ def _priors(estimator: Any, A: FloatArray, X: Any, old: OldTopics) -> dict[str, 
     return given
 
 
-def _memory(A: FloatArray, X: Any, old: OldTopics) -> Gamma:
+def _memory(A: FloatArray, X: Any, old: OldTopics) -> GammaPrior:
     """Return how the documents that are gone hold the old topics.
 
     What a topic explained of them is its old words times its mass there. They may have had new
@@ -199,7 +199,7 @@ def _memory(A: FloatArray, X: Any, old: OldTopics) -> Gamma:
     pull[:r, old.n_words :] += once * mass / max(float(mass.sum()), 1e-300)
     pull[:r][old.settled] = 0.0
     rate = np.broadcast_to(np.pad(mass, ((0, len(A) - r), (0, 0))), A.shape)
-    return Gamma(np.ascontiguousarray(1.0 + pull.T), np.ascontiguousarray(rate.T))
+    return GammaPrior(np.ascontiguousarray(1.0 + pull.T), np.ascontiguousarray(rate.T))
 
 
 def _start(estimator: Any, X: Any, A: FloatArray, number: int, seed: int) -> FloatArray:

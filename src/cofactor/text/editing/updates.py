@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-import warnings
 from typing import Any
 
 import numpy as np
 
 from cofactor._types import FloatArray
+from cofactor._warnings import warn
 from cofactor.errors import Parameter, ParameterError
 from cofactor.estimators.updates import Labelled, Memory, learn_labels, remembered_scores, widen
 from cofactor.targets import ClassCoding, Targets, class_weights, encode_classes, label_shares
@@ -147,10 +147,9 @@ def _wider_vectorizer(model: Any, texts: list[str]) -> Any:
     vectorizer = model.vectorizer_
     if isinstance(vectorizer, WordVectorizer) and vectorizer.vocabulary is None:
         return vectorizer.extend(texts, len(model.document_topics_))
-    warnings.warn(
+    warn(
         "The words stay as they are, because the model's vectorizer cannot add any: "
-        f"{type(vectorizer).__name__} has settled them.",
-        stacklevel=4,
+        f"{type(vectorizer).__name__} has settled them."
     )
     return vectorizer
 
@@ -181,10 +180,9 @@ def _with_labels(estimator: Any, X: Any, S: FloatArray, y: Any, memory: Memory, 
     kind = predicted_kind(estimator)
     if kind != "classes":
         what = "numbers" if kind == "numbers" else "several labels a document"
-        warnings.warn(
+        warn(
             f"The labels of the update are not used: predictions of {what} stay as they were "
-            "fitted; refit the model to change them.",
-            stacklevel=4,
+            "fitted; refit the model to change them."
         )
         return estimator
     coding = _wider_coding(estimator.coding, y)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import string
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from itertools import chain, groupby
 
+from cofactor._warnings import warn
 from cofactor.text.vectorizer.cleaning import clean, normalise
 from cofactor.text.vectorizer.scripts import find_tokens, find_words, is_unspaced
 
@@ -107,10 +107,9 @@ class _TokenCache(dict[str, tuple[str, ...]]):
         self._find, self._stop = find, stop_words
         parts = {part for word in stop_words for part in find_words(word)} - stop_words
         if parts:
-            warnings.warn(
+            warn(
                 f"stop_words has entries that are not single words; add {sorted(parts)} to leave "
-                "out their parts too.",
-                stacklevel=4,
+                "out their parts too."
             )
 
     def __missing__(self, piece: str) -> tuple[str, ...]:
