@@ -21,7 +21,7 @@ from sklearn import datasets
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from cofactor.cli.demo.corpus import docstring_corpus
+from cofactor.experiments.docstrings import docstring_corpus
 from cofactor.experiments.newsgroups import corpus as newsgroups
 from cofactor.experiments.options import MissingData
 from cofactor.text import WordVectorizer

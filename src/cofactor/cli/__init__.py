@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from cofactor._version import __version__
-from cofactor.cli._shared.command import ending_at_signals
+from cofactor.cli._command import ending_at_signals
 from cofactor.io.errors import suggestion
 
 __all__ = ["main"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 import tempfile
-import warnings
 import webbrowser
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
@@ -15,24 +14,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cofactor.cli._shared.command import (
+from cofactor.cli._command import BadInput, Command, needing_extra, refusals
+from cofactor.cli._models import Opened, open_model, relative, watched_fit
+from cofactor.cli._options import (
     COUNT,
-    OUTPUT,
-    SEED,
-    TABLE,
-    BadInput,
-    Command,
+    FOLDER,
+    READING,
+    WORDS,
     Number,
-    in_options,
-    json_option,
-    needing_extra,
+    TableOptions,
+    WordOptions,
+    options,
+    table_argument,
 )
-from cofactor.cli._shared.doubts import summary
-from cofactor.cli._shared.models import Opened, open_model, refusals, relative
-from cofactor.cli._shared.table_options import TableOptions, all_table_options
-from cofactor.cli._shared.tables import Reading, read_table
-from cofactor.cli._shared.terminal import announce, emit, note
-from cofactor.cli._shared.words import settle_language, vectorizer_of, word_options
+from cofactor.cli._tables import Reading, read_table, settle_language, summary
+from cofactor.cli._terminal import announce, emit, note, note_each
 from cofactor.io.errors import at
 from cofactor.io.tables import InputError
 from cofactor.io.tables.labels import join_columns
@@ -47,21 +43,25 @@ LOOPBACK = "127.0.0.1"
 
 
 @click.command(cls=Command)
-@click.argument("table", type=TABLE)
-@all_table_options
+@table_argument
+@options(READING)
 @click.option("-k", "--topics", type=COUNT, default=10, help="Number of topics of a new model.")
 @click.option(
     "--model",
     "folder",
-    type=OUTPUT,
+    type=FOLDER,
     metavar="FOLDER",
-    help="Folder of the model; a model that is there is continued.  [default: the name "
-    "of the table and -model]",
+    help="Folder of the model; a model that is there is continued.  [default: the name of the "
+    "table and -model]",
 )
 @click.option("--several", is_flag=True, help="A document may have several labels.")
-@click.option("--every", type=COUNT, default=5, help="Fit again after so many labels.")
-@click.option("--seed", type=SEED, default=0, help="Random seed.")
-@word_options
+@click.option(
+    "--every",
+    type=COUNT,
+    default=5,
+    help="Number of new labels after which the model is fitted again.",
+)
+@options("seed", WORDS)
 @click.option(
     "--port",
     type=Number(int, 0, 65535),
@@ -71,10 +71,10 @@ LOOPBACK = "127.0.0.1"
     "--host",
     default=LOOPBACK,
     metavar="ADDRESS",
-    help="Address of the page; another one lets other machines in.",
+    help="Interface to listen on; anything but the default exposes the app to the network.",
 )
 @click.option("--no-open", is_flag=True, help="Do not open the page in the browser.")
-@json_option
+@options("as_json")
 def app(
     table: Path,
     asked: TableOptions,
@@ -83,7 +83,7 @@ def app(
     several: bool,
     every: int,
     seed: int,
-    words: dict[str, Any],
+    words: WordOptions,
     port: int | None,
     host: str,
     no_open: bool,
@@ -106,8 +106,7 @@ def app(
     with server.open_socket(host, port) as listening:
         corpus, reading = _read(table, asked, several)
         note(summary(reading))
-        for sentence in reading.notes:
-            note(f"Note: {sentence}")
+        note_each(reading.notes)
         with refusals():
             session = _begin(corpus, reading, folder, topics, seed, words, every)
         if not server.is_loopback(host):
@@ -129,7 +128,7 @@ def _begin(
     folder: Path,
     topics: int,
     seed: int,
-    words: dict[str, Any],
+    words: WordOptions,
     every: int,
 ) -> Session:
     """Open or fit the model, and begin the session."""
@@ -244,19 +243,13 @@ def _manifest(reading: Reading, folder: Path) -> dict[str, Any]:
     return {"input": {**reading.facts, **places}}
 
 
-def _fit(corpus: Corpus, y: list[Any] | None, topics: int, seed: int, words: dict[str, Any]) -> Any:
+def _fit(corpus: Corpus, y: list[Any] | None, topics: int, seed: int, words: WordOptions) -> Any:
     """Fit the first model."""
-    from cofactor.callbacks import ReportIterations
     from cofactor.text import TopicModel
 
-    vectorizer = vectorizer_of(**words)
+    vectorizer = words.vectorizer()
     settle_language(vectorizer, corpus.texts)
     model = TopicModel(topics, vectorizer=vectorizer, n_jobs=-1, random_state=seed)
-    with announce("Fitting the topics") as progress, warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        model.set_callbacks(ReportIterations(lambda done: progress(f"iteration {done}")))
-        model.fit(corpus.texts, y)
-        model.set_callbacks()
-    for message in dict.fromkeys(in_options(one.message) for one in said):
-        note(f"Note: {message}")
-    return model
+    with watched_fit("Fitting the topics") as watched:
+        model.set_callbacks(watched.reporter()).fit(corpus.texts, y)
+    return model.set_callbacks()

@@ -4,36 +4,39 @@ from __future__ import annotations
 
 import io
 import math
-import shlex
-import warnings
 from pathlib import Path
 from typing import Any
 
 import click
 
-from cofactor.cli._shared.blocks import holds_blocks
-from cofactor.cli._shared.command import (
-    INTERRUPTED,
+from cofactor.cli._command import BadInput, Command, end_interrupted, message_of
+from cofactor.cli._models import watched_fit
+from cofactor.cli._options import (
     OUTPUT_FILE,
-    TABLE,
-    BadInput,
-    Command,
+    READING,
+    SETTINGS,
+    ModelOptions,
     Number,
-    in_options,
-    json_option,
+    TableOptions,
+    file_option,
+    options,
+    table_argument,
 )
-from cofactor.cli._shared.doubts import label_doubts, summary
-from cofactor.cli._shared.model_options import model_of, model_options, settle_task
-from cofactor.cli._shared.models import refusals
-from cofactor.cli._shared.table_options import TableOptions, all_table_options
-from cofactor.cli._shared.tables import Reading, read_table
-from cofactor.cli._shared.terminal import announce, emit, make_table, note, show
-from cofactor.cli._shared.words import settle_language
+from cofactor.cli._tables import (
+    Reading,
+    holds_blocks,
+    label_doubts,
+    read_table,
+    settle_language,
+    settle_task,
+    summary,
+)
+from cofactor.cli._terminal import announce, emit, make_table, note, note_each, note_next, show
 from cofactor.io.atomic import replacing, write_whole
 from cofactor.io.tables.label_advice import class_doubts
 from cofactor.io.tables.writers import make_writer, output_kind
 
-FEW = 10
+MAX_SIZES = 10
 """Number of sizes that LOW:HIGH stands for, if there are more in between."""
 
 
@@ -64,15 +67,15 @@ class Sizes(click.ParamType):
 
 def _spread(low: int, high: int, step: int = 0) -> list[int]:
     """Return the numbers from low to high; without a step about ten, whose ratios are alike."""
-    if step or high - low < FEW:
+    if step or high - low < MAX_SIZES:
         return list(range(low, high + 1, step or 1))
-    ratio = math.log(high / low) / (FEW - 1)
-    return [round(low * math.exp(ratio * i)) for i in range(FEW)]
+    ratio = math.log(high / low) / (MAX_SIZES - 1)
+    return [round(low * math.exp(ratio * i)) for i in range(MAX_SIZES)]
 
 
 @click.command(cls=Command)
-@click.argument("table", type=TABLE)
-@all_table_options
+@table_argument
+@options(READING)
 @click.option(
     "-k",
     "--topics",
@@ -84,25 +87,18 @@ def _spread(low: int, high: int, step: int = 0) -> list[int]:
 @click.option(
     "--runs", type=Number(int, 2), default=5, help="Number of fits for each number of topics."
 )
-@click.option(
-    "-o",
-    "--output",
-    type=OUTPUT_FILE,
-    metavar="FILE",
-    help="Write the table: .csv, .tsv or .jsonl.",
-)
+@file_option("Write the table: .csv, .tsv or .jsonl.")
 @click.option(
     "--figure", type=OUTPUT_FILE, metavar="FILE", help="Draw the table: .png, .svg or .pdf."
 )
-@model_options(
-    click.option(
-        "--supervision",
-        type=Number(float, 0),
-        multiple=True,
-        help="Weight of the labels to try. May be repeated.  [default: balanced]",
-    )
+@options(SETTINGS)
+@click.option(
+    "--supervision",
+    type=Number(float, 0),
+    multiple=True,
+    help="Weight of the labels to try. May be repeated.  [default: balanced]",
 )
-@json_option
+@options("as_json")
 def choose(
     table: Path,
     asked: TableOptions,
@@ -110,10 +106,9 @@ def choose(
     runs: int,
     output: Path | None,
     figure: Path | None,
-    task: str,
+    settings: ModelOptions,
     supervision: tuple[float, ...],
     as_json: bool,
-    **settings: Any,
 ) -> None:
     """Compare numbers of topics, and recommend one.
 
@@ -126,15 +121,14 @@ def choose(
     """
     kind = output_kind(output) if output else None
     _check_figure(figure)
-    model = model_of(task=task, **settings)
-    reading = _read(table, asked, task)
+    model = settings.model()
+    reading = _read(table, asked, settings.task)
     note(summary(reading))
     settle_language(model.vectorizer, reading.documents.texts)
-    doubts = label_doubts(reading, task)
+    doubts = label_doubts(reading, settings.task)
     if reading.facts["labels_are"] == "classes":
-        doubts += map(in_options, class_doubts(reading.counts.classes, max(topics or [0])))
-    for sentence in doubts:
-        note(f"Note: {sentence}")
+        doubts += map(message_of, class_doubts(reading.counts.classes, max(topics or [0])))
+    note_each(doubts)
     found = _choose(model, reading, topics, supervision, runs)
     if output and kind:
         _write(found, output, kind)
@@ -152,8 +146,7 @@ def choose(
         )
     else:
         _show(found, table, asked)
-    if found.interrupted:
-        click.get_current_context().exit(INTERRUPTED)
+    end_interrupted(found.interrupted)
 
 
 def _read(table: Path, asked: TableOptions, task: str) -> Reading:
@@ -176,26 +169,17 @@ def _choose(
     """Compare the candidates, and show warnings."""
     from cofactor.model_selection import choose
 
-    weights = supervision or None
     settle_task(model, reading.facts["task"])
-    with (
-        announce("Fitting") as progress,
-        warnings.catch_warnings(record=True) as caught,
-        refusals(),
-    ):
-        warnings.simplefilter("always")
-        found = choose(
+    with watched_fit("Fitting") as watched:
+        return choose(
             model,
             reading.documents.texts,
             reading.y,
             n_components=topics,
-            supervision=weights,
+            supervision=supervision or None,
             runs=runs,
-            progress=lambda done, total: progress(f"fit {done} of {total}"),
+            progress=lambda done, total: watched.progress(f"fit {done} of {total}"),
         )
-    for message in dict.fromkeys(in_options(each.message) for each in caught):
-        note(f"Note: {message}")
-    return found
 
 
 def _write(found: Any, output: Path, kind: str) -> None:
@@ -232,8 +216,8 @@ COLUMNS = {
     "cell_divergence": (
         "Cells",
         "{:.4f}",
-        "error for words that were held out; the less, the "
-        "better, and near 1 no better than the means of words",
+        "error for words that were held out; lower is better, and 1 is no better than the means "
+        "of words",
     ),
     "stability": ("Stability", "{:.2f}", "how much of a topic is found in the other fits"),
     "coherence": ("Coherence", "{:.2f}", "how often a topic's words occur together"),
@@ -255,5 +239,4 @@ def _show(found: Any, table: Path, asked: TableOptions) -> None:
         f"{title}: {meaning}." for title, _, meaning in map(COLUMNS.__getitem__, names) if meaning
     ]
     show(printed, "", *stopped, found.advice, "", " ".join(meanings))
-    words = shlex.join(["cofactor", "fit", str(table), *asked.words()])
-    note(f"Next: {words} -k {found.n_components} -o model")
+    note_next("fit", table, *asked.words(), "-k", found.n_components, "-o", "model")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,49 +9,42 @@ from typing import Any, TypeVar
 
 import click
 
-from cofactor.cli._shared.command import (
-    MODEL,
-    OUTPUT,
-    TABLE,
-    BadInput,
-    Command,
-    Number,
-    json_option,
-    table_options,
-)
-from cofactor.cli._shared.fits import check_new_place, saved_model
-from cofactor.cli._shared.history import Step, next_notes
-from cofactor.cli._shared.models import (
+from cofactor.cli._command import BadInput, Command, refusals
+from cofactor.cli._models import (
     Opened,
+    Step,
+    check_new_place,
     describes_rows,
     find_data,
+    next_notes,
     open_model,
     read_again,
-    refusals,
     relative,
+    saved_model,
 )
-from cofactor.cli._shared.tables import Reading
-from cofactor.cli._shared.targets import NoLabelsError
-from cofactor.cli._shared.terminal import announce, emit, note
-from cofactor.cli._shared.topic_tables import show_topics, topic_rows
+from cofactor.cli._options import (
+    TABLE,
+    Number,
+    TableOptions,
+    folder_option,
+    model_argument,
+    options,
+    reading,
+)
+from cofactor.cli._tables import NoLabelsError, Reading
+from cofactor.cli._terminal import announce, emit, note, note_next
+from cofactor.cli.topics import show_topics, topic_rows
 from cofactor.io.errors import at, suggestion
 from cofactor.io.json_text import from_json_file
 from cofactor.io.untrusted import DamagedFileError, read_file
 
-LARGEST_NAMES = 2**22
+MAX_NAMES_BYTES = 2**22
 Value = TypeVar("Value")
 
 
 @click.command(cls=Command)
-@click.argument("model", type=MODEL)
-@click.option(
-    "-o",
-    "--output",
-    type=OUTPUT,
-    required=True,
-    metavar="FOLDER",
-    help="Folder for the edited model; another model that is there is replaced.",
-)
+@model_argument
+@folder_option("Folder for the edited model; another model that is there is replaced.")
 @click.option(
     "--names",
     "names_file",
@@ -102,18 +94,16 @@ Value = TypeVar("Value")
 @click.option(
     "--table", type=TABLE, help="Table of texts for --split.  [default: the one of the fit]"
 )
-@table_options("text")
-@json_option
+@options(reading("text"), "as_json")
 def edit(
     model: Path,
     output: Path,
     names_file: Path | None,
     into: int,
     table: Path | None,
-    text: str | None,
-    opening: dict[str, Any],
+    asked: TableOptions,
     as_json: bool,
-    **asked: tuple[str, ...],
+    **edits: tuple[str, ...],
 ) -> None:
     """Rename, merge, drop, split, freeze, pin and ban topics.
 
@@ -126,18 +116,18 @@ def edit(
     """
     opened = open_model(model)
     check_new_place(output, opened.path)
-    changes = _read_changes(opened, names_file, into, asked)
-    reading = None
+    changes = _read_changes(opened, names_file, into, edits)
+    read = None
     if changes.splits:
-        reading = _read_documents(opened, table, text, opening)
+        read = _read_documents(opened, table, asked)
     elif table is not None:
         raise BadInput("--table is for --split only; leave it out, or name a topic with --split.")
-    new, said = _edit(opened.model, changes, reading)
+    new, said = _edit(opened.model, changes, read)
     step = Step("edit", {"changes": changes.facts()}, said)
     more = {}
-    if reading is not None and not describes_rows(opened, Path(reading.facts["path"])):
-        path = relative(reading.facts["path"], output)
-        more = {"input": {**reading.facts, "path": path}}
+    if read is not None and not describes_rows(opened, Path(read.facts["path"])):
+        path = relative(read.facts["path"], output)
+        more = {"input": {**read.facts, "path": path}}
     wrote = saved_model(new, output, next_notes(opened, output, step, **more))
     rows = topic_rows(new, 10)
     if as_json:
@@ -155,24 +145,22 @@ def edit(
         note(sentence)
     show_topics(new, rows)
     note(wrote)
-    note(f"Next: cofactor refit {shlex.quote(str(output))} -o NEW")
+    note_next("refit", output, "-o", "NEW")
 
 
-def _edit(model: Any, changes: Any, reading: Reading | None) -> tuple[Any, list[str]]:
+def _edit(model: Any, changes: Any, read: Reading | None) -> tuple[Any, list[str]]:
     from cofactor.text.editing.changes import make_changes, tell_changes
 
     with refusals():
-        if reading is None:
+        if read is None:
             new = make_changes(model, changes)
         else:
             with announce("Splitting"):
-                new = make_changes(model, changes, reading.documents.texts, reading.y)
+                new = make_changes(model, changes, read.documents.texts, read.y)
         return new, tell_changes(model, changes, new)
 
 
-def _read_documents(
-    opened: Opened, table: Path | None, text: str | None, opening: dict[str, Any]
-) -> Reading:
+def _read_documents(opened: Opened, table: Path | None, asked: TableOptions) -> Reading:
     """Return the texts that show how topics are split."""
     path = find_data(opened, table)
     if path is None:
@@ -181,17 +169,17 @@ def _read_documents(
         )
     with announce("Reading the documents"):
         try:
-            return read_again(opened, path, text, (), opening, may_lack=True)
+            return read_again(opened, path, asked, may_lack=True)
         except NoLabelsError:  # a split does not need them
             opened = opened.noting(label=None, labels_are="none")
-            return read_again(opened, path, text, (), opening)
+            return read_again(opened, path, asked)
 
 
 # ---- what the options ask for
 
 
 def _read_changes(
-    opened: Opened, names_file: Path | None, into: int, asked: dict[str, tuple[str, ...]]
+    opened: Opened, names_file: Path | None, into: int, edits: dict[str, tuple[str, ...]]
 ) -> Any:
     """Return the changes that the options ask for, by the numbers of the topics."""
     from cofactor.text.editing.changes import Changes, check_changes
@@ -199,15 +187,15 @@ def _read_changes(
     topics = _Topics(opened.model.topic_names_)
     frozen: dict[int, bool] = {}
     for option, value in (("freeze", True), ("thaw", False)):
-        _put(frozen, ((k, value) for k in topics.listed(option, asked[option])), "--thaw")
+        _put(frozen, ((k, value) for k in topics.listed(option, edits[option])), "--thaw")
     changes = Changes(
-        names=_put({}, topics.pairs("name", asked["names"], str.strip), "--name"),
+        names=_put({}, topics.pairs("name", edits["names"], str.strip), "--name"),
         frozen=frozen,
-        pinned=_words(topics.pairs("pin", asked["pin"], _split)),
-        banned=_words(topics.pairs("ban", asked["ban"], _split)),
-        merges=[topics.listed("merge", (one,)) for one in asked["merge"]],
-        drops=topics.listed("drop", asked["drop"]),
-        splits=dict.fromkeys(topics.listed("split", asked["split"]), into),
+        pinned=_words(topics.pairs("pin", edits["pin"], _split)),
+        banned=_words(topics.pairs("ban", edits["ban"], _split)),
+        merges=[topics.listed("merge", (one,)) for one in edits["merge"]],
+        drops=topics.listed("drop", edits["drop"]),
+        splits=dict.fromkeys(topics.listed("split", edits["split"]), into),
     )
     if names_file is not None:
         changes = replace(changes, names=_names_of(names_file, opened, changes))
@@ -318,7 +306,7 @@ def _read_names(path: Path, opened: Opened) -> dict[int, str]:
     from cofactor.text.editing.changes import topics_digest
 
     try:
-        found = from_json_file(read_file(path.resolve(), LARGEST_NAMES), "it")
+        found = from_json_file(read_file(path.resolve(), MAX_NAMES_BYTES), "it")
     except DamagedFileError as error:
         raise BadInput(f"{at(path)} has no names of topics: {error}.") from None
     names = found.get("names", found) if isinstance(found, dict) else None

@@ -8,15 +8,16 @@ from typing import Any
 
 import click
 
-from cofactor.cli._shared.command import COUNT, MODEL, BadInput, Command, json_option
-from cofactor.cli._shared.models import answered, open_model
-from cofactor.cli._shared.terminal import emit, make_table, note, percent, show, shown
+from cofactor.cli._command import BadInput, Command
+from cofactor.cli._models import answered, open_model
+from cofactor.cli._options import model_argument, options, words_option
+from cofactor.cli._terminal import emit, make_table, note, percent, show, shown
 
 
 @click.command(cls=Command)
-@click.argument("model", type=MODEL)
+@model_argument
 @click.argument("text")
-@click.option("--words", type=COUNT, default=15, help="Words to show.")
+@words_option("Words to show.", default=15)
 @click.option(
     "--class",
     "target",
@@ -29,7 +30,7 @@ from cofactor.cli._shared.terminal import emit, make_table, note, percent, show,
     metavar="NAME",
     help="Class to compare it with.  [default: the most probable other one]",
 )
-@json_option
+@options("as_json")
 def explain(
     model: Path, text: str, words: int, target: str | None, rival: str | None, as_json: bool
 ) -> None:

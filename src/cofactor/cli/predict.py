@@ -3,34 +3,37 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import click
 
-from cofactor._version import __version__
-from cofactor.cli._shared.cells import holds_cells, layer_option, predict_cells
-from cofactor.cli._shared.command import (
+from cofactor.cli import _cells
+from cofactor.cli._command import BadInput, Command, delaying_signals
+from cofactor.cli._models import Opened, how_to_open, made_now, open_model
+from cofactor.cli._options import (
     COUNT,
-    MODEL,
-    OUTPUT_FILE,
-    TABLE,
-    Command,
     Number,
-    delaying_signals,
-    json_option,
-    table_options,
+    TableOptions,
+    file_option,
+    model_argument,
+    options,
+    reading,
+    table_argument,
 )
-from cofactor.cli._shared.models import Opened, how_to_open, open_model
-from cofactor.cli._shared.outputs import opened_output, refuse_table_as_output
-from cofactor.cli._shared.tables import open_table
-from cofactor.cli._shared.terminal import announce, emit, note
+from cofactor.cli._tables import open_table
+from cofactor.cli._terminal import (
+    announce,
+    emit,
+    note,
+    opened_output,
+    refuse_table_as_output,
+    rounded,
+)
 from cofactor.io.atomic import replacing
 from cofactor.io.errors import at
 from cofactor.io.json_text import to_json
@@ -41,24 +44,19 @@ from cofactor.io.tables.limits import batches
 from cofactor.io.tables.writers import free_name, make_writer, output_kind
 
 BATCH = 4096
-DIGITS = 5  # significant digits of a probability
-LOOKED_AT = 20, 1000
-"""Least and largest number of texts that tell whether texts are like those of the fit."""
+MIN_COMPARED, MAX_COMPARED = 20, 1000
+"""Numbers of texts that are enough, and are taken, to compare texts with those of the fit."""
 UNLIKE = 0.7
 """Texts are unlike those of the fit if less than this share of the expected words is known."""
 
 
 @click.command(cls=Command)
-@click.argument("model", type=MODEL)
-@click.argument("table", type=TABLE)
-@click.option(
-    "-o",
-    "--output",
-    type=OUTPUT_FILE,
-    metavar="FILE",
-    help="File to write: .csv, .tsv or .jsonl, also compressed (.gz).  [default: CSV on stdout]",
+@model_argument
+@table_argument
+@file_option(
+    "File to write: .csv, .tsv or .jsonl, also compressed (.gz).  [default: CSV on stdout]"
 )
-@table_options("text")
+@options(reading("text"))
 @click.option("--all-classes", is_flag=True, help="Add the probability of every class.")
 @click.option(
     "--topics",
@@ -75,14 +73,11 @@ UNLIKE = 0.7
     "--abstain",
     type=Number(float, 0, 1),
     metavar="P",
-    help="Predict only what is at least so probable.",
+    help="Leave out predictions that are less probable than P.",
 )
-@layer_option
+@options("layer")
 @click.option(
-    "--id",
-    "id_column",
-    metavar="COLUMN",
-    help="Column that names the documents; --keep copies it, too.",
+    "--id", metavar="COLUMN", help="Column that names the documents; --keep copies it, too."
 )
 @click.option(
     "--keep",
@@ -95,19 +90,18 @@ UNLIKE = 0.7
     is_flag=True,
     help="Do not escape cells that a spreadsheet would run, like =1+1.",
 )
-@json_option
+@options("as_json")
 def predict(
     model: Path,
     table: Path,
     output: Path | None,
-    text: str | None,
-    opening: dict[str, Any],
-    id_column: str | None,
+    asked: TableOptions,
+    id: str | None,
     keep: tuple[str, ...],
     keep_formulas: bool,
     as_json: bool,
     layer: str | None,
-    **asked: Any,
+    **columns: Any,
 ) -> None:
     """Add prediction, confidence and topic to a table.
 
@@ -119,19 +113,19 @@ def predict(
     manifest beside the output says how it was made. With --json and without --output, rows are
     printed as JSON lines.
 
-    With a model of single cells, TABLE is an AnnData file; genes are matched by name. FILE may be
-    an .h5ad file then: a copy of TABLE with the predictions in obs and the topics in obsm.
+    With a model of single cells, TABLE is an AnnData file; genes are matched by name. FILE may then
+    be an .h5ad file: a copy of TABLE with the predictions in obs and the topics in obsm.
     """
-    if holds_cells(table, layer):
-        predict_cells(model, table, output, layer, as_json, asked)
+    refuse_table_as_output(output, table)
+    if _cells.holds_cells(table, layer):
+        _predict_cells(model, table, output, layer, as_json, columns)
         return
     kind = output_kind(output) if output else "jsonl" if as_json else "csv"
-    refuse_table_as_output(output, table)
     opened = open_model(model)
-    source = open_table(table, **how_to_open(opened, table, opening))
-    column = _text_column(source, text, opened)
-    form = _Form.of(opened, _columns(opened, asked), kind)
-    copied = _Copied.of(source, id_column or _noted_id(source, opened), keep)
+    source = open_table(table, **how_to_open(opened, table, asked.opening))
+    column = _text_column(source, asked.text, opened)
+    form = _Form.of(opened, _columns(opened, columns), kind)
+    copied = _Copied.of(source, id or _noted_id(source, opened), keep)
     added = _added_names(form, copied.columns)
     if not opened.model.target_names_:
         empty, topic = added[:2], added[2]
@@ -147,8 +141,10 @@ def predict(
             after.enter_context(delaying_signals())
             manifest = after.enter_context(replacing(f"{output}.manifest.json"))
             manifest.write((to_json(facts, indent=1) + "\n").encode())
-    _tell(facts, form, output, as_json)
-    if asked["abstain"] and (expected := opened.model.expected_coverage(asked["abstain"])):
+    _tell(facts, form, output)
+    if as_json and output:
+        emit(facts)
+    if columns["abstain"] and (expected := opened.model.expected_coverage(columns["abstain"])):
         note(
             f"Expected on new texts like those of the fit: {expected}, from "
             f"{expected.n_samples:,.0f} held-out labels."
@@ -253,7 +249,7 @@ class _Form:
 
     def _cell(self, cell: Any) -> Any:
         if isinstance(cell, float):
-            return float(f"{cell:.{DIGITS}g}")
+            return rounded(cell)
         return cell if self.lists else one_cell(cell, self.separator)
 
 
@@ -269,7 +265,7 @@ def _write(
     likeness: dict[str, Any] = {}
     for batch in batches(source.rows, _length, BATCH):
         texts = [as_text(source, number, column, cells[place]) for number, cells in batch]
-        likeness = likeness or _likeness(opened.model.vectorizer_, texts[: LOOKED_AT[1]])
+        likeness = likeness or _likeness(opened.model.vectorizer_, texts[:MAX_COMPARED])
         answers = form.cells(answer_documents(opened.model, texts))
         for (number, cells), answer in zip(batch, answers, strict=True):
             writer.write(copied.cells(number, cells), answer)
@@ -281,7 +277,7 @@ def _write(
 def _likeness(vectorizer: Any, texts: list[str]) -> dict[str, Any]:
     """Return which share of the words of texts is known, and which share was to be expected."""
     expected = getattr(vectorizer, "known_share_", None)
-    if expected is None or len(texts) < LOOKED_AT[0]:
+    if expected is None or len(texts) < MIN_COMPARED:
         return {}
     share = vectorizer.known_share(texts)
     return {"known_words": None if math.isnan(share) else share, "expected_known_words": expected}
@@ -309,9 +305,7 @@ def _facts(
 ) -> dict[str, Any]:
     """Return how the output was made."""
     return {
-        "made_by": f"cofactor {__version__}",
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "command": ["cofactor", *sys.argv[1:]],
+        **made_now(),
         "model": opened.origin(),
         "input": {**source.facts(), "path": str(source.path), "text": column},
         "output": str(output) if output else None,
@@ -320,7 +314,7 @@ def _facts(
     }
 
 
-def _tell(facts: dict[str, Any], form: _Form, output: Path | None, as_json: bool) -> None:
+def _tell(facts: dict[str, Any], form: _Form, output: Path | None) -> None:
     where = f" to {output}" if output else ""
     note(f"Wrote {facts['rows']:,} rows{where}; read as {facts['input']['encoding'] or 'data'}.")
     if facts["blank"]:
@@ -352,8 +346,6 @@ def _tell(facts: dict[str, Any], form: _Form, output: Path | None, as_json: bool
         note(
             f"The table already has columns of these names; the new ones are {', '.join(renamed)}."
         )
-    if as_json and output:
-        emit(facts)
 
 
 def _rows(facts: dict[str, Any], name: str) -> str:
@@ -362,3 +354,121 @@ def _rows(facts: dict[str, Any], name: str) -> str:
     return (
         f"{number:,} {'row' if number == 1 else 'rows'}{share} {'has' if number == 1 else 'have'}"
     )
+
+
+# ---- single cells
+
+
+def _predict_cells(
+    folder: Path,
+    table: Path,
+    output: Path | None,
+    layer: str | None,
+    as_json: bool,
+    columns: dict[str, Any],
+) -> None:
+    """Write predictions for the cells of an AnnData file: a table, or a copy of the file."""
+    _cells.refuse_text_options("model", "output", "all_classes", "topics", "abstain")
+    copy = output if _is_copy(table, output, columns) else None
+    kind = "jsonl" if as_json and not output else "csv"
+    kind = output_kind(output) if output and not copy else kind
+    least = columns["abstain"] or 0.0
+    with _cells.single_cells() as sc, announce("Predicting"):
+        model = sc.load(folder)
+        _need_classes(model, columns)
+        with sc.cells.open_cells(table, layer or model.facts.get("layer")) as cells:
+            answers = model.answer(cells)
+            known = int(model.match(cells.genes)[1].sum())
+            names = [str(name) for name in cells.obs.index]
+        if copy:
+            from cofactor.sc.files import write_copy
+
+            added = write_copy(table, copy, model, answers, abstain=least)
+        else:
+            added = _write_cells(output, kind, names, model, answers, columns)
+    codes, _ = answers.predictions(least)
+    empty = int(answers.empty.sum())
+    facts = {
+        **made_now(),
+        "model": str(folder),
+        "input": {"path": str(table), "matrix": cells.place},
+        "output": str(output) if output else None,
+        "added": added,
+        "cells": len(codes),
+        "empty": empty,
+        "abstained": int((codes < 0).sum()) - empty if model.classes else 0,
+        "missing_genes": len(model.genes) - known,
+    }
+    _tell_cells(model, facts)
+    if as_json and output:
+        emit(facts)
+
+
+def _need_classes(model: Any, columns: dict[str, Any]) -> None:
+    """Refuse options that need classes if the model has none."""
+    for name in ("all_classes", "abstain"):
+        if columns[name] and not model.classes:
+            raise BadInput(
+                f"--{name.replace('_', '-')} needs a model that predicts classes, but "
+                "this one has no labels; leave it out."
+            )
+
+
+def _is_copy(table: Path, output: Path | None, columns: dict[str, Any]) -> bool:
+    """Tell whether the output is a copy of the file with results, not a table."""
+    if output is None or not output.name.lower().endswith(_cells.ENDINGS):
+        return False
+    if {output.suffix.lower(), table.suffix.lower()} != {".h5ad"}:
+        raise BadInput(
+            f"--output {output}: only a copy of an .h5ad file can be written; name a .csv file."
+        )
+    if columns["all_classes"]:
+        raise BadInput(
+            f"--all-classes is for tables, and --output {output} is not a table; name a .csv file, "
+            "or leave the option out."
+        )
+    return True
+
+
+def _write_cells(
+    output: Path | None,
+    kind: str,
+    names: list[str],
+    model: Any,
+    answers: Any,
+    columns: dict[str, Any],
+) -> list[str]:
+    """Write a row for each cell; return the names of the columns after its name."""
+    added = ["prediction", "confidence", "topic"]
+    added += model.classes if columns["all_classes"] else []
+    added += [f"topic {k}" for k in range(answers.shares.shape[1])] if columns["topics"] else []
+    predicted = zip(names, *answers.predictions(columns["abstain"] or 0.0), strict=True)
+    with opened_output(output) as file:
+        writer = make_writer(file, kind, ["cell"], added)
+        for i, (name, code, confidence) in enumerate(predicted):
+            P, S = answers.probabilities[i], answers.shares[i]
+            row = [None, None] if code < 0 else [model.classes[code], rounded(confidence)]
+            row.append(int(S.argmax()) if S.any() else None)
+            row += map(rounded, P) if columns["all_classes"] else []
+            row += map(rounded, S) if columns["topics"] else []
+            writer.write([name], row)
+    return added
+
+
+def _tell_cells(model: Any, facts: dict[str, Any]) -> None:
+    where = f" to {facts['output']}" if facts["output"] else ""
+    note(f"Wrote {facts['cells']:,} cells{where}.")
+    if facts["missing_genes"]:
+        note(
+            f"{facts['missing_genes']:,} of {len(model.genes):,} genes of the model are not in "
+            "the file; they count as not measured."
+        )
+    if facts["empty"]:
+        note(
+            f"{facts['empty']:,} cells have no count of a gene of the model, so nothing is "
+            "predicted there."
+        )
+    if facts["abstained"]:
+        note(f"{facts['abstained']:,} cells have a prediction that --abstain leaves out.")
+    if not model.classes:
+        note("The model was fitted without labels, so there are topics only.")

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
 from typing import Any
 
 import click
 
-from cofactor.cli._shared.command import COUNT, INTERRUPTED, SEED, BadInput, Command, json_option
-from cofactor.cli._shared.terminal import emit, note, open_console
+from cofactor.cli._command import BadInput, Command, end_interrupted
+from cofactor.cli._options import COUNT, FOLDER, options
+from cofactor.cli._terminal import emit, note, open_console
 from cofactor.experiments.options import EXPERIMENTS, SOLVERS, Options
 
-PATH = click.Path(path_type=Path)
 SYNTHETIC_ONLY = ("draws", "solver", "iterations", "updates")
 
 
@@ -21,27 +20,27 @@ SYNTHETIC_ONLY = ("draws", "solver", "iterations", "updates")
 @click.argument("experiment", type=click.Choice([*EXPERIMENTS, "all"]), default="all")
 @click.option(
     "--out",
-    type=PATH,
+    type=FOLDER,
     required=True,
-    help="Folder for tables, figures, trials and "
-    "manifest. A second run continues an unfinished one.",
+    help="Folder for tables, figures, trials and manifest. A second run continues an unfinished "
+    "one.",
 )
 @click.option(
     "--trials", type=COUNT, help="Number of trials of each model.  [default: as in the paper]"
 )
 @click.option(
     "--data-home",
-    type=PATH,
+    type=FOLDER,
     envvar="COFACTOR_DATA_HOME",
     help="Folder that holds the data.  [default: COFACTOR_DATA_HOME, else scikit-learn's]",
 )
 @click.option(
     "--stopwords",
-    type=PATH,
+    type=FOLDER,
     help="File of English stop words, one on each line.  [default: NLTK's]",
 )
 @click.option("--quick", is_flag=True, help="Use small made-up data, to see that everything works.")
-@click.option("--seed", type=SEED, default=0, help="Random seed of data, splits and starts.")
+@options("seed")
 @click.option(
     "--jobs",
     type=COUNT,
@@ -63,7 +62,7 @@ SYNTHETIC_ONLY = ("draws", "solver", "iterations", "updates")
     type=COUNT,
     help="synthetic: compare with this number of multiplicative updates from the same starts.",
 )
-@json_option
+@options("as_json")
 @click.pass_context
 def reproduce(
     context: click.Context, /, experiment: str, jobs: int | None, as_json: bool, **settings: Any
@@ -102,7 +101,8 @@ def _run(names: list[str], options: Options, as_json: bool) -> None:
         runs = reproduce(names, options, open_console(stderr=True))
     except KeyboardInterrupt:
         note("Interrupted; run the same command again to continue.")
-        click.get_current_context().exit(INTERRUPTED)
+        end_interrupted(True)
+        return
     if as_json:
         emit([_summary(run) for run in runs])
         return

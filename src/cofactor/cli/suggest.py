@@ -9,21 +9,27 @@ from typing import Any
 
 import click
 
-from cofactor.cli._shared.command import (
+from cofactor.cli._command import Command, refusals
+from cofactor.cli._models import Opened, how_to_open, open_model, read_again
+from cofactor.cli._options import (
     COUNT,
-    MODEL,
-    OUTPUT_FILE,
     SEED,
-    TABLE,
-    Command,
-    json_option,
-    table_options,
+    TableOptions,
+    file_option,
+    model_argument,
+    options,
+    reading,
+    table_argument,
 )
-from cofactor.cli._shared.models import Opened, how_to_open, open_model, read_again, refusals
-from cofactor.cli._shared.outputs import opened_output, refuse_table_as_output
-from cofactor.cli._shared.table_options import TableOptions
-from cofactor.cli._shared.tables import Reading
-from cofactor.cli._shared.terminal import announce, emit, note
+from cofactor.cli._tables import Reading
+from cofactor.cli._terminal import (
+    announce,
+    emit,
+    note,
+    opened_output,
+    refuse_table_as_output,
+    rounded,
+)
 from cofactor.io.errors import at
 from cofactor.io.tables import InputError, open_source
 from cofactor.io.tables.labels import one_cell
@@ -31,34 +37,28 @@ from cofactor.io.tables.sources import DESCRIPTORS
 from cofactor.io.tables.writers import free_name, make_writer, output_kind
 
 DOUBTFUL = "doubtful label"
-DIGITS = 5  # significant digits of a probability
 
 
 @click.command(cls=Command)
-@click.argument("model", type=MODEL)
-@click.argument("table", type=TABLE)
+@model_argument
+@table_argument
 @click.option("-n", "--number", type=COUNT, default=50, help="Number of texts.")
-@click.option(
-    "-o",
-    "--output",
-    type=OUTPUT_FILE,
-    metavar="FILE",
-    help="File to write: .csv, .tsv or .jsonl, also compressed (.gz).  [default: CSV on stdout]",
+@file_option(
+    "File to write: .csv, .tsv or .jsonl, also compressed (.gz).  [default: CSV on stdout]"
 )
 @click.option("--doubtful", is_flag=True, help="List labels that look wrong instead.")
 @click.option(
     "--strategy",
     type=click.Choice(["mixed", "close", "topics", "random"]),
     default="mixed",
-    help="Which texts: close calls, the first texts of topics without a "
-    "label, random ones, or a mixture.",
+    help="Which texts: close calls, the first texts of topics without a label, random ones, or a "
+    "mixture.",
 )
 @click.option(
     "--all-rows", is_flag=True, help="Write all rows of the table, those to look at first."
 )
 @click.option("--seed", type=SEED, help="Seed of the random choice.  [default: that of the fit]")
-@table_options("text", "labels", "label_separator")
-@json_option
+@options(reading("text", "labels", "label_separator"), "as_json")
 def suggest(
     model: Path,
     table: Path,
@@ -68,10 +68,7 @@ def suggest(
     strategy: str,
     all_rows: bool,
     seed: int | None,
-    text: str | None,
-    labels: tuple[str, ...],
-    label_separator: str | None,
-    opening: dict[str, Any],
+    asked: TableOptions,
     as_json: bool,
 ) -> None:
     """Say which texts to label next, or which labels look wrong.
@@ -93,30 +90,28 @@ def suggest(
         raise InputError(f"{at(table)} can be read only once; save the table to a file first.")
     opened = open_model(model)
     with announce("Reading the documents"):
-        reading = read_again(
-            opened, table, text, labels, opening, label_separator, may_lack=not doubtful
-        )
+        read = read_again(opened, table, asked, may_lack=not doubtful)
     with announce("Comparing labels" if doubtful else "Choosing texts"), refusals():
         found = (
-            _doubts(opened, reading)[:number]
+            _doubts(opened, read)[:number]
             if doubtful
-            else _texts(opened, reading, number, strategy, seed)
+            else _texts(opened, read, number, strategy, seed)
         )
-    label = list(labels) or list(TableOptions.noted(opened.input).labels) or ["label"]
-    separator = label_separator or opened.input.get("label_separator")
-    source = open_source(table, **how_to_open(opened, table, opening))
-    rows = _Rows(reading.documents.rows, found, label, separator, all_rows)
+    asked = asked.over(TableOptions.noted(opened.input))
+    source = open_source(table, **how_to_open(opened, table, asked.opening))
+    label = list(asked.labels) or ["label"]
+    rows = _Rows(read.documents.rows, found, label, asked.label_separator, all_rows)
     with opened_output(output) as file:
         rows.write(file, kind, source)
     _tell(opened, found, output, all_rows, as_json)
 
 
 def _texts(
-    opened: Opened, reading: Reading, number: int, strategy: str, seed: int | None
+    opened: Opened, read: Reading, number: int, strategy: str, seed: int | None
 ) -> list[tuple[int, dict[str, Any]]]:
     """Return the places of texts to label and what is said about each."""
     rows = opened.model.to_label(
-        reading.documents.texts, number, strategy=strategy, y=reading.y, random_state=seed
+        read.documents.texts, number, strategy=strategy, y=read.y, random_state=seed
     )
     return [
         (
@@ -132,14 +127,14 @@ def _texts(
     ]
 
 
-def _doubts(opened: Opened, reading: Reading) -> list[tuple[int, dict[str, Any]]]:
+def _doubts(opened: Opened, read: Reading) -> list[tuple[int, dict[str, Any]]]:
     """Return the places of doubtful labels and what is said about each."""
-    if reading.facts["task"] != "classes":
+    if read.facts["task"] != "classes":
         raise InputError(
             "--doubtful needs labels that are classes; name their column with --label, or leave "
             "--doubtful out."
         )
-    rows = opened.model.doubtful_labels(reading.documents.texts, reading.y)
+    rows = opened.model.doubtful_labels(read.documents.texts, read.y)
     return [
         (
             row.document,
@@ -189,7 +184,7 @@ class _Rows:
 
     def _cell(self, cell: Any, kind: str) -> Any:
         if isinstance(cell, float):
-            return float(f"{cell:.{DIGITS}g}")
+            return rounded(cell)
         return cell if kind == "jsonl" and not self.separator else one_cell(cell, self.separator)
 
 

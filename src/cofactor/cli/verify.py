@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import warnings
 from collections.abc import Callable
 from dataclasses import asdict
@@ -11,37 +10,36 @@ from typing import Any
 
 import click
 
-from cofactor.cli._shared.blocks import find_blocks, holds_blocks, open_blocks
-from cofactor.cli._shared.command import MODEL, TABLE, BadInput, Command, json_option
-from cofactor.cli._shared.command import table_options as options
-from cofactor.cli._shared.history import is_updated, open_origin
-from cofactor.cli._shared.models import Opened, find_data, open_model, read_again, refusals
-from cofactor.cli._shared.terminal import announce, emit, note, show
+from cofactor.cli._command import BadInput, Command, refusals
+from cofactor.cli._models import (
+    Opened,
+    find_blocks,
+    find_data,
+    is_updated,
+    open_model,
+    open_origin,
+    read_again,
+)
+from cofactor.cli._options import FOLDER, TableOptions, model_argument, options, reading
+from cofactor.cli._tables import holds_blocks, open_blocks
+from cofactor.cli._terminal import announce, emit, note, note_next, show
 
 Read = Callable[..., tuple[Path, Any]]
 """A function that reads the documents, or opens their blocks; it returns the path, too."""
 
 
 @click.command(cls=Command)
-@click.argument("model", type=MODEL)
-@click.option("--data", type=TABLE, help="Table of the documents.  [default: the one of the fit]")
+@model_argument
+@options("data")
 @click.option(
     "--before",
-    type=MODEL,
+    type=FOLDER,
     metavar="MODEL",
     help="Model that an edit or a refit began with.  [default: as noted]",
 )
-@options("text", "labels", "label_separator")
-@json_option
+@options(reading("text", "labels", "label_separator"), "as_json")
 def verify(
-    model: Path,
-    data: Path | None,
-    before: Path | None,
-    text: str | None,
-    labels: tuple[str, ...],
-    label_separator: str | None,
-    opening: dict[str, Any],
-    as_json: bool,
+    model: Path, data: Path | None, before: Path | None, asked: TableOptions, as_json: bool
 ) -> None:
     """Fit a model again and check that the result is the same.
 
@@ -63,7 +61,7 @@ def verify(
             )
         if holds_blocks(path):
             return path, open_blocks(path)
-        return path, read_again(opened, path, text, labels, opening, label_separator)
+        return path, read_again(opened, path, asked)
 
     facts = _fit_again(opened, read) if origin is None else _repeat(opened, *origin, read)
     facts["model"] = opened.origin()
@@ -72,7 +70,7 @@ def verify(
     else:
         show(*_sentences(facts))
         if origin is not None:
-            note(f"Next: cofactor verify {shlex.quote(str(origin[0].path))}")
+            note_next("verify", origin[0].path)
     if not (facts["equal"] and facts["same_data"]):
         click.get_current_context().exit(1)
 
@@ -97,10 +95,10 @@ def _fit_again(opened: Opened, read: Read) -> dict[str, Any]:
     """Repeat the fit of a model."""
     from cofactor.text.describe.compare import refit
 
-    path, reading = read()
+    path, documents = read()
     with announce("Fitting again"), refusals(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = asdict(refit(opened.model, reading.fit))
+        found = asdict(refit(opened.model, documents.fit))
     return {**found, **_versions_changed(opened), "step": "fit", "data": str(path)}
 
 
@@ -132,15 +130,15 @@ def _edit_again(model: Any, step: dict[str, Any], read: Read) -> tuple[Any, Path
     changes = Changes.read(step.get("changes"))
     if not changes.splits:
         return make_changes(model, changes), None
-    path, reading = read(documents=True)
+    path, documents = read(documents=True)
     with announce("Editing again"):
-        return make_changes(model, changes, reading.documents.texts, reading.y), path
+        return make_changes(model, changes, documents.documents.texts, documents.y), path
 
 
 def _refit_again(model: Any, step: dict[str, Any], read: Read) -> tuple[Any, Path | None]:
-    path, reading = read(documents=True)
+    path, documents = read(documents=True)
     with announce("Fitting again"):
-        return reading.refit(model, step.get("iterations")), path
+        return documents.refit(model, step.get("iterations")), path
 
 
 def _settled(model: Any) -> Any:

@@ -4,7 +4,7 @@ Two questions are answered here. `LabelColumns.read` decides which labels a cell
 without text is unlabelled, and so is one that the user names with --unlabelled; --relabel renames
 labels before that. `label_form` decides what the labels look like: classes, sets, columns of 0 and
 1, or numbers. Whether a model follows that form or the user's --task is decided in
-`cofactor.cli._shared.targets`. What is doubtful about labels is said by `label_advice`. Labels that
+`cofactor.cli._tables`. What is doubtful about labels is said by `label_advice`. Labels that
 are already in memory are read by `cofactor.targets`, which has its own rule for missing ones.
 """
 
