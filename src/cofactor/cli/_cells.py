@@ -10,16 +10,6 @@ from typing import Any
 from cofactor.cli._command import BadInput, given_options, needing_extra, refusals
 from cofactor.cli._options import TableOptions
 
-ENDINGS = (".h5ad", ".zarr")
-
-
-def holds_cells(path: Path, layer: str | None = None) -> bool:
-    """Tell whether a path is named like an AnnData file; refuse --layer for other tables."""
-    found = path.name.lower().endswith(ENDINGS)
-    if layer is not None and not found:
-        raise BadInput(f"--layer {layer} needs an .h5ad file or a .zarr folder; leave it out.")
-    return found
-
 
 def is_cell_model(path: Path) -> bool:
     """Tell whether a folder holds a model of cells."""

@@ -1,6 +1,6 @@
 """The options that commands share, and the objects in which they arrive.
 
-Each option is declared once, in `SHARED`. ``@options("text", WORDS)`` adds options to a command, in
+Each option is declared once, in `SHARED`. ``@add("text", WORDS)`` adds options to a command, in
 that order. A name stands for one option, which arrives as an argument of that name. A `Group`
 stands for several, which arrive as one object: `TableOptions`, `WordOptions` or `ModelOptions`.
 A model's manifest notes its `TableOptions`, so that later commands read the table in the same way.
@@ -82,20 +82,44 @@ model_argument = click.argument("model", type=FOLDER)
 table_argument = click.argument("table", type=TABLE)
 
 
+def option(usage: str, help: str, **settings: Any) -> Any:
+    """Return an option.
+
+    Parameters
+    ----------
+    usage : str
+        Its names; the parameter, if it has another name; and the name of a value, with capitals:
+        "-k --topics number N".
+    help : str
+    **settings
+        Arguments of `click.option`.
+    """
+    words = usage.split()
+    if words[-1].lower() != words[-1]:
+        settings["metavar"] = words.pop()
+    return click.option(*words, help=help, **settings)
+
+
+def repeated(usage: str, help: str, **settings: Any) -> Any:
+    """Return an option that may be given several times; its default stands at the end of help."""
+    text, mark, default = help.partition("  [default")
+    return option(usage, f"{text} May be repeated.{mark}{default}", multiple=True, **settings)
+
+
 def folder_option(help: str) -> Any:
     """Return the option -o for a folder, which must be given."""
-    return click.option("-o", "--output", type=FOLDER, required=True, metavar="FOLDER", help=help)
+    return option("-o --output FOLDER", help, type=FOLDER, required=True)
 
 
 def file_option(help: str, default: str | None = None) -> Any:
     """Return the option -o for a file."""
     path = None if default is None else Path(default)
-    return click.option("-o", "--output", type=OUTPUT_FILE, default=path, metavar="FILE", help=help)
+    return option("-o --output FILE", help, type=OUTPUT_FILE, default=path)
 
 
 def words_option(help: str, default: int = 10) -> Any:
     """Return the option for a number of words to show."""
-    return click.option("--words", type=COUNT, default=default, help=help)
+    return option("--words", help, type=COUNT, default=default)
 
 
 # ---- values that are more than one word
@@ -190,156 +214,94 @@ def _jobs(_: Any, __: Any, number: int) -> int:
 
 
 SHARED = {
-    "text": click.option("--text", metavar="COLUMN", help="Column that holds the texts."),
-    "labels": click.option(
-        "--label",
-        "labels",
-        metavar="COLUMN",
-        multiple=True,
-        help="Column that holds the labels; an empty cell is not labelled. May be repeated.",
+    "text": option("--text COLUMN", "Column that holds the texts."),
+    "labels": repeated(
+        "--label labels COLUMN", "Column that holds the labels; an empty cell is not labelled."
     ),
-    "label_separator": click.option(
-        "--label-separator",
-        metavar="TEXT",
-        help="Separator of several labels in one cell, like ';'.",
+    "label_separator": option(
+        "--label-separator TEXT", "Separator of several labels in one cell, like ';'."
     ),
-    "unlabelled": click.option(
-        "--unlabelled",
-        metavar="VALUE",
-        multiple=True,
-        help="Label that means not labelled, like NA. May be repeated.",
+    "unlabelled": repeated("--unlabelled VALUE", "Label that means not labelled, like NA."),
+    "relabel": repeated("--relabel OLD=NEW", "New name of a label, like Sprot=Sport."),
+    "relabel_file": option(
+        "--relabel-file FILE", "Table of new names, with the columns old and new.", type=TABLE
     ),
-    "relabel": click.option(
-        "--relabel",
-        metavar="OLD=NEW",
-        multiple=True,
-        help="New name of a label, like Sprot=Sport. May be repeated.",
+    "min_labels": option(
+        "--min-labels N", "Treat classes with fewer labels as unlabelled.", type=COUNT
     ),
-    "relabel_file": click.option(
-        "--relabel-file",
-        type=TABLE,
-        metavar="FILE",
-        help="Table of new names, with the columns old and new.",
+    "id": option("--id COLUMN", "Column that names the documents in all outputs."),
+    "keep": repeated("--keep COLUMN", "Column to copy to outputs."),
+    "date": option("--date COLUMN", "Column that holds the documents' dates."),
+    "date_format": option(
+        "--date-format FORMAT", "Format of the dates, like %d/%m/%Y.  [default: detected]"
     ),
-    "min_labels": click.option(
-        "--min-labels",
-        type=COUNT,
-        metavar="N",
-        help="Treat classes with fewer labels as unlabelled.",
+    "encoding": option("--encoding NAME", "Encoding of the file.  [default: detected]"),
+    "separator": option(
+        "--separator CHARACTER", "Separator of cells.  [default: detected]", callback=_one_character
     ),
-    "id": click.option(
-        "--id", metavar="COLUMN", help="Column that names the documents in all outputs."
+    "no_quotes": option(
+        "--no-quotes", "Read quotes as part of the text, as in many TSV files.", is_flag=True
     ),
-    "keep": click.option(
-        "--keep",
-        metavar="COLUMN",
-        multiple=True,
-        help="Column to copy to outputs. May be repeated.",
-    ),
-    "date": click.option(
-        "--date", metavar="COLUMN", help="Column that holds the documents' dates."
-    ),
-    "date_format": click.option(
-        "--date-format",
-        metavar="FORMAT",
-        help="Format of the dates, like %d/%m/%Y.  [default: detected]",
-    ),
-    "encoding": click.option(
-        "--encoding", metavar="NAME", help="Encoding of the file.  [default: detected]"
-    ),
-    "separator": click.option(
-        "--separator",
-        metavar="CHARACTER",
-        callback=_one_character,
-        help="Separator of cells.  [default: detected]",
-    ),
-    "no_quotes": click.option(
-        "--no-quotes", is_flag=True, help="Read quotes as part of the text, as in many TSV files."
-    ),
-    "sheet": click.option(
-        "--sheet", metavar="NAME", help="Sheet of a spreadsheet.  [default: the first one]"
-    ),
-    "task": click.option(
+    "sheet": option("--sheet NAME", "Sheet of a spreadsheet.  [default: the first one]"),
+    "task": option(
         "--task",
+        "What to learn from the labels.",
         type=click.Choice(["auto", "topics", "classes", "numbers"]),
         default="auto",
-        help="What to learn from the labels.",
     ),
-    "seed": click.option("--seed", type=SEED, default=0, help="Random seed."),
-    "seed_words": click.option(
-        "--seed-words",
-        multiple=True,
-        metavar="NAME=WORD,WORD",
+    "seed": option("--seed", "Random seed.", type=SEED, default=0),
+    "seed_words": repeated(
+        "--seed-words NAME=WORD,WORD",
+        "Words that pull a topic towards a subject: billing=invoice,refund.",
         callback=_seeds,
-        help="Words that pull a topic towards a subject: billing=invoice,refund. May be repeated.",
     ),
-    "language": click.option(
-        "--language",
-        default="auto",
-        metavar="NAME",
-        callback=_languages,
-        help="Language of the texts, like german, or german,english; its grammatical words are "
+    "language": option(
+        "--language NAME",
+        "Language of the texts, like german, or german,english; its grammatical words are "
         "removed. 'auto' detects the language; 'none' removes no words.",
-    ),
-    "stop_words": click.option(
-        "--stop-words",
         default="auto",
-        metavar="WHICH",
+        callback=_languages,
+    ),
+    "stop_words": option(
+        "--stop-words WHICH",
+        "Words to remove: auto for those of the language, none, or a file.",
+        default="auto",
         callback=_stop_words,
-        help="Words to remove: auto for those of the language, none, or a file.",
     ),
-    "bigrams": click.option(
-        "--bigrams", is_flag=True, help="Count pairs of neighbouring words, too."
+    "bigrams": option("--bigrams", "Count pairs of neighbouring words, too.", is_flag=True),
+    "characters": option(
+        "--characters", "Count sequences of 2 to 4 characters, not words.", is_flag=True
     ),
-    "characters": click.option(
-        "--characters", is_flag=True, help="Count sequences of 2 to 4 characters, not words."
-    ),
-    "stem": click.option(
-        "--stem",
-        default="auto",
-        metavar="N",
-        callback=_letters,
-        help="Treat words with the same first N letters as one. 'auto' is 6, or 'none' for English "
+    "stem": option(
+        "--stem N",
+        "Treat words with the same first N letters as one. 'auto' is 6, or 'none' for English "
         "and other languages with few endings; 'none' keeps all words apart.",
+        default="auto",
+        callback=_letters,
     ),
-    "raw": click.option(
-        "--raw", is_flag=True, help="Keep tags, entities, URLs and e-mail addresses."
-    ),
-    "class_weight": click.option(
-        "--class-weight",
-        multiple=True,
-        metavar="CLASS=WEIGHT",
-        callback=_class_weight,
-        help="Weight of the labels of a class, like spam=5; other classes have weight 1. May be "
+    "raw": option("--raw", "Keep tags, entities, URLs and e-mail addresses.", is_flag=True),
+    "class_weight": option(
+        "--class-weight CLASS=WEIGHT",
+        "Weight of the labels of a class, like spam=5; other classes have weight 1. May be "
         "repeated. 'balanced' gives all classes the same total weight.",
+        multiple=True,
+        callback=_class_weight,
     ),
-    "iterations": click.option(
-        "--iterations", type=COUNT, default=200, help="Maximum number of iterations."
+    "iterations": option("--iterations", "Maximum number of iterations.", type=COUNT, default=200),
+    "jobs": option(
+        "--jobs", "Number of threads; -1 for all cores.", type=int, default=-1, callback=_jobs
     ),
-    "jobs": click.option(
-        "--jobs", type=int, default=-1, callback=_jobs, help="Number of threads; -1 for all cores."
+    "layer": option(
+        "--layer NAME", "Layer of an .h5ad file that holds the raw counts.  [default: X]"
     ),
-    "layer": click.option(
-        "--layer",
-        metavar="NAME",
-        help="Layer of an .h5ad file that holds the raw counts.  [default: X]",
-    ),
-    "data": click.option(
-        "--data", type=TABLE, help="Table of the documents.  [default: the one of the fit]"
-    ),
-    "as_json": click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
+    "data": option("--data", "Table of the documents.  [default: the one of the fit]", type=TABLE),
+    "as_json": option("--json as_json", "Print the result as JSON.", is_flag=True),
 }
 """The options by the names of their parameters."""
 _OF_THE_FIT = SHARED | {
-    "id": click.option(
-        "--id",
-        metavar="COLUMN",
-        help="Column that names the documents.  [default: that of the fit]",
-    ),
-    "date": click.option(
-        "--date",
-        metavar="COLUMN",
-        help="Column that holds the documents' dates.  [default: that of the fit]",
+    "id": option("--id COLUMN", "Column that names the documents.  [default: that of the fit]"),
+    "date": option(
+        "--date COLUMN", "Column that holds the documents' dates.  [default: that of the fit]"
     ),
 }
 """The options of commands that read a table again."""
@@ -370,7 +332,7 @@ def _add(function: Any, some: Any) -> Any:
     return function
 
 
-def options(*wanted: str | Group) -> Callable[[Any], Any]:
+def add(*wanted: str | Group) -> Callable[[Any], Any]:
     """Return a decorator that adds options to a command."""
 
     def decorate(function: Any) -> Any:

@@ -402,7 +402,17 @@ def on_languages(names: list[str]) -> list[str]:
     return [first, *(pairs if names[0] in WITHOUT_SPACES else [])]
 
 
-# ---- blocks
+# ---- blocks and cells
+
+CELL_ENDINGS = (".h5ad", ".zarr")
+
+
+def holds_cells(path: Path, layer: str | None = None) -> bool:
+    """Tell whether a path is named like an AnnData file; refuse --layer for other tables."""
+    found = path.name.lower().endswith(CELL_ENDINGS)
+    if layer is not None and not found:
+        raise BadInput(f"--layer {layer} needs an .h5ad file or a .zarr folder; leave it out.")
+    return found
 
 
 def holds_blocks(path: Path) -> bool:

@@ -14,19 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from cofactor.cli import _models as models
+from cofactor.cli import _options as opt
 from cofactor.cli._command import BadInput, Command, needing_extra, refusals
-from cofactor.cli._models import Opened, open_model, relative, watched_fit
-from cofactor.cli._options import (
-    COUNT,
-    FOLDER,
-    READING,
-    WORDS,
-    Number,
-    TableOptions,
-    WordOptions,
-    options,
-    table_argument,
-)
 from cofactor.cli._tables import Reading, read_table, settle_language, summary
 from cofactor.cli._terminal import announce, emit, note, note_each
 from cofactor.io.errors import at
@@ -43,47 +33,44 @@ LOOPBACK = "127.0.0.1"
 
 
 @click.command(cls=Command)
-@table_argument
-@options(READING)
-@click.option("-k", "--topics", type=COUNT, default=10, help="Number of topics of a new model.")
-@click.option(
-    "--model",
-    "folder",
-    type=FOLDER,
-    metavar="FOLDER",
-    help="Folder of the model; a model that is there is continued.  [default: the name of the "
+@opt.table_argument
+@opt.add(opt.READING)
+@opt.option("-k --topics", "Number of topics of a new model.", type=opt.COUNT, default=10)
+@opt.option(
+    "--model folder FOLDER",
+    "Folder of the model; a model that is there is continued.  [default: the name of the "
     "table and -model]",
+    type=opt.FOLDER,
 )
-@click.option("--several", is_flag=True, help="A document may have several labels.")
-@click.option(
+@opt.option("--several", "A document may have several labels.", is_flag=True)
+@opt.option(
     "--every",
-    type=COUNT,
+    "Number of new labels after which the model is fitted again.",
+    type=opt.COUNT,
     default=5,
-    help="Number of new labels after which the model is fitted again.",
 )
-@options("seed", WORDS)
-@click.option(
+@opt.add("seed", opt.WORDS)
+@opt.option(
     "--port",
-    type=Number(int, 0, 65535),
-    help="Port of the page.  [default: 8765, or the next free one]",
+    "Port of the page.  [default: 8765, or the next free one]",
+    type=opt.Number(int, 0, 65535),
 )
-@click.option(
-    "--host",
+@opt.option(
+    "--host ADDRESS",
+    "Interface to listen on; anything but the default exposes the app to the network.",
     default=LOOPBACK,
-    metavar="ADDRESS",
-    help="Interface to listen on; anything but the default exposes the app to the network.",
 )
-@click.option("--no-open", is_flag=True, help="Do not open the page in the browser.")
-@options("as_json")
+@opt.option("--no-open", "Do not open the page in the browser.", is_flag=True)
+@opt.add("as_json")
 def app(
     table: Path,
-    asked: TableOptions,
+    asked: opt.TableOptions,
     topics: int,
     folder: Path | None,
     several: bool,
     every: int,
     seed: int,
-    words: WordOptions,
+    words: opt.WordOptions,
     port: int | None,
     host: str,
     no_open: bool,
@@ -128,7 +115,7 @@ def _begin(
     folder: Path,
     topics: int,
     seed: int,
-    words: WordOptions,
+    words: opt.WordOptions,
     every: int,
 ) -> Session:
     """Open or fit the model, and begin the session."""
@@ -181,14 +168,14 @@ def _opened(address: str, door: Path) -> bool:
     return webbrowser.open(door.as_uri())
 
 
-def _check_table(table: Path, asked: TableOptions) -> None:
+def _check_table(table: Path, asked: opt.TableOptions) -> None:
     if str(table).startswith(DESCRIPTORS):
         raise InputError(f"{at(table)} can be read only once; save the table to a file first.")
     if len(asked.labels) > 1:
         raise BadInput("The app fills in one column; give --label once.")
 
 
-def _read(table: Path, asked: TableOptions, several: bool) -> tuple[Corpus, Reading]:
+def _read(table: Path, asked: opt.TableOptions, several: bool) -> tuple[Corpus, Reading]:
     """Read the documents; their labels are classes, whatever they look like."""
     from cofactor.app.corpus import Corpus
 
@@ -211,25 +198,25 @@ def _read(table: Path, asked: TableOptions, several: bool) -> tuple[Corpus, Read
     return corpus, reading
 
 
-def _columns(table: Path, asked: TableOptions) -> list[str]:
+def _columns(table: Path, asked: opt.TableOptions) -> list[str]:
     from cofactor.io.tables import open_source
 
     return open_source(table, **asked.opening).columns
 
 
-def _open(folder: Path) -> Opened | None:
+def _open(folder: Path) -> models.Opened | None:
     """Open the model of a folder; None if there is no folder yet."""
     if not folder.exists():
         return None
     if not (folder / "manifest.json").exists():
         raise BadInput(f"--model {folder} exists and holds no model; name another folder.")
-    opened = open_model(folder)
+    opened = models.open_model(folder)
     if opened.input.get("task") == "numbers":
         raise BadInput(f"--model {folder} predicts numbers; the app labels classes.")
     return opened
 
 
-def _saved(opened: Opened | None) -> int | None:
+def _saved(opened: models.Opened | None) -> int | None:
     """Return the number of decisions that a saved model knows."""
     if opened is None:
         return None
@@ -239,17 +226,19 @@ def _saved(opened: Opened | None) -> int | None:
 
 
 def _manifest(reading: Reading, folder: Path) -> dict[str, Any]:
-    places = {name: relative(reading.facts[name], folder) for name in reading.places}
+    places = {name: models.relative(reading.facts[name], folder) for name in reading.places}
     return {"input": {**reading.facts, **places}}
 
 
-def _fit(corpus: Corpus, y: list[Any] | None, topics: int, seed: int, words: WordOptions) -> Any:
+def _fit(
+    corpus: Corpus, y: list[Any] | None, topics: int, seed: int, words: opt.WordOptions
+) -> Any:
     """Fit the first model."""
     from cofactor.text import TopicModel
 
     vectorizer = words.vectorizer()
     settle_language(vectorizer, corpus.texts)
     model = TopicModel(topics, vectorizer=vectorizer, n_jobs=-1, random_state=seed)
-    with watched_fit("Fitting the topics") as watched:
+    with models.watched_fit("Fitting the topics") as watched:
         model.set_callbacks(watched.reporter()).fit(corpus.texts, y)
     return model.set_callbacks()

@@ -9,30 +9,10 @@ from typing import Any
 
 import click
 
+from cofactor.cli import _options as opt
+from cofactor.cli import _tables as tables
 from cofactor.cli._command import BadInput, Command, refusals
 from cofactor.cli._models import relative
-from cofactor.cli._options import (
-    READING,
-    WORDS,
-    TableOptions,
-    WordOptions,
-    folder_option,
-    options,
-    table_argument,
-)
-from cofactor.cli._tables import (
-    TASKS,
-    count_classes,
-    find_columns,
-    further_columns,
-    holds_blocks,
-    left_out,
-    open_table,
-    settle_form,
-    targets_of,
-    tell_language,
-    unused_relabels,
-)
 from cofactor.cli._terminal import announce, emit, note, note_each, note_next
 from cofactor.io.errors import at
 from cofactor.io.tables import Documents, InputError, Source, open_source
@@ -48,18 +28,18 @@ Progress = Callable[[str], None]
 
 
 @click.command(cls=Command)
-@table_argument
-@options(READING)
-@folder_option("Folder for the blocks.")
-@click.option("--overwrite", is_flag=True, help="Replace the blocks in FOLDER.")
-@options("task", WORDS, "as_json")
+@opt.table_argument
+@opt.add(opt.READING)
+@opt.folder_option("Folder for the blocks.")
+@opt.option("--overwrite", "Replace the blocks in FOLDER.", is_flag=True)
+@opt.add("task", opt.WORDS, "as_json")
 def blocks(
     table: Path,
-    asked: TableOptions,
+    asked: opt.TableOptions,
     output: Path,
     overwrite: bool,
     task: str,
-    words: WordOptions,
+    words: opt.WordOptions,
     as_json: bool,
 ) -> None:
     """Convert a table larger than memory to blocks that can be fitted.
@@ -76,7 +56,7 @@ def blocks(
     with refusals():
         with announce("Reading the words") as progress:
             vectorizer.fit(found.texts(progress))
-        tell_language(vectorizer, vectorizer.languages_)
+        tables.tell_language(vectorizer, vectorizer.languages_)
         form, notes = found.settle(task)
         note_each([*notes, *(label_notes(found.counts) if asked.labels else [])])
         with announce("Writing the blocks") as progress:
@@ -105,7 +85,7 @@ def blocks(
             f"{facts['rows']:,} documents, {labelled}, {facts['words']:,} words; "
             f"{size} of {facts['bytes'] / 1e6:,.1f} MB together in {output}."
         )
-        topics = suggest_topics(count_classes(found.counts, form), facts["rows"])
+        topics = suggest_topics(tables.count_classes(found.counts, form), facts["rows"])
         note_next("fit", output, "-k", topics, "-o", "model")
 
 
@@ -115,7 +95,7 @@ def _check_place(output: Path, overwrite: bool) -> None:
         raise BadInput(f"--output {output} is a file; name a folder for the blocks.")
     if not output.exists() or not any(output.iterdir()):
         return
-    if not holds_blocks(output):
+    if not tables.holds_blocks(output):
         raise BadInput(
             f"--output {output} is a folder with other files and no blocks; name another folder."
         )
@@ -138,7 +118,7 @@ class _TwoPassTable:
     """A table that is read twice: first for its words and labels, then for its rows."""
 
     path: Path
-    asked: TableOptions
+    asked: opt.TableOptions
     counts: LabelCounts
     digest: Any = None  # of the file in the first pass
     source: Source | None = None  # of the second pass
@@ -147,16 +127,16 @@ class _TwoPassTable:
     described: Documents = field(default_factory=lambda: Documents(label_cells=[]))
 
     @classmethod
-    def open(cls, path: Path, asked: TableOptions) -> _TwoPassTable:
+    def open(cls, path: Path, asked: opt.TableOptions) -> _TwoPassTable:
         """Open a table and check that it has the columns."""
         if not (path.is_file() or path.is_dir()):
             raise InputError(
                 f"{at(path)} is a pipe, but blocks are written in two passes; save the table to a "
                 "file first."
             )
-        source = open_table(path, **asked.opening)
-        asked = find_columns(source, asked)
-        for name, option in further_columns(asked).items():
+        source = tables.open_table(path, **asked.opening)
+        asked = tables.find_columns(source, asked)
+        for name, option in tables.further_columns(asked).items():
             source.place(name, option)
         counts = LabelCounts.begin(len(asked.labels), several=bool(asked.label_separator))
         return cls(path, asked, counts)
@@ -172,11 +152,11 @@ class _TwoPassTable:
             cells = ((row, cell) for cell, row in self.dates.items())
             dates = read_dates(self.path, self.asked.date, cells, self.asked.date_format)
             self.asked = replace(self.asked, date_format=dates.format)
-        form = settle_form(self.counts, task)
-        notes = list(unused_relabels(self.asked, self.counts))
+        form = tables.settle_form(self.counts, task)
+        notes = list(tables.unused_relabels(self.asked, self.counts))
         rare = self.counts.rarer_than(self.asked.min_labels, form) if self.asked.labels else []
         if rare:
-            notes.append(left_out(rare, self.asked.min_labels))
+            notes.append(tables.left_out(rare, self.asked.min_labels))
             self.asked = replace(self.asked, unlabelled=(*self.asked.unlabelled, *rare))
             for column in self.counts.columns:
                 for name in rare:
@@ -223,12 +203,12 @@ class _TwoPassTable:
 
         assert self.source is not None
         columns = self.asked.labels
-        y = targets_of(form, self.source, self.described, columns) if columns else None
+        y = tables.targets_of(form, self.source, self.described, columns) if columns else None
         facts = {
             **self.source.facts(),
             **self.asked.facts(),
             "labels_are": form,
-            "task": TASKS[form],
+            "task": tables.TASKS[form],
             "path": relative(self.path, folder),
             "rows": self.counts.documents,
             "labelled": self.labelled,
@@ -253,7 +233,7 @@ class _TwoPassTable:
         from cofactor.targets.reading import NamedMatrix
         from cofactor.targets.sets import read_targets
 
-        y = targets_of(form, source, documents, self.asked.labels)
+        y = tables.targets_of(form, source, documents, self.asked.labels)
         if form == "sets":  # an empty set more, so that a batch without labels is read as sets too
             y = read_targets([*y, frozenset()], self.counts.labels)
             return NamedMatrix(y.values[:-1], y.columns)

@@ -12,24 +12,9 @@ from typing import Any
 import click
 
 from cofactor.cli import _cells
+from cofactor.cli import _options as opt
+from cofactor.cli import _tables as tables
 from cofactor.cli._command import Command, message_of
-from cofactor.cli._options import (
-    OUTPUT_FILE,
-    READING,
-    STANDARD_INPUT,
-    TableOptions,
-    options,
-    table_argument,
-)
-from cofactor.cli._tables import (
-    Reading,
-    find_columns,
-    further_columns,
-    name_documents,
-    on_languages,
-    open_table,
-    unused_relabels,
-)
 from cofactor.cli._terminal import (
     announce,
     emit,
@@ -55,17 +40,20 @@ MAX_LISTED_PASSAGES = 3
 
 
 @click.command(cls=Command)
-@table_argument
-@options(READING)
-@click.option(
-    "--write-relabels",
-    type=OUTPUT_FILE,
-    metavar="FILE",
-    help="Write the proposed merges of labels to a file for --relabel-file.",
+@opt.table_argument
+@opt.add(opt.READING)
+@opt.option(
+    "--write-relabels FILE",
+    "Write the proposed merges of labels to a file for --relabel-file.",
+    type=opt.OUTPUT_FILE,
 )
-@options("layer", "as_json")
+@opt.add("layer", "as_json")
 def check(
-    table: Path, asked: TableOptions, write_relabels: Path | None, layer: str | None, as_json: bool
+    table: Path,
+    asked: opt.TableOptions,
+    write_relabels: Path | None,
+    layer: str | None,
+    as_json: bool,
 ) -> None:
     """Check a table before fitting: labels, empty texts, duplicates.
 
@@ -73,13 +61,13 @@ def check(
     spreadsheet (.xlsx), or a folder of text files whose sub-folders are the labels; - reads CSV
     from standard input. It may also be an AnnData file of single cells (.h5ad, .zarr).
     """
-    if _cells.holds_cells(table, layer):
+    if tables.holds_cells(table, layer):
         _check_cells(table, asked, layer, as_json)
         return
-    source = open_table(table, **asked.opening)
-    asked = find_columns(source, asked)
+    source = tables.open_table(table, **asked.opening)
+    asked = tables.find_columns(source, asked)
     gathered, inspected = _GatheredColumns(), Inspection()
-    label, further = as_noted(asked.labels), further_columns(asked)
+    label, further = as_noted(asked.labels), tables.further_columns(asked)
     found = survey(
         source,
         asked.text or "",
@@ -99,7 +87,7 @@ def check(
     looks = _describe_texts(inspected)
     facts["advice"] = [*looks.pop("advice"), *facts["advice"]]
     facts |= looks
-    facts["advice"] += [*named.notes, *unused_relabels(asked, found.counts)]
+    facts["advice"] += [*named.notes, *tables.unused_relabels(asked, found.counts)]
     facts["path"] = str(table)
     facts["columns"] = source.columns
     facts["next"] = _next(facts, asked, write_relabels)
@@ -111,13 +99,13 @@ def check(
         _show(facts)
 
 
-def _next(facts: dict[str, Any], asked: TableOptions, file: Path | None) -> str:
+def _next(facts: dict[str, Any], asked: opt.TableOptions, file: Path | None) -> str:
     """Return the command that comes next: fit, with what is proposed for the labels.
 
     If there are too many merges for a command, the next one writes them to a file. Labels that must
     be split are checked again.
     """
-    table = "-" if facts["path"] == STANDARD_INPUT else facts["path"]
+    table = "-" if facts["path"] == opt.STANDARD_INPUT else facts["path"]
     labels = bool(facts["labelled"]) and not facts["doubtful_labels"]
     if facts["labelled"] and (mark := facts["separator_to_try"]):
         words = replace(asked, label_separator=mark).words(with_labels=True)
@@ -206,13 +194,13 @@ class _GatheredColumns:
         self.rows.append(row)
         self.cells.append(cells)
 
-    def reading(self, source: Source, asked: TableOptions) -> Reading:
+    def reading(self, source: Source, asked: opt.TableOptions) -> tables.Reading:
         """Return names, dates and sentences about them, as `read_table` does."""
-        names = further_columns(asked)
+        names = tables.further_columns(asked)
         columns = zip(*self.cells, strict=True) if names else ()
         further = dict(zip(names, map(list, columns), strict=False))
-        found = Reading(Documents(rows=self.rows, further=further), None, {})
-        name_documents(found, source, asked)
+        found = tables.Reading(Documents(rows=self.rows, further=further), None, {})
+        tables.name_documents(found, source, asked)
         return found
 
 
@@ -238,7 +226,7 @@ def _describe_texts(found: Inspection) -> dict[str, Any]:
             {"passage": passage, "share": share} for passage, share in found.passages.common()
         ],
         "advice": [
-            *on_languages([noticed.language for noticed in languages]),
+            *tables.on_languages([noticed.language for noticed in languages]),
             *_on_markup(found),
             *_on_overlong(found),
             *_on_passages(found),
@@ -312,7 +300,7 @@ def _on_garbled(found: Inspection) -> list[str]:
 # ---- single cells
 
 
-def _check_cells(table: Path, asked: TableOptions, layer: str | None, as_json: bool) -> None:
+def _check_cells(table: Path, asked: opt.TableOptions, layer: str | None, as_json: bool) -> None:
     """Say what an AnnData file holds, and which command comes next."""
     _cells.refuse_text_options("labels", "unlabelled")
     label = _cells.label_of(asked)

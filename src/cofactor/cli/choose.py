@@ -9,28 +9,10 @@ from typing import Any
 
 import click
 
+from cofactor.cli import _options as opt
+from cofactor.cli import _tables as tables
 from cofactor.cli._command import BadInput, Command, end_interrupted, message_of
 from cofactor.cli._models import watched_fit
-from cofactor.cli._options import (
-    OUTPUT_FILE,
-    READING,
-    SETTINGS,
-    ModelOptions,
-    Number,
-    TableOptions,
-    file_option,
-    options,
-    table_argument,
-)
-from cofactor.cli._tables import (
-    Reading,
-    holds_blocks,
-    label_doubts,
-    read_table,
-    settle_language,
-    settle_task,
-    summary,
-)
 from cofactor.cli._terminal import announce, emit, make_table, note, note_each, note_next, show
 from cofactor.io.atomic import replacing, write_whole
 from cofactor.io.tables.label_advice import class_doubts
@@ -74,39 +56,32 @@ def _spread(low: int, high: int, step: int = 0) -> list[int]:
 
 
 @click.command(cls=Command)
-@table_argument
-@options(READING)
-@click.option(
-    "-k",
-    "--topics",
-    type=Sizes(),
-    metavar="LOW:HIGH",
-    help="Numbers of topics to try: 4:40 tries ten of them, 4:40:1 each, and 5,10,20 "
+@opt.table_argument
+@opt.add(opt.READING)
+@opt.option(
+    "-k --topics LOW:HIGH",
+    "Numbers of topics to try: 4:40 tries ten of them, 4:40:1 each, and 5,10,20 "
     "these three.  [default: from 2 to 45, as far as the documents allow]",
+    type=Sizes(),
 )
-@click.option(
-    "--runs", type=Number(int, 2), default=5, help="Number of fits for each number of topics."
+@opt.option(
+    "--runs", "Number of fits for each number of topics.", type=opt.Number(int, 2), default=5
 )
-@file_option("Write the table: .csv, .tsv or .jsonl.")
-@click.option(
-    "--figure", type=OUTPUT_FILE, metavar="FILE", help="Draw the table: .png, .svg or .pdf."
+@opt.file_option("Write the table: .csv, .tsv or .jsonl.")
+@opt.option("--figure FILE", "Draw the table: .png, .svg or .pdf.", type=opt.OUTPUT_FILE)
+@opt.add(opt.SETTINGS)
+@opt.repeated(
+    "--supervision", "Weight of the labels to try.  [default: balanced]", type=opt.Number(float, 0)
 )
-@options(SETTINGS)
-@click.option(
-    "--supervision",
-    type=Number(float, 0),
-    multiple=True,
-    help="Weight of the labels to try. May be repeated.  [default: balanced]",
-)
-@options("as_json")
+@opt.add("as_json")
 def choose(
     table: Path,
-    asked: TableOptions,
+    asked: opt.TableOptions,
     topics: list[int] | None,
     runs: int,
     output: Path | None,
     figure: Path | None,
-    settings: ModelOptions,
+    settings: opt.ModelOptions,
     supervision: tuple[float, ...],
     as_json: bool,
 ) -> None:
@@ -123,9 +98,9 @@ def choose(
     _check_figure(figure)
     model = settings.model()
     reading = _read(table, asked, settings.task)
-    note(summary(reading))
-    settle_language(model.vectorizer, reading.documents.texts)
-    doubts = label_doubts(reading, settings.task)
+    note(tables.summary(reading))
+    tables.settle_language(model.vectorizer, reading.documents.texts)
+    doubts = tables.label_doubts(reading, settings.task)
     if reading.facts["labels_are"] == "classes":
         doubts += map(message_of, class_doubts(reading.counts.classes, max(topics or [0])))
     note_each(doubts)
@@ -149,19 +124,19 @@ def choose(
     end_interrupted(found.interrupted)
 
 
-def _read(table: Path, asked: TableOptions, task: str) -> Reading:
-    if holds_blocks(table):
+def _read(table: Path, asked: opt.TableOptions, task: str) -> tables.Reading:
+    if tables.holds_blocks(table):
         raise BadInput(
             f"{table} holds blocks, which are too large to fit many times; give a table of some of "
             "the documents."
         )
     with announce("Reading the documents"):
-        return read_table(table, asked, task=task)
+        return tables.read_table(table, asked, task=task)
 
 
 def _choose(
     model: Any,
-    reading: Reading,
+    reading: tables.Reading,
     topics: list[int] | None,
     supervision: tuple[float, ...],
     runs: int,
@@ -169,7 +144,7 @@ def _choose(
     """Compare the candidates, and show warnings."""
     from cofactor.model_selection import choose
 
-    settle_task(model, reading.facts["task"])
+    tables.settle_task(model, reading.facts["task"])
     with watched_fit("Fitting") as watched:
         return choose(
             model,
@@ -227,7 +202,7 @@ COLUMNS = {
 """Columns that are printed: title, format and meaning."""
 
 
-def _show(found: Any, table: Path, asked: TableOptions) -> None:
+def _show(found: Any, table: Path, asked: opt.TableOptions) -> None:
     names = [name for name in COLUMNS if name in found.table[0]]
     titles = [COLUMNS[name][0] for name in names]
     printed = make_table("", *titles, numbers=tuple(titles))

@@ -8,21 +8,21 @@ from typing import Any
 
 import click
 
+from cofactor.cli import _options as opt
 from cofactor.cli._command import Command, refusals
 from cofactor.cli._models import Opened, open_model, read_again
-from cofactor.cli._options import FOLDER, TABLE, TableOptions, options, reading, words_option
 from cofactor.cli._terminal import announce, emit, make_table, note, percent, show, shown
 
 
 @click.command(cls=Command)
-@click.argument("first", type=FOLDER)
-@click.argument("second", type=FOLDER)
-@click.option("--data", type=TABLE, help="Labelled documents to compare the accuracy on.")
-@options(reading("text", "labels", "label_separator"))
-@words_option("Words of each topic.")
-@options("as_json")
+@click.argument("first", type=opt.FOLDER)
+@click.argument("second", type=opt.FOLDER)
+@opt.option("--data", "Labelled documents to compare the accuracy on.", type=opt.TABLE)
+@opt.add(opt.reading("text", "labels", "label_separator"))
+@opt.words_option("Words of each topic.")
+@opt.add("as_json")
 def compare(
-    first: Path, second: Path, data: Path | None, asked: TableOptions, words: int, as_json: bool
+    first: Path, second: Path, data: Path | None, asked: opt.TableOptions, words: int, as_json: bool
 ) -> None:
     """Match the topics of two models; compare their accuracy.
 
@@ -48,7 +48,7 @@ def compare(
         _show(pairs, accuracy)
 
 
-def _accuracy(one: Opened, other: Opened, data: Path, asked: TableOptions) -> dict[str, Any]:
+def _accuracy(one: Opened, other: Opened, data: Path, asked: opt.TableOptions) -> dict[str, Any]:
     from cofactor.text.describe.compare import compare_accuracy
     from cofactor.text.documents import fingerprint
 

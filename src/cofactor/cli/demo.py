@@ -12,8 +12,8 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from cofactor.cli import _options as opt
 from cofactor.cli._command import Command, needing_extra
-from cofactor.cli._options import COUNT, OUTPUT_FILE, options
 from cofactor.cli._terminal import announce, emit, open_console, open_page
 
 if TYPE_CHECKING:
@@ -46,19 +46,18 @@ def _check_share(context: click.Context, parameter: click.Parameter, value: floa
 
 
 @click.command(cls=Command)
-@click.option("--topics", "-k", type=COUNT, default=24, help="Number of topics.")
-@click.option(
-    "--labels",
+@opt.option("--topics -k", "Number of topics.", type=opt.COUNT, default=24)
+@opt.option(
+    "--labels SHARE",
+    "Share of the documents whose label is known, above 0 and up to 1.",
     type=float,
     default=0.1,
-    metavar="SHARE",
     callback=_check_share,
-    help="Share of the documents whose label is known, above 0 and up to 1.",
 )
-@options("seed")
-@click.option("--report", type=OUTPUT_FILE, metavar="FILE", help="Also write a report.")
-@click.option("--open", "open_it", is_flag=True, help="Write a report and open it in the browser.")
-@options("as_json")
+@opt.add("seed")
+@opt.option("--report FILE", "Also write a report.", type=opt.OUTPUT_FILE)
+@opt.option("--open open_it", "Write a report and open it in the browser.", is_flag=True)
+@opt.add("as_json")
 def demo(
     topics: int, labels: float, seed: int, report: Path | None, open_it: bool, as_json: bool
 ) -> None:

@@ -13,7 +13,7 @@ import click
 from cofactor._version import __version__
 from cofactor._versions import version_of
 from cofactor.cli._command import Command
-from cofactor.cli._options import options
+from cofactor.cli._options import add
 from cofactor.cli._terminal import announce, emit, pair_table, show, shown
 
 CORE = ("numpy", "scipy", "scikit-learn", "narwhals", "stopwordsiso", "click", "rich")
@@ -32,7 +32,7 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @click.command(cls=Command)
-@options("as_json")
+@add("as_json")
 def doctor(as_json: bool) -> None:
     """Show versions, threads, kernels and optional packages.
 

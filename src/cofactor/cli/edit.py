@@ -9,28 +9,9 @@ from typing import Any, TypeVar
 
 import click
 
+from cofactor.cli import _models as models
+from cofactor.cli import _options as opt
 from cofactor.cli._command import BadInput, Command, refusals
-from cofactor.cli._models import (
-    Opened,
-    Step,
-    check_new_place,
-    describes_rows,
-    find_data,
-    next_notes,
-    open_model,
-    read_again,
-    relative,
-    saved_model,
-)
-from cofactor.cli._options import (
-    TABLE,
-    Number,
-    TableOptions,
-    folder_option,
-    model_argument,
-    options,
-    reading,
-)
 from cofactor.cli._tables import NoLabelsError, Reading
 from cofactor.cli._terminal import announce, emit, note, note_next
 from cofactor.cli.topics import show_topics, topic_rows
@@ -43,65 +24,29 @@ Value = TypeVar("Value")
 
 
 @click.command(cls=Command)
-@model_argument
-@folder_option("Folder for the edited model; another model that is there is replaced.")
-@click.option(
-    "--names",
-    "names_file",
-    type=TABLE,
-    metavar="FILE",
-    help="Names of topics, as a report downloads them.",
+@opt.model_argument
+@opt.folder_option("Folder for the edited model; another model that is there is replaced.")
+@opt.option(
+    "--names names_file FILE", "Names of topics, as a report downloads them.", type=opt.TABLE
 )
-@click.option(
-    "--name",
-    "names",
-    multiple=True,
-    metavar="TOPIC=NAME",
-    help="New name of a topic, like 2=billing. May be repeated.",
-)
-@click.option(
-    "--merge",
-    multiple=True,
-    metavar="TOPIC,TOPIC",
-    help="Topics to make one, like 2,5. May be repeated.",
-)
-@click.option("--drop", multiple=True, metavar="TOPIC,...", help="Topics to leave out.")
-@click.option(
-    "--freeze",
-    multiple=True,
-    metavar="TOPIC,...",
-    help="Topics whose words and weights later fits leave alone.",
-)
-@click.option("--thaw", multiple=True, metavar="TOPIC,...", help="Topics to freeze no longer.")
-@click.option(
-    "--pin",
-    multiple=True,
-    metavar="TOPIC=WORD,...",
-    help="Words that belong to a topic, like 4=refund,invoice. May be repeated.",
-)
-@click.option(
-    "--ban",
-    multiple=True,
-    metavar="TOPIC=WORD,...",
-    help="Words that a topic must not have, like 4=http,www. May be repeated.",
-)
-@click.option(
-    "--split", multiple=True, metavar="TOPIC,...", help="Topics to divide, by the texts of --table."
-)
-@click.option(
-    "--into", type=Number(int, 2), default=2, metavar="N", help="Parts of each topic of --split."
-)
-@click.option(
-    "--table", type=TABLE, help="Table of texts for --split.  [default: the one of the fit]"
-)
-@options(reading("text"), "as_json")
+@opt.repeated("--name names TOPIC=NAME", "New name of a topic, like 2=billing.")
+@opt.repeated("--merge TOPIC,TOPIC", "Topics to make one, like 2,5.")
+@opt.repeated("--drop TOPIC,...", "Topics to leave out.")
+@opt.repeated("--freeze TOPIC,...", "Topics whose words and weights later fits leave alone.")
+@opt.repeated("--thaw TOPIC,...", "Topics to freeze no longer.")
+@opt.repeated("--pin TOPIC=WORD,...", "Words that belong to a topic, like 4=refund,invoice.")
+@opt.repeated("--ban TOPIC=WORD,...", "Words that a topic must not have, like 4=http,www.")
+@opt.repeated("--split TOPIC,...", "Topics to divide, by the texts of --table.")
+@opt.option("--into N", "Parts of each topic of --split.", type=opt.Number(int, 2), default=2)
+@opt.option("--table", "Table of texts for --split.  [default: the one of the fit]", type=opt.TABLE)
+@opt.add(opt.reading("text"), "as_json")
 def edit(
     model: Path,
     output: Path,
     names_file: Path | None,
     into: int,
     table: Path | None,
-    asked: TableOptions,
+    asked: opt.TableOptions,
     as_json: bool,
     **edits: tuple[str, ...],
 ) -> None:
@@ -114,8 +59,8 @@ def edit(
     The edited model predicts at once. `cofactor refit` goes on from its topics and keeps names,
     frozen topics, pinned and banned words.
     """
-    opened = open_model(model)
-    check_new_place(output, opened.path)
+    opened = models.open_model(model)
+    models.check_new_place(output, opened.path)
     changes = _read_changes(opened, names_file, into, edits)
     read = None
     if changes.splits:
@@ -123,12 +68,12 @@ def edit(
     elif table is not None:
         raise BadInput("--table is for --split only; leave it out, or name a topic with --split.")
     new, said = _edit(opened.model, changes, read)
-    step = Step("edit", {"changes": changes.facts()}, said)
+    step = models.Step("edit", {"changes": changes.facts()}, said)
     more = {}
-    if read is not None and not describes_rows(opened, Path(read.facts["path"])):
-        path = relative(read.facts["path"], output)
+    if read is not None and not models.describes_rows(opened, Path(read.facts["path"])):
+        path = models.relative(read.facts["path"], output)
         more = {"input": {**read.facts, "path": path}}
-    wrote = saved_model(new, output, next_notes(opened, output, step, **more))
+    wrote = models.saved_model(new, output, models.next_notes(opened, output, step, **more))
     rows = topic_rows(new, 10)
     if as_json:
         emit(
@@ -160,26 +105,26 @@ def _edit(model: Any, changes: Any, read: Reading | None) -> tuple[Any, list[str
         return new, tell_changes(model, changes, new)
 
 
-def _read_documents(opened: Opened, table: Path | None, asked: TableOptions) -> Reading:
+def _read_documents(opened: models.Opened, table: Path | None, asked: opt.TableOptions) -> Reading:
     """Return the texts that show how topics are split."""
-    path = find_data(opened, table)
+    path = models.find_data(opened, table)
     if path is None:
         raise BadInput(
             "--split needs texts, but the table of the fit does not exist; name one with --table."
         )
     with announce("Reading the documents"):
         try:
-            return read_again(opened, path, asked, may_lack=True)
+            return models.read_again(opened, path, asked, may_lack=True)
         except NoLabelsError:  # a split does not need them
             opened = opened.noting(label=None, labels_are="none")
-            return read_again(opened, path, asked)
+            return models.read_again(opened, path, asked)
 
 
 # ---- what the options ask for
 
 
 def _read_changes(
-    opened: Opened, names_file: Path | None, into: int, edits: dict[str, tuple[str, ...]]
+    opened: models.Opened, names_file: Path | None, into: int, edits: dict[str, tuple[str, ...]]
 ) -> Any:
     """Return the changes that the options ask for, by the numbers of the topics."""
     from cofactor.text.editing.changes import Changes, check_changes
@@ -287,7 +232,7 @@ def _words(pairs: Iterator[tuple[int, list[str]]]) -> dict[int, list[str]]:
 # ---- the file of names
 
 
-def _names_of(path: Path, opened: Opened, changes: Any) -> dict[int, str]:
+def _names_of(path: Path, opened: models.Opened, changes: Any) -> dict[int, str]:
     """Return the names of a file that differ from the model's, then those of --name.
 
     Topics that are dropped or split need no name.
@@ -301,7 +246,7 @@ def _names_of(path: Path, opened: Opened, changes: Any) -> dict[int, str]:
     return given | changes.names
 
 
-def _read_names(path: Path, opened: Opened) -> dict[int, str]:
+def _read_names(path: Path, opened: models.Opened) -> dict[int, str]:
     """Read what a report downloads, or an object of topics and names without a fingerprint."""
     from cofactor.text.editing.changes import topics_digest
 

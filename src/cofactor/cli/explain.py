@@ -8,29 +8,21 @@ from typing import Any
 
 import click
 
+from cofactor.cli import _options as opt
 from cofactor.cli._command import BadInput, Command
 from cofactor.cli._models import answered, open_model
-from cofactor.cli._options import model_argument, options, words_option
 from cofactor.cli._terminal import emit, make_table, note, percent, show, shown
 
 
 @click.command(cls=Command)
-@model_argument
+@opt.model_argument
 @click.argument("text")
-@words_option("Words to show.", default=15)
-@click.option(
-    "--class",
-    "target",
-    metavar="NAME",
-    help="Class or label to explain.  [default: the predicted one]",
+@opt.words_option("Words to show.", default=15)
+@opt.option("--class target NAME", "Class or label to explain.  [default: the predicted one]")
+@opt.option(
+    "--against rival NAME", "Class to compare it with.  [default: the most probable other one]"
 )
-@click.option(
-    "--against",
-    "rival",
-    metavar="NAME",
-    help="Class to compare it with.  [default: the most probable other one]",
-)
-@options("as_json")
+@opt.add("as_json")
 def explain(
     model: Path, text: str, words: int, target: str | None, rival: str | None, as_json: bool
 ) -> None:

@@ -9,9 +9,9 @@ from typing import Any
 import click
 
 from cofactor.cli import _cells
+from cofactor.cli import _models as models
+from cofactor.cli import _options as opt
 from cofactor.cli._command import BadInput, Command
-from cofactor.cli._models import Opened, find_data, made_now, open_model, read_again
-from cofactor.cli._options import FOLDER, TableOptions, model_argument, options, reading
 from cofactor.cli._tables import Reading
 from cofactor.cli._terminal import announce, emit, note, opened_output
 from cofactor.io.atomic import check_place, write_text
@@ -22,24 +22,20 @@ DEFAULTS = {"csv": "{}-tables", "anndata": "{}.h5ad", "topicwizard": "{}-topicwi
 
 
 @click.command(cls=Command)
-@model_argument
-@click.option(
-    "--to", "target", type=click.Choice(list(DEFAULTS)), default="csv", help="Format to write."
+@opt.model_argument
+@opt.option("--to target", "Format to write.", type=click.Choice(list(DEFAULTS)), default="csv")
+@opt.option(
+    "-o --output PATH",
+    "Folder or .h5ad file to write.  [default: named after the model]",
+    type=opt.FOLDER,
 )
-@click.option(
-    "-o",
-    "--output",
-    type=FOLDER,
-    metavar="PATH",
-    help="Folder or .h5ad file to write.  [default: named after the model]",
-)
-@options("data", reading("text", "id"), "as_json")
+@opt.add("data", opt.reading("text", "id"), "as_json")
 def export(
     model: Path,
     target: str,
     output: Path | None,
     data: Path | None,
-    asked: TableOptions,
+    asked: opt.TableOptions,
     as_json: bool,
 ) -> None:
     """Write a model as tables or for another program.
@@ -54,7 +50,7 @@ def export(
     if _cells.is_cell_model(model):
         _export_cells(model, target, output, as_json)
         return
-    opened = open_model(model)
+    opened = models.open_model(model)
     output = output or Path(DEFAULTS[target].format(model.resolve().name))
     _check_place(target, output)
     if target == "anndata" and find_spec("anndata") is None:
@@ -68,12 +64,12 @@ def export(
         note(f"Wrote {', '.join(facts['files'])}.")
 
 
-def _documents(opened: Opened, data: Path | None, asked: TableOptions) -> Reading | None:
+def _documents(opened: models.Opened, data: Path | None, asked: opt.TableOptions) -> Reading | None:
     """Return the documents of the fit; None if their table does not exist."""
-    path = find_data(opened, data)
+    path = models.find_data(opened, data)
     if path is None:
         return None
-    read = read_again(opened, path, asked)
+    read = models.read_again(opened, path, asked)
     found, samples = len(read.documents.texts), opened.facts["data"]["samples"]
     if found != samples:
         raise BadInput(
@@ -100,24 +96,24 @@ def _columns(documents: Reading | None) -> dict[str, list[Any]]:
     return columns | documents.kept
 
 
-def _facts(opened: Opened, files: list[Path]) -> dict[str, Any]:
-    return {**made_now(), "model": opened.origin(), "files": [str(file) for file in files]}
+def _facts(opened: models.Opened, files: list[Path]) -> dict[str, Any]:
+    return {**models.made_now(), "model": opened.origin(), "files": [str(file) for file in files]}
 
 
-def _with_manifest(opened: Opened, output: Path, names: list[str]) -> dict[str, Any]:
+def _with_manifest(opened: models.Opened, output: Path, names: list[str]) -> dict[str, Any]:
     facts = _facts(opened, [output / name for name in names])
     write_text(output / "manifest.json", to_json(facts, indent=1) + "\n")
     return facts
 
 
-def _to_csv(opened: Opened, output: Path, documents: Any) -> dict[str, Any]:
+def _to_csv(opened: models.Opened, output: Path, documents: Any) -> dict[str, Any]:
     from cofactor.io.exports.tables import write_tables
 
     written = write_tables(opened.model, output, columns=_columns(documents))
     return _with_manifest(opened, output, written)
 
 
-def _to_anndata(opened: Opened, output: Path, documents: Any) -> dict[str, Any]:
+def _to_anndata(opened: models.Opened, output: Path, documents: Any) -> dict[str, Any]:
     from cofactor.io.exports.ann_data import write_anndata
 
     if documents is None:
@@ -129,7 +125,7 @@ def _to_anndata(opened: Opened, output: Path, documents: Any) -> dict[str, Any]:
     return facts
 
 
-def _to_topicwizard(opened: Opened, output: Path, documents: Any) -> dict[str, Any]:
+def _to_topicwizard(opened: models.Opened, output: Path, documents: Any) -> dict[str, Any]:
     from cofactor.io.exports.topicwizard import write_wizard
 
     if documents is None:

@@ -11,6 +11,9 @@ from typing import Any
 import click
 
 from cofactor.cli import _cells
+from cofactor.cli import _models as models
+from cofactor.cli import _options as opt
+from cofactor.cli import _tables as tables
 from cofactor.cli._command import (
     BadInput,
     Command,
@@ -20,74 +23,38 @@ from cofactor.cli._command import (
     needing_extra,
     refusals,
 )
-from cofactor.cli._models import (
-    check_place,
-    command_line,
-    expectation,
-    place_beside,
-    relative,
-    saved_model,
-    score_facts,
-    watched_fit,
-)
-from cofactor.cli._options import (
-    COUNT,
-    READING,
-    SETTINGS,
-    WORDS,
-    ModelOptions,
-    Number,
-    TableOptions,
-    folder_option,
-    options,
-    table_argument,
-)
-from cofactor.cli._tables import (
-    BlockReading,
-    Reading,
-    holds_blocks,
-    label_doubts,
-    open_blocks,
-    read_table,
-    settle_language,
-    settle_task,
-    summary,
-)
 from cofactor.cli._terminal import announce, emit, note, note_each, note_next
 
 
 @click.command(cls=Command)
-@table_argument
-@options(READING)
-@click.option("-k", "--topics", type=COUNT, default=10, help="Number of topics.")
-@folder_option("Folder for the model; a model that is there is replaced.")
-@options(SETTINGS)
-@click.option(
+@opt.table_argument
+@opt.add(opt.READING)
+@opt.option("-k --topics", "Number of topics.", type=opt.COUNT, default=10)
+@opt.folder_option("Folder for the model; a model that is there is replaced.")
+@opt.add(opt.SETTINGS)
+@opt.option(
     "--supervision",
-    type=Number(float, 0),
-    help="Weight of the labels relative to the texts.  [default: balanced]",
+    "Weight of the labels relative to the texts.  [default: balanced]",
+    type=opt.Number(float, 0),
 )
-@click.option(
-    "--stability",
-    type=COUNT,
-    metavar="RUNS",
-    help="Refit on RUNS bootstrap samples and report how stable each topic is.",
+@opt.option(
+    "--stability RUNS",
+    "Refit on RUNS bootstrap samples and report how stable each topic is.",
+    type=opt.COUNT,
 )
-@options("layer")
-@click.option(
-    "--cluster",
-    metavar="ADDRESS",
-    help="Fit on a Dask cluster: the address of its scheduler, or local for one process on each "
-    "core.",
+@opt.add("layer")
+@opt.option(
+    "--cluster ADDRESS",
+    "Fit on a Dask cluster: the address of its scheduler, or local for one process on each core.",
 )
-@click.option("--verbose", is_flag=True, help="Say why the fit ended and how long steps took.")
-@options("as_json")
+@opt.option("--verbose", "Say why the fit ended and how long steps took.", is_flag=True)
+@opt.add("as_json")
 def fit(
     table: Path,
-    asked: TableOptions,
+    asked: opt.TableOptions,
     topics: int,
     output: Path,
-    settings: ModelOptions,
+    settings: opt.ModelOptions,
     supervision: float | None,
     stability: int | None,
     layer: str | None,
@@ -117,30 +84,30 @@ def fit(
     iteration, nothing is saved. A model that is already in FOLDER is not replaced; the unfinished
     one is saved beside it.
     """
-    check_place(output)
-    if _cells.holds_cells(table, layer):
+    models.check_place(output)
+    if tables.holds_cells(table, layer):
         _fit_cells(table, asked, layer, topics, output, as_json, settings, supervision)
         return
     weight = "auto" if supervision is None else supervision
     model = settings.model(n_components=topics, supervision=weight)
     reading = _read(table, asked, model)
-    if stability and isinstance(reading, BlockReading):
+    if stability and isinstance(reading, tables.BlockReading):
         raise BadInput("--stability needs a table; blocks are too large to be fitted repeatedly.")
-    note(summary(reading))
+    note(tables.summary(reading))
     doubts = _settle_topics(model, reading.facts["rows"])
-    if isinstance(reading, Reading):
-        settle_language(model.vectorizer, reading.documents.texts)
-        doubts += label_doubts(reading, settings.task)
+    if isinstance(reading, tables.Reading):
+        tables.settle_language(model.vectorizer, reading.documents.texts)
+        doubts += tables.label_doubts(reading, settings.task)
     note_each(doubts)
     messages, interrupted = _fit(model, reading, cluster)
     if interrupted:
-        output = place_beside(output)
+        output = models.place_beside(output)
     elif stability:
         _measure_stability(model, reading, stability)
-    reading.facts |= {name: relative(reading.facts[name], output) for name in reading.places}
+    reading.facts |= {name: models.relative(reading.facts[name], output) for name in reading.places}
     said = [*doubts, *messages]
-    notes = {"input": reading.facts, "command": command_line(), "warnings": said}
-    wrote = saved_model(model, output, notes)
+    notes = {"input": reading.facts, "command": models.command_line(), "warnings": said}
+    wrote = models.saved_model(model, output, notes)
     facts = _facts(model, reading, output, said)
     if as_json:
         emit(facts)
@@ -149,14 +116,14 @@ def fit(
     end_interrupted(interrupted)
 
 
-def _read(table: Path, asked: TableOptions, model: Any) -> Reading | BlockReading:
+def _read(table: Path, asked: opt.TableOptions, model: Any) -> tables.Reading | tables.BlockReading:
     """Read the table, or open the blocks."""
-    if holds_blocks(table):
+    if tables.holds_blocks(table):
         _refuse_options(table)
-        return open_blocks(table).for_task(model.task)
+        return tables.open_blocks(table).for_task(model.task)
     seeds_are_classes = model.task == "classes" and model.seeds and not asked.labels
     with announce("Reading the documents"):
-        reading = read_table(table, asked, task="auto" if seeds_are_classes else model.task)
+        reading = tables.read_table(table, asked, task="auto" if seeds_are_classes else model.task)
     if seeds_are_classes:
         reading.facts["task"] = "classes"
     return reading
@@ -165,7 +132,7 @@ def _read(table: Path, asked: TableOptions, model: Any) -> Reading | BlockReadin
 def _refuse_options(table: Path) -> None:
     """Refuse options that were decided when the blocks were written."""
     for name, option in given_options():
-        if name in READING.options or name in WORDS.options:
+        if name in opt.READING.options or name in opt.WORDS.options:
             raise BadInput(
                 f"{option} was decided when {table} was written; leave it out, or write the blocks "
                 "again with cofactor blocks."
@@ -187,10 +154,12 @@ def _settle_topics(model: Any, documents: int) -> list[str]:
 
 def _fit(model: Any, reading: Any, cluster: str | None) -> tuple[list[str], bool]:
     """Fit the model; return its warnings and whether the fit was interrupted."""
-    with _fit_on(cluster) as fit_with, watched_fit("Fitting the topics") as watched:
+    with _fit_on(cluster) as fit_with, models.watched_fit("Fitting the topics") as watched:
         if fit_with is None:
             model.set_callbacks(watched.reporter())
-        settle_task(model, reading.facts["task"], asked=isinstance(reading, BlockReading))
+        tables.settle_task(
+            model, reading.facts["task"], asked=isinstance(reading, tables.BlockReading)
+        )
         reading.fit(model, fit_with=fit_with)
     return watched.messages, watched.interrupted
 
@@ -239,7 +208,7 @@ def _facts(model: Any, reading: Any, output: Path, said: list[str]) -> dict[str,
         "classes": list(model.target_names_),
         "iterations": int(model.n_iter_),
         "stop_reason": model.estimator_.stop_reason_,
-        "expected_score": score_facts(model),
+        "expected_score": models.score_facts(model),
         "seed": model.seed_,
         "seconds": model.timings_,
         "fingerprint": model.fingerprint_,
@@ -260,7 +229,7 @@ def _tell(model: Any, facts: dict[str, Any], wrote: str, verbose: bool) -> None:
         )
     if facts["classes"]:
         note(
-            expectation(model)
+            models.expectation(model)
             or "How well the model predicts is not known: no labels could be held out to test it; "
             "cofactor report --truth tests it with labels of your own."
         )
@@ -287,12 +256,12 @@ def _learned(facts: dict[str, Any]) -> str:
 
 def _fit_cells(
     table: Path,
-    asked: TableOptions,
+    asked: opt.TableOptions,
     layer: str | None,
     topics: int,
     output: Path,
     as_json: bool,
-    settings: ModelOptions,
+    settings: opt.ModelOptions,
     supervision: float | None,
 ) -> None:
     """Fit a model to an AnnData file and save it."""
@@ -301,7 +270,7 @@ def _fit_cells(
         *("supervision", "class_weight", "iterations", "jobs"),
     )
     labelled = {"supervision": supervision, "class_weight": settings.class_weight}
-    with _cells.single_cells() as sc, watched_fit("Fitting the topics") as watched:
+    with _cells.single_cells() as sc, models.watched_fit("Fitting the topics") as watched:
         model = sc.fit(
             table,
             labels=_cells.label_of(asked),
@@ -314,10 +283,10 @@ def _fit_cells(
             **{name: value for name, value in labelled.items() if value is not None},
         )
     if watched.interrupted:
-        output = place_beside(output)
-    place = {"path": relative(table, output)}
-    notes = {"input": place, "command": command_line(), "warnings": watched.messages}
-    wrote = saved_model(model, output, notes)
+        output = models.place_beside(output)
+    place = {"path": models.relative(table, output)}
+    notes = {"input": place, "command": models.command_line(), "warnings": watched.messages}
+    wrote = models.saved_model(model, output, notes)
     if as_json:
         found = {**model.facts, "classes": model.classes, "warnings": watched.messages}
         emit({"model": str(output), "input": str(table), **found})

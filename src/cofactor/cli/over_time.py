@@ -8,18 +8,9 @@ from typing import Any
 
 import click
 
+from cofactor.cli import _options as opt
 from cofactor.cli._command import BadInput, Command, refusals
 from cofactor.cli._models import Opened, how_to_open, open_model
-from cofactor.cli._options import (
-    PERIODS,
-    TableOptions,
-    file_option,
-    model_argument,
-    options,
-    reading,
-    table_argument,
-    words_option,
-)
 from cofactor.cli._tables import Reading, read_table
 from cofactor.cli._terminal import announce, emit, note, note_each, refuse_table_as_output, rounded
 from cofactor.io.atomic import check_place, replacing
@@ -27,17 +18,19 @@ from cofactor.io.tables.writers import make_writer, output_kind
 
 
 @click.command("over-time", cls=Command)
-@model_argument
-@table_argument
-@options(reading("text", "date", "date_format"))
-@click.option("--every", type=click.Choice(PERIODS), default="month", help="Length of a period.")
-@words_option("Words of a topic in a period.")
-@file_option("File to write: .csv, .tsv or .jsonl, also compressed (.gz).", default="over_time.csv")
-@options("as_json")
+@opt.model_argument
+@opt.table_argument
+@opt.add(opt.reading("text", "date", "date_format"))
+@opt.option("--every", "Length of a period.", type=click.Choice(opt.PERIODS), default="month")
+@opt.words_option("Words of a topic in a period.")
+@opt.file_option(
+    "File to write: .csv, .tsv or .jsonl, also compressed (.gz).", default="over_time.csv"
+)
+@opt.add("as_json")
 def over_time(
     model: Path,
     table: Path,
-    asked: TableOptions,
+    asked: opt.TableOptions,
     every: str,
     words: int,
     output: Path,
@@ -64,10 +57,10 @@ def over_time(
     _tell(found, opened, output, as_json)
 
 
-def _read(opened: Opened, path: Path, asked: TableOptions) -> Reading:
+def _read(opened: Opened, path: Path, asked: opt.TableOptions) -> Reading:
     """Read texts and dates; the columns of the fit are the defaults."""
-    noted = TableOptions.noted(opened.input)
-    noted = TableOptions(text=noted.text, date=noted.date, date_format=noted.date_format)
+    noted = opt.TableOptions.noted(opened.input)
+    noted = opt.TableOptions(text=noted.text, date=noted.date, date_format=noted.date_format)
     asked = replace(asked.over(noted), opening=how_to_open(opened, path, asked.opening))
     if asked.date is None:
         raise BadInput("--date is missing: name the column that holds the documents' dates.")

@@ -13,19 +13,10 @@ from typing import Any
 import click
 
 from cofactor.cli import _cells
+from cofactor.cli import _models as models
+from cofactor.cli import _options as opt
 from cofactor.cli._command import BadInput, Command, delaying_signals
-from cofactor.cli._models import Opened, how_to_open, made_now, open_model
-from cofactor.cli._options import (
-    COUNT,
-    Number,
-    TableOptions,
-    file_option,
-    model_argument,
-    options,
-    reading,
-    table_argument,
-)
-from cofactor.cli._tables import open_table
+from cofactor.cli._tables import CELL_ENDINGS, holds_cells, open_table
 from cofactor.cli._terminal import (
     announce,
     emit,
@@ -51,51 +42,36 @@ UNLIKE = 0.7
 
 
 @click.command(cls=Command)
-@model_argument
-@table_argument
-@file_option(
+@opt.model_argument
+@opt.table_argument
+@opt.file_option(
     "File to write: .csv, .tsv or .jsonl, also compressed (.gz).  [default: CSV on stdout]"
 )
-@options(reading("text"))
-@click.option("--all-classes", is_flag=True, help="Add the probability of every class.")
-@click.option(
+@opt.add(opt.reading("text"))
+@opt.option("--all-classes", "Add the probability of every class.", is_flag=True)
+@opt.option(
     "--topics",
+    "Add number and share of the main topic, and the shares of all topics.",
     is_flag=True,
-    help="Add number and share of the main topic, and the shares of all topics.",
 )
-@click.option(
-    "--top",
-    type=COUNT,
-    metavar="N",
-    help="Add the N most probable classes with their probabilities.",
+@opt.option("--top N", "Add the N most probable classes with their probabilities.", type=opt.COUNT)
+@opt.option(
+    "--abstain P",
+    "Leave out predictions that are less probable than P.",
+    type=opt.Number(float, 0, 1),
 )
-@click.option(
-    "--abstain",
-    type=Number(float, 0, 1),
-    metavar="P",
-    help="Leave out predictions that are less probable than P.",
+@opt.add("layer")
+@opt.option("--id COLUMN", "Column that names the documents; --keep copies it, too.")
+@opt.repeated("--keep COLUMN", "Column to copy to the output.  [default: all columns]")
+@opt.option(
+    "--keep-formulas", "Do not escape cells that a spreadsheet would run, like =1+1.", is_flag=True
 )
-@options("layer")
-@click.option(
-    "--id", metavar="COLUMN", help="Column that names the documents; --keep copies it, too."
-)
-@click.option(
-    "--keep",
-    multiple=True,
-    metavar="COLUMN",
-    help="Column to copy to the output. May be repeated.  [default: all columns]",
-)
-@click.option(
-    "--keep-formulas",
-    is_flag=True,
-    help="Do not escape cells that a spreadsheet would run, like =1+1.",
-)
-@options("as_json")
+@opt.add("as_json")
 def predict(
     model: Path,
     table: Path,
     output: Path | None,
-    asked: TableOptions,
+    asked: opt.TableOptions,
     id: str | None,
     keep: tuple[str, ...],
     keep_formulas: bool,
@@ -117,12 +93,12 @@ def predict(
     be an .h5ad file: a copy of TABLE with the predictions in obs and the topics in obsm.
     """
     refuse_table_as_output(output, table)
-    if _cells.holds_cells(table, layer):
+    if holds_cells(table, layer):
         _predict_cells(model, table, output, layer, as_json, columns)
         return
     kind = output_kind(output) if output else "jsonl" if as_json else "csv"
-    opened = open_model(model)
-    source = open_table(table, **how_to_open(opened, table, asked.opening))
+    opened = models.open_model(model)
+    source = open_table(table, **models.how_to_open(opened, table, asked.opening))
     column = _text_column(source, asked.text, opened)
     form = _Form.of(opened, _columns(opened, columns), kind)
     copied = _Copied.of(source, id or _noted_id(source, opened), keep)
@@ -151,7 +127,7 @@ def predict(
         )
 
 
-def _text_column(source: Source, text: str | None, opened: Opened) -> str:
+def _text_column(source: Source, text: str | None, opened: models.Opened) -> str:
     """Return the text column: the one that --text names, or the one of the fit."""
     noted = opened.input.get("text")
     if text is None and isinstance(noted, str) and source.kind != "folder":
@@ -165,7 +141,7 @@ def _text_column(source: Source, text: str | None, opened: Opened) -> str:
     return text_column(source, text)
 
 
-def _columns(opened: Opened, asked: dict[str, Any]) -> Any:
+def _columns(opened: models.Opened, asked: dict[str, Any]) -> Any:
     """Return the columns to add; refuse options that need classes if there are none."""
     from cofactor.text.describe.answers import AnswerColumns
 
@@ -180,7 +156,7 @@ def _columns(opened: Opened, asked: dict[str, Any]) -> Any:
     return columns
 
 
-def _noted_id(source: Source, opened: Opened) -> str | None:
+def _noted_id(source: Source, opened: models.Opened) -> str | None:
     """Return the column that named the documents of the fit, if the table has it."""
     noted = opened.input.get("id")
     return noted if isinstance(noted, str) and source.columns.count(noted) == 1 else None
@@ -232,7 +208,7 @@ class _Form:
     decimals: tuple[int, ...] = ()  # of predicted numbers, which come first in a row
 
     @classmethod
-    def of(cls, opened: Opened, columns: Any, kind: str) -> _Form:
+    def of(cls, opened: models.Opened, columns: Any, kind: str) -> _Form:
         from cofactor.text.describe.predictions import number_decimals
 
         separator = opened.input.get("label_separator")
@@ -254,7 +230,7 @@ class _Form:
 
 
 def _write(
-    writer: Any, opened: Opened, source: Source, column: str, copied: _Copied, form: _Form
+    writer: Any, opened: models.Opened, source: Source, column: str, copied: _Copied, form: _Form
 ) -> dict[str, Any]:
     """Predict and write batch by batch; return how many rows, blank rows and escaped cells."""
     from cofactor.text.describe.answers import answer_documents
@@ -296,7 +272,7 @@ def _length(row: tuple[int, list[Any]]) -> int:
 
 
 def _facts(
-    opened: Opened,
+    opened: models.Opened,
     source: Source,
     output: Path | None,
     column: str,
@@ -305,7 +281,7 @@ def _facts(
 ) -> dict[str, Any]:
     """Return how the output was made."""
     return {
-        **made_now(),
+        **models.made_now(),
         "model": opened.origin(),
         "input": {**source.facts(), "path": str(source.path), "text": column},
         "output": str(output) if output else None,
@@ -389,7 +365,7 @@ def _predict_cells(
     codes, _ = answers.predictions(least)
     empty = int(answers.empty.sum())
     facts = {
-        **made_now(),
+        **models.made_now(),
         "model": str(folder),
         "input": {"path": str(table), "matrix": cells.place},
         "output": str(output) if output else None,
@@ -416,7 +392,7 @@ def _need_classes(model: Any, columns: dict[str, Any]) -> None:
 
 def _is_copy(table: Path, output: Path | None, columns: dict[str, Any]) -> bool:
     """Tell whether the output is a copy of the file with results, not a table."""
-    if output is None or not output.name.lower().endswith(_cells.ENDINGS):
+    if output is None or not output.name.lower().endswith(CELL_ENDINGS):
         return False
     if {output.suffix.lower(), table.suffix.lower()} != {".h5ad"}:
         raise BadInput(

@@ -8,31 +8,9 @@ from typing import Any
 
 import click
 
+from cofactor.cli import _models as models
+from cofactor.cli import _options as opt
 from cofactor.cli._command import BadInput, Command, end_interrupted
-from cofactor.cli._models import (
-    Opened,
-    Step,
-    check_new_place,
-    find_data,
-    is_updated,
-    next_notes,
-    open_model,
-    place_beside,
-    read_again,
-    relative,
-    saved_model,
-    score_facts,
-    watched_fit,
-)
-from cofactor.cli._options import (
-    COUNT,
-    TABLE,
-    TableOptions,
-    folder_option,
-    model_argument,
-    options,
-    reading,
-)
 from cofactor.cli._tables import NoLabelsError, Reading, holds_blocks
 from cofactor.cli._terminal import (
     announce,
@@ -54,19 +32,19 @@ UPDATED = (
 
 
 @click.command(cls=Command)
-@model_argument
-@click.argument("table", type=TABLE, required=False)
-@folder_option("Folder for the new model; another model that is there is replaced.")
-@options(reading("text", "labels", "label_separator"))
-@click.option(
-    "--iterations", type=COUNT, help="Maximum number of iterations.  [default: that of the fit]"
+@opt.model_argument
+@click.argument("table", type=opt.TABLE, required=False)
+@opt.folder_option("Folder for the new model; another model that is there is replaced.")
+@opt.add(opt.reading("text", "labels", "label_separator"))
+@opt.option(
+    "--iterations", "Maximum number of iterations.  [default: that of the fit]", type=opt.COUNT
 )
-@options("as_json")
+@opt.add("as_json")
 def refit(
     model: Path,
     table: Path | None,
     output: Path,
-    asked: TableOptions,
+    asked: opt.TableOptions,
     iterations: int | None,
     as_json: bool,
 ) -> None:
@@ -84,19 +62,19 @@ def refit(
     Ctrl-C stops the fit, and the model of the last complete iteration is saved, as in `cofactor
     fit`.
     """
-    opened = open_model(model)
-    check_new_place(output, opened.path)
+    opened = models.open_model(model)
+    models.check_new_place(output, opened.path)
     read = _read(opened, table, asked)
-    if is_updated(opened):
+    if models.is_updated(opened):
         note_each([UPDATED])
     new, said, interrupted = _refit(opened, read, iterations)
     if interrupted:
-        output = place_beside(output)
+        output = models.place_beside(output)
     told = _told(opened, read, iterations)
-    step = Step("refit", {"iterations": iterations}, [told])
-    facts = {**read.facts, "path": relative(read.facts["path"], output)}
-    notes = next_notes(opened, output, step, input=facts, warnings=[*read.notes, *said])
-    wrote = saved_model(new, output, notes)
+    step = models.Step("refit", {"iterations": iterations}, [told])
+    facts = {**read.facts, "path": models.relative(read.facts["path"], output)}
+    notes = models.next_notes(opened, output, step, input=facts, warnings=[*read.notes, *said])
+    wrote = models.saved_model(new, output, notes)
     if as_json:
         emit(_facts(opened, new, output, facts))
     else:
@@ -107,9 +85,9 @@ def refit(
     end_interrupted(interrupted)
 
 
-def _read(opened: Opened, table: Path | None, asked: TableOptions) -> Reading:
+def _read(opened: models.Opened, table: Path | None, asked: opt.TableOptions) -> Reading:
     """Read the whole table; labels that a model without labels is given are looked at anew."""
-    path = find_data(opened, table)
+    path = models.find_data(opened, table)
     if path is None:
         raise BadInput("The table that the model was fitted on does not exist; name one as TABLE.")
     if holds_blocks(path):
@@ -118,7 +96,7 @@ def _read(opened: Opened, table: Path | None, asked: TableOptions) -> Reading:
     whole = opened.noting(blocks=None, **({"labels_are": None, "task": "auto"} if new else {}))
     try:
         with announce("Reading the documents"):
-            read = read_again(whole, path, asked)
+            read = models.read_again(whole, path, asked)
     except NoLabelsError:
         raise _no_labels(path) from None
     model = opened.model
@@ -134,17 +112,19 @@ def _no_labels(path: Path) -> BadInput:
     )
 
 
-def _refit(opened: Opened, read: Reading, iterations: int | None) -> tuple[Any, list[str], bool]:
+def _refit(
+    opened: models.Opened, read: Reading, iterations: int | None
+) -> tuple[Any, list[str], bool]:
     """Return the new model, warnings, and whether the fit was interrupted."""
     note(f"{read.facts['rows']:,} documents, {read.facts['labelled']:,} labelled.")
     note_each(read.notes)
-    with watched_fit("Fitting the topics") as watched:
+    with models.watched_fit("Fitting the topics") as watched:
         model = opened.model.set_callbacks(watched.reporter())
         new = read.refit(model, iterations)
     return new, watched.messages, watched.interrupted
 
 
-def _told(opened: Opened, read: Reading, iterations: int | None) -> str:
+def _told(opened: models.Opened, read: Reading, iterations: int | None) -> str:
     facts = read.facts
     most = "" if iterations is None else f", with at most {iterations:,} iterations"
     return (
@@ -200,7 +180,7 @@ def _scores(before: Any, after: Any) -> list[str]:
     return [f"Expected on new texts like these: {after.expected_score_}{old}."]
 
 
-def _facts(opened: Opened, new: Any, output: Path, facts: dict[str, Any]) -> dict[str, Any]:
+def _facts(opened: models.Opened, new: Any, output: Path, facts: dict[str, Any]) -> dict[str, Any]:
     return {
         "model": opened.origin(),
         "output": str(output),
@@ -208,6 +188,6 @@ def _facts(opened: Opened, new: Any, output: Path, facts: dict[str, Any]) -> dic
         "iterations": int(new.n_iter_),
         "stop_reason": new.estimator_.stop_reason_,
         "drift": new.drift_.to_records(),
-        "expected_score_before": score_facts(opened.model),
-        "expected_score": score_facts(new),
+        "expected_score_before": models.score_facts(opened.model),
+        "expected_score": models.score_facts(new),
     }

@@ -8,50 +8,38 @@ from typing import Any
 
 import click
 
+from cofactor.cli import _models as models
+from cofactor.cli import _options as opt
 from cofactor.cli._command import BadInput, Command, needing_extra, refusals
-from cofactor.cli._models import Opened, find_data, open_model, read_again
-from cofactor.cli._options import (
-    PERIODS,
-    TableOptions,
-    file_option,
-    model_argument,
-    options,
-    reading,
-)
 from cofactor.cli._tables import Reading
 from cofactor.cli._terminal import announce, emit, note, open_page
 
 
 @click.command(cls=Command)
-@model_argument
-@file_option("HTML file to write.", default="report.html")
-@options("data", reading("text", "labels", "label_separator", "id", "date", "date_format"))
-@click.option(
+@opt.model_argument
+@opt.file_option("HTML file to write.", default="report.html")
+@opt.add("data", opt.reading("text", "labels", "label_separator", "id", "date", "date_format"))
+@opt.option(
     "--every",
-    type=click.Choice(PERIODS),
-    help="Length of a period in the chart over time.  [default: one that suits the dates]",
+    "Length of a period in the chart over time.  [default: one that suits the dates]",
+    type=click.Choice(opt.PERIODS),
 )
-@click.option(
-    "--truth",
-    multiple=True,
-    metavar="COLUMN",
-    help="Column with labels that the fit has not seen, to test the model with. May be repeated.",
+@opt.repeated(
+    "--truth COLUMN", "Column with labels that the fit has not seen, to test the model with."
 )
-@click.option("--title", metavar="TEXT", help="Headline of the report.  [default: Topic report]")
-@click.option(
-    "--without-texts",
-    "--no-text",
-    "without_texts",
+@opt.option("--title TEXT", "Headline of the report.  [default: Topic report]")
+@opt.option(
+    "--without-texts --no-text without_texts",
+    "Leave the texts of the documents out of the file.",
     is_flag=True,
-    help="Leave the texts of the documents out of the file.",
 )
-@click.option("--open", "open_it", is_flag=True, help="Open the report in the browser.")
-@options("as_json")
+@opt.option("--open open_it", "Open the report in the browser.", is_flag=True)
+@opt.add("as_json")
 def report(
     model: Path,
     output: Path,
     data: Path | None,
-    asked: TableOptions,
+    asked: opt.TableOptions,
     truth: tuple[str, ...],
     open_it: bool,
     as_json: bool,
@@ -63,10 +51,10 @@ def report(
     each of which holds some labels out to test with, or, with --truth, from labels that the model
     has not seen. With --date it shows topics and classes over time.
     """
-    opened = open_model(model)
+    opened = models.open_model(model)
     if truth:
         _check_truth(opened, truth, data)
-    path = find_data(opened, data)
+    path = models.find_data(opened, data)
     documents = None
     if path is None:
         note(
@@ -75,7 +63,7 @@ def report(
         )
     else:
         with announce("Reading the documents"):
-            documents = read_again(opened, path, asked, truth=truth)
+            documents = models.read_again(opened, path, asked, truth=truth)
     _write(opened, output, documents, path, **layout)
     if as_json:
         emit(
@@ -93,7 +81,7 @@ def report(
 
 
 def _write(
-    opened: Opened,
+    opened: models.Opened,
     output: Path,
     read: Reading | None,
     path: Path | None,
@@ -127,11 +115,11 @@ def _days(read: Reading) -> list[Any] | None:
     return read.dates.values
 
 
-def _check_truth(opened: Opened, truth: tuple[str, ...], data: Path | None) -> None:
+def _check_truth(opened: models.Opened, truth: tuple[str, ...], data: Path | None) -> None:
     targets, form = opened.model.target_names_, opened.input.get("labels_are")
     if not targets:
         raise BadInput("--truth needs a model that predicts; this one was fitted without labels.")
-    if find_data(opened, data) is None:
+    if models.find_data(opened, data) is None:
         raise BadInput(
             "--truth needs documents, but their table does not exist; name it with --data."
         )

@@ -9,18 +9,9 @@ from typing import Any
 
 import click
 
+from cofactor.cli import _models as models
+from cofactor.cli import _options as opt
 from cofactor.cli._command import Command, refusals
-from cofactor.cli._models import Opened, how_to_open, open_model, read_again
-from cofactor.cli._options import (
-    COUNT,
-    SEED,
-    TableOptions,
-    file_option,
-    model_argument,
-    options,
-    reading,
-    table_argument,
-)
 from cofactor.cli._tables import Reading
 from cofactor.cli._terminal import (
     announce,
@@ -40,25 +31,23 @@ DOUBTFUL = "doubtful label"
 
 
 @click.command(cls=Command)
-@model_argument
-@table_argument
-@click.option("-n", "--number", type=COUNT, default=50, help="Number of texts.")
-@file_option(
+@opt.model_argument
+@opt.table_argument
+@opt.option("-n --number", "Number of texts.", type=opt.COUNT, default=50)
+@opt.file_option(
     "File to write: .csv, .tsv or .jsonl, also compressed (.gz).  [default: CSV on stdout]"
 )
-@click.option("--doubtful", is_flag=True, help="List labels that look wrong instead.")
-@click.option(
+@opt.option("--doubtful", "List labels that look wrong instead.", is_flag=True)
+@opt.option(
     "--strategy",
+    "Which texts: close calls, the first texts of topics without a label, random ones, or a "
+    "mixture.",
     type=click.Choice(["mixed", "close", "topics", "random"]),
     default="mixed",
-    help="Which texts: close calls, the first texts of topics without a label, random ones, or a "
-    "mixture.",
 )
-@click.option(
-    "--all-rows", is_flag=True, help="Write all rows of the table, those to look at first."
-)
-@click.option("--seed", type=SEED, help="Seed of the random choice.  [default: that of the fit]")
-@options(reading("text", "labels", "label_separator"), "as_json")
+@opt.option("--all-rows", "Write all rows of the table, those to look at first.", is_flag=True)
+@opt.option("--seed", "Seed of the random choice.  [default: that of the fit]", type=opt.SEED)
+@opt.add(opt.reading("text", "labels", "label_separator"), "as_json")
 def suggest(
     model: Path,
     table: Path,
@@ -68,7 +57,7 @@ def suggest(
     strategy: str,
     all_rows: bool,
     seed: int | None,
-    asked: TableOptions,
+    asked: opt.TableOptions,
     as_json: bool,
 ) -> None:
     """Say which texts to label next, or which labels look wrong.
@@ -88,17 +77,17 @@ def suggest(
     refuse_table_as_output(output, table)
     if os.path.abspath(table).startswith(DESCRIPTORS):
         raise InputError(f"{at(table)} can be read only once; save the table to a file first.")
-    opened = open_model(model)
+    opened = models.open_model(model)
     with announce("Reading the documents"):
-        read = read_again(opened, table, asked, may_lack=not doubtful)
+        read = models.read_again(opened, table, asked, may_lack=not doubtful)
     with announce("Comparing labels" if doubtful else "Choosing texts"), refusals():
         found = (
             _doubts(opened, read)[:number]
             if doubtful
             else _texts(opened, read, number, strategy, seed)
         )
-    asked = asked.over(TableOptions.noted(opened.input))
-    source = open_source(table, **how_to_open(opened, table, asked.opening))
+    asked = asked.over(opt.TableOptions.noted(opened.input))
+    source = open_source(table, **models.how_to_open(opened, table, asked.opening))
     label = list(asked.labels) or ["label"]
     rows = _Rows(read.documents.rows, found, label, asked.label_separator, all_rows)
     with opened_output(output) as file:
@@ -107,7 +96,7 @@ def suggest(
 
 
 def _texts(
-    opened: Opened, read: Reading, number: int, strategy: str, seed: int | None
+    opened: models.Opened, read: Reading, number: int, strategy: str, seed: int | None
 ) -> list[tuple[int, dict[str, Any]]]:
     """Return the places of texts to label and what is said about each."""
     rows = opened.model.to_label(
@@ -127,7 +116,7 @@ def _texts(
     ]
 
 
-def _doubts(opened: Opened, read: Reading) -> list[tuple[int, dict[str, Any]]]:
+def _doubts(opened: models.Opened, read: Reading) -> list[tuple[int, dict[str, Any]]]:
     """Return the places of doubtful labels and what is said about each."""
     if read.facts["task"] != "classes":
         raise InputError(
@@ -189,7 +178,7 @@ class _Rows:
 
 
 def _tell(
-    opened: Opened,
+    opened: models.Opened,
     found: list[tuple[int, dict[str, Any]]],
     output: Path | None,
     all_rows: bool,

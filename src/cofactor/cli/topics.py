@@ -8,9 +8,9 @@ from typing import Any
 import click
 
 from cofactor.cli import _cells
+from cofactor.cli import _options as opt
 from cofactor.cli._command import Command
 from cofactor.cli._models import expectation, open_model, score_facts
-from cofactor.cli._options import model_argument, options, words_option
 from cofactor.cli._terminal import emit, make_table, note, percent, show, shown
 
 UNKNOWN = "–"
@@ -18,16 +18,16 @@ UNKNOWN = "–"
 
 
 @click.command(cls=Command)
-@model_argument
-@words_option("Words of each topic.")
-@click.option(
+@opt.model_argument
+@opt.words_option("Words of each topic.")
+@opt.option(
     "--by",
+    "Order of the words: those that occur together in the topic's texts first, or the most "
+    "probable.",
     type=click.Choice(["coherence", "probability"]),
     default="coherence",
-    help="Order of the words: those that occur together in the topic's texts first, or the most "
-    "probable.",
 )
-@options("as_json")
+@opt.add("as_json")
 def topics(model: Path, words: int, by: str, as_json: bool) -> None:
     """Show the topics of a model.
 

@@ -9,26 +9,9 @@ from typing import Any
 
 import click
 
+from cofactor.cli import _models as models
+from cofactor.cli import _options as opt
 from cofactor.cli._command import Command
-from cofactor.cli._models import (
-    Opened,
-    check_new_place,
-    command_line,
-    how_to_open,
-    open_model,
-    relative,
-    saved_model,
-    watched_fit,
-)
-from cofactor.cli._options import (
-    Number,
-    TableOptions,
-    folder_option,
-    model_argument,
-    options,
-    reading,
-    table_argument,
-)
 from cofactor.cli._tables import Reading, read_table
 from cofactor.cli._terminal import (
     announce,
@@ -49,7 +32,7 @@ KEPT = ("id", "date", "date_format")
 MAX_LISTED_WORDS = 8
 
 
-class _NewTopics(Number):
+class _NewTopics(opt.Number):
     """A number of topics, or the word auto."""
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
@@ -57,30 +40,28 @@ class _NewTopics(Number):
 
 
 @click.command(cls=Command)
-@model_argument
-@table_argument
-@folder_option("Folder for the new model; a model that is there is replaced.")
-@options(reading("text", "labels", "label_separator", "relabel"))
-@click.option(
-    "--new-topics",
+@opt.model_argument
+@opt.table_argument
+@opt.folder_option("Folder for the new model; a model that is there is replaced.")
+@opt.add(opt.reading("text", "labels", "label_separator", "relabel"))
+@opt.option(
+    "--new-topics N|auto",
+    "Number of topics to add; 'auto' adds topics as long as they improve the model.",
     type=_NewTopics(int, 0),
     default="0",
-    metavar="N|auto",
-    help="Number of topics to add; 'auto' adds topics as long as they improve the model.",
 )
-@click.option(
-    "--move",
-    type=Number(float, 0, 1),
+@opt.option(
+    "--move M",
+    "How far topics may move: each keeps a cosine of at least 1 - M with its old self.",
+    type=opt.Number(float, 0, 1),
     default=0.0,
-    metavar="M",
-    help="How far topics may move: each keeps a cosine of at least 1 - M with its old self.",
 )
-@options("as_json")
+@opt.add("as_json")
 def update(
     model: Path,
     table: Path,
     output: Path,
-    asked: TableOptions,
+    asked: opt.TableOptions,
     new_topics: int | str,
     move: float,
     as_json: bool,
@@ -91,8 +72,8 @@ def update(
     unless --text and --label name others; the labels may be missing. Topics stay as they are. New
     words join the words of the model, and new classes its classes.
     """
-    check_new_place(output, model)
-    opened = open_model(model)
+    models.check_new_place(output, model)
+    opened = models.open_model(model)
     read = _read(opened, table, asked)
     labelled = f", {read.facts['labelled']:,} labelled" if read.facts["label"] else ""
     note(f"{read.facts['rows']:,} new documents{labelled}.")
@@ -100,14 +81,14 @@ def update(
     note_each(doubts)
     new, said = _learn(opened, read, new_topics, move)
     kept = {name: opened.input[name] for name in KEPT if opened.input.get(name)}
-    found = {**read.facts, **kept, "path": relative(read.facts["path"], output)}
+    found = {**read.facts, **kept, "path": models.relative(read.facts["path"], output)}
     notes = {
         "input": found,
-        "command": command_line(),
+        "command": models.command_line(),
         "warnings": [*doubts, *said],
         "updated": opened.origin(),
     }
-    wrote = saved_model(new, output, notes)
+    wrote = models.saved_model(new, output, notes)
     facts = _facts(opened, new, output, said)
     if as_json:
         emit(facts)
@@ -118,7 +99,7 @@ def update(
     note_next("topics", output)
 
 
-def _missing_labels(opened: Opened, read: Reading) -> list[str]:
+def _missing_labels(opened: models.Opened, read: Reading) -> list[str]:
     """Say that no label is learned, if the table lacks the columns of the fit."""
     columns = opened.input.get("label")
     if read.facts["label"] or not columns:
@@ -127,7 +108,7 @@ def _missing_labels(opened: Opened, read: Reading) -> list[str]:
     return [f"The table has no label column {named}, so no label is learned; name one by --label."]
 
 
-def _misspelt(opened: Opened, read: Reading) -> list[str]:
+def _misspelt(opened: models.Opened, read: Reading) -> list[str]:
     """Name new classes that are probably classes of the model in another spelling."""
     if read.counts.form not in ("classes", "sets"):
         return []
@@ -143,10 +124,10 @@ def _misspelt(opened: Opened, read: Reading) -> list[str]:
     ]
 
 
-def _read(opened: Opened, table: Path, asked: TableOptions) -> Reading:
+def _read(opened: models.Opened, table: Path, asked: opt.TableOptions) -> Reading:
     """Read the new documents like those of the fit, unless options say otherwise."""
-    noted = replace(TableOptions.noted(opened.input), id=None, keep=(), date=None)
-    opening, labels = how_to_open(opened, table, asked.opening), asked.labels
+    noted = replace(opt.TableOptions.noted(opened.input), id=None, keep=(), date=None)
+    opening, labels = models.how_to_open(opened, table, asked.opening), asked.labels
     task = opened.learned
     task = "auto" if labels and task == "none" else task  # so that labels are refused, not ignored
     with announce("Reading the documents"):
@@ -155,16 +136,16 @@ def _read(opened: Opened, table: Path, asked: TableOptions) -> Reading:
 
 
 def _learn(
-    opened: Opened, read: Reading, new_topics: int | str, move: float
+    opened: models.Opened, read: Reading, new_topics: int | str, move: float
 ) -> tuple[Any, list[str]]:
     """Update the model; return the new one and the warnings, which are shown."""
-    with watched_fit("Learning from the documents") as watched:
+    with models.watched_fit("Learning from the documents") as watched:
         model = opened.model.set_callbacks(watched.reporter())
         new = model.update(read.documents.texts, read.y, new_topics=new_topics, move=move)
     return new, watched.messages
 
 
-def _facts(opened: Opened, new: Any, output: Path, said: list[str]) -> dict[str, Any]:
+def _facts(opened: models.Opened, new: Any, output: Path, said: list[str]) -> dict[str, Any]:
     from cofactor.text.describe.summaries import model_words
 
     old = opened.model

@@ -10,17 +10,9 @@ from typing import Any
 
 import click
 
+from cofactor.cli import _models as models
+from cofactor.cli import _options as opt
 from cofactor.cli._command import BadInput, Command, refusals
-from cofactor.cli._models import (
-    Opened,
-    find_blocks,
-    find_data,
-    is_updated,
-    open_model,
-    open_origin,
-    read_again,
-)
-from cofactor.cli._options import FOLDER, TableOptions, model_argument, options, reading
 from cofactor.cli._tables import holds_blocks, open_blocks
 from cofactor.cli._terminal import announce, emit, note, note_next, show
 
@@ -29,17 +21,16 @@ Read = Callable[..., tuple[Path, Any]]
 
 
 @click.command(cls=Command)
-@model_argument
-@options("data")
-@click.option(
-    "--before",
-    type=FOLDER,
-    metavar="MODEL",
-    help="Model that an edit or a refit began with.  [default: as noted]",
+@opt.model_argument
+@opt.add("data")
+@opt.option(
+    "--before MODEL",
+    "Model that an edit or a refit began with.  [default: as noted]",
+    type=opt.FOLDER,
 )
-@options(reading("text", "labels", "label_separator"), "as_json")
+@opt.add(opt.reading("text", "labels", "label_separator"), "as_json")
 def verify(
-    model: Path, data: Path | None, before: Path | None, asked: TableOptions, as_json: bool
+    model: Path, data: Path | None, before: Path | None, asked: opt.TableOptions, as_json: bool
 ) -> None:
     """Fit a model again and check that the result is the same.
 
@@ -47,21 +38,21 @@ def verify(
     `cofactor refit` made, that last step is repeated; verify the model before it on its own. The
     exit code is 0 if topics and predictions are the same, and 1 if they are not.
     """
-    opened = open_model(model)
-    origin = open_origin(opened, before)
+    opened = models.open_model(model)
+    origin = models.open_origin(opened, before)
     if origin is None:
         _refuse_edits(opened, before)
 
     def read(documents: bool = False) -> tuple[Path, Any]:
-        blocks = None if documents else find_blocks(opened)
-        path = blocks or find_data(opened, data)
+        blocks = None if documents else models.find_blocks(opened)
+        path = blocks or models.find_data(opened, data)
         if path is None:
             raise BadInput(
                 "The table that the model was fitted on does not exist; name it with --data."
             )
         if holds_blocks(path):
             return path, open_blocks(path)
-        return path, read_again(opened, path, asked)
+        return path, models.read_again(opened, path, asked)
 
     facts = _fit_again(opened, read) if origin is None else _repeat(opened, *origin, read)
     facts["model"] = opened.origin()
@@ -75,9 +66,9 @@ def verify(
         click.get_current_context().exit(1)
 
 
-def _refuse_edits(opened: Opened, before: Path | None) -> None:
+def _refuse_edits(opened: models.Opened, before: Path | None) -> None:
     """Refuse a model that was updated, or edited by other means than commands."""
-    if is_updated(opened):
+    if models.is_updated(opened):
         raise BadInput(
             "The model has learned from new documents by cofactor update, which cannot be repeated;"
             " verify the model before it."
@@ -91,7 +82,7 @@ def _refuse_edits(opened: Opened, before: Path | None) -> None:
         raise BadInput("--before is for edited models, but this one was made by a fit.")
 
 
-def _fit_again(opened: Opened, read: Read) -> dict[str, Any]:
+def _fit_again(opened: models.Opened, read: Read) -> dict[str, Any]:
     """Repeat the fit of a model."""
     from cofactor.text.describe.compare import refit
 
@@ -102,7 +93,9 @@ def _fit_again(opened: Opened, read: Read) -> dict[str, Any]:
     return {**found, **_versions_changed(opened), "step": "fit", "data": str(path)}
 
 
-def _repeat(opened: Opened, before: Opened, step: dict[str, Any], read: Read) -> dict[str, Any]:
+def _repeat(
+    opened: models.Opened, before: models.Opened, step: dict[str, Any], read: Read
+) -> dict[str, Any]:
     """Repeat the edit or the refit that made a model."""
     from cofactor.text.describe.compare import compare_again
     from cofactor.text.interrupts import ending_at_interrupts
@@ -148,7 +141,7 @@ def _settled(model: Any) -> Any:
     return Settled.of(model), [*model.topic_names_]
 
 
-def _versions_changed(opened: Opened) -> dict[str, Any]:
+def _versions_changed(opened: models.Opened) -> dict[str, Any]:
     from cofactor._versions import versions
 
     then, now = opened.facts["versions"], versions()
