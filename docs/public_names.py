@@ -1,4 +1,4 @@
-"""What users may call: the one list behind the reference and its tests."""
+"""The public API: the one list behind the reference and its tests."""
 
 import inspect
 from importlib import import_module
@@ -82,7 +82,7 @@ def public_methods(cls):
 
 
 def is_for_users(name, member):
-    """Whether a method or property is ours, public, and no plumbing."""
+    """Whether a method or property is ours, public, and not plumbing."""
     member = getattr(member, "fget", None) or getattr(member, "__func__", member)
     ours = inspect.isfunction(member) and member.__module__.startswith("cofactor")
     return ours and not name.startswith("_") and name not in PLUMBING

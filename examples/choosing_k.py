@@ -2,13 +2,13 @@
 How many topics?
 ================
 
-``choose`` tries several numbers of topics. Each is judged on rows that its fits have not seen:
-by their hidden cells, and by whether other fits find the same topics. The smallest number that
-the best one does not clearly beat is taken.
+``choose`` tries several numbers of topics. Each is judged on rows that its fits have not seen: by
+their hidden cells, and by whether other fits find the same topics. It picks the smallest number
+that is not clearly worse than the best.
 """
 
 # %%
-# Made counts of 300 samples from six topics.
+# Artificial counts of 300 samples from six topics.
 
 import numpy as np
 

@@ -3,12 +3,12 @@ Digits: parts and classes
 =========================
 
 Images of digits are nonnegative, so their topics are images, too: parts that add up to a digit.
-With ten labels for each digit, every part is linked to the digits that it speaks for.
+With ten labels per digit, every part is linked to the digits that use it.
 """
 
 # %%
-# 1,797 images of 8 × 8 pixels come with scikit-learn. A hundred of them keep their label; −1
-# means "not labelled".
+# scikit-learn comes with 1,797 images of 8 × 8 pixels. A hundred of them keep their label; −1
+# means "unlabelled".
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -27,8 +27,8 @@ hidden = labels == -1
 print(f"accuracy on the other images: {np.mean(model.predict(X[hidden]) == truth[hidden]):.1%}")
 
 # %%
-# Above: the twenty parts, in the order of their digits. Below: how much each digit uses each
-# part, in the mean of its images.
+# Above: the twenty parts, ordered by digit. Below: how much each digit uses each part, averaged
+# over its images.
 
 mass = model.transform(X) * model.components_.sum(axis=1)
 use = np.array([mass[truth == digit].mean(axis=0) for digit in range(10)])

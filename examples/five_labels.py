@@ -2,15 +2,15 @@
 Five labels for each class
 ==========================
 
-A corpus has several hundred texts, and somebody has labelled five texts of each class. The
-model learns topics from all texts and their link to the classes from the few labels.
+A corpus has several hundred texts, of which five per class are labelled. The model learns topics
+from all texts, and their links to the classes from the few labels.
 
-The texts are docstrings of scipy as it is installed here; the class is the subpackage that a
-docstring comes from.
+The texts are docstrings of the installed scipy; the class is the subpackage that a docstring
+comes from.
 """
 
 # %%
-# Take the texts of six subpackages, keep five labels of each, and hide the others.
+# Take the texts of six subpackages, keep five labels per class, and hide the others.
 
 import numpy as np
 
@@ -30,7 +30,7 @@ labels[known] = truth[known]
 print(f"{len(texts)} texts, {len(known)} labels")
 
 # %%
-# Fit nine topics. An empty string means "not labelled".
+# Fit nine topics. An empty string means "unlabelled".
 
 model = TopicModel(9, max_iter=30, tol=1e-3, random_state=0).fit(texts, labels)
 hidden = labels == ""
@@ -38,7 +38,7 @@ right = model.predict(np.array(texts, dtype=object)[hidden]) == truth[hidden]
 print(f"accuracy on the {hidden.sum()} texts without a label: {right.mean():.1%}")
 
 # %%
-# Each panel shows the words of a topic; the line under its name says how large the topic is and
-# which class it speaks for.
+# Each panel shows the words of a topic; the line under its name gives its size and the class that
+# it is linked to.
 
 axes = model.plot_topics(n_words=6)

@@ -2,9 +2,9 @@
 How many labels are enough?
 ===========================
 
-The fewer labels there are, the more the texts without a label help. Here is accuracy on hidden
-labels against the number of labels for each class. Logistic regression and naive Bayes see the
-labelled texts only.
+The fewer labels there are, the more the unlabelled texts help. This plot shows the accuracy on
+hidden labels by the number of labels per class. Logistic regression and naive Bayes see only the
+labelled texts.
 """
 
 # %%
@@ -26,8 +26,8 @@ X = WordVectorizer().fit_transform([corpus.texts[i] for i in chosen])
 truth = np.array([names.index(corpus.labels[i]) for i in chosen])
 
 # %%
-# For each number of labels, draw the labelled texts three times and score the predictions of
-# the others.
+# For each number of labels, draw the labelled texts three times and score the predictions for the
+# others.
 
 methods = {
     "cofactor": SSNMFClassifier(10, max_iter=30, tol=1e-3, random_state=0),

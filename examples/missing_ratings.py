@@ -2,14 +2,14 @@
 Missing ratings filled in
 =========================
 
-Most people have rated few films. ``NMF`` takes the unknown ratings as NaN, finds topics in the
-known ones, and predicts any cell. A strong simple rule stands beside it: damped biases, the
-mean rating plus what is usual for this person and this film.
+Most people have rated few films. ``NMF`` accepts NaN for unknown ratings, finds topics in the
+known ones, and predicts any cell. We compare it with a simple but strong baseline: damped biases,
+the mean rating plus the usual deviation of this person and this film.
 """
 
 # %%
-# Made ratings from 1 to 5: six groups of people with tastes of their own, five genres of films,
-# films that all like more or less, and noise. One rating of six is known.
+# Artificial ratings from 1 to 5: six groups of people with different tastes, five genres of
+# films, films that everyone likes more or less, and noise. One rating in six is known.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -25,8 +25,8 @@ known = random.random(ratings.shape) < 1 / 6
 seen = np.where(known, ratings, np.nan)
 
 # %%
-# Fit, and predict the cells that nobody has rated. ``cells_.expected_rmse`` is the error that
-# the model expects, from cells that were held out on the way.
+# Fit, and predict the missing ratings. ``cells_.expected_rmse`` is the expected error, estimated
+# from held-out cells.
 
 model = NMF(5, random_state=0).fit(seen)
 rows, columns = np.nonzero(~known)
@@ -34,7 +34,7 @@ filled = seen.copy()
 filled[rows, columns] = model.predict_cells(rows, columns)
 
 # %%
-# Damped biases: sums are divided by counts plus 5, so that few ratings do not say too much.
+# Damped biases: sums are divided by counts plus 5, so that a few ratings do not count too much.
 
 mean = np.nanmean(seen)
 of_film = np.nansum(seen - mean, axis=0) / (known.sum(axis=0) + 5)
@@ -53,7 +53,7 @@ print(
 )
 
 # %%
-# Rows are people and columns are films, both in the order of their groups.
+# Rows are people and columns are films, both ordered by group.
 
 figure, axes = plt.subplots(1, 4, figsize=(9, 4.2), layout="constrained", sharey=True)
 shown = {

@@ -2,13 +2,13 @@
 Noise models and λ
 ==================
 
-How much should a target weigh beside the data? If you can say how both scatter, the answer
-follows by maximum likelihood: pass the noise in the place of the loss, and λ (``supervision``)
-is computed.
+How much should a target count relative to the data? If you know the noise of both, the answer
+follows from maximum likelihood: pass noise models instead of losses, and λ (``supervision``) is
+computed.
 """
 
 # %%
-# Made data: what 300 shops sell of 40 products (counts, so Poisson), and the income of each
+# Artificial data: sales of 40 products in 300 shops (counts, so Poisson), and the income of each
 # shop (with Gaussian noise). Both come from three hidden kinds of customers.
 
 from itertools import permutations
@@ -25,7 +25,7 @@ worth, variance = customers @ [1.0, 4.0, 9.0], 0.5
 income = np.maximum(worth + random.normal(0, np.sqrt(3 * variance), 300), 0)
 
 # %%
-# Say the noise. Here λ = 1 / (2 r σ), where r is the number of topics and σ the variance of a
+# Specify the noise. Here λ = 1 / (2 r σ), where r is the number of topics and σ the variance of a
 # summand.
 
 settings = {"head": "joint", "init": "random", "tol": 1e-3, "random_state": 0}
@@ -36,8 +36,8 @@ said.fit(counts, income)
 print(f"λ by maximum likelihood: {said.supervision_:.2f}")
 
 # %%
-# Compare it with other weights, by what only made data can tell: how far the shares of the
-# customers, and the income without noise, are from the truth.
+# Compare it with other weights, using the truth that only artificial data provide: the errors of
+# the customers' shares and of the income without noise.
 
 
 def errors(model):
@@ -56,8 +56,8 @@ tried = [
 found = np.array([errors(model) for model in tried])
 
 # %%
-# With a small λ the income is hardly used; with a large one its noise is fitted. Errors are drawn
-# relative to the smallest one. Both are smallest where the likelihood says.
+# With a small λ the income is hardly used; with a large one its noise is fitted. Errors are shown
+# relative to the smallest one. Both are smallest at the maximum-likelihood λ.
 
 figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 for errors_of, colour, label in zip(

@@ -2,13 +2,14 @@
 Topics over time
 ================
 
-Texts have dates: which subjects rise, which fade, and what is new inside a topic? The model
-stays as it is; only its use changes from month to month.
+Texts have dates: which subjects rise, which fade, and what is new within a topic? The model stays
+the same; only the shares change from month to month.
 """
 
 # %%
-# Made questions to a help desk in two years. Questions about printers fade, those about remote
-# work rise in the second spring, and questions about accounts stay. One of eight has a label.
+# Artificial questions to a help desk over two years. Questions about printers fade, those about
+# remote work rise in the second spring, and questions about accounts stay constant. One in eight
+# is labelled.
 
 from datetime import date, timedelta
 
@@ -45,12 +46,12 @@ for day in np.sort(random.integers(730, size=1500)):
 model = TopicModel(4, random_state=0).fit(texts, labels)
 
 # %%
-# Shares of the classes by month. Bands are intervals of 95 %.
+# Shares of the classes by month. Bands are 95 % intervals.
 
 ax = model.plot_over_time(texts, dates, "month", kind="class", names=list(words))
 
 # %%
-# The table behind the picture also names the words that a topic has more often than before.
+# The table behind the plot also lists words that have become more frequent in a topic.
 
 for row in model.over_time(texts, dates, "quarter"):
     if row.kind == "topic" and row.rising:

@@ -2,9 +2,9 @@
 A divergence of your own
 ========================
 
-A divergence says what an error costs. One object with up to six coefficients describes it, and
-all else follows: updates that never raise the objective, predictions, model folders. Here is
-one that cofactor does not have, Kullback–Leibler plus Itakura–Saito.
+A divergence defines the cost of an error. One object with up to six coefficients describes it,
+and everything else follows: updates that never raise the objective, predictions, model folders.
+This example adds one that cofactor does not have: Kullback–Leibler plus Itakura–Saito.
 """
 
 # %%
@@ -21,9 +21,9 @@ both = Divergence("both", degree=1, log=1.0, up=1.0, inverse=1.0, concave=1.0, p
 losses = [Frobenius, KullbackLeibler, ItakuraSaito, both]
 
 # %%
-# Made music: the power of 60 frequencies at 200 moments. A loud bass and a flute, a hundred
-# times as faint, play by turns and together. The noise is relative to the power, and a little
-# hiss lies under all.
+# Artificial music: the power of 60 frequencies at 200 points in time. A loud bass and a flute, a
+# hundred times fainter, play in turn and together. The noise is proportional to the power, and
+# there is a little background hiss.
 
 random = np.random.default_rng(0)
 frequency, time = np.arange(60), np.arange(200)
@@ -57,9 +57,9 @@ for name, (_, cosines) in found.items():
     print(f"{name}: bass {cosines[0]:.3f}, flute {cosines[1]:.3f}")
 
 # %%
-# Left: what it costs to fit 1 by p. Right: the true tones in grey, the found ones in colour,
-# each scaled to its largest value. The bass drowns the flute unless errors count in relation to
-# the power.
+# Left: the cost of fitting 1 by p. Right: the true tones in grey, those found in colour, each
+# scaled to its largest value. The bass drowns out the flute unless errors are relative to the
+# power.
 
 colours = ("#777777", "#1f5a96", "#2a8a57", "#c0392b")
 figure = plt.figure(figsize=(8.5, 4.4), layout="constrained")

@@ -2,14 +2,13 @@
 Seed words, banned words
 ========================
 
-You know what you are looking for, and you know which words are in the way. Seeds pull a topic
-towards words of yours throughout the fit; a banned word has no part in a topic, now and in
-later fits.
+You know what you are looking for, and which words get in the way. Seeds pull a topic towards your
+words throughout the fit; a banned word is kept out of a topic, now and in later fits.
 """
 
 # %%
-# Made reviews of a hotel: rooms, food and, rarely, staff. Each review has two words that the
-# booking site adds. There are no labels.
+# Artificial reviews of a hotel: rooms, food and, rarely, staff. The booking site adds two words
+# to each review. There are no labels.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -30,15 +29,15 @@ for _ in range(400):
     texts.append(" ".join([*words, *random.choice(footer, 2)]))
 
 # %%
-# Plain topics do not find the staff: it shares a topic with rooms. Two seed words are enough
-# for a topic of its own.
+# Plain topics do not find the staff: it shares a topic with rooms. Two seed words are enough to
+# give it a separate topic.
 
 plain = TopicModel(3, random_state=0).fit(texts)
 seeded = TopicModel(3, seeds={"staff": ["friendly", "helpful"]}, random_state=0).fit(texts)
 
 # %%
-# The words of the booking site are in all topics. A ban holds at once, and ``refit`` keeps it while
-# the fit goes on. ``drift_`` tells what the refit moved: here next to nothing.
+# The words of the booking site are in all topics. A ban takes effect at once, and ``refit`` keeps
+# it. ``drift_`` shows what the refit changed: here next to nothing.
 
 banned = seeded
 for topic in range(3):

@@ -3,13 +3,13 @@ Single cells
 ============
 
 Counts of genes in cells, and five labelled cells of each type: ``cofactor.sc.ssnmf`` labels the
-other cells, finds topics, and names the genes that mark each type. It takes raw counts; the
-depth of a cell is a scale inside the model.
+other cells, finds topics, and names the genes that mark each type. It takes raw counts and models
+the depth of a cell as a scale.
 """
 
 # %%
-# Made counts of 1,200 cells and 600 genes. Seven types, two of them rare, have eight genes of
-# their own; thirty genes are strong in every cell and mark none.
+# Artificial counts of 1,200 cells and 600 genes. Each of seven types, two of them rare, has eight
+# marker genes; thirty genes are strongly expressed in every cell and mark none.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -46,8 +46,8 @@ right = adata.obs["ssnmf"].to_numpy() == types[truth]
 print(f"balanced accuracy {np.mean([right[truth == k].mean() for k in range(7)]):.1%}")
 
 # %%
-# The three genes that mark each type most, against the predicted types. The size of a dot is
-# the share of the type's cells that have the gene, its colour the mean count in a thousand.
+# The three best markers of each type, by predicted type. The size of a dot is the share of the
+# type's cells that express the gene, its colour the mean count per thousand.
 
 markers = adata.uns["ssnmf"]["markers"]["classes"]
 genes = [gene for name in types for gene in markers.loc[markers["group"] == name, "gene"][:3]]

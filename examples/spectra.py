@@ -2,14 +2,15 @@
 Spectra unmixed with a few labelled pixels
 ==========================================
 
-Each pixel of an image has a spectrum: the sum of the spectra of what is there, in unknown
-shares. A few pixels are known to be of one material. The model finds the spectra of the
-materials and a map of each.
+Each pixel of an image has a spectrum: a mixture of the spectra of several materials, in unknown
+shares. For a few pixels the material is known. The model finds the spectrum of each material and
+a map of it.
 """
 
 # %%
-# A made scene of 60 × 60 pixels with 80 channels: four materials whose regions blend into one
-# another, and photon noise. Ten pixels of each material are labelled, where it is almost pure.
+# An artificial scene of 60 × 60 pixels with 80 channels: four materials whose regions blend into
+# one another, and photon noise. Ten pixels of each material are labelled, where it is almost
+# pure.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -49,8 +50,8 @@ for m, name in enumerate(names):
     labels[random.permutation(np.argsort(-shares[:, m])[:60])[:10]] = name
 
 # %%
-# Counts of photons suit the default loss, Kullback–Leibler. One topic for each material: its
-# spectrum is a row of ``components_``, and ``transform`` tells how much of it each pixel has.
+# The default loss, Kullback–Leibler, suits photon counts. Each material gets one topic: its
+# spectrum is a row of ``components_``, and ``transform`` gives its amount in each pixel.
 
 model = SSNMFClassifier(4, supervision=1, tol=1e-5, random_state=0).fit(X, labels)
 topics = [model.target_components_[:, c].argmax() for c in np.searchsorted(model.classes_, names)]
@@ -60,8 +61,8 @@ for name, true, own in zip(names, shares.T, found.T, strict=True):
     print(f"{name}: correlation of true and found shares {np.corrcoef(true, own)[0, 1]:.3f}")
 
 # %%
-# Maps of the shares, true and found; dots are the labelled pixels. Below, the spectra that were
-# found (lines) and the true ones (dots).
+# Maps of the shares, true and found; dots are the labelled pixels. Below, the estimated spectra
+# (lines) and the true ones (dots).
 
 figure, axes = plt.subplots(3, 4, figsize=(8, 6.4), layout="constrained", sharey="row")
 for m, (name, map_of) in enumerate(

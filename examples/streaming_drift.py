@@ -2,14 +2,14 @@
 A stream whose subjects change
 ==============================
 
-Texts arrive week by week, and are seen once. ``partial_fit`` learns from each batch; later
-batches weigh more than old ones, so the topics follow when people begin to speak of something
+Texts arrive week by week and are seen once. ``partial_fit`` learns from each batch; later batches
+count more than earlier ones, so the topics follow when people begin to write about something
 else.
 """
 
 # %%
-# Made messages of 30 weeks, 120 each. Complaints about delivery first speak of parcels and
-# vans; around week 15 drones take over. One message of ten has a label.
+# Artificial messages of 30 weeks, 120 per week. Complaints about delivery first mention parcels
+# and vans; around week 15 drones take over. One message in ten is labelled.
 
 from copy import deepcopy
 
@@ -42,8 +42,8 @@ def week(number, size=120):
 
 
 # %%
-# The words are settled first, because a stream cannot go back for those it has dropped. Every
-# third week is predicted before it is learned, by the stream and by a model that stopped
+# The vocabulary is fixed first, because a stream cannot go back for words that it has dropped.
+# Every third week is predicted before it is learned, by the stream and by a model that stopped
 # learning after six weeks.
 
 vocabulary = sorted({*newer, *usual, *(word for each in words.values() for word in each)})
@@ -65,8 +65,8 @@ for number in range(30):
         spoken[name].append(profile[np.isin(vocabulary, own)].sum() / profile.sum())
 
 # %%
-# Above: what the topics of delivery speak of; the rest are words that all messages have. Below:
-# accuracy on messages that were not learned yet.
+# Above: the words of the delivery topics; the rest are words that all messages share. Below:
+# accuracy on messages that have not been learned yet.
 
 figure, (top, bottom) = plt.subplots(2, 1, figsize=(7, 4.8), layout="constrained", sharex=True)
 for (name, values), colour in zip(spoken.items(), ("#1f5a96", "#c2571a"), strict=True):

@@ -2,14 +2,14 @@
 Which topics make up which classes?
 ===================================
 
-A topic may belong to one class, or be a subject that several classes share. The pictures show
-what is predicted of a text that is all one topic: a row with one dark cell belongs to one
-class, a row of pale cells is shared.
+A topic may belong to one class, or be shared by several. The plots show the prediction for a text
+made only of one topic: a row with one dark cell belongs to one class, a row of pale cells is
+shared.
 """
 
 # %%
 # Docstrings of scikit-learn; the class is the subpackage. The first model finds its topics
-# without the labels (``supervision=0``) and only then asks what they say of the classes.
+# without the labels (``supervision=0``) and only then relates them to the classes.
 
 from cofactor import TopicModel
 from cofactor.experiments.docstrings import docstring_corpus
@@ -24,9 +24,9 @@ without = TopicModel(10, supervision=0, **settings).fit(texts, labels)
 title = without.plot_classes().set_title("Topics found without labels", loc="left")
 
 # %%
-# The second model has the same start, and the labels take part in the fit. The topics turn
-# towards the classes. ``head="refit"`` predicts through the topics alone, as in the paper, so
-# that the pictures show all that is said of the classes.
+# The second model has the same start, but uses the labels in the fit, so the topics align with
+# the classes. ``head="refit"`` predicts from the topics alone, as in the paper, so the plots show
+# everything that the prediction uses.
 
 model = TopicModel(10, supervision="auto", **settings).fit(texts, labels)
 title = model.plot_classes().set_title("Topics found with labels", loc="left")

@@ -112,7 +112,7 @@ def _refresh(home: Path, manifest: dict[str, Any]) -> None:
     for name in manifest.get("files", {}):
         manifest["files"][name] = manifests.file_facts((home / name).read_bytes())
     if "arrays" in manifest:
-        from cofactor.io.models.arrays import describe
+        from cofactor.io.models.manifest import describe
 
         with open(home / "factors.npz", "rb") as file:
             held, _ = npy.unpack(file, "factors.npz", manifest["arrays"])

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.special import xlogy
 
+from cofactor._fields import instance, number
 from cofactor._types import FloatArray
 
 __all__ = ["DIVERGENCES", "Divergence", "Frobenius", "ItakuraSaito", "KullbackLeibler"]
@@ -57,14 +58,14 @@ class Divergence:
     'Converged'
     """
 
-    name: str
-    degree: int
-    log: float = 0.0
-    up: float = 0.0
-    down: float = 0.0
-    square: float = 0.0
-    inverse: float = 0.0
-    concave: float = 0.0
+    name: str = instance(str)
+    degree: int = number(int)
+    log: float = number(float, int, finite=False, default=0.0)
+    up: float = number(float, int, finite=False, default=0.0)
+    down: float = number(float, int, finite=False, default=0.0)
+    square: float = number(float, int, finite=False, default=0.0)
+    inverse: float = number(float, int, finite=False, default=0.0)
+    concave: float = number(float, int, finite=False, default=0.0)
     positive: bool = False
     description: str = field(default="", repr=False, compare=False)
 

@@ -35,7 +35,7 @@ def test_fit_equals_python(home, model):
 def test_a_model_that_cannot_be_saved_is_one_sentence(home, tmp_path, monkeypatch):
     from cofactor.io.models import manifest
 
-    monkeypatch.setattr(manifest, "LARGEST_MANIFEST", 100)
+    monkeypatch.setattr(manifest, "MAX_MANIFEST_BYTES", 100)
     done = cofactor(
         "fit", home / "posts.csv", "--text", "body", "-k", 2, "-o", tmp_path / "m", code=2
     )

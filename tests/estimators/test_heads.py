@@ -481,7 +481,7 @@ def test_scales_of_topics_do_not_change_their_numbers():
     X, Y = numeric()
     model = SSNMFRegressor(4, random_state=0).fit(X, Y[:, 0])
     before = model.topic_scores()
-    model.components_ = model.components_ * 50.0
+    model.amend(components=model.components_ * 50.0)
     assert_allclose(model.topic_scores(), before, rtol=1e-9)
 
 

@@ -124,7 +124,7 @@ def test_memory_stays_near_the_bound(small):
         own = encode_classes(FEW[some], n_samples=40, coding=coding)[0]
         kept = kept.plus(observe(X[some]), own, None, TASK.labels(own, None))
         assert sum(part.cells().sum() for part in kept.parts) <= 1250
-    assert len(kept.parts) <= module.MOST_PARTS
+    assert len(kept.parts) <= module.MAX_PARTS
     assert kept.seen == 40 * N
 
 
@@ -141,8 +141,8 @@ def test_some_rows_stay_however_large_they_are(cuts, monkeypatch):
 @pytest.mark.parametrize("bound", range(400, 700, 20))
 def test_small_rows_do_not_slip_in_after_large_ones_have_left(bound, monkeypatch):
     monkeypatch.setattr(module, "SAMPLE_CELLS", bound)
-    monkeypatch.setattr(module, "SLACK", 1.0)
-    monkeypatch.setattr(module, "LEAST_ROWS", 0)
+    monkeypatch.setattr(module, "TRIM_ABOVE", 1.0)
+    monkeypatch.setattr(module, "MIN_ROWS", 0)
     large = RANDOM.random((N, WORDS)) + 0.5
     rows = sp.csr_array(large * (np.arange(WORDS) < np.where(np.arange(N) < 200, 30, 2)[:, None]))
     y = np.where(np.arange(N) < 2, np.arange(N), -1)

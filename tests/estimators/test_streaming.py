@@ -107,13 +107,13 @@ def test_a_stream_that_was_put_away_goes_on_with_the_same_bits(seed):
 
 @pytest.mark.slow
 def test_rows_beyond_the_window_still_count(corpus, monkeypatch):
-    monkeypatch.setattr("cofactor.estimators.streaming.WINDOW", 150)
+    monkeypatch.setattr("cofactor.estimators.streaming.WINDOW_ROWS", 150)
     X, y, kinds = corpus
     y = np.where(np.arange(900) < 300, y, -1)  # labels only at the beginning
     model = SSNMFClassifier(4, random_state=0)
     for part, labels in batches(X, y):
         model.partial_fit(part, labels)
-    assert sum(kept.data.shape[0] for kept in model._stream.window) <= 250
+    assert sum(kept.data.shape[0] for kept in model.fitted.stream.window) <= 250
     assert model.score(X, kinds) > 0.9
 
 
@@ -211,8 +211,8 @@ def test_a_batch_without_labels_is_guessed_like_the_others(corpus):
     model = SSNMFClassifier(4, random_state=0)
     for low, labels in ((0, y[:300]), (300, np.full(300, -1)), (600, y[600:])):
         model.partial_fit(X[low : low + 300], labels)
-    assert all(kept.classes is not None for kept in model._stream.window)
-    shares = model._stream._shares(Threads())
+    assert all(kept.classes is not None for kept in model.fitted.stream.window)
+    shares = model.fitted.stream._shares(Threads())
     assert [len(part) for part in shares] == [300, 300, 300]
     np.testing.assert_allclose(np.concatenate(shares).sum(axis=1), 1.0)
 
@@ -303,7 +303,7 @@ def tags_of(y, kinds):
 
 def directly(model, X, y):
     """The head that the public functions give for rows, in place of the stream's."""
-    coding, task, units = model.coding, model._task, model._units
+    coding, task, units = model.coding, model._task, model.fitted.units
     targets = task.encode_again(y, X.shape[0], coding, signed=True)
     data, threads = observe(X).shifted(units.data), Threads()
     A, B = model.components_.T, model.target_components_.T
@@ -330,7 +330,7 @@ def test_a_stream_predicts_by_a_pool_of_its_rows(corpus, task, storage):
     model = (SSNMFRegressor if task == "numbers" else SSNMFClassifier)(4, random_state=0)
     for part, labels in batches(X, y[:400]):
         model.partial_fit(part, labels)
-    assert "_head" not in vars(model)  # nobody needed it
+    assert model.fitted.head is None  # nobody needed it
     head, expected = directly(model, X, y[:400])
     for name in ("weights", "base", "topics"):
         np.testing.assert_allclose(
@@ -353,8 +353,12 @@ def test_a_stream_predicts_by_a_pool_of_its_rows(corpus, task, storage):
 def test_the_head_is_fitted_once_a_batch(corpus, monkeypatch):
     X, y, _ = corpus
     fits = []
-    fit = supervised.feature_models
-    monkeypatch.setattr(supervised, "feature_models", lambda *given: fits.append(1) or fit(*given))
+    fit = supervised.with_stream_head
+
+    def counted(*given):
+        return fits.append(1) or fit(*given)
+
+    monkeypatch.setattr(supervised, "with_stream_head", counted)
     model = SSNMFClassifier(4, random_state=0)
     for part, labels in batches(X[:300], y[:300]):
         model.partial_fit(part, labels, classes=[0, 1, 2])
@@ -390,7 +394,7 @@ def test_other_heads_gather_nothing(corpus):
     X, y, _ = corpus
     for head in ("refit", "joint"):
         model = SSNMFClassifier(4, head=head, random_state=0).partial_fit(X, y)
-        assert "_reservoir" not in vars(model)
+        assert model.fitted.reservoir is None
         assert model.pooled_head is None
         assert not hasattr(model, "expected_score_")
         assert not hasattr(model, "decision_function")
@@ -453,11 +457,11 @@ def test_the_head_of_a_fit_keeps_its_units(corpus, scale):
     numbers = np.where(y < 0, np.nan, y + 0.5)
     for kind, known in ((SSNMFClassifier, y), (SSNMFRegressor, numbers)):
         model = kind(4, random_state=0).fit(X[:600], known[:600])
-        before, units = model.pooled_head, model._units.data
+        before, units = model.pooled_head, model.fitted.units.data
         model.partial_fit(X[600:700], known[600:700])
-        assert model._units.data != units
+        assert model.fitted.units.data != units
         probe = X[:50]
-        own = observe(probe).shifted(model._units.data)
+        own = observe(probe).shifted(model.fitted.units.data)
         old = before.scores(
             observe(probe).shifted(units), model.transform(probe), model.components_, Threads()
         )

@@ -80,8 +80,8 @@ def test_numbers(X, form, dtype, tmp_path, budget):
     y = (np.arange(N) % 2 * 5).astype(dtype)
     y[317] = -1
     whole, parts = fit(SSNMFRegressor, X, y), fit(SSNMFRegressor, blocks_of(form, X, y, tmp_path))
-    assert whole._coding.offset.tolist() == [-1.0]
-    assert parts._coding.offset.tolist() == [-1.0]
+    assert whole.coding.offset.tolist() == [-1.0]
+    assert parts.coding.offset.tolist() == [-1.0]
     np.testing.assert_allclose(parts.predict(X), whole.predict(X), atol=2.0)
 
 

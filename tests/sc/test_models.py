@@ -1,6 +1,6 @@
 """Models of cells: other cells, missing genes, saved folders."""
 
-import copy
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -37,9 +37,8 @@ def test_missing_genes_count_as_not_measured(model, new):
     sc.annotate(some, model)
     assert balanced_accuracy(some) > 0.85
     known = np.isin(model.genes, some.var_names)
-    fewer = copy.copy(model.estimator)
-    fewer.components_ = np.ascontiguousarray(model.estimator.components_[:, known])
-    fewer.n_features_in_ = int(known.sum())
+    components = np.ascontiguousarray(model.estimator.components_[:, known])
+    fewer = model.estimator.with_fitted(replace(model.estimator.fitted, components=components))
     S = fewer.transform(some[:, model.genes[known]].X) * model.estimator.components_.sum(axis=1)
     assert np.allclose(some.obsm["X_ssnmf"], S / S.sum(axis=1, keepdims=True), atol=1e-5)
 

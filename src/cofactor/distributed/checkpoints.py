@@ -29,7 +29,7 @@ from cofactor.callbacks import CheckpointError
 from cofactor.distributed.worker import Origin
 from cofactor.engine.factors import Factors
 from cofactor.engine.fitting import History
-from cofactor.estimators.blocks import LocalExecutor
+from cofactor.estimators.executors import LocalExecutor
 from cofactor.io import npy
 from cofactor.io.atomic import write_whole
 from cofactor.io.json_text import from_json_file, to_json_file

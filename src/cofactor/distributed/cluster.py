@@ -25,7 +25,7 @@ from cofactor.engine.factors import Factors
 from cofactor.engine.fitting import History, Hook
 from cofactor.engine.objective import AdvanceResult, Improve, Objective
 from cofactor.engine.threads import Threads
-from cofactor.estimators.blocks import Recipe
+from cofactor.estimators.executors import Recipe
 from cofactor.outofcore import RowBlocks
 
 TRIES = 5
@@ -74,7 +74,7 @@ class Remote(BlockwiseObjective):
 
 @dataclass(eq=False)
 class Cluster:
-    """An executor (see ``cofactor.estimators.blocks``) on the workers of a cluster."""
+    """An executor (see ``cofactor.estimators.executors``) on the workers of a cluster."""
 
     rows: RowBlocks
     recipe: Recipe

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import copy
+from dataclasses import replace
 from typing import Any
 
 import dask.array as da
@@ -100,6 +100,5 @@ def _apply(block: Any, model: Any, method: str) -> Any:
 
 def _light(estimator: Any) -> Any:
     """Return a copy without the training samples, which predictions do not need."""
-    light = copy.copy(estimator)
-    vars(light).pop("representation_", None)
-    return light
+    fitted = estimator.completed()
+    return estimator.with_fitted(replace(fitted, representation=fitted.representation[:0]))

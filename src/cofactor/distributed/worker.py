@@ -20,7 +20,7 @@ from cofactor.engine.blockwise import Sums, tree_of_sums
 from cofactor.engine.factors import Factors
 from cofactor.engine.objective import Improve
 from cofactor.engine.threads import Threads
-from cofactor.estimators.blocks import LocalExecutor, Recipe
+from cofactor.estimators.executors import LocalExecutor, Recipe
 from cofactor.outofcore import RowBlocks
 
 Attempt = tuple[str, int]

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from cofactor._types import BoolArray, FloatArray
 from cofactor.engine.factors import Factors
+from cofactor.estimators.fitted import shown
 from cofactor.estimators.supervised import Supervised
 from cofactor.estimators.tasks import Classification
 from cofactor.linear.pool import ExpectedCoverage
@@ -33,7 +34,7 @@ def check_abstain(abstain: Any) -> None:
 
 
 def unsure_cells(P: FloatArray, abstain: float, several: bool) -> BoolArray:
-    """Tell which predictions are less probable than ``abstain``.
+    """Return which predictions are less probable than ``abstain``.
 
     Parameters
     ----------
@@ -154,6 +155,8 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
     }
     _task = Classification()
 
+    classes_ = shown("classes")
+
     def __init__(
         self,
         n_components: int = 10,
@@ -235,7 +238,7 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         scores = np.asarray(scores, dtype=np.float64)
         if self.pooled_head is not None:
             return self.pooled_head.probabilities(scores)
-        if self._coding.kind == "multilabel":
+        if self.coding.kind == "multilabel":
             return np.clip(scores, TINY, 1.0 - TINY)
         total = scores.sum(axis=1, keepdims=True)
         even = np.full(scores.shape, 1.0 / scores.shape[1])
@@ -258,7 +261,7 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         assert self.pooled_head is not None
         if self.pooled_head.thresholds is not None:
             return np.asarray(scores - self.pooled_head.thresholds)
-        if self._coding.kind == "multiclass" and scores.shape[1] == 2:
+        if self.coding.kind == "multiclass" and scores.shape[1] == 2:
             return np.asarray(scores[:, 1] - scores[:, 0])
         return scores
 
@@ -340,7 +343,7 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         head = self.pooled_head
         if head is not None and head.thresholds is not None:
             return (scores >= head.thresholds).astype(int)
-        return self._coding.decode(self.probabilities(scores))
+        return self.coding.decode(self.probabilities(scores))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy on the labelled samples.

@@ -1,4 +1,4 @@
-"""Fitted estimators with other topics: joined, dropped, replaced. No data are needed.
+"""Fitted states with other topics: joined, dropped, replaced. No data are needed.
 
 A topic's part in a sample is counted by its *mass*: the representation times the sum of the topic's
 features. Masses add when topics are joined, and whatever a topic says of the targets is the mean of
@@ -7,7 +7,6 @@ what its sources say, weighted by their mass in the training samples.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from cofactor._types import FloatArray
+from cofactor.estimators.fitted import Fitted
 
-OF_THE_DATA = ("_stream", "_reservoir", "n_samples_seen_", "cells_")
-"""Attributes of streams and of missing cells, which an edited estimator has not."""
 TINY = 1e-300
 
 
@@ -26,13 +24,13 @@ def masses(components: FloatArray) -> FloatArray:
     return np.maximum(components.sum(axis=1, dtype=np.float64), TINY)
 
 
-def join_topics(estimator: Any, groups: Sequence[Sequence[int]]) -> Any:
-    """Return a copy of a fitted estimator whose topics are groups of its topics.
+def join_topics(fitted: Fitted, groups: Sequence[Sequence[int]]) -> Fitted:
+    """Return a state whose topics are groups of the topics of another.
 
     A group of one topic is that topic, to the bit; topics in no group are dropped. The mass of a
     group in each sample is the sum of its topics' masses.
     """
-    A, S = estimator.components_, estimator.representation_
+    A, S = fitted.components, fitted.representation
     mixing = group_weights(A, S, groups)
     size = masses(A)
     joined = [
@@ -40,7 +38,7 @@ def join_topics(estimator: Any, groups: Sequence[Sequence[int]]) -> Any:
         for group, row in zip(groups, mixing, strict=True)
     ]
     components = np.array(joined, dtype=A.dtype)
-    return with_topics(estimator, components, add_masses(S, A, components, groups), mixing)
+    return with_topics(fitted, components, add_masses(S, A, components, groups), mixing)
 
 
 def group_weights(A: FloatArray, S: FloatArray, groups: Sequence[Sequence[int]]) -> FloatArray:
@@ -65,10 +63,15 @@ def add_masses(
     return np.ascontiguousarray(np.stack(columns, axis=1), dtype=S.dtype)
 
 
+def without_data(fitted: Fitted) -> Fitted:
+    """Return a state without what belongs to its stream or to its missing cells."""
+    return replace(fitted, stream=None, reservoir=None, cells=None, cell_problem=None)
+
+
 def with_topics(
-    estimator: Any, components: FloatArray, representation: FloatArray, mixing: FloatArray
-) -> Any:
-    """Return a copy of a fitted estimator with other topics.
+    fitted: Fitted, components: FloatArray, representation: FloatArray, mixing: FloatArray
+) -> Fitted:
+    """Return a state with other topics.
 
     Parameters
     ----------
@@ -79,23 +82,23 @@ def with_topics(
     mixing : array (n_new, n_topics)
         What each new topic says of the targets is this mean of what the topics said.
     """
-    head = getattr(estimator, "pooled_head", None)
-    edited = copy.copy(estimator)
-    for name in OF_THE_DATA:
-        edited.__dict__.pop(name, None)
-    if (known := vars(estimator).get("_models")) is not None and known.models.tags is not None:
-        del edited._models  # the head of tags has a row for each topic
-    edited.n_components = len(components)
-    if (B := getattr(estimator, "target_components_", None)) is not None:
-        per_mass = B / masses(estimator.components_)[:, None]
+    B, head, models = fitted.target_components, fitted.head, fitted.linear_models
+    if B is not None:
+        per_mass = B / masses(fitted.components)[:, None]
         new = (mixing @ per_mass) * masses(components)[:, None]
-        kept = _kept(mixing, estimator.components_, components)
+        kept = _kept(mixing, fitted.components, components)
         new[kept >= 0] = B[kept[kept >= 0]]
-        edited.target_components_ = np.ascontiguousarray(new, dtype=B.dtype)
-    if head is not None:
-        edited._head = replace(head, topics=mixing @ head.topics)
-    edited.components_, edited.representation_ = components, representation
-    return edited
+        B = np.ascontiguousarray(new, dtype=B.dtype)
+    if models is not None and models.tags is not None:
+        models = None  # the head of tags has a row for each topic
+    return replace(
+        without_data(fitted),
+        components=components,
+        representation=representation,
+        target_components=B,
+        head=None if head is None else replace(head, topics=mixing @ head.topics),
+        linear_models=models,
+    )
 
 
 def _kept(mixing: FloatArray, before: FloatArray, after: FloatArray) -> Any:

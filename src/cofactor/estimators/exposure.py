@@ -19,7 +19,7 @@ from cofactor.engine.objective import Term
 from cofactor.engine.observations import Observations
 from cofactor.linear.views import relative
 
-LARGEST = 2.0**100
+MAX_EXPOSURE = 2.0**100
 """Exposures stay within this factor of 1, so that no product is out of range."""
 
 
@@ -38,20 +38,20 @@ def mean_total(data: Observations, counts: FloatArray | None) -> float:
 def exposures(data: Observations, mean: float) -> FloatArray:
     """Return the total of each sample relative to ``mean``; 0 for an empty one."""
     c = totals(data) / mean
-    return np.where(c > 0, np.clip(c, 1 / LARGEST, LARGEST), 0.0)
+    return np.where(c > 0, np.clip(c, 1 / MAX_EXPOSURE, MAX_EXPOSURE), 0.0)
 
 
-def exposed(terms: tuple[Term, ...], mean: float | None) -> tuple[Term, ...]:
+def exposed(terms: tuple[Term, ...], mean: float) -> tuple[Term, ...]:
     """Return the terms of an objective with targets per unit of exposure.
 
     Parameters
     ----------
     terms : tuple of Term
         The data term, and the target term if there is one.
-    mean : float or None
-        The total of a sample of exposure 1; None leaves the terms as they are.
+    mean : float
+        The total of a sample of exposure 1.
     """
-    if mean is None or len(terms) < 2:
+    if len(terms) < 2:
         return terms
     data, target = terms
     observations = _exposed(target, exposures(data.observations, mean))

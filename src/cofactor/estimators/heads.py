@@ -9,6 +9,7 @@ labels a logistic regression each (`cofactor.linear.tags`), numbers two ridge re
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from scipy.special import softmax
 
+from cofactor._fields import Sizes, array, checked, instance, number
 from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.engine.factors import Factors
 from cofactor.engine.objective import Objective, Term
@@ -23,10 +25,11 @@ from cofactor.engine.observations import Observations, observe
 from cofactor.engine.threads import Threads
 from cofactor.estimators.exposure import totals
 from cofactor.estimators.inference import represent, solve_rows, topic_shares
-from cofactor.estimators.units import exponent_of, shift
+from cofactor.estimators.units import exponent_of, shift, unit_weights
+from cofactor.linear.guess import Classes
 from cofactor.linear.matrix import Matrix, row_products
 from cofactor.linear.numbers import Size, fit_numbers
-from cofactor.linear.pool import ExpectedScore, Pool
+from cofactor.linear.pool import ExpectedScore, Pool, fit_pool
 from cofactor.linear.rows import distinct_rows
 from cofactor.linear.tags import Curve, TagModel, fit_tags
 from cofactor.linear.views import View, choose_view
@@ -107,6 +110,12 @@ def with_mean_mass(S: FloatArray, A: FloatArray, counts: FloatArray | None) -> F
     return np.ascontiguousarray(S * scale[:, None], dtype=S.dtype)
 
 
+def _half_width_fault(value: Any, sizes: Sizes) -> str | None:
+    """Half widths may be infinite, where no value was held out."""
+    good = isinstance(value, np.ndarray) and value.shape == (sizes.get("k", len(value)),)
+    return None if good and bool((value >= 0).all()) else "is not an array of widths"
+
+
 @dataclass(frozen=True, eq=False)
 class PooledHead:
     """Scores of samples: features, topics and size add up.
@@ -141,23 +150,23 @@ class PooledHead:
         Predictions of held-out labels by the features' part: confidence, whether right, weight.
     hard_length : float or None
         Length at which drawn samples are as hard to tell apart as real ones, see
-        `cofactor.estimators.rehearsal`; None if it was not measured.
+        `cofactor.estimators.updates`; None if it was not measured.
     """
 
-    view: View
-    weights: FloatArray
-    base: FloatArray
-    topics: FloatArray
-    size: FloatArray | None = None
-    size_mean: float = 0.0
-    size_sd: float = 0.0
-    thresholds: FloatArray | None = None
-    curve: FloatArray | None = None
-    half_width: FloatArray | None = None
-    reach: float = 1.0
-    labels: FloatArray | None = None
-    held_out: FloatArray | None = None
-    hard_length: float | None = None
+    view: View = instance(View)
+    weights: FloatArray = array("m", "k")
+    base: FloatArray = array("k")
+    topics: FloatArray = array("r", "k")
+    size: FloatArray | None = array("k", default=None)
+    size_mean: float = number(default=0.0)
+    size_sd: float = number(default=0.0)
+    thresholds: FloatArray | None = array("k", default=None)
+    curve: FloatArray | None = array(3, default=None)
+    half_width: FloatArray | None = checked(_half_width_fault, default=None)
+    reach: float = number(low=0, high=1, default=1.0)
+    labels: FloatArray | None = array("k", default=None)
+    held_out: FloatArray | None = array(3, "held-out labels", low=0, default=None)
+    hard_length: float | None = number(low=np.nextafter(0, 1), high=1, default=None)
 
     def topic_scores(self, components: FloatArray, threads: Threads) -> FloatArray:
         """Return the scores of a sample of usual size that is all one topic."""
@@ -192,7 +201,7 @@ class PooledHead:
         return Curve(*self.curve.tolist()).of(scores)
 
     def outweighs(self, labels: FloatArray) -> bool:
-        """Tell whether the head knows more than those labels of each target.
+        """Return whether the head knows more than those labels of each target.
 
         It does if it knows more labels, or many of targets that have none there.
         """
@@ -208,19 +217,128 @@ class PooledHead:
         return replace(self, view=self.view.shifted(exponent), size_mean=size_mean)
 
 
-class FeatureModels(NamedTuple):
-    """Models of the features alone, which are the features' part of the pooled head."""
+class ModelRequest(NamedTuple):
+    """Which linear models a fit needs."""
+
+    kind: str
+    """What the targets hold: "classes", "sets" of labels, or "numbers"."""
+    head: bool
+    """Whether the head predicts by them."""
+    guesses: bool
+    """Whether they guess the labels of unlabelled samples."""
+    rank: int
+    exponent: int
+    """The data were divided by 2**exponent."""
+
+
+class LinearModels(NamedTuple):
+    """Linear models of the features, which guess labels and are the features' part of the head.
+
+    Parameters
+    ----------
+    pool : Pool or None
+        Models that predict the classes; None if nothing needs them.
+    scores : array (n, c) or None
+        Scores of the samples by the pool.
+    present : array (c, k) or None
+        The pool's classes as rows of targets.
+    tags : tuple or None
+        The pooled head of several labels a sample, if it is needed, and its expected score.
+    key : str
+        Digest of what the models depend on; "" if nobody will use them again.
+    """
 
     pool: Pool | None = None
-    """Linear models that predict the classes; None if nothing needs them."""
+    scores: Any = None
     present: FloatArray | None = None
-    """The pool's classes as rows of targets."""
     tags: tuple[PooledHead, ExpectedScore | None] | None = None
-    """The pooled head of several labels a sample, if it is asked for, and its expected score."""
+    key: str = ""
+
+
+def fit_linear_models(
+    asked: ModelRequest,
+    data: Observations,
+    counts: FloatArray | None,
+    targets: Targets | None,
+    groups: Classes | None,
+    threads: Threads,
+    *,
+    earlier: LinearModels | None = None,
+    keep: bool = False,
+) -> LinearModels:
+    """Fit the linear models that the head or guesses need.
+
+    Parameters
+    ----------
+    data, counts, targets
+        Samples, their weights and their targets.
+    groups : Classes or None
+        The labelled samples in groups.
+    earlier : LinearModels, optional
+        Those of an earlier fit, which are returned if they depend on the same.
+    keep : bool
+        Whether to note what the models depend on, so that a later fit can use them again.
+    """
+    key = _models_key(asked, data, counts, targets) if keep and targets is not None else ""
+    if key and earlier is not None and earlier.key == key:
+        return earlier
+    pool, scores, tags = None, None, None
+    if groups is not None and asked.kind == "classes":
+        if asked.head or not groups.labelled.all():
+            pool, scores = _fit_pool(asked, data, counts, groups, threads)
+    elif asked.kind == "sets" and asked.head and targets is not None and targets.labelled.any():
+        tags = tag_head(data, counts, targets, asked.exponent, asked.rank, threads)
+    present = None if groups is None else groups.prototypes
+    return LinearModels(pool, scores, present, tags, key)
+
+
+def _fit_pool(
+    asked: ModelRequest,
+    data: Observations,
+    counts: FloatArray | None,
+    groups: Classes,
+    threads: Threads,
+) -> tuple[Pool, Any]:
+    weights = np.ones(data.shape[0]) if counts is None else counts
+    importance, _ = unit_weights(groups.importance, literal=True)
+    return fit_pool(
+        data,
+        weights,
+        groups.shares,
+        groups.labelled,
+        threads,
+        asked.exponent,
+        groups.confidence,
+        importance,
+    )
+
+
+def _models_key(
+    asked: ModelRequest, data: Observations, counts: FloatArray | None, targets: Targets
+) -> str:
+    """Return the digest of all that linear models depend on: equal digests mean equal models."""
+    rank = asked.rank if asked.kind == "sets" else 0  # only these depend on it
+    digest = hashlib.blake2b(repr((data.shape, asked._replace(rank=rank))).encode())
+    layout, Y = data.layout, targets.values
+    arrays: list[Any] = [
+        layout.values,
+        layout.indices,
+        layout.start,
+        data.weights,
+        data.row_weights,
+    ]
+    arrays += [data.column_weights, counts, targets.labelled, targets.row_weights]
+    arrays += [targets.cell_weights, targets.importance]
+    arrays += [Y.data, Y.indices, Y.indptr] if issparse(Y) else [Y]
+    for part in arrays:
+        held = np.zeros(0) if part is None else np.ascontiguousarray(part)
+        digest.update(repr((part is None, held.dtype.str, held.shape)).encode())
+        digest.update(held.tobytes())
+    return digest.hexdigest()
 
 
 def pooled_head(
-    models: FeatureModels,
+    models: LinearModels,
     objective: Objective,
     factors: Factors,
     targets: Targets,

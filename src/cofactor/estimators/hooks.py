@@ -4,29 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cofactor.engine.factors import Factors
 from cofactor.engine.fitting import History
+from cofactor.estimators.fitted import Fitted
 
-Attributes = Callable[[Factors, History], dict[str, Any]]
+if TYPE_CHECKING:
+    from cofactor.estimators.base import Factorization
 
 
 class CallbackHook:
-    """A hook of the loop that opens and closes one task of the protocol per iteration."""
+    """A hook of the loop that opens and closes one task of the protocol per iteration.
+
+    Parameters
+    ----------
+    estimator : Factorization
+        The estimator whose callbacks are called.
+    state : callable
+        Returns the state as if the fit had stopped with some factors and history.
+    objective : callable
+        Returns the last objective of a history in the user's units.
+    X, y
+        What the callbacks are shown.
+    """
 
     def __init__(
         self,
-        estimator: Any,
-        root: Any,
-        attributes: Attributes,
+        estimator: Factorization,
+        state: Callable[[Factors, History], Fitted],
         objective: Callable[[History], float],
-        X: Any,
-        y: Any,
+        X: Any = None,
+        y: Any = None,
     ) -> None:
-        self.root, self.attributes, self.objective = root, attributes, objective
+        self.state, self.objective = state, objective
+        self.root = estimator._init_callback_context(max_subtasks=estimator.max_iter)
         self.arguments = {"estimator": estimator, "X": X, "y": y}
-        root.call_on_fit_task_begin(**self.arguments)
+        self.root.call_on_fit_task_begin(**self.arguments)
 
     def begin(self) -> None:
         """Open the task of an iteration."""
@@ -43,24 +57,14 @@ class CallbackHook:
         self._end(self.root, factors, history)
 
     def _end(self, task: Any, factors: Factors, history: History) -> bool:
-        state = partial(self.attributes, factors, history)
-        return bool(task.call_on_fit_task_end(**self.arguments, reconstruction_attributes=state))
+        attributes = partial(self._attributes, factors, history)
+        return bool(
+            task.call_on_fit_task_end(**self.arguments, reconstruction_attributes=attributes)
+        )
 
-
-def bridge(
-    estimator: Any,
-    max_iter: int,
-    attributes: Attributes,
-    objective: Callable[[History], float],
-    X: Any = None,
-    y: Any = None,
-) -> list[CallbackHook]:
-    """Return the hook that serves the estimator's callbacks; an empty list if it has none.
-
-    ``attributes`` gives the fitted attributes as if the fit had stopped now. ``objective`` gives
-    the last objective. Both are in the user's units.
-    """
-    if not getattr(estimator, "_skl_callbacks", None):
-        return []
-    root = estimator._init_callback_context(max_subtasks=max_iter)
-    return [CallbackHook(estimator, root, attributes, objective, X, y)]
+    def _attributes(self, factors: Factors, history: History) -> dict[str, Any]:
+        """Return what a copy of the estimator needs to be the fitted one."""
+        estimator = self.arguments["estimator"]
+        names = ("n_features_in_", "feature_names_in_")
+        own = {name: getattr(estimator, name) for name in names if hasattr(estimator, name)}
+        return {"_fitted": self.state(factors, history), **own}

@@ -12,6 +12,7 @@ from cofactor.engine.objective import Objective, Term
 from cofactor.engine.observations import Observations
 from cofactor.engine.solvers import CoordinateDescent, MultiplicativeUpdates
 from cofactor.engine.threads import Threads
+from cofactor.estimators.units import Units, shift, unit_observations
 from cofactor.priors import Penalty
 from cofactor.starts import even_representation
 
@@ -46,6 +47,41 @@ def represent(
     sums = cross(observations.folded().layout, ones, 1, threads)[:, 0]
     S = even_representation(np.maximum(sums, FLOOR), A).astype(A.dtype)  # empty rows may grow
     return solve_rows(objective, Factors(S, A), threads).samples
+
+
+def represent_samples(
+    data: Observations,
+    components: FloatArray,
+    units: Units,
+    loss: Divergence,
+    prior: Penalty | None,
+    threads: Threads,
+) -> FloatArray:
+    """Return the best representation of samples in the user's units by fitted topics.
+
+    Parameters
+    ----------
+    components : array (r, m)
+        Topics.
+    units : Units
+        Those of the fit.
+    prior : Penalty or None
+        The prior on samples.
+    """
+    A = np.ascontiguousarray(shift(components.T, -units.data), dtype=data.dtype)
+    data, weights = unit_observations(data, literal=True)  # extreme ones only
+    penalty = None if prior is None else units.for_new_samples(weights).penalty("samples", prior)
+    # Without a prior each row has a scale of its own, if the loss has none.
+    fixed = penalty is not None or not loss.homogeneous
+    e = np.full(data.shape[0], units.data) if fixed else row_exponents(data)
+    S = represent(data.scaled_rows(e), A, loss, penalty, threads)
+    S = np.asarray(shift(S, (e - units.data)[:, None]))
+    if not np.isfinite(S).all():
+        raise ValueError(
+            "X is so much larger than the training data that its representation is not "
+            f"finite in {S.dtype}; scale X like the training data."
+        )
+    return S
 
 
 def row_exponents(observations: Observations) -> IntArray:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from cofactor._types import FloatArray
 from cofactor.engine.factors import Factors
+from cofactor.engine.threads import Threads
 from cofactor.estimators import validation
 from cofactor.estimators.base import Factorization
-from cofactor.estimators.cells import CellModel, products
+from cofactor.estimators.fitted import Fitted
+from cofactor.estimators.missing_cells import MissingCells, fit_missing_cells, products
 
 
 class NMF(Factorization):
@@ -61,8 +63,9 @@ class NMF(Factorization):
         Number of iterations.
     stop_reason_ : str
         Why the fit ended, in one sentence.
-    cells_ : CellModel
-        The model behind ``predict_cells``, if cells were missing and ``priors`` were not given.
+    cells_ : MissingCells
+        The model behind ``predict_cells``, if cells were missing and ``priors`` were not given. It
+        is fitted when it is first asked for, or saved; until then the estimator keeps the data.
         ``cells_.expected_rmse`` is the error to expect, from a tenth of the observed cells that
         were held out; ``cells_.strength`` is the strength of the prior that predicts these best.
 
@@ -178,7 +181,8 @@ class NMF(Factorization):
         >>> model.n_samples_seen_
         9
         """
-        first = "_stream" not in vars(self)
+        before: Fitted | None = getattr(self, "_fitted", None)
+        first = before is None or before.stream is None
         X = validation.check_data(self, X, reset=first)
         self._learn(X, validation.check_counts(sample_weight, X))
         return self
@@ -205,6 +209,22 @@ class NMF(Factorization):
         self.fit(X, sample_weight=sample_weight, data_weights=data_weights)
         return self.transform(X, data_weights=data_weights)
 
+    def completed(self) -> Fitted:
+        """Return the state; fit the model of missing cells first if some are missing."""
+        fitted = self.fitted
+        if fitted.cell_problem is not None:
+            with Threads(self.n_jobs) as threads:
+                cells = fit_missing_cells(fitted.cell_problem, threads)
+            self._fitted = fitted = replace(fitted, cells=cells, cell_problem=None)
+        return fitted
+
+    @property
+    def cells_(self) -> MissingCells:
+        """The model of missing cells, which is fitted at its first use."""
+        if (cells := self.completed().cells) is None:
+            raise AttributeError("cells_ needs a fit on data with missing cells, without priors.")
+        return cells
+
     def predict_cells(self, rows: Any, columns: Any) -> FloatArray:
         """Predict cells of the training data, such as missing ratings.
 
@@ -212,9 +232,9 @@ class NMF(Factorization):
         the topics from fitting noise; its strength is the one that predicts held-out cells best
         (``cells_``). Predictions stay within the range of the observed cells.
 
-        Without ``cells_`` the topics alone predict: ``representation_ @ components_``. So it is
-        after a fit on complete data, on RowBlocks, with ``priors`` or with an interruption, and
-        after ``partial_fit``, where ``rows`` are those of the last batch.
+        The first call fits this model. There is none after a fit on complete data, on RowBlocks or
+        with ``priors``, and after ``partial_fit``, where ``rows`` are those of the last batch: then
+        the topics alone predict, ``representation_ @ components_``.
 
         Parameters
         ----------
@@ -236,14 +256,13 @@ class NMF(Factorization):
         >>> NMF(2, random_state=0).fit(X).predict_cells([2], [3]).round()
         array([8.])
         """
-        check_is_fitted(self, "components_")
-        S, A = self.representation_, self.components_.T
+        S, A = self.fitted.representation, self.fitted.components.T
         i = validation.check_indices("rows", rows, len(S), "rows")
         j = validation.check_indices("columns", columns, len(A), "columns")
         if len(i) != len(j):
             raise ValueError(
                 f"rows has {len(i)} entries and columns has {len(j)}; pass one of each for a cell."
             )
-        cells: CellModel | None = vars(self).get("cells_")
+        cells = self.completed().cells
         found = products(S, A, i, j) if cells is None else cells.predict(i, j)
         return found.astype(self.components_.dtype, copy=False)

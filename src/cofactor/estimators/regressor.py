@@ -129,7 +129,7 @@ class SSNMFRegressor(RegressorMixin, Supervised):
         scores : array of shape (n_samples, n_targets)
             What ``scores`` returns.
         """
-        return self._coding.decode(scores)
+        return self.coding.decode(scores)
 
     @available_if(lambda self: self._is_pooled)
     def predict_interval(self, X: Any, *, data_weights: Any = None) -> FloatArray:

@@ -14,26 +14,27 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, issparse
 
+from cofactor._fields import Sizes
 from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.engine.observations import Observations
 from cofactor.engine.observations.base import stack as stack_rows
-from cofactor.estimators.blocks import SAMPLE_CELLS
+from cofactor.estimators.validation import SAMPLE_CELLS
 from cofactor.linear.rows import mix_bits
 from cofactor.targets import Targets, stack
 
-LEAST_ROWS = 100
+MIN_ROWS = 100
 """Number of rows that stay however many cells they have."""
-FIRST = 10.0
-"""Number of rows of each class, the first ones, that come before all others."""
-SLACK = 1.25
+FIRST_OF_A_CLASS = 10.0
+"""The first rows of each class, up to this number, come before all others."""
+TRIM_ABOVE = 1.25
 """Rows that will leave are removed when they take this much more than the bound, all at once."""
-MOST_PARTS = 256
+MAX_PARTS = 256
 """Maximum number of batches that are kept apart."""
 UNLABELLED = np.uint64(1 << 63)
 """Added to the keys of unlabelled rows, so that labelled ones come first."""
 
 
-class Rows(NamedTuple):
+class GatheredRows(NamedTuple):
     """Rows in the order of the stream, in the units of the user."""
 
     data: Observations
@@ -41,10 +42,10 @@ class Rows(NamedTuple):
     counts: FloatArray
     keys: NDArray[np.uint64]
 
-    def select(self, rows: IntArray) -> Rows:
+    def select(self, rows: IntArray) -> GatheredRows:
         """Return some of the rows."""
         targets = self.targets.select(rows)
-        return Rows(self.data.select(rows), targets, self.counts[rows], self.keys[rows])
+        return GatheredRows(self.data.select(rows), targets, self.counts[rows], self.keys[rows])
 
     def cells(self) -> IntArray:
         """Return how many cells each row takes."""
@@ -58,7 +59,7 @@ class Reservoir:
 
     Parameters
     ----------
-    parts : tuple of Rows
+    parts : tuple of GatheredRows
         The rows, and perhaps a few that no longer belong to them.
     limit : int or None
         The smallest key of a row that was left out; later rows must have smaller ones.
@@ -70,11 +71,27 @@ class Reservoir:
         Number of labels of each target so far.
     """
 
-    parts: tuple[Rows, ...]
+    parts: tuple[GatheredRows, ...]
     limit: int | None
     seen: int
     mass: FloatArray
     labels: FloatArray
+
+    def fault(self, sizes: Sizes) -> str | None:
+        """Return what is wrong with the fields together, see `cofactor._fields`."""
+        rows = joined(self.parts)
+        width, k = rows.data.shape[1], rows.targets.n_targets
+        if width != sizes.setdefault("m", width):
+            return f"_reservoir has {width} features in place of {sizes['m']}"
+        if not len(self.labels) == k == sizes.setdefault("k", k):
+            return f"_reservoir does not have {sizes['k']} targets"
+        return None
+
+    @property
+    def least(self) -> float:
+        """The smallest entry of the targets, or 0."""
+        Y = joined(self.parts).targets.values
+        return float(Y.min()) if min(Y.shape) else 0.0
 
     @classmethod
     def empty(cls, n_targets: int) -> Reservoir:
@@ -84,14 +101,14 @@ class Reservoir:
     def plus(
         self, data: Observations, targets: Targets, counts: FloatArray | None, labels: FloatArray
     ) -> Reservoir:
-        """Return the reservoir after a batch; ``labels`` (n, k) tells how many each row has."""
+        """Return the reservoir after a batch; ``labels`` (n, k) counts the labels of each row."""
         counts = np.ones(data.shape[0]) if counts is None else counts
         used = np.flatnonzero(counts > 0)
         labels, known = labels[used], targets.labelled[used]
         keys = _keys(self.seen + np.arange(len(used)), known, self._among_first(labels, known))
         inside = np.arange(len(used)) if self.limit is None else np.flatnonzero(keys < self.limit)
         rows = used[inside]
-        new = Rows(data.select(rows), targets.select(rows), counts[rows], keys[inside])
+        new = GatheredRows(data.select(rows), targets.select(rows), counts[rows], keys[inside])
         mass = np.array([counts[used][~known].sum(), counts[used][known].sum()])
         after = replace(
             self,
@@ -100,15 +117,15 @@ class Reservoir:
             mass=self.mass + mass,
             labels=self.labels + labels.sum(axis=0),
         )
-        room = sum(int(part.cells().sum()) for part in after.parts) <= SLACK * SAMPLE_CELLS
-        return after if room and len(after.parts) <= MOST_PARTS else after.trimmed()
+        room = sum(int(part.cells().sum()) for part in after.parts) <= TRIM_ABOVE * SAMPLE_CELLS
+        return after if room and len(after.parts) <= MAX_PARTS else after.trimmed()
 
     def _among_first(self, labels: FloatArray, known: BoolArray) -> BoolArray:
-        """Tell which rows are among the first of one of their classes."""
+        """Return which rows are among the first of one of their classes."""
         columns = csc_array(labels * known[:, None])
         before = np.cumsum(np.r_[0.0, columns.data])
         earlier = before[:-1] - np.repeat(before[columns.indptr[:-1]], np.diff(columns.indptr))
-        early = earlier + np.repeat(self.labels, np.diff(columns.indptr)) < FIRST
+        early = earlier + np.repeat(self.labels, np.diff(columns.indptr)) < FIRST_OF_A_CLASS
         first = np.zeros(len(known), dtype=bool)
         first[columns.indices[early]] = True
         return first
@@ -118,7 +135,7 @@ class Reservoir:
         rows = joined(self.parts)
         order = np.argsort(rows.keys, kind="stable")
         fits = np.cumsum(rows.cells()[order]) <= SAMPLE_CELLS
-        fits[:LEAST_ROWS] = True
+        fits[:MIN_ROWS] = True
         if fits.all():
             return replace(self, parts=(rows,))
         n = int(fits.argmin())
@@ -140,12 +157,14 @@ class Reservoir:
         return rows.data, rows.targets, counts
 
 
-def joined(parts: tuple[Rows, ...]) -> Rows:
+def joined(parts: tuple[GatheredRows, ...]) -> GatheredRows:
     """Put rows below each other."""
     if len(parts) == 1:
         return parts[0]
     data, targets, counts, keys = zip(*parts, strict=True)
-    return Rows(stack_rows(data), stack([*targets]), np.concatenate(counts), np.concatenate(keys))
+    return GatheredRows(
+        stack_rows(data), stack([*targets]), np.concatenate(counts), np.concatenate(keys)
+    )
 
 
 def _keys(places: IntArray, known: BoolArray, first: BoolArray) -> NDArray[np.uint64]:

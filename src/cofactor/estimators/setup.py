@@ -6,8 +6,8 @@ guesses for unlabelled samples, terms, priors, λ, start.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,14 +17,22 @@ from cofactor._types import FactorName, FloatArray
 from cofactor._warnings import warn
 from cofactor.divergences import Divergence
 from cofactor.engine.factors import Factors
+from cofactor.engine.fitting import History
 from cofactor.engine.objective import Objective, Term
 from cofactor.engine.observations import Observations
+from cofactor.engine.solvers import (
+    BlockDescent,
+    CoordinateDescent,
+    MultiplicativeUpdates,
+    PaperUpdates,
+    Solver,
+)
 from cofactor.engine.stopping import RelativeDecrease
 from cofactor.engine.threads import Threads, count_threads
 from cofactor.estimators import validation
 from cofactor.estimators.exposure import exposed, exposures, mean_total
-from cofactor.estimators.heads import FeatureModels, PooledHead, tag_head
-from cofactor.estimators.model_keys import models_key
+from cofactor.estimators.heads import LinearModels, ModelRequest, fit_linear_models
+from cofactor.estimators.tasks import Coding, Task, counted_groups
 from cofactor.estimators.units import (
     Units,
     clipped,
@@ -35,9 +43,9 @@ from cofactor.estimators.units import (
     unit_weights,
 )
 from cofactor.linear.guess import Classes, Guess, counted_guess, pooled_guess
-from cofactor.linear.pool import ExpectedScore, Pool, fit_pool
 from cofactor.linear.weighted_data import as_numbers
 from cofactor.noise import Noise, likelihood_supervision
+from cofactor.outofcore import RowBlocks
 from cofactor.priors import Penalty
 from cofactor.starts import class_start, plain_start, start_from_topics
 from cofactor.targets import Targets, complete
@@ -46,6 +54,12 @@ TOO_SMALL = 1e-6
 """Data below this are small beside the paper's epsilon, which then shows in the fourth digit."""
 CONFIDENCE = 0.1
 """Weight of a guessed target, relative to a known one."""
+SOLVERS: dict[str, Solver] = {
+    "cd": CoordinateDescent(),
+    "mu": MultiplicativeUpdates(),
+    "mu-paper": PaperUpdates(),
+}
+BLOCK_SOLVERS: dict[str, Solver] = {**SOLVERS, "cd": BlockDescent()}
 
 
 @dataclass(frozen=True)
@@ -115,11 +129,20 @@ class Settings:
             return not self.init.has_samples
         return self.starts_from_labels
 
+    @property
+    def refits(self) -> bool:
+        """Whether predictions come from a head that is estimated anew after the joint fit."""
+        return self.head != "joint"
+
     def solver_name(self, objective: Objective) -> str:
         """Return the name of the solver; "auto" depends on the losses."""
         if self.solver != "auto":
             return self.solver
         return "cd" if objective.coordinate_descent else "mu"
+
+    def solver_of(self, objective: Objective, *, blocks: bool) -> Solver:
+        """Return the solver for an objective, or for the ``blocks`` of one."""
+        return (BLOCK_SOLVERS if blocks else SOLVERS)[self.solver_name(objective)]
 
 
 def _supervision(estimator: Any) -> float | None:
@@ -133,79 +156,115 @@ def _supervision(estimator: Any) -> float | None:
     return None
 
 
-class Conversion(NamedTuple):
-    """What it takes to publish results in the user's units."""
+class Input(NamedTuple):
+    """What a fit was given: checked, and y encoded.
 
-    units: Units
-    supervision: float | None
-    """λ in the user's units; None without a target term."""
-    constant: float
-    """Difference of the priors' logarithms between our units and the user's."""
+    Parameters
+    ----------
+    data : Observations
+    counts : array (n,) or None
+        Sample weights.
+    task : Task or None
+        What y holds; None without y.
+    targets : Targets or None
+    coding : Coding or None
+        How y became targets.
+    class_weights : array (k,) or None
+        Weights of the classes; None where all are 1.
+    rows : RowBlocks or None
+        The row blocks of which ``data`` is a sample.
+    all_groups : bool
+        Whether classes without a sample of positive weight keep their group: later batches may
+        have some.
+    """
+
+    data: Observations
+    counts: FloatArray | None
+    task: Task | None = None
+    targets: Targets | None = None
+    coding: Coding | None = None
+    class_weights: FloatArray | None = None
+    rows: RowBlocks | None = None
+    scale_counts: bool = True
+    """Whether sample weights may be scaled; not where further rows must have the same units."""
+    all_groups: bool = False
+
+    @property
+    def kind(self) -> str:
+        """What the targets hold: "classes", "sets" of labels, or "numbers"."""
+        return "numbers" if self.task is None else self.task.kind(self.coding)
 
 
 class Setup(NamedTuple):
-    """What the iterations start from."""
+    """What the iterations start from.
+
+    Parameters
+    ----------
+    objective : Objective
+    start : Factors
+    guess : Guess or None
+        How unlabelled samples get targets.
+    targets : Targets or None
+        The targets, completed by guesses.
+    models : LinearModels
+    units : Units
+    supervision : float or None
+        λ in the user's units; None without a target term.
+    constant : float
+        Difference of the priors' logarithms between our units and the user's.
+    mean_total : float or None
+        Mean total of the samples, which is exposure 1; None if totals are not a scale.
+    """
 
     objective: Objective
     start: Factors
     guess: Guess | None
-    known: Targets | None
-    """The targets as they were given."""
     targets: Targets | None
-    """The targets, completed by guesses."""
-    conversion: Conversion
-    known_models: KnownModels
+    models: LinearModels
+    units: Units
+    supervision: float | None
+    constant: float
     mean_total: float | None
-    """Mean total of the samples, which is exposure 1; None if totals are no scale."""
 
-
-class KnownModels(NamedTuple):
-    """Models of the features, the scores of the samples by their pool, and what both depend on."""
-
-    models: FeatureModels
-    scores: Any
-    key: str
-
-
-class Input(NamedTuple):
-    """Checked input of a fit."""
-
-    data: Observations
-    counts: FloatArray | None
-    targets: Targets | None = None
-    groups: Callable[[], Classes | None] = lambda: None
-    """Returns the labelled samples in groups; called only if the start or the head needs them."""
-    kind: str = "numbers"
-    """What the targets hold: "classes", "sets" of labels, or "numbers"."""
-    scale_counts: bool = True
-    """Whether sample weights may be scaled; not where further rows must have the same units."""
-    known_models: KnownModels | None = None
-    """Those of an earlier fit, which are used if samples and targets are the same."""
+    def last_objective(self, history: History) -> float:
+        """Return the last objective in the user's units."""
+        return self.units.history(history.objective[-1:], {}, self.constant)["objective"][0]
 
 
 def set_up(
-    settings: Settings, given: Input, threads: Threads, largest: float | None = None
+    settings: Settings,
+    given: Input,
+    threads: Threads,
+    *,
+    earlier: LinearModels | None = None,
+    keep_models: bool = False,
 ) -> Setup:
     """Return everything that the iterations need.
 
-    ``largest`` is the largest value of all rows, where ``given`` holds a sample of them.
+    Parameters
+    ----------
+    earlier : LinearModels, optional
+        Those of an earlier fit, which are used again if samples and targets are the same.
+    keep_models : bool
+        Whether a later fit will ask for the models of this one.
     """
     validation.check_room(settings.n_components, given.data)
-    units, data = _data_units(settings, given, largest)
+    units, data = _data_units(settings, given)
     units, counts = _count_units(units, given)
     groups = _groups(settings, given)
     numbers = as_numbers(counts) if given.scale_counts else counts
-    known, key = given.known_models, _models_key(settings, given, data, numbers, units)
-    if known is None or known.key != key:
-        found = feature_models(settings, given, groups, data, numbers, units.data, threads)
-        known = KnownModels(*found, key)
-    models, scores, _ = known
+    asked = ModelRequest(
+        given.kind, settings.pooled, settings.guesses_labels, settings.n_components, units.data
+    )
+    models = fit_linear_models(
+        asked, data, numbers, given.targets, groups, threads, earlier=earlier, keep=keep_models
+    )
     guess = None
     if groups is not None and settings.guesses_labels:
         guess = (
             counted_guess(data, numbers, groups, threads)
             if models.pool is None
-            else pooled_guess(data, numbers, groups, threads, models.pool, scores)
+            else pooled_guess(data, numbers, groups, threads, models.pool, models.scores)
         )
     targets = given.targets
     if guess is not None and targets is not None:
@@ -217,54 +276,21 @@ def set_up(
     if len(terms) > 1:
         weight = clipped(_weight(settings, units, terms, counts, mean, threads))
         supervision = units.supervision_outside(weight)
-        terms = exposed((terms[0], replace(terms[1], weight=weight)), mean)
+        terms = terms[0], replace(terms[1], weight=weight)
+        terms = terms if mean is None else exposed(terms, mean)
     fixed = validation.as_fixed(settings.fixed, _shapes(settings, terms), settings.init)
     objective = Objective(terms, penalties, counts, fixed=fixed)
     start = _start(settings, objective, units, guess, threads)
-    conversion = Conversion(units, supervision, constant)
-    return Setup(objective, start, guess, given.targets, targets, conversion, known, mean)
+    return Setup(objective, start, guess, targets, models, units, supervision, constant, mean)
 
 
-def feature_models(
-    settings: Settings,
-    given: Input,
-    groups: Classes | None,
-    data: Observations,
-    counts: FloatArray | None,
-    exponent: int,
-    threads: Threads,
-) -> tuple[FeatureModels, Any]:
-    """Fit the models of the features that head or guesses need.
-
-    ``data`` were divided by 2**exponent. Return the models, and the scores of the samples by the
-    pool.
-    """
-    counts = as_numbers(counts) if given.scale_counts else counts
-    pool, scores = _pool(settings, given, groups, data, counts, exponent, threads)
-    tags = _tags(settings, given, data, counts, exponent, threads)
-    present = None if groups is None else groups.prototypes
-    return FeatureModels(pool, present, tags), scores
-
-
-def _models_key(
-    settings: Settings, given: Input, data: Observations, counts: FloatArray | None, units: Units
-) -> str:
-    """Return what `feature_models` depends on; without targets there are none."""
-    if given.targets is None:
-        return ""
-    rank = settings.n_components if given.kind == "sets" else None
-    asked = given.kind, settings.pooled, settings.guesses_labels, rank, units.data
-    return models_key(data, counts, given.targets, *asked)
-
-
-def _data_units(
-    settings: Settings, given: Input, largest: float | None
-) -> tuple[Units, Observations]:
+def _data_units(settings: Settings, given: Input) -> tuple[Units, Observations]:
     """Bring X and its weights into our units."""
     loss = settings.data_loss
     data, weights = unit_observations(given.data, literal=settings.literal)
     e = _value_exponent("X", data, given.counts, settings, loss)
-    if largest is not None:  # scaling would copy every block, so it happens only where it must
+    if given.rows is not None:  # scaling copies every block, so it happens only where it must
+        largest = given.rows.largest
         e = exponent_of(largest, literal=settings.literal or not loss.homogeneous)
         e = 0 if -10 <= e <= 40 and not loss.positive else e
     return Units(e, data_degree=loss.degree, data_weights=weights), data.shifted(e)
@@ -301,58 +327,16 @@ def _value_exponent(
 def _groups(settings: Settings, given: Input) -> Classes | None:
     """Return the labelled samples in groups, or None where neither start nor head needs them."""
     wanted = settings.guesses_labels or (given.kind == "classes" and settings.pooled)
-    groups = given.groups() if wanted else None
+    groups = None
+    if wanted and given.task is not None and given.targets is not None:
+        find = given.task.groups if given.all_groups else partial(counted_groups, given.task)
+        groups = find(given.targets, given.counts, settings.n_components)
     if groups is None and isinstance(settings.init, str) and settings.init == "labels":
         raise ValueError(
             "init='labels' needs labelled samples of one target; pass labels, or use "
             "init='auto' or 'random'."
         )
     return groups
-
-
-def _pool(
-    settings: Settings,
-    given: Input,
-    groups: Classes | None,
-    data: Observations,
-    counts: FloatArray | None,
-    exponent: int,
-    threads: Threads,
-) -> tuple[Pool | None, Any]:
-    """Fit the pool if the head or guesses need it; return it and the scores of the samples."""
-    if groups is None or given.kind != "classes":
-        return None, None
-    if groups.labelled.all() and not settings.pooled:
-        return None, None
-    weights = np.ones(data.shape[0]) if counts is None else counts
-    importance, _ = unit_weights(groups.importance, literal=True)
-    return fit_pool(
-        data,
-        weights,
-        groups.shares,
-        groups.labelled,
-        threads,
-        exponent,
-        groups.confidence,
-        importance,
-    )
-
-
-def _tags(
-    settings: Settings,
-    given: Input,
-    data: Observations,
-    counts: FloatArray | None,
-    exponent: int,
-    threads: Threads,
-) -> tuple[PooledHead, ExpectedScore | None] | None:
-    """Fit the pooled head of several labels a sample."""
-    targets = given.targets
-    if given.kind != "sets" or not settings.pooled or targets is None:
-        return None
-    if not targets.labelled.any():
-        return None
-    return tag_head(data, counts, targets, exponent, settings.n_components, threads)
 
 
 def _terms(
@@ -418,7 +402,8 @@ def _weight(
     means = [term.observations.column_means(counts)[:, None] for term in terms]
     S = np.ones(n) if mean is None else exposures(terms[0].observations, mean)
     mean_model = Factors(S[:, None], *means)
-    value = Objective(exposed(terms, mean), {}, counts).value(mean_model, threads).terms
+    terms = terms if mean is None else exposed(terms, mean)
+    value = Objective(terms, {}, counts).value(mean_model, threads).terms
     return value["data"] / value["target"] if value["target"] > 0 < value["data"] else 1.0
 
 

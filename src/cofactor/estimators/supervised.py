@@ -7,25 +7,24 @@ add what is particular to classes and to numbers.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property
 from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from cofactor._types import FloatArray
 from cofactor.engine.factors import Factors
 from cofactor.engine.observations import Observations
 from cofactor.engine.threads import Threads
 from cofactor.estimators import validation
-from cofactor.estimators.base import LOSS, Factorization, blocks_of, present_groups
-from cofactor.estimators.heads import PooledHead, pooled_head
-from cofactor.estimators.reservoir import Reservoir
-from cofactor.estimators.setup import Input, Settings, feature_models
-from cofactor.estimators.tasks import Task
-from cofactor.estimators.units import unit_observations, unit_weights
+from cofactor.estimators.base import LOSS, Factorization, blocks_of
+from cofactor.estimators.fitted import Fitted, shown
+from cofactor.estimators.heads import PooledHead
+from cofactor.estimators.setup import Settings
+from cofactor.estimators.streaming import with_stream_head
+from cofactor.estimators.tasks import Coding, Task
+from cofactor.estimators.units import unit_observations
 from cofactor.linear.pool import ExpectedScore
 from cofactor.outofcore import RowBlocks
 from cofactor.targets import refuse_weightless, weigh_classes
@@ -42,6 +41,9 @@ class Supervised(Factorization):
         "head": [StrOptions({"pooled", "refit", "joint"})],
     }
     _task: ClassVar[Task]
+
+    target_components_ = shown("target_components")
+    supervision_ = shown("supervision")
 
     def __init__(
         self,
@@ -162,23 +164,26 @@ class Supervised(Factorization):
         (['cat'], 12)
         """
         _refuse_balanced(getattr(self, "class_weight", None))
-        known = vars(self).get("_has_head", False)
+        before: Fitted | None = getattr(self, "_fitted", None)
+        known = before is not None and before.target_components is not None
         X = validation.check_data(self, X, reset=not known)
         counts = validation.check_counts(sample_weight, X)
-        if known:
-            coding, signed = self._coding, self.head == "pooled"
+        coding: Coding | None
+        if before is not None and known:
+            coding, signed = before.coding, self.head == "pooled"
             targets = self._task.encode_again(y, X.shape[0], coding, signed=signed)
         else:
             targets, coding = self._task.encode_first_batch(
                 y, X.shape[0], counts, classes, X.dtype, from_zero=Settings.of(self).from_zero
             )
-        if "_stream" not in vars(self) and not targets.labelled.any():
+        first = before is None or before.stream is None
+        if first and not targets.labelled.any():
             raise ValueError(
                 "y has no labelled sample; the first batch of a stream must have some, because "
                 "the topics start from it."
             )
         weighed = weigh_classes(targets, self._class_weights(targets, coding, counts))
-        if "_stream" not in vars(self):
+        if first:
             refuse_weightless(targets, weighed)
         self._learn(X, counts, weighed, coding)
         return self
@@ -218,11 +223,19 @@ class Supervised(Factorization):
         )
         return self.transform(X, data_weights=data_weights)
 
+    def completed(self) -> Fitted:
+        """Return the state; fit the head of a stream first if it has none."""
+        fitted = self.fitted
+        if fitted.awaits_head:
+            with Threads(self.n_jobs) as threads:
+                fitted = with_stream_head(fitted, Settings.of(self), self._task, threads)
+            self._fitted = fitted
+        return fitted
+
     @property
     def coding(self) -> Any:
         """How y became columns of targets, and how predictions turn back into y."""
-        check_is_fitted(self, "components_")
-        return self._coding
+        return self.fitted.coding
 
     @property
     def pooled_head(self) -> PooledHead | None:
@@ -230,46 +243,26 @@ class Supervised(Factorization):
 
         That of a stream is fitted at its first use after a batch.
         """
-        if "_head" not in vars(self) and self._is_pooled:
-            self.__dict__.update(self._stream_head())
-        return vars(self).get("_head")
+        return self.completed().head if hasattr(self, "_fitted") else None
 
     @property
     def _is_pooled(self) -> bool:
         """Whether predictions come from a pooled head, fitted or not yet."""
-        reservoir: Reservoir | None = vars(self).get("_reservoir")
-        return "_head" in vars(self) or (reservoir is not None and bool(reservoir.labels.any()))
+        fitted: Fitted | None = getattr(self, "_fitted", None)
+        return fitted is not None and (fitted.head is not None or fitted.awaits_head)
 
-    @cached_property
+    @property
     def expected_score_(self) -> ExpectedScore | None:
         """The score to expect on new samples, which a stream estimates together with its head."""
-        if self.pooled_head is None:
+        if not self._is_pooled:
             raise AttributeError("expected_score_ needs head='pooled' and labels.")
-        return vars(self).get("expected_score_")
+        return self.completed().expected_score
 
     def forget_held_out(self) -> None:
         """Forget what held-out labels said about new samples: these labels were not known ones."""
-        self.expected_score_ = None
-        if (head := self.pooled_head) is not None:
-            self._head = replace(head, held_out=None)
-
-    def _stream_head(self) -> dict[str, Any]:
-        """Fit the pooled head of a stream on the rows that it has gathered."""
-        task, units, rank = self._task, self._units, len(self.components_)
-        settings = replace(Settings.of(self), head="pooled", n_components=rank)
-        data, targets, counts = self._reservoir.sample()
-        data, counts = data.shifted(units.data), unit_weights(counts, literal=True)[0]
-        groups = present_groups(task, targets, counts, rank)
-        given = Input(data, counts, targets, kind=task.kind(self._coding))
-        outside = self.representation_, self.components_.T, self.target_components_.T
-        factors = units.factors(Factors(*outside), -1)
-        objective = replace(self._stream.recipe.assembled(data), sample_weight=counts)
-        e = units.data
-        with Threads(self.n_jobs) as threads:
-            models, _ = feature_models(settings, given, groups, data, counts, e, threads)
-            head, expected = pooled_head(models, objective, factors, targets, e, threads)
-        head = replace(head, labels=self._reservoir.labels)
-        return {"_head": head, "expected_score_": expected}
+        head = self.pooled_head
+        head = None if head is None else replace(head, held_out=None)
+        self.amend(head=head, expected_score=None)
 
     def scores(
         self, X: Any, *, representation: FloatArray | None = None, data_weights: Any = None
@@ -289,8 +282,7 @@ class Supervised(Factorization):
         -------
         ndarray of shape (n_samples, n_targets)
         """
-        check_is_fitted(self, "components_")
-        if not self._has_head:
+        if self.fitted.target_components is None:
             raise ValueError(
                 f"This {type(self).__name__} was fitted without a single labelled sample, so it "
                 "cannot predict; fit it with labels, or use transform."
@@ -331,7 +323,6 @@ class Supervised(Factorization):
         ndarray of shape (n_components, n_targets)
             With another head than "pooled", fitted targets of a sample of mass one.
         """
-        check_is_fitted(self, "components_")
         if self.pooled_head is None:
             mass = self.components_.sum(axis=1, keepdims=True, dtype=np.float64)
             return np.asarray(self.target_components_ / np.maximum(mass, 1e-300))
@@ -343,7 +334,7 @@ class Supervised(Factorization):
         X = validation.check_data(self, X, reset=False)
         W = validation.check_weights("data_weights", data_weights, X.shape)
         data, _ = unit_observations(validation.observed_data(X, W), literal=True)
-        return data.shifted(self._units.data)
+        return data.shifted(self.fitted.units.data)
 
 
 def _refuse_balanced(asked: Any) -> None:

@@ -39,7 +39,7 @@ class Classification:
     numbers: ClassVar[bool] = False
 
     def known(self, y: Any) -> BoolArray:
-        """Tell which samples are labelled."""
+        """Return which samples are labelled."""
         return labelled_mask(y)
 
     def encode(
@@ -236,3 +236,11 @@ def _used(targets: Targets, counts: FloatArray | None) -> BoolArray:
 
 Task = Classification | Regression
 Coding = ClassCoding | ValueCoding
+
+
+def counted_groups(
+    task: Task, targets: Targets, counts: FloatArray | None, n_components: int
+) -> Classes | None:
+    """Return the labelled samples in groups, without groups whose samples all have weight zero."""
+    groups = task.groups(targets, counts, n_components)
+    return None if groups is None else groups.counted(counts)

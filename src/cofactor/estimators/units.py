@@ -3,11 +3,12 @@ nor underflow. Powers of two are exact, and results are scaled back."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import MISSING, dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from cofactor._fields import number
 from cofactor._types import FactorName, FloatArray
 from cofactor.engine.factors import Factors
 from cofactor.engine.observations import Observations
@@ -79,6 +80,11 @@ def moderate(observations: Observations, counts: FloatArray | None) -> Observati
     return replace(observations, layout=observations.layout._replace(values=lowered))
 
 
+def _exponent(default: Any = MISSING) -> Any:
+    """Declare an exponent within the range of numbers that a fit can have."""
+    return number(int, low=-5000, high=5000, default=default)
+
+
 @dataclass(frozen=True)
 class Units:
     """The exponents of a fit, and how the terms' divergences scale.
@@ -93,13 +99,13 @@ class Units:
         The weights are divided by 2 to these powers.
     """
 
-    data: int
-    target: int = 0
-    data_degree: int = 1
-    target_degree: int = 1
-    data_weights: int = 0
-    target_weights: int = 0
-    sample_weight: int = 0
+    data: int = _exponent()
+    target: int = _exponent(0)
+    data_degree: int = _exponent(1)
+    target_degree: int = _exponent(1)
+    data_weights: int = _exponent(0)
+    target_weights: int = _exponent(0)
+    sample_weight: int = _exponent(0)
 
     def for_new_samples(self, data_weights: int) -> Units:
         """Return the units of new samples, whose weights have another exponent."""

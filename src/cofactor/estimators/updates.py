@@ -1,14 +1,12 @@
-"""Fitted estimators that learn from further samples without the earlier ones.
+"""Fitted states that learn from further samples without the earlier ones.
 
-``widen`` adds features and topics; what the estimator says of earlier samples stays.
+``widen`` adds features and topics; what a state says of earlier samples stays.
 ``learn_labels`` adds what labels of the further samples say. The earlier samples are gone, so
-samples drawn from memory stand for them (`cofactor.estimators.rehearsal`), with the weight of the
-labels that the head knows.
+samples drawn from memory stand for them, with the weight of the labels that the head knows.
 """
 
 from __future__ import annotations
 
-import copy
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -17,15 +15,15 @@ from scipy.sparse import csr_array, issparse
 from scipy.sparse import vstack as stack_sparse
 from scipy.special import softmax
 
-from cofactor._types import BoolArray, FloatArray
+from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.engine.factors import Factors
 from cofactor.engine.objective import Objective, Term
 from cofactor.engine.observations import observe
 from cofactor.engine.threads import Threads
-from cofactor.estimators.edits import OF_THE_DATA, masses
+from cofactor.estimators.edits import masses, without_data
+from cofactor.estimators.fitted import Fitted
 from cofactor.estimators.heads import RARE, TOPIC_WEIGHT, PooledHead, with_mean_mass
 from cofactor.estimators.inference import solve_rows, topic_shares
-from cofactor.estimators.rehearsal import draw_samples, some_rows
 from cofactor.estimators.validation import as_divergence
 from cofactor.linear.corrections import Rows, correct_scores
 from cofactor.linear.matrix import Matrix, row_products
@@ -36,6 +34,8 @@ LENGTHS = (0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 1.0)
 that no fit has seen."""
 USUAL_LENGTH = 0.3
 """That length if nobody has measured how hard real samples are."""
+MAX_DRAWN_SAMPLES = 6000
+"""Maximum number of samples that are drawn from memory."""
 BARELY = 1e-6
 """Entries of the targets start at least here, relative to their mean, so that they can grow."""
 
@@ -43,13 +43,13 @@ BARELY = 1e-6
 # ---- features and topics
 
 
-def widen(estimator: Any, components: FloatArray, representation: FloatArray) -> Any:
-    """Return a copy of a fitted estimator with further features, topics and samples.
+def widen(fitted: Fitted, components: FloatArray, representation: FloatArray) -> Fitted:
+    """Return a state with further features, topics and samples.
 
     Parameters
     ----------
     components : array (n_topics, n_features)
-        Topics; the first ones and the first features are those of the estimator.
+        Topics; the first ones and the first features are those of ``fitted``.
     representation : array (n_samples, n_topics)
         The further samples.
 
@@ -58,28 +58,27 @@ def widen(estimator: Any, components: FloatArray, representation: FloatArray) ->
     The earlier samples have nothing of the new topics. A new feature says nothing about the
     targets. A new topic says of them what the earlier samples say on average.
     """
-    r, m = estimator.components_.shape
-    wider = copy.copy(estimator)
-    for name in (*OF_THE_DATA, "feature_names_in_"):
-        wider.__dict__.pop(name, None)
-    before = np.pad(estimator.representation_, ((0, 0), (0, len(components) - r)))
-    wider.representation_ = np.concatenate([before, representation]).astype(before.dtype)
-    wider.components_, wider.n_components = components, len(components)
-    wider.n_features_in_ = components.shape[1]
-    if (B := getattr(estimator, "target_components_", None)) is not None:
-        mixing = _average(estimator, len(components) - r)
-        per_mass = mixing @ (B / masses(estimator.components_)[:, None])
+    r, m = fitted.components.shape
+    before = np.pad(fitted.representation, ((0, 0), (0, len(components) - r)))
+    B, head = fitted.target_components, fitted.head
+    if B is not None:
+        mixing = _average(fitted, len(components) - r)
+        per_mass = mixing @ (B / masses(fitted.components)[:, None])
         rows = per_mass * masses(components[r:])[:, None]
-        wider.target_components_ = np.concatenate([B, rows]).astype(B.dtype)
-        head = getattr(estimator, "pooled_head", None)
-        if head is not None:
-            wider._head = _wider_head(head, components.shape[1] - m, mixing)
-    return wider
+        B = np.concatenate([B, rows]).astype(B.dtype)
+        head = None if head is None else _wider_head(head, components.shape[1] - m, mixing)
+    return replace(
+        without_data(fitted),
+        components=components,
+        representation=np.concatenate([before, representation]).astype(before.dtype),
+        target_components=B,
+        head=head,
+    )
 
 
-def _average(estimator: Any, n: int) -> FloatArray:
-    """Return n rows with the part of each topic in the mass of the estimator's samples."""
-    mass = estimator.representation_.sum(axis=0, dtype=np.float64) * masses(estimator.components_)
+def _average(fitted: Fitted, n: int) -> FloatArray:
+    """Return n rows with the part of each topic in the mass of the samples."""
+    mass = fitted.representation.sum(axis=0, dtype=np.float64) * masses(fitted.components)
     total = mass.sum()
     share = mass / total if total > 0 else np.full(len(mass), 1.0 / len(mass))
     return np.repeat(share[None], n, axis=0)
@@ -113,7 +112,7 @@ class Labelled(NamedTuple):
     weights: FloatArray
 
 
-class Memory(NamedTuple):
+class RememberedSamples(NamedTuple):
     """What is known of the samples that are gone.
 
     Parameters
@@ -129,9 +128,9 @@ class Memory(NamedTuple):
 
 
 def learn_labels(
-    estimator: Any, coding: ClassCoding, further: Labelled, memory: Memory, seed: int
-) -> Any:
-    """Return a copy of an estimator that has learned from labels of further samples.
+    estimator: Any, coding: ClassCoding, further: Labelled, memory: RememberedSamples, seed: int
+) -> Fitted:
+    """Return the state of an estimator that has learned from labels of further samples.
 
     Parameters
     ----------
@@ -140,24 +139,23 @@ def learn_labels(
     coding : ClassCoding
         Its classes come first, then new ones. The result has them in their order.
     further : Labelled
-    memory : Memory
+    memory : RememberedSamples
     seed : int
         Of the draws.
     """
     known = further.targets.labelled & (further.weights > 0)
     further = _select(further, np.flatnonzero(known))
-    old = len(estimator.coding.classes)
-    learned = copy.copy(estimator)
+    fitted = estimator.completed()
     P = np.asarray(estimator.probabilities(memory.scores))
-    n_labels = _number_of_labels(estimator, len(P))
+    n_labels = _number_of_labels(fitted.head, len(P))
     with Threads(estimator.n_jobs) as threads:
-        B = _targets(learned, further, memory.S, P, n_labels / max(len(P), 1), threads)
-        learned.target_components_ = np.ascontiguousarray(B, dtype=estimator.components_.dtype)
-        head = getattr(estimator, "pooled_head", None)
+        B = _targets(estimator, further, memory.S, P, n_labels / max(len(P), 1), threads)
+        B = np.ascontiguousarray(B, dtype=fitted.components.dtype)
+        head = fitted.head
         if head is not None:
-            head = _with_classes(head, learned, old)
-            learned._head = _corrected(head, learned, further, memory, n_labels, seed, threads)
-    return _in_order(learned, coding)
+            head = _with_classes(head, fitted.components, B, fitted.coding.n_targets)
+            head = _corrected(head, estimator, further, memory, n_labels, seed, threads)
+    return _in_order(replace(fitted, target_components=B, head=head), coding)
 
 
 def _select(further: Labelled, rows: Any) -> Labelled:
@@ -166,8 +164,7 @@ def _select(further: Labelled, rows: Any) -> Labelled:
     )
 
 
-def _number_of_labels(estimator: Any, n: int) -> float:
-    head = getattr(estimator, "pooled_head", None)
+def _number_of_labels(head: PooledHead | None, n: int) -> float:
     return float(n) if head is None or head.labels is None else float(head.labels.sum())
 
 
@@ -193,9 +190,8 @@ def _padded(values: FloatArray, width: int) -> FloatArray:
     return np.pad(values, ((0, 0), (0, width - values.shape[1])))
 
 
-def _with_classes(head: PooledHead, estimator: Any, old: int) -> PooledHead:
+def _with_classes(head: PooledHead, A: FloatArray, B: FloatArray, old: int) -> PooledHead:
     """Return a head with columns for new classes; what topics say of known classes stays."""
-    A, B = estimator.components_, estimator.target_components_
     shares = B / masses(A)[:, None]
     shares = shares / np.maximum(shares.sum(axis=1, keepdims=True), 1e-300)
     logs = TOPIC_WEIGHT * np.log(shares + RARE)
@@ -214,7 +210,7 @@ def _corrected(
     head: PooledHead,
     estimator: Any,
     further: Labelled,
-    memory: Memory,
+    memory: RememberedSamples,
     n_labels: float,
     seed: int,
     threads: Threads,
@@ -263,7 +259,7 @@ def _hard_length(
 
     The expected score is that of the features' part of the head. None if there is none.
     """
-    expected = vars(estimator).get("expected_score_")
+    expected = estimator.fitted.expected_score
     if expected is None or scores.shape[1] < 2 or head.view.mean is not None:
         return None
     A, own = estimator.components_, scores.argmax(axis=1)
@@ -309,29 +305,31 @@ def _scored(
     return head.view.of(data), head.scores(data, S, estimator.components_, threads)
 
 
-def _in_order(estimator: Any, coding: ClassCoding) -> Any:
+def _in_order(fitted: Fitted, coding: ClassCoding) -> Fitted:
     """Bring the columns of the classes into the order of the classes."""
     order = np.argsort(coding.classes, kind="stable") if coding.kind == "multiclass" else ...
-    estimator._coding = replace(coding, classes=coding.classes[order])
-    estimator.classes_ = estimator._coding.classes
-    estimator.target_components_ = np.ascontiguousarray(estimator.target_components_[:, order])
-    head: PooledHead | None = vars(estimator).get("_head")
+    B, head = fitted.target_components, fitted.head
     if head is not None:
-        estimator._head = replace(
+        head = replace(
             head,
             weights=np.ascontiguousarray(head.weights[:, order]),
             base=head.base[order],
             topics=head.topics[:, order],
             labels=None if head.labels is None else head.labels[order],
         )
-    return estimator
+    return replace(
+        fitted,
+        coding=replace(coding, classes=coding.classes[order]),
+        target_components=None if B is None else np.ascontiguousarray(B[:, order]),
+        head=head,
+    )
 
 
 # ---- scores of samples that are gone
 
 
 def remembered_scores(before: Any, after: Any, S: FloatArray, scores: FloatArray) -> FloatArray:
-    """Return the scores of earlier samples after an update, as far as their topics tell them.
+    """Return the scores of earlier samples after an update, as far as their topics determine them.
 
     Parameters
     ----------
@@ -350,3 +348,72 @@ def remembered_scores(before: Any, after: Any, S: FloatArray, scores: FloatArray
     for k, label in enumerate(before.classes_.tolist()):
         new[:, places[label]] += scores[:, k] - known[:, k]
     return np.asarray(new)
+
+
+# ---- rehearsal: samples that are drawn from the memory of the samples that are gone
+#
+# A model keeps the representations S of its training samples and the topics A, so it knows the mean
+# S A of each sample. A drawn sample has features of that mean, as many as a sample of that size
+# has. Sums over drawn samples are those of the training samples, up to chance: a fit with the
+# Kullback–Leibler loss keeps the sum of every feature.
+
+
+def some_rows(n: int, random: np.random.Generator) -> IntArray:
+    """Return the rows of the memory that are drawn, at most `MAX_DRAWN_SAMPLES`."""
+    return (
+        np.arange(n)
+        if n <= MAX_DRAWN_SAMPLES
+        else np.sort(random.choice(n, MAX_DRAWN_SAMPLES, replace=False))
+    )
+
+
+def draw_samples(
+    S: FloatArray, A: FloatArray, like: Any, length: float, random: np.random.Generator
+) -> csr_array:
+    """Draw a sample for each representation.
+
+    Parameters
+    ----------
+    S : array (n, r)
+        Representations.
+    A : array (r, m)
+        Topics.
+    like : sparse or dense matrix (·, m)
+        Samples at hand; they tell how large one feature of a sample is.
+    length : float
+        Number of features of a drawn sample, relative to a sample of its size. Shorter ones are
+        harder to tell apart.
+    random : Generator
+    """
+    numbers = _numbers(S @ masses(A), like)
+    counts = np.ceil(length * numbers).astype(np.int64)
+    shares = topic_shares(np.asarray(S, dtype=np.float64), A)
+    parts = _divide(counts, shares, random)
+    rows, columns = [], []
+    for k, topic in enumerate(A):
+        rows.append(np.repeat(np.arange(len(S)), parts[:, k]))
+        edges = np.cumsum(topic, dtype=np.float64)
+        drawn = np.searchsorted(edges, random.random(len(rows[-1])) * edges[-1], side="right")
+        columns.append(np.minimum(drawn, len(topic) - 1))
+    cells = np.concatenate(rows), np.concatenate(columns)
+    drawn = csr_array((np.ones(len(cells[0])), cells), shape=(len(S), A.shape[1]))
+    drawn.sum_duplicates()
+    return drawn
+
+
+def _numbers(mass: FloatArray, like: Any) -> FloatArray:
+    """Return the number of equal features that samples of some mass have.
+
+    n equal features of a sample of length l have the mass l √n.
+    """
+    squares = np.asarray((like.multiply(like) if issparse(like) else like**2).sum(axis=1)).ravel()
+    squares = squares[squares > 0]
+    mean = float(squares.mean()) if len(squares) else 1.0
+    return np.minimum(mass**2 / max(mean, 1e-300), 10.0 * like.shape[1])
+
+
+def _divide(counts: IntArray, shares: FloatArray, random: np.random.Generator) -> IntArray:
+    """Divide the number of features of each sample among its topics by chance."""
+    counts = np.where(shares.sum(axis=1) > 0, counts, 0)
+    rest = np.clip(1.0 - shares[:, 1:].sum(axis=1, keepdims=True), 0.0, 1.0)
+    return np.asarray(random.multinomial(counts, np.hstack([rest, shares[:, 1:]])))

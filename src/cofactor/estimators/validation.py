@@ -16,7 +16,6 @@ from cofactor.divergences import DIVERGENCES, Divergence
 from cofactor.engine.factors import NAMES, Factors
 from cofactor.engine.observations import Observations, observe
 from cofactor.errors import Parameter, ParameterError
-from cofactor.estimators.blocks import SAMPLE_CELLS
 from cofactor.noise import Noise
 from cofactor.outofcore import RowBlocks
 from cofactor.priors import Penalty, Prior
@@ -25,6 +24,8 @@ from cofactor.targets.reading import NamedMatrix, refuse_dask
 Shapes = Mapping[FactorName, tuple[int, int]]
 Method = TypeVar("Method", bound=Callable[..., Any])
 
+SAMPLE_CELLS = 1 << 21
+"""Number of stored cells in the sample of rows that starts and heads are estimated on."""
 COPIES = 5
 """Number of copies of the factors that an iteration holds in memory; some solvers hold more."""
 
@@ -141,7 +142,7 @@ def observed_data(X: Any, weights: Any = None) -> Observations:
 
 
 def complete_rows(X: Any) -> BoolArray | None:
-    """Tell which rows of an array have no missing cell.
+    """Return which rows of an array have no missing cell.
 
     None stands for a sparse matrix, and for an array whose rows are all complete or all incomplete.
     """

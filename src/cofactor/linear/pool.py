@@ -9,6 +9,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
+from cofactor._fields import instance, number
 from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.engine.observations import Observations
 from cofactor.engine.threads import Threads
@@ -65,11 +66,11 @@ class ExpectedScore:
         What is measured.
     """
 
-    value: float
-    low: float
-    high: float
-    n_samples: float
-    measure: str = "accuracy"
+    value: float = number()
+    low: float = number()
+    high: float = number()
+    n_samples: float = number()
+    measure: str = instance(str, default="accuracy")
 
     def __str__(self) -> str:
         if self.measure == "R²":

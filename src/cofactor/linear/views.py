@@ -17,6 +17,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from scipy.sparse import csr_array
 
+from cofactor._fields import Sizes, array, instance, number
 from cofactor._types import FloatArray
 from cofactor.engine.observations import Observations
 
@@ -44,10 +45,17 @@ class View:
         Of each column, where columns are standardised.
     """
 
-    kind: Kind
-    scale: float = 1.0
-    mean: FloatArray | None = None
-    spread: FloatArray | None = None
+    kind: Kind = instance(str, among=KINDS)
+    scale: float = number(low=np.nextafter(0, 1), default=1.0)
+    mean: FloatArray | None = array("m", default=None)
+    spread: FloatArray | None = array("m", low=np.nextafter(0, 1), default=None)
+
+    def fault(self, sizes: Sizes) -> str | None:
+        """Return what is wrong with the fields together, see `cofactor._fields`."""
+        standardised = [part is not None for part in (self.mean, self.spread)]
+        if standardised == [self.kind == "columns"] * 2:
+            return None
+        return f"mean and spread do not fit kind={self.kind!r}"
 
     def of(self, data: Observations) -> Any:
         """Return the view of samples, a CSR matrix or an array."""

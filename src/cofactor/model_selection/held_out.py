@@ -3,10 +3,10 @@
 Cells.  The columns are split into two halves.  A held-out row is represented from its cells in one
 half, and its cells in the other half are predicted from that; then the halves change places.  So
 every cell of a held-out row is predicted once, zeros included, without a row of its own to learn
-from.  (Single cells of training rows, as `cofactor.estimators.cells` hides them, would need a
-weight for every zero of a sparse matrix.)  Topics hold exact zeros, and a divergence may be
+from.  (Single cells of training rows, as `cofactor.estimators.missing_cells` hides them, would need
+a weight for every zero of a sparse matrix.)  Topics hold exact zeros, and a divergence may be
 infinite there; so predictions are mixed with the usual profile of a row, by the share that predicts
-these cells best, as `cofactor.estimators.cells` mixes with offsets.
+these cells best, as `cofactor.estimators.missing_cells` mixes with offsets.
 
 Labels.  The cost of a label is its negative log-likelihood.
 """
@@ -22,7 +22,7 @@ from scipy import sparse as sp
 
 from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.divergences import FLOOR, Divergence
-from cofactor.estimators.cells import products
+from cofactor.estimators.missing_cells import products
 
 SHARES = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 """Shares of the usual profile to try; with 1 the topics do not count."""

@@ -133,7 +133,7 @@ def fit_opened(cells: Cells, asked: Request) -> tuple[CellModel, Answers]:
     estimator = _estimator(number, bool(known), asked)
     with _training_rows(cells, columns, y) as rows:
         estimator.fit(rows, None if isinstance(rows, RowBlocks) else y)
-        estimator.representation_ = np.array(estimator.representation_)
+        estimator.amend(representation=np.array(estimator.representation_))
         matrices = blocks_of(rows) if isinstance(rows, RowBlocks) else [rows]
         answers, markers = _describe(estimator, matrices, y, cells.genes[columns])
     facts = {

@@ -259,7 +259,9 @@ def load(path: str | os.PathLike[str]) -> CellModel:
     """
     facts = dict(read_facts(path)["notes"].get("cells") or {})
     named = load_model(path)
-    genes = vars(named).pop("feature_names_in_", None)
+    genes = getattr(named, "feature_names_in_", None)
+    if genes is not None:
+        del named.feature_names_in_  # the estimator is fitted on arrays
     try:
         noted = facts.pop("markers")
         markers = {kind: list(_read(noted[kind])) for kind in ("classes", "topics")}

@@ -14,6 +14,7 @@ from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import csr_array, issparse
 from sklearn.utils.multiclass import type_of_target
 
+from cofactor._fields import Sizes, checked, instance
 from cofactor._warnings import warn
 from cofactor.errors import Parameter, ParameterError
 from cofactor.targets.matrix import Targets, read_weights, weighted_targets
@@ -21,12 +22,24 @@ from cofactor.targets.missing import known_labels, read_cells
 from cofactor.targets.reading import Array, Mask, is_matrix, read_column, readable, tall
 
 
+def _classes_fault(value: Any, sizes: Sizes) -> str | None:
+    good = isinstance(value, np.ndarray) and value.ndim == 1
+    return None if good else "are not a list"
+
+
 @dataclass(frozen=True, eq=False)
 class ClassCoding:
     """How classes became columns, one for each entry of `classes`."""
 
-    kind: Literal["multiclass", "multilabel", "soft"]
-    classes: Array
+    kind: Literal["multiclass", "multilabel", "soft"] = instance(
+        str, among=("multiclass", "multilabel", "soft")
+    )
+    classes: Array = checked(_classes_fault)
+
+    @property
+    def n_targets(self) -> int:
+        """Number of columns."""
+        return len(self.classes)
 
     def decode(self, scores: Array) -> Array:
         """Return the best class of each row of `scores`; for multi-label targets, the indicator."""

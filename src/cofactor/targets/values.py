@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import issparse
 
+from cofactor._fields import array, instance
 from cofactor._warnings import warn
 from cofactor.targets.matrix import Targets, read_weights, weighted_targets
 from cofactor.targets.missing import read_numbers
@@ -19,8 +20,13 @@ from cofactor.targets.reading import Array, is_matrix, readable, tall
 class ValueCoding:
     """How regression targets became nonnegative: `offset` (k,) is subtracted from the columns."""
 
-    offset: NDArray[np.float64]
-    one_dimensional: bool
+    offset: NDArray[np.float64] = array("k")
+    one_dimensional: bool = instance(bool)
+
+    @property
+    def n_targets(self) -> int:
+        """Number of columns."""
+        return len(self.offset)
 
     def decode(self, values: Array) -> Array:
         """Return fitted `values` (n × k) in the units and the shape of y."""

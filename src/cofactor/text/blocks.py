@@ -153,7 +153,7 @@ def fit_blocks(model: Any, blocks: WordBlocks, *, fit: Fit = fit_here) -> None:
     some = take_rows(blocks.rows, places)
     y = None if blocks.rows.targets(0) is None else take_targets(blocks.rows, places)
     described = finish(lambda: described_fit(estimator, some, words, seeded, y))
-    estimator.representation_ = np.array(estimator.representation_[places])
+    estimator.amend(representation=np.array(estimator.representation_[places]))
     named = (
         NamedMatrix(np.empty((0, len(blocks.targets))), blocks.targets) if blocks.targets else None
     )

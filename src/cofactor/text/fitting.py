@@ -15,8 +15,7 @@ from sklearn.utils import check_random_state
 from cofactor.errors import Parameter, ParameterError
 from cofactor.estimators import NMF
 from cofactor.estimators.base import Factorization
-from cofactor.estimators.blocks import SAMPLE_CELLS
-from cofactor.estimators.validation import as_divergence, check_room
+from cofactor.estimators.validation import SAMPLE_CELLS, as_divergence, check_room
 from cofactor.outofcore import RowBlocks
 from cofactor.targets.sets import listed, read_targets
 from cofactor.text.describe.predictions import ESTIMATORS, infer_task, scores_of, target_names

@@ -15,7 +15,7 @@ from model_folders import refuse, replace, rewrite
         (lambda c: c.update(topic_names_=["a"]), "topic_names_"),
         (lambda c: c["parameters"]["items"].update(n_components=-1), "n_components"),
         (lambda c: c["parameters"]["items"].update(other=1), "no parameter"),
-        (lambda c: c["estimator_"]["_units"].update(data="x"), "_units.*exponent"),
+        (lambda c: c["estimator_"]["_units"].update(data="x"), "_units.*data is not a number"),
         (lambda c: c["estimator_"].update(_has_head=False), "_has_head"),
         (lambda c: c["estimator_"].pop("components_"), "it has no components_"),
         (lambda c: c["estimator_"].update(n_features_in_=13), "components_ has shape"),

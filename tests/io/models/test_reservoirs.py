@@ -47,7 +47,7 @@ def streamed(kind="classes", storage="sparse", rows=60, **given):
 def test_rows_of_a_stream_come_back(kind, storage, bound, tmp_path, monkeypatch):
     if bound is not None:
         monkeypatch.setattr(reservoir, "SAMPLE_CELLS", bound)
-        monkeypatch.setattr(reservoir, "LEAST_ROWS", 5)
+        monkeypatch.setattr(reservoir, "MIN_ROWS", 5)
     model, rest = streamed(kind, storage), slice(60, 90)
     cofactor.save(model, tmp_path / "model")
     again = load_model(tmp_path / "model")
@@ -56,7 +56,7 @@ def test_rows_of_a_stream_come_back(kind, storage, bound, tmp_path, monkeypatch)
     assert again.expected_score_ == model.expected_score_
     for one in (model, again):
         one.partial_fit(samples[rest], y[rest])
-    a, b = (one._reservoir.sample() for one in (model, again))
+    a, b = (one.fitted.reservoir.sample() for one in (model, again))
     assert len(a[2]) == len(b[2]) == 90 if bound is None else len(a[2]) < 90
     for left, right in (
         (a[0].layout.values, b[0].layout.values),
@@ -64,7 +64,7 @@ def test_rows_of_a_stream_come_back(kind, storage, bound, tmp_path, monkeypatch)
         (a[1].labelled, b[1].labelled),
         (np.asarray(a[1].values.sum(axis=1)), np.asarray(b[1].values.sum(axis=1))),
         (a[2], b[2]),
-        (model._reservoir.labels, again._reservoir.labels),
+        (model.fitted.reservoir.labels, again.fitted.reservoir.labels),
     ):
         assert_array_equal(left, right)
     assert again.pooled_head.labels.tolist() == model.pooled_head.labels.tolist()
@@ -74,14 +74,14 @@ def test_rows_of_a_stream_come_back(kind, storage, bound, tmp_path, monkeypatch)
 @pytest.mark.parametrize("weight", [0.0, 30.0])
 def test_class_weights_of_a_stream_come_back(weight, tmp_path):
     model = streamed(class_weight={1: weight})
-    assert model._reservoir.sample()[1].importance.max() == max(weight, 1.0)
+    assert model.fitted.reservoir.sample()[1].importance.max() == max(weight, 1.0)
     assert (model.scores(X) != streamed().scores(X)).any()
     cofactor.save(model, tmp_path / "model")
     again = load_model(tmp_path / "model")
     assert_array_equal(again.scores(X), model.scores(X))
     for one in (model, again):
         one.partial_fit(X[60:], Y[60:])
-    a, b = (one._reservoir.sample()[1] for one in (model, again))
+    a, b = (one.fitted.reservoir.sample()[1] for one in (model, again))
     assert_array_equal(a.importance, b.importance)
     assert_array_equal(a.labelled, b.labelled)
 
@@ -89,7 +89,7 @@ def test_class_weights_of_a_stream_come_back(weight, tmp_path):
 def test_models_of_fits_hold_no_rows(tmp_path):
     model = SSNMFClassifier(3, random_state=0).fit(X, Y)
     cofactor.save(model, tmp_path / "model")
-    assert "_reservoir" not in vars(load_model(tmp_path / "model"))
+    assert load_model(tmp_path / "model").fitted.reservoir is None
 
 
 def test_streams_of_documents_come_back(tmp_path):
@@ -193,7 +193,7 @@ def test_damaged_rows_are_refused(name, tmp_path, monkeypatch):
 def test_labels_need_a_head(tmp_path, monkeypatch):
     model = pickle.loads(MODEL)
     with monkeypatch.context() as patch:
-        patch.setattr(SSNMFClassifier, "pooled_head", None)
+        patch.setattr(SSNMFClassifier, "completed", lambda model: model.fitted)
         for name in ("_assemble", "read_manifest", "_expected"):
             patch.setattr(save_load, name, lambda *given: None)
         cofactor.save(model, tmp_path / "model")

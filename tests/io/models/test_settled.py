@@ -31,8 +31,8 @@ DAMAGES = {
     "a number as a name": (("names", [1, None]), "wrong type"),
     "numbers for frozen": (("frozen", [0, 1]), "wrong type"),
     "words that are no list": (("pinned", ["rocket", []]), "wrong type"),
-    "a word that is no text": (("banned", [[], [None]]), "wrong type"),
-    "no list": (("banned", None), "lists"),
+    "a word that is no text": (("banned", [[], [None]]), "not a string"),
+    "no list": (("banned", None), "not a list"),
     "an unknown part": (("more", []), "more"),
 }
 

@@ -96,7 +96,7 @@ def test_topics_have_one_order(held):
 
 def test_matching_a_permutation_finds_it(model, corpus):
     other = copy.copy(model.estimator_)
-    other.components_ = model.estimator_.components_[::-1] * 7.0
+    other.amend(components=model.estimator_.components_[::-1] * 7.0)
     rows = topics.match(model, other, model.vectorizer_.transform(corpus[0]))
     assert [row["topic"] for row in rows] == [0, 1, 2, 3]
     for row in rows:

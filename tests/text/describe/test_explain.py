@@ -134,7 +134,7 @@ def test_parts_are_the_shares_of_the_optimum():
     random = np.random.default_rng(0)
     A, x = random.random((6, 3)), random.poisson(3.0, 6) + 1.0
     model = NMF(3, random_state=0).fit(random.random((9, 6)))
-    model.components_ = A.T.copy()
+    model.amend(components=A.T.copy())
     s = model.transform(x[None])[0]
     p = A @ s
     expected = x[:, None] * A * s / p[:, None] / A.sum(axis=0)

@@ -1,6 +1,7 @@
 """Edits of topic models: exact, pure, and in force after save, load and refit."""
 
 import copy
+import pickle
 
 import numpy as np
 import pytest
@@ -76,14 +77,14 @@ def test_merging_two_copies_gives_the_model_before_the_copy(any_model, corpus):
     sources = [0, 1, 1, 2, 3, 4]
     part = np.array([1, 1 / 3, 2 / 3, 1, 1, 1])
     copied = with_topics(
-        estimator,
+        estimator.fitted,
         estimator.components_[sources],
         estimator.representation_[:, sources] * part,
         np.eye(K)[sources],
     )
     twice = edited(
         any_model,
-        estimator_=copied,
+        estimator_=estimator.with_fitted(copied),
         n_components=K + 1,
         document_topics_=any_model.document_topics_[:, sources] * part,
         **{
@@ -232,11 +233,12 @@ def test_freezing_all_topics_changes_no_bit_of_them(model, corpus):
 def test_known_matrix_and_models_change_nothing(model, corpus):
     """A refit on the documents of the fit reuses their matrix and the linear models."""
     texts, labels = corpus
-    known = model.freeze(0).refit(texts, labels)
-    stranger = model.freeze(0)
-    stranger.__dict__.pop("_corpus")
-    stranger.estimator_ = copy.copy(stranger.estimator_)
-    stranger.estimator_.__dict__.pop("_models")
+    first = model.freeze(0).refit(texts, labels)
+    assert model.estimator_.fitted.linear_models is None  # a fit does not keep them
+    known = first.refit(texts, labels)
+    assert known.estimator_.fitted.linear_models is first.estimator_.fitted.linear_models
+    stranger = pickle.loads(pickle.dumps(first))
+    assert stranger.estimator_.fitted.linear_models is None
     anew = stranger.refit(texts, labels)
     assert known.estimator_.components_.tobytes() == anew.estimator_.components_.tobytes()
     assert np.array_equal(known.document_scores_, anew.document_scores_)

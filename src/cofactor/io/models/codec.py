@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from cofactor.io.models.errors import ModelFormatError
+from cofactor.io.models.folders import ModelFormatError
 from cofactor.io.untrusted import DamagedFileError, require
 
 

@@ -1,4 +1,4 @@
-"""The folder of a model: where it may be written, and where it is found."""
+"""The folder of a model: where it may be written, where it is found, and its errors."""
 
 from __future__ import annotations
 
@@ -7,10 +7,27 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from cofactor.io import atomic
-from cofactor.io.models.errors import NoModelError
 
 MARK = "manifest.json"
 """The file that makes a folder a model."""
+
+
+class ModelFormatError(ValueError):
+    """A folder is not a model that this version can read; the message says what and where.
+
+    Examples
+    --------
+    >>> from cofactor import ModelFormatError, load_model
+    >>> try:
+    ...     model = load_model("no such folder")
+    ... except ModelFormatError as error:
+    ...     print(error)
+    no such folder: it does not exist; name the folder of a model, which has manifest.json in it.
+    """
+
+
+class NoModelError(ModelFormatError):
+    """A folder has no model, or one of a newer version; it is not damaged."""
 
 
 def write_folder(path: Path, files: Mapping[str, bytes]) -> None:

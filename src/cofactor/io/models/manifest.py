@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import math
 from datetime import UTC, datetime
 from typing import Any
 
@@ -9,18 +11,18 @@ import numpy as np
 
 from cofactor._version import __version__
 from cofactor._versions import versions
+from cofactor.io import npy
 from cofactor.io.json_text import from_json_file
 from cofactor.io.manifests import check_digest, check_file_facts, file_facts, with_digest
-from cofactor.io.models import arrays
-from cofactor.io.models.errors import NoModelError
-from cofactor.io.models.folders import MARK
-from cofactor.io.untrusted import require
+from cofactor.io.models.folders import MARK, NoModelError
+from cofactor.io.untrusted import require, sha256
 
 FORMAT, SCHEMA = "cofactor-model", 1
 FILES = ("config.json", "vocabulary.json", "classes.json", "factors.npz")
 """The files that are read back, besides the manifest."""
 
-LARGEST_MANIFEST = 4 * 2**20
+DTYPES = ("<f8", "<f4", "<i8", "<i4", "|b1")
+MAX_MANIFEST_BYTES = 4 * 2**20
 SHAPES = {
     "components_": ("topics", "features"),
     "representation_": ("samples", "topics"),
@@ -46,7 +48,7 @@ def make_manifest(
         "versions": versions(),
         "shape": _shape(packed),
         "files": {name: file_facts(data) for name, data in files.items()},
-        "arrays": {name: arrays.describe(array) for name, array in packed.items()},
+        "arrays": {name: describe(array) for name, array in packed.items()},
     }
     return with_digest(manifest)
 
@@ -62,8 +64,8 @@ def _shape(packed: dict[str, np.ndarray]) -> dict[str, int]:
 def read_manifest(data: bytes) -> Any:
     """Return a manifest after checking everything that needs no other file."""
     require(
-        len(data) <= LARGEST_MANIFEST,
-        f"manifest.json has {len(data)} bytes, more than the {LARGEST_MANIFEST} that are read; "
+        len(data) <= MAX_MANIFEST_BYTES,
+        f"manifest.json has {len(data)} bytes, more than the {MAX_MANIFEST_BYTES} that are read; "
         "shorten the notes or the names of the classes",
     )
     manifest = from_json_file(data, MARK)
@@ -82,7 +84,7 @@ def read_manifest(data: bytes) -> Any:
     require(good, f"manifest.json must list the files {', '.join(FILES)}")
     for name, one in listed.items():
         check_file_facts(one, f"manifest.json: files[{name!r}]")
-    arrays.check_declared(manifest.get("arrays"), listed["factors.npz"]["bytes"])
+    check_declared(manifest.get("arrays"), listed["factors.npz"]["bytes"])
     return manifest
 
 
@@ -101,3 +103,54 @@ def check_shapes(manifest: dict[str, Any], n_words: int | None, n_classes: int |
         for axis, size in zip(expected, one["shape"], strict=True):
             known = axes.setdefault(axis, size)
             require(size == known, f"manifest.json: {name} has {size} {axis}, others {known}")
+
+
+# ---- arrays: one .npz file, whose arrays the manifest declares
+
+
+def describe(array: np.ndarray) -> dict[str, Any]:
+    """Return what the manifest says about an array."""
+    return {"dtype": array.dtype.str, "shape": list(array.shape), "sha256": sha256(array.tobytes())}
+
+
+def portable(array: np.ndarray) -> np.ndarray:
+    """Return the array in C order and with a dtype that the format knows."""
+    dtype = {"b": "|b1", "f": "<f8" if array.dtype.itemsize > 4 else "<f4"}.get(array.dtype.kind)
+    return np.array(array, dtype=dtype or "<i8", order="C")
+
+
+def check_declared(declared: Any, size: int) -> None:
+    """Compare the shapes that a manifest declares with the size of the file."""
+    require(isinstance(declared, dict), "manifest.json: arrays is not an object")
+    total = 0
+    for name, one in declared.items():
+        where = f"manifest.json: arrays[{name!r}]"
+        require(
+            isinstance(one, dict) and one.keys() == {"dtype", "shape", "sha256"},
+            f"{where} needs dtype, shape and sha256",
+        )
+        require(one["dtype"] in DTYPES, f"{where} has the dtype {one['dtype']!r}")
+        shape = one["shape"]
+        good = isinstance(shape, list) and len(shape) <= 2
+        require(good and all(type(n) is int and n >= 0 for n in shape), f"{where}: bad shape")
+        total += math.prod(shape) * np.dtype(one["dtype"]).itemsize
+        require(
+            total <= size,
+            f"{where} declares the shape {tuple(shape)}, more than the {size} bytes of factors.npz",
+        )
+
+
+def unpack(data: bytes, declared: dict[str, Any]) -> dict[str, np.ndarray]:
+    """Return the arrays of factors.npz, if it holds those that are declared and no others."""
+    held, _ = npy.unpack(io.BytesIO(data), "factors.npz", declared.keys())
+    return {name: _checked(name, held[name], one) for name, one in declared.items()}
+
+
+def _checked(name: str, array: np.ndarray, declared: dict[str, Any]) -> np.ndarray:
+    where = f"factors.npz: {name}.npy"
+    same = list(array.shape) == declared["shape"] and array.dtype.str == declared["dtype"]
+    same = same and array.flags.c_contiguous
+    require(same, f"{where} does not have the shape and dtype that manifest.json declares")
+    good = sha256(array.tobytes()) == declared["sha256"]
+    require(good, f"{where} has other values than when it was saved")
+    return array.copy()

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array, issparse
 
 from cofactor.engine.observations import Observations
 from cofactor.engine.observations.base import compressed_layout
-from cofactor.estimators.reservoir import Reservoir, Rows, joined
+from cofactor.estimators.reservoir import GatheredRows, Reservoir, joined
 from cofactor.io.untrusted import require
 from cofactor.targets import Targets
 
@@ -84,7 +84,7 @@ def make_reservoir(parts: dict[str, Any]) -> Reservoir:
     X = _matrix(parts, ("cells", "columns", "lengths"), (n, width))
     require(bool((X.data >= 0).all()), "cells has a negative entry")
     data = Observations((n, width), compressed_layout(X), parts["zeros"])
-    rows = Rows(data, _targets(parts, (n, k)), counts, _keys(parts["keys"], n))
+    rows = GatheredRows(data, _targets(parts, (n, k)), counts, _keys(parts["keys"], n))
     return Reservoir((rows,), limit, seen, parts["mass"], labels)
 
 

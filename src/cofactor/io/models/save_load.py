@@ -17,19 +17,20 @@ from cofactor.io import npy
 from cofactor.io.errors import shortened
 from cofactor.io.json_text import check_json, from_json_file, to_json_file
 from cofactor.io.manifests import check_contents
-from cofactor.io.models import arrays, folders
+from cofactor.io.models import folders
 from cofactor.io.models.card import card
 from cofactor.io.models.codec import Parts
-from cofactor.io.models.errors import ModelFormatError, NoModelError
+from cofactor.io.models.folders import ModelFormatError, NoModelError
 from cofactor.io.models.manifest import (
     FILES,
-    LARGEST_MANIFEST,
+    MAX_MANIFEST_BYTES,
     check_shapes,
     make_manifest,
+    portable,
     read_manifest,
+    unpack,
 )
-from cofactor.io.models.own import OwnVectorizer, put_back
-from cofactor.io.models.types import CODEC, MODELS
+from cofactor.io.models.types import CODEC, MODELS, OwnVectorizer, put_back
 from cofactor.io.untrusted import DamagedFileError, read_file, require
 from cofactor.text import TopicModel
 
@@ -75,7 +76,7 @@ def save(model: Any, path: str | os.PathLike[str], *, notes: dict[str, Any] | No
     check_json(notes, "notes")
     parts = Parts(documents={"vocabulary": None, "classes": None})
     documents = {"config": CODEC.encode(model, parts, "model"), **parts.documents}
-    packed = {name: arrays.portable(array) for name, array in parts.arrays.items()}
+    packed = {name: portable(array) for name, array in parts.arrays.items()}
     files = {f"{name}.json": to_json_file(document) for name, document in documents.items()}
     files["factors.npz"] = npy.pack(packed)
     with _refusing():
@@ -217,7 +218,7 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def _read_manifest(folder: Path) -> Any:
-    return read_manifest(read_file(folder / folders.MARK, LARGEST_MANIFEST))
+    return read_manifest(read_file(folder / folders.MARK, MAX_MANIFEST_BYTES))
 
 
 def _load(folder: Path, vectorizer: Any) -> Any:
@@ -229,7 +230,7 @@ def _load(folder: Path, vectorizer: Any) -> Any:
         documents[name.removesuffix(".json")] = from_json_file(data, name)
     packed = read_file(folder / "factors.npz", files["factors.npz"]["bytes"])
     check_contents("factors.npz", packed, files["factors.npz"])
-    model = _assemble(manifest, documents, arrays.unpack(packed, manifest["arrays"]))
+    model = _assemble(manifest, documents, unpack(packed, manifest["arrays"]))
     if isinstance(model, TopicModel) and isinstance(model.vectorizer_, OwnVectorizer):
         put_back(model, vectorizer)
     return model

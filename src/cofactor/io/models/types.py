@@ -1,9 +1,8 @@
-"""The types that a model folder may hold, and the attributes each may have."""
+"""The types that a model folder may hold, and what each may have."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import MISSING, dataclass, fields
 from functools import partial
 from typing import Any
 
@@ -13,20 +12,21 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer, TfidfVectorizer
 
 from cofactor import noise, priors
+from cofactor._fields import Sizes, check_fields, checked, instance, saved_fields, saved_name
 from cofactor.divergences import Divergence
 from cofactor.engine.factors import Factors
 from cofactor.estimators import NMF, SSNMFClassifier, SSNMFRegressor
-from cofactor.estimators.cells import CellModel
+from cofactor.estimators.fitted import Fitted
 from cofactor.estimators.heads import PooledHead
+from cofactor.estimators.missing_cells import MissingCells
 from cofactor.estimators.reservoir import Reservoir
 from cofactor.estimators.units import Units
 from cofactor.io.models.codec import Codec, Form, Parts
-from cofactor.io.models.errors import ModelFormatError
-from cofactor.io.models.own import OwnVectorizer, check_own
+from cofactor.io.models.folders import ModelFormatError, NoModelError
 from cofactor.io.models.reservoirs import NAMES, make_reservoir, take_reservoir
 from cofactor.io.untrusted import require
 from cofactor.linear.pool import ExpectedScore
-from cofactor.linear.views import KINDS, View
+from cofactor.linear.views import View
 from cofactor.targets import ClassCoding, ValueCoding
 from cofactor.text import TopicModel, WordVectorizer
 from cofactor.text.describe.support import SUPPORT
@@ -34,47 +34,10 @@ from cofactor.text.describe.words import RANKED
 from cofactor.text.editing import Settled
 from cofactor.text.vectorizer.words import LATER, OLDER, READING
 
-PLAIN = (
-    "components_",
-    "representation_",
-    "history_",
-    "n_iter_",
-    "stop_reason_",
-    "n_features_in_",
-    "feature_names_in_",
-    "_units",
-    "_has_head",
-    "_constant",
-)
-SUPERVISED = (
-    *PLAIN,
-    "target_components_",
-    "supervision_",
-    "_coding",
-    "_head",
-    "expected_score_",
-    "_reservoir",
-)
 RANKING = ("topic_words_", "probable_coherence_")
 """Attributes that models of cofactor 0.1 lack; their words are shown by probability."""
 OPTIONAL = frozenset(
-    {
-        "feature_names_in_",
-        "target_components_",
-        "supervision_",
-        "_head",
-        "expected_score_",
-        "_reservoir",
-        "document_scores_",
-        "cells_",
-        "settled_",
-        "learned_",
-        "stability_",
-        *LATER,
-        *RANKING,
-        *READING,
-        *SUPPORT,
-    }
+    {"document_scores_", "settled_", "learned_", "stability_", *LATER, *RANKING, *READING, *SUPPORT}
 )
 TEXT = (
     "estimator_",
@@ -94,23 +57,133 @@ TEXT = (
     "stability_",
 )
 FITTED: dict[type, tuple[str, ...]] = {
-    NMF: (*PLAIN, "cells_"),
-    SSNMFClassifier: SUPERVISED,
-    SSNMFRegressor: SUPERVISED,
     TopicModel: TEXT,
     WordVectorizer: ("words_", "idf_", *LATER, *READING),
     CountVectorizer: ("vocabulary_", "fixed_vocabulary_"),
     TfidfVectorizer: ("vocabulary_", "fixed_vocabulary_", "idf_"),
 }
-MODELS = (NMF, SSNMFClassifier, SSNMFRegressor, TopicModel)
+CODINGS: dict[type, type] = {
+    NMF: type(None),
+    SSNMFClassifier: ClassCoding,
+    SSNMFRegressor: ValueCoding,
+}
+"""The estimators, and how each codes y."""
+MODELS = (*CODINGS, TopicModel)
 
 
-# ---- estimators: parameters, and attributes if they are fitted
+# ---- vectorizers of the user's own
+#
+# A folder cannot hold code, and loading one must not run any. So it keeps the name of the class and
+# the words of the columns; `load_model` is given the vectorizer itself.
+
+
+def _words_fault(value: Any, sizes: Sizes) -> str | None:
+    good = isinstance(value, np.ndarray) and value.ndim == 1
+    good = good and all(isinstance(word, str) for word in value)
+    return None if good else "is not a list of strings"
+
+
+@dataclass(frozen=True, eq=False)
+class OwnVectorizer:
+    """Stands for a vectorizer that a model folder cannot hold."""
+
+    name: str = instance(str)  # of its class
+    words_: np.ndarray = checked(_words_fault)
+
+    @classmethod
+    def of(cls, vectorizer: Any) -> OwnVectorizer:
+        """Return what stands for a fitted vectorizer."""
+        kind = type(vectorizer)
+        words = np.array([str(word) for word in vectorizer.get_feature_names_out()], dtype=object)
+        return cls(f"{kind.__module__}.{kind.__qualname__}", words)
+
+    def get_feature_names_out(self) -> np.ndarray:
+        """Return the names of the columns."""
+        return self.words_
+
+
+def put_back(model: Any, vectorizer: Any) -> None:
+    """Give a loaded model the vectorizer that it was fitted with."""
+    own = model.vectorizer_
+    if vectorizer is None:
+        raise NoModelError(
+            f"it was fitted with a vectorizer of your own, {own.name}; pass that vectorizer, "
+            "fitted: cofactor.load_model(path, vectorizer=...)"
+        )
+    words = [str(word) for word in vectorizer.get_feature_names_out()]
+    if words != own.words_.tolist():
+        raise NoModelError(
+            f"vectorizer has {len(words)} columns that are not the {len(own.words_)} of the model; "
+            f"pass the fitted {own.name} that made them"
+        )
+    model.vectorizer_, model.vectorizer = vectorizer, clone(vectorizer, safe=False)
+
+
+# ---- estimators: parameters, and the state if they are fitted
+
+
+def _parameters(model: Any) -> dict[str, Any]:
+    given = model.get_params(deep=False)
+    return {n: clone(v) if isinstance(v, BaseEstimator) else v for n, v in given.items()}
+
+
+def _unfitted(kind: type, parameters: Any, older: dict[str, Any]) -> Any:
+    """Return an estimator with parameters; ``older`` are those that an older folder lacks."""
+    require(isinstance(parameters, dict), "it has no parameters")
+    unknown = sorted(parameters.keys() - set(kind._get_param_names()))  # type: ignore[attr-defined]
+    require(not unknown, f"it has no parameter {unknown[:1]}")
+    model = kind(**{**older, **parameters})
+    model._validate_params()
+    return model
 
 
 def _take_estimator(model: Any) -> dict[str, Any]:
-    given, fitted = model.get_params(deep=False), _take_fitted(model)
-    parameters = {n: clone(v) if isinstance(v, BaseEstimator) else v for n, v in given.items()}
+    parts = {"parameters": _parameters(model)}
+    if not hasattr(model, "components_"):
+        return parts
+    fitted = model.completed()
+    held = {name: getattr(fitted, field) for name, field in saved_fields(Fitted).items()}
+    own = {name: getattr(model, name) for name in OF_SCIKIT_LEARN if hasattr(model, name)}
+    head = {"n_iter_": fitted.n_iter, "_has_head": fitted.target_components is not None}
+    return {**parts, **own, **head, **{n: value for n, value in held.items() if value is not None}}
+
+
+OF_SCIKIT_LEARN = ("n_features_in_", "feature_names_in_")
+"""Attributes that scikit-learn sets on an estimator."""
+
+
+def _make_estimator(kind: type, parts: dict[str, Any]) -> Any:
+    parts = dict(parts)
+    model = _unfitted(kind, parts.pop("parameters", None), {})
+    if not parts:
+        return model
+    own = {name: parts.pop(name) for name in OF_SCIKIT_LEARN if name in parts}
+    n_features, names = own.get("n_features_in_", -1), own.get("feature_names_in_")
+    require(type(n_features) is int and n_features >= 0, "n_features_in_ is not a number")
+    good = names is None or len(names) == n_features
+    require(good, "feature_names_in_ has another length")
+    n_iter, has_head = parts.pop("n_iter_", None), parts.pop("_has_head", None)
+    known = saved_fields(Fitted)
+    for field in fields(Fitted):
+        name, needed = saved_name(field), field.default is MISSING
+        require(not needed or name in parts, f"it has no {name}")
+    fitted = Fitted(**{known[name]: value for name, value in parts.items()})
+    check_fields(fitted, {"r": model.n_components, "m": n_features})
+    wanted = CODINGS[kind]
+    require(type(fitted.coding) is wanted, f"_coding is not a {wanted.__name__}")
+    require(n_iter == fitted.n_iter, "n_iter_ is not the length of history_")
+    head = fitted.target_components is not None
+    require(head is has_head, "_has_head and target_components_ disagree")
+    for name, value in own.items():
+        setattr(model, name, value)
+    return model.with_fitted(fitted)
+
+
+# ---- topic models and vectorizers: parameters, and attributes if they are fitted
+
+
+def _take_attributes(model: Any) -> dict[str, Any]:
+    parameters, fitted = _parameters(model), _take_fitted(model)
     if "vectorizer_" in fitted and not _can_hold(fitted["vectorizer_"]):
         fitted["vectorizer_"] = OwnVectorizer.of(fitted["vectorizer_"])
         parameters["vectorizer"] = None
@@ -118,7 +191,7 @@ def _take_estimator(model: Any) -> dict[str, Any]:
 
 
 def _can_hold(vectorizer: Any) -> bool:
-    """Tell whether a model folder can hold a vectorizer: its type and its parameters."""
+    """Return whether a model folder can hold a vectorizer: its type and its parameters."""
     try:
         CODEC.encode(vectorizer, Parts(), "vectorizer")
     except TypeError:
@@ -127,9 +200,8 @@ def _can_hold(vectorizer: Any) -> bool:
 
 
 def _take_fitted(model: Any) -> dict[str, Any]:
+    getattr(model, "document_scores_", None)  # streams compute them at their first use
     names = FITTED[type(model)]
-    for name in ("pooled_head", "document_scores_"):  # streams compute them at their first use
-        getattr(model, name, None)
     found = {name: getattr(model, name) for name in names if name in _attributes(model)}
     if isinstance(found.get("vocabulary_"), dict):
         words = sorted(found["vocabulary_"], key=found["vocabulary_"].__getitem__)
@@ -142,18 +214,13 @@ def _attributes(model: Any) -> set[str]:
     return {*vars(model), "idf_"} if fitted and hasattr(model._tfidf, "idf_") else {*vars(model)}
 
 
-def _make_estimator(kind: type, parts: dict[str, Any]) -> Any:
+def _make_from_attributes(kind: type, parts: dict[str, Any]) -> Any:
     parts = dict(parts)
     parameters = parts.pop("parameters", None)
-    require(isinstance(parameters, dict), "it has no parameters")
-    known = kind._get_param_names()  # type: ignore[attr-defined]
-    unknown = sorted(parameters.keys() - set(known))
-    require(not unknown, f"it has no parameter {unknown[:1]}")
-    older = OLDER if kind is WordVectorizer and "clean" not in parameters else {}
-    model = kind(**{**older, **parameters})
-    model._validate_params()
+    old = kind is WordVectorizer and isinstance(parameters, dict) and "clean" not in parameters
+    model = _unfitted(kind, parameters, OLDER if old else {})
     if parts:
-        _CHECKS.get(kind, _check_names)(model, parts)
+        (_check_text if kind is TopicModel else _check_words)(model, parts)
         _restore(model, parts)
     return model
 
@@ -173,8 +240,6 @@ def _restore(model: Any, parts: dict[str, Any]) -> None:
         model._tfidf = _tfidf(model, len(parts["vocabulary_"]))
         if idf is not None:
             model._tfidf.idf_ = idf
-    if isinstance(model, SSNMFClassifier):
-        model.classes_ = model._coding.classes
 
 
 def _tfidf(model: TfidfVectorizer, n_words: int) -> TfidfTransformer:
@@ -186,104 +251,9 @@ def _tfidf(model: TfidfVectorizer, n_words: int) -> TfidfTransformer:
 # ---- checks of fitted attributes
 
 
-def _check_factors(model: Any, parts: dict[str, Any]) -> None:
-    _check_names(model, parts)
-    r, m, n = model.n_components, parts["n_features_in_"], len(parts["representation_"])
-    _check_array(parts, "components_", (r, m))
-    _check_array(parts, "representation_", (n, r))
-    require(type(parts["_units"]) is Units, "_units is not a Units")
-    for name, kind in (("n_iter_", int), ("stop_reason_", str), ("_has_head", bool)):
-        require(type(parts[name]) is kind, f"{name} is not of type {kind.__name__}")
-    require(isinstance(parts["_constant"], int | float), "_constant is not a number")
-    require(isinstance(parts["history_"], dict), "history_ is not a dict")
-    head = "target_components_" in parts
-    require(head == parts["_has_head"], "_has_head and target_components_ disagree")
-    names = parts.get("feature_names_in_")
-    require(names is None or len(names) == m, "feature_names_in_ has another length")
-    if "cells_" in parts:
-        require(type(parts["cells_"]) is CellModel, "cells_ is not a CellModel")
-        _check_cells(parts["cells_"], n, m)
-    if not isinstance(model, NMF):
-        width = _coded_width(model, parts["_coding"])
-        if head:
-            _check_array(parts, "target_components_", (r, width))
-        if "_head" in parts:
-            require(type(parts["_head"]) is PooledHead, "_head is not a PooledHead")
-            _check_head(parts["_head"], r, m, width)
-        if "_reservoir" in parts:
-            _check_reservoir(
-                parts["_reservoir"], m, width, signed=isinstance(model, SSNMFRegressor)
-            )
-            bare = "_head" not in parts and parts["_reservoir"].labels.any()
-            require(not bare, "_reservoir has labels, but there is no _head")
-        expected = parts.get("expected_score_")
-        require(expected is None or type(expected) is ExpectedScore, "expected_score_ is wrong")
-
-
-def _check_reservoir(reservoir: Any, m: int, width: int, *, signed: bool) -> None:
-    require(type(reservoir) is Reservoir, "_reservoir is not a Reservoir")
-    data, targets = reservoir.parts[0].data, reservoir.parts[0].targets
-    require(data.shape[1] == m, f"_reservoir has {data.shape[1]} features in place of {m}")
-    good = len(reservoir.labels) == targets.n_targets == width
-    require(good, f"_reservoir does not have {width} targets")
-    least = targets.values.min() if min(targets.values.shape) else 0.0
-    require(signed or least >= 0, "_reservoir has a negative entry in targets")
-
-
-def _check_cells(cells: CellModel, n: int, m: int) -> None:
-    _check_signed(cells.row_offsets, "row_offsets", (n,))
-    _check_signed(cells.column_offsets, "column_offsets", (m,))
-    good = isinstance(cells.samples, np.ndarray) and cells.samples.ndim == 2
-    require(good, "samples is not a matrix")
-    rank = cells.samples.shape[1]
-    for name, rows in (("samples", n), ("features", m)):
-        _check_array(vars(cells), name, (rows, rank))
-    numbers = (cells.mean, cells.low, cells.high)
-    require(all(isinstance(x, float) and np.isfinite(x) for x in numbers), "mean, low, high")
-    require(0 <= cells.low <= cells.high, "low and high are not a range of nonnegative numbers")
-    for number in (cells.strength, cells.expected_rmse):
-        require(isinstance(number, float) and not number < 0, "strength, expected_rmse")
-
-
-def _check_head(head: PooledHead, r: int, m: int, width: int) -> None:
-    shapes = {"weights": (m, width), "base": (width,), "topics": (r, width)}
-    for name, shape in shapes.items():
-        _check_signed(getattr(head, name), name, shape)
-    lengths = {"size": width, "thresholds": width, "curve": 3, "labels": width}
-    for name, length in lengths.items():
-        if (array := getattr(head, name)) is not None:
-            _check_signed(array, name, (length,))
-    if head.half_width is not None:
-        good = isinstance(head.half_width, np.ndarray) and head.half_width.shape == (width,)
-        require(good and bool((head.half_width >= 0).all()), "half_width is wrong")
-    if head.held_out is not None:
-        n = np.shape(head.held_out)[-1] if np.ndim(head.held_out) == 2 else 0
-        _check_signed(head.held_out, "held_out", (3, n))
-        require(bool((head.held_out >= 0).all()), "held_out has a negative entry")
-    numbers = (head.size_mean, head.size_sd)
-    require(all(isinstance(x, float) and np.isfinite(x) for x in numbers), "size_mean, size_sd")
-    require(type(head.reach) is float and 0.0 <= head.reach <= 1.0, "reach is not a share")
-    hard = head.hard_length
-    require(hard is None or (type(hard) is float and 0.0 < hard <= 1.0), "hard_length")
-    view = head.view
-    require(type(view) is View and view.kind in KINDS, "its view is not known")
-    require(isinstance(view.scale, float) and 0 < view.scale < np.inf, "its scale is wrong")
-    require((view.mean is None) == (view.spread is None) == (view.kind != "columns"), "its view")
-    if view.mean is not None and view.spread is not None:
-        _check_signed(view.mean, "mean", (m,))
-        _check_signed(view.spread, "spread", (m,))
-        require(bool((view.spread > 0).all()), "spread has an entry that is not positive")
-
-
 def _check_signed(array: Any, name: str, shape: tuple[int, ...]) -> None:
     good = isinstance(array, np.ndarray) and array.dtype.kind == "f" and array.shape == shape
     require(good and bool(np.isfinite(array).all()), f"{name} is not a finite array of {shape}")
-
-
-def _coded_width(model: Any, coding: Any) -> int:
-    wanted = ClassCoding if isinstance(model, SSNMFClassifier) else ValueCoding
-    require(type(coding) is wanted, f"_coding is not a {wanted.__name__}")
-    return len(coding.classes) if isinstance(coding, ClassCoding) else len(coding.offset)
 
 
 def _check_array(parts: dict[str, Any], name: str, shape: tuple[int, ...]) -> None:
@@ -330,7 +300,7 @@ def _are_strings(value: Any) -> bool:
 def _check_text(model: Any, parts: dict[str, Any]) -> None:
     _check_names(model, parts)
     estimator, vectorizer = parts["estimator_"], parts["vectorizer_"]
-    require(type(estimator) in MODELS[:3], "estimator_ is not an estimator")
+    require(type(estimator) in CODINGS, "estimator_ is not an estimator")
     known = type(vectorizer) is OwnVectorizer or type(vectorizer) in FITTED
     require(known and type(vectorizer) not in MODELS, "vectorizer_ is not a vectorizer")
     require(hasattr(estimator, "components_"), "estimator_ is not fitted")
@@ -393,81 +363,24 @@ def _check_ranking(ranking: Any, r: int, m: int) -> None:
         require(len(np.unique(found)) == len(found), "topic_words_ names a word twice")
 
 
-_CHECKS: dict[type, Callable[[Any, dict[str, Any]], None]] = {
-    **dict.fromkeys(MODELS[:3], _check_factors),
-    **dict.fromkeys((WordVectorizer, CountVectorizer, TfidfVectorizer), _check_words),
-    TopicModel: _check_text,
-}
-
-
 # ---- dataclasses: their fields
 
 
 def _take_fields(value: Any) -> dict[str, Any]:
-    return {field.name: getattr(value, field.name) for field in fields(value) if field.init}
+    return {name: getattr(value, field) for name, field in saved_fields(type(value)).items()}
 
 
 def _make_fields(kind: type, parts: dict[str, Any]) -> Any:
     value = kind(**parts)
-    _FIELD_CHECKS.get(kind, lambda value: None)(value)
+    check_fields(value)
     return value
 
 
-def _check_units(units: Units) -> None:
-    exponents = [getattr(units, field.name) for field in fields(units)]
-    good = all(type(e) is int and abs(e) < 5000 for e in exponents)
-    require(good, "an exponent is not an integer, or too large")
-
-
-def _check_expected(score: ExpectedScore) -> None:
-    numbers = (score.value, score.low, score.high, score.n_samples)
-    require(all(isinstance(x, float) and np.isfinite(x) for x in numbers), "a part is not a number")
-    require(isinstance(score.measure, str), "its measure is not a name")
-
-
-def _check_classes(coding: ClassCoding) -> None:
-    require(coding.kind in ("multiclass", "multilabel", "soft"), f"its kind is {coding.kind!r}")
-    good = isinstance(coding.classes, np.ndarray) and coding.classes.ndim == 1
-    require(good, "its classes are not a list")
-
-
-def _check_values(coding: ValueCoding) -> None:
-    offset = coding.offset
-    good = isinstance(offset, np.ndarray) and offset.ndim == 1 and offset.dtype.kind == "f"
-    require(good and type(coding.one_dimensional) is bool, "its offset is not an array")
-    require(bool(np.isfinite(offset).all()), "its offset is not finite")
-
-
-def _check_divergence(loss: Divergence) -> None:
-    require(isinstance(loss.name, str) and type(loss.degree) is int, "its name or degree is wrong")
-    numbers = (loss.log, loss.up, loss.down, loss.square, loss.inverse, loss.concave)
-    require(all(isinstance(x, int | float) for x in numbers), "a coefficient is not a number")
-
-
-def _check_settled(settled: Settled) -> None:
-    lists = (settled.names, settled.frozen, settled.pinned, settled.banned)
-    good = all(isinstance(some, list) and len(some) == len(settled.names) for some in lists)
-    require(good, "its parts are not lists with an item for each topic")
-    good = all(name is None or isinstance(name, str) for name in settled.names)
-    good = good and all(type(frozen) is bool for frozen in settled.frozen)
-    words = [*settled.pinned, *settled.banned]
-    require(good and all(map(_are_strings, words)), "an item has the wrong type")
-
-
-_FIELD_CHECKS: dict[type, Callable[[Any], None]] = {
-    Units: _check_units,
-    ExpectedScore: _check_expected,
-    ClassCoding: _check_classes,
-    ValueCoding: _check_values,
-    Divergence: _check_divergence,
-    OwnVectorizer: check_own,
-    Settled: _check_settled,
-}
 _DATACLASSES: dict[str, type] = {
     "Divergence": Divergence,
     "Factors": Factors,
     "Units": Units,
-    "CellModel": CellModel,
+    "CellModel": MissingCells,
     "PooledHead": PooledHead,
     "View": View,
     "ExpectedScore": ExpectedScore,
@@ -484,22 +397,27 @@ _DATACLASSES: dict[str, type] = {
 }
 
 
-def _estimator_form(kind: type) -> Form:
-    names = frozenset({"parameters", *FITTED[kind]})
-    return Form(kind, _take_estimator, partial(_make_estimator, kind), names)
-
-
-def _dataclass_form(kind: type) -> Form:
-    names = frozenset(field.name for field in fields(kind) if field.init)
-    return Form(kind, _take_fields, partial(_make_fields, kind), names)
+def _forms() -> dict[str, Form]:
+    """Return how the objects of each type are taken apart and put together again."""
+    state = frozenset({"parameters", "n_iter_", "_has_head", *OF_SCIKIT_LEARN})
+    state |= saved_fields(Fitted).keys()
+    forms = {
+        kind.__name__: Form(kind, _take_estimator, partial(_make_estimator, kind), state)
+        for kind in CODINGS
+    }
+    for kind, names in FITTED.items():
+        make = partial(_make_from_attributes, kind)
+        held = frozenset({"parameters", *names})
+        forms[kind.__name__] = Form(kind, _take_attributes, make, held)
+    for name, kind in _DATACLASSES.items():
+        held = frozenset(saved_fields(kind))
+        forms[name] = Form(kind, _take_fields, partial(_make_fields, kind), held)
+    forms["Reservoir"] = Form(Reservoir, take_reservoir, make_reservoir, NAMES)
+    return forms
 
 
 CODEC = Codec(
-    {
-        **{kind.__name__: _estimator_form(kind) for kind in FITTED},
-        **{name: _dataclass_form(kind) for name, kind in _DATACLASSES.items()},
-        "Reservoir": Form(Reservoir, take_reservoir, make_reservoir, NAMES),
-    },
+    _forms(),
     elsewhere={
         "words_": "vocabulary",
         "vocabulary_": "vocabulary",

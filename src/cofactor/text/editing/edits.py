@@ -11,9 +11,9 @@ from scipy import sparse as sp
 
 from cofactor._types import FloatArray
 from cofactor.estimators import NMF
-from cofactor.estimators.cells import products
 from cofactor.estimators.edits import add_masses, join_topics, masses, with_topics
 from cofactor.estimators.inference import topic_shares
+from cofactor.estimators.missing_cells import products
 from cofactor.targets.sets import listed, read_targets
 from cofactor.text.describe.predictions import document_scores, has_head
 from cofactor.text.describe.summaries import COHERENCE_WORDS, model_words, topic_names
@@ -141,7 +141,7 @@ def _with_words(
     estimator = model.estimator_
     groups = [[k] for k in range(len(A))]
     S = keep_masses(estimator.representation_, estimator.components_, A)
-    new = with_topics(estimator, A, S, np.eye(len(A)))
+    new = estimator.with_fitted(with_topics(estimator.completed(), A, S, np.eye(len(A))))
     ranking = reranked(getattr(model, "topic_words_", None), topic, first, gone)
     represented = keep_masses(model.document_topics_, estimator.components_, A)
     return _published(model, new, settled, ranking, represented, groups, changed={topic})
@@ -186,7 +186,7 @@ def drop(model: Any, topics: Any) -> Any:
 def regroup(model: Any, groups: Sequence[Sequence[int]]) -> Any:
     """Return the model whose topics are groups of its topics; topics in no group are dropped."""
     estimator = model.estimator_
-    new = join_topics(estimator, groups)
+    new = estimator.with_fitted(join_topics(estimator.completed(), groups))
     ranking = getattr(model, "topic_words_", None)
     if ranking is not None:
         shares = model.document_topics_.sum(axis=0) * masses(estimator.components_)
@@ -218,7 +218,8 @@ def split(model: Any, topic: Any, documents: Any, into: int = 2, y: Any = None) 
     A = np.concatenate([estimator.components_[:k], parts, estimator.components_[k + 1 :]])
     sources = [*range(k), *[k] * into, *range(k + 1, len(estimator.components_))]
     mixing = np.eye(len(estimator.components_))[sources]
-    new = with_topics(estimator, A, np.zeros((0, len(A))), mixing)
+    S = np.zeros((0, len(A)))
+    new = estimator.with_fitted(with_topics(estimator.completed(), A, S, mixing))
     settled = Settled.of(model).grouped([[source] for source in sources])
     for place in range(k, k + into):
         settled.names[place], settled.frozen[place], settled.pinned[place] = None, False, []
@@ -226,7 +227,7 @@ def split(model: Any, topic: Any, documents: Any, into: int = 2, y: Any = None) 
     digest = fingerprint(texts, y)
     known = read_targets(y) if digest == model.fingerprint_ else None
     found = described(model, new, settled, X, digest, known)
-    new.representation_ = found.document_topics_
+    new.amend(representation=found.document_topics_)
     return found
 
 

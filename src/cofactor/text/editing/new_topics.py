@@ -18,8 +18,8 @@ from sklearn.exceptions import ConvergenceWarning
 from cofactor._types import BoolArray, FloatArray
 from cofactor.engine.factors import Factors
 from cofactor.estimators import NMF
-from cofactor.estimators.cells import products
 from cofactor.estimators.edits import masses
+from cofactor.estimators.missing_cells import products
 from cofactor.estimators.validation import as_divergence
 from cofactor.priors import GammaPrior
 from cofactor.text.interrupts import ending_at_interrupts

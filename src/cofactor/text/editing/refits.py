@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -48,10 +49,12 @@ def refit(
     some, labels = _sampled(model, X, y, sample)
     labels, weights = _labels(model, some, labels)
     estimator = warm_estimator(model, labels, iterations)
-    estimator.reuse_models(model.estimator_)
     settled.hold(estimator, model.estimator_.components_, model_words(model))
     estimator.set_params(priors=_priors(model, X))
-    fitted = let_go(model, run_fit(estimator, some, labels, iterations, model.callbacks, **weights))
+    fitted = run_fit(
+        estimator, some, labels, iterations, model.callbacks, model.estimator_, **weights
+    )
+    fitted = let_go(model, fitted)
     if weights:  # held-out labels of seeds tell how seeds are found again, not what is true
         fitted.forget_held_out()
     learned = {
@@ -60,7 +63,7 @@ def refit(
     }
     new = finish(lambda: described(model, fitted, settled, X, digest, y, **learned))
     if some is not X:
-        fitted.representation_ = new.document_topics_  # of all documents, as the rest of the model
+        fitted.amend(representation=new.document_topics_)  # of all documents, as the rest
     new.__dict__.pop("learned_", None)
     new.drift_ = measure_drift(model, new, range(len(settled)), X, X)
     return new
@@ -124,10 +127,21 @@ def _priors(model: Any, X: Any) -> Any:
 
 
 def run_fit(
-    estimator: Any, X: Any, y: Any, iterations: int | None, callbacks: Any, **weights: Any
+    estimator: Any,
+    X: Any,
+    y: Any,
+    iterations: int | None,
+    callbacks: Any,
+    earlier: Any = None,
+    **weights: Any,
 ) -> Any:
-    """Fit; a number of iterations that the user asked for is no reason to warn."""
+    """Fit, with the linear models of an ``earlier`` estimator where they are the same.
+
+    A number of iterations that the user asked for is not a reason to warn.
+    """
     with warnings.catch_warnings():
         if iterations is not None:
             warnings.simplefilter("ignore", ConvergenceWarning)
-        return estimator.set_callbacks(*callbacks).fit(X, y, **weights).set_callbacks()
+        estimator.set_callbacks(*callbacks)
+        fit = estimator.fit if earlier is None else partial(estimator.fit_after, earlier)
+        return fit(X, y, **weights).set_callbacks()

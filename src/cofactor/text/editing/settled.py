@@ -8,8 +8,21 @@ from typing import Any
 
 import numpy as np
 
+from cofactor._fields import Check, Sizes, checked
 from cofactor._types import BoolArray, FloatArray
 from cofactor.engine.factors import Factors
+
+
+def _items(kind: Any) -> Check:
+    """Return the check of a list with an item of some type for each topic."""
+
+    def check(value: Any, sizes: Sizes) -> str | None:
+        if not isinstance(value, list) or len(value) != sizes.setdefault("r", len(value)):
+            return "is not a list with an item for each topic"
+        good = all(isinstance(item, kind) for item in value)
+        return None if good else "has an item of the wrong type"
+
+    return check
 
 
 @dataclass(frozen=True)
@@ -19,11 +32,16 @@ class Settled:
     Later fits keep all of it. The fields are lists so that a model folder can hold them.
     """
 
-    names: list[str | None]
+    names: list[str | None] = checked(_items(str | None))
     """Names that the user gave, those of seeds included; None: the name follows the words."""
-    frozen: list[bool]
-    pinned: list[list[str]]
-    banned: list[list[str]]
+    frozen: list[bool] = checked(_items(bool))
+    pinned: list[list[str]] = checked(_items(list))
+    banned: list[list[str]] = checked(_items(list))
+
+    def fault(self, sizes: Sizes) -> str | None:
+        """Return what is wrong with the fields together, see `cofactor._fields`."""
+        words = [word for some in (*self.pinned, *self.banned) for word in some]
+        return None if all(isinstance(word, str) for word in words) else "a word is not a string"
 
     @classmethod
     def nothing(cls, n_topics: int) -> Settled:

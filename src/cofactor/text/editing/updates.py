@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,13 @@ import numpy as np
 from cofactor._types import FloatArray
 from cofactor._warnings import warn
 from cofactor.errors import Parameter, ParameterError
-from cofactor.estimators.updates import Labelled, Memory, learn_labels, remembered_scores, widen
+from cofactor.estimators.updates import (
+    Labelled,
+    RememberedSamples,
+    learn_labels,
+    remembered_scores,
+    widen,
+)
 from cofactor.targets import ClassCoding, Targets, class_weights, encode_classes, label_shares
 from cofactor.targets.missing import known_labels, known_values, labelled_mask
 from cofactor.targets.reading import is_matrix, read_column, readable
@@ -56,11 +63,12 @@ def update(
     seed = model.seed_
     found = find_topics(model.estimator_, X, old, number, seed, model.callbacks)
     fitted = time.perf_counter()
-    wider = widen(model.estimator_, found.components_, found.representation_)
-    wider.history_, wider.n_iter_, wider.stop_reason_ = (
-        found.history_,
-        found.n_iter_,
-        found.stop_reason_,
+    wider = model.estimator_.with_fitted(
+        replace(
+            widen(model.estimator_.completed(), found.components_, found.representation_),
+            history=found.history_,
+            stop_reason=found.stop_reason_,
+        )
     )
     S = np.asarray(wider.transform(X))
     memory = _memory(model, len(found.components_))
@@ -167,13 +175,17 @@ def _old_topics(model: Any, width: int, move: float) -> OldTopics:
 # ---- what is learned
 
 
-def _memory(model: Any, n_topics: int) -> Memory:
+def _memory(model: Any, n_topics: int) -> RememberedSamples:
     """Return what the model keeps of its documents, in terms of old and new topics."""
     S = model.document_topics_
-    return Memory(np.pad(S, ((0, 0), (0, n_topics - S.shape[1]))), document_scores(model))
+    return RememberedSamples(
+        np.pad(S, ((0, 0), (0, n_topics - S.shape[1]))), document_scores(model)
+    )
 
 
-def _with_labels(estimator: Any, X: Any, S: FloatArray, y: Any, memory: Memory, seed: int) -> Any:
+def _with_labels(
+    estimator: Any, X: Any, S: FloatArray, y: Any, memory: RememberedSamples, seed: int
+) -> Any:
     """Return the estimator with what labels of new documents add to it."""
     if y is None:
         return estimator
@@ -190,7 +202,7 @@ def _with_labels(estimator: Any, X: Any, S: FloatArray, y: Any, memory: Memory, 
     further = Labelled(X, S, targets, label_weights(estimator, targets, coding))
     if not further.weights[targets.labelled].any():
         return estimator
-    return learn_labels(estimator, coding, further, memory, seed)
+    return estimator.with_fitted(learn_labels(estimator, coding, further, memory, seed))
 
 
 def label_weights(estimator: Any, targets: Targets, coding: ClassCoding) -> FloatArray:

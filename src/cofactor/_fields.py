@@ -1,0 +1,149 @@
+"""Dataclass fields that declare what they may hold, so that values from a file can be checked.
+
+Sizes have names: in ``components = array("r", "m")`` and ``representation = array("n", "r")`` the
+two r must agree. A field whose default is None may be None. ``name`` is what a model folder and
+messages call the field, if that differs from the name of the field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import MISSING, Field, field, fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+Sizes = dict[str, int]
+Check = Callable[[Any, Sizes], str | None]
+"""Returns what is wrong with a value, as the rest of a sentence about it; None if nothing is."""
+
+
+class FieldError(ValueError):
+    """A field holds something that it may not hold."""
+
+
+def checked(check: Check, *, name: str = "", default: Any = MISSING) -> Any:
+    """Declare a value that a function checks."""
+    return field(default=default, metadata={"check": check, "name": name})
+
+
+def unsaved(default: Any = None) -> Any:
+    """Declare a value that stays in memory: a model folder does not hold it."""
+    return field(default=default, metadata={"saved": False})
+
+
+def array(
+    *shape: str | int,
+    low: float = -np.inf,
+    high: float = np.inf,
+    kind: str = "f",
+    finite: bool = True,
+    name: str = "",
+    default: Any = MISSING,
+) -> Any:
+    """Declare an array of numbers from ``low`` to ``high``; ``kind`` is numpy's, "f" or "i".
+
+    ``finite=False`` lets every number pass.
+    """
+
+    def check(value: Any, sizes: Sizes) -> str | None:
+        if not (isinstance(value, np.ndarray) and value.dtype.kind == kind):
+            return f"is not an array of {'floats' if kind == 'f' else 'integers'}"
+        wanted = _sizes(shape, value.shape, sizes)
+        if value.shape != wanted:
+            return f"has shape {value.shape} in place of {wanted}"
+        if finite and not bool((np.isfinite(value) & (value >= low) & (value <= high)).all()):
+            limits = "negative" if low == 0 else f"not from {low:g} to {high:g}"
+            return f"has an entry that is not finite or {limits}"
+        return None
+
+    return checked(check, name=name, default=default)
+
+
+def _sizes(shape: Sequence[str | int], found: tuple[int, ...], sizes: Sizes) -> tuple[Any, ...]:
+    """Return the sizes that names stand for; the first array that uses a name fixes its size."""
+    if len(found) != len(shape):
+        return tuple(sizes.get(str(axis), axis) for axis in shape)
+    pairs = zip(shape, found, strict=True)
+    return tuple(axis if isinstance(axis, int) else sizes.setdefault(axis, n) for axis, n in pairs)
+
+
+def number(
+    *kinds: type,
+    low: float = -np.inf,
+    high: float = np.inf,
+    finite: bool = True,
+    name: str = "",
+    default: Any = MISSING,
+) -> Any:
+    """Declare a number of one of some types, by default float, from ``low`` to ``high``."""
+    kinds = kinds or (float,)
+
+    def check(value: Any, sizes: Sizes) -> str | None:
+        if type(value) not in kinds or (finite and not np.isfinite(value)):
+            return f"is not a number of type {kinds[0].__name__}"
+        return f"is {value:g}" if value < low or value > high else None
+
+    return checked(check, name=name, default=default)
+
+
+def instance(
+    *kinds: type, among: Sequence[Any] = (), name: str = "", default: Any = MISSING
+) -> Any:
+    """Declare an object of one of some types; if it is a dataclass, its fields are checked, too.
+
+    ``among`` lists the values that are allowed, if not all are.
+    """
+
+    def check(value: Any, sizes: Sizes) -> str | None:
+        if type(value) not in kinds:
+            return f"is not a {' or '.join(kind.__name__ for kind in kinds)}"
+        check_fields(value, sizes)
+        return f"is {value!r}" if among and value not in among else None
+
+    return checked(check, name=name, default=default)
+
+
+def strings(length: str = "", *, name: str = "", default: Any = MISSING) -> Any:
+    """Declare a list of strings; ``length`` names its size."""
+
+    def check(value: Any, sizes: Sizes) -> str | None:
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            return "is not a list of strings"
+        fits = not length or sizes.setdefault(length, len(value)) == len(value)
+        return None if fits else f"has {len(value)} items in place of {sizes[length]}"
+
+    return checked(check, name=name, default=default)
+
+
+def check_fields(value: Any, sizes: Sizes | None = None) -> None:
+    """Raise a FieldError if the fields of an object do not hold what they declare.
+
+    A method ``fault(sizes)`` may check what relates several fields; it returns what is wrong, or
+    None.
+    """
+    sizes = {} if sizes is None else sizes
+    declarations = fields(value) if is_dataclass(value) else ()
+    for declared in declarations:
+        check, held = declared.metadata.get("check"), getattr(value, declared.name)
+        if check is None or (held is None and declared.default is None):
+            continue
+        if (fault := check(held, sizes)) is not None:
+            raise FieldError(f"{saved_name(declared)} {fault}")
+    find_fault: Callable[[Sizes], str | None] = getattr(value, "fault", lambda sizes: None)
+    if (fault := find_fault(sizes)) is not None:
+        raise FieldError(fault)
+
+
+def saved_name(declared: Field[Any]) -> str:
+    """Return what a model folder and messages call a field."""
+    return declared.metadata.get("name") or declared.name
+
+
+def saved_fields(kind: type) -> dict[str, str]:
+    """Return the names of the fields that a model folder holds, by the names they have there."""
+    return {
+        saved_name(declared): declared.name
+        for declared in fields(kind)
+        if declared.init and declared.metadata.get("saved", True)
+    }
