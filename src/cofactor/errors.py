@@ -1,7 +1,7 @@
-"""Errors and warnings about parameters.
+"""Errors about input, and errors and warnings about parameters.
 
-They keep the parameters that they name, so that a caller with other names for them (the command
-line has options) can show the same sentence in its own words.
+The latter keep the parameters that they name, so that a caller with other names for them (the
+command line has options) can show the same sentence in its own words.
 """
 
 from __future__ import annotations
@@ -118,7 +118,11 @@ def _either(texts: list[str]) -> str:
     return f"{', '.join(texts[:-1])}, or {texts[-1]}"
 
 
-class ParameterError(_AboutParameters, ValueError):
+class InputError(ValueError):
+    """Input cannot be used; the message says where the problem is and what to do."""
+
+
+class ParameterError(_AboutParameters, InputError):
     """A parameter has a value that cannot be used."""
 
 

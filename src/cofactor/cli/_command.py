@@ -11,10 +11,9 @@ from typing import Any
 import click
 
 from cofactor.cli._terminal import note
-from cofactor.errors import ParameterError, ParameterWarning
+from cofactor.errors import InputError, ParameterError, ParameterWarning
 from cofactor.io.atomic import CHANGES
 from cofactor.io.errors import printable
-from cofactor.io.tables import InputError
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "show_default": True}
 INTERRUPTED, TERMINATED = 130, 143  # 128 plus the number of the signal, as shells count
@@ -62,7 +61,7 @@ class Command(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except (InputError, ParameterError) as error:
+        except InputError as error:
             raise BadInput(message_of(error)) from error
         except MemoryError as error:
             detail = f" ({error})" if str(error) else ""
