@@ -40,7 +40,7 @@ from benchmarks import measuring, newsgroups
 from benchmarks.measuring import Row
 from cofactor import TopicModel
 from cofactor.metrics import npmi_coherence, topic_diversity
-from cofactor.text.describe.words import rank_words
+from cofactor.text.describe.topic_words import rank_words
 
 FILES = ("reuters_r8", "searchsnippets", "trec")
 WINDOW, SHOWN = 10, 10

@@ -15,7 +15,7 @@ from cofactor.io.models import read_facts
 from cofactor.outofcore import RowBlocksError
 from cofactor.targets import labelled_mask
 from cofactor.text import WordVectorizer
-from cofactor.text.blocks import open_word_blocks, take_rows, write_word_blocks
+from cofactor.text.word_blocks import open_word_blocks, take_rows, write_word_blocks
 from commands import answer, cofactor, make_rows, process, read_table, write_table
 
 READ = ("--text", "body", "--label", "team")
@@ -142,7 +142,7 @@ def test_other_commands_work_from_it(place, tmp_path):
 
 @pytest.mark.slow
 def test_a_large_table_is_described_by_some_of_its_rows(place, tmp_path, monkeypatch):
-    monkeypatch.setattr("cofactor.text.blocks.DESCRIBED", 80)
+    monkeypatch.setattr("cofactor.text.word_blocks.MAX_DESCRIBED", 80)
     cofactor("blocks", place / "posts.csv", *READ, "-o", tmp_path / "b")
     cofactor("fit", tmp_path / "b", "-k", 4, "-o", tmp_path / "m")
     model, kept = load_model(tmp_path / "m"), np.linspace(0, 239, 80).round().astype(int)

@@ -19,6 +19,7 @@ from cofactor import TopicModel
 from cofactor._version import __version__
 from cofactor.cli import main
 from cofactor.cli.demo import Demonstration, Topic, _show, choose_labelled, describe_topics
+from cofactor.text.fitted_topics import FittedTopics
 
 pytestmark = pytest.mark.slow  # the fixture runs the whole demo
 
@@ -153,17 +154,26 @@ def test_the_seed_chooses_the_labelled_documents():
 
 def test_topics_are_described_by_weight_link_and_mass():
     model = TopicModel(2)
-    model.estimator_ = SimpleNamespace(
+    estimator = SimpleNamespace(
         components_=np.array([[1.0, 3.0, 0.0], [0.0, 0.0, 2.0]]),
         target_components_=np.array([[3.0, 1.0], [0.0, 0.0]]),
         coding=SimpleNamespace(kind="multiclass"),
         pooled_head=None,
         topic_scores=lambda: np.array([[0.75, 0.25], [0.0, 0.0]]),
     )
-    model.vectorizer_ = SimpleNamespace(get_feature_names_out=lambda: ["one", "two", "three"])
-    model.document_topics_ = np.array([[0.0, 1.0], [1.0, 2.0], [0.0, 0.0], [0.0, 5.0]])
-    model.topic_names_, model.coherence_ = ["a", "b"], np.zeros(2)
-    model.target_names_ = ["x", "y"]
+    model.set_fitted(
+        FittedTopics(
+            estimator=estimator,
+            vectorizer=SimpleNamespace(get_feature_names_out=lambda: ["one", "two", "three"]),
+            document_topics=np.array([[0.0, 1.0], [1.0, 2.0], [0.0, 0.0], [0.0, 5.0]]),
+            topic_names=["a", "b"],
+            coherence=np.zeros(2),
+            target_names=["x", "y"],
+            seed=0,
+            timings={},
+            fingerprint="",
+        )
+    )
     dead_link, linked = describe_topics(model)
     assert linked == Topic(["two", "one"], "x", 0.75, pytest.approx(0.5 / 3))
     assert (dead_link.label_share, dead_link.corpus_share) == (0.0, pytest.approx(2.5 / 3))

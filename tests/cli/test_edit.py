@@ -98,7 +98,7 @@ def test_edits_are_told_and_noted(model, edited):
     assert f"Topic 2 ({names[2]}) is dropped." in said.stderr
     assert "Topics 1 and 4 are merged into topic 1 (one of two)." in said.stderr
     assert f"'goal' and 'oven' are pinned to topic 0 ({names[0]})." in said.stderr
-    assert "The topics are numbered anew." in said.stderr
+    assert "The topics have new numbers." in said.stderr
     manifest = json.loads((edited / "manifest.json").read_text())
     fit, first, second = manifest["notes"]["history"]
     assert (fit["step"], first["step"], second["step"]) == ("fit", "edit", "edit")

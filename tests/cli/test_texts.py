@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from cofactor import load_model
-from cofactor.text.blocks import _vectorizer, open_word_blocks
 from cofactor.text.vectorizer.languages import grammatical_words
+from cofactor.text.word_blocks import _vectorizer, open_word_blocks
 from commands import WORDS, answer, cofactor, make_rows, read_table, write_table
 
 READ = ("--text", "body", "--label", "team")

@@ -66,7 +66,7 @@ def test_threads_and_callers_arrays_change_nothing():
 
 
 def test_documents_are_vectorised_once_and_have_coherence():
-    from cofactor.text.vectorizer.words import WordVectorizer
+    from cofactor.text.vectorizer.word_vectorizer import WordVectorizer
 
     calls = []
 

@@ -191,7 +191,7 @@ def test_prints(browser, report):
 
 def test_hostile_strings_stay_text(browser, tmp_path):
     model, texts, labels = hostile_model(HOSTILE)
-    model.topic_names_ = HOSTILE[:4]
+    model.amend(topic_names=HOSTILE[:4])
     path = write_report(
         model, tmp_path / "a b#?%41&.html", texts, labels, title=HOSTILE[10], source=HOSTILE[3]
     )

@@ -102,7 +102,7 @@ def test_charts_are_valid(model, corpus, some):
 
 def tags_of(words, title, source):
     model, texts, labels = hostile_model(words)
-    model.topic_names_ = [f"{words[k]} name" for k in range(4)]
+    model.amend(topic_names=[f"{words[k]} name" for k in range(4)])
     page = render_report(model, texts, labels, title=title, source=source)
     reader = Reader(page.encode("utf-8", "replace").decode())
     reader.state  # noqa: B018  it parses

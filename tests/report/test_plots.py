@@ -130,14 +130,14 @@ def test_a_period_between_gaps_has_its_interval(model, corpus):
     row = next(r for r in row if r.period == "2024-05" and r.topic == 2)
     (stroke,) = ax.collections[1].get_segments()
     np.testing.assert_allclose(stroke, [[4, row.low], [4, row.high]], rtol=1e-3)
-    assert "20 of 120 documents have no date; they are in no period." in " ".join(rendered(ax))
+    assert "20 of 120 documents have no date and are in no period." in " ".join(rendered(ax))
 
 
 def test_dots_are_the_stability_of_the_topics(corpus, some):
     model = TopicModel(4, random_state=0).fit(corpus[0], some)
     with pytest.raises(ValueError, match=r"call stability\(documents, y\) first"):
         model.plot_stability()
-    model.stability_ = np.array([[0.2, 0.9, 0.5, 1.0], [0.4, 0.9, 0.7, 1.0]])
+    model.amend(stability=np.array([[0.2, 0.9, 0.5, 1.0], [0.4, 0.9, 0.7, 1.0]]))
     ax = model.plot_stability()
     np.testing.assert_allclose(ax.lines[0].get_xdata(), [1.0, 0.9, 0.6, 0.3])
     names = [model.topic_names_[k] for k in (3, 1, 2, 0)]
@@ -249,8 +249,8 @@ MATHEMATICS = ["$x^2$", r"$\frac{$", "100$ and 5$", r"\textbf{x}", "_hidden", "ä
 def test_hostile_words_and_classes_are_drawn_as_text():
     vocabulary = [*MATHEMATICS, *(word for word in HOSTILE if not word.isprintable())]
     model, texts, _ = hostile_model(vocabulary)
-    model.topic_names_ = [r"$\frac{$", "$x$ and $y", "_hidden", "a\nb\x00\ud800"]
-    model.stability_ = np.full((2, 4), 0.5)
+    names = [r"$\frac{$", "$x$ and $y", "_hidden", "a\nb\x00\ud800"]
+    model.amend(topic_names=names, stability=np.full((2, 4), 0.5))
     dates = [date(2024, 1 + i % 3, 1) for i in range(len(texts))]
     drawn = rendered(model.plot_topics(n_words=25, by="probability")[0])
     assert {r"$\frac{$", "_hidden", "100$ and 5$"} & set(drawn)

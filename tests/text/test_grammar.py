@@ -6,8 +6,8 @@ from sklearn.preprocessing import normalize
 
 from cofactor import TopicModel, load_model
 from cofactor.text import WordVectorizer
-from cofactor.text.describe.words import Words
-from cofactor.text.vectorizer.stopwords import ENGLISH
+from cofactor.text.describe.topic_words import Words
+from cofactor.text.vectorizer.languages import ENGLISH
 
 THINGS = ["river", "mountain", "lake", "planet", "engine", "bridge", "castle", "forest", "harbor"]
 ASKED = {"place": "where is the", "number": "how many are in the", "person": "who was on the"}

@@ -16,9 +16,9 @@ from cofactor.estimators.base import FitInterruptedWarning
 from cofactor.report.preparation import evaluation, refits
 from cofactor.report.preparation.material import read_material
 from cofactor.text.describe import summaries
-from cofactor.text.describe.compare import refit
-from cofactor.text.interrupts import finish
-from cofactor.text.vectorizer.words import WordVectorizer
+from cofactor.text.describe.compare import repeat_fit
+from cofactor.text.fitting import finish
+from cofactor.text.vectorizer.word_vectorizer import WordVectorizer
 from commands import cofactor, make_rows, write_table
 
 ROWS = make_rows(60)
@@ -90,7 +90,7 @@ def test_the_command_ends_cleanly_before_the_iterations(interrupt, tmp_path, cas
 
 
 def test_after_the_iterations_the_model_is_completed(interrupt):
-    calls = interrupt(summaries, "coherence")
+    calls = interrupt(summaries, "npmi_coherence")
     with pytest.warns(FitInterruptedWarning, match="the model is complete"):
         model = make().fit(TEXTS, LABELS)
     assert len(calls) == 2
@@ -111,7 +111,7 @@ def test_an_interrupted_fit_shows_words(interrupt):
 
 
 def test_a_second_interrupt_after_the_iterations_gives_up(interrupt):
-    interrupt(summaries, "coherence", times=2)
+    interrupt(summaries, "npmi_coherence", times=2)
     model = make()
     with pytest.warns(FitInterruptedWarning), pytest.raises(KeyboardInterrupt):
         model.fit(TEXTS, LABELS)
@@ -120,7 +120,7 @@ def test_a_second_interrupt_after_the_iterations_gives_up(interrupt):
 
 def test_the_command_keeps_a_completed_model(interrupt, tmp_path):
     path = write_table(tmp_path / "a.csv", ROWS)
-    interrupt(summaries, "coherence")
+    interrupt(summaries, "npmi_coherence")
     done = cofactor(
         "fit", path, "--text", "body", "--label", "team", "-k", 3, "-o", tmp_path / "m", code=130
     )
@@ -144,7 +144,7 @@ def test_fits_for_a_comparison_are_given_up(interrupt):
         evaluation.evaluate(read_material(model, TEXTS, LABELS, None))
     interrupt(CoordinateDescent, "step", after=2)
     with pytest.raises(KeyboardInterrupt):
-        refit(model, lambda again: again.fit(TEXTS, LABELS))
+        repeat_fit(model, lambda again: again.fit(TEXTS, LABELS))
 
 
 @pytest.mark.slow

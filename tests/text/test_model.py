@@ -16,11 +16,13 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from cofactor import NMF, SSNMFClassifier, SSNMFRegressor, TopicModel
+from cofactor._fields import saved_fields
 from cofactor.callbacks import ReportIterations
 from cofactor.metrics import npmi_coherence
 from cofactor.report.preparation.evaluation import evaluate
 from cofactor.report.preparation.material import read_material
 from cofactor.text.describe.predictions import infer_task
+from cofactor.text.fitted_topics import FittedTopics
 from subjects import LABELS, SOME, SUBJECTS, TEXTS, UNSEEN
 
 # --- fitting and prediction ----------------------------------------------------------------------
@@ -242,8 +244,8 @@ def test_parameters_are_documented():
     for name in inspect.signature(TopicModel).parameters:
         assert name in text.split("Attributes")[0], name
     model = TopicModel(2).fit(TEXTS)
-    for name in vars(model):
-        if name.endswith("_"):
+    for name in saved_fields(FittedTopics):
+        if hasattr(model, name):
             assert name in text.split("Attributes")[1], name
 
 

@@ -11,8 +11,7 @@ from scipy.sparse import csr_array
 from cofactor import TopicModel
 from cofactor.divergences import DIVERGENCES
 from cofactor.engine.threads import Threads
-from cofactor.text.over_time import SURE, features_step
-from cofactor.text.periods import UNITS, divide, read_days, suitable_unit
+from cofactor.text.over_time import MIN_RISE, UNITS, divide, features_step, read_days, suitable_unit
 from subjects import LABELS, TEXTS, make_corpus
 
 # Documents of three months; March has none, and its place is seen.
@@ -112,7 +111,7 @@ def test_chance_makes_no_word_rise():
     days = [date(2024, 1 + i // 50, 1) for i in range(len(texts))]
     rising = [row.rising for row in model.over_time(texts, days)]
     assert sum(map(len, rising)) <= 2  # of 12 periods × 3 topics × 32 words
-    assert SURE >= 3
+    assert MIN_RISE >= 3
 
 
 def test_numbers_are_mean_predictions():
@@ -192,7 +191,7 @@ def test_missing_dates_and_a_single_period_are_said(model, table):
         (["2024-01-01", "soon"], "month", r"dates\[1\] is 'soon', which has another format than"),
         (["soon", ""], "month", r"dates\[0\] is 'soon', which has no format that is known"),
         (["03/04/2024", "05/06/2024"], "month", r"dates\[0\] is '03/04/2024'.* in two ways.* pass"),
-        (["2024-01-01", None], "months", "every='months' is no period. Did you mean 'month'"),
+        (["2024-01-01", None], "months", "every='months' is not a period. Did you mean 'month'"),
         (["2024-01-01"], "month", "dates has 1 entries, but there are 2 documents"),
         ([None, ""], "month", "dates holds no date"),
         (["0024-01-01", "2024-01-01"], "day", "'day' gives 730,486 periods, from 0024-01-01"),

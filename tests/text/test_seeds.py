@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from cofactor import TopicModel
-from cofactor.text.seeds import WEAK, Seeds, weak_labels
+from cofactor.text.seeds import MAX_SEED_WEIGHT, Seeds, weak_labels
 from subjects import LABELS, SOME, TEXTS, UNSEEN
 
 
@@ -84,7 +84,7 @@ def test_documents_that_speak_for_one_seed_are_labelled():
     seeds = Seeds(["a", "b"], [[0, 1], [2]])
     labels, weights = weak_labels(seeds, X, None)
     assert labels.tolist() == ["a", "", "b", "a", ""]  # twice the weight is not more than twice
-    np.testing.assert_allclose(weights[[0, 2, 3]], WEAK * np.array([3, 5, 1]) / 5)
+    np.testing.assert_allclose(weights[[0, 2, 3]], MAX_SEED_WEIGHT * np.array([3, 5, 1]) / 5)
 
     known = np.array(["", "b", "c", "", ""], dtype=object)  # no document is known to be an "a"
     assert weak_labels(seeds, X, known, [9.0, 2.0, 1.0, 9.0, 9.0]) is None
@@ -93,7 +93,7 @@ def test_documents_that_speak_for_one_seed_are_labelled():
     labels, weights = weak_labels(seeds, X, known)
     assert labels.tolist() == ["a", "b", "c", "a", "a"]
     np.testing.assert_allclose(weights[[1, 2, 4]], 1.0)
-    assert weights[[0, 3]].sum() <= WEAK * 3
+    assert weights[[0, 3]].sum() <= MAX_SEED_WEIGHT * 3
     assert weights[0] == pytest.approx(3 * weights[3])
 
 
@@ -129,5 +129,5 @@ def test_seeds_alone_need_one_label_a_document_at_most():
 
 def test_seeds_that_label_no_document_are_named():
     seeds = {"sky": ["moon"], "night": ["moon"]}
-    with pytest.raises(ValueError, match=r"\['sky', 'night'\].*words of its own.*y"):
+    with pytest.raises(ValueError, match=r"\['sky', 'night'\].*different words.*y"):
         TopicModel(5, seeds=seeds, task="classes").fit(TEXTS)

@@ -181,7 +181,7 @@ def test_a_first_batch_that_fails_leaves_no_model():
 
 def test_labels_cannot_come_late():
     model = TopicModel(3, random_state=0).partial_fit(TEXTS[:100])
-    with pytest.raises(ValueError, match="y has come late"):
+    with pytest.raises(ValueError, match="y came too late"):
         model.partial_fit(TEXTS[:100], SOME[:100])
     TopicModel(3, task="topics").partial_fit(TEXTS[:50], SOME[:50]).partial_fit(
         TEXTS[:50], SOME[:50]
@@ -218,8 +218,8 @@ def test_a_report_of_a_stream(tmp_path):
 
 def test_scores_of_documents_are_computed_when_they_are_needed():
     model = stream(TopicModel(4, random_state=0), TEXTS[:250], SOME[:250])
-    assert "_head" not in vars(model.estimator_)
-    assert "document_scores_" not in vars(model)
+    assert model.estimator_.fitted.head is None
+    assert model.fitted.document_scores is None
     X = model.vectorizer_.transform(TEXTS[200:250])
     np.testing.assert_array_equal(model.document_scores_, model.estimator_.scores(X))
     model.partial_fit(TEXTS[250:280])

@@ -11,7 +11,7 @@ from cofactor.app.decisions import Decision
 from cofactor.app.session import Session
 from cofactor.report.preparation.evaluation import evaluate
 from cofactor.report.preparation.material import read_material
-from cofactor.text.labelling.choice import RANDOM
+from cofactor.text.labelling.suggestions import RANDOM
 
 RECENT = 50
 """Accuracy is that of the last so many random checks: older ones judge older models."""

@@ -21,8 +21,8 @@ from cofactor.app.refits import QUIET, Refitter
 from cofactor.app.reviewed import Reviewed
 from cofactor.app.topic_edits import Trial, check_edit, drift_of
 from cofactor.text.describe.predictions import has_head
-from cofactor.text.documents import Corpus as FittedCorpus
-from cofactor.text.labelling.choice import RANDOM, RANDOM_PART
+from cofactor.text.documents import FittedDocuments
+from cofactor.text.labelling.suggestions import RANDOM, RANDOM_PART
 
 EVERY = 5
 """Number of labels after which the model is fitted again."""
@@ -274,7 +274,7 @@ class Session:
     ) -> Situation:
         """Describe the documents by a model, and choose which to label next."""
         texts = self.corpus.texts
-        known = FittedCorpus.known(model, texts) is not None
+        known = FittedDocuments.known(model, texts) is not None
         documents = list(model.documents() if known else model.documents(texts))
         queue = list(model.to_label(texts, QUEUED, y=done, random_state=decisions))
         queue = mixed(queue, len(self.reviewed.reviews))

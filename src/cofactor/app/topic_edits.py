@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from cofactor.text.describe.compare import measure_drift
 from cofactor.text.documents import known_matrix
-from cofactor.text.editing.drift import measure_drift
 
 Sources = list[int | None]
 LARGEST_SPLIT = 10

@@ -159,7 +159,7 @@ def _described(opened: Opened, path: Path) -> Collection[int] | None:
     """Return the rows of its own table that a model of blocks describes; None for all rows."""
     if not describes_rows(opened, path):
         return None
-    from cofactor.text.blocks import described_rows
+    from cofactor.text.word_blocks import described_rows
 
     return frozenset(described_rows(opened.input["rows"]).tolist())
 

@@ -516,7 +516,7 @@ class WordOptions:
         """Return the vectorizer that the options ask for."""
         if self.bigrams and self.characters:
             raise BadInput("--bigrams and --characters exclude each other; leave out one of them.")
-        from cofactor.text.vectorizer.words import WordVectorizer
+        from cofactor.text.vectorizer.word_vectorizer import WordVectorizer
 
         return WordVectorizer(
             clean=not self.raw,

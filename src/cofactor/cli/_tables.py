@@ -25,7 +25,7 @@ from cofactor.io.tables.label_advice import label_notes, names, refusal
 from cofactor.io.tables.labels import LabelCounts, join_columns, read_switch, without_labels
 
 if TYPE_CHECKING:
-    from cofactor.text.blocks import WordBlocks
+    from cofactor.text.word_blocks import WordBlocks
 
 
 @dataclass
@@ -355,10 +355,10 @@ def label_doubts(reading: Reading, task: str) -> list[str]:
 
 def settle_language(vectorizer: Any, texts: list[str]) -> None:
     """Detect the language of texts for a vectorizer that is to detect it, and tell the user."""
-    from cofactor.text.vectorizer.languages import notice_languages
+    from cofactor.text.vectorizer.languages import detect_languages
 
     if vectorizer.language == "auto":
-        names = [noticed.language for noticed in notice_languages(texts)]
+        names = [found.language for found in detect_languages(texts)]
         tell_language(vectorizer, names)
         vectorizer.set_params(language=names or "auto")
 
@@ -372,7 +372,7 @@ def tell_language(vectorizer: Any, names: list[str]) -> None:
 
 def on_languages(names: list[str]) -> list[str]:
     """Return sentences about the languages of texts: what is done, and what will not work well."""
-    from cofactor.text.vectorizer.endings import LETTERS
+    from cofactor.text.vectorizer.analyzer import STEM_LETTERS
     from cofactor.text.vectorizer.languages import FEW_ENDINGS, WITHOUT_SPACES, grammatical_words
 
     if not names:
@@ -395,8 +395,8 @@ def on_languages(names: list[str]) -> list[str]:
     if names[0] not in FEW_ENDINGS:
         return [
             first,
-            f"Words that agree in their first {LETTERS} letters count as one (--stem none keeps "
-            "them apart).",
+            f"Words that agree in their first {STEM_LETTERS} letters count as one (--stem none "
+            "keeps them apart).",
         ]
     pairs = ["Pairs of neighbouring letters count as words."]
     return [first, *(pairs if names[0] in WITHOUT_SPACES else [])]
@@ -448,7 +448,7 @@ class BlockReading:
 
 def open_blocks(path: Path) -> BlockReading:
     """Open a folder that `cofactor blocks` wrote; paths in the facts become absolute."""
-    from cofactor.text.blocks import open_word_blocks
+    from cofactor.text.word_blocks import open_word_blocks
 
     with refusals():
         blocks = open_word_blocks(path)

@@ -51,7 +51,7 @@ def blocks(
     _check_place(output, overwrite)
     vectorizer = words.vectorizer(keep_grammar=False)  # labels do not tell if it helps
     found = _TwoPassTable.open(table, asked)
-    from cofactor.text.blocks import write_word_blocks
+    from cofactor.text.word_blocks import write_word_blocks
 
     with refusals():
         with announce("Reading the words") as progress:
@@ -181,7 +181,7 @@ class _TwoPassTable:
 
     def batches(self, form: str, progress: Progress) -> Iterator[tuple[list[str], Any]]:
         """Yield the texts and targets of each batch: the second pass."""
-        from cofactor.text.blocks import described_rows
+        from cofactor.text.word_blocks import described_rows
 
         total, done = self.counts.documents, 0
         described = frozenset(described_rows(total).tolist())

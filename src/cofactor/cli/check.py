@@ -32,8 +32,8 @@ from cofactor.io.tables.labels import as_noted
 from cofactor.io.tables.relabel import relabel_options
 from cofactor.io.tables.survey import as_facts, survey
 from cofactor.io.tables.writers import make_writer
+from cofactor.text.vectorizer.analyzer import MAX_WORD_LENGTH
 from cofactor.text.vectorizer.inspection import Inspection, RowCount
-from cofactor.text.vectorizer.scripts import LONGEST
 
 MAX_LISTED_CLASSES = 20
 MAX_LISTED_PASSAGES = 3
@@ -268,8 +268,8 @@ def _on_overlong(found: Inspection) -> list[str]:
     if not found.overlong.count:
         return []
     return [
-        f"Words of more than {LONGEST} characters are in {_texts(found.overlong)} and are left "
-        "out: if they are text, put spaces between the words."
+        f"Words of more than {MAX_WORD_LENGTH} characters are in {_texts(found.overlong)} and are "
+        "left out: if they are text, put spaces between the words."
     ]
 
 

@@ -183,18 +183,16 @@ def _fit_on(cluster: str | None) -> Iterator[Callable[..., Any] | None]:
 
 def _measure_stability(model: Any, reading: Any, runs: int) -> None:
     """Fit bootstrap samples; Ctrl-C keeps the model without its stability."""
-    from cofactor.text.stability import measure_stability
+    from cofactor.text.selection import measure_stability
 
+    def show(done: int) -> None:
+        progress(f"sample {done} of {runs}")
+
+    texts, y = reading.documents.texts, reading.y
     try:
         with announce("Measuring the stability of topics") as progress, refusals():
-            model.stability_ = measure_stability(
-                model,
-                reading.documents.texts,
-                reading.y,
-                runs,
-                None,
-                lambda done: progress(f"sample {done} of {runs}"),
-            )
+            found = measure_stability(model, texts, y, runs, None, show)
+        model.amend(stability=found)
     except KeyboardInterrupt:
         note("Interrupted; the model is saved without the stability of its topics.")
 

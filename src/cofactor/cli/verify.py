@@ -73,7 +73,7 @@ def _refuse_edits(opened: models.Opened, before: Path | None) -> None:
             "The model has learned from new documents by cofactor update, which cannot be repeated;"
             " verify the model before it."
         )
-    if "settled_" in vars(opened.model):
+    if opened.model.fitted.settled is not None:
         raise BadInput(
             "The model was edited after its fit, and its manifest does not say how; only edits by "
             "cofactor edit and cofactor refit can be repeated."
@@ -84,12 +84,12 @@ def _refuse_edits(opened: models.Opened, before: Path | None) -> None:
 
 def _fit_again(opened: models.Opened, read: Read) -> dict[str, Any]:
     """Repeat the fit of a model."""
-    from cofactor.text.describe.compare import refit
+    from cofactor.text.describe.compare import repeat_fit
 
     path, documents = read()
     with announce("Fitting again"), refusals(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = asdict(refit(opened.model, documents.fit))
+        found = asdict(repeat_fit(opened.model, documents.fit))
     return {**found, **_versions_changed(opened), "step": "fit", "data": str(path)}
 
 
@@ -97,15 +97,15 @@ def _repeat(
     opened: models.Opened, before: models.Opened, step: dict[str, Any], read: Read
 ) -> dict[str, Any]:
     """Repeat the edit or the refit that made a model."""
-    from cofactor.text.describe.compare import compare_again
-    from cofactor.text.interrupts import ending_at_interrupts
+    from cofactor.estimators.base import ending_at_interrupts
+    from cofactor.text.describe.compare import compare_repetition
 
     make = {"edit": _edit_again, "refit": _refit_again}[step["step"]]
     with refusals(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with ending_at_interrupts():
             again, path = make(before.model, step, read)
-        found = asdict(compare_again(opened.model, again))
+        found = asdict(compare_repetition(opened.model, again))
         found["same_names"] = _settled(opened.model) == _settled(again)
     found["equal"] = found["equal"] and found["same_names"]
     return {

@@ -8,7 +8,9 @@ holds what depends on the kind of y; ``supervised`` adds what estimators with ta
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
@@ -52,6 +54,17 @@ LOSS = [StrOptions(set(DIVERGENCES)), Divergence, Noise]
 
 class FitInterruptedWarning(UserWarning):
     """A fit was interrupted; the estimator holds the last complete iteration."""
+
+
+@contextmanager
+def ending_at_interrupts() -> Iterator[None]:
+    """Make Ctrl-C raise KeyboardInterrupt during fits, where an unfinished fit is useless."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FitInterruptedWarning)
+        try:
+            yield
+        except FitInterruptedWarning:
+            raise KeyboardInterrupt from None
 
 
 class Factorization(

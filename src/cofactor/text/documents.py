@@ -1,4 +1,4 @@
-"""Reads documents in any form: as a list, as a matrix, as a digest."""
+"""Documents in any form: read as a list of strings, turned into a matrix, or digested."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def read_documents(documents: Any) -> list[str]:
 
 
 def each_document(documents: Any) -> Iterator[str]:
-    """Yield documents one by one, as ``read_documents`` reads them."""
+    """Yield documents one by one, read as by ``read_documents``."""
     if isinstance(documents, str | bytes):
         raise TypeError(
             f"documents is one {type(documents).__name__}, which would be read letter by letter; "
@@ -95,31 +95,29 @@ def document_matrix(vectorizer: Any, documents: Any) -> sp.csr_array:
 
 
 @dataclass(frozen=True, eq=False)
-class Corpus:
-    """The matrix of the documents that a model was fitted on, for fits that go on from it.
+class FittedDocuments:
+    """The matrix of the documents that a model was fitted on, for a later refit.
 
-    It stays in memory as long as the model does; neither ``save`` nor pickle keeps it.
+    It stays in memory with the model; neither ``save`` nor pickle keeps it.
     """
 
-    texts: str
-    """Digest of the documents."""
+    texts: str  # digest of the documents
     X: Any
-    estimator: Any
-    """The one whose representations and scores of the documents the model has."""
+    estimator: Any  # the model's representations and scores of the documents are from this one
 
     @staticmethod
-    def known(model: Any, texts: list[str]) -> Corpus | None:
-        """Return what a model knows of these documents."""
-        corpus: Corpus | None = vars(model).get("_corpus")
-        return corpus if corpus is not None and corpus.texts == fingerprint(texts) else None
+    def known(model: Any, texts: list[str]) -> FittedDocuments | None:
+        """Return the documents of a model's fit if they are these texts, else None."""
+        found: FittedDocuments | None = model.fitted.documents
+        return found if found is not None and found.texts == fingerprint(texts) else None
 
     def __reduce__(self) -> Any:
         return type(None), ()
 
 
 def known_matrix(model: Any, texts: list[str]) -> sp.csr_array:
-    """Return the matrix of texts in the words of a model; that of its fit if they are the same."""
-    known = Corpus.known(model, texts)
+    """Return the matrix of texts in the words of a model; reuse that of its fit if it is known."""
+    known = FittedDocuments.known(model, texts)
     return document_matrix(model.vectorizer_, texts) if known is None else known.X
 
 

@@ -1,30 +1,38 @@
-"""Fits a topic model: reads documents, chooses the estimator by the task, lets seeds pull it."""
+"""Fits a topic model to documents in memory.
+
+`fit_documents` is the whole fit, in order: read the documents, vectorise them, choose an estimator
+and apply the seeds, fit it, describe the result, and set the fitted attributes. Streams, blocks and
+refits use the same steps.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from scipy import sparse as sp
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from cofactor.errors import Parameter, ParameterError
+from cofactor._warnings import warn
+from cofactor.errors import Parameter, ParameterError, ParameterWarning
 from cofactor.estimators import NMF
-from cofactor.estimators.base import Factorization
+from cofactor.estimators.base import Factorization, FitInterruptedWarning
 from cofactor.estimators.validation import SAMPLE_CELLS, as_divergence, check_room
+from cofactor.io.tables.label_advice import class_doubts
 from cofactor.outofcore import RowBlocks
+from cofactor.targets.missing import known_labels
+from cofactor.targets.reading import is_matrix, read_column, readable
 from cofactor.targets.sets import listed, read_targets
 from cofactor.text.describe.predictions import ESTIMATORS, infer_task, scores_of, target_names
-from cofactor.text.describe.summaries import describe
-from cofactor.text.describe.support import count_labels
-from cofactor.text.describe.words import Words
-from cofactor.text.documents import Corpus, fingerprint, read_documents
-from cofactor.text.grammar import fitted_words
-from cofactor.text.interrupts import finish
+from cofactor.text.describe.summaries import count_labels, describe
+from cofactor.text.describe.topic_words import Words
+from cofactor.text.documents import FittedDocuments, fingerprint, read_documents
+from cofactor.text.fitted_topics import FittedTopics
+from cofactor.text.grammar import class_numbers, grammar_helps
 from cofactor.text.seeds import (
     Mass,
     Seed,
@@ -36,22 +44,14 @@ from cofactor.text.seeds import (
     weak_labels,
     weigh,
 )
-from cofactor.text.vectorizer.words import WordVectorizer
+from cofactor.text.vectorizer.word_vectorizer import WordVectorizer
 
-OF_OTHERS = (
-    "_seeding",
-    "_batch",
-    "_corpus",
-    "document_scores_",
-    "topic_support_",
-    "topic_labels_",
-    "stability_",
-    "drift_",
-    "settled_",
-    "learned_",
-)
-"""Attributes that not every fit has, or that are computed later; those of an earlier fit must not
-stay."""
+if TYPE_CHECKING:
+    from cofactor.text.model import TopicModel
+
+MAX_CLASS_CODES = 10
+"""Up to this many distinct whole numbers are taken for class codes, such as 1 to 5 stars."""
+Result = TypeVar("Result")
 Fit = Callable[..., Any]
 """A function ``fit(estimator, X, y, **weights)`` that returns the fitted estimator."""
 
@@ -69,7 +69,7 @@ def fit_documents(
     Parameters
     ----------
     model : TopicModel
-        The model; its callbacks are handed to the estimator.
+        The model; its callbacks watch the fit of the estimator.
     documents, y, **weights
         As in ``TopicModel.fit``.
     fit : callable
@@ -79,33 +79,47 @@ def fit_documents(
     texts = read_documents(documents)
     y = listed(y)
     digest, y = fingerprint(texts, y), read_targets(y)
-    vectorizer, X = to_matrix(model, texts, y)
+    vectorizer, X = vectorise(model, texts, y)
     words, seed = Words.of(vectorizer), draw_seed(model.random_state)
     vectorised = time.perf_counter()
     estimator, seeded = fit_estimator(model, vectorizer, X, y, seed=seed, fit=fit, **weights)
     fitted = time.perf_counter()
     described = finish(lambda: described_fit(estimator, X, words, seeded, y))
-    corpus = Corpus(fingerprint(texts), X, estimator)
     publish(
         model,
         described,
         {"vectorise": started, "fit": vectorised, "describe": fitted},
-        vectorizer_=vectorizer,
-        estimator_=estimator,
-        seed_=seed,
-        fingerprint_=digest,
-        target_names_=target_names(estimator, y),
-        _corpus=corpus,
+        vectorizer=vectorizer,
+        estimator=estimator,
+        seed=seed,
+        fingerprint=digest,
+        target_names=target_names(estimator, y),
+        documents=FittedDocuments(fingerprint(texts), X, estimator),
     )
 
 
-def to_matrix(model: Any, texts: list[str], y: Any) -> tuple[Any, sp.csr_array]:
-    """Return a vectorizer as the model asks for, fitted to texts with labels y, and the matrix."""
-    return fitted_words(model, _new_vectorizer(model, y), texts, y)
+def vectorise(model: Any, texts: list[str], y: Any) -> tuple[Any, sp.csr_array]:
+    """Fit the model's vectorizer to texts; return it and the matrix.
+
+    This may vectorise twice. If the texts are short and there are labels, the first matrix has
+    grammatical words as columns. A trial then fits linear models with and without these columns,
+    before any estimator (`grammar_helps`). Unless the columns help to predict held-out labels, the
+    texts are vectorised again without them.
+    """
+    vectorizer = _new_vectorizer(model, y)
+    X = sp.csr_array(vectorizer.fit_transform(texts))
+    on_trial = getattr(vectorizer, "keeps_grammar", False) and vectorizer.keep_grammar == "auto"
+    if not on_trial:
+        return vectorizer, X
+    classes = class_numbers(y, len(texts)) if infer_task(y, model.task) == "classes" else None
+    if grammar_helps(X, Words.of(vectorizer).hidden, classes, model.n_jobs):
+        return vectorizer, X
+    vectorizer = clone(vectorizer).set_params(keep_grammar=False)
+    return vectorizer, sp.csr_array(vectorizer.fit_transform(texts))
 
 
 def _new_vectorizer(model: Any, y: Any) -> Any:
-    """Return an unfitted vectorizer; it keeps grammatical words only if there is y to predict."""
+    """Return an unfitted vectorizer; it may keep grammatical words only to predict y."""
     predicts = y is not None and model.task != "topics"
     if model.vectorizer is None:
         return WordVectorizer(language=model.language, keep_grammar="auto" if predicts else False)
@@ -121,7 +135,7 @@ def _new_vectorizer(model: Any, y: Any) -> Any:
 
 
 def draw_seed(random_state: Any) -> int:
-    """Return a seed as a number, so that the fit can be repeated."""
+    """Return the seed as an integer, so that the fit can be repeated."""
     if isinstance(random_state, Integral):
         return int(random_state)
     return int(check_random_state(random_state).randint(2**31 - 1))
@@ -130,30 +144,46 @@ def draw_seed(random_state: Any) -> int:
 def fit_estimator(
     model: Any, vectorizer: Any, X: Any, y: Any, *, seed: int, fit: Fit = fit_here, **weights: Any
 ) -> tuple[Factorization, dict[int, Seed]]:
-    """Fit the estimator that ``model`` asks for; return it and the seeds by topic.
+    """Fit the estimator for a topic model; return it and the seeds by topic.
 
-    ``vectorizer`` is the fitted one that made X. The model's callbacks watch the fit; the fitted
-    estimator has none.
+    ``vectorizer`` is the fitted one that made X. The model's callbacks watch the fit; they are
+    removed from the fitted estimator.
     """
     weights = {name: weight for name, weight in weights.items() if weight is not None}
     plan = plan_fit(model, vectorizer, X, y, seed=seed, **weights)
-    plan.estimator.set_callbacks(*model.callbacks)
+    plan.estimator.set_callbacks(*callbacks_of(model))
     fitted = fit(plan.estimator, X, plan.y, **plan.weights).set_callbacks()
-    if plan.weak:  # held-out labels of seeds tell how seeds are found again, not what is true
+    if plan.weak:  # a score on labels that seeds gave says nothing about true labels
         fitted.forget_held_out()
     return let_go(model, fitted), plan.seeds.by_topic(plan.topics)
 
 
+def callbacks_of(model: Any) -> tuple[Any, ...]:
+    """Return the callbacks that ``set_callbacks`` was given."""
+    return tuple(getattr(model, "_skl_callbacks", ()))
+
+
+def finish(step: Callable[[], Result]) -> Result:
+    """Return ``step()``, the last and short step of a long fit.
+
+    If Ctrl-C interrupts it, warn and run it again: so ``step`` must not have side effects.
+    """
+    try:
+        return step()
+    except KeyboardInterrupt:
+        warn("Interrupted after the last iteration: the model is complete.", FitInterruptedWarning)
+        return step()
+
+
 class FitPlan(NamedTuple):
-    """An unfitted estimator, its targets and weights, the seeds and the topic that each pulls."""
+    """An unfitted estimator, and what to fit it with."""
 
     estimator: Any
     y: Any
     weights: dict[str, Any]
     seeds: Seeds
-    topics: list[int]
-    weak: bool
-    """Whether seeds gave labels."""
+    topics: list[int]  # the topic that each seed pulls
+    weak: bool  # whether seeds gave labels
 
 
 def plan_fit(
@@ -166,25 +196,24 @@ def plan_fit(
     seeds_label: bool = True,
     **weights: Any,
 ) -> FitPlan:
-    """Choose the estimator and let the seeds pull it.
+    """Choose the estimator and apply the seeds to it.
 
-    X may be RowBlocks that hold the targets, if the model has a task. With ``seeds_label`` the
-    seeds of a model for classes label documents.
+    X may be RowBlocks that hold the targets, if ``model.task`` is not "auto". With ``seeds_label``,
+    seeds label documents if the task is "classes".
     """
-    task = infer_task(y) if model.task == "auto" else model.task
+    task = infer_task(y, model.task)
     y = None if task == "topics" else y
     if task == "topics" and "target_weights" in weights:
         raise ValueError("target_weights needs y; pass labels or leave the weights out.")
     seeds = read_seeds(model.seeds, vectorizer, model.n_components)
-    found = None
-    if seeds_label:
-        found = seed_labels(model, seeds, X, y, weights.get("target_weights"))
+    target_weights = weights.get("target_weights")
+    found = seed_labels(model, seeds, X, y, target_weights) if seeds_label else None
     if found is not None:
         y, weights["target_weights"] = found
     if task == "classes" and y is None and seeds and not isinstance(X, RowBlocks):
         raise ValueError(
-            f"No document speaks for one of the seeds {seeds.names} only, so there are no classes "
-            "to learn; give each seed words of its own, or pass labels as y."
+            f"No document has the words of only one of the seeds {seeds.names}, so there are no "
+            "classes to learn; give each seed different words, or pass labels as y."
         )
     estimator = new_estimator(model, task, seed)
     topics = _pull(model, estimator, seeds, X, y, weights) if seeds else []
@@ -192,9 +221,9 @@ def plan_fit(
 
 
 def seed_labels(model: Any, seeds: Seeds, X: Any, y: Any, target_weights: Any = None) -> Any:
-    """Return labels and weights as `weak_labels` does, or None if seeds do not label documents.
+    """Return labels and weights from `weak_labels`, or None if seeds do not label documents.
 
-    They label documents in memory, with one label each or none, of a model for classes.
+    They do if the task is "classes", with one label per document, and X is in memory.
     """
     if not seeds or model.task != "classes" or isinstance(X, RowBlocks):
         return None
@@ -204,9 +233,9 @@ def seed_labels(model: Any, seeds: Seeds, X: Any, y: Any, target_weights: Any = 
 
 
 def let_go(model: Any, estimator: Any) -> Any:
-    """Restore the estimator's priors and start, and fix nothing.
+    """Restore the estimator's priors and start, and unfix all entries.
 
-    The arrays of seeds and of fixed entries are as large as the topics and can be computed again.
+    The arrays for seeds and fixed entries are as large as the topics and can be computed again.
     """
     return estimator.set_params(priors=model.priors, init=model.init, fixed=None)
 
@@ -214,26 +243,25 @@ def let_go(model: Any, estimator: Any) -> Any:
 def described_fit(
     estimator: Any, X: Any, words: Words, seeded: dict[int, Seed], y: Any
 ) -> dict[str, Any]:
-    """Return the attributes that describe the documents of a fit: their scores and the labels
-    behind each topic, too."""
+    """Return the fields that describe the documents of a fit, with their scores and the labels
+    behind each topic."""
     described = describe(estimator, X, words, seeded)
-    S = described["document_topics_"]
+    S = described["document_topics"]
     described |= count_labels(estimator, S, y)
-    return {**described, "document_scores_": scores_of(estimator, X, S)}
+    return {**described, "document_scores": scores_of(estimator, X, S)}
 
 
-def publish(model: Any, described: dict[str, Any], begun: dict[str, float], **learned: Any) -> None:
-    """Set all fitted attributes of a model at once: a fit that fails leaves the model as it was.
+def publish(
+    model: TopicModel, described: dict[str, Any], begun: dict[str, float], **learned: Any
+) -> None:
+    """Set the state of a model, all at once, so that a failed fit leaves it unchanged.
 
     ``begun`` holds the time at which each step began; the last step ends now.
     """
     ends = [*list(begun.values())[1:], time.perf_counter()]
-    pairs = zip(begun.items(), ends, strict=True)
-    for name in OF_OTHERS:
-        model.__dict__.pop(name, None)
-    model.__dict__.update(
-        described, **learned, timings_={step: end - start for (step, start), end in pairs}
-    )
+    steps = zip(begun.items(), ends, strict=True)
+    timings = {step: end - start for (step, start), end in steps}
+    model.set_fitted(FittedTopics(**described, **learned, timings=timings))
 
 
 def new_estimator(model: Any, task: str, seed: int) -> Any:
@@ -255,22 +283,68 @@ def new_estimator(model: Any, task: str, seed: int) -> Any:
 
 
 def _pull(model: Any, estimator: Any, seeds: Seeds, X: Any, y: Any, weights: Any) -> list[int]:
-    """Give the estimator the seeds' prior and, if no labels start it, their start."""
+    """Set the estimator's prior for the seeds and, for an NMF, its start; return their topics."""
     loss = as_divergence("data_loss", model.data_loss)
-    some, _, counts = X.sample(SAMPLE_CELLS) if isinstance(X, RowBlocks) else (X, None, None)
-    check_room(model.n_components, some)
+    sample, _, counts = X.sample(SAMPLE_CELLS) if isinstance(X, RowBlocks) else (X, None, None)
+    check_room(model.n_components, sample)
     if isinstance(estimator, NMF) and isinstance(model.init, str):
         topics = list(range(len(seeds)))
-        estimator.set_params(init=seeded_start(seeds, some, loss, estimator))
+        estimator.set_params(init=seeded_start(seeds, sample, loss, estimator))
     else:
         topics = choose_topics(seeds, clone(estimator), X, y, **weights)
-    estimator.set_params(priors=with_seeds(model, seeds, topics, weigh(some, loss, counts)))
+    estimator.set_params(priors=with_seeds(model, seeds, topics, weigh(sample, loss, counts)))
     return topics
 
 
 def with_seeds(model: Any, seeds: Seeds, topics: list[int], mass: Mass) -> dict[str, Any]:
-    """Return the model's priors together with the seeds' prior."""
+    """Return the model's priors, with the prior for the seeds added."""
     prior = seed_prior(seeds, topics, model.seed_strength, mass, model.n_components)
     given = (model.priors or {}).get("features", [])
     together = [*(given if isinstance(given, list | tuple) else [given]), prior]
     return {**(model.priors or {}), "features": together}
+
+
+# ---- doubtful labels
+
+
+def warn_of_labels(y: Any, task: str, topics: int) -> None:
+    """Warn if y holds no class, a single class, numbers, or more classes than there are topics.
+
+    ``y`` is as `read_targets` returns it. `class_doubts` decides for labels in tables as well.
+    """
+    if infer_task(y, task) != "classes" or y is None:
+        return
+    for doubt in _doubts(readable(y, "y"), task, topics):
+        warn(doubt)
+
+
+def _doubts(y: Any, task: str, topics: int) -> Iterator[ParameterWarning]:
+    several = is_matrix(y)
+    if several:
+        classes = np.arange(y.shape[1])
+    else:
+        labels = known_labels(read_column(y), None)[0]
+        try:
+            classes = np.unique(labels)
+        except TypeError:  # labels that cannot be sorted, which the fit rejects
+            return
+    if task == "auto" and not several and classes.size > 1 and _are_scores(classes):
+        yield ParameterWarning(
+            (Parameter("y"), f" holds {classes.size} different whole numbers, read as classes"),
+            (
+                "pass ",
+                Parameter("task", "numbers"),
+                " if their order matters, or ",
+                Parameter("task", "classes"),
+                " to keep them as classes",
+            ),
+        )
+    else:
+        yield from class_doubts(classes.tolist(), 0 if several else topics)
+
+
+def _are_scores(classes: np.ndarray) -> bool:
+    """Return whether classes are many whole numbers other than 0, 1, 2, …"""
+    if classes.dtype.kind not in "iuf" or classes.size <= MAX_CLASS_CODES:
+        return False
+    return not np.array_equal(classes, np.arange(classes.size))

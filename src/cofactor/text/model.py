@@ -1,10 +1,13 @@
-"""`TopicModel`: topics and predictions from documents."""
+"""`TopicModel`: topics and predictions from documents.
+
+The methods are short; `fitting`, `streams`, `describe`, `editing` and `labelling` do the work.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from functools import cached_property
+from dataclasses import replace
 from numbers import Real
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -16,64 +19,69 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from cofactor.estimators import NMF, SSNMFClassifier
+from cofactor.estimators.fitted import shown
 from cofactor.estimators.validation import checks_parameters
 from cofactor.model_selection.problem import Problem
 from cofactor.targets.sets import read_targets
-from cofactor.text.annotations import annotate
-from cofactor.text.blocks import WordBlocks, fit_blocks
-from cofactor.text.choosing import matrix_problem
 from cofactor.text.describe import predictions, summaries
-from cofactor.text.describe.answers import answer_documents
+from cofactor.text.describe.answers import annotate, answer_documents
 from cofactor.text.describe.explain import Explanation, explain_row, unknown_words
 from cofactor.text.describe.table import Table
 from cofactor.text.documents import document_matrix
 from cofactor.text.editing import edits
 from cofactor.text.editing.refits import refit
 from cofactor.text.editing.updates import update
-from cofactor.text.fitting import Fit, fit_documents, fit_here
-from cofactor.text.label_doubts import warn_of_labels
+from cofactor.text.fitted_topics import FittedTopics
+from cofactor.text.fitting import Fit, callbacks_of, fit_documents, fit_here, warn_of_labels
 from cofactor.text.labelling.doubts import DoubtfulLabel, doubtful_labels
 from cofactor.text.labelling.suggestions import ToLabel, suggest
 from cofactor.text.over_time import PeriodShare, over_time, warn_of
-from cofactor.text.stability import TopicStability, measure_stability, stability_table
+from cofactor.text.selection import (
+    TopicStability,
+    matrix_problem,
+    measure_stability,
+    stability_table,
+)
 from cofactor.text.streams import fit_batch
+from cofactor.text.word_blocks import WordBlocks, fit_blocks
 
 _CONSTRAINTS = SSNMFClassifier._parameter_constraints
 
 
 class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
-    """Documents in, topics and predictions out.
+    """Learn topics from documents, and predict labels if some are known.
 
     Documents are a list, generator, array, Series or single-column table of strings; None and NaN
-    are empty documents. Labels are optional and may be partly known. The work is done by an
-    :class:`NMF`, :class:`SSNMFClassifier` or :class:`SSNMFRegressor`.
+    count as empty documents. Labels are optional, and some may be missing. The model vectorises the
+    documents and fits an :class:`NMF`, :class:`SSNMFClassifier` or :class:`SSNMFRegressor`.
 
     Parameters
     ----------
     n_components : int, default=10
         Number of topics.
     task : {"auto", "topics", "classes", "numbers"}, default="auto"
-        What y holds. "auto" takes None for "topics", one column with fractions for "numbers" and
-        anything else for "classes"; pass "numbers" if the numbers are whole. "topics" ignores y.
+        What y holds. "auto" means "topics" if y is None, "numbers" if y is a column with
+        fractions, else "classes"; pass "numbers" for whole numbers. "topics" ignores y.
     vectorizer : object, optional
-        Turns documents into a nonnegative matrix. It needs ``fit_transform``, ``transform``,
-        ``get_feature_names_out`` and ``get_params``, as scikit-learn's have. By default
-        :class:`~cofactor.text.WordVectorizer`.
+        Turns documents into a nonnegative matrix; by default a
+        :class:`~cofactor.text.WordVectorizer`. It needs the methods of scikit-learn's vectorizers:
+        ``fit_transform``, ``transform``, ``get_feature_names_out`` and ``get_params``.
     language : "auto", str, iterable of str or None, default="auto"
         The language of the documents, such as "german", as in
         :class:`~cofactor.text.WordVectorizer`.
     seeds : dict of str to list of str, optional
-        Words that pull a topic, by the topic's name: ``{"billing": ["invoice", "refund"]}``.
-        The pull is part of the objective, so it lasts throughout the fit. A seed that has the name
-        of a class pulls one of the topics of that class. With ``task="classes"`` seeds are classes:
-        documents that speak for one seed get its name as a label of little weight, also without
-        any y; known labels outweigh them.
+        Words that attract a topic, by the topic's name: ``{"billing": ["invoice", "refund"]}``.
+        The attraction is part of the objective, so it lasts throughout the fit. A seed with the
+        name of a class attracts one of the topics of that class. With ``task="classes"``, seeds are
+        classes: a document with the words of one seed gets its name as a label of low weight, even
+        without y; known labels outweigh these.
     seed_strength : float, default=1.0
-        Pull of a seed word relative to its occurrences in the documents.
+        Weight of a seed word relative to its occurrences in the documents.
     data_loss, supervision, solver, init, max_iter, tol, priors, head, class_weight, n_jobs
-        As in :class:`SSNMFClassifier`. ``class_weight`` is for classes only.
+        As in :class:`SSNMFClassifier`. ``class_weight`` applies to classes only.
     target_loss : as in :class:`SSNMFClassifier`, optional
-        None is the estimator's default: "kullback-leibler" for classes, "frobenius" for numbers.
+        None stands for the estimator's default: "kullback-leibler" for classes, "frobenius" for
+        numbers.
     random_state : int, RandomState or None, default=None
         Seed of the start; ``seed_`` is the number that was used.
 
@@ -84,15 +92,14 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     vectorizer_ : object
         The fitted vectorizer.
     document_topics_ : ndarray of shape (n_documents, n_components)
-        Representations of the training documents, or of the last batch, as ``transform`` returns
-        them.
+        Representations of the training documents, or of the last batch, as from ``transform``.
     document_scores_ : ndarray of shape (n_documents, n_targets)
-        Scores of the same documents, from which predictions are read.
+        Scores of the same documents, which predictions derive from.
     topic_names_ : list of str
-        Names of seeds, or the first three words. ``rename`` changes one for good.
+        Names of seeds, or the first three words. ``rename`` changes one permanently.
     topic_words_ : ndarray of shape (n_components, n_ranked)
-        Columns of the words that describe each topic, best first; −1 where there are no more.
-        Words belong to the topic and occur together in its documents; see ``topics``.
+        Columns of the words that describe each topic, best first, padded with −1. These words
+        are specific to the topic and occur together in its documents; see ``topics``.
     target_names_ : list
         Classes, or names of numeric targets.
     coherence_ : ndarray of shape (n_components,)
@@ -100,37 +107,53 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     probable_coherence_ : ndarray of shape (n_components,)
         The same for the ten most probable words.
     topic_support_ : ndarray of shape (n_components,)
-        Number of labelled documents that are mostly of each topic. Streams lack it; a model of
-        blocks counts the documents that it describes.
+        Number of labelled documents whose main topic it is. Not available after streams; a model
+        of blocks counts the documents that it describes.
     topic_labels_ : ndarray of shape (n_components, n_targets)
-        Number of those documents that have each label, or a number.
+        Number of those documents with each label, or with a number.
     stability_ : ndarray of shape (runs, n_components)
-        Similarity of each topic to its match in each draw; known after ``stability``.
+        Similarity of each topic to its match in each bootstrap sample; set by ``stability``.
     seed_ : int
         Seed of the start.
     timings_ : dict of float
-        Seconds that each step of the fit took.
+        Duration of each step of the fit, in seconds.
     fingerprint_ : str
         Digest of the training documents and their labels.
 
     Examples
     --------
+    Most of these tickets have no label; the model predicts them from two.
+
     >>> from cofactor import TopicModel
-    >>> texts = [
-    ...     "the goalie saved the puck",
-    ...     "a late goal won the hockey game",
-    ...     "puck and goal",
-    ...     "the orbit of the moon",
-    ...     "a rocket to the moon",
-    ...     "rocket fuel and orbit",
+    >>> tickets = [
+    ...     "the invoice shows a wrong amount",
+    ...     "please refund the second invoice",
+    ...     "charged twice, refund the amount",
+    ...     "the app crashes after the update",
+    ...     "login fails since the update",
+    ...     "app frozen at login",
     ... ]
-    >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "", "space", "", ""])
-    >>> model.predict(["moon rocket", "hockey goal"]).tolist()
-    ['space', 'sport']
+    >>> teams = ["billing", "", "", "support", "", ""]
+    >>> model = TopicModel(2, random_state=0).fit(tickets, teams)
     >>> for topic in model.topics(3):
-    ...     print(topic.label, *topic.words)
-    space moon rocket orbit
-    sport puck goal goalie
+    ...     print(topic.label, topic.words)
+    billing ('amount', 'invoice', 'refund')
+    support ('app', 'login', 'update')
+    >>> model.predict(["no refund yet", "crash at login"]).tolist()
+    ['billing', 'support']
+
+    Every prediction can be explained, here by what would change without a word:
+
+    >>> for row in model.explain("refund after the update").left_out:
+    ...     print(row.word, row.prediction, f"{row.probability:.2f}")
+    update billing 0.08
+    refund support 1.00
+
+    Edits return a new model, and a refit keeps them:
+
+    >>> edited = model.rename(0, "payments").pin(0, "charged").refit(tickets, teams)
+    >>> edited.topics(3)[0].name, edited.topics(3)[0].words
+    ('payments', ('charged', 'refund', 'invoice'))
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -143,20 +166,25 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         "seed_strength": [Interval(Real, 0, None, closed="neither")],
     }
 
-    estimator_: Any
-    vectorizer_: Any
-    document_topics_: np.ndarray
-    topic_names_: list[str]
-    target_names_: list[Any]
-    topic_words_: np.ndarray
-    coherence_: np.ndarray
-    probable_coherence_: np.ndarray
-    topic_support_: np.ndarray
-    topic_labels_: np.ndarray
-    stability_: np.ndarray
-    seed_: int
-    timings_: dict[str, float]
-    fingerprint_: str
+    _fitted: FittedTopics
+
+    estimator_ = shown("estimator")
+    vectorizer_ = shown("vectorizer")
+    document_topics_ = shown("document_topics")
+    topic_names_ = shown("topic_names")
+    topic_words_ = shown("topic_words")
+    target_names_ = shown("target_names")
+    coherence_ = shown("coherence")
+    probable_coherence_ = shown("probable_coherence")
+    topic_support_ = shown("topic_support")
+    topic_labels_ = shown("topic_labels")
+    stability_ = shown("stability")
+    seed_ = shown("seed")
+    timings_ = shown("timings")
+    fingerprint_ = shown("fingerprint")
+    settled_ = shown("settled")
+    learned_ = shown("learned")
+    drift_ = shown("drift")
 
     def __init__(
         self,
@@ -199,6 +227,24 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_fitted")
+
+    @property
+    def fitted(self) -> FittedTopics:
+        """Everything that the last fit left."""
+        check_is_fitted(self)
+        return self._fitted
+
+    def set_fitted(self, fitted: FittedTopics) -> Self:
+        """Give the model another state."""
+        self._fitted = fitted
+        return self
+
+    def amend(self, **changes: Any) -> Self:
+        """Change fields of the state."""
+        return self.set_fitted(replace(self.fitted, **changes))
+
     # ---- learning
 
     @checks_parameters
@@ -218,10 +264,10 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         X : iterable of str, or WordBlocks
             Documents, or documents on disk with their labels, as `cofactor blocks` writes them.
         y : array-like, optional
-            Labels in any form that the estimators take, with unknown ones marked as they describe.
-            For several labels a document, pass a set or list for each, None where unknown.
+            Labels in any form that the estimators accept, with unknown ones marked as described
+            there. For several labels per document, pass a set or list for each, None if unknown.
         sample_weight : array-like of shape (n_documents,), optional
-            How often each document counts.
+            Weight of each document.
         target_weights : array-like, optional
             Confidence in the labels.
         fit_with : callable, optional
@@ -234,11 +280,19 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
 
         Examples
         --------
+        Without labels, seed words can define the classes:
+
         >>> from cofactor import TopicModel
-        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
-        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
-        >>> model.predict(["a puck", "the moon"]).tolist()
-        ['sport', 'space']
+        >>> texts = [
+        ...     "wrong invoice",
+        ...     "refund the invoice",
+        ...     "login fails",
+        ...     "the app crashes at login",
+        ... ]
+        >>> seeds = {"billing": ["invoice"], "support": ["login"]}
+        >>> model = TopicModel(2, task="classes", seeds=seeds, random_state=0).fit(texts)
+        >>> model.predict(["my refund", "app crashes"]).tolist()
+        ['billing', 'support']
         """
         fit = fit_with or fit_here
         if isinstance(X, WordBlocks):
@@ -253,30 +307,30 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     def partial_fit(self, documents: Iterable[Any], y: Any = None, *, classes: Any = None) -> Self:
         """Learn from one batch of a stream of documents.
 
-        The first batch settles the words and their weights, the task and the start of the topics.
-        It should be large and, for a target, must have labels. To settle the words and their
-        weights before, pass ``vectorizer=WordVectorizer(vocabulary=...)``. Later batches refine the
-        topics with a share that decays. After ``fit``, or on a loaded model, a stream starts from
-        the words and topics of the model; the documents they were learned from have no further
-        weight. Their head goes on until the stream has seen as many labels.
+        The first batch determines the words and their weights, the task and the start of the
+        topics. It should be large and, if there is a target, must have labels. To determine the
+        words beforehand, pass ``vectorizer=WordVectorizer(vocabulary=...)``. Later batches refine
+        the topics with decaying weight. After ``fit``, or on a loaded model, a stream continues
+        with the words and topics of the model, without the documents of that fit. The earlier
+        predictor stays in use until the stream has seen as many labels as that fit.
 
-        With ``head="pooled"`` the stream keeps labelled documents and a sample of the others, as
+        With ``head="pooled"`` the stream keeps labelled documents and a sample of the others as
         rows of numbers, up to 2**21 stored cells (about 25 MB); ``save`` keeps them, too. The head
-        is fitted on them at its first use after a batch.
+        is fitted to them when it is first used after a batch.
 
         ``documents()``, ``document_topics_``, shares, ``topic_words_``, ``coherence_`` and
-        ``fingerprint_`` describe the last batch; a topic that the batch hardly shows has its words
-        by probability. A batch that fails leaves the model as it was.
+        ``fingerprint_`` describe the last batch. A topic that hardly occurs in it lists its words
+        by probability. A batch that fails leaves the model unchanged.
 
         Parameters
         ----------
         documents : iterable of str
             Documents.
         y : array-like, optional
-            Their labels, as in ``fit``. None is a batch without labels.
+            Their labels, as in ``fit``. None for a batch without labels.
         classes : array-like, optional
-            All classes of the stream, if the first batch does not show each of them; ignored
-            after the first call.
+            All classes of the stream, if some are missing from the first batch; ignored after the
+            first call.
 
         Returns
         -------
@@ -285,33 +339,39 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Examples
         --------
         >>> from cofactor import TopicModel
-        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
-        >>> model = TopicModel(2, random_state=0)
-        >>> for _ in range(3):  # a new batch each time
-        ...     model = model.partial_fit(texts, ["sport", "", "space", ""])
-        >>> model.predict(["a puck", "the moon"]).tolist()
-        ['sport', 'space']
+        >>> january = [
+        ...     "wrong invoice",
+        ...     "refund the invoice",
+        ...     "login fails",
+        ...     "the app crashes at login",
+        ... ]
+        >>> february = ["the app fails", "refund a wrong amount"]
+        >>> model = TopicModel(2, random_state=0).partial_fit(
+        ...     january, ["billing", "", "support", ""]
+        ... )
+        >>> model.partial_fit(february).predict(["wrong refund", "it crashes"]).tolist()
+        ['billing', 'support']
         """
         fit_batch(self, documents, y, classes)
         return self
 
     @property
     def callbacks(self) -> tuple[Any, ...]:
-        """Callbacks that watch the fits of the estimator, as ``set_callbacks`` was given them."""
-        return tuple(getattr(self, "_skl_callbacks", ()))
+        """Callbacks given to ``set_callbacks``; they watch the fits of the estimator."""
+        return callbacks_of(self)
 
     @property
     def classes_(self) -> np.ndarray:
-        """Classes, under the name that scikit-learn's tools look for."""
+        """Classes, under scikit-learn's name for them."""
         return self.estimator_.classes_
 
     @property
     def expected_score_(self) -> Any:
-        """The score to expect on new documents like these, from held-out labels, or None."""
+        """The score to expect on similar new documents, estimated from held-out labels, or None."""
         return getattr(self.estimator_, "expected_score_", None)
 
     def expected_coverage(self, abstain: float) -> Any:
-        """Return what to expect of ``predict(X, abstain=abstain)`` on new documents like these.
+        """Return what to expect of ``predict(X, abstain=abstain)`` on similar new documents.
 
         Parameters
         ----------
@@ -321,30 +381,24 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         ExpectedCoverage or None
-            The share of documents that get a prediction, and of these that are right, from held-out
-            labels; None if it is not known, as in :class:`SSNMFClassifier`.
-
-        Examples
-        --------
-        >>> from cofactor import TopicModel
-        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"] * 5
-        >>> model = TopicModel(2, random_state=0).fit(
-        ...     texts, ["sport", "sport", "space", "space"] * 5
-        ... )
-        >>> model.expected_coverage(0.5).coverage
-        1.0
+            The share of documents that get a prediction, and the share of these that are right,
+            estimated from held-out labels; None if unknown, as in :class:`SSNMFClassifier`.
         """
         check_is_fitted(self, "estimator_")
         expected = getattr(self.estimator_, "expected_coverage", None)
         return None if expected is None else expected(abstain)
 
-    @cached_property
+    @property
     def document_scores_(self) -> np.ndarray:
-        """Scores of the documents that ``document_topics_`` represents; a stream's are computed at
-        their first use after a batch."""
-        if "_batch" not in vars(self):
-            raise AttributeError("document_scores_ is known only after a fit.")
-        return predictions.scores_of(self.estimator_, self._batch, self.document_topics_)
+        """Scores of the documents in ``document_topics_``; after a batch of a stream they are
+        computed when first used."""
+        fitted: FittedTopics | None = getattr(self, "_fitted", None)
+        if fitted is None or (fitted.document_scores is None and fitted.batch is None):
+            raise AttributeError("document_scores_ is available only after a fit.")
+        if fitted.document_scores is None:
+            scores = predictions.scores_of(fitted.estimator, fitted.batch, fitted.document_topics)
+            self.amend(document_scores=scores)
+        return np.asarray(self.fitted.document_scores)
 
     @property
     def n_iter_(self) -> int:
@@ -364,14 +418,6 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_documents, n_components)
-
-        Examples
-        --------
-        >>> from cofactor import TopicModel
-        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
-        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
-        >>> model.transform(["moon", "goal"]).argmax(axis=1).tolist()
-        [0, 1]
         """
         matrix = self._matrix(X)
         return np.asarray(self.estimator_.transform(matrix))
@@ -387,14 +433,6 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray of str
-
-        Examples
-        --------
-        >>> from cofactor import TopicModel
-        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
-        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
-        >>> model.get_feature_names_out().tolist()
-        ['topic0', 'topic1']
         """
         check_is_fitted(self, "estimator_")
         return np.array([f"topic{k}" for k in range(len(self.topic_names_))], dtype=object)
@@ -407,8 +445,8 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         X : iterable of str
             Documents.
         abstain : float, default=0
-            Predict only classes, or labels, that are at least so probable; others are None, or NaN
-            among several labels. See ``expected_coverage``.
+            Minimum probability of a prediction; less probable classes become None, and less
+            probable labels of several NaN. See ``expected_coverage``.
 
         Returns
         -------
@@ -416,13 +454,18 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
 
         Examples
         --------
+        With ``abstain``, a text between two classes gets no prediction:
+
         >>> from cofactor import TopicModel
-        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
-        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
-        >>> model.predict(["moon", "goal"]).tolist()
-        ['space', 'sport']
-        >>> model.predict(["moon", "goal on the moon"], abstain=0.9).tolist()
-        ['space', None]
+        >>> texts = [
+        ...     "wrong invoice",
+        ...     "refund the invoice",
+        ...     "login fails",
+        ...     "the app crashes at login",
+        ... ]
+        >>> model = TopicModel(2, random_state=0).fit(texts, ["billing", "", "support", ""])
+        >>> model.predict(["refund", "invoice in the app"], abstain=0.9).tolist()
+        ['billing', None]
         """
         check_is_fitted(self, "estimator_")
         predict = predictions.predictor(self.estimator_, "predict")
@@ -442,14 +485,6 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_documents, n_classes)
-
-        Examples
-        --------
-        >>> from cofactor import TopicModel
-        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
-        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
-        >>> model.classes_.tolist(), model.predict_proba(["moon"]).round(1).tolist()
-        (['space', 'sport'], [[1.0, 0.0]])
         """
         check_is_fitted(self, "estimator_")
         return predictions.predictor(self.estimator_, "predict_proba")(self._matrix(X))
@@ -457,8 +492,8 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     def score(self, X: Iterable[Any], y: Any = None, sample_weight: Any = None) -> float:
         """Return the accuracy for classes, or R² for numbers, over the known labels.
 
-        Without a target, return the share of the documents' divergence from their mean that the
-        topics explain.
+        Without a target, return the share that the topics explain of the documents' divergence
+        from their mean.
 
         Parameters
         ----------
@@ -467,19 +502,11 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         y : array-like, optional
             Their labels.
         sample_weight : array-like of shape (n_documents,), optional
-            How often each document counts.
+            Weight of each document.
 
         Returns
         -------
         float
-
-        Examples
-        --------
-        >>> from cofactor import TopicModel
-        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
-        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
-        >>> model.score(["a puck", "the moon", "the goal"], ["sport", "space", ""])
-        1.0
         """
         matrix = self._matrix(X)
         if isinstance(self.estimator_, NMF):
@@ -501,32 +528,22 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         n_words : int, default=10
-            Words of each topic.
+            Number of words per topic.
         by : {"coherence", "probability"}, default="coherence"
-            Which words come first. "coherence" prefers words that belong to the topic and occur
-            together in its documents; it changes neither the topics nor predictions. Words after
-            the first 40, and all words of topics that the documents do not support, come by
-            probability. "probability" shows the largest entries of ``components_``.
+            Which words come first. "coherence" prefers words that are specific to the topic and
+            occur together in its documents; it changes neither the topics nor predictions. Words
+            after the first 40, and all words of topics without support in the documents, are in
+            order of probability. "probability" shows the largest entries of ``components_``.
 
         Returns
         -------
         Table
             topic, name, words, weights (probabilities of the words), share of the corpus, label
-            (the class it speaks for most) and its weight, coherence of the first ten words, labels
-            (number of labelled documents that are mostly of the topic), and stability with its
-            interval, if it was measured. The weight of a label is its probability for a document
-            of this topic alone, shrunk by the labels behind the topic: as if each topic had two
-            more labels, divided as all labels are.
-
-        Examples
-        --------
-        >>> from cofactor import TopicModel
-        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
-        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
-        >>> for topic in model.topics(2):
-        ...     print(topic.name, topic.words, topic.label, round(topic.share, 1))
-        moon, rocket ('moon', 'rocket') space 0.5
-        goal, hockey, puck ('goal', 'hockey') sport 0.5
+            (the class predicted for a text made only of this topic) and its weight, coherence of
+            the first ten words, labels (number of labelled documents with this main topic), and
+            stability with its interval, if measured. The weight of a label is its probability for
+            a text made only of this topic, shrunk as if each topic had two more labels in the
+            proportions of all labels.
         """
         check_is_fitted(self, "estimator_")
         return summaries.topic_table(self, n_words, by)
@@ -537,21 +554,11 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : iterable of str, optional
-            Documents; by default those that the model was fitted on.
+            Documents; by default those of the fit.
 
         Returns
         -------
         Table
-
-        Examples
-        --------
-        >>> from cofactor import TopicModel
-        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
-        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
-        >>> model.documents()[3].prediction
-        'space'
-        >>> model.documents(["a hockey goal"])[0].name
-        'goal, hockey, puck'
         """
         check_is_fitted(self, "estimator_")
         if X is not None:
@@ -571,39 +578,44 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     ) -> Any:
         """Return a table with prediction, confidence, topic and reason beside its rows.
 
-        The columns are those that ``cofactor predict`` writes. ``reason`` says why a prediction is
-        missing or doubtful: the text has no known word, no label reaches its threshold (then the
+        The columns are those of the command ``cofactor predict``. ``reason`` says why a prediction
+        is missing or doubtful: the text has no known word, no label reaches its threshold (then the
         nearest one is given), or the prediction is less probable than ``abstain``.
 
         Parameters
         ----------
         X : table, column or iterable of str
-            Documents: a table or a column of pandas, polars, pyarrow, DuckDB or another library
-            that narwhals knows, or any iterable.
+            Documents: a table or a column from pandas, polars, pyarrow, DuckDB or another library
+            that narwhals supports, or any iterable.
         text : str, optional
             Name of the column that holds the texts; not needed if there is only one.
         all_classes : bool, default=False
             Add the probability of every class.
         topics : bool, default=False
-            Add number and share of the main topic, and the shares of all topics.
+            Add the number and share of the main topic, and the shares of all topics.
         top : int, default=0
-            Add so many of the most probable classes with their probabilities.
+            Number of most probable classes to add, with their probabilities.
         abstain : float, default=0
-            Predict only what is at least so probable; ``expected_coverage`` says what to expect.
+            Minimum probability of a prediction; ``expected_coverage`` says what to expect.
 
         Returns
         -------
         table
-            Of the same kind as X, with the new columns at its end; a list of dicts for an iterable.
+            Of the same kind as X, with the new columns last; a list of dicts if X is an iterable.
 
         Examples
         --------
         >>> from cofactor import TopicModel
-        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
-        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
-        >>> for row in model.annotate(["a rocket", "???"]):
+        >>> texts = [
+        ...     "wrong invoice",
+        ...     "refund the invoice",
+        ...     "login fails",
+        ...     "the app crashes at login",
+        ... ]
+        >>> model = TopicModel(2, random_state=0).fit(texts, ["billing", "", "support", ""])
+        >>> for row in model.annotate(["no refund", "???"]):
         ...     print(row["text"], row["prediction"], row["reason"])
-        a rocket space None
+        no refund billing None
         ??? None no known word
         """
         check_is_fitted(self, "estimator_")
@@ -611,27 +623,17 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         return annotate(self, X, text, asked)
 
     def classes(self, n_words: int = 10) -> Table[summaries.TopicClass]:
-        """Describe the classes: keywords, and each topic's part in them.
+        """Describe the classes: their keywords, and the contribution of each topic.
 
         Parameters
         ----------
         n_words : int, default=10
-            Keywords of each class.
+            Number of keywords per class.
 
         Returns
         -------
         Table
             Empty without a target.
-
-        Examples
-        --------
-        >>> from cofactor import TopicModel
-        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
-        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
-        >>> for one in model.classes(2):
-        ...     print(one.label, one.keywords)
-        space ('moon', 'rocket')
-        sport ('goal', 'hockey')
         """
         check_is_fitted(self, "estimator_")
         return summaries.class_table(self, n_words)
@@ -639,39 +641,44 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     def explain(
         self, text: str, *, target: Any = None, rival: Any = None, n_left_out: int = 5
     ) -> Explanation:
-        """Show which words of a text speak for which topic and which class, and why the prediction
-        is this class and not the next one.
+        """Explain a prediction: which words indicate which topic and class, and why this class was
+        predicted rather than the next one.
 
         Parameters
         ----------
         text : str
         target : object, optional
-            Class, label or number to explain. The default is the predicted class, the label that
-            leads its threshold most, or the largest number.
+            Class, label or number to explain. The default is the predicted class, the label
+            furthest above its threshold, or the largest number.
         rival : object, optional
-            Class to compare it with. The default is the most probable other class. A label is
-            compared with its threshold.
+            Class to compare it with, by default the most probable other class. A label is compared
+            with its threshold.
         n_left_out : int, default=5
             Number of words to leave out, one at a time, to see what changes.
 
         Returns
         -------
         Explanation
-            Its parts add up to the representation and to the score of the prediction; those of its
-            ``contrast`` add up to the lead over the rival or the threshold.
+            Its parts add up to the representation and to the score of the prediction; the parts of
+            its ``contrast`` add up to the lead over the rival or the threshold.
 
         Examples
         --------
         >>> from cofactor import TopicModel
-        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
-        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
-        >>> told = model.explain("rocket or goal")
-        >>> told.prediction, told.contrast.rival
-        ('space', 'sport')
-        >>> for row in told.left_out:  # what is predicted without a word
-        ...     print(row.word, row.prediction)
-        rocket sport
-        goal space
+        >>> texts = [
+        ...     "wrong invoice",
+        ...     "refund the invoice",
+        ...     "login fails",
+        ...     "the app crashes at login",
+        ... ]
+        >>> model = TopicModel(2, random_state=0).fit(texts, ["billing", "", "support", ""])
+        >>> model.explain("app crashes instead of a refund")
+        support (76.7%); support leads billing by 1.19
+        word     weight  topic                   topic_part  speaks_for  contribution  difference
+        app       0.577  login, fails, app            0.382  support            0.599         1.2
+        crashes   0.577  login, fails, app            0.382  support            0.599         1.2
+        refund    0.577  invoice, wrong, refund       0.389  billing           -0.669       -1.34
+        not known: instead
         """
         if not isinstance(text, str):
             raise TypeError(f"text is of type {type(text).__name__}; pass one string.")
@@ -689,37 +696,42 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     ) -> Table[PeriodShare]:
         """Describe the topics and classes of documents in each period.
 
-        The topics stay as they are. Periods follow one another without a gap: one without documents
-        has 0 documents, and None as shares. Documents without a date are left out, with a warning.
+        The topics themselves do not change. Periods have no gaps: one without documents has 0
+        documents and the share None. Documents without a date are left out, with a warning.
 
         Parameters
         ----------
         documents : iterable of str
             Documents of the fit, or others.
         dates : iterable
-            Their dates: dates or texts in one format such as 2024-12-31; None where not known.
+            Their dates, or strings in one format such as 2024-12-31; None if unknown.
         every : {"day", "week", "month", "quarter", "year"}, default="month"
             Length of a period.
         n_words : int, default=10
-            Maximum number of words of a topic in a period.
+            Maximum number of words per topic and period.
 
         Returns
         -------
         Table
             A row for each period and topic, class or number: period, its first day, its number of
-            documents, kind ("topic", "class" or "number"), number of the topic, name, share with an
-            interval of 95 %, words of the topic in this period, and rising words: those that the
-            topic has more often than in all periods, by more than chance explains. The share of a
-            class is its mean probability; for a number it is the mean prediction.
+            documents, kind ("topic", "class" or "number"), number of the topic, name, share with a
+            95 % interval, words of the topic in this period, and rising words, which are more
+            frequent in the topic than in all periods together, beyond chance. The share of a class
+            is its mean probability; for a number it is the mean prediction.
 
         Examples
         --------
         >>> from cofactor import TopicModel
-        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
-        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
+        >>> texts = [
+        ...     "wrong invoice",
+        ...     "refund the invoice",
+        ...     "login fails",
+        ...     "the app crashes at login",
+        ... ]
+        >>> model = TopicModel(2, random_state=0).fit(texts, ["billing", "", "support", ""])
         >>> table = model.over_time(texts, ["2024-01-09", "2024-01-30", "2024-03-01", "2024-03-08"])
         >>> for row in table:
-        ...     if row.kind == "class" and row.name == "space":
+        ...     if row.name == "support":
         ...         print(row.period, row.documents, row.share and round(row.share))
         2024-01 2 0
         2024-02 0 None
@@ -728,10 +740,10 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self, "estimator_")
         return warn_of(over_time(self, documents, dates, every, n_words))
 
-    # ---- editing: each returns a new model, and this one stays as it is
+    # ---- editing: each method returns a new model and leaves this one unchanged
 
     def rename(self, topic: int | str, name: str) -> Self:
-        """Return the model with another name of a topic, which later fits keep.
+        """Return the model with a new name for a topic, which later fits keep.
 
         Parameters
         ----------
@@ -743,48 +755,32 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         TopicModel
-
-        Examples
-        --------
-        >>> from cofactor import TopicModel
-        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
-        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
-        >>> model.rename(0, "in space").topic_names_
-        ['in space', 'goal, hockey, puck']
         """
         check_is_fitted(self, "estimator_")
         return edits.rename(self, topic, name)
 
     def merge(self, topics: Iterable[int | str], name: str | None = None) -> Self:
-        """Return the model with some topics joined in the place of the first of them.
+        """Return the model with some topics merged into one, at the place of the first.
 
-        The mass of the new topic in each document is the sum of the masses of the old ones; what it
-        says of the classes is their mean, weighted by mass. Later topics get lower numbers.
+        The mass of the new topic in each document is the sum of the masses of the old ones; its
+        link to the classes is their mean, weighted by mass. Later topics are renumbered.
 
         Parameters
         ----------
         topics : iterable of int or str
             At least two numbers or names.
         name : str, optional
-            Its name. By default the first name that a user gave to one of them, or its words.
+            Its name; by default the first name that a user gave to one of them, or its words.
 
         Returns
         -------
         TopicModel
-
-        Examples
-        --------
-        >>> from cofactor import TopicModel
-        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
-        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
-        >>> model.merge([0, 1], "all of it").topic_names_
-        ['all of it']
         """
         check_is_fitted(self, "estimator_")
         return edits.merge(self, topics, name)
 
     def drop(self, topics: int | str | Iterable[int | str]) -> Self:
-        """Return the model without some topics. Later topics get lower numbers.
+        """Return the model without some topics; later topics are renumbered.
 
         Parameters
         ----------
@@ -794,27 +790,19 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         TopicModel
-
-        Examples
-        --------
-        >>> from cofactor import TopicModel
-        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
-        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
-        >>> model.drop(0).topic_names_
-        ['goal, hockey, puck']
         """
         check_is_fitted(self, "estimator_")
         return edits.drop(self, topics)
 
     def split(self, topic: int | str, documents: Iterable[Any], into: int = 2) -> Self:
-        """Return the model with one topic divided into several, which stand in its place.
+        """Return the model with one topic split into several, at its place.
 
         Parameters
         ----------
         topic : int or str
             Number or name.
         documents : iterable of str
-            Documents that show how; the new model describes them.
+            Documents to split it by; the new model describes these documents.
         into : int, default=2
             Number of parts.
 
@@ -826,23 +814,20 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         --------
         >>> from cofactor import TopicModel
         >>> texts = [
-        ...     "puck and goal",
-        ...     "goal and puck",
-        ...     "hockey ice",
-        ...     "ice hockey",
-        ...     "moon rocket",
-        ... ] * 2
-        >>> model = TopicModel(2, random_state=0).fit(texts)
-        >>> model.topic_names_
-        ['hockey, ice, moon', 'goal, puck']
+        ...     "wrong invoice",
+        ...     "refund the invoice",
+        ...     "login fails",
+        ...     "the app crashes at login",
+        ... ]
+        >>> model = TopicModel(1, random_state=0).fit(texts)
         >>> model.split(0, texts).topic_names_
-        ['hockey, ice', 'moon, rocket', 'goal, puck']
+        ['invoice, refund, wrong', 'login, fails, app']
         """
         check_is_fitted(self, "estimator_")
         return edits.split(self, topic, documents, into)
 
     def freeze(self, topics: int | str | Iterable[int | str]) -> Self:
-        """Return the model with topics whose words and weights later fits leave alone.
+        """Return the model with some topics frozen: later fits leave them unchanged.
 
         Parameters
         ----------
@@ -852,21 +837,12 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         TopicModel
-
-        Examples
-        --------
-        >>> from cofactor import TopicModel
-        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
-        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
-        >>> again = model.freeze("moon, rocket").refit(texts, ["sport", "", "space", ""])
-        >>> again.drift_[0].similarity
-        1.0
         """
         check_is_fitted(self, "estimator_")
         return edits.freeze(self, topics, True)
 
     def thaw(self, topics: int | str | Iterable[int | str]) -> Self:
-        """Return the model with topics that are no longer frozen.
+        """Return the model with some topics no longer frozen.
 
         Parameters
         ----------
@@ -876,22 +852,14 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         TopicModel
-
-        Examples
-        --------
-        >>> from cofactor import TopicModel
-        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
-        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
-        >>> frozen = model.freeze([0, 1])
-        >>> model = frozen.thaw(1)  # later fits leave topic 0 alone, and move topic 1
         """
         check_is_fitted(self, "estimator_")
         return edits.freeze(self, topics, False)
 
     def pin(self, topic: int | str, words: str | Iterable[str]) -> Self:
-        """Return the model with words that belong to a topic.
+        """Return the model with some words pinned to a topic.
 
-        They get at least the weight of the topic's tenth word. Later fits leave that weight alone.
+        They get at least the weight of the topic's tenth word, and later fits keep that weight.
 
         Parameters
         ----------
@@ -903,20 +871,12 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         TopicModel
-
-        Examples
-        --------
-        >>> from cofactor import TopicModel
-        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
-        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
-        >>> model.pin(0, "goal").topics(3)[0].words
-        ('goal', 'moon', 'rocket')
         """
         check_is_fitted(self, "estimator_")
         return edits.pin(self, topic, words)
 
     def ban(self, topic: int | str, words: str | Iterable[str]) -> Self:
-        """Return the model with words that a topic does not have, also after later fits.
+        """Return the model with some words banned from a topic, in later fits as well.
 
         Parameters
         ----------
@@ -928,14 +888,6 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         TopicModel
-
-        Examples
-        --------
-        >>> from cofactor import TopicModel
-        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
-        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
-        >>> model.ban(0, "moon").topics(3)[0].words
-        ('rocket',)
         """
         check_is_fitted(self, "estimator_")
         return edits.ban(self, topic, words)
@@ -948,56 +900,63 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         iterations: int | None = None,
         sample: int | None = None,
     ) -> Self:
-        """Return a model whose fit goes on from these topics, with all edits in force.
+        """Return a model that continues the fit from these topics and respects all edits.
 
-        Frozen topics, pinned and banned words and given names stay. Words and their weights are
-        those of this model. Unlabelled documents are guessed as in ``fit``.
+        Frozen topics, pinned and banned words and given names stay. The vocabulary and its weights
+        are those of this model. Labels of unlabelled documents are guessed as in ``fit``.
 
         Parameters
         ----------
         documents : iterable of str
-            Documents: those of the fit, or others of their kind.
+            Documents: those of the fit, or similar ones.
         y : array-like, optional
             Their labels, as in ``fit``.
         iterations : int, optional
             Maximum number of iterations; by default ``max_iter``.
         sample : int, optional
-            Fit on at most so many documents: the labelled ones, even if they are more, and a random
-            draw of the others. All documents are represented and predicted. By default the fit
-            goes through all; a sample shows sooner what new labels change.
+            Maximum number of documents to fit on: all labelled ones, even if they are more, and a
+            random sample of the others. Every document is still represented and predicted. By
+            default the fit uses all documents; a sample shows the effect of new labels sooner.
 
         Returns
         -------
         TopicModel
-            Its ``drift_`` is a table with a row for each topic: the similarity to before, words
-            that came and went, documents and predictions that moved.
+            Its ``drift_`` is a table with a row for each topic: similarity to the old topic, words
+            gained and lost, documents and predictions that changed.
 
         Examples
         --------
         >>> from cofactor import TopicModel
-        >>> texts = ["goal and puck", "puck and ice", "moon and rocket", "rocket and orbit"] * 3
-        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""] * 3)
-        >>> again = model.rename(0, "in space").ban(0, "orbit").freeze(1).refit(texts)
-        Traceback (most recent call last):
-        ValueError: y is None, but this model predicts; pass the documents' labels.
-        >>> again = model.freeze(1).refit(texts, ["sport", "", "space", ""] * 3)
-        >>> again.drift_[1].similarity
+        >>> texts = [
+        ...     "wrong invoice",
+        ...     "refund the invoice",
+        ...     "login fails",
+        ...     "the app crashes at login",
+        ... ]
+        >>> labels = ["billing", "", "support", ""]
+        >>> model = TopicModel(2, random_state=0).fit(texts, labels)
+        >>> model.topic_names_
+        ['invoice, wrong, refund', 'login, fails, app']
+        >>> again = model.freeze(0).rename(1, "sign-in").ban(1, "app").refit(texts, labels)
+        >>> again.topics(3)[1].name, again.topics(3)[1].words
+        ('sign-in', ('login', 'fails', 'crashes'))
+        >>> again.drift_[0].similarity  # a frozen topic stays as it is
         1.0
         """
         check_is_fitted(self, "estimator_")
         return refit(self, documents, y, iterations=iterations, sample=sample)
 
-    # ---- choosing
+    # ---- model selection
 
     def matrix_problem(self, documents: Iterable[Any], y: Any = None) -> Problem:
-        """Vectorise documents for :func:`cofactor.model_selection.choose`, which calls this.
+        """Vectorise documents for :func:`cofactor.model_selection.choose`, which calls this method.
 
         Parameters
         ----------
         documents : iterable of str
             Documents.
         y : array-like, optional
-            Their labels, as for ``fit``.
+            Their labels, as in ``fit``.
 
         Returns
         -------
@@ -1016,10 +975,10 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         y: Any = None,
         random_state: Any = None,
     ) -> Table[ToLabel]:
-        """Say which documents to label next, and why.
+        """Suggest which documents to label next, with a reason for each.
 
-        Near-duplicates of labelled or chosen documents, and documents without known words, are
-        left out. Label the documents and fit again with all labels.
+        Documents without known words, and near-duplicates of labelled or chosen ones, are left
+        out. Label the documents, then fit again with all labels.
 
         Parameters
         ----------
@@ -1028,14 +987,14 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         n : int, default=10
             Number of documents.
         strategy : {"mixed", "close", "topics", "random"}, default="mixed"
-            "mixed" takes one of five at random. The others are the first documents of topics
-            without a label, then close calls, whose two best classes are almost equally probable;
-            the classes take turns, and documents with few words come last. The other strategies
-            have one of these reasons only.
+            "mixed" draws one in five at random. The others are central documents of topics without
+            a label, then close calls, whose two best classes are almost equally probable; classes
+            take turns, and documents with few words come last. Each of the other strategies uses
+            only one of these reasons.
         y : array-like, optional
-            Labels of the documents, as for ``fit``; labelled ones are not chosen.
+            Labels of the documents, as in ``fit``; labelled ones are not chosen.
         random_state : int, RandomState or None, default=None
-            Seed of the random choice; None stands for ``seed_``.
+            Seed of the random choice; None means ``seed_``.
 
         Returns
         -------
@@ -1046,10 +1005,14 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Examples
         --------
         >>> from cofactor import TopicModel
-        >>> texts = ["puck and goal", "moon orbit", "hockey puck", "moon rocket", "goal or orbit"]
-        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "space", "", "", ""])
-        >>> model.to_label(texts[2:], 1).column("reason")
-        ['close call']
+        >>> texts = ["wrong invoice", "login fails", "no refund", "app crash", "invoice in the app"]
+        >>> labels = ["billing", "support", "", "", ""]
+        >>> model = TopicModel(3, random_state=0).fit(texts, labels)
+        >>> for row in model.to_label(texts, 3, y=labels):
+        ...     print(texts[row.document], "-", row.reason)
+        app crash - first of its topic
+        invoice in the app - close call
+        no refund - close call
         """
         check_is_fitted(self, "estimator_")
         return suggest(self, documents, n, y, strategy, random_state)
@@ -1057,33 +1020,34 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     def doubtful_labels(self, documents: Iterable[Any], y: Any) -> Table[DoubtfulLabel]:
         """Find labels that look wrong.
 
-        Each label is compared with the prediction of models that do not know it: linear models of
-        the words, fitted without a tenth or a fifth of the labels. A class with a single label
-        cannot be judged.
+        Each label is compared with the prediction of models that were fitted without it: linear
+        models of the words, each leaving out a tenth or a fifth of the labels. A class with a
+        single label cannot be judged.
 
         Parameters
         ----------
         documents : iterable of str
             Documents.
         y : array-like
-            Their labels, one class a document; unknown ones marked as for ``fit``.
+            Their labels, one class per document; unknown ones marked as in ``fit``.
 
         Returns
         -------
         Table
-            document (its index), label, suggestion (the class that looks right), and the
-            probabilities of both; the most doubtful label comes first. Labels that are predicted
-            are not listed.
+            document (its index), label, suggestion (the class that seems right), and the
+            probabilities of both; the most doubtful label comes first. Only labels that differ
+            from the prediction are listed.
 
         Examples
         --------
         >>> from cofactor import TopicModel
-        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"] * 3
-        >>> labels = ["sport", "sport", "space", "space"] * 2 + ["sport", "sport", "space", "sport"]
+        >>> texts = ["wrong invoice", "unpaid invoice", "login fails", "no login"] * 5
+        >>> labels = ["billing", "billing", "support", "support"] * 5
+        >>> labels[2] = "billing"
         >>> model = TopicModel(2, random_state=0).fit(texts, labels)
         >>> for row in model.doubtful_labels(texts, labels):
-        ...     print(texts[row.document], row.label, row.suggestion)
-        rocket to the moon sport space
+        ...     print(row.document, texts[row.document], row.label, row.suggestion)
+        2 login fails billing support
         """
         check_is_fitted(self, "estimator_")
         return doubtful_labels(self, documents, y)
@@ -1091,40 +1055,31 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     def stability(
         self, documents: Iterable[Any], y: Any = None, *, runs: int = 20, random_state: Any = None
     ) -> Table[TopicStability]:
-        """Measure how much of each topic is found again in other draws of documents and labels.
+        """Refit on bootstrap samples of documents and labels, and measure how stable each topic is.
 
-        Documents are drawn with replacement and fitted again, each time from another start;
-        labelled and unlabelled ones are drawn apart. A topic that fits noise does not come back.
-        It takes as long as ``runs`` fits. Afterwards ``topics``, reports and the card of a saved
-        model show the result.
+        Each refit has a different start; labelled and unlabelled documents are sampled separately.
+        A topic that fits noise is not found again. This takes as long as ``runs`` fits. Afterwards
+        ``topics``, reports and the card of a saved model show the result.
 
         Parameters
         ----------
         documents : iterable of str
             Documents, such as those of the fit.
         y : array-like, optional
-            Their labels, as for ``fit``.
+            Their labels, as in ``fit``.
         runs : int, default=20
-            Number of draws.
+            Number of bootstrap samples.
         random_state : int, optional
-            Seed of the draws; None stands for ``seed_``.
+            Seed of the sampling; None means ``seed_``.
 
         Returns
         -------
         Table
-            topic, name, stability (the mean cosine of the topic and its match, from 0 to 1), and
-            the interval that holds 95 % of the draws.
-
-        Examples
-        --------
-        >>> from cofactor import TopicModel
-        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"] * 3
-        >>> model = TopicModel(2, random_state=0).fit(texts)
-        >>> [row.stability > 0.9 for row in model.stability(texts, runs=3)]
-        [True, True]
+            topic, name, stability (mean cosine of the topic and its match, from 0 to 1), and the
+            interval that contains 95 % of the samples.
         """
         check_is_fitted(self, "estimator_")
-        self.stability_ = measure_stability(self, documents, y, runs, random_state)
+        self.amend(stability=measure_stability(self, documents, y, runs, random_state))
         return stability_table(self.topic_names_, self.stability_)
 
     def update(
@@ -1135,19 +1090,19 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         new_topics: int | str = 0,
         move: float = 0.0,
     ) -> Self:
-        """Return a model that has learned from new documents, too, without the old ones.
+        """Return a model that has also learned from new documents, without needing the old ones.
 
-        Topics stay as they are, and new ones are found in what they do not explain. New words come
-        after those of the model; a vectorizer other than :class:`~cofactor.text.WordVectorizer`
-        keeps its words. A new word may enter an old topic, which keeps a cosine of at least 0.9975
-        with its old self. Names, frozen topics, pinned and banned words stay.
+        Topics stay as they are, and new ones explain what is left. New words are appended to those
+        of the model, unless its vectorizer is not a :class:`~cofactor.text.WordVectorizer`. A new
+        word may enter an old topic, which keeps a cosine of at least 0.9975 with its former self.
+        Names, frozen topics, pinned and banned words stay.
 
-        New classes in ``y`` join the classes. Documents that the model draws from its memory of the
-        old ones stand for these, with the weight of their labels. Predictions of numbers, and of
-        several labels a document, stay as they are. ``expected_score_`` is None afterwards.
+        New classes in ``y`` are added to the classes. Samples from the model's memory stand in for
+        the old documents, with the weight of their labels. Predictions of numbers, and of several
+        labels per document, do not change. ``expected_score_`` is None afterwards.
 
         ``document_topics_`` and ``document_scores_`` hold the old documents, then the new ones; the
-        scores that new classes have in old documents are estimates by their topics.
+        scores of old documents for new classes are estimated from their topics.
 
         Parameters
         ----------
@@ -1156,35 +1111,38 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         y : array-like, optional
             Their labels, as in ``fit``.
         new_topics : int or "auto", default=0
-            Number of topics to add. "auto" adds topics as long as they make held-out cells of the
-            new documents more likely.
+            Number of topics to add. "auto" adds topics as long as they improve the likelihood of
+            held-out cells of the new documents.
         move : float, default=0.0
-            How far topics may move: each keeps a cosine of at least 1 − ``move`` with its old self,
-            and frozen ones do not move at all.
+            How far topics may move: each keeps a cosine of at least 1 − ``move`` with its former
+            self, and frozen ones do not move at all.
 
         Returns
         -------
         TopicModel
-            Its ``drift_`` is a table with a row for each topic, as after ``refit``, for the new
-            documents.
+            Its ``drift_`` is a table as after ``refit``, computed on the new documents.
 
         Examples
         --------
         >>> from cofactor import TopicModel
-        >>> texts = ["goal and puck", "puck and ice", "moon and rocket", "rocket and orbit"] * 3
-        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""] * 3)
-        >>> more = ["flour and yeast", "yeast and dough", "dough and flour"] * 2
-        >>> wider = model.update(more, ["baking"] * 6, new_topics=1)
-        >>> wider.classes_.tolist()
-        ['baking', 'space', 'sport']
-        >>> wider.predict(["fresh dough", "the moon"]).tolist()
-        ['baking', 'space']
+        >>> texts = [
+        ...     "wrong invoice",
+        ...     "refund the invoice",
+        ...     "login fails",
+        ...     "the app crashes at login",
+        ... ]
+        >>> model = TopicModel(2, random_state=0).fit(texts, ["billing", "", "support", ""])
+        >>> more = ["parcel lost in delivery", "late delivery of a parcel", "damaged parcel"]
+        >>> wider = model.update(more, ["shipping", "", ""], new_topics=1)
+        >>> wider.predict(["late parcel", "login"]).tolist()
+        ['shipping', 'support']
+        >>> wider.topic_names_
+        ['invoice, wrong, refund', 'login, fails, app', 'parcel, delivery, damaged']
         """
         check_is_fitted(self, "estimator_")
         return update(self, documents, y, new_topics=new_topics, move=move)
 
-    # ---- pictures and files: the modules that make them are layers above this one, so they are
-    # reached through the public names of the package
+    # ---- pictures and files: made by layers above this one, so the methods import them when called
 
     def plot_topics(
         self,
@@ -1193,42 +1151,33 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         n_words: int = 8,
         by: str = "coherence",
     ) -> np.ndarray:
-        """Draw the words of each topic with their probabilities. It needs ``cofactor[plot]``.
+        """Draw the words of each topic with their probabilities. Requires ``cofactor[plot]``.
 
         Parameters
         ----------
         topics : int, str or an iterable of them, optional
-            Numbers or names; by default the twelve largest topics, the largest first.
+            Numbers or names; by default the twelve largest topics in order of size.
         n_words : int, default=8
-            Words of each topic.
+            Number of words per topic.
         by : {"coherence", "probability"}, default="coherence"
-            Which words, and their order, as in ``topics``: those of the name come first.
+            Which words, and in which order, as in ``topics``.
 
         Returns
         -------
         ndarray of matplotlib axes
             One for each topic, on a new figure.
-
-        Examples
-        --------
-        >>> from cofactor import TopicModel
-        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
-        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
-        >>> [ax.get_title("left") for ax in model.plot_topics(n_words=3)]
-        ['moon, rocket', 'goal, hockey, puck']
         """
         check_is_fitted(self, "estimator_")
-        import cofactor
+        from cofactor.report import plot_topics
 
-        return cofactor.report.plot_topics(self, topics=topics, n_words=n_words, by=by)
+        return plot_topics(self, topics=topics, n_words=n_words, by=by)
 
     def plot_classes(self, *, ax: Any = None) -> Any:
-        """Draw topics × classes: the probability of each class for a document that is all one
-        topic. It needs ``cofactor[plot]``.
+        """Draw topics × classes: the probability of each class for a text made only of one topic.
+        Requires ``cofactor[plot]``.
 
-        A probability is shrunk by the labels behind the topic, as the link in ``topics``: as if
-        each topic had two more labels, divided as all labels are. Topics of the same class stand
-        together. Of more than 30 topics and 25 classes the largest are drawn.
+        Probabilities are shrunk as in ``topics``. Topics of the same class are grouped. At most
+        the 30 largest topics and 25 largest classes are drawn.
 
         Parameters
         ----------
@@ -1238,19 +1187,11 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         matplotlib axes
-
-        Examples
-        --------
-        >>> from cofactor import TopicModel
-        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
-        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
-        >>> [label.get_text() for label in model.plot_classes().get_xticklabels()]
-        ['space', 'sport']
         """
         check_is_fitted(self, "estimator_")
-        import cofactor
+        from cofactor.report import plot_classes
 
-        return cofactor.report.plot_classes(self, ax=ax)
+        return plot_classes(self, ax=ax)
 
     def plot_over_time(
         self,
@@ -1262,17 +1203,17 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         names: Any = None,
         ax: Any = None,
     ) -> Any:
-        """Draw the shares of topics or classes in periods, with their intervals of 95 %. It needs
+        """Draw the shares of topics or classes over time, with 95 % intervals. Requires
         ``cofactor[plot]``.
 
-        A period without documents breaks the lines. ``over_time`` returns the numbers.
+        Lines have a gap at a period without documents. ``over_time`` returns the numbers.
 
         Parameters
         ----------
         documents : iterable of str
             Documents of the fit, or others.
         dates : iterable
-            Their dates, as for ``over_time``.
+            Their dates, as in ``over_time``.
         every : {"day", "week", "month", "quarter", "year"}, optional
             Length of a period; by default the shortest one with enough documents.
         kind : {"topic", "class", "number"}, default="topic"
@@ -1286,27 +1227,15 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         matplotlib axes
-
-        Examples
-        --------
-        >>> from cofactor import TopicModel
-        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
-        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
-        >>> dates = ["2024-01-09", "2024-01-30", "2024-03-01", "2024-03-08"]
-        >>> ax = model.plot_over_time(texts, dates, "month", kind="class", names=["space"])
-        >>> ax.lines[0].get_ydata().round(1)
-        array([ 0., nan,  1.])
         """
         check_is_fitted(self, "estimator_")
-        import cofactor
+        from cofactor.report import plot_over_time
 
-        return cofactor.report.plot_over_time(
-            self, documents, dates, every=every, kind=kind, names=names, ax=ax
-        )
+        return plot_over_time(self, documents, dates, every=every, kind=kind, names=names, ax=ax)
 
     def plot_stability(self, *, ax: Any = None) -> Any:
-        """Draw how much of each topic ``stability`` found again, the steadiest topic first. It
-        needs ``cofactor[plot]``.
+        """Draw the result of ``stability``, the most stable topic first. Requires
+        ``cofactor[plot]``.
 
         Parameters
         ----------
@@ -1316,49 +1245,30 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         matplotlib axes
-
-        Examples
-        --------
-        >>> from cofactor import TopicModel
-        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"] * 5
-        >>> model = TopicModel(2, random_state=0).fit(texts)
-        >>> _ = model.stability(texts, runs=3)
-        >>> ax = model.plot_stability()
         """
         check_is_fitted(self, "estimator_")
-        import cofactor
+        from cofactor.report import plot_stability
 
-        return cofactor.report.plot_stability(self, ax=ax)
+        return plot_stability(self, ax=ax)
 
     def plot_choice(self, choice: Any) -> np.ndarray:
-        """Draw what :func:`cofactor.model_selection.choose` found, and where this model stands. It
-        needs ``cofactor[plot]``.
+        """Draw the result of :func:`cofactor.model_selection.choose`, with this model marked.
+        Requires ``cofactor[plot]``.
 
         Parameters
         ----------
         choice : Choice
-            The result of ``choose``. Its own ``figure`` draws the same without a model.
+            The result of ``choose``. Its ``figure`` method draws the same without a model.
 
         Returns
         -------
         ndarray of matplotlib axes
-            One for each criterion, on a new figure. A line marks the number of topics that was
-            chosen, a dotted one that of this model, if it is another one.
-
-        Examples
-        --------
-        >>> from cofactor import TopicModel
-        >>> from cofactor.model_selection import choose
-        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"] * 5
-        >>> model = TopicModel(2, random_state=0)
-        >>> choice = choose(model, texts, n_components=[1, 2, 3], runs=2)
-        >>> axes = model.plot_choice(choice)
-        >>> len(axes)
-        4
+            One for each criterion, on a new figure. A solid line marks the chosen number of topics,
+            a dotted one that of this model if it differs.
         """
-        import cofactor
+        from cofactor.report import plot_choice
 
-        return cofactor.report.plot_choice(self, choice)
+        return plot_choice(self, choice)
 
     def show(
         self,
@@ -1368,14 +1278,15 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         height: int = 700,
         **options: Any,
     ) -> Any:
-        """Show the report in a notebook. It needs ``cofactor[report]``.
+        """Show the report in a notebook. Requires ``cofactor[report]``.
 
         Parameters
         ----------
         documents : iterable of str, optional
-            Documents to show and to test with, such as those of the fit. The model keeps none.
+            Documents to show and to test on, such as those of the fit; the model does not keep
+            them.
         y : array-like, optional
-            Their labels, as for ``fit``.
+            Their labels, as in ``fit``.
         height : int, default=700
             Height in pixels.
         **options
@@ -1385,22 +1296,13 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         ShownReport
-            The last line of a notebook's cell shows it, in a frame that sends no request and reads
-            nothing of the notebook. Elsewhere its ``save`` writes the file that ``report`` writes.
-
-        Examples
-        --------
-        >>> from cofactor import TopicModel
-        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
-        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
-        >>> model.show()
-        A report of ... MB: a notebook shows it here; elsewhere save('report.html') writes it, and
-        any browser opens that file.
+            As the last line of a cell it is shown in an isolated frame that makes no requests.
+            Elsewhere, its ``save`` writes the same file as ``report``.
         """
         check_is_fitted(self, "estimator_")
-        import cofactor
+        from cofactor.report import show_report
 
-        return cofactor.report.show_report(self, documents, y, height=height, **options)
+        return show_report(self, documents, y, height=height, **options)
 
     def save(self, path: str | os.PathLike[str], *, notes: dict[str, Any] | None = None) -> None:
         """Write the model to a folder that :func:`cofactor.load_model` reads.
@@ -1408,24 +1310,30 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         path : str or path
-            The folder. An older model there is replaced in one step.
+            The folder. An older model there is replaced atomically.
         notes : dict, optional
-            JSON to keep with the model; see :func:`cofactor.save`.
+            JSON data to keep with the model; see :func:`cofactor.save`.
 
         Examples
         --------
-        >>> from cofactor import TopicModel
-        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
-        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
         >>> import cofactor, tempfile
+        >>> texts = [
+        ...     "wrong invoice",
+        ...     "refund the invoice",
+        ...     "login fails",
+        ...     "the app crashes at login",
+        ... ]
+        >>> model = cofactor.TopicModel(2, random_state=0).fit(
+        ...     texts, ["billing", "", "support", ""]
+        ... )
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     model.save(f"{folder}/model")
-        ...     cofactor.load_model(f"{folder}/model").predict(["moon"]).tolist()
-        ['space']
+        ...     cofactor.load_model(f"{folder}/model").predict(["my refund"]).tolist()
+        ['billing']
         """
-        import cofactor
+        from cofactor.io.models import save
 
-        cofactor.save(self, path, notes=notes)
+        save(self, path, notes=notes)
 
     def report(
         self,
@@ -1437,18 +1345,19 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         text: bool = True,
         **options: Any,
     ) -> Path:
-        """Write a report: one HTML file that works offline. It needs ``cofactor[report]``.
+        """Write a report: one HTML file that works offline. Requires ``cofactor[report]``.
 
         Parameters
         ----------
         path : str or path
             The file.
         documents : iterable of str, optional
-            Documents to show and to test with, such as those of the fit. The model keeps none.
+            Documents to show and to test on, such as those of the fit; the model does not keep
+            them.
         y : array-like, optional
-            Their labels, as for ``fit``.
+            Their labels, as in ``fit``.
         truth : array-like, optional
-            Labels that the fit did not see, to test with.
+            Labels that the fit did not see, to test on.
         text : bool, default=True
             False leaves out the text of the documents.
         **options
@@ -1459,20 +1368,10 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         -------
         Path
             The file.
-
-        Examples
-        --------
-        >>> from cofactor import TopicModel
-        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
-        >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     model.report(f"{folder}/report.html").name
-        'report.html'
         """
-        import cofactor
+        from cofactor.report import write_report
 
-        return cofactor.write_report(self, path, documents, y, truth=truth, text=text, **options)
+        return write_report(self, path, documents, y, truth=truth, text=text, **options)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

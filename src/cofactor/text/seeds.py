@@ -1,8 +1,8 @@
-"""Seed words: a prior on the features that pulls topics throughout the fit.
+"""Seed words: a prior on the features that attracts topics throughout the fit.
 
 A seeded topic k adds Σ_j [rate·a_jk − c_jk log a_jk] to the objective, with c_jk > 0 for its seed
 words j. The c_jk are pseudo-counts: ``strength`` times the word's mass in the corpus. The data do
-not determine the topic's scale; the rate sets it to the mass of a mean document.
+not determine the topic's scale, so the rate sets it to the mass of an average document.
 """
 
 from __future__ import annotations
@@ -23,15 +23,14 @@ from cofactor.engine.objective import Objective, Term
 from cofactor.engine.observations import observe
 from cofactor.engine.threads import Threads
 from cofactor.errors import Parameter, ParameterError, ParameterWarning
+from cofactor.estimators.base import ending_at_interrupts
 from cofactor.estimators.inference import represent
 from cofactor.priors import GammaPrior
 from cofactor.starts import plain_start
 from cofactor.targets import labelled_mask
-from cofactor.text.interrupts import ending_at_interrupts
 from cofactor.text.vectorizer.analyzer import Analyzer, tidy
 
-WEAK = 0.3
-"""Largest weight of a label that seed words give, relative to a known label."""
+MAX_SEED_WEIGHT = 0.3  # of a label from seed words, relative to a known label
 
 
 class Seed(NamedTuple):
@@ -49,7 +48,7 @@ class Seeds:
     columns: list[list[int]]
 
     def by_topic(self, topics: list[int]) -> dict[int, Seed]:
-        """Return the seeds by the topics that they pull; ``topics`` has one for each seed."""
+        """Return the seeds by topic; ``topics`` holds the topic of each seed."""
         return dict(zip(topics, map(Seed, self.names, self.columns), strict=True))
 
     def __len__(self) -> int:
@@ -59,8 +58,8 @@ class Seeds:
 def read_seeds(seeds: Any, vectorizer: Any, n_components: int) -> Seeds:
     """Find the columns of seed words among the words of a fitted vectorizer.
 
-    The vectorizer's analyzer reads a seed word that is not among them: it knows the name that the
-    forms of a word have, and the pairs of letters in scripts without spaces.
+    The vectorizer's analyzer translates other seed words: it knows the common name of the forms of
+    a word, and the pairs of letters of scripts without spaces.
     """
     if seeds is None:
         return Seeds([], [])
@@ -100,7 +99,7 @@ def _columns(name: Any, given: Any, places: dict[str, int], analyze: Analyzer | 
 
 
 def places_of(word: str, places: dict[str, int], analyze: Analyzer | None) -> list[int]:
-    """Return the columns of a word, in the form that the model's words have."""
+    """Return the columns of a word, after conversion to the form of the model's words."""
     for name in (word, tidy(word)):
         if name in places:
             return [places[name]]
@@ -112,12 +111,12 @@ def places_of(word: str, places: dict[str, int], analyze: Analyzer | None) -> li
 def weak_labels(
     seeds: Seeds, X: Any, y: Any, target_weights: Any = None
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Label documents that speak for one seed, with little weight; known labels stay.
+    """Label documents by their seed words, with low weight; known labels stay.
 
-    A document speaks for the seed whose words have more than twice the weight in it of any other
-    seed's words. Its lead is the weight of the label. If there are known labels, only seeds with
-    the name of a class count, and all weak labels together have at most `WEAK` of the weight of the
-    known ones.
+    A document gets the label of a seed whose words weigh more than twice as much as those of any
+    other seed; the difference is the weight of the label. If there are known labels, only seeds
+    with the name of a class count, and the total weight of labels from seeds is at most
+    `MAX_SEED_WEIGHT` of that of the known ones.
 
     Parameters
     ----------
@@ -132,7 +131,7 @@ def weak_labels(
     -------
     labels : ndarray of object, "" where there is none
     weights : ndarray
-        None in place of both if no document gets a label.
+        None instead of both if no document gets a label.
     """
     n = X.shape[0]
     labels, known = np.full(n, "", dtype=object), np.zeros(n, dtype=bool)
@@ -156,14 +155,14 @@ def weak_labels(
     weights = np.ones(n) if target_weights is None else np.array(target_weights, dtype=float)
     lead = (best - rest)[weak]
     lead = lead / max(float(lead.max(initial=0.0)), 1e-300)
-    if known.any():  # all weak labels together weigh less than the known ones
+    if known.any():  # weak labels together weigh less than the known ones
         lead *= min(1.0, weights[known].sum() / max(float(lead.sum()), 1e-300))
-    weights[weak] = WEAK * lead
+    weights[weak] = MAX_SEED_WEIGHT * lead
     return labels, weights
 
 
 class Mass(NamedTuple):
-    """Mass of documents: of each word, of all words, and the number of documents."""
+    """Mass of documents: per word and in total, and the number of documents."""
 
     words: np.ndarray
     total: float
@@ -185,7 +184,7 @@ def weigh(X: Any, loss: Divergence, counts: Any = None) -> Mass:
 def seed_prior(
     seeds: Seeds, topics: list[int], strength: float, mass: Mass, rank: int
 ) -> GammaPrior:
-    """Return the prior that pulls ``topics`` towards their seeds."""
+    """Return the prior that attracts ``topics`` to their seeds."""
     pull = np.zeros((len(mass.words), rank))
     for topic, columns in zip(topics, seeds.columns, strict=True):
         pull[columns, topic] = strength * mass.words[columns]
@@ -197,7 +196,7 @@ def seed_prior(
 def seeded_start(seeds: Seeds, X: Any, loss: Divergence, estimator: Any) -> Factors:
     """Return a plain start whose first topics are means of the documents with the seed words.
 
-    A random topic may be so far from a seed that the pull alone would not move it there.
+    A random topic may be too far from a seed for the prior to move it there.
     """
     data, rank = observe(X), estimator.n_components
     random = np.random.RandomState(estimator.random_state)
@@ -214,7 +213,7 @@ def seeded_start(seeds: Seeds, X: Any, loss: Divergence, estimator: Any) -> Fact
 
 
 def choose_topics(seeds: Seeds, estimator: Any, X: Any, y: Any, **weights: Any) -> list[int]:
-    """Return the topic that leans most towards each seed after one iteration."""
+    """Return the topic that is closest to each seed after one iteration."""
     with ending_at_interrupts(), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         estimator.set_params(max_iter=1)
@@ -223,7 +222,7 @@ def choose_topics(seeds: Seeds, estimator: Any, X: Any, y: Any, **weights: Any) 
 
 
 def leaning_topics(seeds: Seeds, estimator: Any) -> list[int]:
-    """Return the topic of a fitted estimator that leans most towards each seed."""
+    """Return the topic of a fitted estimator that is closest to each seed."""
     A = estimator.components_ / np.maximum(estimator.components_.sum(axis=1), 1e-300)[:, None]
     A = A / np.maximum(A.mean(axis=0), 1e-300)
     leaning = np.array([A[:, columns].mean(axis=1) for columns in seeds.columns])
@@ -233,13 +232,13 @@ def leaning_topics(seeds: Seeds, estimator: Any) -> list[int]:
 
 
 def _namesakes(names: list[str], estimator: Any) -> np.ndarray:
-    """Return each topic's part in the class that has the seed's name; 0 without such a class."""
+    """Return each topic's part in the class with the seed's name; 0 without such a class."""
     classes = [str(c) for c in getattr(estimator, "classes_", ())]
     part = np.zeros((len(names), len(estimator.components_)))
-    for i, name in enumerate(names):
-        if name in classes and hasattr(estimator, "target_components_"):
-            B = estimator.target_components_ / np.maximum(
-                estimator.target_components_.sum(axis=1, keepdims=True), 1e-300
-            )
-            part[i] = B[:, classes.index(name)]
+    if hasattr(estimator, "target_components_"):
+        B = estimator.target_components_
+        B = B / np.maximum(B.sum(axis=1, keepdims=True), 1e-300)
+        for i, name in enumerate(names):
+            if name in classes:
+                part[i] = B[:, classes.index(name)]
     return part

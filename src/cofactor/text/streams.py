@@ -14,17 +14,24 @@ from cofactor.estimators.validation import as_divergence
 from cofactor.targets.sets import read_targets
 from cofactor.text.describe import predictions
 from cofactor.text.describe.summaries import describe
-from cofactor.text.describe.words import Words
+from cofactor.text.describe.topic_words import Words
 from cofactor.text.documents import fingerprint, read_documents
-from cofactor.text.editing.shown import with_settled
-from cofactor.text.fitting import draw_seed, let_go, plan_fit, publish, to_matrix, with_seeds
-from cofactor.text.interrupts import finish
+from cofactor.text.editing.settled import with_settled
+from cofactor.text.fitting import (
+    draw_seed,
+    finish,
+    let_go,
+    plan_fit,
+    publish,
+    vectorise,
+    with_seeds,
+)
 from cofactor.text.seeds import Mass, Seeds, leaning_topics, read_seeds, weigh
 
 
 @dataclass(frozen=True)
 class Seeding:
-    """The seeds of a stream, the topics they pull, and the mass of all documents so far."""
+    """The seeds of a stream, their topics, and the mass of all documents so far."""
 
     seeds: Seeds
     topics: list[int]
@@ -36,7 +43,7 @@ class Seeding:
 
 
 class DocumentBatch(NamedTuple):
-    """A batch as a matrix, and the estimator that is to learn from it."""
+    """A batch as a matrix, and the estimator that will learn from it."""
 
     vectorizer: Any
     X: Any
@@ -44,11 +51,11 @@ class DocumentBatch(NamedTuple):
     estimator: Any
     y: Any
     seed: int
-    target_names: list[Any] | None  # None: settled by this batch
+    target_names: list[Any] | None  # None: known only after this batch
 
 
 def fit_batch(model: Any, documents: Any, y: Any, classes: Any) -> None:
-    """Let a topic model learn from one batch; see ``TopicModel.partial_fit``."""
+    """Update a topic model with one batch; see ``TopicModel.partial_fit``."""
     started = time.perf_counter()
     texts = read_documents(documents)
     digest = fingerprint(texts, y)
@@ -59,28 +66,29 @@ def fit_batch(model: Any, documents: Any, y: Any, classes: Any) -> None:
     fitted, words = time.perf_counter(), Words.of(batch.vectorizer)
     seeded = batch.seeding.seeds.by_topic(batch.seeding.topics)
     described = finish(lambda: describe(estimator, batch.X, words, seeded))
-    if (settled := vars(model).get("settled_")) is not None:
+    settled = model.fitted.settled if hasattr(model, "estimator_") else None
+    if settled is not None:
         described = with_settled(described, settled, estimator.components_, words)
-        described["settled_"] = settled
     names = batch.target_names
     publish(
         model,
         described,
         {"vectorise": started, "fit": vectorised, "describe": fitted},
-        vectorizer_=batch.vectorizer,
-        estimator_=estimator,
-        seed_=batch.seed,
-        fingerprint_=digest,
-        target_names_=predictions.target_names(estimator, batch.y) if names is None else names,
-        _seeding=batch.seeding,
-        _batch=batch.X,
+        vectorizer=batch.vectorizer,
+        estimator=estimator,
+        seed=batch.seed,
+        fingerprint=digest,
+        settled=settled,
+        target_names=predictions.target_names(estimator, batch.y) if names is None else names,
+        seeding=batch.seeding,
+        batch=batch.X,
     )
 
 
 def _first_batch(model: Any, texts: list[str], y: Any, classes: Any) -> DocumentBatch:
-    """Read the batch that settles the words, the task and the start."""
+    """Read the first batch, which determines the words, the task and the start."""
     y, seed = read_targets(y, classes), draw_seed(model.random_state)
-    vectorizer, X = to_matrix(model, texts, y)
+    vectorizer, X = vectorise(model, texts, y)
     plan = plan_fit(model, vectorizer, X, y, seed=seed, seeds_label=False)
     mass = weigh(X, as_divergence("data_loss", model.data_loss))
     seeding = Seeding(plan.seeds, plan.topics, mass)
@@ -88,13 +96,13 @@ def _first_batch(model: Any, texts: list[str], y: Any, classes: Any) -> Document
 
 
 def _further_batch(model: Any, texts: list[str], y: Any, classes: Any) -> DocumentBatch:
-    """Read a batch for a fitted model; the estimator is a copy."""
+    """Read a further batch for a fitted model; the estimator is a copy."""
     X, estimator = sp.csr_array(model.vectorizer_.transform(texts)), copy(model.estimator_)
     seeding = _seeding(model).plus(X, as_divergence("data_loss", model.data_loss))
     if seeding.seeds:
         priors = with_seeds(model, seeding.seeds, seeding.topics, seeding.mass)
         estimator.set_params(priors=priors)
-    if (settled := vars(model).get("settled_")) is not None:
+    if (settled := model.fitted.settled) is not None:
         settled.hold(estimator, estimator.components_, model.vectorizer_.get_feature_names_out())
     names = model.target_names_
     y = _further_targets(estimator, None if model.task == "topics" else y, len(texts), len(names))
@@ -102,8 +110,8 @@ def _further_batch(model: Any, texts: list[str], y: Any, classes: Any) -> Docume
 
 
 def _seeding(model: Any) -> Seeding:
-    """Return the seeding of the stream so far, or of the fit that it continues."""
-    found = vars(model).get("_seeding")
+    """Return the seeding of the stream so far, or of the fit that the stream continues."""
+    found = model.fitted.seeding
     if found is not None:
         return found
     words = model.vectorizer_.get_feature_names_out()
@@ -113,19 +121,19 @@ def _seeding(model: Any) -> Seeding:
 
 
 def _classes(estimator: Any, classes: Any) -> dict[str, Any]:
-    """Return the classes to expect: those of the estimator, or those announced."""
+    """Return the classes to expect: those of the estimator, or the given ones."""
     if not isinstance(estimator, predictions.ESTIMATORS["classes"]):
         return {}
     return {"classes": getattr(estimator, "classes_", classes)}
 
 
 def _further_targets(estimator: Any, y: Any, n: int, width: int) -> Any:
-    """Return y of a further batch as the estimator reads it; all unknown if y is None."""
+    """Return the targets of a further batch for the estimator; all unknown if y is None."""
     if isinstance(estimator, predictions.ESTIMATORS["topics"]):
         if y is not None:
             raise ValueError(
-                "y has come late: this stream began without labels; begin a new model with a "
-                "batch that has some, or leave y out."
+                "y came too late: this stream began without labels; start a new model with a "
+                "labelled batch, or leave y out."
             )
         return None
     if y is not None:

@@ -135,12 +135,13 @@ def test_expected_scores_are_numbers(field, value, dense, tmp_path, monkeypatch)
 def test_damaged_scores_of_documents_are_refused(damage, tmp_path, monkeypatch):
     model = TopicModel(2, random_state=0).fit(TEXTS, LABELS)
     scores = model.document_scores_
-    model.document_scores_ = {
+    damaged = {
         "shape": scores[:, :1],
         "NaN": changed(scores, np.nan),
         "dtype": scores.astype(int),
         "list": scores.tolist(),
     }[damage]
+    model.amend(document_scores=damaged)
     refuse(saved(model, tmp_path, monkeypatch), "document_scores_")
 
 

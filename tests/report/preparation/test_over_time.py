@@ -27,7 +27,7 @@ def test_rows_are_those_of_the_library(model, corpus, some):
 def test_the_period_suits_the_dates(model, corpus, some):
     found = prepare(model, corpus[0], some, dates=[None, *DATES[1:]]).over_time
     assert (found["every"], len(found["periods"])) == ("quarter", 3)
-    assert found["notes"][1:] == ["1 of 120 documents have no date; they are in no period."]
+    assert found["notes"][1:] == ["1 of 120 documents have no date and are in no period."]
 
 
 def test_lines_are_those_that_changed_most():
@@ -55,7 +55,7 @@ def test_dates_need_documents_and_must_be_readable(model, corpus):
         prepare(model, dates=DATES)
     with pytest.raises(ValueError, match="every='month' needs dates"):
         prepare(model, corpus[0], every="month")
-    with pytest.raises(ValueError, match="every='moon' is no period"):
+    with pytest.raises(ValueError, match="every='moon' is not a period"):
         prepare(model, corpus[0], dates=DATES, every="moon")
     with pytest.raises(ValueError, match=r"dates\[3\] is 'soon'"):
         prepare(model, corpus[0], dates=[*map(str, DATES[:3]), "soon", *DATES[4:]])

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from cofactor.estimators.edits import masses, with_topics
 from cofactor.estimators.inference import topic_shares
 from cofactor.text.describe.answers import represent
 from cofactor.text.editing import refits
-from cofactor.text.editing.edits import SUPPORT, edited, regroup
+from cofactor.text.editing.edits import edited, regroup
 
 WORDS = {
     "sport": ["goal", "puck", "ice", "team", "score", "skate"],
@@ -84,14 +85,20 @@ def test_merging_two_copies_gives_the_model_before_the_copy(any_model, corpus):
     )
     twice = edited(
         any_model,
-        estimator_=estimator.with_fitted(copied),
-        n_components=K + 1,
-        document_topics_=any_model.document_topics_[:, sources] * part,
+        {"n_components": K + 1},
+        estimator=estimator.with_fitted(copied),
+        document_topics=any_model.document_topics_[:, sources] * part,
         **{
-            n: np.asarray(getattr(any_model, n))[sources]
-            for n in ("coherence_", "probable_coherence_", "topic_words_", *SUPPORT)
+            n: np.asarray(getattr(any_model.fitted, n))[sources]
+            for n in (
+                "coherence",
+                "probable_coherence",
+                "topic_words",
+                "topic_support",
+                "topic_labels",
+            )
         },
-        topic_names_=[any_model.topic_names_[k] for k in sources],
+        topic_names=[any_model.topic_names_[k] for k in sources],
     )
     once = twice.merge([1, 2])
     assert_same(once, any_model)
@@ -172,17 +179,25 @@ def test_pinned_words_belong_and_banned_words_do_not(model):
 
 def test_edits_leave_the_model_as_it_was(model, corpus):
     texts, labels = corpus
-    before = copy.deepcopy({k: v for k, v in vars(model).items() if k != "_corpus"})
+    before, estimator = model.fitted, model.estimator_.fitted
+    kept = copy.deepcopy((arrays_of(before), arrays_of(estimator)))
     model.rename(0, "x").merge([0, 1]).drop(0).freeze([0]).thaw(0)
     model.pin(1, model.topics()[0].words[0]).ban(2, model.topics()[2].words[0])
     model.split(0, texts).refit(texts, labels, iterations=2)
-    for name, value in vars(model).items():
-        if isinstance(value, np.ndarray):
-            assert np.array_equal(value, before[name], equal_nan=value.dtype.kind == "f"), name
-    assert "settled_" not in vars(model)
-    for name, value in vars(before["estimator_"]).items():
-        if isinstance(value, np.ndarray):
-            assert np.array_equal(getattr(model.estimator_, name), value), name
+    assert model.fitted is before
+    assert model.estimator_.fitted is estimator
+    assert not hasattr(model, "settled_")
+    for then, now in zip(kept, (arrays_of(before), arrays_of(estimator)), strict=True):
+        assert then.keys() == now.keys()
+        for name, value in now.items():
+            equal_nan = value.dtype.kind == "f"
+            assert np.array_equal(value, then[name], equal_nan=equal_nan), name
+
+
+def arrays_of(state):
+    """Return the arrays of a state."""
+    values = {field.name: getattr(state, field.name) for field in fields(state)}
+    return {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
 
 
 def test_what_is_settled_survives_save_load_and_refit(model, corpus, tmp_path):
@@ -398,7 +413,7 @@ def test_documents_of_edited_topics_are_represented_anew(corpus):
     """The model knows its documents' matrix, and had represented them by the topics before."""
     texts, y = corpus
     model = TopicModel(K, random_state=0).fit(texts, y)
-    X = model._corpus.X
+    X = model.fitted.documents.X
     assert represent(model, X)[0] is model.document_topics_
     for changed in (model.drop(0), model.merge([0, 1]), model.drop(0).refit(texts, y).drop(1)):
         S, scores = represent(changed, X)

@@ -78,7 +78,7 @@ def test_classes_are_extended_in_order(wider):
     assert after.topic_support_.sum() == before.topic_support_.sum() + 16
     assert after.topic_labels_.sum(axis=0).tolist() == [16, 16, 16]
     assert after.topic_labels_[2].tolist() == [16, 0, 0]
-    assert "_corpus" not in vars(after)
+    assert after.fitted.documents is None
     np.testing.assert_allclose(after.predict_proba(BAKING).sum(axis=1), 1)
 
 
@@ -176,7 +176,7 @@ def test_models_without_a_head_or_with_numbers():
         topics.update(BAKING, ["baking"] * 4)
     y = np.where(np.array(LABELS) == "sport", 1.5, 3.25)
     numbers = TopicModel(2, random_state=0).fit(TEXTS, y)
-    with pytest.warns(UserWarning, match="stay as they were"):
+    with pytest.warns(UserWarning, match="do not change"):
         after = numbers.update(BAKING, [2.5, 2.5, 1.0, 0.5], new_topics=1)
     np.testing.assert_allclose(after.predict(TEXTS), numbers.predict(TEXTS), rtol=1e-6)
     with pytest.raises(ValueError, match="y holds classes, but the model predicts numbers"):
@@ -192,7 +192,7 @@ def test_heads_of_topics_learn_classes(head):
 
 def test_a_vectorizer_of_the_user_keeps_its_words():
     model = TopicModel(2, vectorizer=TfidfVectorizer(), random_state=0).fit(TEXTS, LABELS)
-    with pytest.warns(UserWarning, match="words stay as they are"):
+    with pytest.warns(UserWarning, match="No words are added"):
         after = model.update(["puck dough"] * 4, ["baking"] * 4)
     assert len(after.vectorizer_.get_feature_names_out()) == after.estimator_.n_features_in_ == 10
 
@@ -207,7 +207,7 @@ def test_a_vectorizer_of_the_user_keeps_its_words():
         (BAKING, None, {"move": 1.5}, "move=1.5 must be"),
         (BAKING, None, {"move": "far"}, "move='far' must be"),
         (BAKING, [0.5, 1.5, 2.0, 2.5], {}, "y holds numbers, but the model predicts classes"),
-        (BAKING, [{"a"}, {"a", "b"}, None, {"b"}], {}, "y holds several labels a document"),
+        (BAKING, [{"a"}, {"a", "b"}, None, {"b"}], {}, "y holds several labels per document"),
         (BAKING, [1, 2, 3, 4], {}, "convert y to their type"),
         (BAKING, ["baking"], {}, "y has 1 labels for 4 documents"),
     ],

@@ -49,4 +49,4 @@ def test_refusals():
     few = ["a", "b", *[""] * 18]
     assert_says(lambda: model.doubtful_labels(TEXTS[:20], few), r"\by\b", "Add labels")
     sets = [{"a"}, {"a", "b"}, *[None] * 18]
-    assert_says(lambda: model.doubtful_labels(TEXTS[:20], sets), "several labels a document")
+    assert_says(lambda: model.doubtful_labels(TEXTS[:20], sets), "several labels per document")

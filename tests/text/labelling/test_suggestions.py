@@ -2,9 +2,19 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
+from scipy import sparse as sp
+from sklearn.preprocessing import normalize
 
 from cofactor import TopicModel
-from cofactor.text.labelling.choice import CLOSE, FIRST, RANDOM
+from cofactor.text.labelling.suggestions import (
+    CLOSE,
+    FIRST,
+    MIN_DUPLICATE,
+    RANDOM,
+    Candidates,
+    choose_rows,
+)
 from complaints import assert_says
 from subjects import LABELS, SOME, TEXTS
 
@@ -58,3 +68,115 @@ def test_refusals(model):
     assert_says(lambda: model.to_label(TEXTS, 0), r"\bn=0", "at least 1")
     assert_says(lambda: model.to_label(TEXTS, 3, strategy="best"), "strategy='best'", "mixed")
     assert_says(lambda: model.to_label(TEXTS, 3, y=["a"]), r"\by\b", "1 entries")
+
+
+# ---- Which rows are chosen: their reasons, their order, and no near-duplicates
+
+
+N, R = 60, 8
+
+
+def made(margins=True, seed=0):
+    """Rows of which every third is almost a copy of the one before; topics 0 to 2 have labels."""
+    random = np.random.default_rng(seed)
+    X = random.random((N, 30)) * (random.random((N, 30)) < 0.3)
+    X[2::3] = X[1::3] + 0.01 * random.random((N // 3, 30))
+    X[50] = 0.0
+    shares = random.dirichlet(np.full(R, 0.2), N)
+    labelled = np.zeros(N, dtype=bool)
+    labelled[[4, 9]] = True
+    rows = sp.csr_array(normalize(X))
+    covered = np.arange(R) < 3
+    best = (random.random(N), random.integers(3, size=N)) if margins else (None, None)
+    return Candidates(rows, shares, *best, labelled, covered)
+
+
+def choose(candidates, n, strategy="mixed", seed=0):
+    return choose_rows(candidates, n, strategy, np.random.default_rng(seed))
+
+
+def test_a_mixture_has_its_parts():
+    reasons = [reason for _, reason in choose(made(), 10)]
+    assert reasons == [FIRST] * 5 + [CLOSE] * 3 + [RANDOM] * 2
+
+
+@pytest.mark.parametrize("strategy", ["mixed", "close", "topics", "random"])
+def test_nothing_is_chosen_that_says_nothing_new(strategy):
+    """Chosen and labelled rows are not alike; labelled and empty ones are not chosen."""
+    candidates = made()
+    rows = [row for row, _ in choose(candidates, N, strategy)]
+    assert len(set(rows)) == len(rows)
+    assert not {4, 9, 50} & {*rows}
+    X = candidates.rows.toarray()[[4, 9, *rows]]
+    likeness = X @ X.T
+    assert likeness[np.triu_indices(len(X), 1)].max() < MIN_DUPLICATE
+    if strategy in ("close", "random"):  # each pair of copies gives one of its rows
+        assert len(rows) == N - 20 - 3 + (1 if 50 % 3 == 2 else 0)
+
+
+def test_close_calls_are_those_of_least_margin_of_each_class():
+    candidates = made()
+    rows = [row for row, _ in choose(candidates, 15, "close")]
+    X = candidates.rows.toarray()
+    for one in range(3):
+        own = [row for row in rows if candidates.classes[row] == one]
+        assert_array_equal(np.argsort(candidates.margins[own]), np.arange(len(own)))
+        least = candidates.margins < candidates.margins[own[-1]]
+        least &= (candidates.classes == one) & ~few_words(candidates)
+        for i in set(np.flatnonzero(least).tolist()) - {*own}:
+            assert i in (4, 9, 50) or (X[[4, 9, *rows]] @ X[i]).max() >= MIN_DUPLICATE
+
+
+@pytest.mark.parametrize("strategy", ["close", "topics"])
+def test_rows_with_few_words_come_last(strategy):
+    candidates = made()
+    few = few_words(candidates)
+    assert few.sum() > N // 3
+    rows = [row for row, _ in choose(candidates, N, strategy)]
+    assert (np.diff(few[rows].astype(int)) >= 0).all()
+    assert few[rows].any() == (strategy == "close")
+    checks = [row for row, _ in choose(candidates, 20, "random")]
+    assert few[checks].any()
+
+
+def few_words(candidates):
+    words = (candidates.rows.toarray() > 0).sum(axis=1)
+    return words < np.median(words[words > 0])
+
+
+def test_classes_take_turns():
+    """A class waits as many turns as it has labelled rows; then the least margin decides."""
+    classes = np.array([0, 0, 0, 0, 1, 1, 1, 2, 2])
+    margins = np.array([0.9, 0.9, 0.1, 0.2, 0.5, 0.4, 0.6, 0.8, 0.3])
+    labelled = np.arange(9) < 2  # both of class 0
+    rows = sp.csr_array(np.eye(9))
+    candidates = Candidates(rows, np.ones((9, 1)), margins, classes, labelled, np.array([True]))
+    chosen = [row for row, _ in choose(candidates, 9, "close")]
+    assert chosen == [8, 5, 4, 7, 2, 6, 3]
+    assert classes[chosen].tolist() == [2, 1, 1, 2, 0, 1, 0]
+
+
+def test_firsts_are_central_rows_of_topics_without_labels():
+    candidates = made()
+    rows = [row for row, _ in choose(candidates, N, "topics")]
+    X, shares = candidates.rows.toarray(), candidates.shares
+    known, expected = [4, 9], []
+    for k in sorted(range(3, R), key=lambda k: -shares[:, k].sum()):
+        new = np.flatnonzero(
+            ~few_words(candidates) & ((X @ X[known].T).max(axis=1) < MIN_DUPLICATE)
+        )
+        expected.append(max(new, key=lambda i: shares[i, k] * X[i] @ (shares[:, k] @ X)))
+        known.append(expected[-1])
+    assert rows == expected
+
+
+def test_without_classes_topics_come_first():
+    chosen = choose(made(margins=False), 12)
+    assert [reason for _, reason in chosen] == [FIRST] * 5 + [RANDOM] * 7
+
+
+def test_only_random_checks_depend_on_the_seed():
+    one, same, other = (choose(made(), 20, seed=seed) for seed in (0, 0, 1))
+    assert one == same
+    assert one[:-4] == other[:-4]
+    assert one[-4:] != other[-4:]

@@ -54,7 +54,7 @@ def test_passages_that_many_texts_share():
 
 
 def test_passages_are_counted_after_learning(monkeypatch):
-    monkeypatch.setattr(inspection, "LEARNED", 10)
+    monkeypatch.setattr(inspection, "MAX_LEARNED", 10)
     passages = Passages()
     for i in range(100):
         late = "A sentence that comes late. " if i > 50 else ""
@@ -64,7 +64,7 @@ def test_passages_are_counted_after_learning(monkeypatch):
 
 
 def test_a_sample_of_a_stream_is_spread_evenly(monkeypatch):
-    monkeypatch.setattr(inspection, "SAMPLE", 10)
+    monkeypatch.setattr(inspection, "SAMPLE_TEXTS", 10)
     sample = EvenSample()
     for i in range(1000):
         sample.add(str(i))

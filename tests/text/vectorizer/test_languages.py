@@ -8,11 +8,11 @@ from cofactor.text import WordVectorizer
 from cofactor.text.vectorizer import languages
 from cofactor.text.vectorizer.languages import (
     CODES,
+    ENGLISH,
     FEW_ENDINGS,
+    detect_languages,
     grammatical_words,
-    notice_languages,
 )
-from cofactor.text.vectorizer.stopwords import ENGLISH
 
 SENTENCES = {
     "arabic": "لم يكن هذا هو الطريق الذي كنا نبحث عنه، ولكن لا يمكن أن نعود إلى البيت من غير الماء.",
@@ -51,7 +51,7 @@ SENTENCES = {
 
 @pytest.mark.parametrize("name", SENTENCES)
 def test_a_language_is_noticed(name):
-    assert [found.language for found in notice_languages([SENTENCES[name]] * 3)] == [name]
+    assert [found.language for found in detect_languages([SENTENCES[name]] * 3)] == [name]
 
 
 def test_lists_hold_single_words_in_lower_case():
@@ -64,30 +64,30 @@ def test_lists_hold_single_words_in_lower_case():
 
 
 def test_texts_without_grammar_have_no_language():
-    assert notice_languages([]) == []
-    assert notice_languages(["", "123", "?!"]) == []
-    assert notice_languages(["moon rocket orbit god sin", "puck goalie ice sin god"] * 40) == []
+    assert detect_languages([]) == []
+    assert detect_languages(["", "123", "?!"]) == []
+    assert detect_languages(["moon rocket orbit god sin", "puck goalie ice sin god"] * 40) == []
     vectorizer = WordVectorizer().fit(["moon rocket the orbit", "puck goalie ice"])
     assert (vectorizer.languages_, list(vectorizer.stop_words_)) == ([], ["english"])
 
 
 def test_several_languages_are_noticed_by_their_share():
     mixed = [SENTENCES["german"]] * 6 + [SENTENCES["spanish"]] * 3 + [SENTENCES["chinese"]]
-    found = notice_languages(mixed)
+    found = detect_languages(mixed)
     assert [(one.language, one.share) for one in found] == [
         ("german", 0.6),
         ("spanish", 0.3),
         ("chinese", 0.1),
     ]
     few = [SENTENCES["german"]] * 99 + [SENTENCES["spanish"]]
-    assert [one.language for one in notice_languages(few)] == ["german"]
+    assert [one.language for one in detect_languages(few)] == ["german"]
 
 
 def test_a_sample_is_spread_over_a_list_and_begins_a_stream(monkeypatch):
-    monkeypatch.setattr(languages, "SAMPLE", 10)
+    monkeypatch.setattr(languages, "SAMPLE_TEXTS", 10)
     texts = [SENTENCES["german"]] * 50 + [SENTENCES["french"]] * 50
-    assert len(notice_languages(texts)) == 2
-    assert [one.language for one in notice_languages(iter(texts))] == ["german"]
+    assert len(detect_languages(texts)) == 2
+    assert [one.language for one in detect_languages(iter(texts))] == ["german"]
 
 
 def test_each_text_is_read_in_its_language():

@@ -29,39 +29,16 @@ from cofactor.linear.pool import ExpectedScore
 from cofactor.linear.views import View
 from cofactor.targets import ClassCoding, ValueCoding
 from cofactor.text import TopicModel, WordVectorizer
-from cofactor.text.describe.support import SUPPORT
-from cofactor.text.describe.words import RANKED
 from cofactor.text.editing import Settled
-from cofactor.text.vectorizer.words import LATER, OLDER, READING
+from cofactor.text.fitted_topics import FittedTopics
+from cofactor.text.vectorizer.word_vectorizer import LATER, OLDER, READING
 
-RANKING = ("topic_words_", "probable_coherence_")
-"""Attributes that models of cofactor 0.1 lack; their words are shown by probability."""
-OPTIONAL = frozenset(
-    {"document_scores_", "settled_", "learned_", "stability_", *LATER, *RANKING, *READING, *SUPPORT}
-)
-TEXT = (
-    "estimator_",
-    "vectorizer_",
-    "document_topics_",
-    "topic_names_",
-    "target_names_",
-    "coherence_",
-    "seed_",
-    "timings_",
-    "fingerprint_",
-    "document_scores_",
-    "settled_",
-    "learned_",
-    *RANKING,
-    *SUPPORT,
-    "stability_",
-)
-FITTED: dict[type, tuple[str, ...]] = {
-    TopicModel: TEXT,
+VECTORIZERS: dict[type, tuple[str, ...]] = {
     WordVectorizer: ("words_", "idf_", *LATER, *READING),
     CountVectorizer: ("vocabulary_", "fixed_vocabulary_"),
     TfidfVectorizer: ("vocabulary_", "fixed_vocabulary_", "idf_"),
 }
+"""The vectorizers that a folder can hold, and their attributes; older ones lack LATER, READING."""
 CODINGS: dict[type, type] = {
     NMF: type(None),
     SSNMFClassifier: ClassCoding,
@@ -116,7 +93,8 @@ def put_back(model: Any, vectorizer: Any) -> None:
             f"vectorizer has {len(words)} columns that are not the {len(own.words_)} of the model; "
             f"pass the fitted {own.name} that made them"
         )
-    model.vectorizer_, model.vectorizer = vectorizer, clone(vectorizer, safe=False)
+    model.amend(vectorizer=vectorizer)
+    model.vectorizer = clone(vectorizer, safe=False)
 
 
 # ---- estimators: parameters, and the state if they are fitted
@@ -142,10 +120,15 @@ def _take_estimator(model: Any) -> dict[str, Any]:
     if not hasattr(model, "components_"):
         return parts
     fitted = model.completed()
-    held = {name: getattr(fitted, field) for name, field in saved_fields(Fitted).items()}
     own = {name: getattr(model, name) for name in OF_SCIKIT_LEARN if hasattr(model, name)}
     head = {"n_iter_": fitted.n_iter, "_has_head": fitted.target_components is not None}
-    return {**parts, **own, **head, **{n: value for n, value in held.items() if value is not None}}
+    return {**parts, **own, **head, **_held(fitted)}
+
+
+def _held(fitted: Any) -> dict[str, Any]:
+    """Return the fields of a state that have a value, by their names in a folder."""
+    held = {name: getattr(fitted, field) for name, field in saved_fields(type(fitted)).items()}
+    return {name: value for name, value in held.items() if value is not None}
 
 
 OF_SCIKIT_LEARN = ("n_features_in_", "feature_names_in_")
@@ -163,12 +146,7 @@ def _make_estimator(kind: type, parts: dict[str, Any]) -> Any:
     good = names is None or len(names) == n_features
     require(good, "feature_names_in_ has another length")
     n_iter, has_head = parts.pop("n_iter_", None), parts.pop("_has_head", None)
-    known = saved_fields(Fitted)
-    for field in fields(Fitted):
-        name, needed = saved_name(field), field.default is MISSING
-        require(not needed or name in parts, f"it has no {name}")
-    fitted = Fitted(**{known[name]: value for name, value in parts.items()})
-    check_fields(fitted, {"r": model.n_components, "m": n_features})
+    fitted = _state(Fitted, parts, {"r": model.n_components, "m": n_features})
     wanted = CODINGS[kind]
     require(type(fitted.coding) is wanted, f"_coding is not a {wanted.__name__}")
     require(n_iter == fitted.n_iter, "n_iter_ is not the length of history_")
@@ -179,15 +157,42 @@ def _make_estimator(kind: type, parts: dict[str, Any]) -> Any:
     return model.with_fitted(fitted)
 
 
-# ---- topic models and vectorizers: parameters, and attributes if they are fitted
+def _state(kind: Any, parts: dict[str, Any], sizes: Sizes) -> Any:
+    """Return the state that a folder holds, after checking its fields."""
+    for field in fields(kind):
+        name, needed = saved_name(field), field.default is MISSING
+        require(not needed or name in parts, f"it has no {name}")
+    known = saved_fields(kind)
+    fitted = kind(**{known[name]: value for name, value in parts.items()})
+    check_fields(fitted, sizes)
+    return fitted
 
 
-def _take_attributes(model: Any) -> dict[str, Any]:
-    parameters, fitted = _parameters(model), _take_fitted(model)
-    if "vectorizer_" in fitted and not _can_hold(fitted["vectorizer_"]):
-        fitted["vectorizer_"] = OwnVectorizer.of(fitted["vectorizer_"])
+# ---- topic models: parameters, and the state if they are fitted
+
+
+def _take_topics(model: TopicModel) -> dict[str, Any]:
+    parameters = _parameters(model)
+    if not hasattr(model, "estimator_"):
+        return {"parameters": parameters}
+    getattr(model, "document_scores_", None)  # streams compute them at their first use
+    held = _held(model.fitted)
+    if not _can_hold(held["vectorizer_"]):
+        held["vectorizer_"] = OwnVectorizer.of(held["vectorizer_"])
         parameters["vectorizer"] = None
-    return {"parameters": parameters, **fitted}
+    return {"parameters": parameters, **held}
+
+
+def _make_topics(parts: dict[str, Any]) -> TopicModel:
+    parts = dict(parts)
+    model: TopicModel = _unfitted(TopicModel, parts.pop("parameters", None), {})
+    if not parts:
+        return model
+    fitted = _state(FittedTopics, parts, {})
+    require(type(fitted.estimator) in CODINGS, "estimator_ is not an estimator")
+    known = type(fitted.vectorizer) in (OwnVectorizer, *VECTORIZERS)
+    require(known, "vectorizer_ is not a vectorizer")
+    return model.set_fitted(fitted)
 
 
 def _can_hold(vectorizer: Any) -> bool:
@@ -199,47 +204,49 @@ def _can_hold(vectorizer: Any) -> bool:
     return True
 
 
-def _take_fitted(model: Any) -> dict[str, Any]:
-    getattr(model, "document_scores_", None)  # streams compute them at their first use
-    names = FITTED[type(model)]
-    found = {name: getattr(model, name) for name in names if name in _attributes(model)}
-    if isinstance(found.get("vocabulary_"), dict):
-        words = sorted(found["vocabulary_"], key=found["vocabulary_"].__getitem__)
-        found["vocabulary_"] = np.array(words, dtype=object)
-    return found
+# ---- vectorizers: parameters, and attributes if they are fitted
 
 
-def _attributes(model: Any) -> set[str]:
-    fitted = isinstance(model, TfidfVectorizer) and model.use_idf and hasattr(model, "_tfidf")
-    return {*vars(model), "idf_"} if fitted and hasattr(model._tfidf, "idf_") else {*vars(model)}
+def _take_vectorizer(vectorizer: Any) -> dict[str, Any]:
+    parts: dict[str, Any] = {"parameters": _parameters(vectorizer)}
+    names = VECTORIZERS[type(vectorizer)]
+    parts |= {name: getattr(vectorizer, name) for name in names if _has(vectorizer, name)}
+    if isinstance(parts.get("vocabulary_"), dict):
+        words = sorted(parts["vocabulary_"], key=parts["vocabulary_"].__getitem__)
+        parts["vocabulary_"] = np.array(words, dtype=object)
+    return parts
 
 
-def _make_from_attributes(kind: type, parts: dict[str, Any]) -> Any:
+def _has(vectorizer: Any, name: str) -> bool:
+    """Return whether a vectorizer has learned something."""
+    weights = isinstance(vectorizer, TfidfVectorizer) and name == "idf_"
+    transformer = getattr(vectorizer, "_tfidf", None)
+    if weights and (transformer is None or not vectorizer.use_idf):
+        return False
+    return hasattr(transformer if weights else vectorizer, name)
+
+
+def _make_vectorizer(kind: type, parts: dict[str, Any]) -> Any:
     parts = dict(parts)
     parameters = parts.pop("parameters", None)
     old = kind is WordVectorizer and isinstance(parameters, dict) and "clean" not in parameters
-    model = _unfitted(kind, parameters, OLDER if old else {})
+    vectorizer = _unfitted(kind, parameters, OLDER if old else {})
     if parts:
-        (_check_text if kind is TopicModel else _check_words)(model, parts)
-        _restore(model, parts)
-    return model
+        _check_words(vectorizer, parts)
+        _restore(vectorizer, parts)
+    return vectorizer
 
 
-def _check_names(model: Any, parts: dict[str, Any]) -> None:
-    for name in FITTED[type(model)]:
-        optional = name in OPTIONAL or (name == "idf_" and not getattr(model, "use_idf", True))
-        require(name in parts or optional, f"it has no {name}")
-
-
-def _restore(model: Any, parts: dict[str, Any]) -> None:
-    if isinstance(model, CountVectorizer):
+def _restore(vectorizer: Any, parts: dict[str, Any]) -> None:
+    if isinstance(vectorizer, CountVectorizer):
         parts = {**parts, "vocabulary_": {w: j for j, w in enumerate(parts["vocabulary_"])}}
-    idf = parts.pop("idf_", None) if isinstance(model, TfidfVectorizer) else None
-    vars(model).update(parts)
-    if isinstance(model, TfidfVectorizer):
-        model._tfidf = _tfidf(model, len(parts["vocabulary_"]))
+    idf = parts.pop("idf_", None) if isinstance(vectorizer, TfidfVectorizer) else None
+    for name, value in parts.items():
+        setattr(vectorizer, name, value)
+    if isinstance(vectorizer, TfidfVectorizer):
+        vectorizer._tfidf = _tfidf(vectorizer, len(parts["vocabulary_"]))
         if idf is not None:
-            model._tfidf.idf_ = idf
+            vectorizer._tfidf.idf_ = idf
 
 
 def _tfidf(model: TfidfVectorizer, n_words: int) -> TfidfTransformer:
@@ -248,32 +255,18 @@ def _tfidf(model: TfidfVectorizer, n_words: int) -> TfidfTransformer:
     return transformer.fit(csr_array((1, n_words)))
 
 
-# ---- checks of fitted attributes
-
-
-def _check_signed(array: Any, name: str, shape: tuple[int, ...]) -> None:
-    good = isinstance(array, np.ndarray) and array.dtype.kind == "f" and array.shape == shape
-    require(good and bool(np.isfinite(array).all()), f"{name} is not a finite array of {shape}")
-
-
-def _check_array(parts: dict[str, Any], name: str, shape: tuple[int, ...]) -> None:
-    array = parts[name]
-    require(
-        isinstance(array, np.ndarray) and array.dtype.kind == "f", f"{name} is not a float array"
-    )
-    require(array.shape == shape, f"{name} has shape {array.shape} in place of {shape}")
-    good = np.isfinite(array) & (array >= 0)
-    require(bool(good.all()), f"{name} has an entry that is not finite or negative")
-
-
-def _check_words(model: Any, parts: dict[str, Any]) -> None:
-    _check_names(model, parts)
+def _check_words(vectorizer: Any, parts: dict[str, Any]) -> None:
+    optional = {*LATER, *READING} | (set() if getattr(vectorizer, "use_idf", True) else {"idf_"})
+    for name in VECTORIZERS[type(vectorizer)]:
+        require(name in parts or name in optional, f"it has no {name}")
     words = parts["vocabulary_"] if "vocabulary_" in parts else parts["words_"]
     require(isinstance(words, np.ndarray) and words.ndim == 1, "the words are not a list")
     require(all(isinstance(w, str) for w in words.tolist()), "a word is not a string")
     require(len(set(words.tolist())) == len(words), "a word occurs twice")
-    if "idf_" in parts:
-        _check_array(parts, "idf_", (len(words),))
+    if (idf := parts.get("idf_")) is not None:
+        good = isinstance(idf, np.ndarray) and idf.dtype.kind == "f" and idf.shape == words.shape
+        good = good and bool((np.isfinite(idf) & (idf >= 0)).all())
+        require(good, "idf_ is not a list of weights of the words")
     share = parts.get("known_share_")
     require(share is None or (type(share) is float and 0 <= share <= 1), "known_share_ is no share")
     kept = parts.get("grammatical_")
@@ -281,7 +274,7 @@ def _check_words(model: Any, parts: dict[str, Any]) -> None:
     if any(name in parts for name in READING):
         _check_reading(*(parts.get(name, ...) for name in READING))
     try:
-        model.build_analyzer()
+        vectorizer.build_analyzer()
     except ValueError as error:
         raise ModelFormatError(f"its parameters do not fit together: {error}") from None
 
@@ -295,72 +288,6 @@ def _check_reading(languages: Any, lists: Any, stem: Any) -> None:
 
 def _are_strings(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
-
-
-def _check_text(model: Any, parts: dict[str, Any]) -> None:
-    _check_names(model, parts)
-    estimator, vectorizer = parts["estimator_"], parts["vectorizer_"]
-    require(type(estimator) in CODINGS, "estimator_ is not an estimator")
-    known = type(vectorizer) is OwnVectorizer or type(vectorizer) in FITTED
-    require(known and type(vectorizer) not in MODELS, "vectorizer_ is not a vectorizer")
-    require(hasattr(estimator, "components_"), "estimator_ is not fitted")
-    words = vectorizer.get_feature_names_out()
-    r, m = estimator.components_.shape
-    require(len(words) == m, f"there are {len(words)} words for {m} columns of components_")
-    _check_array(parts, "document_topics_", (len(estimator.representation_), r))
-    if (scores := parts.get("document_scores_")) is not None:
-        width = len(parts["target_names_"]) if hasattr(estimator, "target_components_") else 0
-        _check_signed(scores, "document_scores_", (len(estimator.representation_), width))
-    _check_coherence(parts["coherence_"], "coherence_", r)
-    if any(name in parts for name in RANKING):
-        _check_coherence(parts.get("probable_coherence_"), "probable_coherence_", r)
-        _check_ranking(parts.get("topic_words_"), r, m)
-    names, head = parts["topic_names_"], getattr(estimator, "target_components_", None)
-    if "stability_" in parts:
-        _check_stability(parts["stability_"], r)
-    if any(name in parts for name in SUPPORT):
-        _check_support(parts, r, 0 if head is None else head.shape[1])
-    good = isinstance(names, list) and all(isinstance(name, str) for name in names)
-    require(good and len(names) == r, "topic_names_ are not the names of the topics")
-    good = isinstance(parts["target_names_"], list)
-    require(
-        good and (head is None or len(parts["target_names_"]) == head.shape[1]), "target_names_"
-    )
-    require(type(parts["seed_"]) is int and isinstance(parts["timings_"], dict), "seed_, timings_")
-    require(isinstance(parts["fingerprint_"], str), "fingerprint_ is not a string")
-    require(_are_strings(parts.get("learned_", [])), "learned_ is not a list of digests")
-    settled = parts.get("settled_", Settled.nothing(r))
-    good = type(settled) is Settled and len(settled) == r
-    require(good, "settled_ is not that of the topics")
-
-
-def _check_coherence(values: Any, name: str, r: int) -> None:
-    good = isinstance(values, np.ndarray) and values.shape == (r,)
-    require(good, f"{name} does not have a number for each topic")
-
-
-def _check_support(parts: dict[str, Any], r: int, width: int) -> None:
-    for name, shape in zip(SUPPORT, ((r,), (r, width)), strict=True):
-        counts: Any = parts.get(name)
-        good = isinstance(counts, np.ndarray) and counts.dtype.kind == "i" and counts.shape == shape
-        require(good and bool((counts >= 0).all()), f"{name} is not an array of counts of {shape}")
-
-
-def _check_stability(stability: Any, r: int) -> None:
-    good = isinstance(stability, np.ndarray) and stability.dtype.kind == "f" and stability.ndim == 2
-    require(good and stability.shape[1] == r and len(stability) > 0, "stability_ has another shape")
-    require(bool(((stability >= 0) & (stability <= 1)).all()), "stability_ is not between 0 and 1")
-
-
-def _check_ranking(ranking: Any, r: int, m: int) -> None:
-    good = isinstance(ranking, np.ndarray) and ranking.dtype.kind == "i" and ranking.ndim == 2
-    require(good and len(ranking) == r, "topic_words_ is not a list of columns for each topic")
-    require(ranking.shape[1] <= RANKED, f"topic_words_ has more than {RANKED} columns")
-    inside = (ranking >= -1) & (ranking < m)
-    require(bool(inside.all()), f"topic_words_ has an entry outside the {m} words")
-    for row in ranking:
-        found = row[row >= 0]
-        require(len(np.unique(found)) == len(found), "topic_words_ names a word twice")
 
 
 # ---- dataclasses: their fields
@@ -405,10 +332,12 @@ def _forms() -> dict[str, Form]:
         kind.__name__: Form(kind, _take_estimator, partial(_make_estimator, kind), state)
         for kind in CODINGS
     }
-    for kind, names in FITTED.items():
-        make = partial(_make_from_attributes, kind)
+    topics = frozenset({"parameters", *saved_fields(FittedTopics)})
+    forms["TopicModel"] = Form(TopicModel, _take_topics, _make_topics, topics)
+    for kind, names in VECTORIZERS.items():
         held = frozenset({"parameters", *names})
-        forms[kind.__name__] = Form(kind, _take_attributes, make, held)
+        make = partial(_make_vectorizer, kind)
+        forms[kind.__name__] = Form(kind, _take_vectorizer, make, held)
     for name, kind in _DATACLASSES.items():
         held = frozenset(saved_fields(kind))
         forms[name] = Form(kind, _take_fields, partial(_make_fields, kind), held)

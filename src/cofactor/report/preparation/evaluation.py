@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -175,10 +175,9 @@ def _fold(
     P, predicted = _predict(estimator, estimator.scores(material.X[test]))
     if P is not None:
         P, predicted = _in_classes_of_model(material, estimator, P)
-    judge = copy.copy(material.model)
-    judge.estimator_ = estimator
-    if P is not None:
-        judge.target_names_ = estimator.classes_.tolist()
+    names = material.model.target_names_ if P is None else estimator.classes_.tolist()
+    state = replace(material.model.fitted, estimator=estimator, target_names=names)
+    judge = copy.copy(material.model).set_fitted(state)
     truth = material.labels[test]
     judges = [judge] * len(test)
     by_method = {MODEL: predicted, **simple, **_predict_plain(material, test, plain)}

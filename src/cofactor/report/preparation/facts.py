@@ -79,7 +79,7 @@ def reproduction(material: Material) -> dict[str, Any]:
 
 def _edits(model: Any) -> str:
     """Return what a user settled about the topics; "" if the model was not edited."""
-    if "settled_" not in vars(model):
+    if model.fitted.settled is None:
         return ""
     settled = Settled.of(model)
     counts = {
@@ -106,5 +106,5 @@ def call(model: Any) -> str:
         and repr(value) != repr(default[name])
     ]
     settings = ", ".join([str(model.n_components), *changed, f"random_state={model.seed_}"])
-    then = "  # then its topics were edited" if "settled_" in vars(model) else ""
+    then = "  # then its topics were edited" if model.fitted.settled is not None else ""
     return f"TopicModel({settings}).fit(documents, labels){then}"

@@ -76,7 +76,7 @@ def _fit(material: Material) -> Notices:
 
 def _edits(material: Material, found: Evaluation | None) -> Notices:
     """Say that scores of further fits are not those of edited topics."""
-    if "settled_" not in vars(material.model) or found is None:
+    if material.model.fitted.settled is None or found is None:
         return
     if any(judge is not material.model for judge in found.judges):
         yield _note(

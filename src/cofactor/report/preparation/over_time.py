@@ -10,8 +10,15 @@ import numpy as np
 from cofactor.errors import Parameter, ParameterError
 from cofactor.report.preparation.material import Material
 from cofactor.report.preparation.selection import CLASSES, class_sizes, largest
-from cofactor.text.over_time import SURE, OverTime, PeriodShare, describe_periods
-from cofactor.text.periods import divide, read_days, suitable_unit
+from cofactor.text.over_time import (
+    MIN_RISE,
+    OverTime,
+    PeriodShare,
+    describe_periods,
+    divide,
+    read_days,
+    suitable_unit,
+)
 
 FEWEST, LINES, WORDS = 3, 6, 6  # least and most lines of a chart, words of a period
 CHANCE = "No topic’s share changed by more than chance explains."
@@ -120,5 +127,5 @@ def _spread(cells: list[tuple[float, int]]) -> float:
         return 0.0
     shares, weights = np.array(cells, dtype=float).T
     mean, free = np.average(shares, weights=weights), len(cells) - 1
-    chance = max(mean * (1 - mean), 0.0) * (free + SURE * np.sqrt(2 * free)) / weights.sum()
+    chance = max(mean * (1 - mean), 0.0) * (free + MIN_RISE * np.sqrt(2 * free)) / weights.sum()
     return float(np.average((shares - mean) ** 2, weights=weights) - chance)

@@ -19,7 +19,7 @@ from cofactor.report.preparation.topics import heatmap
 from cofactor.text.describe.summaries import Topic, shown_link
 from cofactor.text.editing.edits import topic_numbers
 from cofactor.text.over_time import KINDS
-from cofactor.text.stability import TopicStability, stability_table
+from cofactor.text.selection import TopicStability, stability_table
 
 PANELS = 12
 """Topics that a picture of words shows unless others are asked for."""

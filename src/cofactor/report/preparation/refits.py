@@ -16,9 +16,9 @@ from sklearn.exceptions import ConvergenceWarning
 from cofactor.callbacks import StopOnEvent
 from cofactor.engine.factors import Factors
 from cofactor.engine.threads import Threads, count_threads
+from cofactor.estimators.base import ending_at_interrupts
 from cofactor.report.preparation.material import Material
 from cofactor.text.fitting import fit_estimator
-from cofactor.text.interrupts import ending_at_interrupts
 
 LARGE, ENOUGH = 5000, 15  # with more documents than LARGE, fits get at most ENOUGH iterations
 TOGETHER = 2**24  # maximum number of stored entries of the fits that run at the same time

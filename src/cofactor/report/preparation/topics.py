@@ -12,7 +12,7 @@ from cofactor.report.preparation.documents import excerpt
 from cofactor.report.preparation.material import Material
 from cofactor.report.preparation.selection import ALL_CARDS, CARDS, largest
 from cofactor.text.describe import summaries
-from cofactor.text.describe.words import Words, profiles, rank_words, shown_words
+from cofactor.text.describe.topic_words import Words, profiles, rank_words, shown_words
 from cofactor.text.editing import Settled
 
 SHOWN, TYPICAL = 10, 3  # words and documents of a card

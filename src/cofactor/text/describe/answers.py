@@ -1,15 +1,15 @@
-"""What a model answers about documents, as the columns of a table.
+"""A model's answers about documents, as columns of a table.
 
-`answer_documents` computes everything in one pass: topics, predictions, probabilities.
-`AnswerColumns` says which columns a user wants and fills them row by row; `cofactor predict` and
-`TopicModel.annotate` both write what it gives. It imports the other modules of `describe` only.
+`answer_documents` computes topics, predictions and probabilities in one pass. `AnswerColumns` fills
+the columns that a user asked for, row by row, for the command ``cofactor predict`` and for
+`TopicModel.annotate`.
 
-A prediction that is missing or doubtful has a reason beside it:
+A missing or doubtful prediction comes with a reason:
 
-- a document without a word that the model knows has no prediction, no topic and no probabilities;
+- a document without known words has no prediction, no topic and no probabilities;
 - a prediction less probable than ``abstain`` is left out;
-- where a document may have several labels and none reaches its threshold, the label that is nearest
-  to its threshold is given and marked.
+- if a document may have several labels and none reaches its threshold, the label nearest to its
+  threshold is given and marked.
 """
 
 from __future__ import annotations
@@ -19,10 +19,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 
 from cofactor.estimators.classifier import unsure_cells
 from cofactor.estimators.inference import topic_shares
+from cofactor.io.tables.writers import free_name
+from cofactor.targets.frames import Column, Frame, as_frame
 from cofactor.text.describe.predictions import (
     document_scores,
     label_thresholds,
@@ -32,7 +35,7 @@ from cofactor.text.describe.predictions import (
 )
 from cofactor.text.describe.summaries import Document, document_table
 from cofactor.text.describe.table import Table
-from cofactor.text.documents import Corpus, document_matrix
+from cofactor.text.documents import FittedDocuments, document_matrix, read_documents
 
 NO_WORD = "no known word"
 BELOW_THRESHOLD = "below its threshold"
@@ -42,31 +45,33 @@ NO_LABELS = "the fit had no labels"
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """What a model answers about n documents."""
+    """A model's answers about n documents."""
 
     documents: Table[Document]
-    shares: np.ndarray  # (n, n_topics): of each topic in each document
+    shares: np.ndarray  # (n, n_topics): share of each topic
     probabilities: np.ndarray | None = None  # (n, n_targets); None for numbers and without labels
-    leads: np.ndarray | None = None  # (n, n_targets): scores above thresholds; of several labels
+    leads: np.ndarray | None = (
+        None  # (n, n_targets): scores minus thresholds; only for several labels
+    )
 
 
 def answer_documents(model: Any, X: Any) -> Answers:
-    """Return what a fitted TopicModel answers about documents."""
+    """Return the answers of a fitted TopicModel about documents."""
     return answers_of(model, *represent(model, document_matrix(model.vectorizer_, X)))
 
 
 def represent(model: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return representations and scores of documents; those of the fit if X is its matrix, and the
-    topics were not edited since."""
-    known: Corpus | None = vars(model).get("_corpus")
+    """Return representations and scores of documents; known ones if X is the matrix of the fit and
+    the topics were not edited since."""
+    known: FittedDocuments | None = model.fitted.documents
     if known is not None and known.X is X and known.estimator is model.estimator_:
         return model.document_topics_, document_scores(model)
-    S = np.asarray(model.estimator_.transform(X))  # an array, whatever set_output asks for
+    S = np.asarray(model.estimator_.transform(X))  # an array, whatever set_output says
     return S, scores_of(model.estimator_, X, S)
 
 
 def answers_of(model: Any, S: np.ndarray, scores: np.ndarray) -> Answers:
-    """Return what a model answers about documents with representations S and scores."""
+    """Return the answers of a model about documents with representations S and scores."""
     estimator, kind = model.estimator_, predicted_kind(model.estimator_)
     documents, shares = document_table(model, S, scores), topic_shares(S, estimator.components_)
     if kind in ("topics", "numbers"):
@@ -88,15 +93,9 @@ class AnswerColumns:
         Names of the classes, labels or numbers.
     n_topics : int
     apart : bool
-        Whether each target has a column of its own: several numbers, or labels as 0 and 1.
-    all_classes : bool
-        Add the probability of every class.
-    topics : bool
-        Add the number of the main topic, its share, and the shares of all topics.
-    top : int
-        Add so many of the most probable classes, with their probabilities.
-    abstain : float
-        Predict only what is at least so probable.
+        Whether each target has its own column: several numbers, or labels as 0 and 1.
+    all_classes, topics, top, abstain
+        As in ``TopicModel.annotate``.
     """
 
     kind: str
@@ -112,7 +111,7 @@ class AnswerColumns:
     def of(cls, model: Any, apart: bool = False, **asked: Any) -> AnswerColumns:
         """Return the columns for a fitted model.
 
-        ``apart`` is for labels only: several numbers always have columns of their own.
+        ``apart`` applies to labels only; several numbers always have separate columns.
         """
         kind, targets = predicted_kind(model.estimator_), tuple(model.target_names_)
         apart = (apart and kind == "sets") or (kind == "numbers" and len(targets) > 1)
@@ -122,10 +121,8 @@ class AnswerColumns:
 
     @property
     def needs_classes(self) -> list[str]:
-        """The parameters that were asked for but need a model that predicts classes."""
-        if self.kind in ("classes", "sets"):
-            return []
-        names = ("all_classes", "top", "abstain")
+        """The given parameters that need a model that predicts classes, if this one does not."""
+        names = () if self.kind in ("classes", "sets") else ("all_classes", "top", "abstain")
         return [name for name in names if getattr(self, name)]
 
     @cached_property
@@ -174,14 +171,14 @@ class AnswerColumns:
         return [*cells, sure, document.name, reason]
 
     def _unsure(self, answers: Answers, d: int) -> np.ndarray:
-        """Tell whether the prediction of a document, or each of its labels, is left out."""
+        """Return whether the prediction of a document, or each of its labels, is left out."""
         assert answers.probabilities is not None
         return unsure_cells(answers.probabilities[d : d + 1], self.abstain, self.kind == "sets")
 
     def _labels(
         self, answers: Answers, d: int, document: Document
     ) -> tuple[Any, float | None, str | None]:
-        """Return the labels of a document that may have several, their confidence and a reason."""
+        """Return the labels of a document, their confidence and a reason."""
         assert answers.probabilities is not None
         assert answers.leads is not None
         P, reason, sure = answers.probabilities[d], None, document.confidence
@@ -193,7 +190,7 @@ class AnswerColumns:
         return (kept, sure, reason) if kept else (None, sure, ABSTAINED)
 
     def _own(self, predicted: Any) -> list[Any]:
-        """Return the cells of a prediction: one, or one for each target."""
+        """Return the cells of a prediction: one, or one per target."""
         if not self.apart:
             return [predicted]
         if predicted is None:
@@ -211,3 +208,78 @@ class AnswerColumns:
         if self.topics:
             cells += [document.topic, document.share, *answers.shares[d].tolist()]
         return cells
+
+
+# ---- answers beside the rows of a table
+
+
+def annotate(model: Any, X: Any, text: str | None, asked: dict[str, Any]) -> Any:
+    """Return a table, of the kind of X, with the answers of a fitted model beside its rows."""
+    columns = AnswerColumns.of(model, **asked)
+    for name in columns.needs_classes:
+        raise ValueError(
+            f"{name}={asked[name]!r} needs a model that predicts classes, but this one predicts "
+            f"{'numbers' if columns.kind == 'numbers' else 'nothing'}; leave {name} out."
+        )
+    found = as_frame(X)
+    texts = read_documents(X if found is None else _texts(found, text))
+    answers = list(columns.rows(answer_documents(model, texts)))
+    cells = dict(zip(columns.names, map(list, zip(*answers, strict=True)), strict=True))
+    if found is None:
+        return _records(texts, text or "text", cells)
+    frame = found.to_frame() if isinstance(found, nw.Series) else found
+    return _as_given(_with_columns(frame, columns, cells), X)
+
+
+def _texts(found: Frame | Column, text: str | None) -> Any:
+    """Return the column that holds the texts."""
+    if isinstance(found, nw.Series) or (text is None and found.shape[1] == 1):
+        return found
+    if text is None:
+        raise ValueError(
+            f"text is None, but X has the columns {found.columns}; name the one that holds the "
+            "texts."
+        )
+    if text not in found.columns:
+        raise ValueError(f"text={text!r} is not a column of X, which has {found.columns}.")
+    return found[text]
+
+
+def _records(texts: list[str], name: str, cells: dict[str, list[Any]]) -> list[dict[str, Any]]:
+    names = [name, *cells]
+    rows = zip(texts, *cells.values(), strict=True)
+    return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+def _with_columns(frame: Frame, columns: AnswerColumns, cells: dict[str, list[Any]]) -> Frame:
+    added: dict[str, Any] = {}
+    for name, values in cells.items():
+        free = free_name(name, [*frame.columns, *added])
+        dtype = _dtype(columns, name, frame)
+        lists = [list(one) if isinstance(one, tuple) else one for one in values]
+        added[free] = nw.new_series(free, lists, dtype, backend=frame.implementation)
+    return frame.with_columns(*added.values())
+
+
+def _dtype(columns: AnswerColumns, name: str, frame: Frame) -> Any:
+    """Return the type of a column, which may hold only missing cells; None to infer it."""
+    if name in ("topic", "reason"):
+        return nw.String()
+    if name == "topic_number":
+        return None if frame.implementation.is_pandas_like() else nw.Int64()
+    if name == "confidence" or name.endswith(("_share", "_probability")):
+        return nw.Float64()
+    if name.startswith("probability_") or columns.kind == "numbers":
+        return nw.Float64()
+    named = nw.String() if all(isinstance(one, str) for one in columns.targets) else None
+    if columns.kind != "sets" or name != "prediction":
+        return None if columns.apart else named
+    return nw.List(named) if named and not frame.implementation.is_pandas_like() else None
+
+
+def _as_given(frame: Frame, X: Any) -> Any:
+    """Return a table of the kind of X, lazy if X is lazy."""
+    given: Any = nw.from_native(X, allow_series=True, pass_through=True)
+    if isinstance(given, nw.LazyFrame):
+        return frame.lazy(backend=given.implementation).to_native()
+    return frame.to_native()

@@ -1,19 +1,27 @@
-"""Comparison of two models, and of a model with its own refit."""
+"""Comparison of models: two models, a fit and its repetition, and before and after a change."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
-from cofactor.metrics.matching import Difference, accuracy_difference, match_topics, word_changes
-from cofactor.text.describe.predictions import has_head, predicted_kind
+from cofactor.estimators.base import ending_at_interrupts
+from cofactor.estimators.inference import topic_shares
+from cofactor.metrics.matching import (
+    Difference,
+    accuracy_difference,
+    match_topics,
+    topic_similarity,
+    word_changes,
+)
+from cofactor.text.describe.answers import represent
+from cofactor.text.describe.predictions import has_head, predicted_kind, read_predictions
 from cofactor.text.describe.summaries import model_words, word_ranking
 from cofactor.text.describe.table import Table
-from cofactor.text.interrupts import ending_at_interrupts
 
 
 @dataclass(frozen=True)
@@ -23,9 +31,9 @@ class TopicPair:
     first: int | None
     second: int | None
     similarity: float | None  # cosine
-    kept: tuple[str, ...]  # words among the first of both
-    gained: tuple[str, ...]  # words among the first of the second only
-    lost: tuple[str, ...]  # words among the first of the first only
+    kept: tuple[str, ...]  # first words of both topics
+    gained: tuple[str, ...]  # first words of the second topic only
+    lost: tuple[str, ...]  # first words of the first topic only
 
 
 def compare_topics(first: Any, second: Any, n_words: int = 10) -> Table[TopicPair]:
@@ -36,7 +44,7 @@ def compare_topics(first: Any, second: Any, n_words: int = 10) -> Table[TopicPai
     first, second : TopicModel
         Fitted models.
     n_words : int, default=10
-        Words of each topic.
+        Number of words per topic.
 
     Returns
     -------
@@ -52,27 +60,18 @@ def compare_topics(first: Any, second: Any, n_words: int = 10) -> Table[TopicPai
         model_words(second),
     )
     found.sort(key=lambda pair: -pair[2])
-    left = sorted(set(range(len(before))) - {one for one, _, _ in found})
+    lost = sorted(set(range(len(before))) - {one for one, _, _ in found})
     new = sorted(set(range(len(after))) - {two for _, two, _ in found})
-    pairs: list[tuple[int | None, int | None, float | None]] = [
-        *found,
-        *((one, None, None) for one in left),
-        *((None, two, None) for two in new),
-    ]
     rows = [
-        TopicPair(
-            one,
-            two,
-            similarity,
-            **word_changes(() if one is None else before[one], () if two is None else after[two]),
-        )
-        for one, two, similarity in pairs
+        *(TopicPair(i, j, near, **word_changes(before[i], after[j])) for i, j, near in found),
+        *(TopicPair(one, None, None, **word_changes(before[one], ())) for one in lost),
+        *(TopicPair(None, two, None, **word_changes((), after[two])) for two in new),
     ]
     return Table(rows, TopicPair)
 
 
 def common_order(*models: Any) -> str:
-    """Return the order in which all models can show their words."""
+    """Return the best order of words that all models can show."""
     ranked = all(word_ranking(model, "coherence") is not None for model in models)
     return "coherence" if ranked else "probability"
 
@@ -85,7 +84,7 @@ def compare_accuracy(
     Parameters
     ----------
     first, second : TopicModel
-        Models that predict classes or sets of labels. A set counts as right if all of it is.
+        Models that predict classes or sets of labels. A set is right if all its labels are.
     documents : list of str
     labels : list of str or of tuple
         Known classes or sets of labels; documents with "" or None are ignored.
@@ -111,8 +110,8 @@ def _names(labels: Any) -> set[str]:
 
 
 @dataclass(frozen=True)
-class Refit:
-    """Comparison of a model with one that was made in the same way."""
+class Repetition:
+    """Comparison of a model with a repetition of its fit or edit."""
 
     same_data: bool  # documents and labels are those of the first fit
     identical: bool  # topics are bit-identical
@@ -122,7 +121,7 @@ class Refit:
     tolerance: float
 
 
-def refit(model: Any, fit: Callable[[Any], Any], tolerance: float = 1e-6) -> Refit:
+def repeat_fit(model: Any, fit: Callable[[Any], Any], tolerance: float = 1e-6) -> Repetition:
     """Fit again with the same settings and seed, and compare.
 
     Parameters
@@ -132,21 +131,21 @@ def refit(model: Any, fit: Callable[[Any], Any], tolerance: float = 1e-6) -> Ref
     fit : callable
         Fits an unfitted copy to the data of the first fit.
     tolerance : float
-        Largest difference that counts as rounding by another processor or version.
+        Maximum difference that is attributed to rounding on another processor or version.
     """
     with ending_at_interrupts():
         again = clone(model).set_params(random_state=model.seed_)
         fit(again)
-    return compare_again(model, again, tolerance)
+    return compare_repetition(model, again, tolerance)
 
 
-def compare_again(model: Any, again: Any, tolerance: float = 1e-6) -> Refit:
+def compare_repetition(model: Any, again: Any, tolerance: float = 1e-6) -> Repetition:
     """Compare a model with one that was made in the same way."""
     same_data = model.fingerprint_ == again.fingerprint_
     gap = _gap(model, again)
     agree = _agreement(model, again)
     equal = gap is not None and gap <= tolerance and agree in (None, 1.0)
-    return Refit(same_data, gap == 0.0, equal, gap, agree, tolerance)
+    return Repetition(same_data, gap == 0.0, equal, gap, agree, tolerance)
 
 
 def _gap(model: Any, again: Any) -> float | None:
@@ -166,3 +165,101 @@ def _agreement(model: Any, again: Any) -> float | None:
     if not one or not has_head(model.estimator_):
         return None
     return float(np.mean([a == b for a, b in zip(one, other, strict=True)]))
+
+
+# ---- drift: what a refit or an update changed
+
+
+@dataclass(frozen=True)
+class TopicDrift:
+    """How one topic changed: a row of ``drift_``, which ``refit`` and ``update`` set.
+
+    Parameters
+    ----------
+    topic : int
+        Number in the new model.
+    name : str
+        Name in the new model.
+    before : int or None
+        Number in the old model; None for a new topic.
+    similarity : float or None
+        Cosine with the old topic, over the words of both models.
+    gained, lost : tuple of str
+        Words that were gained, and words that were lost.
+    documents : int
+        Number of documents with this main topic.
+    came : int
+        Number of those that had another main topic before.
+    went : int
+        Number of documents that had this main topic before and now have another.
+    predictions : int
+        Number of documents with this main topic whose prediction changed.
+    """
+
+    topic: int
+    name: str
+    before: int | None
+    similarity: float | None
+    gained: tuple[str, ...]
+    lost: tuple[str, ...]
+    documents: int
+    came: int
+    went: int
+    predictions: int
+
+
+def measure_drift(
+    before: Any, after: Any, sources: Sequence[int | None], old_X: Any, X: Any, n_words: int = 10
+) -> Table[TopicDrift]:
+    """Return how each topic of ``after`` changed.
+
+    Parameters
+    ----------
+    before, after : TopicModel
+    sources : sequence of int or None
+        The number in ``before`` of each topic of ``after``; None for a new topic.
+    old_X, X : sparse arrays
+        The same documents in the words of each model.
+    n_words : int
+        Number of words to compare.
+    """
+    by = common_order(before, after)
+    old_words, words = (m.topics(n_words, by=by).column("words") for m in (before, after))
+    similarity = topic_similarity(
+        before.estimator_.components_,
+        after.estimator_.components_,
+        model_words(before),
+        model_words(after),
+    )
+    (old_main, old_predicted), (main, predicted) = _answers(before, old_X), _answers(after, X)
+    target = {k: new for new, k in enumerate(sources) if k is not None}
+    was = np.array([target.get(k, -1) for k in old_main.tolist()])
+    pairs = zip(old_predicted, predicted, strict=True)
+    changed = np.array([one != other for one, other in pairs], dtype=bool)
+    rows = []
+    for new, k in enumerate(sources):
+        change = word_changes(() if k is None else old_words[k], words[new])
+        rows.append(
+            TopicDrift(
+                new,
+                after.topic_names_[new],
+                k,
+                None if k is None else float(similarity[k, new]),
+                change["gained"],
+                change["lost"],
+                int((main == new).sum()),
+                int(((main == new) & (was != new)).sum()),
+                int(((main != new) & (was == new)).sum()),
+                int((changed & (main == new)).sum()),
+            )
+        )
+    return Table(rows, TopicDrift)
+
+
+def _answers(model: Any, X: Any) -> tuple[np.ndarray, list[Any]]:
+    """Return the main topic of each document, −1 if it has none, and its prediction."""
+    estimator = model.estimator_
+    S, scores = represent(model, X)
+    shares = topic_shares(S, estimator.components_)
+    main = np.where(shares.sum(axis=1) > 0, shares.argmax(axis=1), -1)
+    return main, read_predictions(estimator, scores, model.target_names_)[0]

@@ -1,19 +1,25 @@
 """Explanations: the part of each word in the topics and the prediction of a document.
 
-At the best representation s of a document x, with p = As, what pulls each s_k > 0 up balances what
-pushes it down:
+*Parts.* At the best representation s of a document x, with p = As, each s_k > 0 is in balance:
 
     Σ_j pull_jk = push_k,   pull_jk = a_jk · (log·x_j/p_j + down·x_j + inverse·x_j/p_j²),
 
-the numerator of the multiplicative rule, for any divergence; so s_k = Σ_j s_k · pull_jk / push_k:
-each word has its part. For Kullback–Leibler that is x_j times topic k's share in p_j, per unit of
-the topic. We divide by Σ_j pull_jk instead of push_k, so that the parts add up to s exactly, even
-if s is not fully converged.
+where pull is the numerator of the multiplicative rule, for any divergence. So s_k = Σ_j s_k ·
+pull_jk / push_k, which gives each word its part. For Kullback–Leibler the part is x_j times topic
+k's share in p_j, per unit of the topic. We divide by Σ_j pull_jk instead of push_k, so that the
+parts add up to s exactly, even if s has not fully converged.
 
-The pooled head scores words directly, by weights Ω. What they say through the topics is exact, too:
-x·Ω = Σ_k s_k (a_k·Ω) + (x − p)·Ω, where the last part is that of words beside the topics.
+The pooled head scores words directly, with weights Ω. Their contribution through the topics is
+exact, too: x·Ω = Σ_k s_k (a_k·Ω) + (x − p)·Ω, where the last term is the words' contribution beside
+the topics.
 
-`contrast` compares the parts with those of the next class and leaves words out.
+*Contrasts.* Scores add up over words, topics and a base, so the difference between the scores of
+two classes does, too. If a document may have several labels, each label is compared with its
+threshold instead of another label, and the threshold is subtracted from the base.
+
+*Words left out.* A word is left out by setting its cell in the document's row to 0. A row of length
+one, as most vectorizers make them, is scaled to length one again. So the prediction is that of the
+text without the word; pairs of words and character sequences count separately.
 """
 
 from __future__ import annotations
@@ -24,14 +30,176 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from cofactor.divergences import Divergence
+from cofactor.errors import Parameter, ParameterError
 from cofactor.estimators.inference import topic_shares
 from cofactor.estimators.validation import as_divergence
-from cofactor.text.describe.contrast import Contrast, LeftOut, choose_pair, contrast_with, leave_out
-from cofactor.text.describe.predictions import has_head, read_predictions, score_scale, scores_of
+from cofactor.io.errors import suggestion
+from cofactor.text.describe.predictions import (
+    has_head,
+    label_thresholds,
+    predict_rows,
+    predicted_kind,
+    read_predictions,
+    score_scale,
+    scores_of,
+)
 from cofactor.text.describe.summaries import model_words
 from cofactor.text.describe.table import Table
+
+LENGTH_TOLERANCE = 1e-5  # a row with a norm this close to 1 has length one
+
+
+@dataclass(frozen=True, eq=False)
+class Contrast:
+    """Why one class is predicted rather than another: ``base``, ``words`` and ``topics`` add up to
+    ``lead``.
+
+    Parameters
+    ----------
+    target : object
+        The explained class or label.
+    rival : object
+        The class to compare with; None for a label, which is compared with its threshold.
+    lead : float
+        Score of the target minus that of the rival, or minus the threshold.
+    words : array (n_words,)
+        Contribution of each word to the target minus that to the rival.
+    topics : array (n_topics,)
+        The same for the contributions of topics themselves.
+    base : float
+        The same for the part that belongs to no word.
+    """
+
+    target: Any
+    rival: Any
+    lead: float
+    words: np.ndarray
+    topics: np.ndarray
+    base: float
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """The prediction for a document without one of its words."""
+
+    word: str
+    prediction: Any
+    probability: float | None  # of the explained class or label; None for numbers
+    change: float  # of that probability, or of the number, when the word is left out
+
+
+def choose_pair(
+    model: Any, scores: np.ndarray, target: Any = None, rival: Any = None
+) -> tuple[int | None, int | None]:
+    """Return the indices of the target to explain and of the class to compare it with.
+
+    The default target is the predicted class, the label furthest above its threshold, or the
+    largest number; the default rival is the class with the highest score among the others.
+    """
+    kind, names = predicted_kind(model.estimator_), list(model.target_names_)
+    if rival is not None and kind != "classes":
+        raise ParameterError(
+            (Parameter("rival", rival), " is given, but the model does not choose between classes"),
+            "leave it out",
+        )
+    if kind == "topics":
+        if target is not None:
+            raise ParameterError(
+                (Parameter("target", target), " is given, but the model has no labels"),
+                "leave it out",
+            )
+        return None, None
+    leads = scores - label_thresholds(model.estimator_)
+    first = int(np.argmax(leads)) if target is None else _place(names, target, "target")
+    others = [int(c) for c in np.argsort(-scores, kind="stable") if c != first]
+    if kind != "classes" or not others:
+        return first, None
+    second = others[0] if rival is None else _place(names, rival, "rival")
+    if second == first:
+        raise ParameterError(
+            (Parameter("rival", rival), " is the class itself"), "name another class"
+        )
+    return first, second
+
+
+def _place(names: list[Any], wanted: Any, parameter: str) -> int:
+    """Return the index of a name; names that are not strings may be given as strings, too."""
+    for place, name in enumerate(names):
+        if name == wanted or str(name) == wanted:
+            return place
+    known = suggestion(str(wanted), [str(name) for name in names])
+    raise ParameterError((Parameter(parameter, wanted), " is not known to the model"), known)
+
+
+def contrast_with(told: Explanation, estimator: Any, rival: int | None) -> Contrast | None:
+    """Return the contrast between the explained target and a rival, or between a label and its
+    threshold; None if there is nothing to compare with."""
+    kind, c = predicted_kind(estimator), told.explained
+    if c is None or kind == "numbers" or (kind == "classes" and rival is None):
+        return None
+    words, topics = told.class_parts[:, c], told.topic_scores[:, c]
+    lead, base = told.scores[c], told.base[c]
+    if rival is None:
+        threshold = label_thresholds(estimator)[c]
+        lead, base = lead - threshold, base - threshold
+    else:
+        words, topics = words - told.class_parts[:, rival], topics - told.topic_scores[:, rival]
+        lead, base = lead - told.scores[rival], base - told.base[rival]
+    name = None if rival is None else told.classes[rival]
+    return Contrast(told.classes[c], name, float(lead), words, topics, float(base))
+
+
+def leave_out(
+    model: Any, X: Any, places: Sequence[int], words: Sequence[str], c: int
+) -> Table[LeftOut]:
+    """Predict a document without some of its words, one at a time.
+
+    Parameters
+    ----------
+    model : TopicModel
+        A fitted model.
+    X : sparse array (1, n_words)
+        The document's row of the matrix.
+    places : sequence of int
+        Columns of the words to leave out.
+    words : sequence of str
+        These words.
+    c : int
+        Index of the explained target.
+    """
+    if not len(places):
+        return Table([], LeftOut)
+    estimator, x = model.estimator_, np.asarray(X.toarray()[0])
+    rows = csr_array(np.vstack([x, *(row_without(x, j) for j in places)]))
+    scores = scores_of(estimator, rows, np.asarray(estimator.transform(rows)))
+    P, numbers = predict_rows(estimator, scores)
+    values = (numbers.reshape(len(scores), -1) if P is None else P)[:, c].tolist()
+    predicted = read_predictions(estimator, scores, model.target_names_)[0]
+    found = [
+        LeftOut(word, predicted[i], None if P is None else values[i], values[i] - values[0])
+        for i, word in enumerate(words, 1)
+    ]
+    return Table(found, LeftOut)
+
+
+def row_without(x: np.ndarray, j: int) -> np.ndarray:
+    """Return a row with cell j set to 0; a row of length one stays of length one.
+
+    Examples
+    --------
+    >>> row_without(np.array([0.6, 0.8]), 0), row_without(np.array([2.0, 3.0]), 0)
+    (array([0., 1.]), array([0., 3.]))
+    """
+    rest = x.copy()
+    rest[j] = 0
+    for order in (1, 2):
+        length = np.linalg.norm(rest, order)
+        if length > 0 and abs(np.linalg.norm(x, order) - 1) < LENGTH_TOLERANCE:
+            return np.asarray(rest / length)
+    return rest
 
 
 @dataclass(frozen=True)
@@ -40,11 +208,11 @@ class WordPart:
 
     word: str
     weight: float  # tf-idf in the document
-    topic: str  # the topic it speaks for most
-    topic_part: float  # its part in that topic's strength in the document
-    speaks_for: Any  # the class it speaks for most
-    contribution: float  # to the score of the class that is explained
-    difference: float | None = None  # its contribution minus that to the runner-up, if there is one
+    topic: str  # the topic that it indicates most
+    topic_part: float  # its part in the strength of that topic
+    speaks_for: Any  # the class that it indicates most
+    contribution: float  # to the score of the explained class
+    difference: float | None = None  # its contribution minus that to the runner-up
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,16 +222,16 @@ class Explanation:
     Over the words, ``topic_parts`` add up to ``topics``. The sums of ``class_parts`` and
     ``topic_scores``, and ``base``, add up to ``scores``. With the pooled head the scores of classes
     are those of ``decision_function``, which softmax turns into probabilities; with the other heads
-    they are the probabilities. The scores of numbers are the predictions. Those of multi-label
-    targets are log-odds before calibration with the pooled head, else fitted values, which
-    ``predict_proba`` clips to 0 … 1.
+    they are the probabilities. Scores of numbers are the predictions. Scores of several labels are
+    uncalibrated log-odds with the pooled head, else fitted values, which ``predict_proba`` clips to
+    0 … 1.
 
-    ``contrast`` says why this class and not the next one, ``left_out`` what changes without a word.
+    ``contrast`` compares the class with the next one; ``left_out`` shows what single words change.
 
     Parameters
     ----------
     words : list of str
-        The document's words that the model knows.
+        The document's known words.
     weights : array (n_words,)
         Their weights in the document.
     topic_names : list of str
@@ -75,45 +243,43 @@ class Explanation:
     classes : list
         Classes, or names of numeric targets; empty without a target.
     scores : array (n_classes,)
-        The scores that the prediction is read from.
+        The scores that the prediction is derived from.
     class_parts : array (n_words, n_classes)
         Each word's contribution to the scores.
     topic_scores : array (n_topics, n_classes)
-        Each topic's own contribution to the scores; 0 where the words' contributions go through
+        Contribution of each topic itself to the scores; 0 if the words' contributions go through
         the topics.
     through_topics : array (n_topics, n_classes)
-        Contributions of words and topics by topic: a topic's own and what its words say as far as
-        the topics expect them. The scores minus these sums and ``base`` is what the words say
-        beside the topics.
+        Contributions by topic: that of the topic itself and of its words, as far as the topics
+        expect them. The rest of the scores, without ``base``, is in ``beside_topics``.
     base : array (n_classes,)
-        The part of no word: the offset of numeric targets, equal shares for an empty document.
+        The part that belongs to no word: the offset of numeric targets, or equal shares for an
+        empty document.
     prediction : object
-        As ``predict`` gives it; None without a target.
+        As from ``predict``; None without a target.
     confidence : float or None
         Probability of the prediction; None for numbers and without a target.
     unknown : list of str
-        Words that the model does not know.
+        Words of the text that the model does not know.
     explained : int or None
-        Place of the class, label or number that is explained; None without a target.
+        Index of the explained class, label or number; None without a target.
     contrast : Contrast or None
-        The same parts for the explained class minus those for the runner-up, or for a label and its
-        threshold. None for numbers, without a target, and if there is one class only.
+        The parts for the explained class minus those for the runner-up, or for a label minus its
+        threshold. None for numbers, without a target, and with a single class.
     left_out : Table
-        What is predicted without a word, for the words whose parts in ``contrast`` (or in the
-        number) are largest.
+        The predictions without a word, for the words with the largest parts in ``contrast`` (or in
+        the number).
 
     Examples
     --------
     >>> from cofactor import TopicModel
-    >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
-    >>> model = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""])
-    >>> told = model.explain("rocket or goal")
-    >>> told.prediction, told.words
-    ('space', ['goal', 'rocket'])
-    >>> [row.word for row in told.table]  # what speaks most for the prediction comes first
-    ['rocket', 'goal']
-    >>> lead = told.contrast
-    >>> bool(abs(lead.words.sum() + lead.topics.sum() + lead.base - lead.lead) < 1e-9)
+    >>> texts = ["wrong invoice", "refund the invoice", "login fails", "the app crashes at login"]
+    >>> model = TopicModel(2, random_state=0).fit(texts, ["billing", "", "support", ""])
+    >>> told = model.explain("login to the invoice app")
+    >>> told.prediction, told.contrast.rival, [row.word for row in told.table]
+    ('support', 'billing', ['login', 'app', 'invoice'])
+    >>> parts = told.contrast
+    >>> bool(abs(parts.words.sum() + parts.topics.sum() + parts.base - parts.lead) < 1e-9)
     True
     """
 
@@ -142,25 +308,25 @@ class Explanation:
 
     @property
     def beside_topics(self) -> np.ndarray:
-        """What the words say beside the topics (n_classes,)."""
+        """Contributions of words beside the topics (n_classes,)."""
         return np.asarray(self.scores - self.base - self.through_topics.sum(axis=0))
 
     @property
     def table(self) -> Table[WordPart]:
-        """The words, those that speak most for what is explained (or the main topic) first."""
+        """The words, by their contribution to the explained target (or the main topic)."""
         parts = self.main_parts
         return Table([self._row(j, parts) for j in np.argsort(-parts, kind="stable")], WordPart)
 
     @property
     def main_parts(self) -> np.ndarray:
-        """Contributions of the words to the class that is explained, or to the main topic."""
+        """Contributions of the words to the explained target, or to the main topic."""
         if self.explained is not None:
             return np.asarray(self.class_parts[:, self.explained])
         return np.asarray(self.topic_parts[:, int(np.argmax(self.topics))])
 
     @property
     def ranked(self) -> np.ndarray:
-        """Places of the words, those that matter most for the lead, either way, first."""
+        """Indices of the words, those that change the lead most, up or down, first."""
         parts = self.main_parts if self.contrast is None else self.contrast.words
         return np.argsort(-np.abs(parts), kind="stable")
 
@@ -182,7 +348,7 @@ class Explanation:
         return "\n".join(line for line in lines if line)
 
     def _repr_html_(self) -> str:
-        """Show the words, the darker the more they matter, and the table."""
+        """Show the words, darker if they matter more, and the table."""
         parts = self.main_parts if self.contrast is None else self.contrast.words
         words = " ".join(_tinted(self.words[j], parts[j], np.abs(parts).max()) for j in self.ranked)
         lines = [html.escape(self._said()), words, html.escape(self._not_known())]
@@ -207,9 +373,9 @@ class Explanation:
 
 
 def _tinted(word: str, part: float, largest: float) -> str:
-    """Return a word on a ground that shows its part: blue speaks for, orange against.
+    """Return a word on a background that shows its part: blue for, orange against the class.
 
-    The ground is transparent, so that the word is readable in light and in dark notebooks.
+    The background is transparent, so that words are readable in light and dark notebooks.
     """
     colour = "31, 119, 220" if part >= 0 else "230, 110, 20"
     alpha = 0.45 * abs(part) / largest if largest > 0 else 0.0
@@ -226,7 +392,7 @@ def explain_row(
     rival: Any = None,
     n_left_out: int = 0,
 ) -> Explanation:
-    """Explain the prediction of a topic model for one document, or why it is not another one.
+    """Explain the prediction of a topic model for one document.
 
     Parameters
     ----------
@@ -236,11 +402,8 @@ def explain_row(
         The document's row of the matrix.
     unknown : sequence of str
         Words of the document that the model does not know.
-    target : object, optional
-        Class, label or number to explain. The default is the predicted class, the label that leads
-        its threshold most, or the largest number.
-    rival : object, optional
-        Class to compare it with. The default is the most probable other class.
+    target, rival : object, optional
+        Class, label or number to explain, and class to compare it with; see `choose_pair`.
     n_left_out : int, default=0
         Number of words to leave out, one at a time.
     """
@@ -257,7 +420,7 @@ def explain_row(
 
 
 def _parts(model: Any, X: Any, unknown: Sequence[str]) -> Explanation:
-    """Return the parts of words and topics in the scores of all classes."""
+    """Return the explanation of the scores of all classes, without a contrast."""
     estimator, x = model.estimator_, X.toarray()[0]
     s, here = np.asarray(estimator.transform(X))[0].astype(float), np.flatnonzero(x)
     loss = as_divergence("data_loss", model.data_loss)
@@ -281,8 +444,8 @@ def _parts(model: Any, X: Any, unknown: Sequence[str]) -> Explanation:
 def _class_parts(
     estimator: Any, X: Any, s: np.ndarray, parts: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return the scores, each word's part in them, each topic's own part and its part with its
-    words, and the rest."""
+    """Return the scores, the parts of words, of topics themselves and of topics with their words,
+    and the base."""
     if not has_head(estimator):
         none = np.zeros((len(s), 0))
         return np.zeros(0), np.zeros((len(parts), 0)), none, none, np.zeros(0)
@@ -299,7 +462,7 @@ def _class_parts(
 def _pooled_parts(
     estimator: Any, X: Any, s: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return the same for the pooled head, which adds words and topics."""
+    """Return the same for the pooled head, which adds the scores of words and topics."""
     head, x = estimator.pooled_head, X.toarray()[0]
     here, seen = np.flatnonzero(x), _seen(estimator, x)
     of_words = seen[here, None] * head.weights[here]
@@ -312,11 +475,11 @@ def _pooled_parts(
 
 
 def _through_topics(estimator: Any, x: np.ndarray, seen: np.ndarray, s: np.ndarray) -> np.ndarray:
-    """Return what the words of each topic say, as far as the topics expect them."""
+    """Return the contribution of each topic's words, as far as the topics expect them."""
     head, A = estimator.pooled_head, estimator.components_.astype(float)
     p = s @ A
     expected = _seen(estimator, p) - _seen(estimator, np.zeros_like(p))
-    if head.view.mean is None and p.any() and x.any():  # rows have length one: take that of x
+    if head.view.mean is None and p.any() and x.any():  # rows have length one: use that of x
         power = 0.5 if head.view.kind == "roots" else 1.0
         unit = [cells.max() / data.max() ** power for cells, data in ((seen, x), (expected, p))]
         expected = expected * (unit[0] / unit[1])
@@ -325,7 +488,7 @@ def _through_topics(estimator: Any, x: np.ndarray, seen: np.ndarray, s: np.ndarr
 
 
 def _seen(estimator: Any, x: np.ndarray) -> np.ndarray:
-    """Return a document as the pooled head sees it."""
+    """Return a document as the features of the pooled head."""
     view = estimator.view(x[None])
     return np.asarray((view.toarray() if hasattr(view, "toarray") else view)[0])
 

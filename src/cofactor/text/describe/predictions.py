@@ -1,4 +1,4 @@
-"""Predictions of the estimator inside a topic model: its task, its scores, and how to read them."""
+"""Predictions of the estimator of a topic model: its task, its scores, and what they mean."""
 
 from __future__ import annotations
 
@@ -19,14 +19,16 @@ from cofactor.targets.reading import cells_of, is_matrix, readable, table_of
 ESTIMATORS = {"topics": NMF, "classes": SSNMFClassifier, "numbers": SSNMFRegressor}
 
 
-def infer_task(y: Any) -> str:
-    """Return the task that suits y.
+def infer_task(y: Any, asked: str = "auto") -> str:
+    """Return the task of a fit: ``asked``, unless it is "auto"; then y decides.
 
     Examples
     --------
     >>> infer_task(None), infer_task(["a", ""]), infer_task([0, 1, -1]), infer_task([0.5, 2.0])
     ('topics', 'classes', 'classes', 'numbers')
     """
+    if asked != "auto":
+        return asked
     if y is None:
         return "topics"
     y = readable(y, "y")
@@ -71,7 +73,7 @@ def predicted_kind(estimator: Any) -> str:
 
 
 def predictor(estimator: Any, method: str) -> Callable[..., np.ndarray]:
-    """Return a method of the estimator that predicts; refuse if the labels do not allow it."""
+    """Return a method of the estimator that predicts; raise an error if it has none."""
     if hasattr(estimator, method):
         return getattr(estimator, method)
     numeric = isinstance(estimator, SSNMFRegressor)
@@ -83,22 +85,22 @@ def predictor(estimator: Any, method: str) -> Callable[..., np.ndarray]:
 
 
 def predict_rows(estimator: Any, scores: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
-    """Return the probabilities of classes or labels, None for numbers, and the predictions for
-    scores, as ``predict`` returns them."""
+    """Return the probabilities of classes or labels (None for numbers), and the predictions, for
+    rows of scores."""
     if isinstance(estimator, SSNMFRegressor):
         return None, estimator.read(scores)
     return np.asarray(estimator.probabilities(scores)), estimator.read(scores)
 
 
 def scores_of(estimator: Any, X: Any, S: np.ndarray) -> np.ndarray:
-    """Return the scores of documents with representations S; no columns without a target."""
+    """Return the scores of documents with representations S; zero columns without a target."""
     if not has_head(estimator):
         return np.zeros((len(S), 0))
     return np.asarray(estimator.scores(X, representation=S))
 
 
 def label_thresholds(estimator: Any) -> np.ndarray:
-    """Return what the scores of several labels must reach; 0 for classes and numbers."""
+    """Return the thresholds for scores of several labels; 0 for classes and numbers."""
     zeros = np.zeros(np.shape(estimator.target_components_)[1])
     if predicted_kind(estimator) != "sets":
         return zeros
@@ -107,7 +109,7 @@ def label_thresholds(estimator: Any) -> np.ndarray:
 
 
 def document_scores(model: Any) -> np.ndarray:
-    """Return the scores of a model's training documents; older models keep none."""
+    """Return the scores of a model's training documents; older models do not store them."""
     estimator, S = model.estimator_, model.document_topics_
     if not has_head(estimator):
         return np.zeros((len(S), 0))
@@ -116,8 +118,8 @@ def document_scores(model: Any) -> np.ndarray:
 
 
 def topic_links(estimator: Any) -> np.ndarray:
-    """Return what is predicted for a document of usual size that is all one topic: probabilities
-    or numbers by the pooled head, fitted targets by the others (n_topics × n_targets)."""
+    """Return what is predicted for a document of usual size made only of one topic: probabilities
+    or numbers with the pooled head, fitted targets with the others (n_topics × n_targets)."""
     scores = np.asarray(estimator.topic_scores())
     if estimator.pooled_head is None:
         return scores
@@ -126,7 +128,7 @@ def topic_links(estimator: Any) -> np.ndarray:
 
 
 def read_predictions(estimator: Any, scores: np.ndarray, names: list[Any]) -> tuple[list, list]:
-    """Return the prediction and the confidence for each row of scores; None where there is none."""
+    """Return the prediction and the confidence for each row of scores, or None."""
     none, kind = [None] * len(scores), predicted_kind(estimator)
     if kind == "topics":
         return none, none
@@ -140,10 +142,10 @@ def read_predictions(estimator: Any, scores: np.ndarray, names: list[Any]) -> tu
 
 
 def number_decimals(model: Any) -> list[int]:
-    """Return how many decimals of each predicted number are worth writing; negative for tens.
+    """Return the number of meaningful decimals of each predicted number; negative for tens.
 
-    The last one stands for a thousandth to a hundredth of the distance that nine of ten true
-    values keep, or, where that is not known, of the standard deviation of the fit's predictions.
+    The last decimal is a thousandth to a hundredth of the half-width of the 90 % interval or, if
+    that is unknown, of the standard deviation of the fit's predictions.
     """
     head = getattr(model.estimator_, "pooled_head", None)
     scores = document_scores(model)
@@ -153,8 +155,8 @@ def number_decimals(model: Any) -> list[int]:
 
 
 def score_scale(estimator: Any, scores: np.ndarray) -> tuple[float, np.ndarray]:
-    """Return the factor and the base that turn the fitted targets of one document into
-    probabilities or numbers: factor × scores + base."""
+    """Return the factor and base that turn the fitted targets of a document into probabilities or
+    numbers: factor × scores + base."""
     kind, zeros = predicted_kind(estimator), np.zeros(len(scores))
     if kind == "numbers":
         return 1.0, np.asarray(estimator.coding.offset, dtype=float)
@@ -165,7 +167,7 @@ def score_scale(estimator: Any, scores: np.ndarray) -> tuple[float, np.ndarray]:
 
 
 def explained_share(estimator: Any, X: Any, sample_weight: Any = None) -> float:
-    """Return the share of the documents' divergence from their mean that the topics explain."""
+    """Return the share that the topics explain of the documents' divergence from their mean."""
     weights = None if sample_weight is None else np.asarray(sample_weight, dtype=float)
     data, loss = observe(X), as_divergence("data_loss", estimator.data_loss)
     objective = Objective((Term("data", "features", data, loss),), sample_weight=weights)

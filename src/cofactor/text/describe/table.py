@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar, overload
 from cofactor.io.errors import shortened
 
 Row = TypeVar("Row")
-WIDEST, LONGEST = 60, 50  # characters of a cell, printed rows
+MAX_CELL_LENGTH, MAX_PRINTED_ROWS = 60, 50
 
 
 class Table(Sequence[Row], Generic[Row]):
@@ -30,12 +30,15 @@ class Table(Sequence[Row], Generic[Row]):
     ... class City:
     ...     name: str
     ...     area: float
-    >>> Table([City("Rome", 1285.0), City("Oslo", 454.12)], City)
+    >>> cities = Table([City("Rome", 1285.0), City("Oslo", 454.12)], City)
+    >>> cities
     name  area
     Rome  1285
     Oslo   454
-    >>> Table([City("Rome", 1285.0)], City).to_dict()
-    {'name': ['Rome'], 'area': [1285.0]}
+    >>> cities[0].name, cities.column("name"), cities.to_dict()["area"]
+    ('Rome', ['Rome', 'Oslo'], [1285.0, 454.12])
+    >>> cities.to_records()[1]
+    {'name': 'Oslo', 'area': 454.12}
     """
 
     def __init__(self, rows: list[Row], kind: type[Row]) -> None:
@@ -67,63 +70,26 @@ class Table(Sequence[Row], Generic[Row]):
     __hash__ = None  # type: ignore[assignment]
 
     def column(self, name: str) -> list[Any]:
-        """Return one column as a list.
-
-        Examples
-        --------
-        >>> from cofactor import TopicModel
-        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
-        >>> table = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""]).topics(2)
-        >>> table.column("label")
-        ['space', 'sport']
-        """
+        """Return one column as a list."""
         return [getattr(row, name) for row in self._rows]
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Return the columns as lists.
-
-        Examples
-        --------
-        >>> from cofactor import TopicModel
-        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
-        >>> table = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""]).topics(2)
-        >>> table.to_dict()["words"]
-        [('moon', 'rocket'), ('goal', 'hockey')]
-        """
+        """Return the columns as lists."""
         return {name: self.column(name) for name in self.columns}
 
     def to_records(self) -> list[dict[str, Any]]:
-        """Return the rows as dicts.
-
-        Examples
-        --------
-        >>> from cofactor import TopicModel
-        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
-        >>> table = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""]).topics(2)
-        >>> table.to_records()[0]["label"]
-        'space'
-        """
+        """Return the rows as dicts."""
         return [{name: getattr(row, name) for name in self.columns} for row in self._rows]
 
     def to_pandas(self) -> Any:
-        """Return a pandas DataFrame; pandas must be installed.
-
-        Examples
-        --------
-        >>> from cofactor import TopicModel
-        >>> texts = ["puck and goal", "hockey goal", "moon rocket", "rocket to the moon"]
-        >>> table = TopicModel(2, random_state=0).fit(texts, ["sport", "", "space", ""]).topics(2)
-        >>> table.to_pandas()[["topic", "label", "labels"]]
-           topic  label  labels
-        0      0  space       1
-        1      1  sport       1
-        """
+        """Return a pandas DataFrame; pandas must be installed."""
         from pandas import DataFrame
 
         return DataFrame(self.to_dict(), columns=self.columns)
 
     def _shown(self) -> list[list[str]]:
-        return [[_cell(getattr(row, name)) for name in self.columns] for row in self[:LONGEST]]
+        rows = self[:MAX_PRINTED_ROWS]
+        return [[_cell(getattr(row, name)) for name in self.columns] for row in rows]
 
     def __repr__(self) -> str:
         cells = [self.columns, *self._shown()]
@@ -139,17 +105,16 @@ class Table(Sequence[Row], Generic[Row]):
         return "\n".join([*lines, *self._rest()])
 
     def _rest(self) -> list[str]:
-        return [f"… and {len(self) - LONGEST} more rows"] if len(self) > LONGEST else []
+        more = len(self) - MAX_PRINTED_ROWS
+        return [f"… and {more} more rows"] if more > 0 else []
 
     def _repr_html_(self) -> str:
-        told = [
-            name
-            for name in self.columns
-            if not self or any(cell is not None for cell in self.column(name))
-        ]
-        align = [f' style="text-align: {_side(self.column(name))}"' for name in told]
-        places = [self.columns.index(name) for name in told]
-        head = _html_row("th", told, align)
+        filled = {n for n in self.columns if any(cell is not None for cell in self.column(n))}
+        used = [name for name in self.columns if name in filled or not self]
+        sides = ["right" if _is_numeric(self.column(name)) else "left" for name in used]
+        align = [f' style="text-align: {side}"' for side in sides]
+        places = [self.columns.index(name) for name in used]
+        head = _html_row("th", used, align)
         rows = [_html_row("td", [row[c] for c in places], align) for row in self._shown()]
         rest = "".join(f"<p>{line}</p>" for line in self._rest())
         return f"<table><thead>{head}</thead><tbody>{''.join(rows)}</tbody></table>{rest}"
@@ -159,10 +124,6 @@ def _html_row(kind: str, cells: Sequence[str], styles: Sequence[str]) -> str:
     pairs = zip(cells, styles, strict=True)
     found = "".join(f"<{kind}{style}>{html.escape(cell)}</{kind}>" for cell, style in pairs)
     return f"<tr>{found}</tr>"
-
-
-def _side(cells: list[Any]) -> str:
-    return "right" if _is_numeric(cells) else "left"
 
 
 def _is_numeric(cells: list[Any]) -> bool:
@@ -178,4 +139,4 @@ def _cell(value: Any) -> str:
         text = " ".join(_cell(part) for part in value)
     else:
         text = " ".join(str(value).split())
-    return shortened(text, WIDEST)
+    return shortened(text, MAX_CELL_LENGTH)

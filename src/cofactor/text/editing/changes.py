@@ -1,7 +1,7 @@
-"""Several edits of one model that are made together.
+"""Several edits of a model that are made together.
 
-All numbers are those of the model before any of the edits. What is said of a topic that is merged
-holds for the topic that it becomes a part of.
+All topic numbers are those of the model before the edits. An edit of a topic that is merged applies
+to the merged topic.
 """
 
 from __future__ import annotations
@@ -17,21 +17,19 @@ import numpy as np
 from cofactor.text.describe.summaries import model_words
 from cofactor.text.editing import edits
 
-DAMAGED = "The notes on the edits are damaged."
-
 
 @dataclass(frozen=True)
 class Changes:
-    """Edits by the numbers of the topics; values that JSON can hold, except that keys are numbers.
+    """Edits by topic number. The values are JSON, but keys are numbers.
 
     Examples
     --------
     >>> from cofactor import TopicModel
-    >>> texts = ["goal and puck", "puck and ice", "moon and rocket", "rocket and orbit"] * 3
+    >>> texts = ["wrong invoice", "refund the invoice", "login fails", "the app crashes at login"]
     >>> model = TopicModel(3, random_state=0).fit(texts)
-    >>> changes = Changes(names={2: "all else"}, merges=[[1, 2]])
+    >>> changes = Changes(names={2: "everything else"}, merges=[[1, 2]])
     >>> make_changes(model, changes).topic_names_[1]
-    'all else'
+    'everything else'
     """
 
     names: dict[int, str] = field(default_factory=dict)
@@ -40,14 +38,13 @@ class Changes:
     banned: dict[int, list[str]] = field(default_factory=dict)
     merges: list[list[int]] = field(default_factory=list)
     drops: list[int] = field(default_factory=list)
-    splits: dict[int, int] = field(default_factory=dict)
-    """The number of parts of each topic that is split."""
+    splits: dict[int, int] = field(default_factory=dict)  # number of parts
 
     def __bool__(self) -> bool:
         return any(getattr(self, one.name) for one in fields(self))
 
     def facts(self) -> dict[str, Any]:
-        """Return the changes as JSON, for a manifest; what is empty is left out."""
+        """Return the changes as JSON for a manifest, without empty fields."""
         found = {name: part for name, part in asdict(self).items() if part}
         return {
             name: {str(k): one for k, one in part.items()} if isinstance(part, dict) else part
@@ -56,22 +53,22 @@ class Changes:
 
     @classmethod
     def read(cls, facts: Any) -> Changes:
-        """Return the changes that a manifest notes; refuse what could not have been noted."""
+        """Return the changes from a manifest; raise an error if they are damaged."""
         kinds = {one.name: type(getattr(cls(), one.name)) for one in fields(cls)}
         good = isinstance(facts, dict) and facts.keys() <= kinds.keys()
         if not good or not all(isinstance(part, kinds[name]) for name, part in facts.items()):
-            raise ValueError(DAMAGED)
+            raise ValueError("The notes on the edits are damaged.")
         parts: dict[str, Any] = {
             name: {_number(k): one for k, one in part.items()} if isinstance(part, dict) else part
             for name, part in facts.items()
         }
         found = cls(**parts)
         if not found._plausible():
-            raise ValueError(DAMAGED)
+            raise ValueError("The notes on the edits are damaged.")
         return found
 
     def _plausible(self) -> bool:
-        """Tell whether items have the types of changes."""
+        """Return whether all items have the right types."""
         texts = all(isinstance(name, str) for name in self.names.values())
         marks = all(type(mark) is bool for mark in self.frozen.values())
         words = [*self.pinned.values(), *self.banned.values()]
@@ -85,13 +82,13 @@ class Changes:
 
 def _number(text: str) -> int:
     if not text.isdecimal():
-        raise ValueError(DAMAGED)
+        raise ValueError("The notes on the edits are damaged.")
     return int(text)
 
 
 def topics_digest(model: Any) -> str:
-    """Return a digest of a model's topics and words: numbers of topics mean the same where it is
-    the same."""
+    """Return a digest of a model's topics and words: with the same digest, topic numbers mean the
+    same."""
     A = np.ascontiguousarray(model.estimator_.components_, dtype="<f8")
     digest = hashlib.sha256(b"%d\n" % len(A) + A.tobytes())
     for word in model_words(model):
@@ -107,7 +104,7 @@ def make_changes(model: Any, changes: Changes, documents: Any = None, y: Any = N
     model : TopicModel
     changes : Changes
     documents : iterable of str, optional
-        Documents that show how topics are split.
+        Documents to split topics by.
     y : array-like, optional
         Their labels, by which later commands recognise the documents.
 
@@ -132,21 +129,21 @@ def make_changes(model: Any, changes: Changes, documents: Any = None, y: Any = N
     if len(groups) < len(model.topic_names_):
         model = edits.regroup(model, groups)
     places = {group[0]: place for place, group in enumerate(groups)}
-    for k in sorted(changes.splits, reverse=True):  # so that earlier places stay
+    for k in sorted(changes.splits, reverse=True):  # so that earlier numbers stay valid
         model = edits.split(model, places[k], documents, changes.splits[k], y)
     return model
 
 
 def groups_of(changes: Changes, n: int) -> list[list[int]]:
-    """Return the topics, out of n, that become one topic each: after merges and drops."""
+    """Return the groups of the n topics that become one topic each, after merges and drops."""
     return edits.merged_groups(n, changes.merges, changes.drops)
 
 
-# ---- what contradicts itself
+# ---- contradictions
 
 
 def check_changes(changes: Changes, n: int) -> None:
-    """Refuse changes of n topics that contradict each other or leave no topic."""
+    """Raise an error if changes of n topics contradict each other or leave no topic."""
     for complaint in _complaints(changes, n):
         raise ValueError(complaint)
 
@@ -162,7 +159,7 @@ def _complaints(changes: Changes, n: int) -> Iterator[str]:
             yield f"A merge needs two topics; {and_so_on(group)} alone cannot be merged."
     for k, times in merged.items():
         if times > 1:
-            yield f"Topic {k} is in two merges; join them to one."
+            yield f"Topic {k} is in two merges; combine them."
     for k in changes.drops:
         if k in merged:
             yield f"Topic {k} is both dropped and merged; choose one."
@@ -182,7 +179,7 @@ def _complaints(changes: Changes, n: int) -> Iterator[str]:
 
 
 def _two_ways(changes: Changes, n: int) -> Iterator[str]:
-    """Yield what is said in two ways of topics that become one."""
+    """Yield complaints about topics that are merged but edited differently."""
     for group in groups_of(changes, n):
         which = f"Topics {and_so_on(group)} are merged and would"
         names = list(dict.fromkeys(changes.names[k] for k in group if k in changes.names))
@@ -198,11 +195,11 @@ def _two_ways(changes: Changes, n: int) -> Iterator[str]:
             yield f"The word {both[0]!r} of topic {group[0]} is both pinned and banned; choose one."
 
 
-# ---- what was done
+# ---- summaries
 
 
 def tell_changes(before: Any, changes: Changes, after: Any) -> list[str]:
-    """Return sentences that say what was changed, with the numbers of before."""
+    """Return sentences that say what was changed, with the old topic numbers."""
     return [*_told_words(before, changes), *_told_numbers(before, changes, after)]
 
 
@@ -232,7 +229,7 @@ def _told_numbers(before: Any, changes: Changes, after: Any) -> Iterator[str]:
         parts = [place for place, source in enumerate(sources) if source == k]
         yield f"{_named(before, k)} is split into topics {and_so_on(parts)}."
     if any(source != new for new, source in enumerate(sources)):
-        yield "The topics are numbered anew."
+        yield "The topics have new numbers."
 
 
 def _named(model: Any, k: int, first: str = "T") -> str:
@@ -245,6 +242,6 @@ def _topics(numbers: list[int]) -> str:
 
 
 def and_so_on(items: Iterable[Any]) -> str:
-    """Return items in words: "1", "1 and 2", "1, 2 and 3"."""
+    """Return items as text: "1", "1 and 2", "1, 2 and 3"."""
     words = [*map(str, items)]
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)

@@ -1,9 +1,10 @@
-"""Edits of a fitted topic model. Each returns a new model; the old one stays as it was."""
+"""Edits of a fitted topic model. Each returns a new model and leaves the old one unchanged."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,25 +18,21 @@ from cofactor.estimators.missing_cells import products
 from cofactor.targets.sets import listed, read_targets
 from cofactor.text.describe.predictions import document_scores, has_head
 from cofactor.text.describe.summaries import COHERENCE_WORDS, model_words, topic_names
-from cofactor.text.describe.support import SUPPORT
-from cofactor.text.describe.words import Words, shown_words
+from cofactor.text.describe.topic_words import Words, shown_words
 from cofactor.text.documents import document_matrix, fingerprint, read_documents
-from cofactor.text.editing.settled import Settled
-from cofactor.text.editing.shown import joined_rankings, reranked, with_settled
+from cofactor.text.editing.settled import Settled, joined_rankings, reranked, with_settled
 from cofactor.text.fitting import described_fit
 from cofactor.text.seeds import places_of
 
-PINNED_RANK = 10
-"""A pinned word gets at least the weight of the topic's word of this rank."""
-LEAST_SHARE = 1e-6
-"""A topic with a smaller share of the documents fits none of them."""
+PINNED_RANK = 10  # a pinned word gets at least the weight of the topic's word of this rank
+MIN_SHARE = 1e-6  # a topic with a smaller share of a document is absent from it
 
 
-# ---- which topic is meant
+# ---- topics and words by name
 
 
 def topic_number(model: Any, topic: Any) -> int:
-    """Return the number of a topic that is given by number or by name."""
+    """Return the number of a topic given by number or name."""
     names, n = model.topic_names_, len(model.topic_names_)
     if isinstance(topic, str):
         found = [k for k, name in enumerate(names) if name == topic]
@@ -52,7 +49,7 @@ def topic_number(model: Any, topic: Any) -> int:
 
 
 def topic_numbers(model: Any, topics: Any) -> list[int]:
-    """Return the numbers of topics; a single one need not stand in a list."""
+    """Return the numbers of topics; a single topic need not be in a list."""
     given = [topics] if isinstance(topics, str | int | np.integer) else list(topics)
     return list(dict.fromkeys(topic_number(model, topic) for topic in given))
 
@@ -63,7 +60,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def known_words(model: Any, words: Any) -> dict[str, int]:
-    """Return the columns of words; words of other forms than the model's become the model's."""
+    """Return the columns of words by the model's words, which other forms are converted to."""
     given = [words] if isinstance(words, str) else list(words)
     if not given or not all(isinstance(word, str) for word in given):
         raise ValueError(f"words={words!r} must be one word or a list of words.")
@@ -86,7 +83,7 @@ def known_words(model: Any, words: Any) -> dict[str, int]:
 
 
 def rename(model: Any, topic: Any, name: str) -> Any:
-    """Return the model with another name of a topic."""
+    """Return the model with a new name for a topic."""
     if not isinstance(name, str) or not name.strip():
         raise ValueError(f"name={name!r} must be a text that is not empty.")
     k = topic_number(model, topic)
@@ -94,24 +91,22 @@ def rename(model: Any, topic: Any, name: str) -> Any:
     if seeds and model.task != "classes":  # a seed follows its topic
         seeds = {name if str(key) == names[k] else key: words for key, words in seeds.items()}
     names[k] = name
-    return edited(model, topic_names_=names, settled_=settled, seeds=seeds)
+    return edited(model, {"seeds": seeds}, topic_names=names, settled=settled)
 
 
 def freeze(model: Any, topics: Any, frozen: bool) -> Any:
-    """Return the model with topics that later fits leave alone, or no longer do."""
+    """Return the model with some topics frozen or thawed."""
     numbers = topic_numbers(model, topics)
-    return edited(model, settled_=Settled.of(model).freezing(numbers, frozen))
+    return edited(model, settled=Settled.of(model).freezing(numbers, frozen))
 
 
 def pin(model: Any, topic: Any, words: Any) -> Any:
-    """Return the model with words that belong to a topic, also in later fits."""
+    """Return the model with some words pinned to a topic, in later fits as well."""
     k, found = topic_number(model, topic), known_words(model, words)
     A = model.estimator_.components_.copy()
     columns = list(found.values())
     if not A[k].any():
-        raise ValueError(
-            f"Topic {k} has no word at all, so nothing can be pinned; drop it instead."
-        )
+        raise ValueError(f"Topic {k} has no words, so nothing can be pinned; drop it instead.")
     least = np.sort(A[k])[-min(PINNED_RANK, A.shape[1])]
     A[k, columns] = np.maximum(A[k, columns], least if least > 0 else A[k].max())
     settled = Settled.of(model).pinning(k, list(found))
@@ -119,7 +114,7 @@ def pin(model: Any, topic: Any, words: Any) -> Any:
 
 
 def ban(model: Any, topic: Any, words: Any) -> Any:
-    """Return the model with words that a topic must not have, also in later fits."""
+    """Return the model with some words banned from a topic, in later fits as well."""
     k, found = topic_number(model, topic), known_words(model, words)
     A = model.estimator_.components_.copy()
     A[k, list(found.values())] = 0.0
@@ -137,12 +132,12 @@ def _with_words(
     first: Sequence[int] = (),
     gone: Sequence[int] = (),
 ) -> Any:
-    """Return the model with other entries of one topic; documents keep their masses."""
+    """Return the model with other weights in one topic; documents keep their masses."""
     estimator = model.estimator_
     groups = [[k] for k in range(len(A))]
     S = keep_masses(estimator.representation_, estimator.components_, A)
     new = estimator.with_fitted(with_topics(estimator.completed(), A, S, np.eye(len(A))))
-    ranking = reranked(getattr(model, "topic_words_", None), topic, first, gone)
+    ranking = reranked(model.fitted.topic_words, topic, first, gone)
     represented = keep_masses(model.document_topics_, estimator.components_, A)
     return _published(model, new, settled, ranking, represented, groups, changed={topic})
 
@@ -154,11 +149,11 @@ def keep_masses(S: FloatArray, A: FloatArray, changed: FloatArray) -> FloatArray
     return np.ascontiguousarray(S * np.where(same, 1.0, scale), dtype=S.dtype)
 
 
-# ---- edits that number the topics anew
+# ---- edits that renumber the topics
 
 
 def merge(model: Any, topics: Any, name: str | None = None) -> Any:
-    """Return the model with some topics joined in the place of the first of them."""
+    """Return the model with some topics merged into one, at the place of the first."""
     numbers = sorted(topic_numbers(model, topics))
     if len(numbers) < 2:
         raise ValueError(f"topics={topics!r} must name at least two different topics to merge.")
@@ -167,7 +162,7 @@ def merge(model: Any, topics: Any, name: str | None = None) -> Any:
 
 
 def merged_groups(n: int, merges: Sequence[Sequence[int]], dropped: Iterable[int] = ()) -> list:
-    """Return the groups of n topics after merges and drops; a merge stands where its first was."""
+    """Return the groups of n topics after merges and drops; a merge replaces its first topic."""
     place = {min(group): sorted(group) for group in merges}
     inside = {k for group in merges for k in group}
     left = [k for k in range(n) if (k in place or k not in inside) and k not in set(dropped)]
@@ -184,10 +179,10 @@ def drop(model: Any, topics: Any) -> Any:
 
 
 def regroup(model: Any, groups: Sequence[Sequence[int]]) -> Any:
-    """Return the model whose topics are groups of its topics; topics in no group are dropped."""
+    """Return the model with groups of topics merged; topics in no group are dropped."""
     estimator = model.estimator_
     new = estimator.with_fitted(join_topics(estimator.completed(), groups))
-    ranking = getattr(model, "topic_words_", None)
+    ranking = model.fitted.topic_words
     if ranking is not None:
         shares = model.document_topics_.sum(axis=0) * masses(estimator.components_)
         ranking = joined_rankings(ranking, groups, shares)
@@ -195,7 +190,7 @@ def regroup(model: Any, groups: Sequence[Sequence[int]]) -> Any:
     changed = {place for place, group in enumerate(groups) if len(group) > 1}
     settled = Settled.of(model).grouped(groups)
     found = _published(model, new, settled, ranking, represented, groups, changed)
-    if model.seeds and model.task != "classes":  # those without a topic pull no more
+    if model.seeds and model.task != "classes":  # drop seeds without a topic
         named = set(map(str, found.topic_names_))
         found.seeds = {
             key: words for key, words in model.seeds.items() if str(key) in named
@@ -204,10 +199,10 @@ def regroup(model: Any, groups: Sequence[Sequence[int]]) -> Any:
 
 
 def split(model: Any, topic: Any, documents: Any, into: int = 2, y: Any = None) -> Any:
-    """Return the model with one topic divided by the documents; it describes these documents.
+    """Return the model with one topic split by the documents; the model describes these documents.
 
-    The parts are new topics: of what was settled about the old one, only banned words stay. The
-    labels y tell whether the documents are those of the fit; then they are counted again.
+    The parts are new topics: of the decisions about the old one, only banned words stay. If the
+    documents and labels y are those of the fit, the labels behind topics are counted again.
     """
     k = topic_number(model, topic)
     if isinstance(into, bool) or not isinstance(into, int | np.integer) or into < 2:
@@ -232,10 +227,10 @@ def split(model: Any, topic: Any, documents: Any, into: int = 2, y: Any = None) 
 
 
 def _parts_of(estimator: Any, X: Any, topic: int, into: int, name: str, seed: int) -> FloatArray:
-    """Divide the part of the documents that a topic explains into topics of its own."""
+    """Factorise the part of the documents that one topic explains into several topics."""
     S = np.asarray(estimator.transform(X))
     share = topic_shares(S, estimator.components_)[:, topic]
-    rows = np.flatnonzero(share > LEAST_SHARE)
+    rows = np.flatnonzero(share > MIN_SHARE)
     if len(rows) < into:
         raise ValueError(
             f"Topic {topic} ({name}) fits {len(rows)} of the documents; splitting it into {into} "
@@ -260,13 +255,13 @@ def _explained(X: Any, S: FloatArray, A: FloatArray, topic: int) -> Any:
 # ---- the new model
 
 
-def edited(model: Any, **changes: Any) -> Any:
-    """Return a copy of a model with other attributes; the old one stays as it was."""
+def edited(model: Any, parameters: Mapping[str, Any] | None = None, **changes: Any) -> Any:
+    """Return a copy of a model with other parameters and fields of its state."""
     new = copy.copy(model)
-    new.topic_names_ = [*model.topic_names_]
-    new.__dict__.pop("drift_", None)
-    new.__dict__.update(changes)
-    return new
+    for name, value in (parameters or {}).items():
+        setattr(new, name, value)
+    names = [*model.topic_names_]  # users may change the list
+    return new.set_fitted(replace(model.fitted, **{"drift": None, "topic_names": names, **changes}))
 
 
 def _published(
@@ -280,50 +275,36 @@ def _published(
 ) -> Any:
     """Return the model with an edited estimator, described without documents.
 
-    The coherence of topics that changed is not known without documents.
+    The coherence and the stability of topics that changed are not known without documents.
     """
-    first = [group[0] for group in groups]
+    before, first = model.fitted, [group[0] for group in groups]
     fresh = np.isin(np.arange(len(groups)), list(changed))
-    coherence = {
-        name: np.where(fresh, np.nan, getattr(model, name)[first])
-        for name in ("coherence_", "probable_coherence_")
-        if name in vars(model)
-    }
-    names = _names(model, estimator, settled, ranking, first, changed)
-    scores = _rescored(model, estimator, represented)
-    new = edited(
-        model,
-        estimator_=estimator,
-        n_components=len(groups),
-        settled_=settled,
-        document_topics_=represented,
-        topic_names_=names,
-        document_scores_=scores,
-        **coherence,
-        **_regrouped_counts(model, groups),
+    coherence, probable = (
+        None if values is None else np.where(fresh, np.nan, values[first])
+        for values in (before.coherence, before.probable_coherence)
     )
-    if ranking is not None:
-        new.topic_words_ = ranking
-    _forget(new, *(("stability_",) if changed else ()))
-    return new
-
-
-def _regrouped_counts(model: Any, groups: Sequence[Sequence[int]]) -> dict[str, Any]:
-    """Return the labels behind groups of topics, and how stable topics are that did not change."""
-    counts = {
-        name: np.array([vars(model)[name][list(group)].sum(axis=0) for group in groups])
-        for name in SUPPORT
-        if name in vars(model)
-    }
-    if "stability_" in vars(model):
-        counts["stability_"] = model.stability_[:, [group[0] for group in groups]]
-    return counts
-
-
-def _forget(model: Any, *names: str) -> None:
-    """Remove what an edited model does not know."""
-    for name in ("_seeding", "_batch", "drift_", *names):
-        model.__dict__.pop(name, None)
+    support, labels = (
+        None if counts is None else np.array([counts[list(g)].sum(axis=0) for g in groups])
+        for counts in (before.topic_support, before.topic_labels)
+    )
+    lost = changed or before.stability is None
+    return edited(
+        model,
+        {"n_components": len(groups)},
+        estimator=estimator,
+        settled=settled,
+        document_topics=represented,
+        topic_names=_names(model, estimator, settled, ranking, first, changed),
+        topic_words=ranking,
+        document_scores=_rescored(model, estimator, represented),
+        coherence=coherence,
+        probable_coherence=probable,
+        topic_support=support,
+        topic_labels=labels,
+        stability=None if lost else before.stability[:, first],
+        seeding=None,
+        batch=None,
+    )
 
 
 def _names(
@@ -344,7 +325,7 @@ def _names(
 
 
 def _rescored(model: Any, estimator: Any, represented: FloatArray) -> FloatArray:
-    """Return the documents' scores: what their words add stays, what their topics add is new."""
+    """Return the documents' scores with new contributions of topics; those of words stay."""
     old, scores = model.estimator_, document_scores(model)
     if not has_head(old):
         return scores
@@ -359,19 +340,19 @@ def described(
     model: Any, estimator: Any, settled: Settled, X: Any, digest: str, y: Any = None, **changes: Any
 ) -> Any:
     """Return the model with another estimator, described by the documents X and their labels."""
-    words = Words.of(edited(model, **changes).vectorizer_)
+    words = Words.of(changes.get("vectorizer", model.vectorizer_))
     found = described_fit(estimator, X, words, {}, y)
     found = with_settled(found, settled, estimator.components_, words)
-    names = found["topic_names_"]
-    new = edited(
+    unknown = {"stability": None, "seeding": None, "batch": None}
+    if y is None:
+        unknown |= {"topic_support": None, "topic_labels": None}
+    if "vectorizer" in changes:
+        unknown["documents"] = None
+    return edited(
         model,
-        estimator_=estimator,
-        n_components=len(names),
-        settled_=settled,
-        fingerprint_=digest,
-        **found,
-        **changes,
+        {"n_components": len(found["topic_names"])},
+        **{**found, **unknown, **changes},
+        estimator=estimator,
+        settled=settled,
+        fingerprint=digest,
     )
-    lost = [*(SUPPORT if y is None else ()), *(["_corpus"] if "vectorizer_" in changes else [])]
-    _forget(new, "stability_", *lost)
-    return new

@@ -1,4 +1,4 @@
-"""A fit that goes on from the topics of a model, with everything that the user settled in force."""
+"""A fit that continues from the topics of a model and respects the user's decisions about them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ from cofactor.estimators.validation import as_divergence
 from cofactor.model_selection.labels import take
 from cofactor.targets.missing import labelled_mask
 from cofactor.targets.sets import listed, read_targets
+from cofactor.text.describe.compare import measure_drift
 from cofactor.text.describe.predictions import has_head, infer_task, target_names
 from cofactor.text.describe.summaries import model_words
-from cofactor.text.documents import Corpus, document_matrix, fingerprint, read_documents
-from cofactor.text.editing.drift import measure_drift
+from cofactor.text.documents import FittedDocuments, fingerprint, known_matrix, read_documents
 from cofactor.text.editing.edits import described
 from cofactor.text.editing.settled import Settled
-from cofactor.text.fitting import let_go, new_estimator, seed_labels, with_seeds
-from cofactor.text.interrupts import finish
+from cofactor.text.fitting import finish, let_go, new_estimator, seed_labels, with_seeds
 from cofactor.text.labelling.suggestions import labelled_documents
 from cofactor.text.seeds import read_seeds, weigh
 
@@ -33,45 +32,43 @@ def refit(
     iterations: int | None = None,
     sample: int | None = None,
 ) -> Any:
-    """Return a model whose fit went on from the topics of ``model``; its ``drift_`` says how far.
-
-    See ``TopicModel.refit``.
-    """
+    """Return a model that continues the fit of ``model``; see ``TopicModel.refit``."""
     _check_number("iterations", iterations)
     _check_number("sample", sample)
     texts = read_documents(documents)
     y = listed(y)
     digest, y = fingerprint(texts, y), _marked(model, read_targets(y))
-    known, settled = Corpus.known(model, texts), Settled.of(model)
-    X = document_matrix(model.vectorizer_, texts) if known is None else known.X
+    X, settled = known_matrix(model, texts), Settled.of(model)
     if not X.nnz:
-        raise ValueError("No document has a word of the model; pass documents of its kind.")
+        raise ValueError(
+            "No document has a word of the model; pass documents like those of its fit."
+        )
     some, labels = _sampled(model, X, y, sample)
     labels, weights = _labels(model, some, labels)
-    estimator = warm_estimator(model, labels, iterations)
+    estimator = new_estimator(model, infer_task(labels, model.task), model.seed_)
+    estimator.set_params(max_iter=iterations or model.max_iter)
     settled.hold(estimator, model.estimator_.components_, model_words(model))
     estimator.set_params(priors=_priors(model, X))
     fitted = run_fit(
         estimator, some, labels, iterations, model.callbacks, model.estimator_, **weights
     )
     fitted = let_go(model, fitted)
-    if weights:  # held-out labels of seeds tell how seeds are found again, not what is true
+    if weights:  # a score on labels that seeds gave says nothing about true labels
         fitted.forget_held_out()
     learned = {
-        "target_names_": target_names(fitted, y),
-        "_corpus": Corpus(fingerprint(texts), X, fitted),
+        "target_names": target_names(fitted, y),
+        "documents": FittedDocuments(fingerprint(texts), X, fitted),
+        "learned": None,
     }
     new = finish(lambda: described(model, fitted, settled, X, digest, y, **learned))
     if some is not X:
         fitted.amend(representation=new.document_topics_)  # of all documents, as the rest
-    new.__dict__.pop("learned_", None)
-    new.drift_ = measure_drift(model, new, range(len(settled)), X, X)
-    return new
+    return new.amend(drift=measure_drift(model, new, range(len(settled)), X, X))
 
 
 def _marked(model: Any, y: Any) -> Any:
-    """Return y with unlabelled documents marked as None where only the classes of the model tell
-    that −1 is a mark: y may hold −1 and 1 alone."""
+    """Return y with −1 replaced by None if −1 is not a class of the model: a y with only −1 and 1
+    could otherwise be taken for two classes."""
     classes = getattr(model.estimator_, "classes_", None)
     numbers = np.asarray(y) if isinstance(y, np.ndarray | list) else None
     if classes is None or numbers is None or numbers.ndim != 1 or numbers.dtype.kind != "i":
@@ -82,7 +79,7 @@ def _marked(model: Any, y: Any) -> Any:
 
 
 def _sampled(model: Any, X: Any, y: Any, sample: int | None) -> tuple[Any, Any]:
-    """Return the documents that the fit goes through: labelled ones and a draw of the others."""
+    """Return the documents and labels to fit on: labelled ones and a sample of the others."""
     n = X.shape[0]
     if sample is None or sample >= n:
         return X, y
@@ -94,7 +91,7 @@ def _sampled(model: Any, X: Any, y: Any, sample: int | None) -> tuple[Any, Any]:
 
 
 def _labels(model: Any, X: Any, y: Any) -> tuple[Any, dict[str, Any]]:
-    """Return the labels, with those of seeds that are classes, and the weights of the fit."""
+    """Return the labels, including those from seeds, and their weights."""
     seeds = read_seeds(model.seeds, model.vectorizer_, max(1, len(model.seeds or ())))
     if (found := seed_labels(model, seeds, X, y)) is not None:
         return found[0], {"target_weights": found[1]}
@@ -109,14 +106,8 @@ def _check_number(name: str, value: Any) -> None:
         raise ValueError(f"{name}={value!r} must be a positive whole number, or None.")
 
 
-def warm_estimator(model: Any, y: Any, iterations: int | None) -> Any:
-    """Return an unfitted estimator with the settings of the model."""
-    task = infer_task(y) if model.task == "auto" else model.task
-    return new_estimator(model, task, model.seed_).set_params(max_iter=iterations or model.max_iter)
-
-
 def _priors(model: Any, X: Any) -> Any:
-    """Return the model's priors, with those of its seeds that still have a topic."""
+    """Return the model's priors, with a prior for the seeds that still have a topic."""
     names = [*map(str, model.topic_names_)]
     seeds = {name: words for name, words in (model.seeds or {}).items() if str(name) in names}
     if not seeds:
@@ -135,9 +126,9 @@ def run_fit(
     earlier: Any = None,
     **weights: Any,
 ) -> Any:
-    """Fit, with the linear models of an ``earlier`` estimator where they are the same.
+    """Fit, and reuse linear models of an ``earlier`` estimator that would be the same.
 
-    A number of iterations that the user asked for is not a reason to warn.
+    There is no convergence warning if the user set the number of iterations.
     """
     with warnings.catch_warnings():
         if iterations is not None:

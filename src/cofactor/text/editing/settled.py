@@ -1,4 +1,4 @@
-"""What a user settled of the topics of a model."""
+"""What a user decided about the topics of a model, and how it shows in their words and names."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import numpy as np
 from cofactor._fields import Check, Sizes, checked
 from cofactor._types import BoolArray, FloatArray
 from cofactor.engine.factors import Factors
+from cofactor.text.describe.summaries import COHERENCE_WORDS, topic_names
+from cofactor.text.describe.topic_words import RANKED, Words, shown_words
 
 
 def _items(kind: Any) -> Check:
@@ -32,8 +34,8 @@ class Settled:
     Later fits keep all of it. The fields are lists so that a model folder can hold them.
     """
 
+    # given by the user or by seeds; None: the name follows the words
     names: list[str | None] = checked(_items(str | None))
-    """Names that the user gave, those of seeds included; None: the name follows the words."""
     frozen: list[bool] = checked(_items(bool))
     pinned: list[list[str]] = checked(_items(list))
     banned: list[list[str]] = checked(_items(list))
@@ -45,16 +47,14 @@ class Settled:
 
     @classmethod
     def nothing(cls, n_topics: int) -> Settled:
-        """Return the state of a model that nobody edited."""
-        topics = range(n_topics)
-        return cls(
-            [None] * n_topics, [False] * n_topics, [[] for _ in topics], [[] for _ in topics]
-        )
+        """Return the decisions for a model without edits."""
+        words: list[list[list[str]]] = [[[] for _ in range(n_topics)] for _ in range(2)]
+        return cls([None] * n_topics, [False] * n_topics, *words)
 
     @classmethod
     def of(cls, model: Any) -> Settled:
-        """Return what is settled of a fitted model."""
-        found: Settled | None = vars(model).get("settled_")
+        """Return the decisions about the topics of a fitted model."""
+        found: Settled | None = model.fitted.settled
         if found is not None:
             return found
         seeds = {str(name) for name in model.seeds or ()}
@@ -65,7 +65,7 @@ class Settled:
         return len(self.names)
 
     def said(self, topic: int) -> str:
-        """Return what holds for the words of a topic, such as "frozen; pinned: a, b"; or ""."""
+        """Return the decisions about a topic's words as text, such as "frozen; pinned: a, b"."""
         pinned, banned = self.pinned[topic], self.banned[topic]
         parts = [
             "frozen" if self.frozen[topic] else "",
@@ -75,7 +75,7 @@ class Settled:
         return "; ".join(filter(None, parts))
 
     def facts(self, topic: int) -> dict[str, Any]:
-        """Return what holds for a topic, for tables and JSON."""
+        """Return the decisions about a topic, for tables and JSON."""
         return {
             "given_name": self.names[topic],
             "frozen": self.frozen[topic],
@@ -87,29 +87,27 @@ class Settled:
         return replace(self, names=_with(self.names, topic, name))
 
     def freezing(self, topics: Sequence[int], frozen: bool) -> Settled:
-        return replace(
-            self, frozen=[frozen if k in topics else f for k, f in enumerate(self.frozen)]
-        )
+        marks = [frozen if k in topics else mark for k, mark in enumerate(self.frozen)]
+        return replace(self, frozen=marks)
 
     def pinning(self, topic: int, words: Sequence[str]) -> Settled:
-        """Pin words; what was banned of them is banned no more."""
-        return replace(
-            self,
-            pinned=_with(self.pinned, topic, _joined(self.pinned[topic], words)),
-            banned=_with(self.banned, topic, _without(self.banned[topic], words)),
-        )
+        """Pin words, and lift their bans."""
+        pinned = _with(self.pinned, topic, _joined(self.pinned[topic], words))
+        banned = _with(self.banned, topic, _without(self.banned[topic], words))
+        return replace(self, pinned=pinned, banned=banned)
 
     def banning(self, topic: int, words: Sequence[str]) -> Settled:
-        """Ban words; what was pinned of them is pinned no more."""
-        return replace(
-            self,
-            banned=_with(self.banned, topic, _joined(self.banned[topic], words)),
-            pinned=_with(self.pinned, topic, _without(self.pinned[topic], words)),
-        )
+        """Ban words, and unpin them."""
+        banned = _with(self.banned, topic, _joined(self.banned[topic], words))
+        pinned = _with(self.pinned, topic, _without(self.pinned[topic], words))
+        return replace(self, pinned=pinned, banned=banned)
 
     def grouped(self, groups: Sequence[Sequence[int]]) -> Settled:
-        """Return what holds for groups of topics: a group keeps the first name that a user gave,
-        is frozen if all its topics are, and bans a word if all its topics do."""
+        """Return the decisions about merged groups of topics.
+
+        A group keeps the first given name and all pinned words, is frozen if all its topics are,
+        and bans a word if all its topics do.
+        """
         return Settled(
             [next((self.names[k] for k in g if self.names[k] is not None), None) for g in groups],
             [all(self.frozen[k] for k in g) for g in groups],
@@ -118,7 +116,7 @@ class Settled:
         )
 
     def extended(self, n_topics: int) -> Settled:
-        """Return the same with further topics, of which nothing is settled."""
+        """Return the same with further topics, about which nothing is decided."""
         more = Settled.nothing(n_topics)
         return Settled(
             [*self.names, *more.names],
@@ -128,23 +126,23 @@ class Settled:
         )
 
     def columns(self, words: Any) -> list[tuple[list[int], list[int]]]:
-        """Return the columns of each topic's pinned and of its banned words."""
+        """Return the columns of each topic's pinned words and of its banned words."""
         places = {str(word): j for j, word in enumerate(words)}
-        pairs = zip(self.pinned, self.banned, strict=True)
-        return [
-            tuple([places[word] for word in some if word in places] for some in pair)  # type: ignore[misc]
-            for pair in pairs
-        ]
+        pins, bans = (
+            [[places[word] for word in topic if word in places] for topic in kind]
+            for kind in (self.pinned, self.banned)
+        )
+        return list(zip(pins, bans, strict=True))
 
     def mask(self, words: Any) -> BoolArray:
-        """Return the entries of the topics that later fits leave alone (n_topics, n_words)."""
+        """Return the entries of the topics that later fits must not change (n_topics, n_words)."""
         mask = np.repeat(np.array(self.frozen, dtype=bool)[:, None], len(words), axis=1)
         for row, (pins, bans) in zip(mask, self.columns(words), strict=True):
             row[[*pins, *bans]] = True
         return mask
 
     def hold(self, estimator: Any, components: FloatArray, words: Any) -> Any:
-        """Let the next fit of an estimator go on from topics, with everything settled in force."""
+        """Make the next fit of an estimator start from these topics and respect the decisions."""
         topics = Factors.of_topics(np.ascontiguousarray(components.T))
         return estimator.set_params(init=topics, fixed={"features": self.mask(words)})
 
@@ -163,3 +161,46 @@ def _without(words: Sequence[str], left_out: Sequence[str]) -> list[str]:
 
 def _shared(lists: list[list[str]]) -> list[str]:
     return [word for word in lists[0] if all(word in other for other in lists[1:])]
+
+
+# ---- words and names as they are shown
+
+
+def with_settled(
+    found: dict[str, Any], settled: Settled, components: FloatArray, words: Words
+) -> dict[str, Any]:
+    """Return the description of a fit with pinned words first, banned words gone, names given."""
+    ranking = found["topic_words"]
+    for k, (pins, bans) in enumerate(settled.columns(words.names)):
+        ranking = reranked(ranking, k, pins, bans) if pins or bans else ranking
+    shown = shown_words(words.shown(components), ranking, COHERENCE_WORDS)
+    fresh = topic_names(shown, words.names, {})
+    names = [mine or name for mine, name in zip(settled.names, fresh, strict=True)]
+    return {**found, "topic_words": ranking, "topic_names": names}
+
+
+def reranked(ranking: Any, topic: int, first: Sequence[int], gone: Sequence[int]) -> Any:
+    """Return a ranking with some words of one topic first, and without others."""
+    if ranking is None:
+        return None
+    rows = [[j for j in row.tolist() if j >= 0] for row in ranking]
+    left = [j for j in rows[topic] if j not in {*first, *gone}]
+    rows[topic] = [*first, *left][:RANKED]
+    return _padded(rows)
+
+
+def joined_rankings(ranking: Any, groups: Sequence[Sequence[int]], shares: FloatArray) -> Any:
+    """Return the rankings of groups: words of their topics in turn, the largest topic first."""
+    rows = []
+    for group in groups:
+        ordered = sorted(group, key=lambda k: -shares[k])
+        lists = [[j for j in ranking[k].tolist() if j >= 0] for k in ordered]
+        longest = max(map(len, lists))
+        turns = [words[i] for i in range(longest) for words in lists if i < len(words)]
+        rows.append(list(dict.fromkeys(turns))[:RANKED])
+    return _padded(rows)
+
+
+def _padded(rows: list[list[int]]) -> Any:
+    width = max(map(len, rows))
+    return np.array([row + [-1] * (width - len(row)) for row in rows], dtype=np.int64)

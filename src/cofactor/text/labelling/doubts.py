@@ -1,4 +1,4 @@
-"""Labels that look wrong: predictions of models that do not know them say something else."""
+"""Labels that look wrong, because models fitted without them predict another class."""
 
 from __future__ import annotations
 
@@ -24,34 +24,23 @@ class DoubtfulLabel:
 
     document: int
     label: Any  # as it is given
-    suggestion: Any  # the class that looks right
+    suggestion: Any  # the class that seems right
     probability: float  # of the suggestion
     label_probability: float  # of the given label
 
 
 def doubtful_labels(model: Any, documents: Any, y: Any) -> Table[DoubtfulLabel]:
-    """Return the labels that look wrong, most doubtful first.
+    """Return the labels that look wrong, the most doubtful first.
 
-    Linear models of the words predict each label; they learn from the other folds only. These are
-    the models whose held-out labels weigh the parts of the pooled head.
-
-    Parameters
-    ----------
-    model : TopicModel
-        A fitted model; it turns documents into a matrix.
-    documents : iterable of str
-    y : array-like
-        One class a document, unknown ones marked as for ``fit``.
-
-    Returns
-    -------
-    Table
+    Linear models of the words predict each label from the other folds. These are the models whose
+    held-out predictions weight the parts of the pooled head. The fitted ``model`` only vectorises
+    the documents; ``y`` has one class per document, unknown ones marked as in ``fit``.
     """
     X = document_matrix(model.vectorizer_, documents)
     targets, coding = encode_classes(read_targets(y), n_samples=X.shape[0])
     if coding.kind != "multiclass":
         raise ParameterError(
-            (Parameter("y"), " holds several labels a document, whose doubts cannot be ranked"),
+            (Parameter("y"), " holds several labels per document, whose doubts cannot be ranked"),
             "give one class for each document, such as a single column of 0 and 1",
         )
     shares = label_shares(targets)
@@ -60,29 +49,29 @@ def doubtful_labels(model: Any, documents: Any, y: Any) -> Table[DoubtfulLabel]:
     if log_p is None:
         known = labels[labels >= 0]
         raise ValueError(
-            "y needs two classes or more, and two labels of one class, to compare labels with what "
-            f"other labels say; it has {len(known)} labels of {len(np.unique(known))} classes. "
+            "y needs at least two classes, and two labels of one class, to judge labels by the "
+            f"others; it has {len(known)} labels of {len(np.unique(known))} classes. "
             "Add labels."
         )
     return rank_doubts(log_p, labels, coding.classes.tolist())
 
 
 def judge_labels(X: Any, labels: np.ndarray, n_jobs: int | None = None) -> np.ndarray | None:
-    """Return logarithms of the classes' probabilities by models that do not know the labels.
+    """Return log-probabilities of the classes from models that were fitted without each label.
 
     Parameters
     ----------
     X : csr_array (n, m)
-        Documents; those without words are not judged.
+        Documents; empty ones are not judged.
     labels : array (n,)
-        Places of the classes; −1 is unlabelled.
+        Indices of the classes; −1 is unlabelled.
     n_jobs : int, optional
         Number of threads.
 
     Returns
     -------
     array (n, k) or None
-        Rows that are not judged are NaN. None if the labels do not suffice.
+        Rows that are not judged are NaN. None if there are too few labels.
     """
     judged = (labels >= 0) & (np.diff(X.indptr) > 0)
     sizes = np.bincount(labels[judged], minlength=max(1, int(labels.max()) + 1))
@@ -98,17 +87,9 @@ def judge_labels(X: Any, labels: np.ndarray, n_jobs: int | None = None) -> np.nd
 
 
 def rank_doubts(log_p: np.ndarray, labels: np.ndarray, classes: list[Any]) -> Table[DoubtfulLabel]:
-    """Rank labels that are not the most probable class, the least probable label first.
+    """Return the labels that are not the most probable class, the least probable label first.
 
-    Parameters
-    ----------
-    log_p : array (n, k)
-        Logarithms of the probabilities of classes by models that do not know the labels; rows of
-        documents that are not judged are NaN.
-    labels : array (n,)
-        Places of the given labels; −1 is unlabelled.
-    classes : list
-        Names of the classes.
+    Parameters are those of `judge_labels`, its result, and the names of the classes.
     """
     judged = np.flatnonzero(~np.isnan(log_p).any(axis=1))
     best, own = log_p[judged].argmax(axis=1), labels[judged]

@@ -1,8 +1,25 @@
-"""Documents to label next, each with the reason."""
+"""Suggests documents to label next, each with a reason.
+
+Three kinds of documents are worth a label:
+
+- the first document of a topic without labels: a label says what the topic means;
+- close calls, whose two best classes are almost equally probable: a label moves the border. Classes
+  take turns, so that one that is hard to distinguish does not get all the labels;
+- documents drawn at random: they reveal what the model is wrongly sure of, and their labels are a
+  fair test.
+
+A mixture prefers first documents of topics to close calls, because what looks like a close call may
+belong to a class that the model does not know yet. Near-duplicates of labelled or chosen documents
+are left out, since they add nothing. Documents with few words come last, except in random checks:
+most of them are close calls only because they say little, and so would their labels.
+
+`choose_rows` works on matrices only; `suggest` applies it to documents.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,14 +28,139 @@ from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 
 from cofactor.estimators.inference import topic_shares
+from cofactor.metrics.topics import top_places
 from cofactor.targets.missing import known_values, labelled_mask
 from cofactor.targets.sets import read_targets
 from cofactor.text.describe.answers import answers_of, represent
 from cofactor.text.describe.predictions import label_thresholds, predicted_kind
-from cofactor.text.describe.support import topic_counts
+from cofactor.text.describe.summaries import topic_counts
 from cofactor.text.describe.table import Table
 from cofactor.text.documents import known_matrix, read_documents
-from cofactor.text.labelling.choice import STRATEGIES, Candidates, choose_rows
+
+CLOSE, FIRST, RANDOM = "close call", "first of its topic", "random check"
+STRATEGIES = ("mixed", "close", "topics", "random")
+RANDOM_PART = 5  # one in this many rows is drawn at random
+MAX_TRIED = 20  # rows of a topic that are tried in turn
+LAST = 1e-9  # a factor that puts rows behind all others, in their own order
+MIN_DUPLICATE = 0.9  # cosine from which rows are near-duplicates
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Rows to choose from.
+
+    Parameters
+    ----------
+    rows : csr_array (n, m)
+        The rows, of length one or empty.
+    shares : array (n, r)
+        Share of each topic in each row.
+    margins : array (n,) or None
+        The lead of the best class of each row over the next; None without classes.
+    classes : array (n,) or None
+        The index of the best class of each row.
+    labelled : array (n,)
+        Which rows are labelled; these are not chosen.
+    covered : array (r,)
+        Which topics have a label.
+    """
+
+    rows: Any
+    shares: np.ndarray
+    margins: np.ndarray | None
+    classes: np.ndarray | None
+    labelled: np.ndarray
+    covered: np.ndarray
+
+
+def choose_rows(
+    candidates: Candidates, n: int, strategy: str, random: np.random.Generator
+) -> list[tuple[int, str]]:
+    """Choose up to n rows by a strategy of `STRATEGIES`; return each with its reason.
+
+    In a mixture, other reasons fill up for a reason with too few rows. ``random`` draws the random
+    checks.
+    """
+    chosen = _ChosenRows(candidates)
+    rankings = {
+        CLOSE: _close_calls(candidates),
+        FIRST: _first_of_topics(candidates),
+        RANDOM: ([row] for row in random.permutation(len(candidates.labelled)).tolist()),
+    }
+    for reason, end in _ends(strategy, n):
+        chosen.take(rankings[reason], end, reason)
+    return chosen.rows
+
+
+def _ends(strategy: str, n: int) -> list[tuple[str, int]]:
+    """Return the reasons in order, each with the number of rows chosen by then."""
+    if strategy != "mixed":
+        return [({"close": CLOSE, "topics": FIRST, "random": RANDOM}[strategy], n)]
+    chosen = n - n // RANDOM_PART
+    return [(FIRST, chosen), (CLOSE, chosen), (RANDOM, n)]
+
+
+def _close_calls(candidates: Candidates) -> Iterator[list[int]]:
+    """Yield rows of the classes in turn, those with the smallest margin first.
+
+    A class waits one turn for each of its labelled rows.
+    """
+    margins, classes, labelled = candidates.margins, candidates.classes, candidates.labelled
+    if margins is None or classes is None:
+        return
+    turns = np.zeros(len(margins), dtype=np.intp)
+    short = _have_few_words(candidates.rows)
+    for one in np.unique(classes):
+        rows = np.flatnonzero((classes == one) & ~labelled)
+        waits = np.count_nonzero(classes[labelled] == one)
+        turns[rows[np.lexsort((margins[rows], short[rows]))]] = waits + np.arange(len(rows))
+    for row in np.lexsort((margins, turns, short)).tolist():
+        yield [row]
+
+
+def _first_of_topics(candidates: Candidates) -> Iterator[list[int]]:
+    """Yield the most central rows of each topic without labels, the largest topic first.
+
+    A row is central if it consists of this topic and resembles other rows of it.
+    """
+    X, shares = candidates.rows, candidates.shares
+    central = np.asarray((X @ (X.T @ shares)) * shares)
+    central[_have_few_words(X)] *= LAST
+    for k in np.argsort(-shares.sum(axis=0), kind="stable"):
+        if not candidates.covered[k]:
+            yield top_places(central[:, k], MAX_TRIED).tolist()
+
+
+def _have_few_words(rows: Any) -> np.ndarray:
+    """Return which rows have fewer words than the median of nonempty rows."""
+    words = np.diff(rows.indptr)
+    return np.asarray(words < np.median(words[words > 0])) if words.any() else words > 0
+
+
+@dataclass(eq=False)
+class _ChosenRows:
+    """The rows chosen so far, with their reasons."""
+
+    candidates: Candidates
+    rows: list[tuple[int, str]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.known = self.candidates.labelled.copy()  # labelled or chosen
+
+    def take(self, ranked: Iterator[list[int]], end: int, reason: str) -> None:
+        """Choose one row from each of the next groups, until there are ``end`` rows."""
+        while len(self.rows) < end and (group := next(ranked, None)) is not None:
+            if (row := next(filter(self._is_new, group), None)) is not None:
+                self.rows.append((row, reason))
+                self.known[row] = True
+
+    def _is_new(self, row: int) -> bool:
+        """Return whether a row has words and is no near-duplicate of a labelled or chosen row."""
+        X = self.candidates.rows
+        if self.known[row] or X.indptr[row] == X.indptr[row + 1]:
+            return False
+        likeness = (X @ X[[row]].T).toarray()[:, 0]
+        return not bool((likeness[self.known] >= MIN_DUPLICATE).any())
 
 
 @dataclass(frozen=True)
@@ -27,7 +169,7 @@ class ToLabel:
 
     document: int
     reason: str
-    prediction: Any  # what the model would say; None without labels
+    prediction: Any  # None without labels
     confidence: float | None
     topic: int
     name: str  # of the topic
@@ -61,18 +203,18 @@ def suggest(
 def candidates_of(
     model: Any, X: sp.csr_array, S: np.ndarray, scores: np.ndarray, y: Any
 ) -> Candidates:
-    """Return documents as `choose_rows` takes them."""
+    """Return documents as candidates for `choose_rows`."""
     shares = topic_shares(S, model.estimator_.components_)
     labelled = labelled_documents(model, y, X.shape[0])
     covered = getattr(model, "topic_support_", np.zeros(shares.shape[1])) > 0
-    covered |= topic_counts(shares, labelled, labelled[:, None])["topic_support_"] > 0
+    covered |= topic_counts(shares, labelled, labelled[:, None])["topic_support"] > 0
     rows = sp.csr_array(normalize(X.astype(float)))
     margins, classes = close_calls(model.estimator_, scores)
     return Candidates(rows, shares, margins, classes, labelled, covered)
 
 
 def labelled_documents(model: Any, y: Any, n: int) -> np.ndarray:
-    """Tell which documents have a label."""
+    """Return which documents are labelled."""
     if y is None:
         return np.zeros(n, dtype=bool)
     y = read_targets(y)
@@ -89,9 +231,9 @@ def labelled_documents(model: Any, y: Any, n: int) -> np.ndarray:
 def close_calls(
     estimator: Any, scores: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray] | tuple[None, None]:
-    """Return how far the best class of each document is ahead of the next one, and that class.
+    """Return the lead of each document's best class over the next, and the index of that class.
 
-    For several labels a document they are how far the closest label is from its threshold, and that
+    For several labels per document: the smallest distance of a label from its threshold, and that
     label. None for numbers and without labels.
     """
     kind = predicted_kind(estimator)

@@ -1,26 +1,118 @@
-"""Turns a text into its words: without markup, without stop words, with n-grams."""
+"""Turns a text into its words: splits it, drops stop words, joins n-grams, and finds stems.
+
+*Scripts without spaces.* Chinese, Japanese, Thai, Lao, Khmer and Burmese have no spaces between
+words, and Korean words carry their particles. As in search engines, such runs become overlapping
+pairs of letters, which find words without a dictionary. A letter includes its marks (vowel signs
+and tones). A Chinese character is also a word by itself. A pair never mixes scripts, because words
+often end where the script changes.
+
+*Stems.* Most languages have many forms of a word: "Regierung", "Regierungen", "Regierungsbildung".
+In a few hundred texts each form is rare, and a model learns from none of them. So words that agree
+in their first letters count as one, named by the most frequent form. Cutting words after a fixed
+number of letters needs no dictionary and works about as well as stemmers in most languages
+(McNamee, Nicholas and Mayfield, "Addressing morphological variation in alphabetic languages", SIGIR
+2009). Arabic attaches "and", "the" and some prepositions to the beginning of a word; these are cut
+off first (Larkey, Ballesteros and Connell, "Improving stemming for Arabic information retrieval",
+SIGIR 2002).
+"""
 
 from __future__ import annotations
 
+import re
 import string
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from itertools import chain, groupby
+from itertools import chain, groupby, pairwise
 
 from cofactor._warnings import warn
 from cofactor.text.vectorizer.cleaning import clean, normalise
-from cofactor.text.vectorizer.scripts import find_tokens, find_words, is_unspaced
 
-BREAKS = {ord(sign): " " for sign in set(string.punctuation) - {"'", "_"}}
-"""Replaces ASCII signs that no word contains by spaces."""
+# Python's \w stops at combining marks, which would cut Hindi, Thai, Arabic or Hebrew words apart.
+MARKS = (
+    "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u0610-\u061a\u064b-\u065f"
+    "\u0670\u06d6-\u06dc\u0730-\u074a\u0900-\u0963\u0966-\u0df3\u0e31\u0e34-\u0e3a\u0e47-\u0e4e"
+    "\u0eb1\u0eb4-\u0ebc\u0f71-\u0f84\u102b-\u103e\u17b4-\u17d3\u200c\u200d"
+)
+# A word starts with a letter and has at least two characters; it may contain apostrophes.
+WORD = rf"(?<![\w{MARKS}])[^\W\d_][\w{MARKS}]++(?:'[\w{MARKS}]++)*+"
+# The letters and marks of scripts without spaces between words.
+UNSPACED = {
+    "Han": "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af",
+    "Hiragana": "\u3041-\u3096\u309d-\u309f",
+    "Katakana": "\u30a1-\u30fa\u30fc-\u30ff",
+    "Hangul": "\u1100-\u11ff\u3131-\u318e\uac00-\ud7a3",
+    "Thai": "\u0e01-\u0e3a\u0e40-\u0e4e",
+    "Lao": "\u0e81-\u0ebd\u0ec0-\u0ece\u0edc-\u0edf",
+    "Khmer": "\u1780-\u17d3\u17dc\u17dd",
+    "Myanmar": "\u1000-\u103f\u104e-\u108f\u109a-\u109f",
+}
+MAX_WORD_LENGTH = 100  # in characters; longer words are data, such as pictures in base64
+STEM_LETTERS = 6  # the forms of a word agree in this many letters
 
-LONG, MANY = 50, 2**18  # longest piece in the cache, in characters; most pieces in the cache
+_RUN = re.compile("|".join(f"[{letters}]+" for letters in UNSPACED.values()))
+_HAN = re.compile(f"[{UNSPACED['Han']}]")
+_LETTER = re.compile(
+    "[\u0e40-\u0e44\u0ec0-\u0ec4]?"  # vowels that are written before their consonant
+    f"[^{MARKS}](?:[{MARKS}]|(?<=[\u17d2\u1039]).)*"  # and consonants below another one
+    "|."
+)
+_ARTICLE = re.compile("^(?:و?(?:ال|بال|كال|فال|لل)(?=..)|و(?=...))")  # leaves at least two letters
+_find_words = re.compile(WORD).findall
+# ASCII characters that separate words
+_SEPARATORS = {ord(sign): " " for sign in set(string.punctuation) - {"'", "_"}}
 
 Analyzer = Callable[[str], list[str]]
-Lists = Mapping[str, Iterable[str]]
+StopLists = Mapping[str, Iterable[str]]
 
-TOKENS = {"auto": find_tokens, "words": find_words, "characters": find_words}
-"""What a text is split into, by the name that users give it."""
+
+# ---- words
+
+
+def find_words(text: str) -> list[str]:
+    """Return the words of a text in lower case; a run of an unspaced script counts as a word."""
+    return _find_words(text)
+
+
+def find_tokens(text: str) -> list[str]:
+    """Return the words of a text in lower case, and the pairs of letters of unspaced runs.
+
+    Examples
+    --------
+    >>> find_tokens("das wetter")
+    ['das', 'wetter']
+    >>> find_tokens("天气好 ok")
+    ['ok', '天', '气', '好', '天气', '气好']
+    """
+    runs = [] if text.isascii() else _RUN.findall(text)
+    words = _find_words(_RUN.sub(" ", text) if runs else text)
+    if len(text) > MAX_WORD_LENGTH:
+        words = [word for word in words if len(word) <= MAX_WORD_LENGTH]
+    return [*words, *(token for run in runs for token in _tokens_of(run))]
+
+
+def _tokens_of(run: str) -> list[str]:
+    letters = _LETTER.findall(run)
+    pairs = [first + second for first, second in pairwise(letters)]
+    return [*letters, *pairs] if _HAN.match(run) else pairs
+
+
+def has_overlong_word(text: str) -> bool:
+    """Return whether a text has a word that is dropped because of its length.
+
+    Examples
+    --------
+    >>> [has_overlong_word(text) for text in ("a moon", "a " + "m" * 101, "好" * 101)]
+    [False, True, False]
+    """
+    pieces = (piece for piece in text.split() if len(piece) > MAX_WORD_LENGTH)
+    words = (word for piece in pieces for word in _find_words(_RUN.sub(" ", piece)))
+    return any(len(word) > MAX_WORD_LENGTH for word in words)
+
+
+def is_unspaced(token: str) -> bool:
+    """Return whether a token is in a script without spaces."""
+    return _RUN.match(token) is not None
 
 
 def tidy(text: str) -> str:
@@ -28,8 +120,15 @@ def tidy(text: str) -> str:
     return normalise("NFC", text).lower().replace("’", "'")
 
 
+# What a text is split into, by the name that users give it.
+TOKENS = {"auto": find_tokens, "words": find_words, "characters": find_words}
+
+
+# ---- analyzers
+
+
 def make_analyzer(
-    stop_words: Iterable[str] | Lists,
+    stop_words: Iterable[str] | StopLists,
     ngram_range: tuple[int, int],
     *,
     tokens: str = "words",
@@ -41,16 +140,16 @@ def make_analyzer(
     Parameters
     ----------
     stop_words : iterable of str, or dict of iterables
-        Words to leave out. Of several lists, a text is read with the one that leaves out most of
-        its words: the list of its language.
+        Words to drop. With several lists, each text uses the one that drops most of its words: the
+        list of its language.
     ngram_range : tuple of int
-        Lengths of sequences of words; of characters inside a word if ``tokens`` is "characters".
+        Lengths of word sequences; of character sequences if ``tokens`` is "characters".
     tokens : {"words", "auto", "characters"}
         What a text is split into; "auto" splits runs of unspaced scripts into pairs of letters.
     cleaned : bool
-        Leave out markup.
+        Remove markup.
     grammar : bool
-        Do not leave out stop words: they come after the others, and are in no n-gram.
+        Append stop words after the other words instead of dropping them; n-grams exclude them.
 
     Examples
     --------
@@ -71,13 +170,13 @@ def make_analyzer(
     return partial(_analyze, caches, grams, clean if cleaned else None, every)
 
 
-def grammatical(stop_words: Lists, words: Iterable[str]) -> list[str]:
-    """Return those of some words that are stop words in one of the lists."""
+def grammatical(stop_words: StopLists, words: Iterable[str]) -> list[str]:
+    """Return those words that are stop words in any of the lists."""
     caches = _caches(stop_words, "auto")
     return [word for word in words if any(cache.leaves_out(word) for cache in caches)]
 
 
-def _caches(stop_words: Iterable[str] | Lists, tokens: str) -> list[_TokenCache]:
+def _caches(stop_words: Iterable[str] | StopLists, tokens: str) -> list[_TokenCache]:
     lists = [*stop_words.values()] if isinstance(stop_words, Mapping) else [stop_words]
     return [_TokenCache({tidy(word) for word in one}, TOKENS[tokens]) for one in lists or [()]]
 
@@ -90,7 +189,7 @@ def _analyze(
     text: str,
 ) -> list[str]:
     text = tidy(text if clean_text is None else clean_text(text))
-    pieces = (text.translate(BREAKS) if text.isascii() else text).split()
+    pieces = (text.translate(_SEPARATORS) if text.isascii() else text).split()
     readings = [list(chain.from_iterable(map(cache.__getitem__, pieces))) for cache in caches]
     best = min(range(len(caches)), key=lambda i: len(readings[i]))
     words = readings[best] if grams is None else grams(readings[best])
@@ -103,23 +202,25 @@ def _analyze(
 class _TokenCache(dict[str, tuple[str, ...]]):
     """Caches the words of each whitespace-separated piece, since pieces repeat."""
 
+    MAX_PIECE_LENGTH, MAX_PIECES = 50, 2**18
+
     def __init__(self, stop_words: set[str], find: Callable[[str], list[str]]) -> None:
         self._find, self._stop = find, stop_words
         parts = {part for word in stop_words for part in find_words(word)} - stop_words
         if parts:
             warn(
                 f"stop_words has entries that are not single words; add {sorted(parts)} to leave "
-                "out their parts too."
+                "out their parts, too."
             )
 
     def __missing__(self, piece: str) -> tuple[str, ...]:
         words = tuple(word for word in self._find(piece) if not self.leaves_out(word))
-        if len(piece) <= LONG and len(self) < MANY:
+        if len(piece) <= self.MAX_PIECE_LENGTH and len(self) < self.MAX_PIECES:
             self[piece] = words
         return words
 
     def leaves_out(self, word: str) -> bool:
-        """Tell whether to leave out a word; a pair of grammatical letters is grammatical, too."""
+        """Return whether to drop a word; a pair of grammatical letters counts as grammatical."""
         stop = self._stop
         if word in stop:
             return True
@@ -142,10 +243,53 @@ def _spaced_ngrams(shortest: int, longest: int, words: list[str]) -> list[str]:
 
 
 def _inside(shortest: int, longest: int, words: list[str]) -> list[str]:
-    """Return the sequences of characters inside words; a shorter word is a sequence itself."""
+    """Return the character sequences inside words; a shorter word is a sequence itself."""
     return [
         word[i : i + n]
         for word in words
         for n in range(min(shortest, len(word)), min(longest, len(word)) + 1)
         for i in range(len(word) - n + 1)
     ]
+
+
+# ---- stems
+
+
+class Stems(dict[str, str]):
+    """Maps a word, or an n-gram of words, to its stem; with ``letters=None``, to itself."""
+
+    def __init__(self, letters: int | None) -> None:
+        self.letters = letters
+        self.forms: Counter[str] = Counter()
+
+    def __missing__(self, word: str) -> str:
+        stem = word
+        if self.letters is not None:
+            parts = (_ARTICLE.sub("", part)[: self.letters] for part in word.split(" "))
+            stem = " ".join(parts)
+        self[word] = stem
+        return stem
+
+    def read(self, words: Iterable[str]) -> Iterator[str]:
+        """Return the stems of words, and count the words."""
+        if self.letters is None:
+            return iter(words)
+        words = list(words)
+        self.forms.update(words)
+        return map(self.__getitem__, words)
+
+    def names(self, stems: Iterable[str]) -> list[str]:
+        """Return the most frequent word of each stem; the shortest if several are equally frequent.
+
+        Examples
+        --------
+        >>> stems = Stems(3)
+        >>> list(stems.read(["moons", "moon", "moons", "sun"]))
+        ['moo', 'moo', 'moo', 'sun']
+        >>> stems.names(["moo", "sun"])
+        ['moons', 'sun']
+        """
+        best: dict[str, str] = {}
+        for word in sorted(self.forms, key=lambda word: (-self.forms[word], len(word), word)):
+            best.setdefault(self[word], word)
+        return [best.get(stem, stem) for stem in stems]

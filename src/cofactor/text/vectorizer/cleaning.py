@@ -1,9 +1,9 @@
-"""Leaves markup out of a text: entities, tags, URLs, e-mail addresses, control characters.
+"""Removes markup from a text: entities, tags, URLs, e-mail addresses, control characters.
 
-Each rule is a function from a text to the new text and the number of pieces it replaced, so that
-the same rules clean texts and count what is in them. All regular expressions take linear time:
-repetitions are possessive, and no two matches can begin inside the same run of characters. They
-begin with a fixed character, which is found fast, or are only tried on texts with a hint of them.
+Each rule is a function from a text to the new text and the number of replacements, so that the same
+rules clean texts and count their markup. All regular expressions take linear time: repetitions are
+possessive, and no two matches can begin inside the same run of characters. They begin with a fixed
+character, which is found fast, or are tried only on texts that contain a certain string.
 """
 
 from __future__ import annotations
@@ -17,28 +17,17 @@ from functools import partial
 
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 _NAMES = ("nbsp", "quot", "apos", "amp", "lt", "gt")
-_OPEN_ENTITY = re.compile(rf"&(?:{'|'.join(_NAMES)})(?![\w;=])")  # which has lost its semicolon
-_NAME = re.compile(rf"(?<![\w&#;])(?:{'|'.join(_NAMES)});")  # which has lost its &
+_OPEN_ENTITY = re.compile(rf"&(?:{'|'.join(_NAMES)})(?![\w;=])")  # without its semicolon
+_NAME = re.compile(rf"(?<![\w&#;])(?:{'|'.join(_NAMES)});")  # without its &
 _NUMBER = re.compile(r"#(?<![\w&#;]#)[0-9]{2,5};")
-_CODES = (
-    *range(0x09),
-    *range(0x0E, 0x1C),
-    *range(0x7F, 0xA0),
-    0xAD,
-    0x200B,
-    0x200E,
-    0x200F,
-    *range(0x202A, 0x202F),
-    *range(0x2060, 0x2070),
-    0xFEFF,
-    *range(0xFFF9, 0xFFFE),
-    *range(0xD800, 0xE000),
-)
+_SPANS = "0-8 e-1b 7f-9f ad 200b 200e-200f 202a-202e 2060-206f feff fff9-fffd d800-dfff"
+_BOUNDS = [[int(code, 16) for code in span.split("-")] for span in _SPANS.split()]
+_CODES = [code for bounds in _BOUNDS for code in range(bounds[0], bounds[-1] + 1)]
+# Replacements of control characters. 0x80 to 0x9F are quotes and dashes in Windows.
 _CONTROLS = {
     code: bytes([code]).decode("cp1252", "ignore") if 0x80 <= code < 0xA0 else None
     for code in _CODES
 }
-"""What control characters are replaced by. 0x80 to 0x9F are quotes and dashes in Windows."""
 _CONTROL = re.compile(f"[{''.join(map(re.escape, map(chr, _CODES)))}]")
 _BLOCK = re.compile(r"<(?:(!--)|(script|style)\b[^<>]*+>)", re.IGNORECASE)
 _BLOCK_ENDS = {
@@ -70,7 +59,7 @@ _SIGNS = re.compile(r"([^\w\s\0-\x7f]{30})[^\w\s\0-\x7f]++")
 
 
 def clean(text: str) -> str:
-    """Return a text without markup, in the composed form of its letters (Unicode NFKC).
+    """Return a text without markup, in Unicode normal form NFKC.
 
     Examples
     --------
@@ -81,7 +70,7 @@ def clean(text: str) -> str:
 
 
 def clean_and_count(text: str) -> tuple[str, Counter[str]]:
-    """Return a text without markup, and how many pieces of each kind were replaced.
+    """Return a text without markup, and the number of replacements of each kind.
 
     Examples
     --------
@@ -103,8 +92,8 @@ def clean_and_count(text: str) -> tuple[str, Counter[str]]:
 def normalise(form: str, text: str) -> str:
     """Return a text in a Unicode normal form.
 
-    At most 30 signs in a row stay, as in Unicode's stream-safe format: sorting thousands of marks
-    on one letter would take quadratic time.
+    Runs of signs are cut to 30, as in Unicode's stream-safe format, because sorting thousands of
+    marks on one letter would take quadratic time.
     """
     if text.isascii():
         return text
@@ -125,18 +114,18 @@ def _unescape(pattern: re.Pattern[str], text: str) -> tuple[str, int]:
         whole = f"&{match[0].strip('&;')};"
         found = html.unescape(whole)
         replaced += found != whole
-        return match[0] if found == whole else found  # a name that no entity has stays
+        return match[0] if found == whole else found  # an unknown name stays
 
     return pattern.sub(entity, text), replaced
 
 
 def _cut_blocks(text: str) -> tuple[str, int]:
-    """Cut out comments, scripts and styles with their contents; what never closes stays."""
+    """Cut out comments, scripts and styles with their contents; unclosed ones stay."""
     parts, place, sought = [], 0, dict(_BLOCK_ENDS)
     while opening := _BLOCK.search(text, place):
         kind = (opening[2] or "").lower() or None
         closing = sought[kind].search(text, opening.end()) if kind in sought else None
-        if closing is None:  # it never closes again, so nobody need look for it twice
+        if closing is None:  # it never closes, so do not look again
             sought.pop(kind, None)
             parts.append(text[place : opening.end()])
             place = opening.end()
@@ -148,7 +137,7 @@ def _cut_blocks(text: str) -> tuple[str, int]:
 
 
 def _cut_mail(text: str) -> tuple[str, int]:
-    """Cut out e-mail addresses: from a host, go left to where its user begins."""
+    """Cut out e-mail addresses: from each host, go left to the start of the user name."""
     parts, place, cut = [], 0, 0
     for host in _HOST.finditer(text):
         start = host.start()
@@ -169,9 +158,9 @@ def _cut_bare_urls(text: str) -> tuple[str, int]:
 
 
 UNCLOSED = "tags that never close"
-"""A kind of markup; it ends with the text."""
-
 Rule = Callable[[str], tuple[str, int]]
+# Kinds of markup, strings of which a text must contain one for the rule to apply, and the rule. The
+# order matters: entities may hide tags, and tags may contain URLs.
 RULES: tuple[tuple[str, tuple[str, ...], Rule], ...] = (
     ("entities", ("&",), partial(_unescape, _ENTITY)),
     ("entities", ("&",), partial(_unescape, _ENTITY)),  # some are escaped twice
@@ -189,5 +178,3 @@ RULES: tuple[tuple[str, tuple[str, ...], Rule], ...] = (
     ("remnants", ("nbsp",), partial(_blank, _BARE_NBSP)),
     ("remnants", ("quot",), partial(_blank, _BARE_QUOT)),
 )
-"""The kinds of markup, strings without which there is none, and how it is left out. The order
-matters: entities may hide tags, and tags may hold URLs."""

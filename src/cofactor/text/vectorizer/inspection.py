@@ -1,6 +1,6 @@
-"""Tells what texts look like: markup, languages, passages that many texts share, garbled letters.
+"""Reports what texts look like: markup, languages, shared passages, garbled letters.
 
-`Inspection` is filled text by text and keeps a few of them only, so texts may exceed memory.
+`Inspection` reads text by text and keeps only a few of them, so the texts may exceed memory.
 """
 
 from __future__ import annotations
@@ -10,19 +10,21 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from cofactor.text.vectorizer.analyzer import has_overlong_word
 from cofactor.text.vectorizer.cleaning import UNCLOSED, clean_and_count
-from cofactor.text.vectorizer.languages import LOOKED_AT, SAMPLE, Noticed, notice_languages
-from cofactor.text.vectorizer.scripts import has_overlong_word
+from cofactor.text.vectorizer.languages import (
+    SAMPLE_LENGTH,
+    SAMPLE_TEXTS,
+    DetectedLanguage,
+    detect_languages,
+)
 
-ROWS = 5
-"""Number of rows that are named."""
-LEARNED, COMMON, ENDS = 500, 0.3, 2000
-"""Number of texts in which shared passages are looked for; least share of texts that have one;
-number of characters at the beginning and at the end of a text that are looked at."""
-SHORT = 20
-"""Shortest passage, in characters."""
-WORD = 30
-"""Number of characters on each side of garbled letters that are looked at."""
+MAX_ROWS = 5  # row numbers that are reported
+MAX_LEARNED = 500  # passages are collected from this many texts, later only counted
+MIN_COMMON = 0.3  # share of texts that makes a passage common
+END_LENGTH = 2000  # characters at the beginning and at the end of a text that are searched
+MIN_PASSAGE = 20  # length of the shortest passage, in characters
+MAX_GARBLED = 30  # characters of a garbled word on each side of the garbled letters
 
 _PASSAGES = re.compile(r"[\r\n]+|(?<=[.!?。！？])\s+")
 _GARBLED = re.compile(r"[ÂÃÄÅÐÑ×Ø][\x80-\xbf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]|â€.")
@@ -31,7 +33,7 @@ _DIGITS = re.compile(r"\d+")
 
 
 class Change(NamedTuple):
-    """The row of a text with markup, and how it begins before and after cleaning."""
+    """The row of a text, and an excerpt before and after the change."""
 
     row: int
     before: str
@@ -40,7 +42,7 @@ class Change(NamedTuple):
 
 @dataclass
 class RowCount:
-    """Counts rows and keeps the numbers of the first ones."""
+    """Counts rows and keeps the numbers of the first few."""
 
     count: int = 0
     rows: list[int] = field(default_factory=list)
@@ -48,23 +50,23 @@ class RowCount:
     def add(self, row: int) -> None:
         """Count a row."""
         self.count += 1
-        if len(self.rows) < ROWS:
+        if len(self.rows) < MAX_ROWS:
             self.rows.append(row)
 
 
 @dataclass
 class EvenSample:
-    """Keeps evenly spaced texts of a stream of unknown length: at least `SAMPLE` if there are."""
+    """Keeps at least `SAMPLE_TEXTS` evenly spaced texts of a stream of unknown length."""
 
     texts: list[str] = field(default_factory=list)
     step: int = 1
     seen: int = 0
 
     def add(self, text: str) -> None:
-        """Keep the text if its place is a multiple of the step; double the step if it is full."""
+        """Keep the text if its place is a multiple of the step; double the step when full."""
         if self.seen % self.step == 0:
-            self.texts.append(text[:LOOKED_AT])
-            if len(self.texts) > 2 * SAMPLE:
+            self.texts.append(text[:SAMPLE_LENGTH])
+            if len(self.texts) > 2 * SAMPLE_TEXTS:
                 self.texts, self.step = self.texts[::2], 2 * self.step
         self.seen += 1
 
@@ -78,28 +80,29 @@ class Passages:
     wording: dict[str, str] = field(default_factory=dict)
 
     def add(self, text: str) -> None:
-        """Count the passages of a text; after `LEARNED` texts, only those common so far."""
-        ends = text if len(text) <= 2 * ENDS else f"{text[:ENDS]}\n{text[-ENDS:]}"
+        """Count the passages of a text; after `MAX_LEARNED` texts, only those common so far."""
+        long = len(text) > 2 * END_LENGTH
+        ends = f"{text[:END_LENGTH]}\n{text[-END_LENGTH:]}" if long else text
         found = {_key(passage): passage.strip() for passage in _PASSAGES.split(ends)}
-        learning = self.texts < LEARNED
+        learning = self.texts < MAX_LEARNED
         for key, passage in found.items():
-            if key in self.counts or (learning and len(passage) >= SHORT):
+            if key in self.counts or (learning and len(passage) >= MIN_PASSAGE):
                 self.counts[key] += 1
                 self.wording.setdefault(key, passage)
         self.texts += 1
-        if self.texts == LEARNED:
-            likely = {key: n for key, n in self.counts.items() if n > COMMON / 2 * LEARNED}
+        if self.texts == MAX_LEARNED:
+            likely = {key: n for key, n in self.counts.items() if n > MIN_COMMON / 2 * MAX_LEARNED}
             self.counts, self.wording = Counter(likely), {key: self.wording[key] for key in likely}
 
     def common(self) -> list[tuple[str, float]]:
-        """Return the passages that many texts have, with the share of these texts."""
-        least = max(COMMON * self.texts, ROWS)
+        """Return the common passages, each with the share of texts that contain it."""
+        least = max(MIN_COMMON * self.texts, MAX_ROWS)
         found = [(key, n) for key, n in self.counts.most_common() if n >= least]
         return [(self.wording[key], n / self.texts) for key, n in found]
 
 
 def _key(passage: str) -> str:
-    """Return a passage without what differs from text to text: spaces, case and numbers."""
+    """Return a passage without what varies between texts: spaces, case and numbers."""
     return _DIGITS.sub("0", " ".join(passage.casefold().split()))
 
 
@@ -110,7 +113,7 @@ class Inspection:
     markup: Counter[str] = field(default_factory=Counter)
     texts_with_markup: int = 0
     change: Change | None = None
-    emptied: RowCount = field(default_factory=RowCount)  # texts that are nothing but markup
+    emptied: RowCount = field(default_factory=RowCount)  # texts that consist of markup only
     unclosed: RowCount = field(default_factory=RowCount)  # texts that end inside a tag
     overlong: RowCount = field(default_factory=RowCount)  # texts with words that are too long
     sample: EvenSample = field(default_factory=EvenSample)
@@ -119,7 +122,7 @@ class Inspection:
     garbled_example: Change | None = None
 
     def add(self, row: int, text: str) -> None:
-        """Count the markup of a text, and keep what tells its language."""
+        """Count the markup of a text, and keep a sample to detect the language."""
         if (word := garbled_word(text)) is not None:
             self.garbled += 1
             self.garbled_example = self.garbled_example or Change(row, *word)
@@ -137,13 +140,13 @@ class Inspection:
         elif found and self.change is None:
             self.change = show_change(row, text, cleaned)
 
-    def languages(self) -> list[Noticed]:
+    def languages(self) -> list[DetectedLanguage]:
         """Return the languages of the texts, the most frequent first."""
-        return notice_languages(self.sample.texts)
+        return detect_languages(self.sample.texts)
 
 
 def garbled_word(text: str) -> tuple[str, str] | None:
-    """Return the first word that is UTF-8 read as Windows-1252, and what it should be.
+    """Return the first word of UTF-8 that was read as Windows-1252, and its correct form.
 
     Examples
     --------
@@ -151,8 +154,8 @@ def garbled_word(text: str) -> tuple[str, str] | None:
     (('schÃ¶n', 'schön'), None)
     """
     for found in _GARBLED.finditer(text):
-        before = _SPACE.split(text[max(0, found.start() - WORD) : found.start()])[-1]
-        word = before + _SPACE.split(text[found.start() : found.end() + WORD])[0]
+        before = _SPACE.split(text[max(0, found.start() - MAX_GARBLED) : found.start()])[-1]
+        word = before + _SPACE.split(text[found.start() : found.end() + MAX_GARBLED])[0]
         try:
             return word, word.encode("cp1252").decode("utf-8")
         except UnicodeError:
@@ -161,7 +164,7 @@ def garbled_word(text: str) -> tuple[str, str] | None:
 
 
 def show_change(row: int, text: str, cleaned: str, length: int = 70) -> Change:
-    """Return how a text looks before and after cleaning, around the first difference."""
+    """Return excerpts of a text before and after cleaning, around the first difference."""
     before, after = (" ".join(one.split()) for one in (text, cleaned))
     pairs = zip(before, after, strict=False)
     same = next((place for place, (a, b) in enumerate(pairs) if a != b), len(after))

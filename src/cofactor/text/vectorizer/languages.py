@@ -1,9 +1,8 @@
-"""Notices the languages of texts, and knows the grammatical words of each.
+"""Grammatical (stop) words of many languages, and the detection of languages by them.
 
-The words come from the package stopwordsiso; `stopwords` has the English ones and some more. A
-language is noticed by its grammatical words: a third to a half of the words of any text are such
-words. A word that few languages have says more than one that many have. Some scripts belong to one
-language.
+English words, and some Hindi ones, are listed here; the others come from the package stopwordsiso.
+A third to a half of the words of any text are grammatical, so they reveal its language: a word that
+few languages share counts more than one that many share. Some scripts belong to one language.
 """
 
 from __future__ import annotations
@@ -16,63 +15,59 @@ from functools import cache
 from itertools import islice
 from typing import NamedTuple
 
-from cofactor.text.vectorizer.analyzer import tidy
+from cofactor.text.vectorizer.analyzer import UNSPACED, WORD, is_unspaced, tidy
 from cofactor.text.vectorizer.cleaning import clean, normalise
-from cofactor.text.vectorizer.scripts import UNSPACED, WORD, is_unspaced
-from cofactor.text.vectorizer.stopwords import ENGLISH, MISSING
 
-CODES = {
-    "arabic": "ar",
-    "armenian": "hy",
-    "basque": "eu",
-    "bengali": "bn",
-    "bulgarian": "bg",
-    "catalan": "ca",
-    "chinese": "zh",
-    "croatian": "hr",
-    "czech": "cs",
-    "danish": "da",
-    "dutch": "nl",
-    "english": "en",
-    "esperanto": "eo",
-    "finnish": "fi",
-    "french": "fr",
-    "galician": "gl",
-    "german": "de",
-    "greek": "el",
-    "gujarati": "gu",
-    "hebrew": "he",
-    "hindi": "hi",
-    "hungarian": "hu",
-    "indonesian": "id",
-    "irish": "ga",
-    "italian": "it",
-    "japanese": "ja",
-    "korean": "ko",
-    "latvian": "lv",
-    "lithuanian": "lt",
-    "malay": "ms",
-    "marathi": "mr",
-    "norwegian": "no",
-    "persian": "fa",
-    "polish": "pl",
-    "portuguese": "pt",
-    "romanian": "ro",
-    "russian": "ru",
-    "slovak": "sk",
-    "slovenian": "sl",
-    "spanish": "es",
-    "swahili": "sw",
-    "swedish": "sv",
-    "tagalog": "tl",
-    "thai": "th",
-    "turkish": "tr",
-    "ukrainian": "uk",
-    "urdu": "ur",
-    "vietnamese": "vi",
-}
-"""The languages whose grammatical words are known, with their codes (ISO 639-1)."""
+_ENGLISH = """
+a an the
+this that these those such same other another each every either neither both all any some no none
+few many more most much several own
+i me my mine myself we us our ours ourselves you your yours yourself yourselves
+he him his himself she her hers herself it its itself they them their theirs themselves
+who whom whose which what where when why how
+am is are was were be been being do does did doing done have has had having
+can could may might must shall should will would ought
+you're he's she's it's we're they're you've we've they've you'd he'd she'd we'd they'd
+ve ll you'll he'll she'll it'll we'll they'll that's there's here's what's who's let's
+isn't aren't wasn't weren't don't doesn't didn't haven't hasn't hadn't can't cannot couldn't
+mustn't shouldn't won't wouldn't ain't
+about above across after against along among around as at before behind below beneath beside
+between beyond by despite down during except for from in inside into near of off on onto out
+outside over past per since through throughout till to toward towards under until up upon via with
+within without
+and but or nor so yet if then else than because while although though unless whether
+not only too very just also even still again ever never here there now once
+"""
 
+# Articles, pronouns, auxiliaries, prepositions, conjunctions and a few adverbs, but no word that
+# could be the subject of a text. "ve" and "ll" remain of "I've" and "I'll", because words have at
+# least two letters.
+ENGLISH = frozenset(_ENGLISH.split())
+
+_HINDI = """
+अगर यदि कभी बिना पास अक्सर ज़्यादा हालाँकि हालांकि क्योंकि इसलिए ताकि लेकिन मगर बल्कि तब जब जहाँ वहाँ
+यहाँ कहाँ कब क्यों कैसे कैसा ऐसा ऐसी वैसे जैसा जैसी आपके आपको आपका आपकी हम हमारे हमारा हमारी हमें मुझे
+मेरा मेरी मेरे तुम तुम्हें तुम्हारा उन्होंने इन्होंने जिसमें जिसका जिसके जिसकी जिससे जिन्हें जिनमें जिनका
+जिनके गई गए जाता जाती जाते जाना जाने जाए वाला वाली वाले सकता सकती सकते चुका चुकी चुके रहा रही रहे हुआ
+हुई हुए होता होती होते होने होगा होगी होंगे दिया देता लिया लेता करना करता करती करते आया आई आए चाहिए चाहता
+चाहती चाहते बाद पहले साथ तक द्वारा बीच ओर लगभग भी ही तो अन्य
+"""
+
+# Words missing from stopwordsiso: Hindi conjunctions, auxiliaries, pronouns with postpositions.
+MISSING = {"hindi": frozenset(_HINDI.split())}
+
+# The languages whose grammatical words are known, with their ISO 639-1 codes.
+_CODES = """
+arabic ar, armenian hy, basque eu, bengali bn, bulgarian bg, catalan ca, chinese zh, croatian hr,
+czech cs, danish da, dutch nl, english en, esperanto eo, finnish fi, french fr, galician gl,
+german de, greek el, gujarati gu, hebrew he, hindi hi, hungarian hu, indonesian id, irish ga,
+italian it, japanese ja, korean ko, latvian lv, lithuanian lt, malay ms, marathi mr, norwegian no,
+persian fa, polish pl, portuguese pt, romanian ro, russian ru, slovak sk, slovenian sl, spanish es,
+swahili sw, swedish sv, tagalog tl, thai th, turkish tr, ukrainian uk, urdu ur, vietnamese vi
+"""
+CODES: dict[str, str] = dict(pair.split() for pair in _CODES.split(","))
+
+# Scripts that reveal the language. Japanese texts contain Chinese characters, too.
 ALPHABETS = {
     "chinese": UNSPACED["Han"],
     "japanese": UNSPACED["Hiragana"] + UNSPACED["Katakana"],
@@ -84,29 +79,23 @@ ALPHABETS = {
     "gujarati": "\u0a80-\u0aff",
     "hebrew": "\u0590-\u05ff",
 }
-"""Scripts that tell the language. Japanese texts have Chinese characters, too."""
-
-WITHOUT_SPACES = frozenset({"chinese", "japanese", "korean", "thai"})
-"""Languages that are read as pairs of letters."""
-FEW_ENDINGS = WITHOUT_SPACES | {"english", "vietnamese"}
-"""Languages in which no stems are needed."""
-
+WITHOUT_SPACES = frozenset({"chinese", "japanese", "korean", "thai"})  # read as pairs of letters
+FEW_ENDINGS = WITHOUT_SPACES | {"english", "vietnamese"}  # languages that need no stems
+# Letters that a language lacks although its neighbours have them.
 FOREIGN = {"russian": "іїєґ", "bulgarian": "іїєґыэ", "ukrainian": "ыэъё"}
-"""Letters that a language does not have although its neighbours do."""
 
-SAMPLE, LOOKED_AT = 500, 1000
-"""Number of texts, and of characters of each, in which languages are looked for."""
-LEAST, EXPLAINED, SHARE, ENOUGH = 0.1, 0.6, 0.05, 5
-"""Least share of grammatical words that tells a text's language; share of the grammatical words of
-a text's best language that another language needs to explain it, too; least share of texts, and
-least number of different grammatical words, that a language needs."""
+SAMPLE_TEXTS, SAMPLE_LENGTH = 500, 1000  # texts, and characters of each, that detection reads
+# Minimum share of grammatical words in a text of a language; share of the grammatical words of the
+# best language that another language needs to count for the text, too; minimum share of texts, and
+# minimum number of different grammatical words, for a language to be reported.
+MIN_GRAMMAR, MIN_RIVAL, MIN_TEXTS, MIN_WORDS = 0.1, 0.6, 0.05, 5
 
 _WORD = re.compile(WORD)
 _LETTERS = re.compile(r"[^\W\d_]")
 
 
-class Noticed(NamedTuple):
-    """A language, and the share of the texts that are written in it."""
+class DetectedLanguage(NamedTuple):
+    """A language, and the share of texts written in it."""
 
     language: str
     share: float
@@ -128,27 +117,20 @@ def grammatical_words(language: str) -> frozenset[str]:
     listed = stopwords(CODES[language]) | MISSING.get(language, frozenset())
     words = {tidy(normalise("NFKC", word)) for word in listed}
     if language == "japanese":
-        words.update(
-            map(chr, range(0x3041, 0x3097))
-        )  # Hiragana, which writes endings and particles
+        words.update(map(chr, range(0x3041, 0x3097)))  # Hiragana writes endings and particles
     words = {word for word in words if " " not in word}
     return frozenset(word for word in words if _WORD.fullmatch(word) or is_unspaced(word))
 
 
-def notice_languages(texts: Iterable[str]) -> list[Noticed]:
-    """Return the languages of texts, the most frequent first; none if they have no grammar.
+def detect_languages(texts: Iterable[str]) -> list[DetectedLanguage]:
+    """Return the languages of texts, the most frequent first; none without grammatical words.
 
-    Parameters
-    ----------
-    texts : iterable of str
-        Texts; `SAMPLE` of them are looked at, see `sample`.
+    Only a `sample` of the texts is read.
 
     Examples
     --------
-    >>> notice_languages(
-    ...     ["Das ist nicht der Weg, den wir gehen.", "Wo ist das Haus und wer ist da?"]
-    ... )
-    [Noticed(language='german', share=1.0)]
+    >>> detect_languages(["Das ist nicht der Weg, den wir gehen.", "Wo ist das Haus und wer da?"])
+    [DetectedLanguage(language='german', share=1.0)]
     """
     texts_read = [read for text in sample(texts) if (read := _read(text)) is not None]
     found, rest = [], [text for text in texts_read if text.scores]
@@ -160,30 +142,30 @@ def notice_languages(texts: Iterable[str]) -> list[Noticed]:
         own = [text for text in rest if text.speaks(best)]
         words = frozenset[str]().union(*(text.words for text in own))
         telling = words if best in ALPHABETS else words & grammatical_words(best)
-        if len(own) < SHARE * len(texts_read) or len(telling) < ENOUGH:
+        if len(own) < MIN_TEXTS * len(texts_read) or len(telling) < MIN_WORDS:
             break
-        found.append(Noticed(best, len(own) / len(texts_read)))
+        found.append(DetectedLanguage(best, len(own) / len(texts_read)))
         rest = [text for text in rest if not text.speaks(best)]
     return sorted(found, key=lambda one: -one.share)
 
 
 class _TextRead(NamedTuple):
-    """The words of a text, and how many of them are grammatical in each language."""
+    """The words of a text, and a score for each language that it may be written in."""
 
     words: frozenset[str]
     scores: Mapping[str, float]
 
     def speaks(self, language: str) -> bool:
-        return self.scores.get(language, 0.0) >= EXPLAINED * max(self.scores.values())
+        return self.scores.get(language, 0.0) >= MIN_RIVAL * max(self.scores.values())
 
 
 def _read(text: str) -> _TextRead | None:
-    """Count the grammatical words of a text; return None if it has no letters.
+    """Score the languages of a text by its grammatical words; return None if it has no letters.
 
-    Words count less if many languages have them; letters of a script that tells the language count
-    like words. Languages below a share of `LEAST` are left out.
+    Words that many languages share count less. Letters of a script that reveals the language count
+    like words. Languages with a score below `MIN_GRAMMAR` are dropped.
     """
-    text = tidy(clean(text[:LOOKED_AT]))
+    text = tidy(clean(text[:SAMPLE_LENGTH]))
     letters = _LETTERS.findall(text)
     if not letters:
         return None
@@ -197,12 +179,12 @@ def _read(text: str) -> _TextRead | None:
     for name in FOREIGN.keys() & hits.keys():
         if any(letter in text for letter in FOREIGN[name]):
             del hits[name]
-    scores = {name: hit for name, hit in hits.items() if hit >= LEAST * words.total()}
+    scores = {name: hit for name, hit in hits.items() if hit >= MIN_GRAMMAR * words.total()}
     return _TextRead(frozenset(words), scores)
 
 
 def _language_of_script(text: str, letters: int) -> str | None:
-    """Return the language that most letters of a text belong to."""
+    """Return the language whose script most letters of a text belong to, or None."""
     counts = {name: len(letter.findall(text)) for name, letter in _alphabets().items()}
     if counts["japanese"] * 10 > counts["chinese"]:
         counts["japanese"] += counts["chinese"]
@@ -217,7 +199,7 @@ def _alphabets() -> dict[str, re.Pattern[str]]:
 
 @cache
 def _weights() -> dict[str, list[tuple[str, float]]]:
-    """Return for each grammatical word the languages that have it, and what it says."""
+    """Return the languages that share each grammatical word, and its weight."""
     owners: dict[str, list[str]] = {}
     for name in CODES:
         for word in grammatical_words(name):
@@ -230,7 +212,7 @@ def _weights() -> dict[str, list[tuple[str, float]]]:
 
 
 def sample(texts: Iterable[str]) -> list[str]:
-    """Return at most `SAMPLE` texts: evenly spaced ones of a list, the first ones of a stream."""
+    """Return at most `SAMPLE_TEXTS` texts, evenly spaced in a list, or the first of an iterator."""
     if isinstance(texts, Sequence):
-        return list(texts[:: max(1, math.ceil(len(texts) / SAMPLE))])
-    return list(islice(texts, SAMPLE))
+        return list(texts[:: max(1, math.ceil(len(texts) / SAMPLE_TEXTS))])
+    return list(islice(texts, SAMPLE_TEXTS))

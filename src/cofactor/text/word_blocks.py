@@ -1,7 +1,7 @@
-"""Documents on disk: writes them as a folder of blocks, and fits topic models to such a folder.
+"""Documents on disk: writes them to a folder of blocks, and fits topic models to such a folder.
 
-Blocks hold rows of the documents' matrix, so a corpus may be larger than memory. The notes of the
-folder hold the vectorizer, so that a model of the blocks can read new documents.
+Blocks hold rows of the documents' matrix, so a corpus may exceed memory. The notes of the folder
+hold the vectorizer, so that a model of the blocks can read new documents.
 """
 
 from __future__ import annotations
@@ -19,28 +19,35 @@ from cofactor.outofcore import RowBlocks, RowBlocksError
 from cofactor.outofcore.rowblocks import as_csr
 from cofactor.targets.reading import NamedMatrix
 from cofactor.text.describe.predictions import target_names
-from cofactor.text.describe.words import Words, even_rows
-from cofactor.text.fitting import Fit, described_fit, draw_seed, fit_estimator, fit_here, publish
-from cofactor.text.interrupts import finish
-from cofactor.text.vectorizer.words import LATER, OLDER, READING, WordVectorizer
+from cofactor.text.describe.topic_words import Words, even_rows
+from cofactor.text.fitting import (
+    Fit,
+    described_fit,
+    draw_seed,
+    finish,
+    fit_estimator,
+    fit_here,
+    publish,
+)
+from cofactor.text.vectorizer.word_vectorizer import LATER, OLDER, READING, WordVectorizer
 
-DESCRIBED = 10_000
-"""Maximum number of documents whose representations a model of blocks keeps. Shares, the
-order of words, coherence and reports describe these documents."""
+# Maximum number of documents whose representations a model of blocks keeps. Shares, the order of
+# words, coherence and reports describe these documents.
+MAX_DESCRIBED = 10_000
 
 
 def described_rows(documents: int) -> IntArray:
-    """Return the rows that a model of blocks describes: all, or `DESCRIBED` evenly spaced ones."""
-    return even_rows(documents, DESCRIBED)
+    """Return the rows that a model of blocks describes: at most `MAX_DESCRIBED`, evenly spaced."""
+    return even_rows(documents, MAX_DESCRIBED)
 
 
 @dataclass(frozen=True)
 class WordBlocks:
-    """Blocks of documents, with the vectorizer that made them and the notes of their folder."""
+    """Blocks of documents, with their vectorizer and the notes of their folder."""
 
     rows: RowBlocks
     vectorizer: WordVectorizer  # fitted
-    targets: list[str]  # names of the columns of the targets; empty for one class a document
+    targets: list[str]  # names of target columns; empty for one class per document
     fingerprint: str  # digest of the described documents and their labels
     facts: dict[str, Any]  # further notes, as JSON
 
@@ -58,13 +65,13 @@ def write_word_blocks(
     Parameters
     ----------
     folder : path
-        A new folder. It appears only when all is written.
+        A new folder. It appears only when everything is written.
     vectorizer : WordVectorizer
         Fitted.
     batches : iterable of (list of str, targets)
-        Documents and their targets; None for documents without targets.
+        Documents and their targets; None without targets.
     notes : callable
-        Called after the last batch; returns ``targets``, ``fingerprint`` and ``facts`` of
+        Called after the last batch; returns ``targets``, ``fingerprint`` and ``facts``, as in
         `WordBlocks`.
     overwrite : bool, default=False
         Replace an older folder of blocks.
@@ -99,12 +106,12 @@ def open_word_blocks(folder: Any) -> WordBlocks:
         if len(vectorizer.words_) != rows.width:
             raise ValueError(f"{len(vectorizer.words_)} words for {rows.width} columns")
         targets, digest = [str(name) for name in noted["targets"]], str(noted["fingerprint"])
-        if len(targets) > 1:  # the manifests of older folders do not have the names
+        if len(targets) > 1:  # manifests of older folders lack the names
             rows = rows.named(targets)
         return WordBlocks(rows, vectorizer, targets, digest, dict(noted["facts"]))
     except (KeyError, TypeError, ValueError) as error:
         raise RowBlocksError(
-            f"The notes of {str(folder)!r} are damaged ({error!r}); write the blocks anew."
+            f"The notes of {str(folder)!r} are damaged ({error!r}); write the blocks again."
         ) from None
 
 
@@ -133,12 +140,13 @@ def _vectorizer(
 
 
 def fit_blocks(model: Any, blocks: WordBlocks, *, fit: Fit = fit_here) -> None:
-    """Fit a topic model to blocks; it describes up to `DESCRIBED` of their documents.
+    """Fit a topic model to blocks and describe up to `MAX_DESCRIBED` of their documents.
 
     Parameters
     ----------
     model : TopicModel
-        A model with a task, since the targets are in the blocks. Its vectorizer is not used.
+        A model whose ``task`` is not "auto", since the blocks hold the targets. Its vectorizer is
+        not used.
     blocks : WordBlocks
     fit : callable
         Fits the estimator, here or on a cluster; see `cofactor.text.fitting.Fit`.
@@ -161,11 +169,11 @@ def fit_blocks(model: Any, blocks: WordBlocks, *, fit: Fit = fit_here) -> None:
         model,
         described,
         {"fit": started, "describe": fitted},
-        vectorizer_=blocks.vectorizer,
-        estimator_=estimator,
-        seed_=seed,
-        fingerprint_=blocks.fingerprint,
-        target_names_=target_names(estimator, named),
+        vectorizer=blocks.vectorizer,
+        estimator=estimator,
+        seed=seed,
+        fingerprint=blocks.fingerprint,
+        target_names=target_names(estimator, named),
     )
 
 
@@ -183,6 +191,6 @@ def take_targets(rows: RowBlocks, places: IntArray) -> np.ndarray:
 
 
 def _by_block(rows: RowBlocks, places: IntArray) -> Iterator[tuple[int, IntArray]]:
-    """Yield each block and the places in it."""
+    """Yield the number of each block and the places in it."""
     for i, (low, high) in enumerate(zip(rows.bounds[:-1], rows.bounds[1:], strict=True)):
         yield i, places[(places >= low) & (places < high)] - low

@@ -16,9 +16,8 @@ from cofactor import TopicModel, load_model
 from cofactor.text import WordVectorizer, read_documents
 from cofactor.text.documents import fingerprint
 from cofactor.text.vectorizer import analyzer as analyzing
-from cofactor.text.vectorizer.analyzer import make_analyzer, tidy
-from cofactor.text.vectorizer.scripts import WORD
-from cofactor.text.vectorizer.stopwords import ENGLISH
+from cofactor.text.vectorizer.analyzer import WORD, make_analyzer, tidy
+from cofactor.text.vectorizer.languages import ENGLISH
 
 TEXTS = ["One red apple", "two RED apples, 3 pears", "Apple pie"]
 
@@ -105,8 +104,8 @@ def test_texts_are_read_piece_by_piece_as_if_at_once(texts):
 
 
 def test_pieces_that_are_not_remembered(monkeypatch):
-    monkeypatch.setattr(analyzing, "LONG", 4)
-    monkeypatch.setattr(analyzing, "MANY", 1)
+    monkeypatch.setattr(analyzing._TokenCache, "MAX_PIECE_LENGTH", 4)
+    monkeypatch.setattr(analyzing._TokenCache, "MAX_PIECES", 1)
     assert words("moons moon sun MOONS moon") == ["moons", "moon", "sun", "moons", "moon"]
 
 

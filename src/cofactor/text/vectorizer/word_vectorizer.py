@@ -1,13 +1,18 @@
-"""`WordVectorizer`: from documents to a matrix of weighted words."""
+"""`WordVectorizer`: from documents to a matrix of weighted words.
+
+`count` and `tally` count words, `choose` decides which to keep, and the class weighs them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import partial
 from itertools import chain
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse as sp
@@ -17,113 +22,266 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from cofactor._types import BoolArray, IntArray
+from cofactor.errors import Parameter, ParameterError
 from cofactor.estimators.validation import checks_parameters
 from cofactor.text.documents import each_document
-from cofactor.text.vectorizer.analyzer import TOKENS, Analyzer, grammatical, make_analyzer, tidy
-from cofactor.text.vectorizer.endings import LETTERS, Stems
-from cofactor.text.vectorizer.frequencies import (
-    Frequencies,
-    choose,
-    count,
-    rare_limit,
-    share_known_to_others,
-    tally,
+from cofactor.text.vectorizer.analyzer import (
+    STEM_LETTERS,
+    TOKENS,
+    Analyzer,
+    Stems,
+    grammatical,
+    make_analyzer,
+    tidy,
 )
 from cofactor.text.vectorizer.languages import (
     CODES,
     FEW_ENDINGS,
+    detect_languages,
     grammatical_words,
-    notice_languages,
     sample,
 )
 
-OLDER = {"clean": False, "language": None, "tokens": "words", "stem": None}
-"""The parameters that cofactor 0.1 did not have, as it read texts."""
-READING = ("languages_", "stop_words_", "stem_")
-"""The fitted attributes that it did not have."""
-LATER = ("grammatical_", "known_share_")
-"""Further ones, which may be None."""
+# ``min_df="auto"`` is the first of these limits with which texts keep this share of their words, or
+# this number of words, on average; see `rare_limit`.
+RARE_LIMITS, MIN_KEPT_SHARE, MIN_KEPT_WORDS = (5, 2), 0.9, 50
+SINGLES_DROPPED_FROM = 2000  # from this many documents, words of a single one are dropped
+LIMITS_FROM = 50  # from this many documents, frequency limits apply
+SHORT_TEXT = 20  # texts with fewer words on average are short; grammatical ones do not count
+MAX_LENGTH_SAMPLE = 500  # documents whose words are counted to find out
 
-SMALL = 50  # number of documents from which on words can be too rare or too common
-LOOKED_AT = 500  # number of documents whose words are counted to tell
-SHORT = 20
-"""Documents with fewer words than this on average, without grammatical ones, are short."""
+# Parameters that cofactor 0.1 did not have, with the values that reproduce it.
+OLDER = {"clean": False, "language": None, "tokens": "words", "stem": None}
+READING = ("languages_", "stop_words_", "stem_")  # fitted attributes that it did not have
+LATER = ("grammatical_", "known_share_")  # attributes of later versions, which may be None
+
+
+# ---- counts
+
+
+class Frequencies(NamedTuple):
+    """Words in alphabetical order, with their frequencies."""
+
+    words: np.ndarray
+    documents_with: np.ndarray  # number of documents with each word
+    occurrences: np.ndarray  # number of occurrences of each word
+    documents: int  # number of all documents
+
+    @classmethod
+    def of(cls, words: Sequence[str], counts: sp.csc_array, order: IntArray) -> Frequencies:
+        """Return the frequencies for a matrix of counts; ``order`` sorts its columns."""
+        names, total = np.array(words, dtype=object), np.asarray(counts.sum(axis=0))
+        return cls(names[order], np.diff(counts.indptr)[order], total[order], counts.shape[0])
+
+    def of_some(self, mask: BoolArray) -> Frequencies:
+        """Return the frequencies of some of the words."""
+        words, documents_with, occurrences, documents = self
+        return Frequencies(words[mask], documents_with[mask], occurrences[mask], documents)
+
+
+def tally(
+    documents: Iterable[str], analyze: Callable[[str], Iterable[str]], known: Iterable[str] = ()
+) -> tuple[list[str], sp.csc_array]:
+    """Count the words of each document; return the words, known ones first, and the counts.
+
+    Examples
+    --------
+    >>> words, counts = tally(["b a b", "b"], str.split, known=["z"])
+    >>> words, counts.toarray().tolist()
+    (['z', 'b', 'a'], [[0, 2, 1], [0, 1, 0]])
+    """
+    places: defaultdict[str, int] = defaultdict(None, {word: j for j, word in enumerate(known)})
+    places.default_factory = places.__len__  # a new word gets the next place
+    found, ends = array("i"), [0]
+    for text in documents:
+        found.extend(map(places.__getitem__, analyze(text)))
+        ends.append(len(found))
+    small = sp.get_index_dtype(maxval=len(found))  # 32 bits if they suffice
+    parts = np.ones(len(found), dtype=small), np.array(found, small), np.array(ends, small)
+    counts = sp.csr_array(parts, shape=(len(ends) - 1, len(places))).tocsc()
+    counts.sum_duplicates()
+    return list(places), counts
+
+
+def count(
+    documents: Iterable[str],
+    analyze: Callable[[str], Iterable[str]],
+    given: Sequence[str] | None = None,
+) -> Frequencies:
+    """Count all words of documents, or only the given ones, without keeping any document.
+
+    Examples
+    --------
+    >>> count(["b a b", "b"], str.split)._asdict()["occurrences"]
+    array([1, 3])
+    """
+    present: Counter[str] = Counter()
+    often: Counter[str] = Counter()
+    known, n = None if given is None else frozenset(given), 0
+    for text in documents:
+        found = list(analyze(text))
+        if known is not None:
+            found = [word for word in found if word in known]
+        often.update(found)
+        present.update(set(found))
+        n += 1
+    words = sorted(often) if given is None else list(given)
+    df, tf = (np.array([each[w] for w in words], dtype=np.int64) for each in (present, often))
+    return Frequencies(np.array(words, dtype=object), df, tf, n)
+
+
+def as_number(limit: Any, documents: int) -> float:
+    """Return a limit as a number of documents; a float is a share of the documents."""
+    return float(limit if isinstance(limit, Integral) else limit * documents)
+
+
+def rare_limit(found: Frequencies, max_df: Any) -> int:
+    """Return the largest minimum document frequency with which texts keep most of their words.
+
+    Rare words slow down a fit and add little to long texts, which have many other words. Short
+    texts consist largely of rare words and would lose their meaning without them. A word of a
+    single document says nothing about others; it helps only if most of a few documents are
+    labelled.
+
+    Examples
+    --------
+    >>> found = count(["a b"] * 4 + ["a"], str.split)
+    >>> rare_limit(found, max_df=1.0), rare_limit(count(["a b", "a c"], str.split), max_df=1.0)
+    (2, 1)
+    """
+    high = as_number(max_df, found.documents)
+    numbers = found.documents_with[found.documents_with <= high]
+    enough = min(MIN_KEPT_SHARE * numbers.sum(), MIN_KEPT_WORDS * found.documents)
+    for limit in RARE_LIMITS:
+        if numbers[numbers >= limit].sum() >= enough:
+            return limit
+    return 1 if found.documents < SINGLES_DROPPED_FROM else 2
+
+
+def share_known_to_others(found: Frequencies, chosen: IntArray, min_df: Any) -> float:
+    """Return the share of a document's words that would also be chosen without the document.
+
+    A word that just reaches ``min_df`` would not. So words of few documents show how many words of
+    further documents are new, as in the Good–Turing estimate.
+
+    Examples
+    --------
+    >>> found = count(["a b", "a c", "a"], str.split)
+    >>> share_known_to_others(found, np.arange(3), 1)
+    0.6
+    """
+    least = max(as_number(min_df, found.documents), 1.0)
+    enough = found.documents_with[chosen] - 1 >= least
+    return float(found.occurrences[chosen][enough].sum()) / max(float(found.occurrences.sum()), 1.0)
+
+
+def choose(
+    found: Frequencies, *, min_df: Any, max_df: Any, most: int | None, least: int = 1
+) -> IntArray:
+    """Return the indices of the words to keep; raise an error if there are fewer than ``least``.
+
+    A word must be in at least ``min_df`` and at most ``max_df`` documents; floats are shares of the
+    documents. The ``most`` frequent of these words are kept.
+    """
+    low, high = (as_number(limit, found.documents) for limit in (min_df, max_df))
+    kept = np.flatnonzero((found.documents_with >= low) & (found.documents_with <= high))
+    if len(kept) < least:
+        many = len(found.words)
+        why = f"{many} are in too few or too many of them" if many else "they have no words"
+        every = Parameter("stop_words", None)
+        raise ParameterError(
+            f"No words are left of the {found.documents} documents ({why})",
+            [
+                "add texts",
+                ("lower ", Parameter("min_df")),
+                ("raise ", Parameter("max_df")),
+                ("keep grammatical words with ", every),
+            ]
+            if many
+            else ("are these the texts? If so, ", every, " keeps grammatical words"),
+        )
+    if most is not None and len(kept) > most:
+        order = np.argsort(-found.occurrences[kept], kind="stable")  # the same on every machine
+        kept = np.sort(kept[order[:most]])
+    return kept
+
+
+# ---- the vectorizer
 
 
 class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
-    """Turns documents into tf-idf rows of length one, with defaults for real text.
+    """Turn documents into tf-idf rows of length one, with defaults for real text.
 
     A word is a run of letters, digits and marks of any script, in lower case. It starts with a
-    letter and has at least two characters: "mp3" and "don't" are words, numbers are not. Scripts
-    without spaces (Chinese, Japanese, Korean, Thai, Lao, Khmer, Burmese) give overlapping pairs of
-    letters, and Chinese characters count on their own, too.
+    letter and has at least two characters: "mp3" and "don't" are words, numbers are not. Text in
+    scripts without spaces (Chinese, Japanese, Korean, Thai, Lao, Khmer, Burmese) becomes
+    overlapping pairs of letters; Chinese characters also count individually.
 
     Parameters
     ----------
     clean : bool, default=True
-        Leave out markup: tags, URLs, e-mail addresses, control characters. Entities such as
-        ``&nbsp;`` are replaced by what they stand for, and letters by their usual form (Unicode
-        NFKC).
+        Remove markup: tags, URLs, e-mail addresses, control characters. Entities such as
+        ``&nbsp;`` are decoded, and letters normalised (Unicode NFKC).
     language : "auto", str, iterable of str or None, default="auto"
-        The language of the documents, such as "german", or several. "auto" notices languages by
-        their grammatical words, in 500 documents spread over all or, if documents are an
-        iterator, in the first 500. See ``cofactor.text.vectorizer.languages.CODES`` for the names.
-        None knows no language: no grammatical words are left out.
+        The language of the documents, such as "german", or several. "auto" detects languages by
+        their grammatical words in 500 evenly spaced documents or, if documents are an iterator, in
+        the first 500. See ``cofactor.text.vectorizer.languages.CODES`` for the names. None removes
+        no grammatical words.
     stop_words : "auto", str, iterable of str or None, default="auto"
-        Words to leave out. "auto" are the grammatical words of ``language``; if no language is
-        noticed, the English ones. A name stands for the grammatical words of that language. None
-        leaves out nothing.
+        Words to remove. "auto" removes the grammatical words of ``language``, or English ones if no
+        language is detected. The name of a language removes its grammatical words. None removes
+        nothing.
     keep_grammar : bool or "auto", default=False
-        Keep grammatical words, outside n-grams, to predict from: in short documents "how many" and
-        "who" tell what is asked. `TopicModel` does not show them as words of topics. "auto" keeps
-        them if documents have fewer than 20 other words on average, there are at least 50
-        documents, and words are not cut by ``stem``; in a `TopicModel`, held-out labels must be
-        more likely with them, too. Words of a list that was given as ``stop_words`` are never kept.
+        Keep grammatical words as features for predictions, but not in n-grams: in short documents
+        "how many" and "who" show what is asked. `TopicModel` does not list them as words of topics.
+        "auto" keeps them if documents have fewer than 20 other words on average, there are at least
+        50 documents, and ``stem`` does not cut words; in a `TopicModel`, they must also make
+        held-out labels more likely. Words of a list given as ``stop_words`` are never kept.
     tokens : {"auto", "words", "characters"}, default="auto"
-        What documents are split into: "auto" are words, and pairs of letters in scripts without
-        spaces; "words" takes runs of such scripts for words; "characters" are sequences of
+        What documents are split into. "auto": words, and pairs of letters in scripts without
+        spaces; "words": words, including whole runs of such scripts; "characters": sequences of
         characters inside words, of the lengths ``ngram_range``.
     stem : "auto", int or None, default="auto"
         Words that agree in this many first letters count as one word, named by its most frequent
-        form. "auto" is 6, and None for English and other languages with few endings. It has no
-        effect with ``vocabulary`` or ``tokens="characters"``.
+        form. "auto" is 6, or None for English and other languages with few endings. No effect with
+        ``vocabulary`` or ``tokens="characters"``.
     min_df : int, float or "auto", default="auto"
-        Leave out words in fewer documents than this; a float is a share. "auto" is 5, 2 or 1: the
-        largest number with which texts keep at least 90 % of their words, or 50 words, on average;
-        1 below 50 documents, and at least 2 from 2,000 documents on.
+        Minimum number of documents that a word must be in; a float is a share. "auto" is 5, 2 or 1:
+        the largest number with which texts keep at least 90 % of their words, or 50 words, on
+        average. It is 1 below 50 documents, and at least 2 for 2,000 documents or more.
     max_df : int, float or "auto", default="auto"
-        Leave out words in more documents than this. "auto" is half of the documents; below 50
-        documents there is no limit.
+        Maximum number of documents that a word may be in; a float is a share. "auto" is half of the
+        documents, and no limit below 50 documents.
     max_features : int or None, default=20000
-        Maximum number of words: the most frequent, and among equals the first in the alphabet.
+        Maximum number of words: the most frequent, in alphabetical order if equally frequent.
     ngram_range : tuple of int, default=(1, 1)
         Lengths of word sequences; (1, 2) adds pairs of neighbouring words. With
         ``tokens="characters"``, lengths of character sequences, such as (2, 4).
     sublinear_tf : bool, default=True
         Give a word that occurs n times the weight 1 + log n.
     vocabulary : iterable of str, or dict of str to float, optional
-        The words to use; ``min_df``, ``max_df`` and ``max_features`` then have no effect. Their
-        weights are learned, unless a dict holds them, such as
+        The words to use, instead of those chosen by ``min_df``, ``max_df`` and ``max_features``.
+        Their weights are learned, unless given by a dict such as
         ``dict(zip(other.words_, other.idf_))``.
 
     Attributes
     ----------
     words_ : ndarray of str
-        The words, in alphabetical order; those that ``extend`` adds come after the others.
+        The words in alphabetical order, followed by those that ``extend`` added.
     idf_ : ndarray
-        Weight of an occurrence of each word: its inverse document frequency.
+        Inverse document frequency of each word.
     languages_ : list of str
-        The languages that were given or noticed, the most frequent first.
+        The languages that were given or detected, the most frequent first.
     stop_words_ : dict of str to list of str
-        The words to leave out, by language. Each document is read with one of these lists.
+        The words to remove, by language. Each document uses one of these lists.
     stem_ : int or None
         The number of first letters in which the forms of a word agree.
     grammatical_ : list of str or None
-        The words of ``words_`` that are grammatical; None if such words are left out.
+        The grammatical words in ``words_``; None if such words are removed.
     known_share_ : float or None
-        Share of the words of a further document that are among ``words_``, if it is like those of
-        the fit: each of these is left out in turn. Grammatical words do not count. None if the
-        words were given.
+        Expected share of the words of a similar new document that are in ``words_``, estimated by
+        leaving out each document of the fit in turn. Grammatical words do not count. None if the
+        vocabulary was given.
 
     Examples
     --------
@@ -236,17 +394,17 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         return self._weigh(counts[:, order[self._learn(found, stems)]])
 
     def extend(self, documents: Iterable[Any], seen: int) -> Self:
-        """Return a fitted vectorizer that knows the words of further documents, too.
+        """Return a fitted vectorizer that also knows the words of further documents.
 
-        The words and weights of this one stay, in their columns. New words come after them, as
-        ``fit`` would choose them from the further documents. A given ``vocabulary`` stays as it is.
+        The words of this one keep their columns and weights. New words are appended, chosen from
+        the further documents as by ``fit``. A given ``vocabulary`` does not change.
 
         Parameters
         ----------
         documents : iterable of str
         seen : int
-            Number of documents before. They do not have the new words, as far as is known, so the
-            weights of these count them.
+            Number of earlier documents. They are assumed not to contain the new words, and count in
+            their weights.
 
         Returns
         -------
@@ -281,9 +439,9 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         return wider
 
     def _read(self, documents: Iterable[Any]) -> Iterable[str]:
-        """Return the texts; settle languages, stop words and stems by a sample of them."""
+        """Return the texts; determine languages, stop words and stems from a sample of them."""
         texts: Iterable[str] = each_document(documents)
-        if isinstance(documents, Iterator):  # which may exceed memory
+        if isinstance(documents, Iterator):  # may exceed memory
             some = sample(texts)
             texts = chain(some, texts)
         else:
@@ -299,7 +457,7 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         if self.language is None:
             return []
         if self.language == "auto":
-            return [noticed.language for noticed in notice_languages(texts)]
+            return [found.language for found in detect_languages(texts)]
         given = [self.language] if isinstance(self.language, str) else list(self.language)
         unknown = [name for name in given if name not in CODES]
         if unknown:
@@ -325,30 +483,31 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         return {name: sorted(grammatical_words(name)) for name in names}
 
     def _keeps_grammar(self, texts: list[str]) -> bool:
-        """Tell whether grammatical words become columns, too."""
+        """Return whether grammatical words become columns, too."""
         own = not isinstance(self.stop_words, str) or self.vocabulary is not None
         if own or not self.keep_grammar or self.tokens == "characters" or not self.stop_words_:
             return False
         if self.keep_grammar != "auto" or self.stem_ is not None:
             return self.keep_grammar != "auto"
         analyze = make_analyzer(self.stop_words_, (1, 1), tokens=self.tokens, cleaned=self.clean)
-        some = texts[:: len(texts) // LOOKED_AT + 1]
-        return len(texts) >= SMALL and sum(len(analyze(text)) for text in some) < SHORT * len(some)
+        some = texts[:: len(texts) // MAX_LENGTH_SAMPLE + 1]
+        words = sum(len(analyze(text)) for text in some)
+        return len(texts) >= LIMITS_FROM and words < SHORT_TEXT * len(some)
 
     def _letters(self, languages: list[str]) -> int | None:
         if self.vocabulary is not None or self.tokens == "characters":
             return None
         if self.stem != "auto":
             return self.stem  # type: ignore[return-value]
-        return LETTERS if languages and languages[0] not in FEW_ENDINGS else None
+        return STEM_LETTERS if languages and languages[0] not in FEW_ENDINGS else None
 
     def _stemming(self, stems: Stems) -> Callable[[str], Iterable[str]]:
-        """Return the function from a text to the stems of its words; it counts the words."""
+        """Return the function from a text to the stems of its words; it also counts the words."""
         analyze = self._analyzer()
         return analyze if stems.letters is None else lambda text: stems.read(analyze(text))
 
     def _learn(self, found: Frequencies, stems: Stems) -> np.ndarray:
-        """Set the words and their weights; return the indices of the words among all."""
+        """Set the words and their weights; return the indices of the chosen words."""
         if not found.documents:
             raise ValueError("documents is empty; pass at least one document.")
         chosen: np.ndarray = np.arange(len(found.words))
@@ -374,11 +533,11 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
 
     @property
     def keeps_grammar(self) -> bool:
-        """Whether grammatical words are among the columns of this fitted vectorizer."""
+        """Whether grammatical words are columns of this fitted vectorizer."""
         return getattr(self, "grammatical_", None) is not None  # older vectorizers have no list
 
     def is_grammatical(self, words: Iterable[str]) -> BoolArray:
-        """Tell which words are grammatical; none if such words are left out.
+        """Return which words are grammatical; none if such words are removed.
 
         Parameters
         ----------
@@ -405,7 +564,7 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
     def _choose(
         self, found: Frequencies, grammar: BoolArray, limits: dict[str, Any], least: int = 1
     ) -> IntArray:
-        """Return the places of the words to keep: the grammatical ones come in addition."""
+        """Return the places of the words to keep; grammatical ones do not count as features."""
         parts = []
         for mask, most, fewest in ((~grammar, self.max_features, least), (grammar, None, 0)):
             some = choose(found.of_some(mask), **limits, most=most, least=fewest)
@@ -449,15 +608,15 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         return self._weigh(counts[:, : len(self.words_)])
 
     def _count(self, documents: Iterable[Any], stems: Stems) -> tuple[list[str], sp.csc_array]:
-        """Count the words of documents; those that are not in ``words_`` come last."""
+        """Count the words of documents; words that are not in ``words_`` come last."""
         known = stems.read(self.words_)
         return tally(each_document(documents), self._stemming(stems), known)
 
     def known_share(self, documents: Iterable[Any]) -> float:
-        """Return the share of the words of documents that are among ``words_``.
+        """Return the share of the words of documents that are in ``words_``.
 
-        Grammatical words do not count. Compare it with ``known_share_``: if it is much smaller, the
-        documents are not like those of the fit.
+        Grammatical words do not count. If the share is much smaller than ``known_share_``, the
+        documents differ from those of the fit.
 
         Parameters
         ----------
@@ -485,7 +644,7 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
     def build_analyzer(self) -> Analyzer:
         """Return the function that splits a text into its words.
 
-        If the vectorizer is fitted, the forms of a word have the name that ``words_`` has.
+        After a fit, the forms of a word are replaced by their name in ``words_``.
 
         Examples
         --------
@@ -533,7 +692,7 @@ class WordVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         return self.words_
 
     def _limits(self, found: Frequencies) -> dict[str, Any]:
-        few = found.documents < SMALL
+        few = found.documents < LIMITS_FROM
         high = self.max_df if self.max_df != "auto" else 1.0 if few else 0.5
         low = self.min_df if self.min_df != "auto" else 1 if few else rare_limit(found, high)
         return {"min_df": low, "max_df": high}

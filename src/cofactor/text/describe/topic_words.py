@@ -1,8 +1,8 @@
-"""The words that describe a topic: those that belong to it and occur together in its documents.
+"""The words that describe a topic: specific to it, and occurring together in its documents.
 
-The most probable words of a topic are often words of every topic ("use", "one", "know"). A fit ends
-with a better order of words (`rank_words`), which a model keeps: it needs the documents. Every
-place that shows words of topics asks `shown_words` for them. The topics themselves do not change.
+The most probable words of a topic are often common to all topics ("use", "one", "know"). So a fit
+ends with a better order of words (`rank_words`), which the model stores because it depends on the
+documents. Everything that shows words of topics calls `shown_words`. The topics do not change.
 """
 
 from __future__ import annotations
@@ -16,39 +16,36 @@ from cofactor._types import BoolArray, FloatArray, IntArray
 from cofactor.estimators.inference import topic_shares
 from cofactor.metrics.topics import top_places
 
-RANKED = 40
-"""Maximum number of words that are ranked for each topic; further words follow by probability."""
-MOST = 50_000
-"""Maximum number of documents that words are ranked with."""
+RANKED = 40  # maximum number of ranked words per topic; others follow by probability
+MAX_RANKING_DOCUMENTS = 50_000  # documents that words are ranked with
 SWEEPS = 3  # from the fitted topics; more change nothing that is shown
 EXPONENT = 0.2  # 0 prefers frequent words, 1 prefers words that hardly occur elsewhere
-RIVAL = 0.5  # a word belongs to a topic with at least this part of its largest share in any topic
-DOUBT = 4.0  # a pair of words counts half if this number of documents, and one more, hold it
-REPEATED = 0.5  # words with a larger Jaccard index are parts of one phrase or footer
-UNSEEN = 0.1  # largest part of a topic's mass on words that no document has
-FIRST = 10  # words that a reader sees
-FAITHFUL = 0.6  # least correlation with the topic's documents, relative to that of probable words
+MIN_RIVAL_SHARE = 0.5  # a word's share in its topic, relative to its largest share in any topic
+PAIR_DOUBT = 4.0  # a pair of words counts half if this many documents, and one more, contain it
+MAX_OVERLAP = 0.5  # words with a larger Jaccard index are parts of one phrase or footer
+MAX_UNSEEN = 0.1  # part of a topic's mass on words that are in no document
+FIRST_WORDS = 10  # words that a reader sees
+MIN_FAITHFUL = 0.6  # correlation with the topic's documents, relative to that of probable words
 ROUNDS = 2
 TINY = 1e-300
 
 
 class Words(NamedTuple):
-    """The words of a model's columns, and which of them describe no topic."""
+    """The words of a model's columns, and which of them are hidden."""
 
     names: np.ndarray
     hidden: BoolArray | None = None
 
     @classmethod
     def of(cls, vectorizer: Any) -> Words:
-        """Return the words of a fitted vectorizer; grammatical ones are hidden."""
+        """Return the words of a fitted vectorizer; grammatical words are hidden."""
         names = np.asarray(vectorizer.get_feature_names_out(), dtype=object)
         kept = set(getattr(vectorizer, "grammatical_", None) or ())
         hidden = np.array([name in kept for name in names], dtype=bool) if kept else None
         return cls(names, hidden)
 
     def shown(self, components: FloatArray) -> FloatArray:
-        """Return topics without the weights of hidden words; a topic that has no others keeps
-        them."""
+        """Return topics without the weights of hidden words, unless a topic has no others."""
         if self.hidden is None:
             return components
         rest = np.where(self.hidden, 0.0, components)
@@ -61,7 +58,7 @@ class Words(NamedTuple):
 
 
 def even_rows(n: int, most: int) -> IntArray:
-    """Return the numbers of all n rows, or of ``most`` evenly spaced ones."""
+    """Return the indices of all n rows, or of ``most`` evenly spaced ones."""
     return np.linspace(0, n - 1, min(n, most)).round().astype(np.int64)
 
 
@@ -78,7 +75,7 @@ def shown_words(components: FloatArray, ranking: IntArray | None, n: int) -> lis
     components : ndarray of shape (n_topics, n_words)
         Topics.
     ranking : ndarray of shape (n_topics, width) or None
-        As `rank_words` returns it; None shows words by probability.
+        From `rank_words`; None shows words by probability.
     n : int
         Maximum number of words per topic; words without weight are not shown.
     """
@@ -93,34 +90,34 @@ def rank_words(
 ) -> IntArray:
     """Return for each topic the columns of the words that describe it, best first.
 
-    Candidates are words that weigh most in a least-squares fit of X by S, relative to a power of
-    their frequency in X. They must correlate with the topic's strength over the documents, and no
-    other topic may hold more than twice their share. Two rounds then weigh each candidate by its
-    NPMI with the others, so that a group of words that occur together comes first.
+    Candidates are the words with the largest weights in a least-squares fit of X by S, relative to
+    a power of their frequency in X. They must correlate with the topic's strength over the
+    documents, and no other topic may have more than twice their share. Two rounds then weight each
+    candidate by its NPMI with the others, so that words that occur together come first.
 
     Parameters
     ----------
     X : sparse matrix of shape (n_documents, n_words)
-        Documents of the fit, or some of them: of row blocks an even sample, of a stream the last
-        batch. Each counts once, whatever its weight in the fit. Of more than `MOST`, an even
-        sample is used.
+        Documents of the fit, or some of them: an even sample of row blocks, the last batch of a
+        stream. All count equally, whatever their weight in the fit. At most
+        `MAX_RANKING_DOCUMENTS` evenly spaced ones are used.
     S : ndarray of shape (n_documents, n_topics)
         Their representations.
     components : ndarray of shape (n_topics, n_words)
         Topics.
     pinned : dict of int to list of int, optional
-        Columns of words by topic, such as seeds. Those among the ten most probable words of the
-        topic come first.
+        Columns of words by topic, such as seeds. They come first if they are among the ten most
+        probable words of the topic.
 
     Returns
     -------
     ndarray of shape (n_topics, at most `RANKED`)
-        Rows end with −1. A row of −1 alone is a topic whose words are shown by probability: it has
-        no candidates, no two of them occur together, words that no document has hold more than a
-        tenth of its mass, or the number of its first ten words in a document correlates much less
-        with its share of the document than the number of its ten most probable words does.
+        Rows are padded with −1. A row of −1 alone means that the topic's words are shown by
+        probability, for one of these reasons: it has no candidates; no two of them occur together;
+        words in no document hold more than a tenth of its mass; or its first ten words find its
+        documents much worse than its ten most probable words.
     """
-    rows = even_rows(len(S), MOST)
+    rows = even_rows(len(S), MAX_RANKING_DOCUMENTS)
     X = sp.csc_array(sp.csr_array(X, dtype=np.float64)[rows])
     X.eliminate_zeros()
     S = np.asarray(S, dtype=np.float64)[rows]
@@ -128,8 +125,8 @@ def rank_words(
     distinct, shares = _distinct_rows(occurs), topic_shares(S, components)
     ranking = np.full((len(components), min(RANKED, X.shape[1])), -1, dtype=np.int64)
     for k, weights in enumerate(_candidate_weights(X, S, components)):
-        row, probable = _rank(weights, distinct), top_places(components[k], FIRST)
-        if not _is_faithful(row[:FIRST], probable, occurs, shares[:, k]):
+        row, probable = _rank(weights, distinct), top_places(components[k], FIRST_WORDS)
+        if not _is_faithful(row[:FIRST_WORDS], probable, occurs, shares[:, k]):
             row = row[:0]
         row = _joined(probable[np.isin(probable, (pinned or {}).get(k, []))], row, RANKED)
         ranking[k, : len(row)] = row
@@ -141,7 +138,7 @@ def _joined(first: IntArray, then: IntArray, n: int) -> IntArray:
 
 
 def _distinct_rows(occurs: Any) -> Any:
-    """Return the documents without repetitions: the same words again are no further evidence."""
+    """Return the documents without duplicates, which add no evidence."""
     rows = sp.csr_array(occurs)
     rows.sort_indices()
     parts = np.split(rows.indices, rows.indptr[1:-1])
@@ -150,9 +147,9 @@ def _distinct_rows(occurs: Any) -> Any:
 
 
 def _is_faithful(first: IntArray, probable: IntArray, occurs: Any, share: FloatArray) -> bool:
-    """Tell whether a topic's first words find its documents nearly as well as the most probable."""
+    """Return whether a topic's first words find its documents nearly as well as probable words."""
     found = _correlation(occurs[:, first].sum(axis=1), share)
-    return found >= FAITHFUL * _correlation(occurs[:, probable].sum(axis=1), share)
+    return found >= MIN_FAITHFUL * _correlation(occurs[:, probable].sum(axis=1), share)
 
 
 def _correlation(one: FloatArray, other: FloatArray) -> float:
@@ -161,14 +158,14 @@ def _correlation(one: FloatArray, other: FloatArray) -> float:
 
 
 def _candidate_weights(X: Any, S: FloatArray, components: FloatArray) -> FloatArray:
-    """Return the weight of each word as a candidate of each topic; 0 for a word that is none."""
+    """Return the weight of each word as a candidate for each topic; 0 for other words."""
     n, largest, peaks = X.shape[0], X.data.max(initial=TINY), S.max(axis=0, initial=TINY)
-    X, S = X / largest, S / peaks  # so that no product is out of range
+    X, S = X / largest, S / peaks  # so that no product overflows
     mass, strength = X.sum(axis=0), (X.T @ S).T
     P = profiles(_least_squares(S.T @ S, strength, components * (peaks / largest)[:, None]))
     correlated = n * strength > (1 + 1e-9) * np.outer(S.sum(axis=0), mass)
-    good = correlated & (RIVAL * P.max(axis=0) <= P) & (P > 0) & (components > 0)
-    unseen = profiles(components)[:, mass == 0].sum(axis=1) > UNSEEN
+    good = correlated & (MIN_RIVAL_SHARE * P.max(axis=0) <= P) & (P > 0) & (components > 0)
+    unseen = profiles(components)[:, mass == 0].sum(axis=1) > MAX_UNSEEN
     frequency = np.maximum(mass / max(mass.sum(), TINY), TINY)
     return np.where(good & ~unseen[:, None], P / frequency**EXPONENT, 0.0)
 
@@ -184,7 +181,7 @@ def _least_squares(gram: FloatArray, linear: FloatArray, A: FloatArray) -> Float
 
 
 def _rank(weights: FloatArray, occurs: Any) -> IntArray:
-    """Return the candidates of one topic in order; none if no two of them occur together."""
+    """Return the candidates of one topic in order; empty if no two of them occur together."""
     places = top_places(_rounded(weights), RANKED)
     start = weights[places] / max(weights[places].sum(), TINY)
     together, score = _npmi(occurs[:, places]), start
@@ -197,21 +194,21 @@ def _rank(weights: FloatArray, occurs: Any) -> IntArray:
 
 
 def _rounded(scores: FloatArray) -> FloatArray:
-    """Return scores relative to the largest, without the noise of sums in another order."""
+    """Return scores relative to the largest, rounded so that the order of sums does not matter."""
     return np.round(scores / max(scores.max(initial=0.0), TINY), 9)
 
 
 def _npmi(occurs: Any) -> FloatArray:
-    """Return the NPMI of pairs of words where it is positive, lowered for rare pairs.
+    """Return the positive part of the NPMI of pairs of words, lowered for rare pairs.
 
-    It is 0 for words that meet in one document only, and for words that hardly occur apart, such as
+    It is 0 for words that meet in a single document, and for words that hardly occur apart, such as
     those of a footer.
     """
     n, both = occurs.shape[0], (occurs.T @ occurs).toarray()
     alone = np.diag(both)
     either = alone[:, None] + alone - both
-    usual = (both > 0) & (both < n) & (both <= REPEATED * either)
+    usual = (both > 0) & (both < n) & (both <= MAX_OVERLAP * either)
     score = np.zeros_like(both)
     c, expected = both[usual], np.outer(alone, alone)[usual] / n
-    score[usual] = np.log(c / expected) / -np.log(c / n) * (c - 1) / (c - 1 + DOUBT)
+    score[usual] = np.log(c / expected) / -np.log(c / n) * (c - 1) / (c - 1 + PAIR_DOUBT)
     return np.maximum(score, 0.0)

@@ -9,10 +9,10 @@ from scipy.optimize import nnls
 
 from cofactor import TopicModel, load_model
 from cofactor.text import WordVectorizer
-from cofactor.text.blocks import open_word_blocks, write_word_blocks
-from cofactor.text.describe import words as module
+from cofactor.text.describe import topic_words as module
 from cofactor.text.describe.compare import compare_topics
-from cofactor.text.describe.words import rank_words, shown_words
+from cofactor.text.describe.topic_words import rank_words, shown_words
+from cofactor.text.word_blocks import open_word_blocks, write_word_blocks
 from model_folders import refuse, rewrite
 from subjects import SOME, SUBJECTS, TEXTS
 
@@ -130,7 +130,7 @@ def test_words_of_a_footer_are_no_group(monkeypatch):
     A = S.T @ X
     assert set(rank_words(X, S, A)[0, :6]) == set(range(6))
     assert listed(rank_words(X, S, A)) == oracle(X, S, A)
-    monkeypatch.setattr(module, "REPEATED", 0.999)
+    monkeypatch.setattr(module, "MAX_OVERLAP", 0.999)
     assert set(rank_words(X, S, A)[0, :6]) == set(range(6, 12))
 
 
@@ -177,7 +177,7 @@ def test_storage_of_documents(parts):
 
 def test_an_even_sample_of_many_documents(parts, monkeypatch):
     X, S, A = parts
-    monkeypatch.setattr(module, "MOST", 60)
+    monkeypatch.setattr(module, "MAX_RANKING_DOCUMENTS", 60)
     rows = np.linspace(0, 119, 60).round().astype(int)
     assert np.array_equal(rank_words(X, S, A), rank_words(X[rows], S[rows], A))
 
@@ -257,7 +257,7 @@ def test_words_that_hardly_find_the_documents_of_their_topic(monkeypatch):
     assert listed(rank_words(X, S, A)) == oracle(X, S, A)
     assert (rank_words(X, S, A)[0] == -1).all()
     assert (rank_words(X, S, A)[1] >= 0).any()
-    monkeypatch.setattr(module, "FAITHFUL", 0.1)
+    monkeypatch.setattr(module, "MIN_FAITHFUL", 0.1)
     assert set(rank_words(X, S, A)[0, :6]) <= set(range(10, 20))
 
 
@@ -327,7 +327,7 @@ def test_a_saved_model_shows_the_same_words(model, tmp_path):
 
 def test_a_model_of_before_shows_words_by_probability(model, tmp_path):
     old = TopicModel(4, random_state=0).fit(TEXTS, SOME)
-    del old.topic_words_, old.probable_coherence_
+    old.amend(topic_words=None, probable_coherence=None)
     old.save(tmp_path / "model")
     again = load_model(tmp_path / "model")
     assert not hasattr(again, "topic_words_")
@@ -359,12 +359,12 @@ def test_blocks_of_documents(tmp_path):
         (lambda ranking: ranking[:2], "list of columns for each topic"),
         (lambda ranking: ranking * 1.0, "list of columns"),
         (lambda ranking: np.full((4, 41), -1), "more than 40 columns"),
-        (lambda ranking: None, "list of columns"),
+        (lambda ranking: None, "need each other"),
     ],
 )
 def test_hostile_rankings(change, match, tmp_path):
     model = TopicModel(4, random_state=0).fit(TEXTS, SOME)
-    model.topic_words_ = change(model.topic_words_)
+    model.amend(topic_words=change(model.topic_words_))
     with pytest.raises(ValueError, match=match):
         model.save(tmp_path / "model")
 

@@ -1,0 +1,145 @@
+"""`FittedTopics`: everything that a fit of a topic model leaves.
+
+``TopicModel`` shows its fields as attributes. Edits, updates, streams and model folders are
+functions from one state to another, as for estimators (`cofactor.estimators.fitted`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cofactor._fields import Sizes, array, checked, instance, number, strings, unsaved
+from cofactor._types import FloatArray, IntArray
+from cofactor.estimators.base import Factorization
+from cofactor.text.describe.topic_words import RANKED
+from cofactor.text.documents import FittedDocuments
+from cofactor.text.editing.settled import Settled
+
+if TYPE_CHECKING:
+    from cofactor.text.describe.compare import TopicDrift
+    from cofactor.text.describe.table import Table
+    from cofactor.text.streams import Seeding
+
+
+def _estimator_fault(value: Any, sizes: Sizes) -> str | None:
+    if not isinstance(value, Factorization):
+        return "is not an estimator"
+    if not hasattr(value, "components_"):
+        return "is not fitted"
+    sizes["n"], (sizes["r"], sizes["m"]) = len(value.representation_), value.components_.shape
+    B = value.fitted.target_components
+    sizes["k"] = 0 if B is None else B.shape[1]
+    return None
+
+
+def _vectorizer_fault(value: Any, sizes: Sizes) -> str | None:
+    if not hasattr(value, "get_feature_names_out"):
+        return "is not a vectorizer"
+    n = len(value.get_feature_names_out())
+    return None if n == sizes["m"] else f"has {n} words for {sizes['m']} columns of components_"
+
+
+def _targets_fault(value: Any, sizes: Sizes) -> str | None:
+    good = isinstance(value, list) and (not sizes["k"] or len(value) == sizes["k"])
+    return None if good else "are not the names of the targets"
+
+
+def _ranking_fault(value: Any, sizes: Sizes) -> str | None:
+    good = isinstance(value, np.ndarray) and value.dtype.kind == "i" and value.ndim == 2
+    if not (good and len(value) == sizes["r"]):
+        return "is not a list of columns for each topic"
+    if value.shape[1] > RANKED:
+        return f"has more than {RANKED} columns"
+    if not bool(((value >= -1) & (value < sizes["m"])).all()):
+        return f"has an entry outside the {sizes['m']} words"
+    rows = (row[row >= 0] for row in value)
+    return "names a word twice" if any(len(np.unique(r)) < len(r) for r in rows) else None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FittedTopics:
+    """The state of a fitted topic model.
+
+    Parameters
+    ----------
+    estimator : Factorization
+        The fitted estimator.
+    vectorizer : object
+        The fitted vectorizer.
+    document_topics : array (n, r)
+        Representations of the documents that the model describes.
+    topic_names : list of str
+    target_names : list
+        Classes, or names of numeric targets.
+    coherence, probable_coherence : array (r,)
+        Mean NPMI of each topic's shown words, and of its most probable ones; NaN if not known.
+    seed : int
+        Seed of the start.
+    timings : dict
+        Seconds that each step took.
+    fingerprint : str
+        Digest of documents and labels.
+    document_scores : array (n, k) or None
+        Scores of the documents; a stream computes them when they are first needed.
+    topic_words : array (r, ≤ RANKED) or None
+        Columns of the words that describe each topic, then −1; None: the most probable ones do.
+    topic_support, topic_labels : array (r,) and (r, k), or None
+        Number of labelled documents behind each topic, and of each label.
+    stability : array (runs, r) or None
+        Similarity of each topic to its match in bootstrap samples.
+    settled : Settled or None
+        What the user decided about the topics; None if nothing.
+    learned : list of str or None
+        Digests of the documents that updates added.
+    drift : Table or None
+        How a refit or an update changed the topics.
+    seeding : Seeding or None
+        Seeds of a stream.
+    batch : sparse matrix or None
+        The last batch of a stream.
+    documents : FittedDocuments or None
+        The matrix of the fit, for a later refit.
+    """
+
+    estimator: Factorization = checked(_estimator_fault, name="estimator_")
+    vectorizer: Any = checked(_vectorizer_fault, name="vectorizer_")
+    document_topics: FloatArray = array("n", "r", low=0, name="document_topics_")
+    topic_names: list[str] = strings("r", name="topic_names_")
+    target_names: list[Any] = checked(_targets_fault, name="target_names_")
+    coherence: FloatArray = array("r", finite=False, name="coherence_")
+    seed: int = number(int, name="seed_")
+    timings: dict[str, float] = instance(dict, name="timings_")
+    fingerprint: str = instance(str, name="fingerprint_")
+    document_scores: FloatArray | None = array("n", "k", name="document_scores_", default=None)
+    topic_words: IntArray | None = checked(_ranking_fault, name="topic_words_", default=None)
+    probable_coherence: FloatArray | None = array(
+        "r", finite=False, name="probable_coherence_", default=None
+    )
+    topic_support: IntArray | None = array(
+        "r", kind="i", low=0, name="topic_support_", default=None
+    )
+    topic_labels: IntArray | None = array(
+        "r", "k", kind="i", low=0, name="topic_labels_", default=None
+    )
+    stability: FloatArray | None = array(
+        "runs", "r", low=0, high=1, name="stability_", default=None
+    )
+    settled: Settled | None = instance(Settled, name="settled_", default=None)
+    learned: list[str] | None = strings(name="learned_", default=None)
+    drift: Table[TopicDrift] | None = unsaved()
+    seeding: Seeding | None = unsaved()
+    batch: Any = unsaved()
+    documents: FittedDocuments | None = unsaved()
+
+    def fault(self, sizes: Sizes) -> str | None:
+        """Return what is wrong with the fields together, see `cofactor._fields`."""
+        if (self.topic_words is None) != (self.probable_coherence is None):
+            return "topic_words_ and probable_coherence_ need each other"
+        if (self.topic_support is None) != (self.topic_labels is None):
+            return "topic_support_ and topic_labels_ need each other"
+        if self.stability is not None and not len(self.stability):
+            return "stability_ is empty"
+        return None
