@@ -104,7 +104,7 @@ def test_grammatical_words_are_left_out_and_said(tables, tmp_path):
     sentence = f"German texts: {many} grammatical words are left out (--language none keeps them)."
     assert found["advice"][0].startswith(sentence)
     assert "first 6 letters count as one" in found["advice"][1]
-    assert "stands in 100% of the texts" in found["advice"][2]
+    assert "appears in 100% of the texts" in found["advice"][2]
     done = cofactor("fit", tables / "german.csv", *READ, "-k", 3, "-o", tmp_path / "model")
     assert sentence in done.stderr
     assert not set(topics(tmp_path / "model")) & {word.lower() for word in GRAMMAR}

@@ -1,4 +1,4 @@
-"""`cofactor app`: a local page to label texts and edit topics."""
+"""`cofactor app`: a local web app to label texts and edit topics."""
 
 from __future__ import annotations
 
@@ -76,13 +76,13 @@ def app(
     no_open: bool,
     as_json: bool,
 ) -> None:
-    """Label texts and edit topics on a local page; the model follows.
+    """Label texts and edit topics in a local web app.
 
-    TABLE is any file that `cofactor check` reads. The page shows one text at a time, those first
-    that teach the model most. After some labels the model is fitted again in the background.
+    TABLE is any file that `cofactor check` reads. The page shows one text at a time; those that
+    teach the model most come first. After some labels the model is fitted again in the background.
 
-    Every decision is on the disk before the page says so, in a log beside the model folder. Stop
-    with Ctrl-C, and start the same command again to go on where you were.
+    Every decision is saved to a log beside the model folder before the page confirms it. Stop with
+    Ctrl-C, and start the same command again to continue.
 
     Only this machine can open the page, and only with the token in the address that is printed.
     """
@@ -176,7 +176,7 @@ def _check_table(table: Path, asked: opt.TableOptions) -> None:
 
 
 def _read(table: Path, asked: opt.TableOptions, several: bool) -> tuple[Corpus, Reading]:
-    """Read the documents; their labels are classes, whatever they look like."""
+    """Read the documents; their labels are treated as classes."""
     from cofactor.app.corpus import Corpus
 
     with announce("Reading the documents"):

@@ -280,8 +280,8 @@ def _texts(some: RowCount) -> str:
 
 def _on_passages(found: Inspection) -> list[str]:
     return [
-        f"“{shown(passage, 60)}” stands in {share:.0%} of the texts: such passages say nothing "
-        "about a text; remove them from the table."
+        f"“{shown(passage, 60)}” appears in {share:.0%} of the texts: such passages do not "
+        "distinguish texts; remove them from the table."
         for passage, share in found.passages.common()[:MAX_LISTED_PASSAGES]
     ]
 

@@ -52,12 +52,12 @@ def edit(
 ) -> None:
     """Rename, merge, drop, split, freeze, pin and ban topics.
 
-    TOPIC is a number that `cofactor topics` shows, or a name. All numbers are those of MODEL,
-    whatever else is merged or dropped in the same command. What is said of a topic that is merged
-    holds for the merged topic.
+    TOPIC is a number that `cofactor topics` shows, or a name. All numbers are those of MODEL, even
+    if topics are merged or dropped in the same command. Other changes to a topic that is merged
+    apply to the merged topic.
 
-    The edited model predicts at once. `cofactor refit` goes on from its topics and keeps names,
-    frozen topics, pinned and banned words.
+    The edited model can predict at once. `cofactor refit` continues from its topics and keeps
+    names, frozen topics, pinned and banned words.
     """
     opened = models.open_model(model)
     models.check_new_place(output, opened.path)
@@ -218,7 +218,7 @@ def _put(found: dict[int, Value], pairs: Any, option: str) -> dict[int, Value]:
     """Add pairs to a dict; refuse a topic that gets two values."""
     for k, value in pairs:
         if found.setdefault(k, value) != value:
-            raise BadInput(f"{option} contradicts what is said of topic {k} before; choose one.")
+            raise BadInput(f"{option} contradicts another option for topic {k}; choose one.")
     return found
 
 
@@ -262,8 +262,8 @@ def _read_names(path: Path, opened: models.Opened) -> dict[int, str]:
         )
     if found.get("fingerprint", ...) not in (..., topics_digest(opened.model)):
         raise BadInput(
-            f"{at(path)} belongs to another model than {at(opened.path)}, or to one with other "
-            "topics; name the model whose report it comes from."
+            f"{at(path)} belongs to a model other than {at(opened.path)}, or its topics "
+            "have changed; name the model whose report it comes from."
         )
     topics = _Topics(opened.model.topic_names_)
     given = {topics.number("names", key): name.strip() for key, name in names.items()}

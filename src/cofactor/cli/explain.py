@@ -26,14 +26,14 @@ from cofactor.cli._terminal import emit, make_table, note, percent, show, shown
 def explain(
     model: Path, text: str, words: int, target: str | None, rival: str | None, as_json: bool
 ) -> None:
-    """Show which words of a text speak for which topic and class.
+    """Show which words of a text support which topic and class.
 
-    TEXT is the text itself; - reads it from stdin. This says why the prediction is this class and
-    not the next one. The contributions of words and topics and the base add up to the score of the
-    class, and their differences to its lead over the next class. A label of several is compared
-    with its threshold. Then the text is predicted again without the words that matter most, one at
-    a time. The last lines divide the contributions among the topics, as far as the topics expect
-    the words, and the rest.
+    TEXT is the text itself; - reads it from stdin. The output shows why the prediction is this
+    class and not the next one. The contributions of words and topics and the base add up to the
+    score of the class, and their differences to its lead over the next class. Where a text may have
+    several labels, each is compared with its threshold. Then the text is predicted again without
+    the words that matter most, one at a time. The last lines divide the contributions among the
+    topics, as far as the topics expect the words, and the rest.
     """
     text = sys.stdin.read() if text == "-" else text
     if not text.strip():

@@ -74,7 +74,7 @@ def fit(
     are combined.
 
     Without any labels, --task classes with --seed-words for each class starts from the documents
-    that speak for one class: --seed-words sport=goal,league --seed-words space=orbit,moon.
+    whose words point to one class: --seed-words sport=goal,league --seed-words space=orbit,moon.
 
     TABLE may also be an AnnData file of single cells (.h5ad, or a .zarr folder) with raw counts in
     X or in --layer; --label is then a column of its obs. It is read in chunks, not loaded. Without
@@ -215,7 +215,7 @@ def _facts(model: Any, reading: Any, output: Path, said: list[str]) -> dict[str,
 
 
 def _tell(model: Any, facts: dict[str, Any], wrote: str, verbose: bool) -> None:
-    """Say what a user wants to know at the end: topics, classes, labels, score, warnings."""
+    """Print what a user wants to know at the end: topics, classes, labels, score, warnings."""
     if verbose:
         steps = ", ".join(f"{name} {took:.1f} s" for name, took in facts["seconds"].items())
         note(f"{facts['stop_reason']} Time: {steps}.")

@@ -38,7 +38,7 @@ SYNTHETIC_ONLY = ("draws", "solver", "iterations", "updates")
     "File of English stop words, one on each line.  [default: NLTK's]",
     type=opt.FOLDER,
 )
-@opt.option("--quick", "Use small made-up data, to see that everything works.", is_flag=True)
+@opt.option("--quick", "Use small synthetic data, to check that everything works.", is_flag=True)
 @opt.add("seed")
 @opt.option(
     "--jobs",

@@ -60,15 +60,15 @@ def suggest(
     asked: opt.TableOptions,
     as_json: bool,
 ) -> None:
-    """Say which texts to label next, or which labels look wrong.
+    """Show which texts to label next, or which labels look wrong.
 
     The output has the rows of the table, the label column to fill in or to correct, and the columns
     reason, prediction and confidence. A reason is close call (two classes are almost equally
     probable), first of its topic (the topic has no label), random check or doubtful label. Labelled
     texts and near-duplicates are not suggested.
 
-    With --doubtful, prediction is the class that looks right, by models that have not seen the
-    label.
+    With --doubtful, the prediction is the class that looks right, according to models that have not
+    seen the label.
 
     With --all-rows, the output holds the whole table and can be fitted again: fill in the labels,
     then give the file to cofactor fit.
@@ -98,7 +98,7 @@ def suggest(
 def _texts(
     opened: models.Opened, read: Reading, number: int, strategy: str, seed: int | None
 ) -> list[tuple[int, dict[str, Any]]]:
-    """Return the places of texts to label and what is said about each."""
+    """Return the indices of texts to label, and the cells to add to each."""
     rows = opened.model.to_label(
         read.documents.texts, number, strategy=strategy, y=read.y, random_state=seed
     )
@@ -117,7 +117,7 @@ def _texts(
 
 
 def _doubts(opened: models.Opened, read: Reading) -> list[tuple[int, dict[str, Any]]]:
-    """Return the places of doubtful labels and what is said about each."""
+    """Return the indices of doubtful labels, and the cells to add to each."""
     if read.facts["task"] != "classes":
         raise InputError(
             "--doubtful needs labels that are classes; name their column with --label, or leave "
@@ -139,7 +139,7 @@ def _doubts(opened: models.Opened, read: Reading) -> list[tuple[int, dict[str, A
 
 
 class _Rows:
-    """The rows of a table that are written: those found, then the others if asked for."""
+    """The rows to write: those found, then all others if the user wants them."""
 
     def __init__(
         self,

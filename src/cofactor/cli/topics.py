@@ -34,10 +34,10 @@ def topics(model: Path, words: int, by: str, as_json: bool) -> None:
     The largest topic comes first. Share is its share of all texts. Class is the class predicted for
     a text made only of this topic; link is its probability. Labels is the number of labelled texts
     that are mostly of the topic; with few of them, the link is shrunk to the share of the class
-    among all labels. Coherence, from -1 to 1, tells how often the first words occur together; it is
-    not known for a topic that was edited. Stability, if it was measured, tells how much of a topic
-    is found again in other samples of the texts and labels, from 0 to 1. Given names, frozen
-    topics, pinned and banned words are shown, too.
+    among all labels. Coherence, from -1 to 1, is how often the first words occur together; it is
+    not known for a topic that was edited. Stability, if it was measured, is how much of a topic is
+    found again in other samples of the texts and labels, from 0 to 1. Given names, frozen topics,
+    pinned and banned words are shown, too.
 
     For a model of single cells, topics and classes are shown with the genes that are most specific
     to them.

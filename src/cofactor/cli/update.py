@@ -105,7 +105,9 @@ def _missing_labels(opened: models.Opened, read: Reading) -> list[str]:
     if read.facts["label"] or not columns:
         return []
     named = ", ".join(map(repr, [columns] if isinstance(columns, str) else columns))
-    return [f"The table has no label column {named}, so no label is learned; name one by --label."]
+    return [
+        f"The table has no label column {named}, so no label is learned; name one with --label."
+    ]
 
 
 def _misspelt(opened: models.Opened, read: Reading) -> list[str]:

@@ -34,8 +34,8 @@ def verify(
 ) -> None:
     """Fit a model again and check that the result is the same.
 
-    The fit uses the parameters in the model's manifest. Of a model that `cofactor edit` or
-    `cofactor refit` made, that last step is repeated; verify the model before it on its own. The
+    The fit uses the parameters in the model's manifest. For a model made by `cofactor edit` or
+    `cofactor refit`, only that last step is repeated; verify the model before it separately. The
     exit code is 0 if topics and predictions are the same, and 1 if they are not.
     """
     opened = models.open_model(model)
@@ -67,7 +67,7 @@ def verify(
 
 
 def _refuse_edits(opened: models.Opened, before: Path | None) -> None:
-    """Refuse a model that was updated, or edited by other means than commands."""
+    """Refuse a model that was updated, or was not edited by commands."""
     if models.is_updated(opened):
         raise BadInput(
             "The model has learned from new documents by cofactor update, which cannot be repeated;"
