@@ -100,7 +100,8 @@ class Factorization(
     @property
     def fitted(self) -> Fitted:
         """Everything that the last fit left."""
-        check_is_fitted(self)
+        if not hasattr(self, "_fitted"):
+            check_is_fitted(self)  # which raises scikit-learn's error
         return self._fitted
 
     def completed(self) -> Fitted:
@@ -374,7 +375,7 @@ class Factorization(
 
     def _represent(self, X: Any, data_weights: Any = None) -> FloatArray:
         """Represent new samples, those of RowBlocks block by block."""
-        check_is_fitted(self)
+        components = self.fitted.components
         if isinstance(X, RowBlocks):
             if data_weights is not None:
                 raise ValueError("data_weights cannot be used with RowBlocks; leave it out.")
@@ -387,7 +388,7 @@ class Factorization(
         complete = None if by_cell else validation.complete_rows(X)
         if complete is None:
             return self._solve(validation.observed_data(X, W))
-        S = np.empty((X.shape[0], len(self.components_)), dtype=X.dtype)
+        S = np.empty((X.shape[0], len(components)), dtype=X.dtype)
         for rows in (complete, ~complete):
             own = W if W is None or len(W) == 1 else W[rows]
             S[rows] = self._solve(validation.observed_data(X[rows], own))
@@ -430,14 +431,14 @@ class Factorization(
         >>> bool(np.allclose(model.inverse_transform(model.transform(X)), X))
         True
         """
-        check_is_fitted(self)
+        components = self.fitted.components
         X = check_array(X, dtype=[np.float64, np.float32])
-        if X.shape[1] != len(self.components_):
+        if X.shape[1] != len(components):
             raise ValueError(
                 f"X has {X.shape[1]} columns, but representations have n_components="
-                f"{len(self.components_)} of them; pass what transform returned."
+                f"{len(components)} of them; pass what transform returned."
             )
-        return np.asarray(X @ self.components_)
+        return np.asarray(X @ components)
 
     @property
     def _n_features_out(self) -> int:

@@ -233,7 +233,8 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     @property
     def fitted(self) -> FittedTopics:
         """Everything that the last fit left."""
-        check_is_fitted(self)
+        if not hasattr(self, "_fitted"):
+            check_is_fitted(self)  # which raises scikit-learn's error
         return self._fitted
 
     def set_fitted(self, fitted: FittedTopics) -> Self:
