@@ -29,7 +29,7 @@ from cofactor.io.tables.sources import DESCRIPTORS
 
 
 @dataclass
-class Opened:
+class OpenedModel:
     """A loaded model, its folder and its manifest."""
 
     path: Path
@@ -48,7 +48,7 @@ class Opened:
         """What the fit learned from labels: their form, or the task in older models."""
         return str(self.input.get("labels_are") or self.input.get("task", "auto"))
 
-    def noting(self, **changes: Any) -> Opened:
+    def noting(self, **changes: Any) -> OpenedModel:
         """Return a copy that notes the table in another way."""
         notes = {"input": {**self.input, **changes}}
         return replace(self, facts={**self.facts, "notes": notes})
@@ -62,7 +62,7 @@ class Opened:
         }
 
 
-def open_model(path: Path) -> Opened:
+def open_model(path: Path) -> OpenedModel:
     """Load the TopicModel in a folder."""
     from cofactor.io.models import ModelFormatError, load_model, read_facts
 
@@ -81,7 +81,7 @@ def open_model(path: Path) -> Opened:
             f"{at(path)} holds a {facts['model']}, which has no words; this command needs a "
             "TopicModel, as cofactor fit writes it."
         )
-    return Opened(path, model, facts)
+    return OpenedModel(path, model, facts)
 
 
 def answered(document: Any) -> tuple[Any, float | None]:
@@ -101,7 +101,7 @@ def relative(path: str | os.PathLike[str], folder: Path) -> str:
         return os.path.abspath(path)
 
 
-def find_data(opened: Opened, given: Path | None) -> Path | None:
+def find_data(opened: OpenedModel, given: Path | None) -> Path | None:
     """Return the table ``given``, or the one that the model was fitted on; None if it is gone."""
     if given is not None:
         return given
@@ -113,7 +113,7 @@ def find_data(opened: Opened, given: Path | None) -> Path | None:
     return path if path.exists() and not piped else None
 
 
-def how_to_open(opened: Opened, path: Path, opening: dict[str, Any]) -> dict[str, Any]:
+def how_to_open(opened: OpenedModel, path: Path, opening: dict[str, Any]) -> dict[str, Any]:
     """Return how to open a table.
 
     For the table that the model was fitted on, the options of the fit are the defaults.
@@ -122,14 +122,14 @@ def how_to_open(opened: Opened, path: Path, opening: dict[str, Any]) -> dict[str
     return {**(noted or {}), **opening}
 
 
-def _is_own(opened: Opened, path: Path) -> bool:
+def _is_own(opened: OpenedModel, path: Path) -> bool:
     """Tell whether a table is the one that the model was fitted on."""
     own = find_data(opened, None)
     return own is not None and own.resolve() == path.resolve()
 
 
 def read_again(
-    opened: Opened,
+    opened: OpenedModel,
     path: Path,
     asked: TableOptions,
     *,
@@ -155,7 +155,7 @@ def read_again(
     )
 
 
-def _described(opened: Opened, path: Path) -> Collection[int] | None:
+def _described(opened: OpenedModel, path: Path) -> Collection[int] | None:
     """Return the rows of its own table that a model of blocks describes; None for all rows."""
     if not describes_rows(opened, path):
         return None
@@ -164,13 +164,13 @@ def _described(opened: Opened, path: Path) -> Collection[int] | None:
     return frozenset(described_rows(opened.input["rows"]).tolist())
 
 
-def describes_rows(opened: Opened, path: Path) -> bool:
+def describes_rows(opened: OpenedModel, path: Path) -> bool:
     """Tell whether a model of blocks describes some rows of a table, which is its own."""
     rows = opened.input.get("rows")
     return bool(opened.input.get("blocks")) and isinstance(rows, int) and _is_own(opened, path)
 
 
-def _noted_labels(opened: Opened, path: Path, truth: Sequence[str]) -> tuple[str, ...]:
+def _noted_labels(opened: OpenedModel, path: Path, truth: Sequence[str]) -> tuple[str, ...]:
     """Return the label columns of the fit, which a table to test with may lack."""
     names = TableOptions.noted(opened.input).labels
     if not set(names) & set(truth):
@@ -183,7 +183,7 @@ def _noted_labels(opened: Opened, path: Path, truth: Sequence[str]) -> tuple[str
     return ()
 
 
-def find_blocks(opened: Opened) -> Path | None:
+def find_blocks(opened: OpenedModel) -> Path | None:
     """Return the blocks that a model was fitted on; None if it was fitted on a table."""
     noted = opened.input.get("blocks")
     if not isinstance(noted, str):
@@ -332,7 +332,7 @@ class Step:
     details: dict[str, Any]  # "changes" of an edit, "iterations" of a refit
     said: list[str]
 
-    def noted(self, opened: Opened, output: Path) -> dict[str, Any]:
+    def noted(self, opened: OpenedModel, output: Path) -> dict[str, Any]:
         """Return the step as a manifest in the folder ``output`` notes it."""
         origin = {**opened.origin(), "path": relative(opened.path, output)}
         return {
@@ -344,7 +344,7 @@ class Step:
         }
 
 
-def next_notes(opened: Opened, output: Path, step: Step, **notes: Any) -> dict[str, Any]:
+def next_notes(opened: OpenedModel, output: Path, step: Step, **notes: Any) -> dict[str, Any]:
     """Return the notes of a model that one step makes of ``opened``.
 
     ``notes`` replace those of before. Paths become relative to the folder of the new model.
@@ -360,23 +360,23 @@ def next_notes(opened: Opened, output: Path, step: Step, **notes: Any) -> dict[s
     return {**old, **own, **notes, "history": history}
 
 
-def steps_of(opened: Opened) -> list[dict[str, Any]]:
+def steps_of(opened: OpenedModel) -> list[dict[str, Any]]:
     """Return the steps that a model notes, as far as they can be read."""
     found = _notes(opened).get("history")
     return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
 
 
-def is_updated(opened: Opened) -> bool:
+def is_updated(opened: OpenedModel) -> bool:
     """Tell whether a model notes that it has learned from new documents."""
     return "updated" in _notes(opened)
 
 
-def _notes(opened: Opened) -> dict[str, Any]:
+def _notes(opened: OpenedModel) -> dict[str, Any]:
     notes = opened.facts.get("notes")
     return notes if isinstance(notes, dict) else {}
 
 
-def _moved(step: dict[str, Any], opened: Opened, output: Path) -> dict[str, Any]:
+def _moved(step: dict[str, Any], opened: OpenedModel, output: Path) -> dict[str, Any]:
     origin = step.get("model")
     if not isinstance(origin, dict):  # the fit, with which all begins
         return step
@@ -384,14 +384,16 @@ def _moved(step: dict[str, Any], opened: Opened, output: Path) -> dict[str, Any]
     return {**step, "model": {**origin, "path": path}}
 
 
-def open_origin(opened: Opened, given: Path | None) -> tuple[Opened, dict[str, Any]] | None:
+def open_origin(
+    opened: OpenedModel, given: Path | None
+) -> tuple[OpenedModel, dict[str, Any]] | None:
     """Return the model that the last step of a model began with, and that step.
 
     None if the model notes no such step: then it was made by a fit.
 
     Parameters
     ----------
-    opened : Opened
+    opened : OpenedModel
     given : Path or None
         The folder of the model before; by default the one that the step notes.
     """

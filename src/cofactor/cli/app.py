@@ -204,7 +204,7 @@ def _columns(table: Path, asked: opt.TableOptions) -> list[str]:
     return open_source(table, **asked.opening).columns
 
 
-def _open(folder: Path) -> models.Opened | None:
+def _open(folder: Path) -> models.OpenedModel | None:
     """Open the model of a folder; None if there is no folder yet."""
     if not folder.exists():
         return None
@@ -216,7 +216,7 @@ def _open(folder: Path) -> models.Opened | None:
     return opened
 
 
-def _saved(opened: models.Opened | None) -> int | None:
+def _saved(opened: models.OpenedModel | None) -> int | None:
     """Return the number of decisions that a saved model knows."""
     if opened is None:
         return None

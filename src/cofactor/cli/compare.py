@@ -10,7 +10,7 @@ import click
 
 from cofactor.cli import _options as opt
 from cofactor.cli._command import Command, refusals
-from cofactor.cli._models import Opened, open_model, read_again
+from cofactor.cli._models import OpenedModel, open_model, read_again
 from cofactor.cli._terminal import announce, emit, make_table, note, percent, show, shown
 
 
@@ -48,7 +48,9 @@ def compare(
         _show(pairs, accuracy)
 
 
-def _accuracy(one: Opened, other: Opened, data: Path, asked: opt.TableOptions) -> dict[str, Any]:
+def _accuracy(
+    one: OpenedModel, other: OpenedModel, data: Path, asked: opt.TableOptions
+) -> dict[str, Any]:
     from cofactor.text.describe.compare import compare_accuracy
     from cofactor.text.documents import fingerprint
 

@@ -105,7 +105,9 @@ def _edit(model: Any, changes: Any, read: Reading | None) -> tuple[Any, list[str
         return new, tell_changes(model, changes, new)
 
 
-def _read_documents(opened: models.Opened, table: Path | None, asked: opt.TableOptions) -> Reading:
+def _read_documents(
+    opened: models.OpenedModel, table: Path | None, asked: opt.TableOptions
+) -> Reading:
     """Return the texts that show how topics are split."""
     path = models.find_data(opened, table)
     if path is None:
@@ -124,7 +126,10 @@ def _read_documents(opened: models.Opened, table: Path | None, asked: opt.TableO
 
 
 def _read_changes(
-    opened: models.Opened, names_file: Path | None, into: int, edits: dict[str, tuple[str, ...]]
+    opened: models.OpenedModel,
+    names_file: Path | None,
+    into: int,
+    edits: dict[str, tuple[str, ...]],
 ) -> Any:
     """Return the changes that the options ask for, by the numbers of the topics."""
     from cofactor.text.editing.changes import Changes, check_changes
@@ -232,7 +237,7 @@ def _words(pairs: Iterator[tuple[int, list[str]]]) -> dict[int, list[str]]:
 # ---- the file of names
 
 
-def _names_of(path: Path, opened: models.Opened, changes: Any) -> dict[int, str]:
+def _names_of(path: Path, opened: models.OpenedModel, changes: Any) -> dict[int, str]:
     """Return the names of a file that differ from the model's, then those of --name.
 
     Topics that are dropped or split need no name.
@@ -246,7 +251,7 @@ def _names_of(path: Path, opened: models.Opened, changes: Any) -> dict[int, str]
     return given | changes.names
 
 
-def _read_names(path: Path, opened: models.Opened) -> dict[int, str]:
+def _read_names(path: Path, opened: models.OpenedModel) -> dict[int, str]:
     """Read what a report downloads, or an object of topics and names without a fingerprint."""
     from cofactor.text.editing.changes import topics_digest
 

@@ -64,7 +64,9 @@ def export(
         note(f"Wrote {', '.join(facts['files'])}.")
 
 
-def _documents(opened: models.Opened, data: Path | None, asked: opt.TableOptions) -> Reading | None:
+def _documents(
+    opened: models.OpenedModel, data: Path | None, asked: opt.TableOptions
+) -> Reading | None:
     """Return the documents of the fit; None if their table does not exist."""
     path = models.find_data(opened, data)
     if path is None:
@@ -96,24 +98,24 @@ def _columns(documents: Reading | None) -> dict[str, list[Any]]:
     return columns | documents.kept
 
 
-def _facts(opened: models.Opened, files: list[Path]) -> dict[str, Any]:
+def _facts(opened: models.OpenedModel, files: list[Path]) -> dict[str, Any]:
     return {**models.made_now(), "model": opened.origin(), "files": [str(file) for file in files]}
 
 
-def _with_manifest(opened: models.Opened, output: Path, names: list[str]) -> dict[str, Any]:
+def _with_manifest(opened: models.OpenedModel, output: Path, names: list[str]) -> dict[str, Any]:
     facts = _facts(opened, [output / name for name in names])
     write_text(output / "manifest.json", to_json(facts, indent=1) + "\n")
     return facts
 
 
-def _to_csv(opened: models.Opened, output: Path, documents: Any) -> dict[str, Any]:
+def _to_csv(opened: models.OpenedModel, output: Path, documents: Any) -> dict[str, Any]:
     from cofactor.io.exports.tables import write_tables
 
     written = write_tables(opened.model, output, columns=_columns(documents))
     return _with_manifest(opened, output, written)
 
 
-def _to_anndata(opened: models.Opened, output: Path, documents: Any) -> dict[str, Any]:
+def _to_anndata(opened: models.OpenedModel, output: Path, documents: Any) -> dict[str, Any]:
     from cofactor.io.exports.ann_data import write_anndata
 
     if documents is None:
@@ -125,7 +127,7 @@ def _to_anndata(opened: models.Opened, output: Path, documents: Any) -> dict[str
     return facts
 
 
-def _to_topicwizard(opened: models.Opened, output: Path, documents: Any) -> dict[str, Any]:
+def _to_topicwizard(opened: models.OpenedModel, output: Path, documents: Any) -> dict[str, Any]:
     from cofactor.io.exports.topicwizard import write_wizard
 
     if documents is None:

@@ -10,7 +10,7 @@ import click
 
 from cofactor.cli import _options as opt
 from cofactor.cli._command import BadInput, Command, refusals
-from cofactor.cli._models import Opened, how_to_open, open_model
+from cofactor.cli._models import OpenedModel, how_to_open, open_model
 from cofactor.cli._tables import Reading, read_table
 from cofactor.cli._terminal import announce, emit, note, note_each, refuse_table_as_output, rounded
 from cofactor.io.atomic import check_place, replacing
@@ -57,7 +57,7 @@ def over_time(
     _tell(found, opened, output, as_json)
 
 
-def _read(opened: Opened, path: Path, asked: opt.TableOptions) -> Reading:
+def _read(opened: OpenedModel, path: Path, asked: opt.TableOptions) -> Reading:
     """Read texts and dates; the columns of the fit are the defaults."""
     noted = opt.TableOptions.noted(opened.input)
     noted = opt.TableOptions(text=noted.text, date=noted.date, date_format=noted.date_format)
@@ -67,7 +67,7 @@ def _read(opened: Opened, path: Path, asked: opt.TableOptions) -> Reading:
     return read_table(path, asked)
 
 
-def _describe(opened: Opened, read: Reading, every: str, words: int) -> Any:
+def _describe(opened: OpenedModel, read: Reading, every: str, words: int) -> Any:
     from cofactor.text.over_time import over_time
 
     assert read.dates is not None
@@ -88,7 +88,7 @@ def _listed(periods: list[str]) -> str:
     return ", ".join(periods[:8]) + rest
 
 
-def _tell(found: Any, opened: Opened, output: Path, as_json: bool) -> None:
+def _tell(found: Any, opened: OpenedModel, output: Path, as_json: bool) -> None:
     note_each(found.doubts())
     names, rows = found.periods.names, len(found.table)
     counts = dict(zip(found.table.column("period"), found.table.column("documents"), strict=True))

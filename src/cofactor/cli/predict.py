@@ -127,7 +127,7 @@ def predict(
         )
 
 
-def _text_column(source: Source, text: str | None, opened: models.Opened) -> str:
+def _text_column(source: Source, text: str | None, opened: models.OpenedModel) -> str:
     """Return the text column: the one that --text names, or the one of the fit."""
     noted = opened.input.get("text")
     if text is None and isinstance(noted, str) and source.kind != "folder":
@@ -141,7 +141,7 @@ def _text_column(source: Source, text: str | None, opened: models.Opened) -> str
     return text_column(source, text)
 
 
-def _columns(opened: models.Opened, asked: dict[str, Any]) -> Any:
+def _columns(opened: models.OpenedModel, asked: dict[str, Any]) -> Any:
     """Return the columns to add; refuse options that need classes if there are none."""
     from cofactor.text.describe.answers import AnswerColumns
 
@@ -156,7 +156,7 @@ def _columns(opened: models.Opened, asked: dict[str, Any]) -> Any:
     return columns
 
 
-def _noted_id(source: Source, opened: models.Opened) -> str | None:
+def _noted_id(source: Source, opened: models.OpenedModel) -> str | None:
     """Return the column that named the documents of the fit, if the table has it."""
     noted = opened.input.get("id")
     return noted if isinstance(noted, str) and source.columns.count(noted) == 1 else None
@@ -208,7 +208,7 @@ class _Form:
     decimals: tuple[int, ...] = ()  # of predicted numbers, which come first in a row
 
     @classmethod
-    def of(cls, opened: models.Opened, columns: Any, kind: str) -> _Form:
+    def of(cls, opened: models.OpenedModel, columns: Any, kind: str) -> _Form:
         from cofactor.text.describe.predictions import number_decimals
 
         separator = opened.input.get("label_separator")
@@ -230,7 +230,12 @@ class _Form:
 
 
 def _write(
-    writer: Any, opened: models.Opened, source: Source, column: str, copied: _Copied, form: _Form
+    writer: Any,
+    opened: models.OpenedModel,
+    source: Source,
+    column: str,
+    copied: _Copied,
+    form: _Form,
 ) -> dict[str, Any]:
     """Predict and write batch by batch; return how many rows, blank rows and escaped cells."""
     from cofactor.text.describe.answers import answer_documents
@@ -272,7 +277,7 @@ def _length(row: tuple[int, list[Any]]) -> int:
 
 
 def _facts(
-    opened: models.Opened,
+    opened: models.OpenedModel,
     source: Source,
     output: Path | None,
     column: str,

@@ -85,7 +85,7 @@ def refit(
     end_interrupted(interrupted)
 
 
-def _read(opened: models.Opened, table: Path | None, asked: opt.TableOptions) -> Reading:
+def _read(opened: models.OpenedModel, table: Path | None, asked: opt.TableOptions) -> Reading:
     """Read the whole table; labels that a model without labels is given are looked at anew."""
     path = models.find_data(opened, table)
     if path is None:
@@ -113,7 +113,7 @@ def _no_labels(path: Path) -> BadInput:
 
 
 def _refit(
-    opened: models.Opened, read: Reading, iterations: int | None
+    opened: models.OpenedModel, read: Reading, iterations: int | None
 ) -> tuple[Any, list[str], bool]:
     """Return the new model, warnings, and whether the fit was interrupted."""
     note(f"{read.facts['rows']:,} documents, {read.facts['labelled']:,} labelled.")
@@ -124,7 +124,7 @@ def _refit(
     return new, watched.messages, watched.interrupted
 
 
-def _told(opened: models.Opened, read: Reading, iterations: int | None) -> str:
+def _told(opened: models.OpenedModel, read: Reading, iterations: int | None) -> str:
     facts = read.facts
     most = "" if iterations is None else f", with at most {iterations:,} iterations"
     return (
@@ -180,7 +180,9 @@ def _scores(before: Any, after: Any) -> list[str]:
     return [f"Expected on new texts like these: {after.expected_score_}{old}."]
 
 
-def _facts(opened: models.Opened, new: Any, output: Path, facts: dict[str, Any]) -> dict[str, Any]:
+def _facts(
+    opened: models.OpenedModel, new: Any, output: Path, facts: dict[str, Any]
+) -> dict[str, Any]:
     return {
         "model": opened.origin(),
         "output": str(output),

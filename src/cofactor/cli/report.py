@@ -81,7 +81,7 @@ def report(
 
 
 def _write(
-    opened: models.Opened,
+    opened: models.OpenedModel,
     output: Path,
     read: Reading | None,
     path: Path | None,
@@ -115,7 +115,7 @@ def _days(read: Reading) -> list[Any] | None:
     return read.dates.values
 
 
-def _check_truth(opened: models.Opened, truth: tuple[str, ...], data: Path | None) -> None:
+def _check_truth(opened: models.OpenedModel, truth: tuple[str, ...], data: Path | None) -> None:
     targets, form = opened.model.target_names_, opened.input.get("labels_are")
     if not targets:
         raise BadInput("--truth needs a model that predicts; this one was fitted without labels.")

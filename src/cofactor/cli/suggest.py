@@ -96,7 +96,7 @@ def suggest(
 
 
 def _texts(
-    opened: models.Opened, read: Reading, number: int, strategy: str, seed: int | None
+    opened: models.OpenedModel, read: Reading, number: int, strategy: str, seed: int | None
 ) -> list[tuple[int, dict[str, Any]]]:
     """Return the indices of texts to label, and the cells to add to each."""
     rows = opened.model.to_label(
@@ -116,7 +116,7 @@ def _texts(
     ]
 
 
-def _doubts(opened: models.Opened, read: Reading) -> list[tuple[int, dict[str, Any]]]:
+def _doubts(opened: models.OpenedModel, read: Reading) -> list[tuple[int, dict[str, Any]]]:
     """Return the indices of doubtful labels, and the cells to add to each."""
     if read.facts["task"] != "classes":
         raise InputError(
@@ -178,7 +178,7 @@ class _Rows:
 
 
 def _tell(
-    opened: models.Opened,
+    opened: models.OpenedModel,
     found: list[tuple[int, dict[str, Any]]],
     output: Path | None,
     all_rows: bool,

@@ -99,7 +99,7 @@ def update(
     note_next("topics", output)
 
 
-def _missing_labels(opened: models.Opened, read: Reading) -> list[str]:
+def _missing_labels(opened: models.OpenedModel, read: Reading) -> list[str]:
     """Say that no label is learned, if the table lacks the columns of the fit."""
     columns = opened.input.get("label")
     if read.facts["label"] or not columns:
@@ -110,7 +110,7 @@ def _missing_labels(opened: models.Opened, read: Reading) -> list[str]:
     ]
 
 
-def _misspelt(opened: models.Opened, read: Reading) -> list[str]:
+def _misspelt(opened: models.OpenedModel, read: Reading) -> list[str]:
     """Name new classes that are probably classes of the model in another spelling."""
     if read.counts.form not in ("classes", "sets"):
         return []
@@ -126,7 +126,7 @@ def _misspelt(opened: models.Opened, read: Reading) -> list[str]:
     ]
 
 
-def _read(opened: models.Opened, table: Path, asked: opt.TableOptions) -> Reading:
+def _read(opened: models.OpenedModel, table: Path, asked: opt.TableOptions) -> Reading:
     """Read the new documents like those of the fit, unless options say otherwise."""
     noted = replace(opt.TableOptions.noted(opened.input), id=None, keep=(), date=None)
     opening, labels = models.how_to_open(opened, table, asked.opening), asked.labels
@@ -138,7 +138,7 @@ def _read(opened: models.Opened, table: Path, asked: opt.TableOptions) -> Readin
 
 
 def _learn(
-    opened: models.Opened, read: Reading, new_topics: int | str, move: float
+    opened: models.OpenedModel, read: Reading, new_topics: int | str, move: float
 ) -> tuple[Any, list[str]]:
     """Update the model; return the new one and the warnings, which are shown."""
     with models.watched_fit("Learning from the documents") as watched:
@@ -147,7 +147,7 @@ def _learn(
     return new, watched.messages
 
 
-def _facts(opened: models.Opened, new: Any, output: Path, said: list[str]) -> dict[str, Any]:
+def _facts(opened: models.OpenedModel, new: Any, output: Path, said: list[str]) -> dict[str, Any]:
     from cofactor.text.describe.summaries import model_words
 
     old = opened.model

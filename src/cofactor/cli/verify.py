@@ -66,7 +66,7 @@ def verify(
         click.get_current_context().exit(1)
 
 
-def _refuse_edits(opened: models.Opened, before: Path | None) -> None:
+def _refuse_edits(opened: models.OpenedModel, before: Path | None) -> None:
     """Refuse a model that was updated, or was not edited by commands."""
     if models.is_updated(opened):
         raise BadInput(
@@ -82,7 +82,7 @@ def _refuse_edits(opened: models.Opened, before: Path | None) -> None:
         raise BadInput("--before is for edited models, but this one was made by a fit.")
 
 
-def _fit_again(opened: models.Opened, read: Read) -> dict[str, Any]:
+def _fit_again(opened: models.OpenedModel, read: Read) -> dict[str, Any]:
     """Repeat the fit of a model."""
     from cofactor.text.describe.compare import repeat_fit
 
@@ -94,7 +94,7 @@ def _fit_again(opened: models.Opened, read: Read) -> dict[str, Any]:
 
 
 def _repeat(
-    opened: models.Opened, before: models.Opened, step: dict[str, Any], read: Read
+    opened: models.OpenedModel, before: models.OpenedModel, step: dict[str, Any], read: Read
 ) -> dict[str, Any]:
     """Repeat the edit or the refit that made a model."""
     from cofactor.estimators.base import ending_at_interrupts
@@ -141,7 +141,7 @@ def _settled(model: Any) -> Any:
     return Settled.of(model), [*model.topic_names_]
 
 
-def _versions_changed(opened: models.Opened) -> dict[str, Any]:
+def _versions_changed(opened: models.OpenedModel) -> dict[str, Any]:
     from cofactor._versions import versions
 
     then, now = opened.facts["versions"], versions()
