@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +90,8 @@ def suggest(
     asked = asked.over(opt.TableOptions.noted(opened.input))
     source = open_source(table, **models.how_to_open(opened, table, asked.opening))
     label = list(asked.labels) or ["label"]
-    rows = _Rows(read.documents.rows, found, label, asked.label_separator, all_rows)
+    said = {read.documents.rows[place]: cells for place, cells in found}
+    rows = _Rows(said, label, asked.label_separator, all_rows)
     with opened_output(output) as file:
         rows.write(file, kind, source)
     _tell(opened, found, output, all_rows, as_json)
@@ -103,15 +105,7 @@ def _texts(
         read.documents.texts, number, strategy=strategy, y=read.y, random_state=seed
     )
     return [
-        (
-            row.document,
-            {
-                "reason": row.reason,
-                "prediction": row.prediction,
-                "confidence": row.confidence,
-                "topic": row.name,
-            },
-        )
+        (row.document, _cells(row.reason, row.prediction, row.confidence, topic=row.name))
         for row in rows
     ]
 
@@ -127,30 +121,26 @@ def _doubts(opened: models.OpenedModel, read: Reading) -> list[tuple[int, dict[s
     return [
         (
             row.document,
-            {
-                "reason": DOUBTFUL,
-                "prediction": row.suggestion,
-                "confidence": row.probability,
-                "label_probability": row.label_probability,
-            },
+            _cells(
+                DOUBTFUL, row.suggestion, row.probability, label_probability=row.label_probability
+            ),
         )
         for row in rows
     ]
 
 
+def _cells(reason: str, prediction: Any, confidence: Any, **more: Any) -> dict[str, Any]:
+    return {"reason": reason, "prediction": prediction, "confidence": confidence, **more}
+
+
+@dataclass(frozen=True)
 class _Rows:
     """The rows to write: those found, then all others if the user wants them."""
 
-    def __init__(
-        self,
-        numbers: list[int],
-        found: list[tuple[int, dict[str, Any]]],
-        labels: list[str],
-        separator: str | None,
-        all_rows: bool,
-    ) -> None:
-        self.said = {numbers[place]: cells for place, cells in found}
-        self.labels, self.separator, self.all_rows = labels, separator, all_rows
+    said: dict[int, dict[str, Any]]  # the cells to add, by the numbers of the rows
+    labels: list[str]
+    separator: str | None
+    all_rows: bool
 
     def write(self, file: Any, kind: str, source: Any) -> None:
         """Write the rows in their order."""
