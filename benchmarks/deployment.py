@@ -86,7 +86,7 @@ def fit_and_save(folder: Path, topics: int) -> tuple[list[Subject], list[str]]:
     from sklearn.pipeline import make_pipeline
 
     from cofactor import TopicModel
-    from cofactor.cli.demo.corpus import docstring_corpus
+    from cofactor.experiments.docstrings import docstring_corpus
 
     corpus = docstring_corpus()
     ours, peer = folder / "model", folder / "pipeline.joblib"

@@ -15,7 +15,7 @@ comes from.
 import numpy as np
 
 from cofactor import TopicModel
-from cofactor.cli.demo.corpus import docstring_corpus
+from cofactor.experiments.docstrings import docstring_corpus
 
 corpus = docstring_corpus()
 names = ["linalg", "ndimage", "optimize", "signal", "sparse", "stats"]

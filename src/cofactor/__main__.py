@@ -13,8 +13,9 @@ def main() -> None:
         print("Interrupted.", file=sys.stderr)
         sys.exit(130)
     finally:
-        # If Ctrl-C interrupts exec(), which many imports call, CPython takes it for unhandled and
-        # kills the process at its end. The next exec() corrects that.
+        # CPython notes a KeyboardInterrupt that leaves exec() as unhandled, even if it is caught
+        # later, and then ends the process by SIGINT instead of our exit code. Imports run in
+        # exec(), so Ctrl-C during one leaves that note. Another exec() erases it.
         exec("")
 
 

@@ -9,7 +9,7 @@ BETWEEN = {"cofactor", "sklearn", "joblib", "contextlib"}
 """Top-level modules between a user's call and a warning; scikit-learn wraps methods of ours."""
 
 
-def warn(message: str, category: type[Warning] = UserWarning) -> None:
+def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
     """Warn, and give the first line outside the package as the place."""
     # Python 3.12 has `skip_file_prefixes` for this.
     frame = sys._getframe(1)

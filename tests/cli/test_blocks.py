@@ -15,12 +15,7 @@ from cofactor.io.models import read_facts
 from cofactor.outofcore import RowBlocksError
 from cofactor.targets.reading import labelled_mask
 from cofactor.text import WordVectorizer
-from cofactor.text.word_blocks import (
-    fit_blocks,
-    open_word_blocks,
-    take_block_rows,
-    write_word_blocks,
-)
+from cofactor.text.word_blocks import open_word_blocks, take_block_rows, write_word_blocks
 from commands import answer, cofactor, make_rows, process, read_table, write_table
 
 READ = ("--text", "body", "--label", "team")
@@ -32,7 +27,7 @@ def place(tmp_path_factory):
     folder = tmp_path_factory.mktemp("blocks")
     write_table(folder / "posts.csv", make_rows(240))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("cofactor.cli._shared.blocks.BATCH", 50)
+        patch.setattr("cofactor.cli.blocks.BATCH", 50)
         patch.setattr("cofactor.outofcore.rowblocks.BLOCK_CELLS", 600)
         cofactor("blocks", folder / "posts.csv", *READ, "-o", folder / "blocks")
     cofactor("fit", folder / "blocks", "-k", 6, "-o", folder / "model")
@@ -202,7 +197,7 @@ def several(tmp_path, columns, cells):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sets", "columns", "numbers", "one number"])
 def test_other_labels(tmp_path, kind, monkeypatch):
-    monkeypatch.setattr("cofactor.cli._shared.blocks.BATCH", 40)
+    monkeypatch.setattr("cofactor.cli.blocks.BATCH", 40)
     known = {
         "sets": ("tags",),
         "columns": ("sky", "oven"),
@@ -252,7 +247,7 @@ def test_names_of_labels_of_older_blocks_are_in_their_notes(tmp_path):
     write_word_blocks(tmp_path / "b", WordVectorizer().fit(texts), [batch], lambda: notes)
     assert RowBlocks.open(tmp_path / "b").target_names is None
     blocks, model = open_word_blocks(tmp_path / "b"), TopicModel(2, task="classes", random_state=0)
-    model.set_fitted(fit_blocks(model, blocks))
+    model.fit(blocks)
     assert model.target_names_ == model.classes_.tolist() == ["sport", "space"]
     noted = json.loads((tmp_path / "b" / "notes.json").read_text())
     replace_notes(tmp_path / "b", {**noted, "targets": ["sport", "space", "other"]})

@@ -87,7 +87,7 @@ def test_ctrl_c_prints_and_writes_what_is_known(home, tmp_path, monkeypatch):
 
         yield progress
 
-    monkeypatch.setattr("cofactor.cli.choose.announce", announce)
+    monkeypatch.setattr("cofactor.cli._models.announce", announce)
     arguments = ["--text", "body", "-k", "2:4", "--runs", 3, "--jobs", 1]
     start = ["choose", home / "posts.csv", *arguments, "-o", tmp_path / "table.csv"]
     done = cofactor(*start, code=130)

@@ -192,8 +192,8 @@ def test_names_of_a_report(model, tmp_path):
 
 
 BAD_NAMES = {
-    "of another model": ({"fingerprint": "0" * 32}, "belongs to another model"),
-    "no fingerprint": ({"fingerprint": None}, "belongs to another model"),
+    "of another model": ({"fingerprint": "0" * 32}, "belongs to a model other than"),
+    "no fingerprint": ({"fingerprint": None}, "belongs to a model other than"),
     "unknown topic": ({"names": {"6": "a"}}, "topic '6' does not exist; the topics are 0 to 5."),
     "empty": ({"names": {"0": "  "}}, "the name of topic 0 is empty"),
     "no text": ({"names": {"0": 3}}, "no names of topics; it must hold an object"),

@@ -90,7 +90,7 @@ def test_fit_says_if_texts_do_not_tell_the_labels(tmp_path, labels, always):
     assert expected.low <= share
     assert f"{expected}. Always predicting" in done.stderr
     assert always + (f"{share:.0%}" if share else "") in done.stderr
-    assert "the texts do not tell these labels" in cofactor("topics", tmp_path / "m").stderr
+    assert "the texts do not predict these labels" in cofactor("topics", tmp_path / "m").stderr
 
 
 def test_fit_ends_with_what_a_user_wants_to_know(home, tmp_path):
@@ -277,7 +277,7 @@ def test_fit_tells_its_iterations(home, tmp_path, monkeypatch):
     def announce(sentence):
         yield told.append
 
-    monkeypatch.setattr("cofactor.cli._shared.fits.announce", announce)
+    monkeypatch.setattr("cofactor.cli._models.announce", announce)
     cofactor("fit", home / "posts.csv", "--text", "body", "-k", 2, "-o", tmp_path / "m")
     n = load_model(tmp_path / "m").n_iter_
     assert told == [f"iteration {i}" for i in range(1, n + 1)]

@@ -81,7 +81,7 @@ def test_reports_use_the_names(named, tmp_path):
     assert '<span class="muted">id T-' in page  # typical documents
     assert "T-17" in page
     assert "Rows are those of the table" not in page
-    assert "Shares in the documents of each quarter" in page  # by the dates of the fit
+    assert "Shares of the documents in each quarter" in page  # by the dates of the fit
 
 
 def test_predict_takes_the_name_of_the_fit_along(named, tmp_path):

@@ -125,7 +125,7 @@ def test_seeds_that_are_classes_label_again(home, tmp_path):
 
 
 def test_ctrl_c_keeps_the_model_of_the_last_iteration(edited, tmp_path, monkeypatch):
-    from cofactor.cli._shared import fits
+    from cofactor.cli import _models as fits
 
     told = []
     real = fits.WatchedFit.reporter

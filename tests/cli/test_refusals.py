@@ -355,6 +355,13 @@ def test_more_topics_than_documents_are_refused(tmp_path):
     assert answer("topics", tmp_path / "m")["topics"][-1]["topic"] == 5
 
 
+def test_bytes_that_are_no_text_are_said_in_one_sentence(home, tmp_path, monkeypatch):
+    """An error whose class takes more than a message."""
+    monkeypatch.setattr("cofactor.text.TopicModel.fit", lambda *_, **__: b"\xff".decode("utf-8"))
+    done = cofactor("fit", home / "posts.csv", "--text", "body", "-o", tmp_path / "m", code=2)
+    assert "can't decode byte 0xff in position 0" in done.stderr
+
+
 def test_parameters_are_called_by_their_options(tmp_path):
     table = write_table(tmp_path / "empty.csv", [["1", "the and of", ""], ["2", "a", ""]])
     done = cofactor("fit", table, "--text", "body", "-o", tmp_path / "m", code=2)
@@ -597,7 +604,7 @@ def test_too_little_memory_is_said_in_one_sentence(home, tmp_path, monkeypatch, 
     def exhausted(*arguments, **options):
         raise error
 
-    monkeypatch.setattr("cofactor.text.fitting.fit_documents", exhausted)
+    monkeypatch.setattr("cofactor.text.TopicModel.fit", exhausted)
     done = cofactor("fit", home / "posts.csv", "--text", "body", "-o", tmp_path / "m", code=1)
     assert said in done.stderr
     assert os.listdir(tmp_path) == []

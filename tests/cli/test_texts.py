@@ -104,7 +104,7 @@ def test_grammatical_words_are_left_out_and_said(tables, tmp_path):
     sentence = f"German texts: {many} grammatical words are left out (--language none keeps them)."
     assert found["advice"][0].startswith(sentence)
     assert "first 6 letters count as one" in found["advice"][1]
-    assert "stands in 100% of the texts" in found["advice"][2]
+    assert "appears in 100% of the texts" in found["advice"][2]
     done = cofactor("fit", tables / "german.csv", *READ, "-k", 3, "-o", tmp_path / "model")
     assert sentence in done.stderr
     assert not set(topics(tmp_path / "model")) & {word.lower() for word in GRAMMAR}
@@ -160,7 +160,7 @@ def test_several_languages_are_said(tables, tmp_path):
     found = answer("check", tmp_path / "mixed.csv", *READ)
     assert found["languages"] == {"chinese": 0.5, "german": 0.5}
     assert found["advice"][0].startswith("Chinese and German texts: the grammatical words of each")
-    assert "Topics of several languages are often the languages" in found["advice"][1]
+    assert "With several languages, topics often follow the languages" in found["advice"][1]
 
 
 def test_words_pairs_and_characters(tables, tmp_path):
@@ -176,7 +176,7 @@ def test_words_pairs_and_characters(tables, tmp_path):
     assert len(found) == len({word[:2] for word in every}) < len(every)
     wrong = {
         ("--bigrams", "--characters"): "--bigrams and --characters exclude each other",
-        ("--language", "klingon"): "'klingon' is not a language that is known here; there are",
+        ("--language", "klingon"): "'klingon' is not a known language; there are",
         ("--stem", "-1"): "must be auto, none or a number of letters",
     }
     for options, sentence in wrong.items():

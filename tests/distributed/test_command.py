@@ -5,7 +5,6 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from cofactor import RowBlocks, TopicModel, load_model
-from cofactor.text.fitting import fit_documents
 from commands import answer, cofactor, make_rows, write_table
 
 pytest.importorskip("dask", reason="cofactor.distributed needs: pip install 'cofactor[dask]'")
@@ -24,7 +23,7 @@ def test_fit_on_a_cluster(client, tmp_path):
     here, there = TopicModel(4, max_iter=6, random_state=0), load_model(tmp_path / "there")
     texts, labels = [row[1] for row in rows], [row[2] for row in rows]
     with pytest.warns(ConvergenceWarning):
-        here.set_fitted(fit_documents(here, texts, labels, fit=in_blocks))
+        here.fit(texts, labels, fit_with=in_blocks)
     np.testing.assert_array_equal(there.estimator_.components_, here.estimator_.components_)
     assert there.predict(["rocket moon orbit"]) == here.predict(["rocket moon orbit"]) == ["space"]
 

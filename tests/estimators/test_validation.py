@@ -58,6 +58,21 @@ def test_data(X, classes, kind, make, patterns):
     assert_says(lambda: fit(kind, bad, y), *patterns)
 
 
+def test_errors_of_the_data_itself_stay_as_they_are():
+    class Undecodable:
+        shape, ndim = (60, 12), 2
+
+        def __array__(self, *_, **__):
+            b"\xff".decode("utf-8")
+
+    for arguments in (
+        {"X": Undecodable()},
+        {"X": np.ones((60, 12)), "data_weights": Undecodable()},
+    ):
+        with pytest.raises(UnicodeDecodeError, match="can't decode byte 0xff"):
+            NMF(1).fit(**arguments)
+
+
 def test_a_column_named_dask_is_no_dask():
     X = pd.DataFrame({"dask": [1.0, 0.0, 2.0], "numba": [0.0, 1.0, 1.0]})
     assert NMF(1, tol=0, max_iter=2).fit(X).components_.shape == (1, 2)

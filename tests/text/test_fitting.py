@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from cofactor import SSNMFClassifier, TopicModel
+from cofactor.errors import ParameterWarning
 
 TEXTS = [f"{a} {b} text" for a in ("moon", "goal", "oven", "bank") for b in ("x1", "y1", "z1")] * 4
 
@@ -14,7 +15,7 @@ def said(y, topics=2, **options):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         TopicModel(topics, random_state=0, max_iter=2, **options).fit(TEXTS, y)
-    ours = [str(one.message) for one in caught if one.category is UserWarning]
+    ours = [str(one.message) for one in caught if one.category in (UserWarning, ParameterWarning)]
     return " ".join(one for one in ours if "R² to expect" not in one)
 
 

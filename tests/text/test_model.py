@@ -23,7 +23,6 @@ from cofactor.report.evaluation import evaluate
 from cofactor.report.material import read_material
 from cofactor.text.describe.predictions import infer_task
 from cofactor.text.fitted_topics import FittedTopics
-from cofactor.text.fitting import fit_documents
 from subjects import LABELS, SOME, SUBJECTS, TEXTS, UNSEEN
 
 # --- fitting and prediction ----------------------------------------------------------------------
@@ -347,8 +346,7 @@ def test_a_given_function_fits_the_estimator():
         return estimator.fit(X, y, **weights)
 
     model, plain = TopicModel(3, random_state=0), TopicModel(3, random_state=0)
-    weights = np.ones(len(TEXTS))
-    model.set_fitted(fit_documents(model, iter(TEXTS), SOME, fit=fit, sample_weight=weights))
+    model.fit(iter(TEXTS), SOME, fit_with=fit, sample_weight=np.ones(len(TEXTS)))
     assert seen == [(SSNMFClassifier, (120, len(model.vectorizer_.words_)), ["sample_weight"])]
     plain.fit(TEXTS, SOME, sample_weight=np.ones(len(TEXTS)))
     assert np.array_equal(model.document_topics_, plain.document_topics_)

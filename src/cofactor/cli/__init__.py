@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from cofactor._version import __version__
-from cofactor.cli._shared.command import ending_at_signals
+from cofactor.cli._command import ending_at_signals
 from cofactor.io.errors import suggestion
 
 __all__ = ["main"]
@@ -24,9 +24,9 @@ COMMANDS = {
     "fit": "Find topics in documents, guided by the available labels.",
     "topics": "Show the topics of a model.",
     "predict": "Add prediction, confidence and topic to a table.",
-    "suggest": "Say which texts to label next, or which labels look wrong.",
-    "app": "Label texts and edit topics on a local page; the model follows.",
-    "explain": "Show which words of a text speak for which topic and class.",
+    "suggest": "Show which texts to label next, or which labels look wrong.",
+    "app": "Label texts and edit topics in a local web app.",
+    "explain": "Show which words of a text support which topic and class.",
     "over-time": "Write the shares and words of topics in each period.",
     "update": "Learn from new documents without the old ones.",
     "report": "Write a report that opens in any browser.",
@@ -39,7 +39,7 @@ COMMANDS = {
     "reproduce": "Repeat the paper's experiments and compare the results.",
     "doctor": "Show versions, threads, kernels and optional packages.",
 }
-"""The subcommands and the first lines of their help, in the order in which they are used."""
+"""The subcommands and the first lines of their help, in the usual order of use."""
 
 
 class Commands(click.Group):

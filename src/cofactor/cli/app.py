@@ -1,11 +1,10 @@
-"""`cofactor app`: a local page to label texts and edit topics."""
+"""`cofactor app`: a local web app to label texts and edit topics."""
 
 from __future__ import annotations
 
 import os
 import shlex
 import tempfile
-import warnings
 import webbrowser
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
@@ -15,24 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cofactor.cli._shared.command import (
-    COUNT,
-    OUTPUT,
-    SEED,
-    TABLE,
-    BadInput,
-    Command,
-    Number,
-    json_option,
-    needing_extra,
-)
-from cofactor.cli._shared.doubts import summary
-from cofactor.cli._shared.models import Opened, open_model, refusals, relative
-from cofactor.cli._shared.sentences import in_options
-from cofactor.cli._shared.table_options import TableOptions, all_table_options
-from cofactor.cli._shared.tables import Reading, read_table
-from cofactor.cli._shared.terminal import announce, emit, note
-from cofactor.cli._shared.words import settle_language, vectorizer_of, word_options
+from cofactor.cli import _models as models
+from cofactor.cli import _options as opt
+from cofactor.cli._command import BadInput, Command, needing_extra, refusals
+from cofactor.cli._tables import Reading, read_table, settle_language, summary
+from cofactor.cli._terminal import announce, emit, note, note_each
 from cofactor.io.errors import at
 from cofactor.io.tables import InputError
 from cofactor.io.tables.labels import join_columns
@@ -47,55 +33,56 @@ LOOPBACK = "127.0.0.1"
 
 
 @click.command(cls=Command)
-@click.argument("table", type=TABLE)
-@all_table_options
-@click.option("-k", "--topics", type=COUNT, default=10, help="Number of topics of a new model.")
-@click.option(
-    "--model",
-    "folder",
-    type=OUTPUT,
-    metavar="FOLDER",
-    help="Folder of the model; a model that is there is continued.  [default: the name "
-    "of the table and -model]",
+@opt.table_argument
+@opt.add(opt.READING)
+@opt.option("-k --topics", "Number of topics of a new model.", type=opt.COUNT, default=10)
+@opt.option(
+    "--model folder FOLDER",
+    "Folder of the model; a model that is there is continued.  [default: the name of the "
+    "table and -model]",
+    type=opt.FOLDER,
 )
-@click.option("--several", is_flag=True, help="A document may have several labels.")
-@click.option("--every", type=COUNT, default=5, help="Fit again after so many labels.")
-@click.option("--seed", type=SEED, default=0, help="Random seed.")
-@word_options
-@click.option(
+@opt.option("--several", "A document may have several labels.", is_flag=True)
+@opt.option(
+    "--every",
+    "Number of new labels after which the model is fitted again.",
+    type=opt.COUNT,
+    default=5,
+)
+@opt.add("seed", opt.WORDS)
+@opt.option(
     "--port",
-    type=Number(int, 0, 65535),
-    help="Port of the page.  [default: 8765, or the next free one]",
+    "Port of the page.  [default: 8765, or the next free one]",
+    type=opt.Number(int, 0, 65535),
 )
-@click.option(
-    "--host",
+@opt.option(
+    "--host ADDRESS",
+    "Interface to listen on; anything but the default exposes the app to the network.",
     default=LOOPBACK,
-    metavar="ADDRESS",
-    help="Address of the page; another one lets other machines in.",
 )
-@click.option("--no-open", is_flag=True, help="Do not open the page in the browser.")
-@json_option
+@opt.option("--no-open", "Do not open the page in the browser.", is_flag=True)
+@opt.add("as_json")
 def app(
     table: Path,
-    asked: TableOptions,
+    asked: opt.TableOptions,
     topics: int,
     folder: Path | None,
     several: bool,
     every: int,
     seed: int,
-    words: dict[str, Any],
+    words: opt.WordOptions,
     port: int | None,
     host: str,
     no_open: bool,
     as_json: bool,
 ) -> None:
-    """Label texts and edit topics on a local page; the model follows.
+    """Label texts and edit topics in a local web app.
 
-    TABLE is any file that `cofactor check` reads. The page shows one text at a time, those first
-    that teach the model most. After some labels the model is fitted again in the background.
+    TABLE is any file that `cofactor check` reads. The page shows one text at a time; those that
+    teach the model most come first. After some labels the model is fitted again in the background.
 
-    Every decision is on the disk before the page says so, in a log beside the model folder. Stop
-    with Ctrl-C, and start the same command again to go on where you were.
+    Every decision is saved to a log beside the model folder before the page confirms it. Stop with
+    Ctrl-C, and start the same command again to continue.
 
     Only this machine can open the page, and only with the token in the address that is printed.
     """
@@ -106,8 +93,7 @@ def app(
     with server.open_socket(host, port) as listening:
         corpus, reading = _read(table, asked, several)
         note(summary(reading))
-        for sentence in reading.notes:
-            note(f"Note: {sentence}")
+        note_each(reading.notes)
         with refusals():
             session = _begin(corpus, reading, folder, topics, seed, words, every)
         if not server.is_loopback(host):
@@ -129,7 +115,7 @@ def _begin(
     folder: Path,
     topics: int,
     seed: int,
-    words: dict[str, Any],
+    words: opt.WordOptions,
     every: int,
 ) -> Session:
     """Open or fit the model, and begin the session."""
@@ -182,15 +168,15 @@ def _opened(address: str, door: Path) -> bool:
     return webbrowser.open(door.as_uri())
 
 
-def _check_table(table: Path, asked: TableOptions) -> None:
+def _check_table(table: Path, asked: opt.TableOptions) -> None:
     if str(table).startswith(DESCRIPTORS):
         raise InputError(f"{at(table)} can be read only once; save the table to a file first.")
     if len(asked.labels) > 1:
         raise BadInput("The app fills in one column; give --label once.")
 
 
-def _read(table: Path, asked: TableOptions, several: bool) -> tuple[TextTable, Reading]:
-    """Read the documents; their labels are classes, whatever they look like."""
+def _read(table: Path, asked: opt.TableOptions, several: bool) -> tuple[TextTable, Reading]:
+    """Read the documents; their labels are treated as classes."""
     from cofactor.app.text_queue import TextTable
 
     with announce("Reading the documents"):
@@ -212,25 +198,25 @@ def _read(table: Path, asked: TableOptions, several: bool) -> tuple[TextTable, R
     return corpus, reading
 
 
-def _columns(table: Path, asked: TableOptions) -> list[str]:
+def _columns(table: Path, asked: opt.TableOptions) -> list[str]:
     from cofactor.io.tables import open_source
 
     return open_source(table, **asked.opening).columns
 
 
-def _open(folder: Path) -> Opened | None:
+def _open(folder: Path) -> models.OpenedModel | None:
     """Open the model of a folder; None if there is no folder yet."""
     if not folder.exists():
         return None
     if not (folder / "manifest.json").exists():
         raise BadInput(f"--model {folder} exists and holds no model; name another folder.")
-    opened = open_model(folder)
+    opened = models.open_model(folder)
     if opened.input.get("task") == "numbers":
         raise BadInput(f"--model {folder} predicts numbers; the app labels classes.")
     return opened
 
 
-def _saved(opened: Opened | None) -> int | None:
+def _saved(opened: models.OpenedModel | None) -> int | None:
     """Return the number of decisions that a saved model knows."""
     if opened is None:
         return None
@@ -240,25 +226,19 @@ def _saved(opened: Opened | None) -> int | None:
 
 
 def _manifest(reading: Reading, folder: Path) -> dict[str, Any]:
-    places = {name: relative(reading.facts[name], folder) for name in reading.places}
+    places = {name: models.relative(reading.facts[name], folder) for name in reading.places}
     return {"input": {**reading.facts, **places}}
 
 
 def _fit(
-    corpus: TextTable, y: list[Any] | None, topics: int, seed: int, words: dict[str, Any]
+    corpus: TextTable, y: list[Any] | None, topics: int, seed: int, words: opt.WordOptions
 ) -> Any:
     """Fit the first model."""
-    from cofactor.callbacks import ReportIterations
     from cofactor.text import TopicModel
 
-    vectorizer = vectorizer_of(**words)
+    vectorizer = words.vectorizer()
     settle_language(vectorizer, corpus.texts)
     model = TopicModel(topics, vectorizer=vectorizer, n_jobs=-1, random_state=seed)
-    with announce("Fitting the topics") as progress, warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        model.set_callbacks(ReportIterations(lambda done: progress(f"iteration {done}")))
-        model.fit(corpus.texts, y)
-        model.set_callbacks()
-    for message in dict.fromkeys(in_options(str(one.message)) for one in said):
-        note(f"Note: {message}")
-    return model
+    with models.watched_fit("Fitting the topics") as watched:
+        model.set_callbacks(watched.reporter()).fit(corpus.texts, y)
+    return model.set_callbacks()

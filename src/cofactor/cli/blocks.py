@@ -2,45 +2,43 @@
 
 from __future__ import annotations
 
-import shlex
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from cofactor.cli._shared.blocks import TwoPassTable, holds_blocks
-from cofactor.cli._shared.command import OUTPUT, TABLE, BadInput, Command, json_option
-from cofactor.cli._shared.models import refusals
-from cofactor.cli._shared.table_options import TableOptions, all_table_options
-from cofactor.cli._shared.targets import count_classes
-from cofactor.cli._shared.terminal import announce, emit, note
-from cofactor.cli._shared.words import tell_language, vectorizer_of, word_options
-from cofactor.io.tables.label_advice import label_notes
+from cofactor.cli import _options as opt
+from cofactor.cli import _tables as tables
+from cofactor.cli._command import BadInput, Command, refusals
+from cofactor.cli._models import relative
+from cofactor.cli._terminal import announce, emit, note, note_each, note_next
+from cofactor.io.errors import at
+from cofactor.io.tables import Documents, InputError, Source, open_source
+from cofactor.io.tables.dates import read_dates
+from cofactor.io.tables.decoding import batches
+from cofactor.io.tables.label_advice import label_notes, unlabelled_notes
+from cofactor.io.tables.labels import DocumentRow, LabelCounts, each_document
 from cofactor.io.tables.survey import suggest_topics
+
+BATCH = 4096
+Progress = Callable[[str], None]
 
 
 @click.command(cls=Command)
-@click.argument("table", type=TABLE)
-@all_table_options
-@click.option(
-    "-o", "--output", type=OUTPUT, required=True, metavar="FOLDER", help="Folder for the blocks."
-)
-@click.option("--overwrite", is_flag=True, help="Replace the blocks in FOLDER.")
-@click.option(
-    "--task",
-    type=click.Choice(["auto", "topics", "classes", "numbers"]),
-    default="auto",
-    help="What to learn from the labels.",
-)
-@word_options
-@json_option
+@opt.table_argument
+@opt.add(opt.READING)
+@opt.folder_option("Folder for the blocks.")
+@opt.option("--overwrite", "Replace the blocks in FOLDER.", is_flag=True)
+@opt.add("task", opt.WORDS, "as_json")
 def blocks(
     table: Path,
-    asked: TableOptions,
+    asked: opt.TableOptions,
     output: Path,
     overwrite: bool,
     task: str,
-    words: dict[str, Any],
+    words: opt.WordOptions,
     as_json: bool,
 ) -> None:
     """Convert a table larger than memory to blocks that can be fitted.
@@ -50,17 +48,16 @@ def blocks(
     loading all of them at once.
     """
     _check_place(output, overwrite)
-    vectorizer = vectorizer_of(**words, keep_grammar=False)  # labels do not tell if it helps
-    found = TwoPassTable.open(table, asked)
+    vectorizer = words.vectorizer(keep_grammar=False)  # labels do not tell if it helps
+    found = _TwoPassTable.open(table, asked)
     from cofactor.text.word_blocks import write_word_blocks
 
     with refusals():
         with announce("Reading the words") as progress:
             vectorizer.fit(found.texts(progress))
-        tell_language(vectorizer, vectorizer.languages_)
+        tables.tell_language(vectorizer, vectorizer.languages_)
         form, notes = found.settle(task)
-        for sentence in [*notes, *(label_notes(found.counts) if asked.labels else [])]:
-            note(f"Note: {sentence}")
+        note_each([*notes, *(label_notes(found.counts) if asked.labels else [])])
         with announce("Writing the blocks") as progress:
             rows = write_word_blocks(
                 output,
@@ -87,8 +84,8 @@ def blocks(
             f"{facts['rows']:,} documents, {labelled}, {facts['words']:,} words; "
             f"{size} of {facts['bytes'] / 1e6:,.1f} MB together in {output}."
         )
-        topics = suggest_topics(count_classes(found.counts, form), facts["rows"])
-        note(f"Next: cofactor fit {shlex.quote(str(output))} -k {topics} -o model")
+        topics = suggest_topics(tables.count_classes(found.counts, form), facts["rows"])
+        note_next("fit", output, "-k", topics, "-o", "model")
 
 
 def _check_place(output: Path, overwrite: bool) -> None:
@@ -97,7 +94,7 @@ def _check_place(output: Path, overwrite: bool) -> None:
         raise BadInput(f"--output {output} is a file; name a folder for the blocks.")
     if not output.exists() or not any(output.iterdir()):
         return
-    if not holds_blocks(output):
+    if not tables.holds_blocks(output):
         raise BadInput(
             f"--output {output} is a folder with other files and no blocks; name another folder."
         )
@@ -113,3 +110,135 @@ def _check_place(output: Path, overwrite: bool) -> None:
 
 def _size(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+@dataclass
+class _TwoPassTable:
+    """A table that is read twice: first for its words and labels, then for its rows."""
+
+    path: Path
+    asked: opt.TableOptions
+    counts: LabelCounts
+    digest: Any = None  # of the file in the first pass
+    source: Source | None = None  # of the second pass
+    labelled: int = 0  # number of documents that have a label in the second pass
+    dates: dict[Any, int] = field(default_factory=dict)  # distinct dates and their first rows
+    described: Documents = field(default_factory=lambda: Documents(label_cells=[]))
+
+    @classmethod
+    def open(cls, path: Path, asked: opt.TableOptions) -> _TwoPassTable:
+        """Open a table and check that it has the columns."""
+        if not (path.is_file() or path.is_dir()):
+            raise InputError(
+                f"{at(path)} is a pipe, but blocks are written in two passes; save the table to a "
+                "file first."
+            )
+        source = tables.open_table(path, **asked.opening)
+        asked = tables.find_columns(source, asked)
+        for name, option in tables.further_columns(asked).items():
+            source.place(name, option)
+        counts = LabelCounts.begin(len(asked.labels), several=bool(asked.label_separator))
+        return cls(path, asked, counts)
+
+    def rows(self, source: Source) -> Iterator[DocumentRow]:
+        """Yield the documents of a pass."""
+        date = {self.asked.date: "--date"} if self.asked.date else None
+        return each_document(source, self.asked.text or "", self.asked.label_columns(), date)
+
+    def settle(self, task: str) -> tuple[str, list[str]]:
+        """Return the form of the labels, after the first pass, and sentences for the user."""
+        if self.asked.date is not None:
+            cells = ((row, cell) for cell, row in self.dates.items())
+            dates = read_dates(self.path, self.asked.date, cells, self.asked.date_format)
+            self.asked = replace(self.asked, date_format=dates.format)
+        form = tables.settle_form(self.counts, task)
+        notes = list(tables.unused_relabels(self.asked, self.counts))
+        if marked := self.counts.unlabelled(form) if form != "none" else {}:
+            notes += unlabelled_notes(marked)
+            self._drop(marked)
+            form = tables.settle_form(self.counts, task)
+        if rare := self.counts.rarer_than(self.asked.min_labels, form) if self.asked.labels else []:
+            notes.append(tables.left_out(rare, self.asked.min_labels))
+            self._drop(rare)
+        return form, notes
+
+    def _drop(self, labels: Iterable[str]) -> None:
+        """Read some labels as unlabelled in the second pass."""
+        self.asked = replace(self.asked, unlabelled=(*self.asked.unlabelled, *labels))
+        self.counts = self.counts.without(labels)
+
+    def texts(self, progress: Progress) -> Iterator[str]:
+        """Yield all texts and count the labels: the first pass."""
+        source = open_source(self.path, **self.asked.opening)
+        for row in self.rows(source):
+            self.counts.add(row.labels)
+            for cell in row.further:
+                self.dates.setdefault(
+                    str(cell) if isinstance(cell, list | dict) else cell, row.number
+                )
+            if self.counts.documents % BATCH == 0:
+                progress(f"{self.counts.documents:,} documents")
+            yield row.text
+        if not self.counts.documents:
+            raise InputError(f"{at(self.path)} has a header but no rows; add documents below it.")
+        self.digest = source.facts()["sha256"]
+
+    def batches(self, form: str, progress: Progress) -> Iterator[tuple[list[str], Any]]:
+        """Yield the texts and targets of each batch: the second pass."""
+        from cofactor.text.word_blocks import described_rows
+
+        total, done = self.counts.documents, 0
+        described = frozenset(described_rows(total).tolist())
+        source = open_source(self.path, **self.asked.opening)
+        for batch in batches(self.rows(source), lambda row: len(row.text), BATCH):
+            numbers, texts, cells, _ = (list(part) for part in zip(*batch, strict=True))
+            self.labelled += sum(map(any, cells))
+            self._keep(batch, done, described)
+            done += len(batch)
+            progress(f"{done:,} of {total:,} documents")
+            yield texts, self._targets(form, source, Documents(texts, cells, numbers))
+        if (done, source.facts()["sha256"]) != (total, self.digest):
+            raise InputError(f"{at(self.path)} changed while it was read; try again.")
+        self.source = source
+
+    def notes(self, form: str, folder: Path) -> dict[str, Any]:
+        """Return the notes to store with the blocks, after both passes."""
+        from cofactor.text.documents import fingerprint
+
+        assert self.source is not None
+        columns = self.asked.labels
+        y = tables.targets_of(form, self.source, self.described, columns) if columns else None
+        facts = {
+            **self.source.facts(),
+            **self.asked.facts(),
+            "labels_are": form,
+            "task": tables.TASKS[form],
+            "path": relative(self.path, folder),
+            "rows": self.counts.documents,
+            "labelled": self.labelled,
+        }
+        names = {"sets": self.counts.labels, "columns": columns, "numbers": columns}
+        return {
+            "targets": list(names.get(form, ())),
+            "fingerprint": fingerprint(self.described.texts, y),
+            "facts": facts,
+        }
+
+    def _keep(self, batch: list[Any], done: int, described: frozenset[int]) -> None:
+        """Keep the documents of a batch that a model will describe."""
+        kept = self.described
+        for place, row in enumerate(batch, start=done):
+            if place in described and kept.label_cells is not None:
+                kept.texts.append(row.text)
+                kept.label_cells.append(row.labels)
+                kept.rows.append(row.number)
+
+    def _targets(self, form: str, source: Source, documents: Documents) -> Any:
+        from cofactor.targets.classes import read_targets
+        from cofactor.targets.reading import NamedMatrix
+
+        y = tables.targets_of(form, source, documents, self.asked.labels)
+        if form == "sets":  # an empty set more, so that a batch without labels is read as sets too
+            y = read_targets([*y, frozenset()], self.counts.labels)
+            return NamedMatrix(y.values[:-1], y.columns)
+        return y

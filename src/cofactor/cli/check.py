@@ -3,48 +3,56 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import replace
+import warnings
+from collections.abc import Iterator
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from cofactor.cli._shared.cells import check_cells, holds_cells, layer_option
-from cofactor.cli._shared.command import OUTPUT_FILE, STANDARD_INPUT, TABLE, Command, json_option
-from cofactor.cli._shared.table_options import TableOptions, all_table_options
-from cofactor.cli._shared.tables import (
-    GatheredColumns,
-    find_columns,
-    further_columns,
-    open_table,
-    unused_relabels,
+from cofactor.cli import _cells
+from cofactor.cli import _options as opt
+from cofactor.cli import _tables as tables
+from cofactor.cli._command import Command, message_of
+from cofactor.cli._terminal import (
+    announce,
+    emit,
+    make_table,
+    note,
+    pair_table,
+    percent,
+    show,
+    shown,
 )
-from cofactor.cli._shared.terminal import emit, make_table, note, percent, show, shown
-from cofactor.cli._shared.texts import describe_texts, summarise_texts
 from cofactor.io.atomic import replacing
+from cofactor.io.tables import Documents, Source
 from cofactor.io.tables.label_advice import LISTED_MERGES
 from cofactor.io.tables.labels import as_noted, relabel_options
 from cofactor.io.tables.survey import as_facts, survey
 from cofactor.io.tables.writers import make_writer
-from cofactor.text.vectorizer.inspection import Inspection
+from cofactor.text.vectorizer.analyzer import MAX_WORD_LENGTH
+from cofactor.text.vectorizer.inspection import Inspection, RowCount
 
-LISTED = 20
-"""Number of classes that are listed."""
+MAX_LISTED_CLASSES = 20
+MAX_LISTED_PASSAGES = 3
 
 
 @click.command(cls=Command)
-@click.argument("table", type=TABLE)
-@all_table_options
-@click.option(
-    "--write-relabels",
-    type=OUTPUT_FILE,
-    metavar="FILE",
-    help="Write the merges of labels that are proposed to a file for --relabel-file.",
+@opt.table_argument
+@opt.add(opt.READING)
+@opt.option(
+    "--write-relabels FILE",
+    "Write the proposed merges of labels to a file for --relabel-file.",
+    type=opt.OUTPUT_FILE,
 )
-@layer_option
-@json_option
+@opt.add("layer", "as_json")
 def check(
-    table: Path, asked: TableOptions, write_relabels: Path | None, layer: str | None, as_json: bool
+    table: Path,
+    asked: opt.TableOptions,
+    write_relabels: Path | None,
+    layer: str | None,
+    as_json: bool,
 ) -> None:
     """Check a table before fitting: labels, empty texts, duplicates.
 
@@ -52,13 +60,13 @@ def check(
     spreadsheet (.xlsx), or a folder of text files whose sub-folders are the labels; - reads CSV
     from standard input. It may also be an AnnData file of single cells (.h5ad, .zarr).
     """
-    if holds_cells(table, layer):
-        check_cells(table, asked, layer, as_json)
+    if tables.holds_cells(table, layer):
+        _check_cells(table, asked, layer, as_json)
         return
-    source = open_table(table, **asked.opening)
-    asked = find_columns(source, asked)
-    gathered, inspected = GatheredColumns(), Inspection()
-    label, further = as_noted(asked.labels), further_columns(asked)
+    source = tables.open_table(table, **asked.opening)
+    asked = tables.find_columns(source, asked)
+    gathered, inspected = _GatheredColumns(), Inspection()
+    label, further = as_noted(asked.labels), tables.further_columns(asked)
     found = survey(
         source,
         asked.text or "",
@@ -75,10 +83,10 @@ def check(
     found.names = dict(zip(gathered.rows, named.ids or (), strict=False))
     facts: dict[str, Any] = {**source.facts(), **asked.facts(), **named.facts}
     facts |= as_facts(found, label)
-    looks = describe_texts(inspected)
+    looks = _describe_texts(inspected)
     facts["advice"] = [*looks.pop("advice"), *facts["advice"]]
     facts |= looks
-    facts["advice"] += [*named.notes, *unused_relabels(asked, found.counts)]
+    facts["advice"] += [*named.notes, *tables.unused_relabels(asked, found.counts)]
     facts["path"] = str(table)
     facts["columns"] = source.columns
     facts["next"] = _next(facts, asked, write_relabels)
@@ -90,13 +98,13 @@ def check(
         _show(facts)
 
 
-def _next(facts: dict[str, Any], asked: TableOptions, file: Path | None) -> str:
+def _next(facts: dict[str, Any], asked: opt.TableOptions, file: Path | None) -> str:
     """Return the command that comes next: fit, with what is proposed for the labels.
 
     If there are too many merges for a command, the next one writes them to a file. Labels that must
     be split are checked again.
     """
-    table = "-" if facts["path"] == STANDARD_INPUT else facts["path"]
+    table = "-" if facts["path"] == opt.STANDARD_INPUT else facts["path"]
     labels = bool(facts["labelled"]) and not facts["doubtful_labels"]
     if facts["labelled"] and (mark := facts["separator_to_try"]):
         words = replace(asked, label_separator=mark).words(with_labels=True)
@@ -125,38 +133,31 @@ def _write_relabels(path: Path, merges: dict[str, str]) -> None:
 
 
 def _show(facts: dict[str, Any]) -> None:
-    show(_summary(facts))
+    show(pair_table(_summary(facts)))
     if facts["classes"]:
         show("", _classes(facts["classes"]))
-        if len(facts["classes"]) > LISTED:
-            show(f"... and {len(facts['classes']) - LISTED:,} more; --json lists all.")
+        if len(facts["classes"]) > MAX_LISTED_CLASSES:
+            show(f"... and {len(facts['classes']) - MAX_LISTED_CLASSES:,} more; --json lists all.")
     if facts["advice"]:
         show("", _advice(facts["advice"]))
     click.echo(f"\nNext: {shown(facts['next'], 1000)}")
 
 
-def _summary(facts: dict[str, Any]) -> Any:
-    table = make_table("", "")
-    table.show_header = False
-    table.add_row("rows", f"{facts['rows']:,}")
-    table.add_row("read as", ", ".join(filter(None, (facts["format"], facts["encoding"]))))
-    table.add_row(
-        "text",
-        f"{shown(facts['text'])}, {facts['mean_characters']:,.0f} characters "
-        f"on average, {facts['longest']:,} at most",
-    )
+def _summary(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    yield "rows", f"{facts['rows']:,}"
+    yield "read as", ", ".join(filter(None, (facts["format"], facts["encoding"])))
+    characters = f"{facts['mean_characters']:,.0f} characters on average"
+    yield "text", f"{shown(facts['text'])}, {characters}, {facts['longest']:,} at most"
     if facts["label"] is not None:
         share = percent(facts["labelled_share"])
-        table.add_row("labelled", f"{facts['labelled']:,} ({share}), {_kinds(facts)}")
+        yield "labelled", f"{facts['labelled']:,} ({share}), {_kinds(facts)}"
     if facts["date"] is not None:
         days = facts["dates"]
         first, last = (str(day)[:10] for day in (days["first"], days["last"]))
-        table.add_row("dates", f"{days['known']:,}, {first} to {last}")
-    for name, value in summarise_texts(facts):
-        table.add_row(name, value)
-    table.add_row("empty", f"{facts['empty']['count']:,}")
-    table.add_row("repeated", f"{facts['duplicates']['count']:,}")
-    return table
+        yield "dates", f"{days['known']:,}, {first} to {last}"
+    yield from _summarise_texts(facts)
+    yield "empty", f"{facts['empty']['count']:,}"
+    yield "repeated", f"{facts['duplicates']['count']:,}"
 
 
 def _kinds(facts: dict[str, Any]) -> str:
@@ -168,15 +169,175 @@ def _kinds(facts: dict[str, Any]) -> str:
 
 
 def _advice(sentences: list[str]) -> Any:
-    table = make_table("", "")
-    table.show_header, table.padding = False, (0, 1)
-    for sentence in sentences:
-        table.add_row("-", shown(sentence, 1000))
+    table = pair_table(("-", shown(sentence, 1000)) for sentence in sentences)
+    table.padding = (0, 1)
     return table
 
 
 def _classes(classes: dict[str, int]) -> Any:
     table = make_table("Documents", "Label", numbers=("Documents",))
-    for name, count in list(classes.items())[:LISTED]:
+    for name, count in list(classes.items())[:MAX_LISTED_CLASSES]:
         table.add_row(f"{count:,}", shown(name, 60))
     return table
+
+
+class _GatheredColumns:
+    """Cells of the columns --id and --date, gathered while a table is surveyed."""
+
+    def __init__(self) -> None:
+        self.rows: list[int] = []
+        self.cells: list[list[Any]] = []
+
+    def add(self, row: int, cells: list[Any]) -> None:
+        """Keep the further cells of a row."""
+        self.rows.append(row)
+        self.cells.append(cells)
+
+    def reading(self, source: Source, asked: opt.TableOptions) -> tables.Reading:
+        """Return names, dates and sentences about them, as `read_table` does."""
+        names = tables.further_columns(asked)
+        columns = zip(*self.cells, strict=True) if names else ()
+        further = dict(zip(names, map(list, columns), strict=False))
+        found = tables.Reading(Documents(rows=self.rows, further=further), None, {})
+        tables.name_documents(found, source, asked)
+        return found
+
+
+# ---- what the texts are like
+
+
+def _describe_texts(found: Inspection) -> dict[str, Any]:
+    """Return what was found in texts, for JSON, with advice."""
+    languages = found.languages()
+    change = found.change
+    return {
+        "languages": {noticed.language: noticed.share for noticed in languages},
+        "markup": {
+            "texts": found.texts_with_markup,
+            "pieces": dict(found.markup.most_common()),
+            "example": None if change is None else change._asdict(),
+        },
+        "only_markup": asdict(found.emptied),
+        "unclosed_tags": asdict(found.unclosed),
+        "overlong_words": asdict(found.overlong),
+        "garbled": found.garbled,
+        "shared_passages": [
+            {"passage": passage, "share": share} for passage, share in found.passages.common()
+        ],
+        "advice": [
+            *tables.on_languages([noticed.language for noticed in languages]),
+            *_on_markup(found),
+            *_on_overlong(found),
+            *_on_passages(found),
+            *_on_garbled(found),
+        ],
+    }
+
+
+def _summarise_texts(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield rows of a summary: languages, and markup with an example."""
+    languages, markup = facts["languages"], facts["markup"]
+    if languages:
+        shares = (f"{name.title()} {share:.0%}" for name, share in languages.items())
+        yield "language", ", ".join(shares)
+    if markup["pieces"]:
+        counts = (f"{kind} ({count:,})" for kind, count in markup["pieces"].items())
+        texts = "1 text" if markup["texts"] == 1 else f"{markup['texts']:,} texts"
+        yield "markup", f"{', '.join(counts)} in {texts}"
+    if change := markup["example"]:
+        yield f"row {change['row']:,}", shown(change["before"], 80)
+        yield "is read as", shown(change["after"], 80)
+
+
+def _on_markup(found: Inspection) -> list[str]:
+    advice = []
+    if found.markup:
+        advice.append("Markup is left out of the texts (--raw keeps it).")
+    if found.unclosed.count:
+        advice.append(
+            f"A tag never closes in {_texts(found.unclosed)}, so what follows it is left out: "
+            "correct the table, or keep the tags with --raw."
+        )
+    if found.emptied.count:
+        advice.append(f"Nothing but markup is in {_texts(found.emptied)}, which makes them empty.")
+    return advice
+
+
+def _on_overlong(found: Inspection) -> list[str]:
+    if not found.overlong.count:
+        return []
+    return [
+        f"Words of more than {MAX_WORD_LENGTH} characters are in {_texts(found.overlong)} and are "
+        "left out: if they are text, put spaces between the words."
+    ]
+
+
+def _texts(some: RowCount) -> str:
+    more = ", …" if some.count > len(some.rows) else ""
+    return f"{some.count:,} of the texts (row {', '.join(map(str, some.rows))}{more})"
+
+
+def _on_passages(found: Inspection) -> list[str]:
+    return [
+        f"“{shown(passage, 60)}” appears in {share:.0%} of the texts: such passages do not "
+        "distinguish texts; remove them from the table."
+        for passage, share in found.passages.common()[:MAX_LISTED_PASSAGES]
+    ]
+
+
+def _on_garbled(found: Inspection) -> list[str]:
+    if (change := found.garbled_example) is None:
+        return []
+    texts = "1 text has" if found.garbled == 1 else f"{found.garbled:,} texts have"
+    return [
+        f"{texts} garbled letters, like {shown(change.before)!r} in row {change.row:,}, which "
+        f"should be {shown(change.after)!r}: the table was saved in a wrong encoding; export it "
+        "again as UTF-8."
+    ]
+
+
+# ---- single cells
+
+
+def _check_cells(table: Path, asked: opt.TableOptions, layer: str | None, as_json: bool) -> None:
+    """Say what an AnnData file holds, and which command comes next."""
+    _cells.refuse_text_options("labels", "unlabelled")
+    label = _cells.label_of(asked)
+    with (
+        _cells.single_cells(),
+        announce("Reading the cells"),
+        warnings.catch_warnings(record=True) as caught,
+    ):
+        from cofactor.sc.survey import survey
+
+        warnings.simplefilter("always")
+        facts = survey(table, layer, label, asked.unlabelled)
+    facts["advice"] = [*(message_of(one.message) for one in caught), *facts["advice"]]
+    words = ["cofactor", "fit", str(table), *(["--layer", layer] if layer else [])]
+    facts["next"] = shlex.join([*words, *asked.words(), "-o", "model"])
+    if as_json:
+        emit(facts)
+        return
+    show(pair_table(_summarise_cells(facts)))
+    if facts["classes"]:
+        classes = make_table("Cells", "Label", numbers=("Cells",))
+        for name, count in facts["classes"].items():
+            classes.add_row(f"{count:,}", shown(name, 60))
+        show("", classes)
+    for sentence in facts["advice"]:
+        show("", f"- {sentence}")
+    click.echo(f"\nNext: {shown(facts['next'], 1000)}")
+
+
+def _summarise_cells(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    yield "cells", f"{facts['cells']:,}"
+    yield "genes", f"{facts['genes']:,}, of which a fit takes {facts['fitted_genes']:,}"
+    yield "counts", facts["matrix"]
+    low, middle, high = facts["depth"]
+    yield "depth", f"{middle:,.0f} counts a cell, from {low:,.0f} to {high:,.0f}"
+    yield "empty", f"{facts['empty']:,}"
+    if facts["layers"]:
+        yield "layers", ", ".join(facts["layers"])
+    if facts["label"]:
+        share = percent(facts["labelled"] / max(facts["cells"], 1))
+        yield "labelled", f"{facts['labelled']:,} ({share}), {len(facts['classes']):,} classes"

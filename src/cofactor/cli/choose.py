@@ -4,35 +4,21 @@ from __future__ import annotations
 
 import io
 import math
-import shlex
-import warnings
 from pathlib import Path
 from typing import Any
 
 import click
 
-from cofactor.cli._shared.blocks import holds_blocks
-from cofactor.cli._shared.command import (
-    INTERRUPTED,
-    OUTPUT_FILE,
-    TABLE,
-    BadInput,
-    Command,
-    Number,
-    json_option,
-)
-from cofactor.cli._shared.doubts import label_doubts, summary
-from cofactor.cli._shared.model_options import model_of, model_options, settle_task
-from cofactor.cli._shared.models import refusals
-from cofactor.cli._shared.sentences import in_options
-from cofactor.cli._shared.table_options import TableOptions, all_table_options
-from cofactor.cli._shared.tables import Reading, read_table
-from cofactor.cli._shared.terminal import announce, emit, make_table, note, show
-from cofactor.cli._shared.words import settle_language
+from cofactor.cli import _options as opt
+from cofactor.cli import _tables as tables
+from cofactor.cli._command import BadInput, Command, end_interrupted, message_of
+from cofactor.cli._models import watched_fit
+from cofactor.cli._terminal import announce, emit, make_table, note, note_each, note_next, show
 from cofactor.io.atomic import replacing, write_whole
+from cofactor.io.tables.label_advice import class_doubts
 from cofactor.io.tables.writers import make_writer, output_kind
 
-FEW = 10
+MAX_SIZES = 10
 """Number of sizes that LOW:HIGH stands for, if there are more in between."""
 
 
@@ -63,56 +49,41 @@ class Sizes(click.ParamType):
 
 def _spread(low: int, high: int, step: int = 0) -> list[int]:
     """Return the numbers from low to high; without a step about ten, whose ratios are alike."""
-    if step or high - low < FEW:
+    if step or high - low < MAX_SIZES:
         return list(range(low, high + 1, step or 1))
-    ratio = math.log(high / low) / (FEW - 1)
-    return [round(low * math.exp(ratio * i)) for i in range(FEW)]
+    ratio = math.log(high / low) / (MAX_SIZES - 1)
+    return [round(low * math.exp(ratio * i)) for i in range(MAX_SIZES)]
 
 
 @click.command(cls=Command)
-@click.argument("table", type=TABLE)
-@all_table_options
-@click.option(
-    "-k",
-    "--topics",
-    type=Sizes(),
-    metavar="LOW:HIGH",
-    help="Numbers of topics to try: 4:40 tries ten of them, 4:40:1 each, and 5,10,20 "
+@opt.table_argument
+@opt.add(opt.READING)
+@opt.option(
+    "-k --topics LOW:HIGH",
+    "Numbers of topics to try: 4:40 tries ten of them, 4:40:1 each, and 5,10,20 "
     "these three.  [default: from 2 to 45, as far as the documents allow]",
+    type=Sizes(),
 )
-@click.option(
-    "--runs", type=Number(int, 2), default=5, help="Number of fits for each number of topics."
+@opt.option(
+    "--runs", "Number of fits for each number of topics.", type=opt.Number(int, 2), default=5
 )
-@click.option(
-    "-o",
-    "--output",
-    type=OUTPUT_FILE,
-    metavar="FILE",
-    help="Write the table: .csv, .tsv or .jsonl.",
+@opt.file_option("Write the table: .csv, .tsv or .jsonl.")
+@opt.option("--figure FILE", "Draw the table: .png, .svg or .pdf.", type=opt.OUTPUT_FILE)
+@opt.add(opt.SETTINGS)
+@opt.repeated(
+    "--supervision", "Weight of the labels to try.  [default: balanced]", type=opt.Number(float, 0)
 )
-@click.option(
-    "--figure", type=OUTPUT_FILE, metavar="FILE", help="Draw the table: .png, .svg or .pdf."
-)
-@model_options(
-    click.option(
-        "--supervision",
-        type=Number(float, 0),
-        multiple=True,
-        help="Weight of the labels to try. May be repeated.  [default: balanced]",
-    )
-)
-@json_option
+@opt.add("as_json")
 def choose(
     table: Path,
-    asked: TableOptions,
+    asked: opt.TableOptions,
     topics: list[int] | None,
     runs: int,
     output: Path | None,
     figure: Path | None,
-    task: str,
+    settings: opt.ModelOptions,
     supervision: tuple[float, ...],
     as_json: bool,
-    **settings: Any,
 ) -> None:
     """Compare numbers of topics, and recommend one.
 
@@ -125,12 +96,14 @@ def choose(
     """
     kind = output_kind(output) if output else None
     _check_figure(figure)
-    model = model_of(task=task, **settings)
-    reading = _read(table, asked, task)
-    note(summary(reading))
-    settle_language(model.vectorizer, reading.documents.texts)
-    for sentence in label_doubts(reading, task, max(topics or [0])):
-        note(f"Note: {sentence}")
+    model = settings.model()
+    reading = _read(table, asked, settings.task)
+    note(tables.summary(reading))
+    tables.settle_language(model.vectorizer, reading.documents.texts)
+    doubts = tables.label_doubts(reading, settings.task)
+    if reading.facts["labels_are"] == "classes":
+        doubts += map(message_of, class_doubts(reading.counts.classes, max(topics or [0])))
+    note_each(doubts)
     found = _choose(model, reading, topics, supervision, runs)
     if output and kind:
         _write(found, output, kind)
@@ -148,23 +121,22 @@ def choose(
         )
     else:
         _show(found, table, asked)
-    if found.interrupted:
-        click.get_current_context().exit(INTERRUPTED)
+    end_interrupted(found.interrupted)
 
 
-def _read(table: Path, asked: TableOptions, task: str) -> Reading:
-    if holds_blocks(table):
+def _read(table: Path, asked: opt.TableOptions, task: str) -> tables.Reading:
+    if tables.holds_blocks(table):
         raise BadInput(
             f"{table} holds blocks, which are too large to fit many times; give a table of some of "
             "the documents."
         )
     with announce("Reading the documents"):
-        return read_table(table, asked, task=task)
+        return tables.read_table(table, asked, task=task)
 
 
 def _choose(
     model: Any,
-    reading: Reading,
+    reading: tables.Reading,
     topics: list[int] | None,
     supervision: tuple[float, ...],
     runs: int,
@@ -172,26 +144,17 @@ def _choose(
     """Compare the candidates, and show warnings."""
     from cofactor.model_selection import choose
 
-    weights = supervision or None
-    settle_task(model, reading.facts["task"])
-    with (
-        announce("Fitting") as progress,
-        warnings.catch_warnings(record=True) as caught,
-        refusals(),
-    ):
-        warnings.simplefilter("always")
-        found = choose(
+    tables.settle_task(model, reading.facts["task"])
+    with watched_fit("Fitting") as watched:
+        return choose(
             model,
             reading.documents.texts,
             reading.y,
             n_components=topics,
-            supervision=weights,
+            supervision=supervision or None,
             runs=runs,
-            progress=lambda done, total: progress(f"fit {done} of {total}"),
+            progress=lambda done, total: watched.progress(f"fit {done} of {total}"),
         )
-    for message in dict.fromkeys(in_options(str(each.message)) for each in caught):
-        note(f"Note: {message}")
-    return found
 
 
 def _write(found: Any, output: Path, kind: str) -> None:
@@ -228,8 +191,8 @@ COLUMNS = {
     "cell_divergence": (
         "Cells",
         "{:.4f}",
-        "error for words that were held out; the less, the "
-        "better, and near 1 no better than the means of words",
+        "error for words that were held out; lower is better, and 1 is no better than the means "
+        "of words",
     ),
     "stability": ("Stability", "{:.2f}", "how much of a topic is found in the other fits"),
     "coherence": ("Coherence", "{:.2f}", "how often a topic's words occur together"),
@@ -239,7 +202,7 @@ COLUMNS = {
 """Columns that are printed: title, format and meaning."""
 
 
-def _show(found: Any, table: Path, asked: TableOptions) -> None:
+def _show(found: Any, table: Path, asked: opt.TableOptions) -> None:
     names = [name for name in COLUMNS if name in found.table[0]]
     titles = [COLUMNS[name][0] for name in names]
     printed = make_table("", *titles, numbers=tuple(titles))
@@ -251,5 +214,4 @@ def _show(found: Any, table: Path, asked: TableOptions) -> None:
         f"{title}: {meaning}." for title, _, meaning in map(COLUMNS.__getitem__, names) if meaning
     ]
     show(printed, "", *stopped, found.advice, "", " ".join(meanings))
-    words = shlex.join(["cofactor", "fit", str(table), *asked.words()])
-    note(f"Next: {words} -k {found.n_components} -o model")
+    note_next("fit", table, *asked.words(), "-k", found.n_components, "-o", "model")

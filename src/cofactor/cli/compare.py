@@ -8,28 +8,21 @@ from typing import Any
 
 import click
 
-from cofactor.cli._shared.command import COUNT, MODEL, TABLE, Command, json_option, table_options
-from cofactor.cli._shared.models import Opened, open_model, read_again, refusals
-from cofactor.cli._shared.terminal import announce, emit, make_table, note, percent, show, shown
+from cofactor.cli import _options as opt
+from cofactor.cli._command import Command, refusals
+from cofactor.cli._models import OpenedModel, open_model, read_again
+from cofactor.cli._terminal import announce, emit, make_table, note, percent, show, shown
 
 
 @click.command(cls=Command)
-@click.argument("first", type=MODEL)
-@click.argument("second", type=MODEL)
-@click.option("--data", type=TABLE, help="Labelled documents to compare the accuracy on.")
-@table_options("text", "labels", "label_separator")
-@click.option("--words", type=COUNT, default=10, help="Words of each topic.")
-@json_option
+@click.argument("first", type=opt.FOLDER)
+@click.argument("second", type=opt.FOLDER)
+@opt.option("--data", "Labelled documents to compare the accuracy on.", type=opt.TABLE)
+@opt.add(opt.reading("text", "labels", "label_separator"))
+@opt.words_option("Words of each topic.")
+@opt.add("as_json")
 def compare(
-    first: Path,
-    second: Path,
-    data: Path | None,
-    text: str | None,
-    labels: tuple[str, ...],
-    label_separator: str | None,
-    opening: dict[str, Any],
-    words: int,
-    as_json: bool,
+    first: Path, second: Path, data: Path | None, asked: opt.TableOptions, words: int, as_json: bool
 ) -> None:
     """Match the topics of two models; compare their accuracy.
 
@@ -41,9 +34,7 @@ def compare(
     from cofactor.text.describe.compare import compare_topics
 
     pairs = compare_topics(one.model, other.model, words)
-    accuracy = None
-    if data is not None:
-        accuracy = _accuracy(one, other, data, text, labels, opening, label_separator)
+    accuracy = None if data is None else _accuracy(one, other, data, asked)
     if as_json:
         emit(
             {
@@ -58,23 +49,17 @@ def compare(
 
 
 def _accuracy(
-    one: Opened,
-    other: Opened,
-    data: Path,
-    text: str | None,
-    labels: tuple[str, ...],
-    opening: dict[str, Any],
-    label_separator: str | None,
+    one: OpenedModel, other: OpenedModel, data: Path, asked: opt.TableOptions
 ) -> dict[str, Any]:
     from cofactor.text.describe.compare import compare_accuracy
     from cofactor.text.documents import fingerprint
 
-    reading = read_again(one, data, text, labels, opening, label_separator)
-    if one.model.fingerprint_ == fingerprint(reading.documents.texts, reading.y):
+    read = read_again(one, data, asked)
+    texts = read.documents.texts
+    if one.model.fingerprint_ == fingerprint(texts, read.y):
         note("Note: the first model was fitted on these documents, so its accuracy is too high.")
     with announce("Predicting with both"), refusals():
-        texts, known = reading.documents.texts, reading.classes
-        found = compare_accuracy(one.model, other.model, texts, known)
+        found = compare_accuracy(one.model, other.model, texts, read.classes)
     return asdict(found)
 
 

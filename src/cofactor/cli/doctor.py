@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import platform
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import click
 
 from cofactor._version import __version__
 from cofactor._versions import version_of
-from cofactor.cli._shared.command import Command, json_option
-from cofactor.cli._shared.terminal import announce, emit, make_table, show, shown
+from cofactor.cli._command import Command
+from cofactor.cli._options import add
+from cofactor.cli._terminal import announce, emit, pair_table, show, shown
 
 CORE = ("numpy", "scipy", "scikit-learn", "narwhals", "stopwordsiso", "click", "rich")
 EXTRAS = {
@@ -30,7 +32,7 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @click.command(cls=Command)
-@json_option
+@add("as_json")
 def doctor(as_json: bool) -> None:
     """Show versions, threads, kernels and optional packages.
 
@@ -50,7 +52,7 @@ def doctor(as_json: bool) -> None:
     if as_json:
         emit(facts)
     else:
-        show(_table(facts))
+        show(pair_table(_rows(facts)))
     if facts["kernels"]["error"]:
         click.get_current_context().exit(1)
 
@@ -80,35 +82,23 @@ def _timed() -> float:
     return time.perf_counter() - started
 
 
-def _table(facts: dict[str, Any]) -> Any:
-    table = make_table("", "")
-    table.show_header = False
-    table.add_row("cofactor", facts["cofactor"])
-    table.add_row("python", f"{facts['python']} on {facts['system']}")
+def _rows(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    yield "cofactor", facts["cofactor"]
+    yield "python", f"{facts['python']} on {facts['system']}"
     for name, found in facts["packages"].items():
-        table.add_row(name, found or "missing: pip install --force-reinstall cofactor")
-    table.add_row("cores", f"{facts['cores']}, {_threads(facts['threads'])}")
-    for name, value in _on_kernels(facts["kernels"]):
-        table.add_row(name, value)
+        yield name, found or "missing: pip install --force-reinstall cofactor"
+    limits = ", ".join(f"{name}={shown(value)}" for name, value in facts["threads"].items())
+    yield "cores", f"{facts['cores']}, {limits or 'no limits on threads set'}"
+    yield from _on_kernels(facts["kernels"])
     for what, packages in facts["extras"].items():
-        table.add_row(what, ", ".join(f"{n} {v or 'not installed'}" for n, v in packages.items()))
-    return table
+        yield what, ", ".join(f"{n} {v or 'not installed'}" for n, v in packages.items())
 
 
-def _threads(settings: dict[str, str]) -> str:
-    return ", ".join(f"{k}={shown(v)}" for k, v in settings.items()) or "no limits on threads set"
-
-
-def _on_kernels(found: dict[str, Any]) -> list[tuple[str, str]]:
+def _on_kernels(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if found["error"]:
-        return [("kernels", f"do not work: {shown(found['error'], 400)}")]
-    return [
-        (
-            "kernels",
-            f"{found['variant']}, for this machine ({found['machine']}): {found['library']}",
-        ),
-        (
-            "first fit",
-            f"{found['first_fit_seconds']:.2f} s, then {found['second_fit_seconds']:.2f} s",
-        ),
-    ]
+        yield "kernels", f"do not work: {shown(found['error'], 400)}"
+        return
+    machine = f"for this machine ({found['machine']})"
+    yield "kernels", f"{found['variant']}, {machine}: {found['library']}"
+    first, second = found["first_fit_seconds"], found["second_fit_seconds"]
+    yield "first fit", f"{first:.2f} s, then {second:.2f} s"

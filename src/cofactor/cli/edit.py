@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,135 +9,71 @@ from typing import Any, TypeVar
 
 import click
 
-from cofactor.cli._shared.command import (
-    MODEL,
-    OUTPUT,
-    TABLE,
-    BadInput,
-    Command,
-    Number,
-    json_option,
-    table_options,
-)
-from cofactor.cli._shared.fits import check_new_place, saved_model
-from cofactor.cli._shared.history import Step, next_notes
-from cofactor.cli._shared.models import (
-    Opened,
-    describes_rows,
-    find_data,
-    open_model,
-    read_again,
-    refusals,
-    relative,
-)
-from cofactor.cli._shared.tables import Reading
-from cofactor.cli._shared.targets import NoLabelsError
-from cofactor.cli._shared.terminal import announce, emit, note
-from cofactor.cli._shared.topic_tables import show_topics, topic_rows
+from cofactor.cli import _models as models
+from cofactor.cli import _options as opt
+from cofactor.cli._command import BadInput, Command, refusals
+from cofactor.cli._tables import NoLabelsError, Reading
+from cofactor.cli._terminal import announce, emit, note, note_next
+from cofactor.cli.topics import show_topics, topic_rows
 from cofactor.io.errors import at, suggestion
 from cofactor.io.json_text import from_json_file
 from cofactor.io.untrusted import DamagedFileError, read_file
 
-LARGEST_NAMES = 2**22
+MAX_NAMES_BYTES = 2**22
 Value = TypeVar("Value")
 
 
 @click.command(cls=Command)
-@click.argument("model", type=MODEL)
-@click.option(
-    "-o",
-    "--output",
-    type=OUTPUT,
-    required=True,
-    metavar="FOLDER",
-    help="Folder for the edited model; another model that is there is replaced.",
+@opt.model_argument
+@opt.folder_option("Folder for the edited model; another model that is there is replaced.")
+@opt.option(
+    "--names names_file FILE", "Names of topics, as a report downloads them.", type=opt.TABLE
 )
-@click.option(
-    "--names",
-    "names_file",
-    type=TABLE,
-    metavar="FILE",
-    help="Names of topics, as a report downloads them.",
-)
-@click.option(
-    "--name",
-    "names",
-    multiple=True,
-    metavar="TOPIC=NAME",
-    help="New name of a topic, like 2=billing. May be repeated.",
-)
-@click.option(
-    "--merge",
-    multiple=True,
-    metavar="TOPIC,TOPIC",
-    help="Topics to make one, like 2,5. May be repeated.",
-)
-@click.option("--drop", multiple=True, metavar="TOPIC,...", help="Topics to leave out.")
-@click.option(
-    "--freeze",
-    multiple=True,
-    metavar="TOPIC,...",
-    help="Topics whose words and weights later fits leave alone.",
-)
-@click.option("--thaw", multiple=True, metavar="TOPIC,...", help="Topics to freeze no longer.")
-@click.option(
-    "--pin",
-    multiple=True,
-    metavar="TOPIC=WORD,...",
-    help="Words that belong to a topic, like 4=refund,invoice. May be repeated.",
-)
-@click.option(
-    "--ban",
-    multiple=True,
-    metavar="TOPIC=WORD,...",
-    help="Words that a topic must not have, like 4=http,www. May be repeated.",
-)
-@click.option(
-    "--split", multiple=True, metavar="TOPIC,...", help="Topics to divide, by the texts of --table."
-)
-@click.option(
-    "--into", type=Number(int, 2), default=2, metavar="N", help="Parts of each topic of --split."
-)
-@click.option(
-    "--table", type=TABLE, help="Table of texts for --split.  [default: the one of the fit]"
-)
-@table_options("text")
-@json_option
+@opt.repeated("--name names TOPIC=NAME", "New name of a topic, like 2=billing.")
+@opt.repeated("--merge TOPIC,TOPIC", "Topics to make one, like 2,5.")
+@opt.repeated("--drop TOPIC,...", "Topics to leave out.")
+@opt.repeated("--freeze TOPIC,...", "Topics whose words and weights later fits leave alone.")
+@opt.repeated("--thaw TOPIC,...", "Topics to freeze no longer.")
+@opt.repeated("--pin TOPIC=WORD,...", "Words that belong to a topic, like 4=refund,invoice.")
+@opt.repeated("--ban TOPIC=WORD,...", "Words that a topic must not have, like 4=http,www.")
+@opt.repeated("--split TOPIC,...", "Topics to divide, by the texts of --table.")
+@opt.option("--into N", "Parts of each topic of --split.", type=opt.Number(int, 2), default=2)
+@opt.option("--table", "Table of texts for --split.  [default: the one of the fit]", type=opt.TABLE)
+@opt.add(opt.reading("text"), "as_json")
 def edit(
     model: Path,
     output: Path,
     names_file: Path | None,
     into: int,
     table: Path | None,
-    text: str | None,
-    opening: dict[str, Any],
+    asked: opt.TableOptions,
     as_json: bool,
-    **asked: tuple[str, ...],
+    **edits: tuple[str, ...],
 ) -> None:
     """Rename, merge, drop, split, freeze, pin and ban topics.
 
-    TOPIC is a number that `cofactor topics` shows, or a name. All numbers are those of MODEL,
-    whatever else is merged or dropped in the same command. What is said of a topic that is merged
-    holds for the merged topic.
+    TOPIC is a number that `cofactor topics` shows, or a name. All numbers are those of MODEL, even
+    if topics are merged or dropped in the same command. Other changes to a topic that is merged
+    apply to the merged topic.
 
-    The edited model predicts at once. `cofactor refit` goes on from its topics and keeps names,
-    frozen topics, pinned and banned words.
+    The edited model can predict at once. `cofactor refit` continues from its topics and keeps
+    names, frozen topics, pinned and banned words.
     """
-    opened = open_model(model)
-    check_new_place(output, opened.path)
-    changes = _read_changes(opened, names_file, into, asked)
-    reading = None
+    opened = models.open_model(model)
+    models.check_new_place(output, opened.path)
+    changes = _read_changes(opened, names_file, into, edits)
+    read = None
     if changes.splits:
-        reading = _read_documents(opened, table, text, opening)
+        read = _read_documents(opened, table, asked)
     elif table is not None:
         raise BadInput("--table is for --split only; leave it out, or name a topic with --split.")
-    new, said = _edit(opened.model, changes, reading)
-    step = Step("edit", {"changes": changes.facts()}, said)
+    new, said = _edit(opened.model, changes, read)
+    step = models.Step("edit", {"changes": changes.facts()}, said)
     more = {}
-    if reading is not None and not describes_rows(opened, Path(reading.facts["path"])):
-        path = relative(reading.facts["path"], output)
-        more = {"input": {**reading.facts, "path": path}}
-    wrote = saved_model(new, output, next_notes(opened, output, step, **more))
+    if read is not None and not models.describes_rows(opened, Path(read.facts["path"])):
+        path = models.relative(read.facts["path"], output)
+        more = {"input": {**read.facts, "path": path}}
+    wrote = models.saved_model(new, output, models.next_notes(opened, output, step, **more))
     rows = topic_rows(new, 10)
     if as_json:
         emit(
@@ -155,43 +90,46 @@ def edit(
         note(sentence)
     show_topics(new, rows)
     note(wrote)
-    note(f"Next: cofactor refit {shlex.quote(str(output))} -o NEW")
+    note_next("refit", output, "-o", "NEW")
 
 
-def _edit(model: Any, changes: Any, reading: Reading | None) -> tuple[Any, list[str]]:
+def _edit(model: Any, changes: Any, read: Reading | None) -> tuple[Any, list[str]]:
     from cofactor.text.editing.changes import make_changes, tell_changes
 
     with refusals():
-        if reading is None:
+        if read is None:
             new = make_changes(model, changes)
         else:
             with announce("Splitting"):
-                new = make_changes(model, changes, reading.documents.texts, reading.y)
+                new = make_changes(model, changes, read.documents.texts, read.y)
         return new, tell_changes(model, changes, new)
 
 
 def _read_documents(
-    opened: Opened, table: Path | None, text: str | None, opening: dict[str, Any]
+    opened: models.OpenedModel, table: Path | None, asked: opt.TableOptions
 ) -> Reading:
     """Return the texts that show how topics are split."""
-    path = find_data(opened, table)
+    path = models.find_data(opened, table)
     if path is None:
         raise BadInput(
             "--split needs texts, but the table of the fit does not exist; name one with --table."
         )
     with announce("Reading the documents"):
         try:
-            return read_again(opened, path, text, (), opening, may_lack=True)
+            return models.read_again(opened, path, asked, may_lack=True)
         except NoLabelsError:  # a split does not need them
             opened = opened.noting(label=None, labels_are="none")
-            return read_again(opened, path, text, (), opening)
+            return models.read_again(opened, path, asked)
 
 
 # ---- what the options ask for
 
 
 def _read_changes(
-    opened: Opened, names_file: Path | None, into: int, asked: dict[str, tuple[str, ...]]
+    opened: models.OpenedModel,
+    names_file: Path | None,
+    into: int,
+    edits: dict[str, tuple[str, ...]],
 ) -> Any:
     """Return the changes that the options ask for, by the numbers of the topics."""
     from cofactor.text.editing.changes import Changes, check_changes
@@ -199,15 +137,15 @@ def _read_changes(
     topics = _Topics(opened.model.topic_names_)
     frozen: dict[int, bool] = {}
     for option, value in (("freeze", True), ("thaw", False)):
-        _put(frozen, ((k, value) for k in topics.listed(option, asked[option])), "--thaw")
+        _put(frozen, ((k, value) for k in topics.listed(option, edits[option])), "--thaw")
     changes = Changes(
-        names=_put({}, topics.pairs("name", asked["names"], str.strip), "--name"),
+        names=_put({}, topics.pairs("name", edits["names"], str.strip), "--name"),
         frozen=frozen,
-        pinned=_words(topics.pairs("pin", asked["pin"], _split)),
-        banned=_words(topics.pairs("ban", asked["ban"], _split)),
-        merges=[topics.listed("merge", (one,)) for one in asked["merge"]],
-        drops=topics.listed("drop", asked["drop"]),
-        splits=dict.fromkeys(topics.listed("split", asked["split"]), into),
+        pinned=_words(topics.pairs("pin", edits["pin"], _split)),
+        banned=_words(topics.pairs("ban", edits["ban"], _split)),
+        merges=[topics.listed("merge", (one,)) for one in edits["merge"]],
+        drops=topics.listed("drop", edits["drop"]),
+        splits=dict.fromkeys(topics.listed("split", edits["split"]), into),
     )
     if names_file is not None:
         changes = replace(changes, names=_names_of(names_file, opened, changes))
@@ -285,7 +223,7 @@ def _put(found: dict[int, Value], pairs: Any, option: str) -> dict[int, Value]:
     """Add pairs to a dict; refuse a topic that gets two values."""
     for k, value in pairs:
         if found.setdefault(k, value) != value:
-            raise BadInput(f"{option} contradicts what is said of topic {k} before; choose one.")
+            raise BadInput(f"{option} contradicts another option for topic {k}; choose one.")
     return found
 
 
@@ -299,7 +237,7 @@ def _words(pairs: Iterator[tuple[int, list[str]]]) -> dict[int, list[str]]:
 # ---- the file of names
 
 
-def _names_of(path: Path, opened: Opened, changes: Any) -> dict[int, str]:
+def _names_of(path: Path, opened: models.OpenedModel, changes: Any) -> dict[int, str]:
     """Return the names of a file that differ from the model's, then those of --name.
 
     Topics that are dropped or split need no name.
@@ -313,12 +251,12 @@ def _names_of(path: Path, opened: Opened, changes: Any) -> dict[int, str]:
     return given | changes.names
 
 
-def _read_names(path: Path, opened: Opened) -> dict[int, str]:
+def _read_names(path: Path, opened: models.OpenedModel) -> dict[int, str]:
     """Read what a report downloads, or an object of topics and names without a fingerprint."""
     from cofactor.text.editing.changes import topics_digest
 
     try:
-        found = from_json_file(read_file(path.resolve(), LARGEST_NAMES), "it")
+        found = from_json_file(read_file(path.resolve(), MAX_NAMES_BYTES), "it")
     except DamagedFileError as error:
         raise BadInput(f"{at(path)} has no names of topics: {error}.") from None
     names = found.get("names", found) if isinstance(found, dict) else None
@@ -329,8 +267,8 @@ def _read_names(path: Path, opened: Opened) -> dict[int, str]:
         )
     if found.get("fingerprint", ...) not in (..., topics_digest(opened.model)):
         raise BadInput(
-            f"{at(path)} belongs to another model than {at(opened.path)}, or to one with other "
-            "topics; name the model whose report it comes from."
+            f"{at(path)} belongs to a model other than {at(opened.path)}, or its topics "
+            "have changed; name the model whose report it comes from."
         )
     topics = _Topics(opened.model.topic_names_)
     given = {topics.number("names", key): name.strip() for key, name in names.items()}

@@ -8,39 +8,32 @@ from typing import Any
 
 import click
 
-from cofactor.cli._shared.command import COUNT, MODEL, BadInput, Command, json_option
-from cofactor.cli._shared.models import answered, open_model
-from cofactor.cli._shared.terminal import emit, make_table, note, percent, show, shown
+from cofactor.cli import _options as opt
+from cofactor.cli._command import BadInput, Command
+from cofactor.cli._models import answered, open_model
+from cofactor.cli._terminal import emit, make_table, note, percent, show, shown
 
 
 @click.command(cls=Command)
-@click.argument("model", type=MODEL)
+@opt.model_argument
 @click.argument("text")
-@click.option("--words", type=COUNT, default=15, help="Words to show.")
-@click.option(
-    "--class",
-    "target",
-    metavar="NAME",
-    help="Class or label to explain.  [default: the predicted one]",
+@opt.words_option("Words to show.", default=15)
+@opt.option("--class target NAME", "Class or label to explain.  [default: the predicted one]")
+@opt.option(
+    "--against rival NAME", "Class to compare it with.  [default: the most probable other one]"
 )
-@click.option(
-    "--against",
-    "rival",
-    metavar="NAME",
-    help="Class to compare it with.  [default: the most probable other one]",
-)
-@json_option
+@opt.add("as_json")
 def explain(
     model: Path, text: str, words: int, target: str | None, rival: str | None, as_json: bool
 ) -> None:
-    """Show which words of a text speak for which topic and class.
+    """Show which words of a text support which topic and class.
 
-    TEXT is the text itself; - reads it from stdin. This says why the prediction is this class and
-    not the next one. The contributions of words and topics and the base add up to the score of the
-    class, and their differences to its lead over the next class. A label of several is compared
-    with its threshold. Then the text is predicted again without the words that matter most, one at
-    a time. The last lines divide the contributions among the topics, as far as the topics expect
-    the words, and the rest.
+    TEXT is the text itself; - reads it from stdin. The output shows why the prediction is this
+    class and not the next one. The contributions of words and topics and the base add up to the
+    score of the class, and their differences to its lead over the next class. Where a text may have
+    several labels, each is compared with its threshold. Then the text is predicted again without
+    the words that matter most, one at a time. The last lines divide the contributions among the
+    topics, as far as the topics expect the words, and the rest.
     """
     text = sys.stdin.read() if text == "-" else text
     if not text.strip():

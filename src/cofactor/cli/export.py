@@ -2,50 +2,40 @@
 
 from __future__ import annotations
 
-import sys
-from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import click
 
-from cofactor._version import __version__
-from cofactor.cli._shared.cells import export_cells, is_cell_model
-from cofactor.cli._shared.command import MODEL, OUTPUT, TABLE, BadInput, Command, json_option
-from cofactor.cli._shared.command import table_options as options
-from cofactor.cli._shared.models import Opened, find_data, open_model, read_again
-from cofactor.cli._shared.tables import Reading
-from cofactor.cli._shared.terminal import announce, emit, note
+from cofactor.cli import _cells
+from cofactor.cli import _models as models
+from cofactor.cli import _options as opt
+from cofactor.cli._command import BadInput, Command
+from cofactor.cli._tables import Reading
+from cofactor.cli._terminal import announce, emit, note, opened_output
 from cofactor.io.atomic import check_place, write_text
 from cofactor.io.json_text import to_json
+from cofactor.io.tables.writers import make_writer
 
 DEFAULTS = {"csv": "{}-tables", "anndata": "{}.h5ad", "topicwizard": "{}-topicwizard"}
 
 
 @click.command(cls=Command)
-@click.argument("model", type=MODEL)
-@click.option(
-    "--to", "target", type=click.Choice(list(DEFAULTS)), default="csv", help="Format to write."
+@opt.model_argument
+@opt.option("--to target", "Format to write.", type=click.Choice(list(DEFAULTS)), default="csv")
+@opt.option(
+    "-o --output PATH",
+    "Folder or .h5ad file to write.  [default: named after the model]",
+    type=opt.FOLDER,
 )
-@click.option(
-    "-o",
-    "--output",
-    type=OUTPUT,
-    metavar="PATH",
-    help="Folder or .h5ad file to write.  [default: named after the model]",
-)
-@click.option("--data", type=TABLE, help="Table of the documents.  [default: the one of the fit]")
-@options("text", "id_column")
-@json_option
+@opt.add("data", opt.reading("text", "id"), "as_json")
 def export(
     model: Path,
     target: str,
     output: Path | None,
     data: Path | None,
-    text: str | None,
-    id_column: str | None,
-    opening: dict[str, Any],
+    asked: opt.TableOptions,
     as_json: bool,
 ) -> None:
     """Write a model as tables or for another program.
@@ -57,15 +47,15 @@ def export(
 
     A model of single cells is written as csv: topics, markers, and the share of genes in topics.
     """
-    if is_cell_model(model):
-        export_cells(model, target, output, as_json)
+    if _cells.is_cell_model(model):
+        _export_cells(model, target, output, as_json)
         return
-    opened = open_model(model)
+    opened = models.open_model(model)
     output = output or Path(DEFAULTS[target].format(model.resolve().name))
     _check_place(target, output)
     if target == "anndata" and find_spec("anndata") is None:
         raise BadInput("--to anndata needs a package that is not installed: pip install anndata.")
-    documents = _documents(opened, data, text, opening, id_column)
+    documents = _documents(opened, data, asked)
     with announce(f"Writing {output}"):
         facts = _WRITERS[target](opened, output, documents)
     if as_json:
@@ -75,24 +65,20 @@ def export(
 
 
 def _documents(
-    opened: Opened,
-    data: Path | None,
-    text: str | None,
-    opening: dict[str, Any],
-    id_column: str | None,
+    opened: models.OpenedModel, data: Path | None, asked: opt.TableOptions
 ) -> Reading | None:
     """Return the documents of the fit; None if their table does not exist."""
-    path = find_data(opened, data)
+    path = models.find_data(opened, data)
     if path is None:
         return None
-    reading = read_again(opened, path, text, (), opening, id_column=id_column)
-    found, samples = len(reading.documents.texts), opened.facts["data"]["samples"]
+    read = models.read_again(opened, path, asked)
+    found, samples = len(read.documents.texts), opened.facts["data"]["samples"]
     if found != samples:
         raise BadInput(
             f"{path} has {found:,} documents, but the model was fitted on {samples:,}; name the "
             "table of the fit with --data."
         )
-    return reading
+    return read
 
 
 def _columns(documents: Reading | None) -> dict[str, list[Any]]:
@@ -112,30 +98,24 @@ def _columns(documents: Reading | None) -> dict[str, list[Any]]:
     return columns | documents.kept
 
 
-def _facts(opened: Opened, files: list[Path]) -> dict[str, Any]:
-    return {
-        "made_by": f"cofactor {__version__}",
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "command": ["cofactor", *sys.argv[1:]],
-        "model": opened.origin(),
-        "files": [str(file) for file in files],
-    }
+def _facts(opened: models.OpenedModel, files: list[Path]) -> dict[str, Any]:
+    return {**models.made_now(), "model": opened.origin(), "files": [str(file) for file in files]}
 
 
-def _with_manifest(opened: Opened, output: Path, names: list[str]) -> dict[str, Any]:
+def _with_manifest(opened: models.OpenedModel, output: Path, names: list[str]) -> dict[str, Any]:
     facts = _facts(opened, [output / name for name in names])
     write_text(output / "manifest.json", to_json(facts, indent=1) + "\n")
     return facts
 
 
-def _to_csv(opened: Opened, output: Path, documents: Any) -> dict[str, Any]:
+def _to_csv(opened: models.OpenedModel, output: Path, documents: Any) -> dict[str, Any]:
     from cofactor.io.exports import write_tables
 
     written = write_tables(opened.model, output, columns=_columns(documents))
     return _with_manifest(opened, output, written)
 
 
-def _to_anndata(opened: Opened, output: Path, documents: Any) -> dict[str, Any]:
+def _to_anndata(opened: models.OpenedModel, output: Path, documents: Any) -> dict[str, Any]:
     from cofactor.io.exports import write_anndata
 
     if documents is None:
@@ -147,7 +127,7 @@ def _to_anndata(opened: Opened, output: Path, documents: Any) -> dict[str, Any]:
     return facts
 
 
-def _to_topicwizard(opened: Opened, output: Path, documents: Any) -> dict[str, Any]:
+def _to_topicwizard(opened: models.OpenedModel, output: Path, documents: Any) -> dict[str, Any]:
     from cofactor.io.exports import write_wizard
 
     if documents is None:
@@ -176,3 +156,48 @@ def _check_place(target: str, output: Path) -> None:
 
 
 _WRITERS = {"csv": _to_csv, "anndata": _to_anndata, "topicwizard": _to_topicwizard}
+
+
+# ---- single cells
+
+
+def _export_cells(folder: Path, target: str, output: Path | None, as_json: bool) -> None:
+    """Write a model of cells as a folder of tables."""
+    if target != "csv":
+        raise BadInput(
+            f"--to {target} is for models of texts; cofactor predict {folder} data.h5ad -o "
+            "out.h5ad writes cells with their topics."
+        )
+    output = output or Path(f"{folder.resolve().name}-tables")
+    if output.exists() and not output.is_dir():
+        raise BadInput(f"--output {output} is a file; name a folder.")
+    tables = _cell_tables(_cells.load_cell_model(folder))
+    output.mkdir(parents=True, exist_ok=True)
+    for name, (header, *rows) in tables.items():
+        with opened_output(output / name) as stream:
+            writer = make_writer(stream, "csv", header)
+            for row in rows:
+                writer.write(row)
+    files = [str(output / name) for name in tables]
+    if as_json:
+        emit({"model": str(folder), "files": files})
+    else:
+        note(f"Wrote {', '.join(files)}.")
+
+
+def _cell_tables(model: Any) -> dict[str, list[list[Any]]]:
+    """Return the tables of a model of cells; their first rows are names of columns."""
+    columns = ["topic", "share", "class", "link"]
+    topics = [[row[name] for name in columns] for row in _cells.cell_topics(model, 1)]
+    markers = [
+        [kind, m.group, m.rank, m.gene, m.log2_ratio]
+        for kind, found in model.markers.items()
+        for m in found
+    ]
+    genes = [[g, *row] for g, row in zip(model.genes, model.topics.T.tolist(), strict=True)]
+    names = [f"topic {k}" for k in range(len(model.topics))]
+    return {
+        "topics.csv": [columns, *topics],
+        "markers.csv": [["kind", "group", "rank", "gene", "log2_ratio"], *markers],
+        "genes.csv": [["gene", *names], *genes],
+    }

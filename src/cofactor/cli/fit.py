@@ -1,92 +1,66 @@
-"""`cofactor fit`: fits a model to a table."""
+"""`cofactor fit`: fits a model to a table, to blocks, or to single cells."""
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
-from cofactor.cli._shared.blocks import BlockReading, holds_blocks, open_blocks
-from cofactor.cli._shared.cells import fit_cells, holds_cells, layer_option
-from cofactor.cli._shared.cluster import fit_function
-from cofactor.cli._shared.command import (
-    COUNT,
-    INTERRUPTED,
-    OUTPUT,
-    TABLE,
+from cofactor.cli import _cells
+from cofactor.cli import _models as models
+from cofactor.cli import _options as opt
+from cofactor.cli import _tables as tables
+from cofactor.cli._command import (
     BadInput,
     Command,
-    Number,
+    end_interrupted,
+    given_options,
     is_given,
-    json_option,
+    needing_extra,
+    refusals,
 )
-from cofactor.cli._shared.doubts import label_doubts, summary
-from cofactor.cli._shared.fits import (
-    check_place,
-    command_line,
-    place_beside,
-    saved_model,
-    watched_fit,
-)
-from cofactor.cli._shared.model_options import model_of, model_options, settle_task
-from cofactor.cli._shared.models import expectation, refusals, relative
-from cofactor.cli._shared.table_options import SETTLED, TableOptions, all_table_options
-from cofactor.cli._shared.tables import Reading, read_table
-from cofactor.cli._shared.terminal import announce, emit, note
-from cofactor.cli._shared.words import WORDS, settle_language
+from cofactor.cli._terminal import announce, emit, note, note_each, note_next
 
 
 @click.command(cls=Command)
-@click.argument("table", type=TABLE)
-@all_table_options
-@click.option("-k", "--topics", type=COUNT, default=10, help="Number of topics.")
-@click.option(
-    "-o",
-    "--output",
-    type=OUTPUT,
-    required=True,
-    metavar="FOLDER",
-    help="Folder for the model; a model that is there is replaced.",
+@opt.table_argument
+@opt.add(opt.READING)
+@opt.option("-k --topics", "Number of topics.", type=opt.COUNT, default=10)
+@opt.folder_option("Folder for the model; a model that is there is replaced.")
+@opt.add(opt.SETTINGS)
+@opt.option(
+    "--supervision",
+    "Weight of the labels relative to the texts.  [default: balanced]",
+    type=opt.Number(float, 0),
 )
-@model_options(
-    click.option(
-        "--supervision",
-        type=Number(float, 0),
-        help="Weight of the labels relative to the texts.  [default: balanced]",
-    )
+@opt.option(
+    "--stability RUNS",
+    "Refit on RUNS bootstrap samples and report how stable each topic is.",
+    type=opt.COUNT,
 )
-@click.option(
-    "--stability",
-    type=COUNT,
-    metavar="RUNS",
-    help="Fit so many draws of the texts and labels as well, to tell which topics are "
-    "found again; topics, report and the model's README.md show it.",
+@opt.add("layer")
+@opt.option(
+    "--cluster ADDRESS",
+    "Fit on a Dask cluster: the address of its scheduler, or local for one process on each core.",
 )
-@layer_option
-@click.option(
-    "--cluster",
-    metavar="ADDRESS",
-    help="Fit on a Dask cluster: the address of its "
-    "scheduler, or local for one process on each core.",
-)
-@click.option("--verbose", is_flag=True, help="Say why the fit ended and how long steps took.")
-@json_option
+@opt.option("--verbose", "Say why the fit ended and how long steps took.", is_flag=True)
+@opt.add("as_json")
 def fit(
     table: Path,
-    asked: TableOptions,
+    asked: opt.TableOptions,
     topics: int,
     output: Path,
-    task: str,
-    as_json: bool,
-    cluster: str | None,
+    settings: opt.ModelOptions,
+    supervision: float | None,
     stability: int | None,
-    verbose: bool,
     layer: str | None,
-    **settings: Any,
+    cluster: str | None,
+    verbose: bool,
+    as_json: bool,
 ) -> None:
     """Find topics in documents, guided by the available labels.
 
@@ -100,104 +74,69 @@ def fit(
     are combined.
 
     Without any labels, --task classes with --seed-words for each class starts from the documents
-    that speak for one class: --seed-words sport=goal,league --seed-words space=orbit,moon.
+    whose words point to one class: --seed-words sport=goal,league --seed-words space=orbit,moon.
 
     TABLE may also be an AnnData file of single cells (.h5ad, or a .zarr folder) with raw counts in
-    X or in --layer; --label is a column of its obs then. It is read in chunks, not loaded. Without
+    X or in --layer; --label is then a column of its obs. It is read in chunks, not loaded. Without
     -k, each class has a topic, and there are at least ten.
 
     Ctrl-C stops the fit, and the model of the last complete iteration is saved; before the first
     iteration, nothing is saved. A model that is already in FOLDER is not replaced; the unfinished
     one is saved beside it.
     """
-    if holds_cells(table, layer):
-        fit_cells(table, asked, layer, topics, output, as_json, settings)
+    models.check_place(output)
+    if tables.holds_cells(table, layer):
+        _fit_cells(table, asked, layer, topics, output, as_json, settings, supervision)
         return
-    supervision = settings.pop("supervision")
-    model = model_of(
-        task=task,
-        n_components=topics,
-        supervision="auto" if supervision is None else supervision,
-        **settings,
-    )
-    seeds_are_classes = task == "classes" and model.seeds is not None and not asked.labels
-    check_place(output)
-    reading = _read(table, asked, task, seeds_are_classes)
-    if stability and not isinstance(reading, Reading):
+    weight = "auto" if supervision is None else supervision
+    model = settings.model(n_components=topics, supervision=weight)
+    reading = _read(table, asked, model)
+    if stability and isinstance(reading, tables.BlockReading):
         raise BadInput("--stability needs a table; blocks are too large to be fitted repeatedly.")
-    note(summary(reading))
-    if isinstance(reading, Reading):
-        settle_language(model.vectorizer, reading.documents.texts)
-    doubts = [
-        *_settle_topics(model, reading.facts["rows"]),
-        *(label_doubts(reading, task, model.n_components) if isinstance(reading, Reading) else []),
-    ]
-    for sentence in doubts:
-        note(f"Note: {sentence}")
-    with fit_function(cluster) as how:
-        messages, interrupted = _fit(model, reading, how, show_progress=cluster is None)
+    note(tables.summary(reading))
+    doubts = _settle_topics(model, reading.facts["rows"])
+    if isinstance(reading, tables.Reading):
+        tables.settle_language(model.vectorizer, reading.documents.texts)
+        doubts += tables.label_doubts(reading, settings.task)
+    note_each(doubts)
+    messages, interrupted = _fit(model, reading, cluster)
     if interrupted:
-        output = place_beside(output)
+        output = models.place_beside(output)
     elif stability:
         _measure_stability(model, reading, stability)
-    places = {name: relative(reading.facts[name], output) for name in reading.places}
-    reading.facts.update(places)
+    reading.facts |= {name: models.relative(reading.facts[name], output) for name in reading.places}
     said = [*doubts, *messages]
-    notes = {"input": reading.facts, "command": command_line(), "warnings": said}
-    wrote = saved_model(model, output, notes)
+    notes = {"input": reading.facts, "command": models.command_line(), "warnings": said}
+    wrote = models.saved_model(model, output, notes)
     facts = _facts(model, reading, output, said)
     if as_json:
         emit(facts)
     else:
-        for sentence in _ending(model, facts, wrote, verbose):
-            note(sentence)
-    if interrupted:
-        click.get_current_context().exit(INTERRUPTED)
+        _tell(model, facts, wrote, verbose)
+    end_interrupted(interrupted)
 
 
-def _read(
-    table: Path, asked: TableOptions, task: str, seeds_are_classes: bool
-) -> Reading | BlockReading:
+def _read(table: Path, asked: opt.TableOptions, model: Any) -> tables.Reading | tables.BlockReading:
     """Read the table, or open the blocks."""
-    if holds_blocks(table):
+    if tables.holds_blocks(table):
         _refuse_options(table)
-        return open_blocks(table).for_task(task)
+        return tables.open_blocks(table).for_task(model.task)
+    seeds_are_classes = model.task == "classes" and model.seeds and not asked.labels
     with announce("Reading the documents"):
-        reading = read_table(table, asked, task="auto" if seeds_are_classes else task)
+        reading = tables.read_table(table, asked, task="auto" if seeds_are_classes else model.task)
     if seeds_are_classes:
         reading.facts["task"] = "classes"
     return reading
 
 
-def _fit(
-    model: Any, reading: Reading | BlockReading, how: Callable[..., Any], show_progress: bool
-) -> tuple[list[str], bool]:
-    """Fit the model and show warnings; return these and whether the fit was interrupted."""
-    with watched_fit("Fitting the topics") as watched:
-        if show_progress:
-            model.set_callbacks(watched.reporter())
-        settle_task(model, reading.facts["task"], asked=isinstance(reading, BlockReading))
-        reading.fit(model, fit=how)
-    return watched.messages, watched.interrupted
-
-
-def _measure_stability(model: Any, reading: Any, runs: int) -> None:
-    """Fit draws of the texts and labels; Ctrl-C keeps the model without its stability."""
-    from cofactor.text.selection import measure_stability
-
-    try:
-        with announce("Measuring the stability of topics") as progress, refusals():
-            found = measure_stability(
-                model,
-                reading.documents.texts,
-                reading.y,
-                runs,
-                None,
-                lambda done: progress(f"draw {done} of {runs}"),
+def _refuse_options(table: Path) -> None:
+    """Refuse options that were decided when the blocks were written."""
+    for name, option in given_options():
+        if name in opt.READING.options or name in opt.WORDS.options:
+            raise BadInput(
+                f"{option} was decided when {table} was written; leave it out, or write the blocks "
+                "again with cofactor blocks."
             )
-            model.amend(stability=found)
-    except KeyboardInterrupt:
-        note("Interrupted; the model is saved without the stability of its topics.")
 
 
 def _settle_topics(model: Any, documents: int) -> list[str]:
@@ -213,35 +152,88 @@ def _settle_topics(model: Any, documents: int) -> list[str]:
     return [f"There are {documents} documents, so fit seeks {documents} topics; -k asks for fewer."]
 
 
-def _refuse_options(table: Path) -> None:
-    """Refuse options that were decided when the blocks were written."""
-    for parameter in click.get_current_context().command.params:
-        if parameter.name in (*SETTLED, *WORDS) and is_given(parameter.name or ""):
-            raise BadInput(
-                f"{parameter.opts[0]} was decided when {table} was written; leave it out, or write "
-                "the blocks again with cofactor blocks."
-            )
+def _fit(model: Any, reading: Any, cluster: str | None) -> tuple[list[str], bool]:
+    """Fit the model; return its warnings and whether the fit was interrupted."""
+    with _fit_on(cluster) as fit_with, models.watched_fit("Fitting the topics") as watched:
+        if fit_with is None:
+            model.set_callbacks(watched.reporter())
+        tables.settle_task(
+            model, reading.facts["task"], asked=isinstance(reading, tables.BlockReading)
+        )
+        reading.fit(model, fit_with=fit_with)
+    return watched.messages, watched.interrupted
 
 
-def _ending(model: Any, facts: dict[str, Any], wrote: str, verbose: bool) -> Iterator[str]:
-    """Say what a user wants to know at the end: topics, classes, labels, score, warnings."""
+@contextmanager
+def _fit_on(cluster: str | None) -> Iterator[Callable[..., Any] | None]:
+    """Yield the function that fits estimators on a cluster; None if none is named."""
+    if cluster is None:
+        yield None
+        return
+    with needing_extra("--cluster", "dask"):
+        from cofactor.distributed import ClusterError
+        from cofactor.distributed.client import connected, fit_matrix
+
+    try:
+        with connected(cluster) as client:
+            yield partial(fit_matrix, client)
+    except ClusterError as error:
+        raise BadInput(f"--cluster {cluster}: {error}") from error
+
+
+def _measure_stability(model: Any, reading: Any, runs: int) -> None:
+    """Fit bootstrap samples; Ctrl-C keeps the model without its stability."""
+    from cofactor.text.selection import measure_stability
+
+    def show(done: int) -> None:
+        progress(f"sample {done} of {runs}")
+
+    texts, y = reading.documents.texts, reading.y
+    try:
+        with announce("Measuring the stability of topics") as progress, refusals():
+            found = measure_stability(model, texts, y, runs, None, show)
+        model.amend(stability=found)
+    except KeyboardInterrupt:
+        note("Interrupted; the model is saved without the stability of its topics.")
+
+
+def _facts(model: Any, reading: Any, output: Path, said: list[str]) -> dict[str, Any]:
+    return {
+        "model": str(output),
+        "input": reading.facts,
+        "topics": len(model.topic_names_),
+        "words": len(model.vectorizer_.get_feature_names_out()),
+        "classes": list(model.target_names_),
+        "iterations": int(model.n_iter_),
+        "stop_reason": model.estimator_.stop_reason_,
+        "expected_score": models.score_facts(model),
+        "seed": model.seed_,
+        "seconds": model.timings_,
+        "fingerprint": model.fingerprint_,
+        "warnings": said,
+    }
+
+
+def _tell(model: Any, facts: dict[str, Any], wrote: str, verbose: bool) -> None:
+    """Print what a user wants to know at the end: topics, classes, labels, score, warnings."""
     if verbose:
         steps = ", ".join(f"{name} {took:.1f} s" for name, took in facts["seconds"].items())
-        yield f"{facts['stop_reason']} Time: {steps}."
-    yield f"{facts['topics']:,} topics in {facts['input']['rows']:,} documents{_learned(facts)}."
+        note(f"{facts['stop_reason']} Time: {steps}.")
+    note(f"{facts['topics']:,} topics in {facts['input']['rows']:,} documents{_learned(facts)}.")
     if getattr(model.vectorizer_, "grammatical_", None):
-        yield (
+        note(
             "The texts are short, and grammatical words help to predict, so they are kept; "
             "topics do not show them."
         )
     if facts["classes"]:
-        yield expectation(model) or (
-            "How well the model predicts is not known: no labels could be held out to test it; "
+        note(
+            models.expectation(model)
+            or "How well the model predicts is not known: no labels could be held out to test it; "
             "cofactor report --truth tests it with labels of your own."
         )
     kept = " Its README.md keeps the notes above." if facts["warnings"] else ""
-    yield f"{wrote}{kept}"
-    yield f"Next: cofactor topics {shlex.quote(facts['model'])}"
+    note(f"{wrote}{kept}")
+    note_next("topics", facts["model"])
 
 
 def _learned(facts: dict[str, Any]) -> str:
@@ -257,21 +249,58 @@ def _learned(facts: dict[str, Any]) -> str:
     return f", {len(facts['classes']):,} {noun} learned from {source}"
 
 
-def _facts(
-    model: Any, reading: Reading | BlockReading, output: Path, said: list[str]
-) -> dict[str, Any]:
-    expected = model.expected_score_
-    return {
-        "model": str(output),
-        "input": reading.facts,
-        "topics": len(model.topic_names_),
-        "words": len(model.vectorizer_.get_feature_names_out()),
-        "classes": list(model.target_names_),
-        "iterations": int(model.n_iter_),
-        "stop_reason": model.estimator_.stop_reason_,
-        "expected_score": None if expected is None else asdict(expected),
-        "seed": model.seed_,
-        "seconds": model.timings_,
-        "fingerprint": model.fingerprint_,
-        "warnings": said,
-    }
+# ---- single cells
+
+
+def _fit_cells(
+    table: Path,
+    asked: opt.TableOptions,
+    layer: str | None,
+    topics: int,
+    output: Path,
+    as_json: bool,
+    settings: opt.ModelOptions,
+    supervision: float | None,
+) -> None:
+    """Fit a model to an AnnData file and save it."""
+    _cells.refuse_text_options(
+        *("labels", "unlabelled", "topics", "output", "seed"),
+        *("supervision", "class_weight", "iterations", "jobs"),
+    )
+    labelled = {"supervision": supervision, "class_weight": settings.class_weight}
+    with _cells.single_cells() as sc, models.watched_fit("Fitting the topics") as watched:
+        model = sc.fit(
+            table,
+            labels=_cells.label_of(asked),
+            layer=layer,
+            unlabelled=asked.unlabelled,
+            n_topics=topics if is_given("topics") else None,
+            random_state=settings.seed,
+            max_iter=settings.iterations,
+            n_jobs=settings.jobs,
+            **{name: value for name, value in labelled.items() if value is not None},
+        )
+    if watched.interrupted:
+        output = models.place_beside(output)
+    place = {"path": models.relative(table, output)}
+    notes = {"input": place, "command": models.command_line(), "warnings": watched.messages}
+    wrote = models.saved_model(model, output, notes)
+    if as_json:
+        found = {**model.facts, "classes": model.classes, "warnings": watched.messages}
+        emit({"model": str(output), "input": str(table), **found})
+    else:
+        _tell_cells(model, wrote, output)
+    end_interrupted(watched.interrupted)
+
+
+def _tell_cells(model: Any, wrote: str, output: Path) -> None:
+    facts, learned = model.facts, ", without predictions"
+    genes = f"{facts['genes']} genes" if facts["genes"].startswith("the ") else facts["genes"]
+    if model.classes:
+        cells = f"{facts['labelled']:,} labelled cells"
+        learned = f", {len(model.classes):,} classes learned from {cells}"
+    note(f"{facts['n_topics']:,} topics in {facts['cells']:,} cells{learned}; genes: {genes}.")
+    if said := _cells.expected_of_cells(model):
+        note(said)
+    note(wrote)
+    note_next("topics", output)

@@ -2,55 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from cofactor.cli._shared.command import (
-    COUNT,
-    MODEL,
-    OUTPUT_FILE,
-    PERIODS,
-    TABLE,
-    BadInput,
-    Command,
-    json_option,
-    table_options,
-)
-from cofactor.cli._shared.models import Opened, how_to_open, open_model, refusals
-from cofactor.cli._shared.table_options import TableOptions
-from cofactor.cli._shared.tables import Reading, read_table
-from cofactor.cli._shared.terminal import announce, emit, note
+from cofactor.cli import _options as opt
+from cofactor.cli._command import BadInput, Command, refusals
+from cofactor.cli._models import OpenedModel, how_to_open, open_model
+from cofactor.cli._tables import Reading, read_table
+from cofactor.cli._terminal import announce, emit, note, note_each, refuse_table_as_output, rounded
 from cofactor.io.atomic import check_place, replacing
-from cofactor.io.errors import at
 from cofactor.io.tables.writers import make_writer, output_kind
-
-DIGITS = 5  # significant digits of a share
 
 
 @click.command("over-time", cls=Command)
-@click.argument("model", type=MODEL)
-@click.argument("table", type=TABLE)
-@table_options("text", "date", "date_format")
-@click.option("--every", type=click.Choice(PERIODS), default="month", help="Length of a period.")
-@click.option("--words", type=COUNT, default=10, help="Words of a topic in a period.")
-@click.option(
-    "-o",
-    "--output",
-    type=OUTPUT_FILE,
-    default=Path("over_time.csv"),
-    metavar="FILE",
-    help="File to write: .csv, .tsv or .jsonl, also compressed (.gz).",
+@opt.model_argument
+@opt.table_argument
+@opt.add(opt.reading("text", "date", "date_format"))
+@opt.option("--every", "Length of a period.", type=click.Choice(opt.PERIODS), default="month")
+@opt.words_option("Words of a topic in a period.")
+@opt.file_option(
+    "File to write: .csv, .tsv or .jsonl, also compressed (.gz).", default="over_time.csv"
 )
-@json_option
+@opt.add("as_json")
 def over_time(
     model: Path,
     table: Path,
-    text: str | None,
-    date: str | None,
-    date_format: str | None,
-    opening: dict[str, Any],
+    asked: opt.TableOptions,
     every: str,
     words: int,
     output: Path,
@@ -64,13 +44,12 @@ def over_time(
     """
     kind = output_kind(output)
     check_place(output)
-    if output.exists() and output.samefile(table):
-        raise BadInput(f"--output {at(output)} is the table itself; name another file.")
+    refuse_table_as_output(output, table)
     opened = open_model(model)
     with announce("Reading the documents"):
-        reading = _read(opened, table, text, date, date_format, opening)
+        read = _read(opened, table, asked)
     with announce("Following the topics"), refusals():
-        found = _describe(opened, reading, every, words)
+        found = _describe(opened, read, every, words)
     with replacing(output) as file:
         writer = make_writer(file, kind, found.table.columns)
         for record in found.table.to_records():
@@ -78,40 +57,27 @@ def over_time(
     _tell(found, opened, output, as_json)
 
 
-def _read(
-    opened: Opened,
-    path: Path,
-    text: str | None,
-    date: str | None,
-    date_format: str | None,
-    opening: dict[str, Any],
-) -> Reading:
+def _read(opened: OpenedModel, path: Path, asked: opt.TableOptions) -> Reading:
     """Read texts and dates; the columns of the fit are the defaults."""
-    noted = TableOptions.noted(opened.input)
-    column = date or noted.date
-    if column is None:
+    noted = opt.TableOptions.noted(opened.input)
+    noted = opt.TableOptions(text=noted.text, date=noted.date, date_format=noted.date_format)
+    asked = replace(asked.over(noted), opening=how_to_open(opened, path, asked.opening))
+    if asked.date is None:
         raise BadInput("--date is missing: name the column that holds the documents' dates.")
-    form = date_format or (noted.date_format if column == noted.date else None)
-    asked = TableOptions(
-        text=text or noted.text,
-        date=column,
-        date_format=form,
-        opening=how_to_open(opened, path, opening),
-    )
     return read_table(path, asked)
 
 
-def _describe(opened: Opened, reading: Reading, every: str, words: int) -> Any:
+def _describe(opened: OpenedModel, read: Reading, every: str, words: int) -> Any:
     from cofactor.text.over_time import over_time
 
-    assert reading.dates is not None
-    return over_time(opened.model, reading.documents.texts, reading.dates.values, every, words)
+    assert read.dates is not None
+    return over_time(opened.model, read.documents.texts, read.dates.values, every, words)
 
 
 def _cell(cell: Any, kind: str) -> Any:
     """Return a cell as it is written: shares with few digits, words in one cell, days as text."""
     if isinstance(cell, float):
-        return float(f"{cell:.{DIGITS}g}")
+        return rounded(cell)
     if isinstance(cell, tuple):
         return list(cell) if kind == "jsonl" else ", ".join(cell)
     return cell.isoformat() if hasattr(cell, "isoformat") else cell
@@ -122,9 +88,8 @@ def _listed(periods: list[str]) -> str:
     return ", ".join(periods[:8]) + rest
 
 
-def _tell(found: Any, opened: Opened, output: Path, as_json: bool) -> None:
-    for sentence in found.doubts():
-        note(f"Note: {sentence}")
+def _tell(found: Any, opened: OpenedModel, output: Path, as_json: bool) -> None:
+    note_each(found.doubts())
     names, rows = found.periods.names, len(found.table)
     counts = dict(zip(found.table.column("period"), found.table.column("documents"), strict=True))
     empty = [name for name in names if not counts[name]]

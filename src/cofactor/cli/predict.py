@@ -3,34 +3,28 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import click
 
-from cofactor._version import __version__
-from cofactor.cli._shared.cells import holds_cells, layer_option, predict_cells
-from cofactor.cli._shared.command import (
-    COUNT,
-    MODEL,
-    OUTPUT_FILE,
-    TABLE,
-    Command,
-    Number,
-    delaying_signals,
-    json_option,
-    table_options,
+from cofactor.cli import _cells
+from cofactor.cli import _models as models
+from cofactor.cli import _options as opt
+from cofactor.cli._command import BadInput, Command, delaying_signals
+from cofactor.cli._tables import CELL_ENDINGS, holds_cells, open_table
+from cofactor.cli._terminal import (
+    announce,
+    emit,
+    note,
+    opened_output,
+    refuse_table_as_output,
+    rounded,
 )
-from cofactor.cli._shared.models import Opened, how_to_open, open_model
-from cofactor.cli._shared.outputs import opened_output, refuse_table_as_output
-from cofactor.cli._shared.tables import open_table
-from cofactor.cli._shared.terminal import announce, emit, note
 from cofactor.io.atomic import replacing
 from cofactor.io.errors import at
 from cofactor.io.json_text import to_json
@@ -40,73 +34,49 @@ from cofactor.io.tables.labels import as_text, one_cell, text_column
 from cofactor.io.tables.writers import free_name, make_writer, output_kind
 
 BATCH = 4096
-DIGITS = 5  # significant digits of a probability
-LOOKED_AT = 20, 1000
-"""Least and largest number of texts that tell whether texts are like those of the fit."""
+MIN_COMPARED, MAX_COMPARED = 20, 1000
+"""Numbers of texts that are enough, and are taken, to compare texts with those of the fit."""
 UNLIKE = 0.7
 """Texts are unlike those of the fit if less than this share of the expected words is known."""
 
 
 @click.command(cls=Command)
-@click.argument("model", type=MODEL)
-@click.argument("table", type=TABLE)
-@click.option(
-    "-o",
-    "--output",
-    type=OUTPUT_FILE,
-    metavar="FILE",
-    help="File to write: .csv, .tsv or .jsonl, also compressed (.gz).  [default: CSV on stdout]",
+@opt.model_argument
+@opt.table_argument
+@opt.file_option(
+    "File to write: .csv, .tsv or .jsonl, also compressed (.gz).  [default: CSV on stdout]"
 )
-@table_options("text")
-@click.option("--all-classes", is_flag=True, help="Add the probability of every class.")
-@click.option(
+@opt.add(opt.reading("text"))
+@opt.option("--all-classes", "Add the probability of every class.", is_flag=True)
+@opt.option(
     "--topics",
+    "Add number and share of the main topic, and the shares of all topics.",
     is_flag=True,
-    help="Add number and share of the main topic, and the shares of all topics.",
 )
-@click.option(
-    "--top",
-    type=COUNT,
-    metavar="N",
-    help="Add the N most probable classes with their probabilities.",
+@opt.option("--top N", "Add the N most probable classes with their probabilities.", type=opt.COUNT)
+@opt.option(
+    "--abstain P",
+    "Leave out predictions that are less probable than P.",
+    type=opt.Number(float, 0, 1),
 )
-@click.option(
-    "--abstain",
-    type=Number(float, 0, 1),
-    metavar="P",
-    help="Predict only what is at least so probable.",
+@opt.add("layer")
+@opt.option("--id COLUMN", "Column that names the documents; --keep copies it, too.")
+@opt.repeated("--keep COLUMN", "Column to copy to the output.  [default: all columns]")
+@opt.option(
+    "--keep-formulas", "Do not escape cells that a spreadsheet would run, like =1+1.", is_flag=True
 )
-@layer_option
-@click.option(
-    "--id",
-    "id_column",
-    metavar="COLUMN",
-    help="Column that names the documents; --keep copies it, too.",
-)
-@click.option(
-    "--keep",
-    multiple=True,
-    metavar="COLUMN",
-    help="Column to copy to the output. May be repeated.  [default: all columns]",
-)
-@click.option(
-    "--keep-formulas",
-    is_flag=True,
-    help="Do not escape cells that a spreadsheet would run, like =1+1.",
-)
-@json_option
+@opt.add("as_json")
 def predict(
     model: Path,
     table: Path,
     output: Path | None,
-    text: str | None,
-    opening: dict[str, Any],
-    id_column: str | None,
+    asked: opt.TableOptions,
+    id: str | None,
     keep: tuple[str, ...],
     keep_formulas: bool,
     as_json: bool,
     layer: str | None,
-    **asked: Any,
+    **columns: Any,
 ) -> None:
     """Add prediction, confidence and topic to a table.
 
@@ -118,19 +88,19 @@ def predict(
     manifest beside the output says how it was made. With --json and without --output, rows are
     printed as JSON lines.
 
-    With a model of single cells, TABLE is an AnnData file; genes are matched by name. FILE may be
-    an .h5ad file then: a copy of TABLE with the predictions in obs and the topics in obsm.
+    With a model of single cells, TABLE is an AnnData file; genes are matched by name. FILE may then
+    be an .h5ad file: a copy of TABLE with the predictions in obs and the topics in obsm.
     """
+    refuse_table_as_output(output, table)
     if holds_cells(table, layer):
-        predict_cells(model, table, output, layer, as_json, asked)
+        _predict_cells(model, table, output, layer, as_json, columns)
         return
     kind = output_kind(output) if output else "jsonl" if as_json else "csv"
-    refuse_table_as_output(output, table)
-    opened = open_model(model)
-    source = open_table(table, **how_to_open(opened, table, opening))
-    column = _text_column(source, text, opened)
-    form = _Form.of(opened, _columns(opened, asked), kind)
-    copied = _Copied.of(source, id_column or _noted_id(source, opened), keep)
+    opened = models.open_model(model)
+    source = open_table(table, **models.how_to_open(opened, table, asked.opening))
+    column = _text_column(source, asked.text, opened)
+    form = _Form.of(opened, _columns(opened, columns), kind)
+    copied = _Copied.of(source, id or _noted_id(source, opened), keep)
     added = _added_names(form, copied.columns)
     if not opened.model.target_names_:
         empty, topic = added[:2], added[2]
@@ -146,15 +116,17 @@ def predict(
             after.enter_context(delaying_signals())
             manifest = after.enter_context(replacing(f"{output}.manifest.json"))
             manifest.write((to_json(facts, indent=1) + "\n").encode())
-    _tell(facts, form, output, as_json)
-    if asked["abstain"] and (expected := opened.model.expected_coverage(asked["abstain"])):
+    _tell(facts, form, output)
+    if as_json and output:
+        emit(facts)
+    if columns["abstain"] and (expected := opened.model.expected_coverage(columns["abstain"])):
         note(
             f"Expected on new texts like those of the fit: {expected}, from "
             f"{expected.n_samples:,.0f} held-out labels."
         )
 
 
-def _text_column(source: Source, text: str | None, opened: Opened) -> str:
+def _text_column(source: Source, text: str | None, opened: models.OpenedModel) -> str:
     """Return the text column: the one that --text names, or the one of the fit."""
     noted = opened.input.get("text")
     if text is None and isinstance(noted, str) and source.kind != "folder":
@@ -168,7 +140,7 @@ def _text_column(source: Source, text: str | None, opened: Opened) -> str:
     return text_column(source, text)
 
 
-def _columns(opened: Opened, asked: dict[str, Any]) -> Any:
+def _columns(opened: models.OpenedModel, asked: dict[str, Any]) -> Any:
     """Return the columns to add; refuse options that need classes if there are none."""
     from cofactor.text.describe.answers import AnswerColumns
 
@@ -183,7 +155,7 @@ def _columns(opened: Opened, asked: dict[str, Any]) -> Any:
     return columns
 
 
-def _noted_id(source: Source, opened: Opened) -> str | None:
+def _noted_id(source: Source, opened: models.OpenedModel) -> str | None:
     """Return the column that named the documents of the fit, if the table has it."""
     noted = opened.input.get("id")
     return noted if isinstance(noted, str) and source.columns.count(noted) == 1 else None
@@ -235,7 +207,7 @@ class _Form:
     decimals: tuple[int, ...] = ()  # of predicted numbers, which come first in a row
 
     @classmethod
-    def of(cls, opened: Opened, columns: Any, kind: str) -> _Form:
+    def of(cls, opened: models.OpenedModel, columns: Any, kind: str) -> _Form:
         from cofactor.text.describe.predictions import number_decimals
 
         separator = opened.input.get("label_separator")
@@ -252,12 +224,17 @@ class _Form:
 
     def _cell(self, cell: Any) -> Any:
         if isinstance(cell, float):
-            return float(f"{cell:.{DIGITS}g}")
+            return rounded(cell)
         return cell if self.lists else one_cell(cell, self.separator)
 
 
 def _write(
-    writer: Any, opened: Opened, source: Source, column: str, copied: _Copied, form: _Form
+    writer: Any,
+    opened: models.OpenedModel,
+    source: Source,
+    column: str,
+    copied: _Copied,
+    form: _Form,
 ) -> dict[str, Any]:
     """Predict and write batch by batch; return how many rows, blank rows and escaped cells."""
     from cofactor.text.describe.answers import answer_documents
@@ -268,7 +245,7 @@ def _write(
     likeness: dict[str, Any] = {}
     for batch in batches(source.rows, _length, BATCH):
         texts = [as_text(source, number, column, cells[place]) for number, cells in batch]
-        likeness = likeness or _likeness(opened.model.vectorizer_, texts[: LOOKED_AT[1]])
+        likeness = likeness or _likeness(opened.model.vectorizer_, texts[:MAX_COMPARED])
         answers = form.cells(answer_documents(opened.model, texts))
         for (number, cells), answer in zip(batch, answers, strict=True):
             writer.write(copied.cells(number, cells), answer)
@@ -280,7 +257,7 @@ def _write(
 def _likeness(vectorizer: Any, texts: list[str]) -> dict[str, Any]:
     """Return which share of the words of texts is known, and which share was to be expected."""
     expected = getattr(vectorizer, "known_share_", None)
-    if expected is None or len(texts) < LOOKED_AT[0]:
+    if expected is None or len(texts) < MIN_COMPARED:
         return {}
     share = vectorizer.known_share(texts)
     return {"known_words": None if math.isnan(share) else share, "expected_known_words": expected}
@@ -299,7 +276,7 @@ def _length(row: tuple[int, list[Any]]) -> int:
 
 
 def _facts(
-    opened: Opened,
+    opened: models.OpenedModel,
     source: Source,
     output: Path | None,
     column: str,
@@ -308,9 +285,7 @@ def _facts(
 ) -> dict[str, Any]:
     """Return how the output was made."""
     return {
-        "made_by": f"cofactor {__version__}",
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "command": ["cofactor", *sys.argv[1:]],
+        **models.made_now(),
         "model": opened.origin(),
         "input": {**source.facts(), "path": str(source.path), "text": column},
         "output": str(output) if output else None,
@@ -319,7 +294,7 @@ def _facts(
     }
 
 
-def _tell(facts: dict[str, Any], form: _Form, output: Path | None, as_json: bool) -> None:
+def _tell(facts: dict[str, Any], form: _Form, output: Path | None) -> None:
     where = f" to {output}" if output else ""
     note(f"Wrote {facts['rows']:,} rows{where}; read as {facts['input']['encoding'] or 'data'}.")
     if facts["blank"]:
@@ -351,8 +326,6 @@ def _tell(facts: dict[str, Any], form: _Form, output: Path | None, as_json: bool
         note(
             f"The table already has columns of these names; the new ones are {', '.join(renamed)}."
         )
-    if as_json and output:
-        emit(facts)
 
 
 def _rows(facts: dict[str, Any], name: str) -> str:
@@ -361,3 +334,121 @@ def _rows(facts: dict[str, Any], name: str) -> str:
     return (
         f"{number:,} {'row' if number == 1 else 'rows'}{share} {'has' if number == 1 else 'have'}"
     )
+
+
+# ---- single cells
+
+
+def _predict_cells(
+    folder: Path,
+    table: Path,
+    output: Path | None,
+    layer: str | None,
+    as_json: bool,
+    columns: dict[str, Any],
+) -> None:
+    """Write predictions for the cells of an AnnData file: a table, or a copy of the file."""
+    _cells.refuse_text_options("model", "output", "all_classes", "topics", "abstain")
+    copy = output if _is_copy(table, output, columns) else None
+    kind = "jsonl" if as_json and not output else "csv"
+    kind = output_kind(output) if output and not copy else kind
+    least = columns["abstain"] or 0.0
+    with _cells.single_cells() as sc, announce("Predicting"):
+        model = sc.load(folder)
+        _need_classes(model, columns)
+        with sc.cells.open_cells(table, layer or model.facts.get("layer")) as cells:
+            answers = model.answer(cells)
+            known = int(model.match(cells.genes)[1].sum())
+            names = [str(name) for name in cells.obs.index]
+        if copy:
+            from cofactor.sc.results import write_copy
+
+            added = write_copy(table, copy, model, answers, abstain=least)
+        else:
+            added = _write_cells(output, kind, names, model, answers, columns)
+    codes, _ = answers.predictions(least)
+    empty = int(answers.empty.sum())
+    facts = {
+        **models.made_now(),
+        "model": str(folder),
+        "input": {"path": str(table), "matrix": cells.place},
+        "output": str(output) if output else None,
+        "added": added,
+        "cells": len(codes),
+        "empty": empty,
+        "abstained": int((codes < 0).sum()) - empty if model.classes else 0,
+        "missing_genes": len(model.genes) - known,
+    }
+    _tell_cells(model, facts)
+    if as_json and output:
+        emit(facts)
+
+
+def _need_classes(model: Any, columns: dict[str, Any]) -> None:
+    """Refuse options that need classes if the model has none."""
+    for name in ("all_classes", "abstain"):
+        if columns[name] and not model.classes:
+            raise BadInput(
+                f"--{name.replace('_', '-')} needs a model that predicts classes, but "
+                "this one has no labels; leave it out."
+            )
+
+
+def _is_copy(table: Path, output: Path | None, columns: dict[str, Any]) -> bool:
+    """Tell whether the output is a copy of the file with results, not a table."""
+    if output is None or not output.name.lower().endswith(CELL_ENDINGS):
+        return False
+    if {output.suffix.lower(), table.suffix.lower()} != {".h5ad"}:
+        raise BadInput(
+            f"--output {output}: only a copy of an .h5ad file can be written; name a .csv file."
+        )
+    if columns["all_classes"]:
+        raise BadInput(
+            f"--all-classes is for tables, and --output {output} is not a table; name a .csv file, "
+            "or leave the option out."
+        )
+    return True
+
+
+def _write_cells(
+    output: Path | None,
+    kind: str,
+    names: list[str],
+    model: Any,
+    answers: Any,
+    columns: dict[str, Any],
+) -> list[str]:
+    """Write a row for each cell; return the names of the columns after its name."""
+    added = ["prediction", "confidence", "topic"]
+    added += model.classes if columns["all_classes"] else []
+    added += [f"topic {k}" for k in range(answers.shares.shape[1])] if columns["topics"] else []
+    predicted = zip(names, *answers.predictions(columns["abstain"] or 0.0), strict=True)
+    with opened_output(output) as file:
+        writer = make_writer(file, kind, ["cell"], added)
+        for i, (name, code, confidence) in enumerate(predicted):
+            P, S = answers.probabilities[i], answers.shares[i]
+            row = [None, None] if code < 0 else [model.classes[code], rounded(confidence)]
+            row.append(int(S.argmax()) if S.any() else None)
+            row += map(rounded, P) if columns["all_classes"] else []
+            row += map(rounded, S) if columns["topics"] else []
+            writer.write([name], row)
+    return added
+
+
+def _tell_cells(model: Any, facts: dict[str, Any]) -> None:
+    where = f" to {facts['output']}" if facts["output"] else ""
+    note(f"Wrote {facts['cells']:,} cells{where}.")
+    if facts["missing_genes"]:
+        note(
+            f"{facts['missing_genes']:,} of {len(model.genes):,} genes of the model are not in "
+            "the file; they count as not measured."
+        )
+    if facts["empty"]:
+        note(
+            f"{facts['empty']:,} cells have no count of a gene of the model, so nothing is "
+            "predicted there."
+        )
+    if facts["abstained"]:
+        note(f"{facts['abstained']:,} cells have a prediction that --abstain leaves out.")
+    if not model.classes:
+        note("The model was fitted without labels, so there are topics only.")

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
 
-from cofactor.cli._shared.blocks import holds_blocks
-from cofactor.cli._shared.command import (
-    COUNT,
-    INTERRUPTED,
-    MODEL,
-    OUTPUT,
-    TABLE,
-    BadInput,
-    Command,
-    json_option,
-    table_options,
+from cofactor.cli import _models as models
+from cofactor.cli import _options as opt
+from cofactor.cli._command import BadInput, Command, end_interrupted
+from cofactor.cli._tables import NoLabelsError, Reading, holds_blocks
+from cofactor.cli._terminal import (
+    announce,
+    emit,
+    make_table,
+    note,
+    note_each,
+    note_next,
+    show,
+    shown,
 )
-from cofactor.cli._shared.fits import check_new_place, place_beside, saved_model, watched_fit
-from cofactor.cli._shared.history import Step, next_notes
-from cofactor.cli._shared.models import Opened, find_data, open_model, read_again, relative
-from cofactor.cli._shared.tables import Reading
-from cofactor.cli._shared.targets import NoLabelsError
-from cofactor.cli._shared.terminal import announce, emit, make_table, note, show, shown
 from cofactor.io.errors import at
 
 UPDATED = (
@@ -38,29 +32,19 @@ UPDATED = (
 
 
 @click.command(cls=Command)
-@click.argument("model", type=MODEL)
-@click.argument("table", type=TABLE, required=False)
-@click.option(
-    "-o",
-    "--output",
-    type=OUTPUT,
-    required=True,
-    metavar="FOLDER",
-    help="Folder for the new model; another model that is there is replaced.",
+@opt.model_argument
+@click.argument("table", type=opt.TABLE, required=False)
+@opt.folder_option("Folder for the new model; another model that is there is replaced.")
+@opt.add(opt.reading("text", "labels", "label_separator"))
+@opt.option(
+    "--iterations", "Maximum number of iterations.  [default: that of the fit]", type=opt.COUNT
 )
-@table_options("text", "labels", "label_separator")
-@click.option(
-    "--iterations", type=COUNT, help="Maximum number of iterations.  [default: that of the fit]"
-)
-@json_option
+@opt.add("as_json")
 def refit(
     model: Path,
     table: Path | None,
     output: Path,
-    text: str | None,
-    labels: tuple[str, ...],
-    label_separator: str | None,
-    opening: dict[str, Any],
+    asked: opt.TableOptions,
     iterations: int | None,
     as_json: bool,
 ) -> None:
@@ -78,55 +62,47 @@ def refit(
     Ctrl-C stops the fit, and the model of the last complete iteration is saved, as in `cofactor
     fit`.
     """
-    opened = open_model(model)
-    check_new_place(output, opened.path)
-    reading = _read(opened, table, text, labels, label_separator, opening)
-    if "updated" in (opened.facts.get("notes") or {}):
-        note(f"Note: {UPDATED}")
-    new, said, interrupted = _refit(opened, reading, iterations)
+    opened = models.open_model(model)
+    models.check_new_place(output, opened.path)
+    read = _read(opened, table, asked)
+    if models.is_updated(opened):
+        note_each([UPDATED])
+    new, said, interrupted = _refit(opened, read, iterations)
     if interrupted:
-        output = place_beside(output)
-    told = _told(opened, reading, iterations)
-    step = Step("refit", {"iterations": iterations}, [told])
-    facts = {**reading.facts, "path": relative(reading.facts["path"], output)}
-    notes = next_notes(opened, output, step, input=facts, warnings=[*reading.notes, *said])
-    wrote = saved_model(new, output, notes)
+        output = models.place_beside(output)
+    told = _told(opened, read, iterations)
+    step = models.Step("refit", {"iterations": iterations}, [told])
+    facts = {**read.facts, "path": models.relative(read.facts["path"], output)}
+    notes = models.next_notes(opened, output, step, input=facts, warnings=[*read.notes, *said])
+    wrote = models.saved_model(new, output, notes)
     if as_json:
         emit(_facts(opened, new, output, facts))
     else:
         _show_drift(opened.model, new)
         for sentence in (*_ending(opened.model, new), wrote):
             note(sentence)
-        note(f"Next: cofactor topics {shlex.quote(str(output))}")
-    if interrupted:
-        click.get_current_context().exit(INTERRUPTED)
+        note_next("topics", output)
+    end_interrupted(interrupted)
 
 
-def _read(
-    opened: Opened,
-    table: Path | None,
-    text: str | None,
-    labels: tuple[str, ...],
-    label_separator: str | None,
-    opening: dict[str, Any],
-) -> Reading:
+def _read(opened: models.OpenedModel, table: Path | None, asked: opt.TableOptions) -> Reading:
     """Read the whole table; labels that a model without labels is given are looked at anew."""
-    path = find_data(opened, table)
+    path = models.find_data(opened, table)
     if path is None:
         raise BadInput("The table that the model was fitted on does not exist; name one as TABLE.")
     if holds_blocks(path):
         raise BadInput(f"{path} holds blocks, but a refit reads tables; name the table itself.")
-    new = labels and opened.input.get("labels_are") in (None, "none")
+    new = asked.labels and opened.input.get("labels_are") in (None, "none")
     whole = opened.noting(blocks=None, **({"labels_are": None, "task": "auto"} if new else {}))
     try:
         with announce("Reading the documents"):
-            reading = read_again(whole, path, text, labels, opening, label_separator)
+            read = models.read_again(whole, path, asked)
     except NoLabelsError:
         raise _no_labels(path) from None
     model = opened.model
-    if reading.y is None and model.target_names_ and not model.seeds:  # seeds may be classes
+    if read.y is None and model.target_names_ and not model.seeds:  # seeds may be classes
         raise _no_labels(path)
-    return reading
+    return read
 
 
 def _no_labels(path: Path) -> BadInput:
@@ -136,20 +112,20 @@ def _no_labels(path: Path) -> BadInput:
     )
 
 
-def _refit(opened: Opened, reading: Reading, iterations: int | None) -> tuple[Any, list[str], bool]:
+def _refit(
+    opened: models.OpenedModel, read: Reading, iterations: int | None
+) -> tuple[Any, list[str], bool]:
     """Return the new model, warnings, and whether the fit was interrupted."""
-    facts = reading.facts
-    note(f"{facts['rows']:,} documents, {facts['labelled']:,} labelled.")
-    for sentence in reading.notes:
-        note(f"Note: {sentence}")
-    with watched_fit("Fitting the topics") as watched:
+    note(f"{read.facts['rows']:,} documents, {read.facts['labelled']:,} labelled.")
+    note_each(read.notes)
+    with models.watched_fit("Fitting the topics") as watched:
         model = opened.model.set_callbacks(watched.reporter())
-        new = reading.refit(model, iterations)
+        new = read.refit(model, iterations)
     return new, watched.messages, watched.interrupted
 
 
-def _told(opened: Opened, reading: Reading, iterations: int | None) -> str:
-    facts = reading.facts
+def _told(opened: models.OpenedModel, read: Reading, iterations: int | None) -> str:
+    facts = read.facts
     most = "" if iterations is None else f", with at most {iterations:,} iterations"
     return (
         f"Fitted again from the topics of {opened.path.name} on {facts['rows']:,} documents, "
@@ -204,11 +180,9 @@ def _scores(before: Any, after: Any) -> list[str]:
     return [f"Expected on new texts like these: {after.expected_score_}{old}."]
 
 
-def _facts(opened: Opened, new: Any, output: Path, facts: dict[str, Any]) -> dict[str, Any]:
-    scores = [
-        None if model.expected_score_ is None else asdict(model.expected_score_)
-        for model in (opened.model, new)
-    ]
+def _facts(
+    opened: models.OpenedModel, new: Any, output: Path, facts: dict[str, Any]
+) -> dict[str, Any]:
     return {
         "model": opened.origin(),
         "output": str(output),
@@ -216,6 +190,6 @@ def _facts(opened: Opened, new: Any, output: Path, facts: dict[str, Any]) -> dic
         "iterations": int(new.n_iter_),
         "stop_reason": new.estimator_.stop_reason_,
         "drift": new.drift_.to_records(),
-        "expected_score_before": scores[0],
-        "expected_score": scores[1],
+        "expected_score_before": models.score_facts(opened.model),
+        "expected_score": models.score_facts(new),
     }

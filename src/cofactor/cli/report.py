@@ -8,85 +8,54 @@ from typing import Any
 
 import click
 
-from cofactor.cli._shared.browser import open_page
-from cofactor.cli._shared.command import (
-    MODEL,
-    OUTPUT_FILE,
-    PERIODS,
-    TABLE,
-    BadInput,
-    Command,
-    json_option,
-    needing_extra,
-)
-from cofactor.cli._shared.command import table_options as options
-from cofactor.cli._shared.models import Opened, find_data, open_model, read_again, refusals
-from cofactor.cli._shared.tables import Reading
-from cofactor.cli._shared.terminal import announce, emit, note
+from cofactor.cli import _models as models
+from cofactor.cli import _options as opt
+from cofactor.cli._command import BadInput, Command, needing_extra, refusals
+from cofactor.cli._tables import Reading
+from cofactor.cli._terminal import announce, emit, note, open_page
 
 
 @click.command(cls=Command)
-@click.argument("model", type=MODEL)
-@click.option(
-    "-o",
-    "--output",
-    type=OUTPUT_FILE,
-    default=Path("report.html"),
-    metavar="FILE",
-    help="HTML file to write.",
-)
-@click.option("--data", type=TABLE, help="Table of the documents.  [default: the one of the fit]")
-@options("text", "labels", "label_separator", "id_column", "date", "date_format")
-@click.option(
+@opt.model_argument
+@opt.file_option("HTML file to write.", default="report.html")
+@opt.add("data", opt.reading("text", "labels", "label_separator", "id", "date", "date_format"))
+@opt.option(
     "--every",
-    type=click.Choice(PERIODS),
-    help="Length of a period in the chart over time.  [default: one that suits the dates]",
+    "Length of a period in the chart over time.  [default: one that suits the dates]",
+    type=click.Choice(opt.PERIODS),
 )
-@click.option(
-    "--truth",
-    multiple=True,
-    metavar="COLUMN",
-    help="Column with labels that the fit has not seen, to test the model with. May be repeated.",
+@opt.repeated(
+    "--truth COLUMN", "Column with labels that the fit has not seen, to test the model with."
 )
-@click.option("--title", metavar="TEXT", help="Headline of the report.  [default: Topic report]")
-@click.option(
-    "--without-texts",
-    "--no-text",
-    "without_texts",
+@opt.option("--title TEXT", "Headline of the report.  [default: Topic report]")
+@opt.option(
+    "--without-texts --no-text without_texts",
+    "Leave the texts of the documents out of the file.",
     is_flag=True,
-    help="Leave the texts of the documents out of the file.",
 )
-@click.option("--open", "open_it", is_flag=True, help="Open the report in the browser.")
-@json_option
+@opt.option("--open open_it", "Open the report in the browser.", is_flag=True)
+@opt.add("as_json")
 def report(
     model: Path,
     output: Path,
     data: Path | None,
-    text: str | None,
-    labels: tuple[str, ...],
-    label_separator: str | None,
-    id_column: str | None,
-    date: str | None,
-    date_format: str | None,
-    every: str | None,
-    opening: dict[str, Any],
+    asked: opt.TableOptions,
     truth: tuple[str, ...],
-    title: str | None,
-    without_texts: bool,
     open_it: bool,
     as_json: bool,
+    **layout: Any,
 ) -> None:
     """Write a report that opens in any browser.
 
     The report is one file and loads nothing from the network. Its scores come from further fits,
-    each of which leaves some labels out to test with, or, with --truth, from labels that the model
+    each of which holds some labels out to test with, or, with --truth, from labels that the model
     has not seen. With --date it shows topics and classes over time.
     """
-    opened = open_model(model)
+    opened = models.open_model(model)
     if truth:
         _check_truth(opened, truth, data)
-    path = find_data(opened, data)
-    documents = known = hidden = rows = days = None
+    path = models.find_data(opened, data)
+    documents = None
     if path is None:
         note(
             "The table of the fit does not exist any more, so the report shows no documents; "
@@ -94,35 +63,8 @@ def report(
         )
     else:
         with announce("Reading the documents"):
-            reading = read_again(
-                opened,
-                path,
-                text,
-                labels,
-                opening,
-                label_separator,
-                truth,
-                id_column,
-                date,
-                date_format,
-            )
-        documents, known, hidden = reading.documents.texts, reading.y, reading.truth
-        rows, days = reading.numbers, _days(reading)
-    with announce("Writing the report"), needing_extra("The report", "report"), refusals():
-        write = import_module("cofactor.report").write_report
-        write(
-            opened.model,
-            output,
-            documents=documents,
-            labels=known,
-            truth=hidden,
-            text=not without_texts,
-            title=title,
-            rows=rows,
-            source=None if path is None else path.name,
-            dates=days,
-            every=every,
-        )
+            documents = models.read_again(opened, path, asked, truth=truth)
+    _write(opened, output, documents, path, **layout)
     if as_json:
         emit(
             {
@@ -138,21 +80,46 @@ def report(
         open_page(output)
 
 
-def _days(reading: Reading) -> list[Any] | None:
+def _write(
+    opened: models.OpenedModel,
+    output: Path,
+    read: Reading | None,
+    path: Path | None,
+    *,
+    without_texts: bool,
+    **layout: Any,
+) -> None:
+    """Write the report; ``layout`` are arguments of `write_report`."""
+    content: dict[str, Any] = {"documents": None, "labels": None}
+    if read is not None:
+        content = {
+            "documents": read.documents.texts,
+            "labels": read.y,
+            "truth": read.truth,
+            "rows": read.numbers,
+            "dates": _days(read),
+            "source": None if path is None else path.name,
+        }
+    with announce("Writing the report"), needing_extra("The report", "report"), refusals():
+        write = import_module("cofactor.report").write_report
+        write(opened.model, output, **content, text=not without_texts, **layout)
+
+
+def _days(read: Reading) -> list[Any] | None:
     """Return the dates of the documents; None if there are none."""
-    if reading.dates is None:
+    if read.dates is None:
         return None
-    if not reading.dates.known:
+    if not read.dates.known:
         note("Note: the column of the dates is empty, so the report shows nothing over time.")
         return None
-    return reading.dates.values
+    return read.dates.values
 
 
-def _check_truth(opened: Opened, truth: tuple[str, ...], data: Path | None) -> None:
+def _check_truth(opened: models.OpenedModel, truth: tuple[str, ...], data: Path | None) -> None:
     targets, form = opened.model.target_names_, opened.input.get("labels_are")
     if not targets:
         raise BadInput("--truth needs a model that predicts; this one was fitted without labels.")
-    if find_data(opened, data) is None:
+    if models.find_data(opened, data) is None:
         raise BadInput(
             "--truth needs documents, but their table does not exist; name it with --data."
         )

@@ -4,66 +4,64 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
 from typing import Any
 
 import click
 
-from cofactor.cli._shared.command import COUNT, INTERRUPTED, SEED, BadInput, Command, json_option
-from cofactor.cli._shared.terminal import emit, note, open_console
+from cofactor.cli import _options as opt
+from cofactor.cli._command import BadInput, Command, end_interrupted
+from cofactor.cli._terminal import emit, note, open_console
 from cofactor.experiments import EXPERIMENTS, SOLVERS, Options
 
-PATH = click.Path(path_type=Path)
 SYNTHETIC_ONLY = ("draws", "solver", "iterations", "updates")
 
 
 @click.command(cls=Command)
 @click.argument("experiment", type=click.Choice([*EXPERIMENTS, "all"]), default="all")
-@click.option(
+@opt.option(
     "--out",
-    type=PATH,
+    "Folder for tables, figures, trials and manifest. A second run continues an unfinished one.",
+    type=opt.FOLDER,
     required=True,
-    help="Folder for tables, figures, trials and "
-    "manifest. A second run continues an unfinished one.",
 )
-@click.option(
-    "--trials", type=COUNT, help="Number of trials of each model.  [default: as in the paper]"
+@opt.option(
+    "--trials", "Number of trials of each model.  [default: as in the paper]", type=opt.COUNT
 )
-@click.option(
+@opt.option(
     "--data-home",
-    type=PATH,
+    "Folder that holds the data.  [default: COFACTOR_DATA_HOME, else scikit-learn's]",
+    type=opt.FOLDER,
     envvar="COFACTOR_DATA_HOME",
-    help="Folder that holds the data.  [default: COFACTOR_DATA_HOME, else scikit-learn's]",
 )
-@click.option(
+@opt.option(
     "--stopwords",
-    type=PATH,
-    help="File of English stop words, one on each line.  [default: NLTK's]",
+    "File of English stop words, one on each line.  [default: NLTK's]",
+    type=opt.FOLDER,
 )
-@click.option("--quick", is_flag=True, help="Use small made-up data, to see that everything works.")
-@click.option("--seed", type=SEED, default=0, help="Random seed of data, splits and starts.")
-@click.option(
+@opt.option("--quick", "Use small synthetic data, to check that everything works.", is_flag=True)
+@opt.add("seed")
+@opt.option(
     "--jobs",
-    type=COUNT,
-    help="Number of parallel processes; results do not depend on it.  [default: number of cores]",
+    "Number of parallel processes; results do not depend on it.  [default: number of cores]",
+    type=opt.COUNT,
 )
-@click.option(
-    "--draws", type=COUNT, default=1, help="synthetic: number of draws of factors and noise."
+@opt.option(
+    "--draws", "synthetic: number of draws of factors and noise.", type=opt.COUNT, default=1
 )
-@click.option(
-    "--solver", type=click.Choice(SOLVERS), default="auto", help="synthetic: solver of all fits."
+@opt.option(
+    "--solver", "synthetic: solver of all fits.", type=click.Choice(SOLVERS), default="auto"
 )
-@click.option(
+@opt.option(
     "--iterations",
-    type=COUNT,
-    help="synthetic: number of iterations of all fits.  [default: until they converge]",
+    "synthetic: number of iterations of all fits.  [default: until they converge]",
+    type=opt.COUNT,
 )
-@click.option(
+@opt.option(
     "--updates",
-    type=COUNT,
-    help="synthetic: compare with this number of multiplicative updates from the same starts.",
+    "synthetic: compare with this number of multiplicative updates from the same starts.",
+    type=opt.COUNT,
 )
-@json_option
+@opt.add("as_json")
 @click.pass_context
 def reproduce(
     context: click.Context, /, experiment: str, jobs: int | None, as_json: bool, **settings: Any
@@ -102,7 +100,8 @@ def _run(names: list[str], options: Options, as_json: bool) -> None:
         runs = reproduce(names, options, open_console(stderr=True))
     except KeyboardInterrupt:
         note("Interrupted; run the same command again to continue.")
-        click.get_current_context().exit(INTERRUPTED)
+        end_interrupted(True)
+        return
     if as_json:
         emit([_summary(run) for run in runs])
         return

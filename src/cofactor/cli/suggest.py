@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
-from cofactor.cli._shared.command import (
-    COUNT,
-    MODEL,
-    OUTPUT_FILE,
-    SEED,
-    TABLE,
-    Command,
-    json_option,
-    table_options,
+from cofactor.cli import _models as models
+from cofactor.cli import _options as opt
+from cofactor.cli._command import Command, refusals
+from cofactor.cli._tables import Reading
+from cofactor.cli._terminal import (
+    announce,
+    emit,
+    note,
+    opened_output,
+    refuse_table_as_output,
+    rounded,
 )
-from cofactor.cli._shared.models import Opened, how_to_open, open_model, read_again, refusals
-from cofactor.cli._shared.outputs import opened_output, refuse_table_as_output
-from cofactor.cli._shared.table_options import TableOptions
-from cofactor.cli._shared.tables import Reading
-from cofactor.cli._shared.terminal import announce, emit, note
 from cofactor.io.errors import at
 from cofactor.io.tables import InputError, open_source
 from cofactor.io.tables.labels import one_cell
@@ -31,34 +29,26 @@ from cofactor.io.tables.sources import DESCRIPTORS
 from cofactor.io.tables.writers import free_name, make_writer, output_kind
 
 DOUBTFUL = "doubtful label"
-DIGITS = 5  # significant digits of a probability
 
 
 @click.command(cls=Command)
-@click.argument("model", type=MODEL)
-@click.argument("table", type=TABLE)
-@click.option("-n", "--number", type=COUNT, default=50, help="Number of texts.")
-@click.option(
-    "-o",
-    "--output",
-    type=OUTPUT_FILE,
-    metavar="FILE",
-    help="File to write: .csv, .tsv or .jsonl, also compressed (.gz).  [default: CSV on stdout]",
+@opt.model_argument
+@opt.table_argument
+@opt.option("-n --number", "Number of texts.", type=opt.COUNT, default=50)
+@opt.file_option(
+    "File to write: .csv, .tsv or .jsonl, also compressed (.gz).  [default: CSV on stdout]"
 )
-@click.option("--doubtful", is_flag=True, help="List labels that look wrong instead.")
-@click.option(
+@opt.option("--doubtful", "List labels that look wrong instead.", is_flag=True)
+@opt.option(
     "--strategy",
+    "Which texts: close calls, the first texts of topics without a label, random ones, or a "
+    "mixture.",
     type=click.Choice(["mixed", "close", "topics", "random"]),
     default="mixed",
-    help="Which texts: close calls, the first texts of topics without a "
-    "label, random ones, or a mixture.",
 )
-@click.option(
-    "--all-rows", is_flag=True, help="Write all rows of the table, those to look at first."
-)
-@click.option("--seed", type=SEED, help="Seed of the random choice.  [default: that of the fit]")
-@table_options("text", "labels", "label_separator")
-@json_option
+@opt.option("--all-rows", "Write all rows of the table, those to look at first.", is_flag=True)
+@opt.option("--seed", "Seed of the random choice.  [default: that of the fit]", type=opt.SEED)
+@opt.add(opt.reading("text", "labels", "label_separator"), "as_json")
 def suggest(
     model: Path,
     table: Path,
@@ -68,21 +58,18 @@ def suggest(
     strategy: str,
     all_rows: bool,
     seed: int | None,
-    text: str | None,
-    labels: tuple[str, ...],
-    label_separator: str | None,
-    opening: dict[str, Any],
+    asked: opt.TableOptions,
     as_json: bool,
 ) -> None:
-    """Say which texts to label next, or which labels look wrong.
+    """Show which texts to label next, or which labels look wrong.
 
     The output has the rows of the table, the label column to fill in or to correct, and the columns
     reason, prediction and confidence. A reason is close call (two classes are almost equally
     probable), first of its topic (the topic has no label), random check or doubtful label. Labelled
     texts and near-duplicates are not suggested.
 
-    With --doubtful, prediction is the class that looks right, by models that have not seen the
-    label.
+    With --doubtful, the prediction is the class that looks right, according to models that have not
+    seen the label.
 
     With --all-rows, the output holds the whole table and can be fitted again: fill in the labels,
     then give the file to cofactor fit.
@@ -91,82 +78,69 @@ def suggest(
     refuse_table_as_output(output, table)
     if os.path.abspath(table).startswith(DESCRIPTORS):
         raise InputError(f"{at(table)} can be read only once; save the table to a file first.")
-    opened = open_model(model)
+    opened = models.open_model(model)
     with announce("Reading the documents"):
-        reading = read_again(
-            opened, table, text, labels, opening, label_separator, may_lack=not doubtful
-        )
+        read = models.read_again(opened, table, asked, may_lack=not doubtful)
     with announce("Comparing labels" if doubtful else "Choosing texts"), refusals():
         found = (
-            _doubts(opened, reading)[:number]
+            _doubts(opened, read)[:number]
             if doubtful
-            else _texts(opened, reading, number, strategy, seed)
+            else _texts(opened, read, number, strategy, seed)
         )
-    label = list(labels) or list(TableOptions.noted(opened.input).labels) or ["label"]
-    separator = label_separator or opened.input.get("label_separator")
-    source = open_source(table, **how_to_open(opened, table, opening))
-    rows = _Rows(reading.documents.rows, found, label, separator, all_rows)
+    asked = asked.over(opt.TableOptions.noted(opened.input))
+    source = open_source(table, **models.how_to_open(opened, table, asked.opening))
+    label = list(asked.labels) or ["label"]
+    said = {read.documents.rows[place]: cells for place, cells in found}
+    rows = _Rows(said, label, asked.label_separator, all_rows)
     with opened_output(output) as file:
         rows.write(file, kind, source)
     _tell(opened, found, output, all_rows, as_json)
 
 
 def _texts(
-    opened: Opened, reading: Reading, number: int, strategy: str, seed: int | None
+    opened: models.OpenedModel, read: Reading, number: int, strategy: str, seed: int | None
 ) -> list[tuple[int, dict[str, Any]]]:
-    """Return the places of texts to label and what is said about each."""
+    """Return the indices of texts to label, and the cells to add to each."""
     rows = opened.model.to_label(
-        reading.documents.texts, number, strategy=strategy, y=reading.y, random_state=seed
+        read.documents.texts, number, strategy=strategy, y=read.y, random_state=seed
     )
     return [
-        (
-            row.document,
-            {
-                "reason": row.reason,
-                "prediction": row.prediction,
-                "confidence": row.confidence,
-                "topic": row.name,
-            },
-        )
+        (row.document, _cells(row.reason, row.prediction, row.confidence, topic=row.name))
         for row in rows
     ]
 
 
-def _doubts(opened: Opened, reading: Reading) -> list[tuple[int, dict[str, Any]]]:
-    """Return the places of doubtful labels and what is said about each."""
-    if reading.facts["task"] != "classes":
+def _doubts(opened: models.OpenedModel, read: Reading) -> list[tuple[int, dict[str, Any]]]:
+    """Return the indices of doubtful labels, and the cells to add to each."""
+    if read.facts["task"] != "classes":
         raise InputError(
             "--doubtful needs labels that are classes; name their column with --label, or leave "
             "--doubtful out."
         )
-    rows = opened.model.doubtful_labels(reading.documents.texts, reading.y)
+    rows = opened.model.doubtful_labels(read.documents.texts, read.y)
     return [
         (
             row.document,
-            {
-                "reason": DOUBTFUL,
-                "prediction": row.suggestion,
-                "confidence": row.probability,
-                "label_probability": row.label_probability,
-            },
+            _cells(
+                DOUBTFUL, row.suggestion, row.probability, label_probability=row.label_probability
+            ),
         )
         for row in rows
     ]
 
 
-class _Rows:
-    """The rows of a table that are written: those found, then the others if asked for."""
+def _cells(reason: str, prediction: Any, confidence: Any, **more: Any) -> dict[str, Any]:
+    return {"reason": reason, "prediction": prediction, "confidence": confidence, **more}
 
-    def __init__(
-        self,
-        numbers: list[int],
-        found: list[tuple[int, dict[str, Any]]],
-        labels: list[str],
-        separator: str | None,
-        all_rows: bool,
-    ) -> None:
-        self.said = {numbers[place]: cells for place, cells in found}
-        self.labels, self.separator, self.all_rows = labels, separator, all_rows
+
+@dataclass(frozen=True)
+class _Rows:
+    """The rows to write: those found, then all others if the user wants them."""
+
+    said: dict[int, dict[str, Any]]  # the cells to add, by the numbers of the rows
+    labels: list[str]
+    separator: str | None
+    all_rows: bool
 
     def write(self, file: Any, kind: str, source: Any) -> None:
         """Write the rows in their order."""
@@ -189,12 +163,12 @@ class _Rows:
 
     def _cell(self, cell: Any, kind: str) -> Any:
         if isinstance(cell, float):
-            return float(f"{cell:.{DIGITS}g}")
+            return rounded(cell)
         return cell if kind == "jsonl" and not self.separator else one_cell(cell, self.separator)
 
 
 def _tell(
-    opened: Opened,
+    opened: models.OpenedModel,
     found: list[tuple[int, dict[str, Any]]],
     output: Path | None,
     all_rows: bool,

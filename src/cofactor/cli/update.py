@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,32 +9,30 @@ from typing import Any
 
 import click
 
-from cofactor.cli._shared.command import (
-    MODEL,
-    OUTPUT,
-    TABLE,
-    Command,
-    Number,
-    json_option,
-    table_options,
+from cofactor.cli import _models as models
+from cofactor.cli import _options as opt
+from cofactor.cli._command import Command
+from cofactor.cli._tables import Reading, read_table
+from cofactor.cli._terminal import (
+    announce,
+    emit,
+    make_table,
+    note,
+    note_each,
+    note_next,
+    show,
+    shown,
 )
-from cofactor.cli._shared.fits import check_new_place, command_line, saved_model
-from cofactor.cli._shared.models import Opened, how_to_open, open_model, refusals, relative
-from cofactor.cli._shared.sentences import in_options
-from cofactor.cli._shared.table_options import TableOptions
-from cofactor.cli._shared.tables import Reading, read_table
-from cofactor.cli._shared.terminal import announce, emit, make_table, note, show, shown
 from cofactor.io.errors import printable
 from cofactor.io.tables.label_advice import probable_merges
-from cofactor.io.tables.labels import Relabels, read_relabels, relabel_command
+from cofactor.io.tables.labels import relabel_command
 
 KEPT = ("id", "date", "date_format")
 """What later commands take from the fit, unless they are told otherwise."""
-LISTED = 8
-"""Number of new words that are named."""
+MAX_LISTED_WORDS = 8
 
 
-class _NewTopics(Number):
+class _NewTopics(opt.Number):
     """A number of topics, or the word auto."""
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
@@ -44,47 +40,28 @@ class _NewTopics(Number):
 
 
 @click.command(cls=Command)
-@click.argument("model", type=MODEL)
-@click.argument("table", type=TABLE)
-@click.option(
-    "-o",
-    "--output",
-    type=OUTPUT,
-    required=True,
-    metavar="FOLDER",
-    help="Folder for the new model; a model that is there is replaced.",
-)
-@table_options("text", "labels", "label_separator")
-@click.option(
-    "--relabel",
-    metavar="OLD=NEW",
-    multiple=True,
-    help="New name of a label, like Sprot=Sport. May be repeated.",
-)
-@click.option(
-    "--new-topics",
+@opt.model_argument
+@opt.table_argument
+@opt.folder_option("Folder for the new model; a model that is there is replaced.")
+@opt.add(opt.reading("text", "labels", "label_separator", "relabel"))
+@opt.option(
+    "--new-topics N|auto",
+    "Number of topics to add; 'auto' adds topics as long as they improve the model.",
     type=_NewTopics(int, 0),
     default="0",
-    metavar="N|auto",
-    help="Number of topics to add; auto adds topics as long as they pay.",
 )
-@click.option(
-    "--move",
-    type=Number(float, 0, 1),
+@opt.option(
+    "--move M",
+    "How far topics may move: each keeps a cosine of at least 1 - M with its old self.",
+    type=opt.Number(float, 0, 1),
     default=0.0,
-    metavar="M",
-    help="How far topics may move: each keeps a cosine of at least 1 - M with its old self.",
 )
-@json_option
+@opt.add("as_json")
 def update(
     model: Path,
     table: Path,
     output: Path,
-    text: str | None,
-    labels: tuple[str, ...],
-    label_separator: str | None,
-    relabel: tuple[str, ...],
-    opening: dict[str, Any],
+    asked: opt.TableOptions,
     new_topics: int | str,
     move: float,
     as_json: bool,
@@ -95,24 +72,23 @@ def update(
     unless --text and --label name others; the labels may be missing. Topics stay as they are. New
     words join the words of the model, and new classes its classes.
     """
-    check_new_place(output, model)
-    opened = open_model(model)
-    reading = _read(opened, table, text, labels, label_separator, read_relabels(relabel), opening)
-    labelled = f", {reading.facts['labelled']:,} labelled" if reading.facts["label"] else ""
-    note(f"{reading.facts['rows']:,} new documents{labelled}.")
-    doubts = [*_missing_labels(opened, reading), *_misspelt(opened, reading)]
-    for sentence in doubts:
-        note(f"Note: {sentence}")
-    new, said = _learn(opened, reading, new_topics, move)
+    models.check_new_place(output, model)
+    opened = models.open_model(model)
+    read = _read(opened, table, asked)
+    labelled = f", {read.facts['labelled']:,} labelled" if read.facts["label"] else ""
+    note(f"{read.facts['rows']:,} new documents{labelled}.")
+    doubts = [*_missing_labels(opened, read), *_misspelt(opened, read)]
+    note_each(doubts)
+    new, said = _learn(opened, read, new_topics, move)
     kept = {name: opened.input[name] for name in KEPT if opened.input.get(name)}
-    found = {**reading.facts, **kept, "path": relative(reading.facts["path"], output)}
+    found = {**read.facts, **kept, "path": models.relative(read.facts["path"], output)}
     notes = {
         "input": found,
-        "command": command_line(),
+        "command": models.command_line(),
         "warnings": [*doubts, *said],
         "updated": opened.origin(),
     }
-    wrote = saved_model(new, output, notes)
+    wrote = models.saved_model(new, output, notes)
     facts = _facts(opened, new, output, said)
     if as_json:
         emit(facts)
@@ -120,23 +96,25 @@ def update(
     _show(new.drift_)
     for sentence in (*_ending(facts), wrote):
         note(sentence)
-    note(f"Next: cofactor topics {shlex.quote(facts['model'])}")
+    note_next("topics", output)
 
 
-def _missing_labels(opened: Opened, reading: Reading) -> list[str]:
+def _missing_labels(opened: models.OpenedModel, read: Reading) -> list[str]:
     """Say that no label is learned, if the table lacks the columns of the fit."""
     columns = opened.input.get("label")
-    if reading.facts["label"] or not columns:
+    if read.facts["label"] or not columns:
         return []
     named = ", ".join(map(repr, [columns] if isinstance(columns, str) else columns))
-    return [f"The table has no label column {named}, so no label is learned; name one by --label."]
+    return [
+        f"The table has no label column {named}, so no label is learned; name one with --label."
+    ]
 
 
-def _misspelt(opened: Opened, reading: Reading) -> list[str]:
+def _misspelt(opened: models.OpenedModel, read: Reading) -> list[str]:
     """Name new classes that are probably classes of the model in another spelling."""
-    if reading.counts.form not in ("classes", "sets"):
+    if read.counts.form not in ("classes", "sets"):
         return []
-    known, classes = list(map(str, opened.model.target_names_)), reading.counts.classes
+    known, classes = list(map(str, opened.model.target_names_)), read.counts.classes
     new = {name: number for name, number in classes.items() if name not in known}
     large = dict.fromkeys(known, 1000 * classes.total())
     pairs = {old: one for old, one in probable_merges({**large, **new}).items() if old in new}
@@ -148,54 +126,28 @@ def _misspelt(opened: Opened, reading: Reading) -> list[str]:
     ]
 
 
-def _read(
-    opened: Opened,
-    table: Path,
-    text: str | None,
-    labels: tuple[str, ...],
-    label_separator: str | None,
-    relabel: Relabels,
-    opening: dict[str, Any],
-) -> Reading:
+def _read(opened: models.OpenedModel, table: Path, asked: opt.TableOptions) -> Reading:
     """Read the new documents like those of the fit, unless options say otherwise."""
-    noted = replace(TableOptions.noted(opened.input), id=None, keep=(), date=None)
-    asked = replace(
-        noted,
-        text=text or noted.text,
-        labels=labels or noted.labels,
-        label_separator=label_separator or noted.label_separator,
-        relabel=Relabels({**noted.relabel, **relabel}),
-        opening=how_to_open(opened, table, opening),
-    )
-    task = opened.input.get("labels_are") or opened.input.get("task", "auto")
+    noted = replace(opt.TableOptions.noted(opened.input), id=None, keep=(), date=None)
+    opening, labels = models.how_to_open(opened, table, asked.opening), asked.labels
+    task = opened.learned
     task = "auto" if labels and task == "none" else task  # so that labels are refused, not ignored
     with announce("Reading the documents"):
-        return read_table(table, asked, may_lack=not labels, task=task)
+        wanted = replace(asked.over(noted), opening=opening)
+        return read_table(table, wanted, may_lack=not labels, task=task)
 
 
 def _learn(
-    opened: Opened, reading: Reading, new_topics: int | str, move: float
+    opened: models.OpenedModel, read: Reading, new_topics: int | str, move: float
 ) -> tuple[Any, list[str]]:
     """Update the model; return the new one and the warnings, which are shown."""
-    from cofactor.callbacks import ReportIterations
-
-    with (
-        announce("Learning from the documents") as progress,
-        warnings.catch_warnings(record=True) as caught,
-        refusals(),
-    ):
-        warnings.simplefilter("always")
-        opened.model.set_callbacks(ReportIterations(lambda done: progress(f"iteration {done}")))
-        new = opened.model.update(
-            reading.documents.texts, reading.y, new_topics=new_topics, move=move
-        )
-    said = [*dict.fromkeys(in_options(str(one.message)) for one in caught)]
-    for sentence in said:
-        note(f"Note: {sentence}")
-    return new, said
+    with models.watched_fit("Learning from the documents") as watched:
+        model = opened.model.set_callbacks(watched.reporter())
+        new = model.update(read.documents.texts, read.y, new_topics=new_topics, move=move)
+    return new, watched.messages
 
 
-def _facts(opened: Opened, new: Any, output: Path, said: list[str]) -> dict[str, Any]:
+def _facts(opened: models.OpenedModel, new: Any, output: Path, said: list[str]) -> dict[str, Any]:
     from cofactor.text.describe.summaries import model_words
 
     old = opened.model
@@ -234,8 +186,8 @@ def _show(drift: Any) -> None:
 def _ending(facts: dict[str, Any]) -> Iterator[str]:
     """Say what is new."""
     words, topics, classes = (facts[f"new_{name}"] for name in ("words", "topics", "classes"))
-    named = f": {', '.join(words[:LISTED])}" if words else ""
-    yield f"{len(words):,} new words{named}{', ...' if len(words) > LISTED else '.'}"
+    named = f": {', '.join(words[:MAX_LISTED_WORDS])}" if words else ""
+    yield f"{len(words):,} new words{named}{', ...' if len(words) > MAX_LISTED_WORDS else '.'}"
     yield f"{len(topics):,} new topics{': ' + '; '.join(topics) if topics else ''}."
     if classes:
         yield f"{len(classes):,} new classes: {', '.join(map(str, classes))}."

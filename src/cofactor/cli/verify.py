@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import warnings
 from collections.abc import Callable
 from dataclasses import asdict
@@ -11,59 +10,49 @@ from typing import Any
 
 import click
 
-from cofactor.cli._shared.blocks import find_blocks, holds_blocks, open_blocks
-from cofactor.cli._shared.command import MODEL, TABLE, BadInput, Command, json_option
-from cofactor.cli._shared.command import table_options as options
-from cofactor.cli._shared.history import is_updated, open_origin
-from cofactor.cli._shared.models import Opened, find_data, open_model, read_again, refusals
-from cofactor.cli._shared.terminal import announce, emit, note, show
+from cofactor.cli import _models as models
+from cofactor.cli import _options as opt
+from cofactor.cli._command import BadInput, Command, refusals
+from cofactor.cli._tables import holds_blocks, open_blocks
+from cofactor.cli._terminal import announce, emit, note, note_next, show
 
 Read = Callable[..., tuple[Path, Any]]
 """A function that reads the documents, or opens their blocks; it returns the path, too."""
 
 
 @click.command(cls=Command)
-@click.argument("model", type=MODEL)
-@click.option("--data", type=TABLE, help="Table of the documents.  [default: the one of the fit]")
-@click.option(
-    "--before",
-    type=MODEL,
-    metavar="MODEL",
-    help="Model that an edit or a refit began with.  [default: as noted]",
+@opt.model_argument
+@opt.add("data")
+@opt.option(
+    "--before MODEL",
+    "Model that an edit or a refit began with.  [default: as noted]",
+    type=opt.FOLDER,
 )
-@options("text", "labels", "label_separator")
-@json_option
+@opt.add(opt.reading("text", "labels", "label_separator"), "as_json")
 def verify(
-    model: Path,
-    data: Path | None,
-    before: Path | None,
-    text: str | None,
-    labels: tuple[str, ...],
-    label_separator: str | None,
-    opening: dict[str, Any],
-    as_json: bool,
+    model: Path, data: Path | None, before: Path | None, asked: opt.TableOptions, as_json: bool
 ) -> None:
     """Fit a model again and check that the result is the same.
 
-    The fit uses the parameters in the model's manifest. Of a model that `cofactor edit` or
-    `cofactor refit` made, that last step is repeated; verify the model before it on its own. The
+    The fit uses the parameters in the model's manifest. For a model made by `cofactor edit` or
+    `cofactor refit`, only that last step is repeated; verify the model before it separately. The
     exit code is 0 if topics and predictions are the same, and 1 if they are not.
     """
-    opened = open_model(model)
-    origin = open_origin(opened, before)
+    opened = models.open_model(model)
+    origin = models.open_origin(opened, before)
     if origin is None:
         _refuse_edits(opened, before)
 
     def read(documents: bool = False) -> tuple[Path, Any]:
-        blocks = None if documents else find_blocks(opened)
-        path = blocks or find_data(opened, data)
+        blocks = None if documents else models.find_blocks(opened)
+        path = blocks or models.find_data(opened, data)
         if path is None:
             raise BadInput(
                 "The table that the model was fitted on does not exist; name it with --data."
             )
         if holds_blocks(path):
             return path, open_blocks(path)
-        return path, read_again(opened, path, text, labels, opening, label_separator)
+        return path, models.read_again(opened, path, asked)
 
     facts = _fit_again(opened, read) if origin is None else _repeat(opened, *origin, read)
     facts["model"] = opened.origin()
@@ -72,14 +61,14 @@ def verify(
     else:
         show(*_sentences(facts))
         if origin is not None:
-            note(f"Next: cofactor verify {shlex.quote(str(origin[0].path))}")
+            note_next("verify", origin[0].path)
     if not (facts["equal"] and facts["same_data"]):
         click.get_current_context().exit(1)
 
 
-def _refuse_edits(opened: Opened, before: Path | None) -> None:
-    """Refuse a model that was updated, or edited by other means than commands."""
-    if is_updated(opened):
+def _refuse_edits(opened: models.OpenedModel, before: Path | None) -> None:
+    """Refuse a model that was updated, or was not edited by commands."""
+    if models.is_updated(opened):
         raise BadInput(
             "The model has learned from new documents by cofactor update, which cannot be repeated;"
             " verify the model before it."
@@ -93,18 +82,20 @@ def _refuse_edits(opened: Opened, before: Path | None) -> None:
         raise BadInput("--before is for edited models, but this one was made by a fit.")
 
 
-def _fit_again(opened: Opened, read: Read) -> dict[str, Any]:
+def _fit_again(opened: models.OpenedModel, read: Read) -> dict[str, Any]:
     """Repeat the fit of a model."""
     from cofactor.text.describe.compare import repeat_fit
 
-    path, reading = read()
+    path, documents = read()
     with announce("Fitting again"), refusals(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = asdict(repeat_fit(opened.model, reading.fit))
+        found = asdict(repeat_fit(opened.model, documents.fit))
     return {**found, **_versions_changed(opened), "step": "fit", "data": str(path)}
 
 
-def _repeat(opened: Opened, before: Opened, step: dict[str, Any], read: Read) -> dict[str, Any]:
+def _repeat(
+    opened: models.OpenedModel, before: models.OpenedModel, step: dict[str, Any], read: Read
+) -> dict[str, Any]:
     """Repeat the edit or the refit that made a model."""
     from cofactor.estimators.base import ending_at_interrupts
     from cofactor.text.describe.compare import compare_repetition
@@ -132,15 +123,15 @@ def _edit_again(model: Any, step: dict[str, Any], read: Read) -> tuple[Any, Path
     changes = Changes.read(step.get("changes"))
     if not changes.splits:
         return make_changes(model, changes), None
-    path, reading = read(documents=True)
+    path, documents = read(documents=True)
     with announce("Editing again"):
-        return make_changes(model, changes, reading.documents.texts, reading.y), path
+        return make_changes(model, changes, documents.documents.texts, documents.y), path
 
 
 def _refit_again(model: Any, step: dict[str, Any], read: Read) -> tuple[Any, Path | None]:
-    path, reading = read(documents=True)
+    path, documents = read(documents=True)
     with announce("Fitting again"):
-        return reading.refit(model, step.get("iterations")), path
+        return documents.refit(model, step.get("iterations")), path
 
 
 def _settled(model: Any) -> Any:
@@ -150,7 +141,7 @@ def _settled(model: Any) -> Any:
     return Settled.of(model), [*model.topic_names_]
 
 
-def _versions_changed(opened: Opened) -> dict[str, Any]:
+def _versions_changed(opened: models.OpenedModel) -> dict[str, Any]:
     from cofactor._versions import versions
 
     then, now = opened.facts["versions"], versions()

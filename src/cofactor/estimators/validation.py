@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,6 +15,7 @@ from cofactor._types import BoolArray, FactorName, FloatArray, IntArray
 from cofactor.divergences import DIVERGENCES, Divergence
 from cofactor.engine.factors import NAMES, Factors
 from cofactor.engine.observations import Observations, observe
+from cofactor.errors import Parameter, ParameterError
 from cofactor.noise import Noise
 from cofactor.outofcore import RowBlocks
 from cofactor.priors import Penalty, Prior
@@ -37,17 +36,43 @@ def checks_parameters(method: Method) -> Method:
     return checked
 
 
-@contextmanager
-def naming(name: str) -> Iterator[None]:
-    """Put a parameter's name into error messages that lack it."""
+def check_numbers(name: str, values: Any) -> Any:
+    """Return an array; refuse what scikit-learn would refuse without naming the parameter."""
     try:
-        yield
-    except (TypeError, ValueError) as error:
-        if re.search(rf"\b{name}\b", str(error)):
+        array = values if sp.issparse(values) else np.asarray(values)
+    except ValueError:
+        if hasattr(values, "__array__"):  # not a list of lists: the object has an error of its own
             raise
-        # some messages print the data, which does not help
-        reason = re.sub(r"\n(array=)?\[.*?(?=\n[A-Z]|$)", "", str(error), flags=re.DOTALL)
-        raise type(error)(f"{name} cannot be used as it is: {reason}") from error
+        raise ValueError(f"{name} has rows of different lengths; make them equal.") from None
+    if array.dtype.kind == "c":
+        raise ValueError(f"{name} is complex. Complex data not supported; pass real numbers.")
+    if array.dtype.kind in "OSU" and (word := _first_word(array)) is not None:
+        raise ValueError(f"{name} holds {word!r}, which is not a number; convert it first.")
+    return array
+
+
+def _check_shape(X: Any) -> None:
+    if X.ndim != 2:
+        raise ValueError(
+            f"X is a {X.ndim}D array, but a 2D array is needed. Reshape your data: "
+            "X.reshape(1, -1) is one sample, X.reshape(-1, 1) is one feature."
+        )
+    for what, size in zip(("sample", "feature"), X.shape, strict=True):
+        if not size:
+            raise ValueError(
+                f"X has 0 {what}(s) (shape={X.shape}) while a minimum of 1 is required; add some."
+            )
+
+
+def _first_word(array: Any) -> str | bytes | None:
+    """Return the first text that is not a number; None if there is none."""
+    for cell in array.ravel().tolist():
+        if isinstance(cell, str | bytes):
+            try:
+                float(cell)
+            except ValueError:
+                return cell
+    return None
 
 
 def take_rows(X: Any, y: Any, sample_weight: Any, task: Any, **weights: Any) -> tuple[Any, ...]:
@@ -75,15 +100,15 @@ def take_rows(X: Any, y: Any, sample_weight: Any, task: Any, **weights: Any) -> 
 def check_data(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Return X as a nonnegative float array or CSR matrix; NaN is missing."""
     refuse_dask("X", X)
-    with naming("X"):
-        X = validate_data(
-            estimator,
-            X,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            ensure_all_finite="allow-nan",
-        )
+    _check_shape(check_numbers("X", X))
+    X = validate_data(
+        estimator,
+        X,
+        reset=reset,
+        accept_sparse="csr",
+        dtype=[np.float64, np.float32],
+        ensure_all_finite="allow-nan",
+    )
     values = X.data if sp.issparse(X) else X
     lowest = np.nanmin(values, initial=0.0)
     if lowest < 0:
@@ -99,10 +124,13 @@ def check_room(n_components: int, X: Any) -> None:
     need = COPIES * X.dtype.itemsize * n_components * sum(X.shape)
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     if need > memory:
-        raise ValueError(
-            f"n_components={n_components:,} asks for too many topics: their factors need "
-            f"{need / 1e9:,.0f} GB of memory, and this machine has {memory / 1e9:,.0f} GB; use a "
-            "smaller number. Two or three topics for each class are usual."
+        raise ParameterError(
+            (
+                Parameter("n_components", n_components),
+                f" asks for too many topics: their factors need {need / 1e9:,.0f} GB of memory, "
+                f"and this machine has {memory / 1e9:,.0f} GB",
+            ),
+            "use a smaller number. Two or three topics for each class are usual",
         )
 
 
@@ -148,17 +176,17 @@ def check_weights(name: str, weights: Any, shape: tuple[int, int]) -> Any:
     if weights is None:
         return None
     refuse_dask(name, weights)
-    with naming(name):
-        weights = check_array(
-            weights,
-            accept_sparse="csr",
-            dtype=np.float64,
-            input_name=name,
-            ensure_2d=False,
-            allow_nd=True,
-            ensure_min_samples=0,
-            ensure_min_features=0,
-        )
+    check_numbers(name, weights)
+    weights = check_array(
+        weights,
+        accept_sparse="csr",
+        dtype=np.float64,
+        input_name=name,
+        ensure_2d=False,
+        allow_nd=True,
+        ensure_min_samples=0,
+        ensure_min_features=0,
+    )
     allowed = [shape] if sp.issparse(weights) else [shape, (shape[0], 1), (1, shape[1])]
     if weights.shape not in allowed:
         expected = " or ".join(map(str, dict.fromkeys(allowed)))
@@ -178,8 +206,12 @@ def check_counts(sample_weight: Any, X: Any) -> FloatArray | None:
     if sample_weight is None:
         return None
     refuse_dask("sample_weight", sample_weight)
-    with naming("sample_weight"):
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    if (given := check_numbers("sample_weight", sample_weight)).ndim > 1:
+        raise ValueError(
+            f"sample_weight has shape {given.shape}; pass one number for each of the {X.shape[0]} "
+            "samples."
+        )
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
     if weights.min(initial=0.0) < 0:
         raise ValueError(
             f"sample_weight has the negative value {weights.min():g}; weights must be at least 0."

@@ -1,4 +1,4 @@
-"""The error for input that cannot be used, and helpers for its messages."""
+"""Helpers for messages about input that cannot be used."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from difflib import get_close_matches
 from os import PathLike, fspath
 from pathlib import Path
 
-
-class InputError(ValueError):
-    """Input cannot be used; the message says where the problem is and what to do."""
+from cofactor.errors import InputError as InputError
 
 
 def at(path: str | PathLike[str], row: int | None = None, line: int | None = None) -> str:

@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 
 from cofactor._types import FloatArray, IntArray
 from cofactor._warnings import warn
+from cofactor.errors import Parameter, ParameterError
 from cofactor.estimators.base import FitInterruptedWarning
 from cofactor.model_selection.candidates import (
     Candidate,
@@ -240,9 +241,12 @@ def _sizes(problem: Problem, runs: int, given: Any) -> list[int]:
         if not isinstance(k, int | np.integer) or k < 1:
             raise ValueError(f"n_components holds {k!r}; pass whole numbers of at least 1.")
         if k > limit:
-            raise ValueError(
-                f"n_components holds {k}, more than the {limit} {what} that each fit sees; pass "
-                "smaller numbers."
+            raise ParameterError(
+                (
+                    Parameter("n_components"),
+                    f" holds {k}, more than the {limit} {what} that each fit sees",
+                ),
+                "pass smaller numbers",
             )
     return sorted({int(k) for k in sizes})
 
@@ -262,8 +266,8 @@ def _gathered_warnings() -> Iterator[None]:
         yield
     said = [each for each in caught if not issubclass(each.category, FitInterruptedWarning)]
     slow = [each for each in said if issubclass(each.category, ConvergenceWarning)]
-    for message, category in {(str(e.message), e.category): 0 for e in said if e not in slow}:
-        warn(message, category)
+    for message in {str(e.message): e.message for e in said if e not in slow}.values():
+        warn(message)
     if slow:
         warn(
             f"{len(slow)} fits ended before they converged, at max_iter of the estimator; raise it "

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from cofactor._types import BoolArray, IntArray
 from cofactor._warnings import warn
+from cofactor.errors import Parameter, ParameterError
 from cofactor.linear.folds import assign_folds
 from cofactor.model_selection.problem import settled_labels, take
 from cofactor.targets.reading import is_matrix, known_values, labelled_mask, readable
@@ -136,18 +137,23 @@ def check_folds(name: str, folds: Any, known: BoolArray) -> None:
     if not isinstance(folds, Integral) or folds < 2:
         raise ValueError(f"{name}={folds!r} must be a whole number of at least 2.")
     if known.sum() < folds:
-        raise ValueError(
-            f"{name}={folds} asks for more folds than there are labels: y has {known.sum()} "
-            "labelled samples; use fewer folds, or add labels."
+        raise ParameterError(
+            (
+                Parameter(name, folds),
+                " asks for more folds than there are labels: ",
+                Parameter("y"),
+                f" has {known.sum()} labelled samples",
+            ),
+            "use fewer folds, or add labels",
         )
 
 
 def refuse_one_class(labels: np.ndarray, known: BoolArray) -> None:
     """Reject labels that are all of one class, because any model predicts them."""
     if labels.ndim == 1 and len(found := set(labels[known].tolist())) == 1:
-        raise ValueError(
-            f"y holds one class only, {found.pop()!r}, so it cannot be predicted; add labels of "
-            "another class, or leave y out."
+        raise ParameterError(
+            (Parameter("y"), f" holds one class only, {found.pop()!r}, so it cannot be predicted"),
+            ("add labels of another class, or leave ", Parameter("y"), " out"),
         )
 
 

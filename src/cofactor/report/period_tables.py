@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from cofactor.errors import Parameter, ParameterError
 from cofactor.report.material import Material
 from cofactor.text.over_time import (
     MIN_RISE,
@@ -40,7 +41,9 @@ def over_time(
     """
     if dates is None:
         if every is not None:
-            raise ValueError(f"every={every!r} (--every) needs dates; pass dates (--date), too.")
+            raise ParameterError(
+                (Parameter("every", every), " needs dates"), ("pass ", Parameter("dates"), ", too")
+            )
         return None
     if material.texts is None:
         raise ValueError("dates need their documents; pass documents too.")

@@ -15,6 +15,7 @@ from scipy import sparse as sp
 
 from cofactor._types import IntArray
 from cofactor._warnings import warn
+from cofactor.errors import Clause, Parameter, ParameterError, ParameterWarning
 from cofactor.io.errors import InputError, at, printable, suggestion
 from cofactor.io.tables.label_advice import marks, names
 from cofactor.io.tables.labels import LabelCounts
@@ -216,7 +217,7 @@ def _check_layer(layer: str, others: tuple[str, ...], where: str) -> None:
     if layer in others:
         return
     known = suggestion(layer, list(others)) if others else f"{where} has no layers; leave it out."
-    raise InputError(f"layer={layer!r} is not a layer of {where}. {known}")
+    raise ParameterError((Parameter("layer", layer), f" is not a layer of {where}"), known)
 
 
 def _without(names: tuple[str, ...], one: str) -> tuple[str, ...]:
@@ -245,16 +246,18 @@ def check_counts(rows: sp.csr_array, place: str, elsewhere: tuple[str, ...] = ()
     if not np.isfinite(values).all():
         raise InputError(f"{place} has values that are not finite; pass raw counts.")
     if values.min() < 0:
-        raise InputError(
+        raise ParameterError(
             f"{place} has negative values, the smallest is {values.min():.3g}, as scaled data have;"
-            f" the model needs raw counts. {_find_counts_remedy(elsewhere)}"
+            " the model needs raw counts",
+            _find_counts_remedy(elsewhere),
         )
     fractions = values[values != np.floor(values)]
     if len(fractions):
         what = _kind_of_fractions(rows)
-        raise InputError(
+        raise ParameterError(
             f"{place} holds {what}, such as {fractions[0]:.4g}, not raw counts; the model scales "
-            f"for the depth of cells by itself. {_find_counts_remedy(elsewhere)}"
+            "for the depth of cells by itself",
+            _find_counts_remedy(elsewhere),
         )
 
 
@@ -271,7 +274,7 @@ def _equal_totals(rows: Any) -> bool:
     return len(totals) > 1 and float(totals.std()) < MAX_TOTALS_VARIATION * float(totals.mean())
 
 
-def _find_counts_remedy(elsewhere: tuple[str, ...]) -> str:
+def _find_counts_remedy(elsewhere: tuple[str, ...]) -> Clause:
     if not elsewhere:
         return (
             "Keep a copy before you normalise: adata.layers['counts'] = adata.X.copy(), then pass "
@@ -282,8 +285,12 @@ def _find_counts_remedy(elsewhere: tuple[str, ...]) -> str:
             "If adata.raw holds them: adata.layers['counts'] = adata.raw[:, adata.var_names].X, "
             "then pass layer='counts'."
         )
-    named = " or ".join("layer=None, which is X" if o == "X" else f"layer={o!r}" for o in elsewhere)
-    return f"Try {named}; round corrected counts first."
+    named = [part for o in elsewhere for part in (" or ", _place(o))]
+    return "Try ", *named[1:], "; round corrected counts first"
+
+
+def _place(layer: str) -> str | Parameter:
+    return "X (no layer)" if layer == "X" else Parameter("layer", layer)
 
 
 def read_labels(obs: Any, column: str, unlabelled: str | Sequence[str] = ()) -> np.ndarray:
@@ -303,18 +310,21 @@ def read_labels(obs: Any, column: str, unlabelled: str | Sequence[str] = ()) -> 
         raise InputError(f"labels is {column!r}; pass the name of one column of obs.")
     if column not in obs:
         known = suggestion(column, [str(name) for name in obs.columns])
-        raise InputError(f"labels={column!r} is not a column of obs. {known}")
+        raise ParameterError((Parameter("labels", column), " is not a column of obs"), known)
     marked = {unlabelled} if isinstance(unlabelled, str) else set(map(str, unlabelled))
     cells = obs[column].astype(object).to_numpy()
     if have_fractions(cells.tolist()):
-        raise InputError(
-            f"labels={column!r} holds fractions, so it is a measurement; name a column of classes."
+        raise ParameterError(
+            (Parameter("labels", column), " holds fractions, so it is a measurement"),
+            "name a column of classes",
         )
     texts = [None if is_missing(cell) else _label_text(cell) for cell in cells]
     unused = marked - set(texts)
     if unused:
         known = suggestion(min(unused), sorted({text for text in texts if text is not None}))
-        raise InputError(f"unlabelled={min(unused)!r} is not a value of obs[{column!r}]. {known}")
+        raise ParameterError(
+            (Parameter("unlabelled", min(unused)), f" is not a value of obs[{column!r}]"), known
+        )
     labels = np.array([None if text in marked else text for text in texts], dtype=object)
     labelled = known_labels(np.array(cells, dtype=object), None)[1]
     if n_marks := int(sum(labels[~labelled] == "-1")):
@@ -336,18 +346,24 @@ def _label_text(cell: Any) -> str:
 def _check_labels(labels: np.ndarray, column: str) -> None:
     counts = Counter(label for label in labels if label is not None)
     if not counts:
-        raise InputError(
-            f"labels={column!r} has no labelled cell; label some, or leave it out to find topics "
-            "without labels."
+        raise ParameterError(
+            (Parameter("labels", column), " has no labelled cell"),
+            "label some, or leave it out to find topics without labels",
         )
     if len(counts) > MAX_CLASSES:
-        raise InputError(
-            f"labels={column!r} has {len(counts):,} classes for {counts.total():,} cells; name a "
-            "column of cell types."
+        raise ParameterError(
+            (
+                Parameter("labels", column),
+                f" has {len(counts):,} classes for {counts.total():,} cells",
+            ),
+            "name a column of cell types",
         )
     found = marks(LabelCounts([counts], documents=len(labels), labelled=counts.total()))
     if found:
+        mean = "means" if len(found) == 1 else "mean"
+        reason = f"If {names(found)} in obs[{column!r}] {mean} not labelled, say so with "
         warn(
-            f"If {names(found)} in obs[{column!r}] {'means' if len(found) == 1 else 'mean'} not "
-            f"labelled, pass unlabelled={found[0] if len(found) == 1 else found!r}."
+            ParameterWarning(
+                (reason, Parameter("unlabelled", found[0] if len(found) == 1 else found))
+            )
         )

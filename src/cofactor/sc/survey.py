@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -58,10 +57,7 @@ def _labels(obs: Any, labels: str | None, unlabelled: Any) -> tuple[list[str], A
         found = [str(name) for name in obs if _may_be_labels(obs[name])]
         columns = f" Columns that may hold some: {', '.join(found)}." if found else ""
         return [f"No label column is named.{columns}"], []
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        y = read_labels(obs, labels, unlabelled)
-    return [str(one.message) for one in caught], y
+    return [], read_labels(obs, labels, unlabelled)
 
 
 def _may_be_labels(column: Any) -> bool:

@@ -22,6 +22,7 @@ from sklearn.utils.multiclass import type_of_target
 from cofactor._fields import Sizes, checked, instance
 from cofactor._types import FloatArray
 from cofactor._warnings import warn
+from cofactor.errors import Parameter, ParameterError
 from cofactor.targets.matrix import Targets, read_weights, weighted_targets
 from cofactor.targets.missing import is_missing
 from cofactor.targets.reading import (
@@ -69,7 +70,10 @@ class ClassCoding:
         if self.kind == "multilabel":
             return (scores >= 0.5).astype(int)
         if not self.classes.size:
-            raise ValueError("y has no labelled sample, so no class can be predicted: add labels.")
+            raise ParameterError(
+                (Parameter("y"), " has no labelled sample, so no class can be predicted"),
+                "add labels",
+            )
         return np.asarray(self.classes[np.argmax(scores, axis=1)])
 
 
@@ -202,9 +206,9 @@ def read_targets(y: Any, classes: Iterable[Any] | None = None) -> Any:
     found = {label for labels in rows if labels is not None for label in labels}
     names = _sorted(found) if classes is None else list(classes)
     if len(names) < 2:
-        raise ValueError(
-            f"y holds sets of the one label {names[:1]}; give some documents another one, or pass "
-            "a column of labels."
+        raise ParameterError(
+            (Parameter("y"), f" holds sets of the one label {names[:1]}"),
+            "give some documents another one, or pass a column of labels",
         )
     if unseen := [label for label in found if label not in names]:
         raise ValueError(f"y has labels {unseen}, but only {names} are known: refit.")
@@ -282,9 +286,14 @@ def class_weights(
         return None
     assert isinstance(coding, ClassCoding)
     if coding.kind == "multilabel":
-        raise ValueError(
-            f"class_weight={asked!r} needs one class a sample, but y holds several labels a "
-            "sample, and each label has its own threshold; leave class_weight out."
+        raise ParameterError(
+            (
+                Parameter("class_weight", asked),
+                " needs one class per sample, but ",
+                Parameter("y"),
+                " holds several labels per sample, and each label has its own threshold",
+            ),
+            "leave the weights out",
         )
     if isinstance(asked, str):
         return _balanced(targets, counts)
@@ -302,16 +311,21 @@ def _balanced(targets: Targets, counts: Array | None) -> FloatArray:
 def _read(asked: Any, classes: list[Any]) -> FloatArray:
     for name, weight in asked.items():
         if not isinstance(weight, Real) or not 0 <= float(weight) < np.inf:
-            raise ValueError(
-                f"class_weight gives the class {name!r} the weight {weight!r}; use a finite number "
-                "of at least 0."
+            raise ParameterError(
+                (Parameter("class_weight"), f" gives the class {name!r} the weight {weight!r}"),
+                "use a finite number of at least 0",
             )
     unknown = [name for name in asked if name not in classes]
     lacking = [name for name in classes if name not in asked]
     if unknown and lacking:  # as scikit-learn: a fold may lack a class, but here a name is wrong
-        raise ValueError(
-            f"class_weight has weights for {unknown}, which are not classes of y, and none for "
-            f"{lacking}; correct the names, or give every class a weight."
+        raise ParameterError(
+            (
+                Parameter("class_weight"),
+                f" has weights for {unknown}, which are not classes of ",
+                Parameter("y"),
+                f", and none for {lacking}",
+            ),
+            "correct the names, or give every class a weight",
         )
     return np.array([float(asked.get(name, 1.0)) for name in classes])
 
@@ -349,7 +363,8 @@ def weigh_classes(targets: Targets, weights: FloatArray | None) -> Targets:
 def refuse_weightless(targets: Targets, weighed: Targets) -> Targets:
     """Return targets with class weights; refuse if these leave no label of a whole fit."""
     if targets.labelled.any() and not weighed.labelled.any():
-        raise ValueError(
-            "class_weight gives every labelled sample the weight 0; give a class a positive weight."
+        raise ParameterError(
+            (Parameter("class_weight"), " gives every labelled sample the weight 0"),
+            "give a class a positive weight",
         )
     return weighed

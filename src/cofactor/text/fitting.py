@@ -19,9 +19,11 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from cofactor._warnings import warn
+from cofactor.errors import Parameter, ParameterError, ParameterWarning
 from cofactor.estimators import NMF
 from cofactor.estimators.base import Factorization, FitInterruptedWarning
 from cofactor.estimators.validation import SAMPLE_CELLS, as_divergence, check_room
+from cofactor.io.tables.label_advice import class_doubts
 from cofactor.outofcore import RowBlocks
 from cofactor.targets.classes import listed, read_targets
 from cofactor.targets.reading import cells_of, is_matrix, known_labels, read_column, readable
@@ -59,9 +61,6 @@ def fit_documents(
     model: Any, documents: Any, y: Any = None, *, fit: Fit = fit_here, **weights: Any
 ) -> FittedTopics:
     """Fit a topic model to documents in memory; return its state.
-
-    ``TopicModel.fit`` calls this function. The command line calls it with a ``fit`` that runs on a
-    cluster.
 
     Parameters
     ----------
@@ -261,9 +260,12 @@ def timed_state(described: dict[str, Any], begun: dict[str, float], **learned: A
 def new_estimator(model: Any, task: str, seed: int) -> Any:
     """Return an unfitted estimator for a task, with the settings of a topic model."""
     if model.class_weight is not None and task != "classes":
-        raise ValueError(
-            f"class_weight={model.class_weight!r} needs labels that are classes, but the task of "
-            f"this fit is {task!r}; leave class_weight out, or pass labels with task='classes'."
+        raise ParameterError(
+            (
+                Parameter("class_weight", model.class_weight),
+                f" needs labels that are classes, but the task of this fit is {task!r}",
+            ),
+            "leave it out, or give labels that are classes",
         )
     estimator = ESTIMATORS[task](random_state=seed)
     names = estimator.get_params(deep=False).keys() - {"random_state"}
@@ -303,26 +305,38 @@ def with_seeds(model: Any, seeds: Seeds, topics: list[int], mass: Mass) -> dict[
 def warn_of_labels(y: Any, task: str, topics: int) -> None:
     """Warn if y holds no class, a single class, numbers, or more classes than there are topics.
 
-    ``y`` is as `read_targets` returns it. `cofactor.io.tables.label_advice` is the counterpart for
-    labels in tables.
+    ``y`` is as `read_targets` returns it. `class_doubts` decides for labels in tables as well.
     """
     if y is None:
         return
     settled, y = infer_task(y, task), readable(y, "y")
     if settled == "classes":
-        for sentence in _doubts(y, topics):
-            warn(sentence)
+        for doubt in _doubts(y, topics):
+            warn(doubt)
     elif settled == "numbers" and task == "auto":
         values = cells_of(y).ravel().tolist()
         if not have_fractions(values):
+            different = len({*values} - {None, -1})
             warn(
-                f"y holds {len({*values} - {None, -1})} different whole numbers, read as numbers; "
-                "pass task='classes' if they are codes of classes, or task='numbers' to confirm."
+                ParameterWarning(
+                    (
+                        Parameter("y"),
+                        f" holds {different} different whole numbers, read as numbers",
+                    ),
+                    (
+                        "pass ",
+                        Parameter("task", "classes"),
+                        " if they are codes of classes, or ",
+                        Parameter("task", "numbers"),
+                        " to confirm",
+                    ),
+                )
             )
 
 
-def _doubts(y: Any, topics: int) -> Iterator[str]:
-    if is_matrix(y):
+def _doubts(y: Any, topics: int) -> Iterator[ParameterWarning]:
+    several = is_matrix(y)
+    if several:
         classes = np.arange(y.shape[1])
     else:
         labels = known_labels(read_column(y), None)[0]
@@ -330,12 +344,4 @@ def _doubts(y: Any, topics: int) -> Iterator[str]:
             classes = np.unique(labels)
         except TypeError:  # labels that cannot be sorted, which the fit rejects
             return
-    if not classes.size:
-        yield "y has no label, so the model has topics but predicts nothing; add labels."
-    elif classes.size == 1:
-        yield f"All labels of y are {str(classes[0])!r}; label some documents of other classes."
-    elif 1 < topics < classes.size and not is_matrix(y):
-        yield (
-            f"n_components={topics} is less than the {classes.size} classes, so several classes "
-            f"share a topic; n_components={classes.size} gives one to each."
-        )
+    yield from class_doubts(classes.tolist(), 0 if several else topics)

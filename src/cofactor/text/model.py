@@ -32,7 +32,7 @@ from cofactor.text.editing import edits
 from cofactor.text.editing.refits import refit
 from cofactor.text.editing.updates import update
 from cofactor.text.fitted_topics import FittedTopics
-from cofactor.text.fitting import callbacks_of, fit_documents, warn_of_labels
+from cofactor.text.fitting import Fit, callbacks_of, fit_documents, fit_here, warn_of_labels
 from cofactor.text.labelling.doubts import DoubtfulLabel, doubtful_labels
 from cofactor.text.labelling.suggestions import ToLabel, suggest
 from cofactor.text.over_time import PeriodShare, over_time, warn_of
@@ -43,6 +43,7 @@ from cofactor.text.selection import (
     stability_table,
 )
 from cofactor.text.streams import fit_batch
+from cofactor.text.word_blocks import WordBlocks, fit_blocks
 
 _CONSTRAINTS = SSNMFClassifier._parameter_constraints
 
@@ -251,18 +252,19 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     @checks_parameters
     def fit(
         self,
-        X: Iterable[Any],
+        X: Iterable[Any] | WordBlocks,
         y: Any = None,
         *,
         sample_weight: Any = None,
         target_weights: Any = None,
+        fit_with: Fit | None = None,
     ) -> Self:
         """Learn topics from documents, and from labels if there are any.
 
         Parameters
         ----------
-        X : iterable of str
-            Documents.
+        X : iterable of str, or WordBlocks
+            Documents, or documents on disk with their labels, as `cofactor blocks` writes them.
         y : array-like, optional
             Labels in any form that the estimators accept, with unknown ones marked as described
             there. For several labels per document, pass a set or list for each, None if unknown.
@@ -270,6 +272,9 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             Weight of each document.
         target_weights : array-like, optional
             Confidence in the labels.
+        fit_with : callable, optional
+            Fits the estimator, for example on a cluster: ``fit_with(estimator, X, y, **weights)``
+            returns it fitted. By default its own ``fit``.
 
         Returns
         -------
@@ -291,9 +296,12 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         >>> model.predict(["my refund", "app crashes"]).tolist()
         ['billing', 'support']
         """
+        fit = fit_with or fit_here
+        if isinstance(X, WordBlocks):
+            return self.set_fitted(fit_blocks(self, X, fit=fit))
         warn_of_labels(read_targets(y), self.task, self.n_components)
         weights = {"sample_weight": sample_weight, "target_weights": target_weights}
-        return self.set_fitted(fit_documents(self, X, y, **weights))
+        return self.set_fitted(fit_documents(self, X, y, fit=fit, **weights))
 
     @checks_parameters
     def partial_fit(self, documents: Iterable[Any], y: Any = None, *, classes: Any = None) -> Self:

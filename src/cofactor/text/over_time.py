@@ -242,8 +242,8 @@ class OverTime:
             yield f"{undated:,} of {n:,} documents have no date and are in no period."
         if len(names) == 1:
             yield (
-                f"All dates are in one period, {names[0]}, so nothing changes over time; choose "
-                "shorter periods with every."
+                f"All dates are in one period, {names[0]}, so nothing changes over time; choose a "
+                "shorter period."
             )
 
 

@@ -22,6 +22,7 @@ from cofactor.engine.factors import Factors
 from cofactor.engine.objective import Objective, Term
 from cofactor.engine.observations import observe
 from cofactor.engine.threads import Threads
+from cofactor.errors import Parameter, ParameterError, ParameterWarning
 from cofactor.estimators.base import ending_at_interrupts
 from cofactor.estimators.inference import represent
 from cofactor.priors import GammaPrior
@@ -68,9 +69,12 @@ def read_seeds(seeds: Any, vectorizer: Any, n_components: int) -> Seeds:
             '{"billing": ["invoice", "refund"]}.'
         )
     if len(seeds) > n_components:
-        raise ValueError(
-            f"seeds has {len(seeds)} names, but there are only n_components={n_components} topics; "
-            "raise n_components or join seeds."
+        raise ParameterError(
+            (
+                Parameter("seeds"),
+                f" has {len(seeds)} names, but there are only {n_components} topics",
+            ),
+            ("raise ", Parameter("n_components"), " or join seeds"),
         )
     places = {word: j for j, word in enumerate(vectorizer.get_feature_names_out())}
     analyze = vectorizer.build_analyzer() if hasattr(vectorizer, "build_analyzer") else None
@@ -84,9 +88,13 @@ def _columns(name: Any, given: Any, places: dict[str, int], analyze: Analyzer | 
     missing = [word for word, columns in found.items() if not columns]
     hint = "they are not among the model's words, which leave out stop words and rare words"
     if len(missing) == len(found):
-        raise ValueError(f"seeds[{name!r}] has no usable word of {missing}: {hint}; add others.")
+        raise ParameterError(
+            (Parameter("seeds", key=name), f" has no usable word of {missing}: {hint}"),
+            "add others",
+        )
     if missing:
-        warn(f"seeds[{name!r}]: {missing} are ignored: {hint}.")
+        ignored = (Parameter("seeds", key=name), f": {missing} are ignored: {hint}")
+        warn(ParameterWarning(ignored))
     return sorted({place for columns in found.values() for place in columns})
 
 

@@ -23,11 +23,11 @@ def test_a_survey_counts(tmp_path):
 @pytest.mark.parametrize(
     ("labels", "said"),
     [
-        ("x,x,x", "All labels are the same"),
+        ("x,x,x", "All labels of the label column are"),
         ("x,y,NA", "--unlabelled 'NA'"),
         ("Sport,sport,x", "'sport' (1) and 'Sport' (1). To merge them: --relabel sport=Sport"),
         ("1.5,2,3", "The labels are numbers"),
-        (",,", "No document is labelled"),
+        (",,", "The label column has no label"),
         ("x,x,y", "Fewer than 5 labels of 'x', 'y'"),
     ],
 )

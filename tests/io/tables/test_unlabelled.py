@@ -9,7 +9,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from cofactor.cli._shared.table_options import TableOptions
+from cofactor.cli._options import TableOptions
 from cofactor.cli.app import _read
 from cofactor.targets.missing import is_missing
 from cofactor.targets.reading import known_labels, known_values, readable

@@ -12,7 +12,7 @@ from cofactor.text import WordVectorizer
 from cofactor.text.describe import topic_words as module
 from cofactor.text.describe.compare import compare_topics
 from cofactor.text.describe.topic_words import rank_words, shown_words
-from cofactor.text.word_blocks import fit_blocks, open_word_blocks, write_word_blocks
+from cofactor.text.word_blocks import open_word_blocks, write_word_blocks
 from model_folders import refuse, rewrite
 from subjects import SOME, SUBJECTS, TEXTS
 
@@ -343,7 +343,7 @@ def test_blocks_of_documents(tmp_path):
     batches = [(TEXTS[low : low + 50], None) for low in range(0, len(TEXTS), 50)]
     write_word_blocks(tmp_path / "blocks", vectorizer, batches, lambda: notes)
     model = TopicModel(3, task="topics", random_state=0)
-    model.set_fitted(fit_blocks(model, open_word_blocks(tmp_path / "blocks")))
+    model.fit(open_word_blocks(tmp_path / "blocks"))
     X = vectorizer.transform(TEXTS)
     expected = rank_words(X, model.transform(TEXTS), model.estimator_.components_)
     assert np.array_equal(model.topic_words_, expected)

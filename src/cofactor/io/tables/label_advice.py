@@ -26,12 +26,14 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from itertools import pairwise
+from typing import Any
 
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
+from cofactor.errors import Parameter, ParameterWarning
 from cofactor.io.errors import printable, shortened
 from cofactor.io.tables.dates import are_dates
 from cofactor.io.tables.labels import LabelCounts, relabel_command, whole_numbers, written_number
@@ -128,7 +130,39 @@ def too_many_classes(classes: int, labelled: int) -> str | None:
     return None
 
 
-def label_notes(counts: LabelCounts, fewest: int = 0, asked: str | None = None) -> list[str]:
+def class_doubts(classes: Collection[Any], topics: int = 0) -> Iterator[ParameterWarning]:
+    """Yield what speaks against learning these classes.
+
+    Parameters
+    ----------
+    classes : collection
+        The distinct classes of all labels.
+    topics : int
+        Number of topics, if each class should have one; else 0.
+    """
+    y, number = Parameter("y"), len(classes)
+    if not number:
+        yield ParameterWarning(
+            (y, " has no label, so the model has topics but predicts nothing"), "add labels"
+        )
+    elif number == 1:
+        yield ParameterWarning(
+            ("All labels of ", y, f" are {_shown(str(next(iter(classes))))!r}"),
+            "label some documents of other classes",
+        )
+    elif 1 < topics < number:
+        yield ParameterWarning(
+            (
+                Parameter("n_components", topics),
+                f" is less than the {number:,} classes, so several classes share a topic",
+            ),
+            (Parameter("n_components", number), " gives one to each"),
+        )
+
+
+def label_notes(
+    counts: LabelCounts, fewest: int = 0, asked: str | None = None, *, fitted: bool = False
+) -> list[str]:
     """Return sentences about how labels are read and which of them look wrong.
 
     Parameters
@@ -139,10 +173,12 @@ def label_notes(counts: LabelCounts, fewest: int = 0, asked: str | None = None) 
         The value of --min-labels; 0 if it was not given.
     asked : str, optional
         The form that --task settled; by default the form that the labels have.
+    fitted : bool
+        Whether a fit follows at once, which warns of a single class itself.
     """
     form = asked or counts.form
     if not counts.labelled:
-        return ["No document is labelled, so there would be topics but no predictions."]
+        return [_in_table(doubt) for doubt in class_doubts(())]
     if form == "none":
         return []
     rest = counts.without(marks(counts))
@@ -150,8 +186,13 @@ def label_notes(counts: LabelCounts, fewest: int = 0, asked: str | None = None) 
     hidden = counts.form != "numbers" == rest.form
     if hidden or form in ("numbers", "columns"):
         return [*read, *_on_marks(counts)]
-    doubtful = (*_on_lengths(counts), *_on_sizes(counts, fewest))
+    single = () if fitted else map(_in_table, class_doubts(counts.classes))
+    doubtful = (*_on_lengths(counts), *single, *_on_sizes(counts, fewest))
     return [*read, *doubtful, *_on_marks(counts), *_on_spelling(counts)]
+
+
+def _in_table(doubt: ParameterWarning) -> str:
+    return doubt.sentence({"y": "the label column"})
 
 
 def merges(counts: LabelCounts) -> dict[str, str]:
@@ -205,7 +246,6 @@ def _as_long_as_texts(counts: LabelCounts) -> list[str]:
 def _on_sizes(counts: LabelCounts, fewest: int) -> Iterator[str]:
     classes = counts.classes
     if len(classes) == 1:
-        yield "All labels are the same: label some documents of other classes."
         return
     misspelt = merges(counts)
     unclear = {*misspelt, *marks(counts), *_as_long_as_texts(counts)}

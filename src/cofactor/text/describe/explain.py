@@ -33,9 +33,10 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from cofactor.divergences import Divergence
+from cofactor.errors import Parameter, ParameterError
 from cofactor.estimators.inference import topic_shares
 from cofactor.estimators.validation import as_divergence
-from cofactor.io.errors import InputError, suggestion
+from cofactor.io.errors import suggestion
 from cofactor.text.describe.predictions import (
     has_head,
     label_thresholds,
@@ -100,13 +101,15 @@ def choose_pair(
     """
     kind, names = predicted_kind(model.estimator_), list(model.target_names_)
     if rival is not None and kind != "classes":
-        raise InputError(
-            f"rival={rival!r}, but the model does not choose between classes; leave it out."
+        raise ParameterError(
+            (Parameter("rival", rival), " is given, but the model does not choose between classes"),
+            "leave it out",
         )
     if kind == "topics":
         if target is not None:
-            raise InputError(
-                f"target={target!r} is given, but the model has no labels; leave it out."
+            raise ParameterError(
+                (Parameter("target", target), " is given, but the model has no labels"),
+                "leave it out",
             )
         return None, None
     leads = scores - label_thresholds(model.estimator_)
@@ -116,7 +119,9 @@ def choose_pair(
         return first, None
     second = others[0] if rival is None else _place(names, rival, "rival")
     if second == first:
-        raise InputError(f"rival={rival!r} is the class itself; name another class.")
+        raise ParameterError(
+            (Parameter("rival", rival), " is the class itself"), "name another class"
+        )
     return first, second
 
 
@@ -126,7 +131,7 @@ def _place(names: list[Any], wanted: Any, parameter: str) -> int:
         if name == wanted or str(name) == wanted:
             return place
     known = suggestion(str(wanted), [str(name) for name in names])
-    raise InputError(f"{parameter}={wanted!r} is not known to the model. {known}")
+    raise ParameterError((Parameter(parameter, wanted), " is not known to the model"), known)
 
 
 def contrast_with(told: Explanation, estimator: Any, rival: int | None) -> Contrast | None:

@@ -19,6 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from cofactor._types import BoolArray, FloatArray
 from cofactor._warnings import warn
 from cofactor.engine.factors import Factors
+from cofactor.errors import Parameter, ParameterError
 from cofactor.estimators import NMF
 from cofactor.estimators.base import ending_at_interrupts
 from cofactor.estimators.edits import masses
@@ -141,9 +142,12 @@ def _read_labels(model: Any, y: Any, n: int) -> Any:
         return None
     estimator, kind = model.estimator_, predicted_kind(model.estimator_)
     if not has_head(estimator):
-        raise ValueError(
-            "y is given, but the model was fitted without labels and predicts nothing; leave y "
-            "out, or fit a model with labels."
+        raise ParameterError(
+            (
+                Parameter("y"),
+                " is given, but the model was fitted without labels and predicts nothing",
+            ),
+            "leave it out, or fit a model with labels",
         )
     sets = kind == "sets"
     y = readable(read_targets(y, estimator.classes_.tolist() if sets else None), "y")
@@ -170,9 +174,9 @@ def _check_kind(model: Any, y: Any, kind: str) -> None:
     elif not is_matrix(y) and have_fractions(cells_of(y).ravel().tolist()):
         found = "numbers"
     if found != kind:
-        raise ValueError(
-            f"y holds {wanted[found]}, but the model predicts {wanted[kind]}; pass labels of that "
-            "kind, or fit another model."
+        raise ParameterError(
+            (Parameter("y"), f" holds {wanted[found]}, but the model predicts {wanted[kind]}"),
+            "pass labels of that kind, or fit another model",
         )
 
 
@@ -253,9 +257,12 @@ def _wider_coding(coding: ClassCoding, y: Any) -> ClassCoding:
     known = coding.classes.tolist()
     new = [label for label in found.classes.tolist() if label not in known]
     if new and isinstance(new[0], str) != isinstance(known[0], str):
-        raise ValueError(
-            f"y has the class {new[0]!r}, but the classes of the model are like {known[0]!r}; "
-            "convert y to their type."
+        raise ParameterError(
+            (
+                Parameter("y"),
+                f" has the class {new[0]!r}, but the classes of the model are like {known[0]!r}",
+            ),
+            ("convert ", Parameter("y"), " to their type"),
         )
     return ClassCoding(coding.kind, np.array([*known, *new], dtype=_dtype(coding, new)))
 

@@ -10,6 +10,7 @@ from scipy.special import log_softmax
 
 from cofactor.engine.observations import observe
 from cofactor.engine.threads import Threads
+from cofactor.errors import Parameter, ParameterError
 from cofactor.linear.pool import held_out_scores
 from cofactor.targets.classes import encode_classes, label_shares, read_targets
 from cofactor.text.describe.table import Table
@@ -37,9 +38,9 @@ def doubtful_labels(model: Any, documents: Any, y: Any) -> Table[DoubtfulLabel]:
     X = document_matrix(model.vectorizer_, documents)
     targets, coding = encode_classes(read_targets(y), n_samples=X.shape[0])
     if coding.kind != "multiclass":
-        raise ValueError(
-            "y holds several labels per document, whose doubts cannot be ranked; pass one class "
-            "for each document, such as a single column of y."
+        raise ParameterError(
+            (Parameter("y"), " holds several labels per document, whose doubts cannot be ranked"),
+            "give one class for each document, such as a single column of 0 and 1",
         )
     shares = label_shares(targets)
     labels = np.where(targets.labelled, shares.argmax(axis=1), -1)

@@ -22,6 +22,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from cofactor._types import BoolArray, IntArray
+from cofactor.errors import Parameter, ParameterError
 from cofactor.estimators.validation import checks_parameters
 from cofactor.text.documents import each_document
 from cofactor.text.vectorizer.analyzer import (
@@ -187,10 +188,18 @@ def choose_words(
     if len(kept) < least:
         many = len(found.words)
         why = f"{many} are in too few or too many of them" if many else "they have no words"
-        remedy = "lower min_df, raise max_df, or pass stop_words=None."
-        if not many:
-            remedy = "are these the texts? If so, stop_words=None keeps grammatical words."
-        raise ValueError(f"No words are left of the {found.documents} documents ({why}); {remedy}")
+        every = Parameter("stop_words", None)
+        raise ParameterError(
+            f"No words are left of the {found.documents} documents ({why})",
+            [
+                "add texts",
+                ("lower ", Parameter("min_df")),
+                ("raise ", Parameter("max_df")),
+                ("keep grammatical words with ", every),
+            ]
+            if many
+            else ("are these the texts? If so, ", every, " keeps grammatical words"),
+        )
     if most is not None and len(kept) > most:
         order = np.argsort(-found.occurrences[kept], kind="stable")  # the same on every machine
         kept = np.sort(kept[order[:most]])

@@ -8,8 +8,8 @@ from collections import Counter
 
 import pytest
 
-from cofactor.cli.demo import corpus as corpus_module
-from cofactor.cli.demo.corpus import SHORTEST_DOCUMENT, SUBPACKAGES, Document, docstring_corpus
+from cofactor.experiments import docstrings as corpus_module
+from cofactor.experiments.docstrings import MIN_WORDS, SUBPACKAGES, Document, docstring_corpus
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def test_it_is_large_and_every_class_has_documents(corpus):
 def test_documents_are_sorted_distinct_and_long_enough(corpus):
     assert corpus.names == sorted(set(corpus.names))
     assert len(set(corpus.texts)) == len(corpus)
-    assert min(len(text.split()) for text in corpus.texts) >= SHORTEST_DOCUMENT
+    assert min(len(text.split()) for text in corpus.texts) >= MIN_WORDS
 
 
 def test_documents_are_public_members_of_their_subpackage(corpus):
@@ -47,7 +47,7 @@ def test_no_text_names_a_package_or_shows_code(corpus):
 
 def test_any_process_reads_the_same_and_says_nothing():
     code = (
-        "import hashlib; from cofactor.cli.demo.corpus import docstring_corpus;"
+        "import hashlib; from cofactor.experiments.docstrings import docstring_corpus;"
         "print(hashlib.sha256(repr(docstring_corpus()).encode()).hexdigest())"
     )
     digests = set()
@@ -87,7 +87,7 @@ def test_boilerplate_is_what_many_documents_repeat():
 
 
 def test_a_text_of_two_classes_belongs_to_none():
-    shared, own = "word " * SHORTEST_DOCUMENT, "other " * SHORTEST_DOCUMENT
+    shared, own = "word " * MIN_WORDS, "other " * MIN_WORDS
     rows = [("f", "scipy.stats", shared), ("g", "scipy.signal", shared), ("h", "scipy.stats", own)]
     rows += [("i", "scipy.stats", own), ("j", "scipy.stats", "short")]
     kept = corpus_module._unambiguous(Document(*row) for row in rows)

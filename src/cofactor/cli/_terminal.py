@@ -1,17 +1,21 @@
-"""Prints for commands: data on stdout, everything else on stderr."""
+"""Output of commands: data on stdout or in a file, everything else on stderr."""
 
 from __future__ import annotations
 
+import shlex
 import shutil
+import sys
 import textwrap
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from cofactor.io.errors import printable, shortened
+from cofactor.io.atomic import CHANGES, replacing
+from cofactor.io.errors import InputError, at, printable, shortened
 from cofactor.io.json_text import to_json
 
 if TYPE_CHECKING:
@@ -21,8 +25,6 @@ if TYPE_CHECKING:
 
 def open_console(stderr: bool = False) -> Console:
     """Open a console that prints text literally, without markup or emoji codes."""
-    import sys
-
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
@@ -46,8 +48,6 @@ def announce(sentence: str) -> Iterator[Callable[[str], None]]:
 
 def note(sentence: str) -> None:
     """Print a sentence on stderr; on a terminal it is wrapped between words."""
-    import sys
-
     text = printable(sentence)
     if sys.stderr.isatty():
         width = shutil.get_terminal_size().columns
@@ -55,33 +55,23 @@ def note(sentence: str) -> None:
     click.echo(text, err=True)
 
 
+def note_each(sentences: Iterable[str]) -> None:
+    """Print sentences that the user should heed."""
+    for sentence in sentences:
+        note(f"Note: {sentence}")
+
+
+def note_next(*words: object) -> None:
+    """Print the command that usually comes next."""
+    note(f"Next: {shlex.join(['cofactor', *map(str, words)])}")
+
+
 def emit(value: Any) -> None:
     """Print JSON on stdout."""
     click.echo(to_json(value, indent=2))
 
 
-class Escaped:
-    """A binary stream that escapes control characters, for a terminal."""
-
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._stream = stream
-
-    def write(self, data: bytes) -> int:
-        """Write complete lines of UTF-8."""
-        lines = data.decode().split("\n")
-        self._stream.write("\n".join(map(printable, lines)).encode())
-        return len(data)
-
-    def flush(self) -> None:
-        """Flush the terminal."""
-        self._stream.flush()
-
-
-def rows_out() -> Any:
-    """Return the stream for printed rows: stdout, with escaped control characters if a terminal."""
-    import sys
-
-    return Escaped(sys.stdout.buffer) if sys.stdout.isatty() else sys.stdout.buffer
+# ---- tables on stdout
 
 
 def show(*things: Any) -> None:
@@ -108,6 +98,15 @@ def make_table(*columns: str, numbers: tuple[str, ...] = ()) -> Table:
     return table
 
 
+def pair_table(rows: Iterable[tuple[str, str]]) -> Table:
+    """Return a table of names and values, without a header."""
+    table = make_table("", "")
+    table.show_header = False
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
 def shown(value: Any, longest: int = 40) -> str:
     """Return a cell for the terminal: one line of limited length without control characters."""
     text = "" if value is None else printable(str(value))
@@ -117,3 +116,51 @@ def shown(value: Any, longest: int = 40) -> str:
 def percent(value: float | None) -> str:
     """Return a share in per cent."""
     return "" if value is None else f"{value:.1%}"
+
+
+# ---- rows in a file or on stdout
+
+
+class _Escaped:
+    """A binary stream that escapes control characters, for a terminal."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+
+    def write(self, data: bytes) -> int:
+        """Write complete lines of UTF-8."""
+        lines = data.decode().split("\n")
+        self._stream.write("\n".join(map(printable, lines)).encode())
+        return len(data)
+
+
+def refuse_table_as_output(output: Path | None, table: Path) -> None:
+    """Refuse to write the table over itself."""
+    if output and output.exists() and output.samefile(table):
+        raise InputError(f"--output {at(output)} is the table itself; name another file.")
+
+
+@contextmanager
+def opened_output(output: Path | None) -> Iterator[Any]:
+    """Open a file that takes its place when all is written; stdout for None."""
+    if output:
+        with replacing(output) as file:
+            yield file
+        return
+    CHANGES.count += 1  # stdout may be a file
+    stream = sys.stdout.buffer
+    yield _Escaped(stream) if sys.stdout.isatty() else stream
+    stream.flush()
+
+
+def rounded(value: float) -> float:
+    """Return a share or a probability with five significant digits, for a file."""
+    return float(f"{value:.5g}")
+
+
+def open_page(path: Path) -> None:
+    """Open a file in the browser; say so if there is none."""
+    import webbrowser
+
+    if not webbrowser.open(path.resolve().as_uri()):
+        note(f"No browser was found on this machine; open {path} yourself.")

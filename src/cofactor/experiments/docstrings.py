@@ -51,10 +51,10 @@ SUBPACKAGES = {
 BACKGROUND = {"": ("numpy",)}
 """Not a class: documents that a class shares with these modules are left out."""
 
-SHORTEST_DOCUMENT = 20
-"""Minimum number of words; shorter documents do not show their subject."""
+MIN_WORDS = 20
+"""Shorter documents do not show their subject."""
 
-MOST_REPEATS = 10
+MAX_REPEATS = 10
 """A paragraph found in more documents than this is boilerplate."""
 
 _NOISE = [
@@ -79,7 +79,7 @@ class Document(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Corpus:
+class Docstrings:
     """Documents with their labels, in a fixed order."""
 
     names: list[str]  # qualified names, e.g. "scipy.stats.norm"
@@ -90,12 +90,12 @@ class Corpus:
         return len(self.texts)
 
 
-def docstring_corpus() -> Corpus:
+def docstring_corpus() -> Docstrings:
     """Collect the docstrings of numpy, scipy and scikit-learn as they are installed.
 
     Returns
     -------
-    Corpus
+    Docstrings
         Sorted by qualified name. A text that occurs several times in one class is kept once. A
         text that occurs in several classes, or in `numpy` itself, is left out.
     """
@@ -103,7 +103,7 @@ def docstring_corpus() -> Corpus:
         warnings.simplefilter("ignore")  # of deprecated names
         found = sorted(_docstrings())
     kept = _unambiguous(_without_boilerplate(found))
-    return Corpus(
+    return Docstrings(
         names=[document.name for document in kept],
         texts=[document.text for document in kept],
         labels=[document.label for document in kept],
@@ -174,7 +174,7 @@ def _without_boilerplate(documents: Iterable[Document]) -> list[Document]:
     split = [(document, re.split(r"\n\s*\n", document.text)) for document in documents]
     repeats = Counter(part for parts in {tuple(parts) for _, parts in split} for part in set(parts))
     return [
-        document._replace(text="\n\n".join(part for part in parts if repeats[part] <= MOST_REPEATS))
+        document._replace(text="\n\n".join(part for part in parts if repeats[part] <= MAX_REPEATS))
         for document, parts in split
     ]
 
@@ -192,5 +192,5 @@ def _unambiguous(documents: Iterable[Document]) -> list[Document]:
         for text, document in firsts.items()
         if text not in ambiguous
         and document.label in SUBPACKAGES
-        and len(text.split()) >= SHORTEST_DOCUMENT
+        and len(text.split()) >= MIN_WORDS
     ]

@@ -18,8 +18,7 @@ from rich.console import Console
 from cofactor import TopicModel
 from cofactor._version import __version__
 from cofactor.cli import main
-from cofactor.cli.demo import _show
-from cofactor.cli.demo.demonstration import Demonstration, Topic, choose_labelled, describe_topics
+from cofactor.cli.demo import Demonstration, Topic, _show, choose_labelled, describe_topics
 from cofactor.text.fitted_topics import FittedTopics
 
 pytestmark = pytest.mark.slow  # the fixture runs the whole demo

@@ -1,24 +1,27 @@
-"""The work behind `cofactor demo`: read the corpus, hide labels, fit, evaluate, write the report.
-
-The functions import numerical libraries, so that `cofactor --help` does not.
-"""
+"""`cofactor demo`: topics and predictions from texts that every installation has."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+import sys
+import textwrap
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from cofactor.cli import _options as opt
+from cofactor.cli._command import Command, needing_extra
+from cofactor.cli._terminal import announce, emit, open_console, open_page
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cofactor import TopicModel
-    from cofactor.cli.demo.corpus import Corpus
+    from cofactor.experiments.docstrings import Docstrings
     from cofactor.report.page_content import Prepared
-
-Announce = Callable[[str], AbstractContextManager[object]]
 
 WORDS_PER_TOPIC = 8
 
@@ -29,6 +32,117 @@ NOTATION = """
     floats func guide instance int integer ints keyword kwargs list method methods ndarrays note
     notes object param params self signature str subok tuple tuples user valueerror wikipedia
 """
+LEGEND = """\
+Corpus: the topic's share of all texts. Class: the class predicted for a text made only
+of this topic. Link: its probability."""
+
+
+def _check_share(context: click.Context, parameter: click.Parameter, value: float) -> float:
+    if 0 < value <= 1:
+        return value
+    raise click.BadParameter(
+        f"{value:g} is not a share of the documents; give a number above 0 and up to 1, like 0.1."
+    )
+
+
+@click.command(cls=Command)
+@opt.option("--topics -k", "Number of topics.", type=opt.COUNT, default=24)
+@opt.option(
+    "--labels SHARE",
+    "Share of the documents whose label is known, above 0 and up to 1.",
+    type=float,
+    default=0.1,
+    callback=_check_share,
+)
+@opt.add("seed")
+@opt.option("--report FILE", "Also write a report.", type=opt.OUTPUT_FILE)
+@opt.option("--open open_it", "Write a report and open it in the browser.", is_flag=True)
+@opt.add("as_json")
+def demo(
+    topics: int, labels: float, seed: int, report: Path | None, open_it: bool, as_json: bool
+) -> None:
+    """Find topics in docstrings and predict the subpackage of each.
+
+    The texts are the docstrings of the installed numpy, scipy and scikit-learn, so nothing is
+    downloaded. Only some show their label, the subpackage; the others test the predictions.
+    """
+    if sys.flags.optimize > 1:
+        raise click.ClickException(
+            "Python runs with -OO, which drops docstrings; run it without -OO."
+        )
+    report = report or (Path("demo", "report.html") if open_it else None)
+    with needing_extra("The demo", "report"):
+        result = demonstrate(topics, labels, seed, report)
+    if as_json:
+        emit(asdict(result))
+    else:
+        _show(result, open_console())
+    if open_it and report is not None:
+        open_page(report)
+
+
+def _show(result: Demonstration, console: Console) -> None:
+    console.print(_introduction(result))
+    console.print("\nTopics, the largest first", style="bold")
+    console.print(_topic_table(result.topics, console.width))
+    console.print(LEGEND, style="dim")
+    if result.accuracy:
+        console.print("\nAccuracy on labels that the methods have not seen", style="bold")
+        console.print(_accuracy_table(result.accuracy))
+        console.print(result.how, style="dim")
+    else:
+        console.print("\nThere are too few labels to test the predictions.")
+    console.print(_closing(result))
+
+
+def _introduction(result: Demonstration) -> str:
+    return (
+        f"\n{result.documents:,} docstrings from {len(result.classes)} subpackages of numpy, scipy "
+        f"and scikit-learn.\nThe subpackage is the label; {result.labelled:,} documents "
+        f"({result.labelled / result.documents:.0%}) show it to the model."
+    )
+
+
+def _topic_table(topics: list[Topic], width: int) -> Table:
+    """Lay out the topics with as many of their words as fit on a line."""
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("Corpus", justify="right", no_wrap=True)
+    table.add_column("Class", style="cyan", no_wrap=True)
+    table.add_column("Link", justify="right", no_wrap=True)
+    table.add_column("Words", overflow="fold")
+    longest = max(len(topic.label) for topic in topics)
+    room = max(20, width - longest - len("CorpusLink") - 3 * 2)
+    for topic in topics:
+        table.add_row(
+            f"{topic.corpus_share:.1%}",
+            topic.label,
+            f"{topic.label_share:.0%}",
+            textwrap.shorten(" ".join(topic.words), room, placeholder=""),
+        )
+    return table
+
+
+def _accuracy_table(accuracy: dict[str, float]) -> Table:
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(justify="right")
+    table.add_column()
+    best = max(accuracy.values())
+    for name, value in accuracy.items():
+        table.add_row(f"{value:.1%}", name, style="bold" if value == best else "")
+    return table
+
+
+def _closing(result: Demonstration) -> str:
+    versions = ", ".join(f"{name} {version}" for name, version in result.versions.items())
+    report = f"The report is in {result.report}.\n" if result.report else ""
+    return (
+        f"\n{report}Made by {versions} from tf-idf weights of {result.words:,} words, with seed "
+        f"{result.seed}. {result.stop_reason or f'The fit took {result.iterations} iterations.'}\n"
+        "Next, try fewer labels: cofactor demo --labels 0.02"
+    )
+
+
+# ---- the work: read, hide labels, fit, evaluate, write the report
 
 
 @dataclass(frozen=True)
@@ -61,7 +175,7 @@ class Demonstration:
 
 
 def demonstrate(
-    n_topics: int, share: float, seed: int, announce: Announce, report: Path | None = None
+    n_topics: int, share: float, seed: int, report: Path | None = None
 ) -> Demonstration:
     """Fit topics to a corpus with few labels, and test predictions on the other documents.
 
@@ -73,8 +187,6 @@ def demonstrate(
         Share of the documents whose label is known, above 0 and at most 1.
     seed : int
         Random seed for the labelled documents and the start of the fit.
-    announce : callable
-        Returns a context manager that shows the given sentence while its block runs.
     report : path, optional
         Where to write a report.
 
@@ -114,10 +226,10 @@ def demonstrate(
     )
 
 
-def _read() -> tuple[Corpus, NDArray[Any]]:
+def _read() -> tuple[Docstrings, NDArray[Any]]:
     import numpy as np
 
-    from cofactor.cli.demo.corpus import docstring_corpus
+    from cofactor.experiments.docstrings import docstring_corpus
 
     corpus = docstring_corpus()
     return corpus, np.array(corpus.labels, dtype=object)
@@ -146,7 +258,7 @@ def _hidden(labels: NDArray[Any], known: NDArray[Any]) -> NDArray[Any]:
 
 
 def _fit(
-    corpus: Corpus, labels: NDArray[Any], known: NDArray[Any], n_topics: int, seed: int
+    corpus: Docstrings, labels: NDArray[Any], known: NDArray[Any], n_topics: int, seed: int
 ) -> TopicModel:
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, TfidfVectorizer
 
@@ -172,7 +284,7 @@ def describe_topics(model: TopicModel) -> list[Topic]:
 
 
 def _prepare(
-    model: TopicModel, corpus: Corpus, labels: NDArray[Any], known: NDArray[Any]
+    model: TopicModel, corpus: Docstrings, labels: NDArray[Any], known: NDArray[Any]
 ) -> Prepared:
     """Return the content of the report: the demo prints scores from it, with or without a file."""
     from cofactor.report import prepare

@@ -1,0 +1,73 @@
+"""What commands need for single cells: AnnData files, and models that were fitted on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from cofactor.cli._command import BadInput, given_options, needing_extra, refusals
+from cofactor.cli._options import TableOptions
+
+
+def is_cell_model(path: Path) -> bool:
+    """Tell whether a folder holds a model of cells."""
+    from cofactor.io.models import ModelFormatError, read_facts
+
+    try:
+        return isinstance(read_facts(path)["notes"].get("cells"), dict)
+    except ModelFormatError:  # which opening the model explains
+        return False
+
+
+@contextmanager
+def single_cells() -> Iterator[Any]:
+    """Yield the package for cells; its errors become sentences."""
+    with needing_extra("Single cells", "sc"), refusals():
+        from cofactor import sc
+
+        sc.cells.anndata()
+        yield sc
+
+
+def load_cell_model(path: Path) -> Any:
+    """Load a model of cells."""
+    with single_cells() as sc:
+        return sc.load(path)
+
+
+def refuse_text_options(*allowed: str) -> None:
+    """Refuse options that only mean something for texts."""
+    for name, option in given_options():
+        if name not in ("table", "layer", "as_json", *allowed):
+            raise BadInput(f"{option} is for texts; leave it out for cells.")
+
+
+def label_of(asked: TableOptions) -> str | None:
+    """Return the label column of cells, which have one label each."""
+    if len(asked.labels) > 1:
+        raise BadInput("--label may be given once for cells, which have one label each.")
+    return asked.labels[0] if asked.labels else None
+
+
+def expected_of_cells(model: Any) -> str:
+    """Return a sentence about the score to expect on new cells; "" if nothing is known."""
+    expected = getattr(model.estimator, "expected_score_", None)
+    return "" if expected is None else f"Expected on new cells like these: {expected}."
+
+
+def cell_topics(model: Any, genes: int) -> list[dict[str, Any]]:
+    """Return the topics of a model of cells, the largest first."""
+    links, shares = model.topic_classes, model.mean_shares
+    rows = [
+        {
+            "topic": k,
+            "share": float(share),
+            "class": model.classes[int(links[k].argmax())] if model.classes else None,
+            "link": float(links[k].max()) if model.classes else None,
+            "genes": model.marker_genes("topics", str(k), genes),
+        }
+        for k, share in enumerate(shares)
+    ]
+    return sorted(rows, key=lambda row: -row["share"])

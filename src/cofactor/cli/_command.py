@@ -1,0 +1,171 @@
+"""The base of all commands: how they end, and how they name the parameters of the library."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+from cofactor.cli._terminal import note
+from cofactor.errors import InputError, ParameterError, ParameterWarning
+from cofactor.io.atomic import CHANGES
+from cofactor.io.errors import printable
+
+CONTEXT = {"help_option_names": ["-h", "--help"], "show_default": True}
+INTERRUPTED, TERMINATED = 130, 143  # 128 plus the number of the signal, as shells count
+PARAMETERS = {
+    "n_components": "-k",
+    "seeds": "--seed-words",
+    "stop_words": "--stop-words",
+    "class_weight": "--class-weight",
+    "task": "--task",
+    "y": "the label column",
+    "labels": "--label",
+    "unlabelled": "--unlabelled",
+    "layer": "--layer",
+    "target": "--class",
+    "rival": "--against",
+    "every": "--every",
+    "dates": "--date",
+}
+"""Parameters of the library, and what users of the command line call them."""
+
+
+def message_of(problem: Warning | Exception | str) -> str:
+    """Return the message of an error or a warning, with options in place of parameters."""
+    if isinstance(problem, ParameterError | ParameterWarning):
+        return problem.sentence(PARAMETERS)
+    return str(problem)
+
+
+class BadInput(click.ClickException):
+    """An error in the user's input; the message says how to correct it."""
+
+    exit_code = 2
+
+    def __init__(self, message: str) -> None:
+        super().__init__(printable(message))
+
+
+class Command(click.Command):
+    """A command that ends with one sentence: code 2 for bad input, 1 if the system refuses."""
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        settings.setdefault("context_settings", CONTEXT)
+        super().__init__(*arguments, **settings)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except InputError as error:
+            raise BadInput(message_of(error)) from error
+        except MemoryError as error:
+            detail = f" ({error})" if str(error) else ""
+            raise click.ClickException(
+                f"There is not enough memory{printable(detail)}; use fewer topics or documents, or "
+                "write a large table as blocks with cofactor blocks."
+            ) from error
+        except BrokenPipeError:  # click ends quietly
+            raise
+        except OSError as error:
+            raise click.ClickException(printable(str(error))) from error
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """Turn errors of the library about values and types into bad input."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        raise InputError(printable(message_of(error))) from error
+
+
+@contextmanager
+def needing_extra(what: str, extra: str) -> Iterator[None]:
+    """Turn a missing optional package into a sentence that says what to install.
+
+    Parameters
+    ----------
+    what : str
+        Subject of the sentence, such as "The report".
+    extra : str
+        Name of the extra of cofactor that holds the package.
+    """
+    try:
+        yield
+    except ImportError as error:
+        message = str(error)
+        if "pip install" not in message:
+            message = f"{what} needs a package that is not installed ({message}): "
+            message += f"pip install 'cofactor[{extra}]'"
+        raise BadInput(f"{message.removesuffix('.')}.") from error
+
+
+def is_given(name: str) -> bool:
+    """Tell whether the user gave a parameter of the command that runs."""
+    source = click.get_current_context().get_parameter_source(name)
+    return source is not click.core.ParameterSource.DEFAULT
+
+
+def given_options() -> Iterator[tuple[str, str]]:
+    """Yield the name and the option of each parameter that the user gave."""
+    for parameter in click.get_current_context().command.params:
+        if is_given(parameter.name or ""):
+            yield parameter.name or "", parameter.opts[0]
+
+
+@contextmanager
+def ending_at_signals() -> Iterator[None]:
+    """End with code 130 after Ctrl-C and with 143 after SIGTERM, after everything is cleaned up."""
+    received: list[int] = []
+    before = CHANGES.count
+
+    def interrupt(number: int, frame: Any) -> None:
+        received.append(number)
+        raise KeyboardInterrupt
+
+    try:
+        with _handling(interrupt, signal.SIGTERM):
+            yield
+    except KeyboardInterrupt:
+        rest = "; no file was changed" if CHANGES.count == before else ""
+        note(f"{'Terminated' if received else 'Interrupted'}{rest}.")
+    except click.exceptions.Exit as error:
+        if error.exit_code != INTERRUPTED:  # which an interrupted fit uses to save its model first
+            raise
+    else:
+        return
+    raise click.exceptions.Exit(TERMINATED if received else INTERRUPTED)
+
+
+@contextmanager
+def delaying_signals() -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM wait until the block has ended, so that it is done as a whole."""
+    received: list[int] = []
+    with _handling(lambda number, frame: received.append(number), signal.SIGINT, signal.SIGTERM):
+        yield
+    for number in received[:1]:
+        signal.raise_signal(number)
+
+
+@contextmanager
+def _handling(handler: Callable[[int, Any], None], *numbers: int) -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():  # only that one may set handlers
+        yield
+        return
+    before = {number: signal.signal(number, handler) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, old in before.items():
+            signal.signal(number, old)
+
+
+def end_interrupted(interrupted: bool) -> None:
+    """End with the code of an interrupted command, if the work was interrupted."""
+    if interrupted:
+        click.get_current_context().exit(INTERRUPTED)

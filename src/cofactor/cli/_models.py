@@ -1,0 +1,416 @@
+"""Models for commands: opened with the tables that they were fitted on, fitted, and saved.
+
+A manifest notes how a model was made out of another one, in steps that `verify` repeats.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from itertools import chain, count
+from pathlib import Path
+from typing import Any
+
+from cofactor._version import __version__
+from cofactor.cli._command import BadInput, message_of, refusals
+from cofactor.cli._options import TableOptions
+from cofactor.cli._tables import Reading, holds_blocks, read_table
+from cofactor.cli._terminal import announce, note
+from cofactor.io.atomic import has_only_other_files
+from cofactor.io.errors import at, printable, similar_path
+from cofactor.io.tables import InputError
+from cofactor.io.tables.labels import as_noted
+from cofactor.io.tables.sources import DESCRIPTORS
+
+
+@dataclass
+class OpenedModel:
+    """A loaded model, its folder and its manifest."""
+
+    path: Path
+    model: Any
+    facts: dict[str, Any]
+
+    @property
+    def input(self) -> dict[str, Any]:
+        """The notes of `cofactor fit` on the table; empty if the model has none."""
+        notes = self.facts.get("notes")
+        found = notes.get("input") if isinstance(notes, dict) else None
+        return found if isinstance(found, dict) else {}
+
+    @property
+    def learned(self) -> str:
+        """What the fit learned from labels: their form, or the task in older models."""
+        return str(self.input.get("labels_are") or self.input.get("task", "auto"))
+
+    def noting(self, **changes: Any) -> OpenedModel:
+        """Return a copy that notes the table in another way."""
+        notes = {"input": {**self.input, **changes}}
+        return replace(self, facts={**self.facts, "notes": notes})
+
+    def origin(self) -> dict[str, Any]:
+        """Return what identifies the model, for the manifests of its predictions and exports."""
+        return {
+            "path": str(self.path),
+            "digest": self.facts["digest"],
+            "created": self.facts["created"],
+        }
+
+
+def open_model(path: Path) -> OpenedModel:
+    """Load the TopicModel in a folder."""
+    from cofactor.io.models import ModelFormatError, load_model, read_facts
+
+    try:
+        facts = read_facts(path)
+        model = load_model(path)
+    except ModelFormatError as error:
+        raise InputError(printable(f"{error} {similar_path(path)}".rstrip())) from error
+    if "cells" in facts["notes"]:
+        raise InputError(
+            f"{at(path)} holds a model of single cells, which has no texts; cofactor topics, "
+            "predict and export read it."
+        )
+    if facts["model"] != "TopicModel":
+        raise InputError(
+            f"{at(path)} holds a {facts['model']}, which has no words; this command needs a "
+            "TopicModel, as cofactor fit writes it."
+        )
+    return OpenedModel(path, model, facts)
+
+
+def answered(document: Any) -> tuple[Any, float | None]:
+    """Return prediction and confidence of a document.
+
+    Both are None if the model knows no word of the document: it would predict the same for an
+    empty text.
+    """
+    return (document.prediction, document.confidence) if document.topic >= 0 else (None, None)
+
+
+def relative(path: str | os.PathLike[str], folder: Path) -> str:
+    """Return the path of a file relative to a folder, so that both can be moved together."""
+    try:
+        return Path(os.path.relpath(path, folder)).as_posix()
+    except ValueError:  # another drive
+        return os.path.abspath(path)
+
+
+def find_data(opened: OpenedModel, given: Path | None) -> Path | None:
+    """Return the table ``given``, or the one that the model was fitted on; None if it is gone."""
+    if given is not None:
+        return given
+    noted = opened.input.get("path")
+    if not isinstance(noted, str):
+        return None
+    path = Path(os.path.normpath(opened.path / noted))
+    piped = os.path.abspath(path).startswith(DESCRIPTORS)  # what was read there is gone
+    return path if path.exists() and not piped else None
+
+
+def how_to_open(opened: OpenedModel, path: Path, opening: dict[str, Any]) -> dict[str, Any]:
+    """Return how to open a table.
+
+    For the table that the model was fitted on, the options of the fit are the defaults.
+    """
+    noted = opened.input.get("opening") if _is_own(opened, path) else None
+    return {**(noted or {}), **opening}
+
+
+def _is_own(opened: OpenedModel, path: Path) -> bool:
+    """Tell whether a table is the one that the model was fitted on."""
+    own = find_data(opened, None)
+    return own is not None and own.resolve() == path.resolve()
+
+
+def read_again(
+    opened: OpenedModel,
+    path: Path,
+    asked: TableOptions,
+    *,
+    truth: Sequence[str] = (),
+    may_lack: bool = False,
+) -> Reading:
+    """Read a table like the one that the model was fitted on, unless options say otherwise.
+
+    Names, dates and kept columns are read from the table of the fit only: another may lack them.
+    With ``may_lack``, or to test with ``truth``, it may lack the label columns, too.
+    """
+    noted = TableOptions.noted(opened.input)
+    if not _is_own(opened, path):
+        noted = replace(noted, id=None, keep=(), date=None)
+    noted = replace(noted, labels=asked.labels or _noted_labels(opened, path, truth))
+    return read_table(
+        path,
+        replace(asked.over(noted), opening=how_to_open(opened, path, asked.opening)),
+        may_lack=(may_lack or bool(truth)) and not asked.labels,
+        truth=truth,
+        task=opened.learned,
+        only=_described(opened, path),
+    )
+
+
+def _described(opened: OpenedModel, path: Path) -> Collection[int] | None:
+    """Return the rows of its own table that a model of blocks describes; None for all rows."""
+    if not describes_rows(opened, path):
+        return None
+    from cofactor.text.word_blocks import described_rows
+
+    return frozenset(described_rows(opened.input["rows"]).tolist())
+
+
+def describes_rows(opened: OpenedModel, path: Path) -> bool:
+    """Tell whether a model of blocks describes some rows of a table, which is its own."""
+    rows = opened.input.get("rows")
+    return bool(opened.input.get("blocks")) and isinstance(rows, int) and _is_own(opened, path)
+
+
+def _noted_labels(opened: OpenedModel, path: Path, truth: Sequence[str]) -> tuple[str, ...]:
+    """Return the label columns of the fit, which a table to test with may lack."""
+    names = TableOptions.noted(opened.input).labels
+    if not set(names) & set(truth):
+        return names
+    if _is_own(opened, path):
+        raise InputError(
+            f"--truth {as_noted(truth)!r} is what the model was fitted on; leave --truth out, or "
+            "name a column with labels that the fit has not seen."
+        )
+    return ()
+
+
+def find_blocks(opened: OpenedModel) -> Path | None:
+    """Return the blocks that a model was fitted on; None if it was fitted on a table."""
+    noted = opened.input.get("blocks")
+    if not isinstance(noted, str):
+        return None
+    path = Path(os.path.normpath(opened.path / noted))
+    if not holds_blocks(path):
+        raise InputError(
+            f"The model was fitted on the blocks in {at(path)}, which do not exist any more; "
+            "write them again with cofactor blocks."
+        )
+    return path
+
+
+def expectation(model: Any) -> str:
+    """Return a sentence about the score to expect on new documents; "" if nothing is known."""
+    expected = model.expected_score_
+    if expected is None:
+        return ""
+    return f"Expected on new texts like these: {expected}.{_beside_chance(model, expected)}"
+
+
+def _beside_chance(model: Any, expected: Any) -> str:
+    """Say whether a prediction that reads no text may be as good; "" if it is worse."""
+    labels = model.estimator_.pooled_head.labels if model.estimator_.pooled_head else None
+    always, level = "the mean", 0.0
+    if expected.measure == "accuracy" and labels is not None and labels.any():
+        always = repr(printable(str(model.target_names_[int(labels.argmax())])))
+        level = float(labels.max() / labels.sum())
+        always += f" (right for {level:.0%})"
+    elif expected.measure != "R²":
+        return ""
+    if expected.low > level:
+        return ""
+    return (
+        f" Always predicting {always} may be as good: either the texts do not predict these "
+        "labels, or there are too few of them."
+    )
+
+
+# ---- fits
+
+
+def check_place(output: Path) -> None:
+    """Refuse an output folder that a model could not be saved to, before any work is done."""
+    if output.is_file():
+        raise BadInput(f"--output {output} is a file; name a folder for the model.")
+    if has_only_other_files(output, "manifest.json"):
+        raise BadInput(
+            f"--output {output} is a folder with other files and no model; name another folder."
+        )
+
+
+def check_new_place(output: Path, model: Path) -> None:
+    """Refuse an output folder for what is made of a model, also the model's own."""
+    check_place(output)
+    if output.exists() and model.exists() and output.samefile(model):
+        raise BadInput(f"--output {output} is the model itself; name another folder.")
+
+
+def saved_model(model: Any, output: Path, notes: dict[str, Any]) -> str:
+    """Save a model; return a sentence that says where it is, and whether it replaced another."""
+    replaced = (output / "manifest.json").exists()
+    with refusals():
+        model.save(output, notes=notes)
+    return f"Wrote the model to {output}{', in place of the one there' if replaced else ''}."
+
+
+def place_beside(output: Path) -> Path:
+    """Return a folder for an unfinished model, which must not replace another one."""
+    named = output if output.name else output.absolute()  # "." has no name
+    others = (f"{named.name}-unfinished{number}" for number in chain([""], count(2)))
+    places = chain([output], map(named.with_name, others))
+    return next(place for place in places if not place.exists())
+
+
+@dataclass
+class WatchedFit:
+    """A running fit: shows its progress and its warnings, and keeps the warnings."""
+
+    progress: Callable[[str], None]
+    warnings: dict[str, type[Warning]] = field(default_factory=dict)
+
+    @property
+    def messages(self) -> list[str]:
+        """The warnings as sentences."""
+        return [*self.warnings]
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended the fit."""
+        from cofactor.estimators.base import FitInterruptedWarning
+
+        return FitInterruptedWarning in self.warnings.values()
+
+    def reporter(self) -> Any:
+        """Return a callback that shows the number of finished iterations."""
+        from cofactor.callbacks import ReportIterations
+
+        return ReportIterations(lambda done: self.progress(f"iteration {done}"))
+
+    def _catch(self, message: Any, category: type[Warning], *place: Any, **more: Any) -> None:
+        from cofactor.estimators.base import FitInterruptedWarning
+
+        if category is FitInterruptedWarning and not self.interrupted:
+            note("Stopping; saving the model ...")
+        sentence = message_of(message)
+        if sentence not in self.warnings:
+            self.warnings[sentence] = category
+            note(f"Note: {sentence}")
+
+
+@contextmanager
+def watched_fit(sentence: str) -> Iterator[WatchedFit]:
+    """Announce a fit, and show its warnings as they come."""
+    with announce(sentence) as progress, warnings.catch_warnings(), refusals():
+        watched = WatchedFit(progress)
+        warnings.simplefilter("always")
+        warnings.showwarning = watched._catch
+        yield watched
+
+
+def command_line() -> list[str]:
+    """Return the command that is running, for a manifest."""
+    return ["cofactor", *sys.argv[1:]]
+
+
+def made_now() -> dict[str, Any]:
+    """Return by what and when a file was made, for its manifest."""
+    created = datetime.now(UTC).isoformat(timespec="seconds")
+    return {"made_by": f"cofactor {__version__}", "created": created, "command": command_line()}
+
+
+def score_facts(model: Any) -> dict[str, Any] | None:
+    """Return the score to expect on new documents, for JSON."""
+    return None if model.expected_score_ is None else asdict(model.expected_score_)
+
+
+# ---- models made out of models
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step: an edit or a refit of the model that stands in ``model``."""
+
+    kind: str  # "edit" or "refit"
+    details: dict[str, Any]  # "changes" of an edit, "iterations" of a refit
+    said: list[str]
+
+    def noted(self, opened: OpenedModel, output: Path) -> dict[str, Any]:
+        """Return the step as a manifest in the folder ``output`` notes it."""
+        origin = {**opened.origin(), "path": relative(opened.path, output)}
+        return {
+            "step": self.kind,
+            "model": origin,
+            "command": command_line(),
+            "said": self.said,
+            **self.details,
+        }
+
+
+def next_notes(opened: OpenedModel, output: Path, step: Step, **notes: Any) -> dict[str, Any]:
+    """Return the notes of a model that one step makes of ``opened``.
+
+    ``notes`` replace those of before. Paths become relative to the folder of the new model.
+    """
+    old, found = _notes(opened), dict(opened.input)
+    for name in ("path", "blocks"):
+        if isinstance(found.get(name), str):
+            found[name] = relative(os.path.normpath(opened.path / found[name]), output)
+    steps = [_moved(one, opened, output) for one in steps_of(opened)]
+    first = [] if steps or "command" not in old else [{"step": "fit", "command": old["command"]}]
+    history = [*first, *steps, step.noted(opened, output)]
+    own = {"command": command_line(), **({"input": found} if found else {})}
+    return {**old, **own, **notes, "history": history}
+
+
+def steps_of(opened: OpenedModel) -> list[dict[str, Any]]:
+    """Return the steps that a model notes, as far as they can be read."""
+    found = _notes(opened).get("history")
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+def is_updated(opened: OpenedModel) -> bool:
+    """Tell whether a model notes that it has learned from new documents."""
+    return "updated" in _notes(opened)
+
+
+def _notes(opened: OpenedModel) -> dict[str, Any]:
+    notes = opened.facts.get("notes")
+    return notes if isinstance(notes, dict) else {}
+
+
+def _moved(step: dict[str, Any], opened: OpenedModel, output: Path) -> dict[str, Any]:
+    origin = step.get("model")
+    if not isinstance(origin, dict):  # the fit, with which all begins
+        return step
+    path = relative(opened.path / str(origin.get("path", "")), output)
+    return {**step, "model": {**origin, "path": path}}
+
+
+def open_origin(
+    opened: OpenedModel, given: Path | None
+) -> tuple[OpenedModel, dict[str, Any]] | None:
+    """Return the model that the last step of a model began with, and that step.
+
+    None if the model notes no such step: then it was made by a fit.
+
+    Parameters
+    ----------
+    opened : OpenedModel
+    given : Path or None
+        The folder of the model before; by default the one that the step notes.
+    """
+    steps = steps_of(opened)
+    if not steps or steps[-1].get("step") not in ("edit", "refit"):
+        return None
+    step, noted = steps[-1], steps[-1].get("model")
+    noted = noted if isinstance(noted, dict) else {}
+    path = given or Path(os.path.normpath(opened.path / str(noted.get("path", ""))))
+    if not path.exists():
+        raise InputError(
+            f"The model was made from {at(path)}, which does not exist any more; name it with "
+            "--before."
+        )
+    before = open_model(path)
+    if before.facts["digest"] != noted.get("digest"):
+        raise InputError(
+            f"{at(path)} is not the model that this one was made from; name that one with --before."
+        )
+    return before, step
