@@ -155,6 +155,8 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     >>> edited = model.rename(0, "payments").pin(0, "charged").refit(tickets, teams)
     >>> edited.topics(3)[0].name, edited.topics(3)[0].words
     ('payments', ('charged', 'refund', 'invoice'))
+
+    The examples of most methods continue with this model.
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -382,6 +384,14 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         ExpectedCoverage or None
             The share of documents that get a prediction, and the share of these that are right,
             estimated from held-out labels; None if unknown, as in :class:`SSNMFClassifier`.
+
+        Examples
+        --------
+        >>> from cofactor import TopicModel
+        >>> labels = ["billing", "billing", "billing", "support", "support", "support"]
+        >>> model = TopicModel(2, random_state=0).fit(tickets * 3, labels * 3)
+        >>> model.expected_coverage(0.9).coverage
+        1.0
         """
         check_is_fitted(self, "estimator_")
         expected = getattr(self.estimator_, "expected_coverage", None)
@@ -417,6 +427,11 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_documents, n_components)
+
+        Examples
+        --------
+        >>> model.transform(["login", "refund"]).argmax(axis=1).tolist()
+        [1, 0]
         """
         matrix = self._matrix(X)
         return np.asarray(self.estimator_.transform(matrix))
@@ -432,6 +447,11 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray of str
+
+        Examples
+        --------
+        >>> model.get_feature_names_out().tolist()
+        ['topic0', 'topic1']
         """
         check_is_fitted(self, "estimator_")
         return np.array([f"topic{k}" for k in range(len(self.topic_names_))], dtype=object)
@@ -455,14 +475,6 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         --------
         With ``abstain``, a text between two classes gets no prediction:
 
-        >>> from cofactor import TopicModel
-        >>> texts = [
-        ...     "wrong invoice",
-        ...     "refund the invoice",
-        ...     "login fails",
-        ...     "the app crashes at login",
-        ... ]
-        >>> model = TopicModel(2, random_state=0).fit(texts, ["billing", "", "support", ""])
         >>> model.predict(["refund", "invoice in the app"], abstain=0.9).tolist()
         ['billing', None]
         """
@@ -484,6 +496,11 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_documents, n_classes)
+
+        Examples
+        --------
+        >>> model.classes_.tolist(), model.predict_proba(["invoice"]).round(2).tolist()
+        (['billing', 'support'], [[0.99, 0.01]])
         """
         check_is_fitted(self, "estimator_")
         return predictions.predictor(self.estimator_, "predict_proba")(self._matrix(X))
@@ -506,6 +523,13 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         float
+
+        Examples
+        --------
+        Documents without a label do not count:
+
+        >>> model.score(["wrong invoice", "app frozen", "???"], ["billing", "support", ""])
+        1.0
         """
         matrix = self._matrix(X)
         if isinstance(self.estimator_, NMF):
@@ -543,6 +567,13 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             stability with its interval, if measured. The weight of a label is its probability for
             a text made only of this topic, shrunk as if each topic had two more labels in the
             proportions of all labels.
+
+        Examples
+        --------
+        >>> for topic in model.topics(2):
+        ...     print(topic.name, topic.words, topic.share, topic.label, topic.labels)
+        amount, invoice, refund ('amount', 'invoice') 0.5 billing 1
+        app, login, update ('app', 'login') 0.5 support 1
         """
         check_is_fitted(self, "estimator_")
         return summaries.topic_table(self, n_words, by)
@@ -558,6 +589,12 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         Table
+
+        Examples
+        --------
+        >>> model.documents(["a late refund"])
+        document  topic  name                     share  prediction  confidence
+               0      0  amount, invoice, refund      1  billing          0.923
         """
         check_is_fitted(self, "estimator_")
         if X is not None:
@@ -604,14 +641,6 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
 
         Examples
         --------
-        >>> from cofactor import TopicModel
-        >>> texts = [
-        ...     "wrong invoice",
-        ...     "refund the invoice",
-        ...     "login fails",
-        ...     "the app crashes at login",
-        ... ]
-        >>> model = TopicModel(2, random_state=0).fit(texts, ["billing", "", "support", ""])
         >>> for row in model.annotate(["no refund", "???"]):
         ...     print(row["text"], row["prediction"], row["reason"])
         no refund billing None
@@ -633,6 +662,13 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         -------
         Table
             Empty without a target.
+
+        Examples
+        --------
+        >>> model.classes(2)
+        label    keywords        topics
+        billing  amount invoice  0.999 0.000791
+        support  app login       0.00101 0.999
         """
         check_is_fitted(self, "estimator_")
         return summaries.class_table(self, n_words)
@@ -663,21 +699,11 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
 
         Examples
         --------
-        >>> from cofactor import TopicModel
-        >>> texts = [
-        ...     "wrong invoice",
-        ...     "refund the invoice",
-        ...     "login fails",
-        ...     "the app crashes at login",
-        ... ]
-        >>> model = TopicModel(2, random_state=0).fit(texts, ["billing", "", "support", ""])
-        >>> model.explain("app crashes instead of a refund")
-        support (76.7%); support leads billing by 1.19
-        word     weight  topic                   topic_part  speaks_for  contribution  difference
-        app       0.577  login, fails, app            0.382  support            0.599         1.2
-        crashes   0.577  login, fails, app            0.382  support            0.599         1.2
-        refund    0.577  invoice, wrong, refund       0.389  billing           -0.669       -1.34
-        not known: instead
+        >>> model.explain("refund after the update")
+        support (90.5%); support leads billing by 2.25
+        word    weight  topic                    topic_part  speaks_for  contribution  difference
+        update   0.707  app, login, update            0.381  support             1.86        3.73
+        refund   0.707  amount, invoice, refund       0.381  billing           -0.739       -1.48
         """
         if not isinstance(text, str):
             raise TypeError(f"text is of type {type(text).__name__}; pass one string.")
@@ -720,21 +746,20 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
 
         Examples
         --------
-        >>> from cofactor import TopicModel
-        >>> texts = [
-        ...     "wrong invoice",
-        ...     "refund the invoice",
-        ...     "login fails",
-        ...     "the app crashes at login",
+        >>> dates = [
+        ...     "2024-01-09",
+        ...     "2024-01-30",
+        ...     "2024-01-31",
+        ...     "2024-03-01",
+        ...     "2024-03-08",
+        ...     "2024-03-09",
         ... ]
-        >>> model = TopicModel(2, random_state=0).fit(texts, ["billing", "", "support", ""])
-        >>> table = model.over_time(texts, ["2024-01-09", "2024-01-30", "2024-03-01", "2024-03-08"])
-        >>> for row in table:
+        >>> for row in model.over_time(tickets, dates):
         ...     if row.name == "support":
         ...         print(row.period, row.documents, row.share and round(row.share))
-        2024-01 2 0
+        2024-01 3 0
         2024-02 0 None
-        2024-03 2 1
+        2024-03 3 1
         """
         check_is_fitted(self, "estimator_")
         return warn_of(over_time(self, documents, dates, every, n_words))
@@ -754,6 +779,11 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         TopicModel
+
+        Examples
+        --------
+        >>> model.rename("app, login, update", "sign-in").topic_names_
+        ['amount, invoice, refund', 'sign-in']
         """
         check_is_fitted(self, "estimator_")
         return edits.rename(self, topic, name)
@@ -774,6 +804,11 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         TopicModel
+
+        Examples
+        --------
+        >>> model.merge([0, 1], "tickets").topic_names_
+        ['tickets']
         """
         check_is_fitted(self, "estimator_")
         return edits.merge(self, topics, name)
@@ -789,6 +824,11 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         TopicModel
+
+        Examples
+        --------
+        >>> model.drop(0).topic_names_
+        ['app, login, update']
         """
         check_is_fitted(self, "estimator_")
         return edits.drop(self, topics)
@@ -836,6 +876,11 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         TopicModel
+
+        Examples
+        --------
+        >>> model.freeze(0).refit(tickets, teams).drift_[0].similarity
+        1.0
         """
         check_is_fitted(self, "estimator_")
         return edits.freeze(self, topics, True)
@@ -851,6 +896,11 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         TopicModel
+
+        Examples
+        --------
+        >>> model.freeze([0, 1]).thaw(1).settled_.frozen
+        [True, False]
         """
         check_is_fitted(self, "estimator_")
         return edits.freeze(self, topics, False)
@@ -870,6 +920,11 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         TopicModel
+
+        Examples
+        --------
+        >>> model.pin(0, "second").topics(3)[0].words
+        ('second', 'amount', 'invoice')
         """
         check_is_fitted(self, "estimator_")
         return edits.pin(self, topic, words)
@@ -887,6 +942,11 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         TopicModel
+
+        Examples
+        --------
+        >>> model.ban(0, "amount").topics(3)[0].words
+        ('invoice', 'refund', 'charged')
         """
         check_is_fitted(self, "estimator_")
         return edits.ban(self, topic, words)
@@ -925,20 +985,10 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
 
         Examples
         --------
-        >>> from cofactor import TopicModel
-        >>> texts = [
-        ...     "wrong invoice",
-        ...     "refund the invoice",
-        ...     "login fails",
-        ...     "the app crashes at login",
-        ... ]
-        >>> labels = ["billing", "", "support", ""]
-        >>> model = TopicModel(2, random_state=0).fit(texts, labels)
-        >>> model.topic_names_
-        ['invoice, wrong, refund', 'login, fails, app']
-        >>> again = model.freeze(0).rename(1, "sign-in").ban(1, "app").refit(texts, labels)
+        >>> edited = model.freeze(0).rename(1, "sign-in").ban(1, "update")
+        >>> again = edited.refit(tickets, teams)
         >>> again.topics(3)[1].name, again.topics(3)[1].words
-        ('sign-in', ('login', 'fails', 'crashes'))
+        ('sign-in', ('app', 'login', 'frozen'))
         >>> again.drift_[0].similarity  # a frozen topic stays as it is
         1.0
         """
@@ -1076,6 +1126,11 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Table
             topic, name, stability (mean cosine of the topic and its match, from 0 to 1), and the
             interval that contains 95 % of the samples.
+
+        Examples
+        --------
+        >>> [round(row.stability, 1) for row in model.stability(tickets, teams, runs=5)]
+        [0.8, 0.8]
         """
         check_is_fitted(self, "estimator_")
         self.amend(stability=measure_stability(self, documents, y, runs, random_state))
@@ -1123,20 +1178,12 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
 
         Examples
         --------
-        >>> from cofactor import TopicModel
-        >>> texts = [
-        ...     "wrong invoice",
-        ...     "refund the invoice",
-        ...     "login fails",
-        ...     "the app crashes at login",
-        ... ]
-        >>> model = TopicModel(2, random_state=0).fit(texts, ["billing", "", "support", ""])
         >>> more = ["parcel lost in delivery", "late delivery of a parcel", "damaged parcel"]
         >>> wider = model.update(more, ["shipping", "", ""], new_topics=1)
         >>> wider.predict(["late parcel", "login"]).tolist()
         ['shipping', 'support']
-        >>> wider.topic_names_
-        ['invoice, wrong, refund', 'login, fails, app', 'parcel, delivery, damaged']
+        >>> [(row.name, row.before) for row in wider.drift_][1:]
+        [('app, login, update', 1), ('parcel, delivery, damaged', None)]
         """
         check_is_fitted(self, "estimator_")
         return update(self, documents, y, new_topics=new_topics, move=move)
@@ -1165,6 +1212,11 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         -------
         ndarray of matplotlib axes
             One for each topic, on a new figure.
+
+        Examples
+        --------
+        >>> [ax.get_title("left") for ax in model.plot_topics(n_words=3)]
+        ['amount, invoice, refund', 'app, login, update']
         """
         check_is_fitted(self, "estimator_")
         from cofactor.report import plot_topics
@@ -1186,6 +1238,11 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         matplotlib axes
+
+        Examples
+        --------
+        >>> [label.get_text() for label in model.plot_classes().get_xticklabels()]
+        ['billing', 'support']
         """
         check_is_fitted(self, "estimator_")
         from cofactor.report import plot_classes
@@ -1226,6 +1283,20 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         matplotlib axes
+
+        Examples
+        --------
+        >>> dates = [
+        ...     "2024-01-09",
+        ...     "2024-01-30",
+        ...     "2024-01-31",
+        ...     "2024-03-01",
+        ...     "2024-03-08",
+        ...     "2024-03-09",
+        ... ]
+        >>> ax = model.plot_over_time(tickets, dates, "month", kind="class", names=["support"])
+        >>> ax.lines[0].get_ydata().round(1)
+        array([ 0., nan,  1.])
         """
         check_is_fitted(self, "estimator_")
         from cofactor.report import plot_over_time
@@ -1244,6 +1315,11 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         matplotlib axes
+
+        Examples
+        --------
+        >>> _ = model.stability(tickets, teams, runs=3)
+        >>> ax = model.plot_stability()
         """
         check_is_fitted(self, "estimator_")
         from cofactor.report import plot_stability
@@ -1264,6 +1340,13 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         ndarray of matplotlib axes
             One for each criterion, on a new figure. A solid line marks the chosen number of topics,
             a dotted one that of this model if it differs.
+
+        Examples
+        --------
+        >>> from cofactor.model_selection import choose
+        >>> choice = choose(model, tickets * 3, n_components=[1, 2, 3], runs=2)
+        >>> len(model.plot_choice(choice))
+        4
         """
         from cofactor.report import plot_choice
 
@@ -1297,6 +1380,12 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         ShownReport
             As the last line of a cell it is shown in an isolated frame that makes no requests.
             Elsewhere, its ``save`` writes the same file as ``report``.
+
+        Examples
+        --------
+        >>> model.show()
+        A report of ... MB: a notebook shows it here; elsewhere save('report.html') writes it, and
+        any browser opens that file.
         """
         check_is_fitted(self, "estimator_")
         from cofactor.report import show_report
@@ -1316,15 +1405,6 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         Examples
         --------
         >>> import cofactor, tempfile
-        >>> texts = [
-        ...     "wrong invoice",
-        ...     "refund the invoice",
-        ...     "login fails",
-        ...     "the app crashes at login",
-        ... ]
-        >>> model = cofactor.TopicModel(2, random_state=0).fit(
-        ...     texts, ["billing", "", "support", ""]
-        ... )
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     model.save(f"{folder}/model")
         ...     cofactor.load_model(f"{folder}/model").predict(["my refund"]).tolist()
@@ -1367,6 +1447,13 @@ class TopicModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         -------
         Path
             The file.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.report(f"{folder}/report.html", tickets, teams).name
+        'report.html'
         """
         from cofactor.report import write_report
 

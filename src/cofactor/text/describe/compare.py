@@ -189,6 +189,14 @@ class TopicDrift:
         Number of documents that had this main topic before and now have another.
     predictions : int
         Number of documents with this main topic whose prediction changed.
+
+    Examples
+    --------
+    With the model of `TopicModel`'s example:
+
+    >>> wider = model.update(["parcel lost", "late parcel", "damaged parcel"], new_topics=1)
+    >>> [(row.topic, row.before) for row in wider.drift_]
+    [(0, 0), (1, 1), (2, None)]
     """
 
     topic: int

@@ -71,6 +71,14 @@ class Contrast:
         The same for the contributions of topics themselves.
     base : float
         The same for the part that belongs to no word.
+
+    Examples
+    --------
+    With the model of `TopicModel`'s example:
+
+    >>> found = model.explain("refund after the update").contrast
+    >>> found.target, found.rival, found.lead > 0
+    ('support', 'billing', True)
     """
 
     target: Any

@@ -70,19 +70,45 @@ class Table(Sequence[Row], Generic[Row]):
     __hash__ = None  # type: ignore[assignment]
 
     def column(self, name: str) -> list[Any]:
-        """Return one column as a list."""
+        """Return one column as a list.
+
+        Examples
+        --------
+        >>> model.topics(3).column("label")
+        ['billing', 'support']
+        """
         return [getattr(row, name) for row in self._rows]
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Return the columns as lists."""
+        """Return the columns as lists.
+
+        Examples
+        --------
+        >>> model.topics(2).to_dict()["words"]
+        [('amount', 'invoice'), ('app', 'login')]
+        """
         return {name: self.column(name) for name in self.columns}
 
     def to_records(self) -> list[dict[str, Any]]:
-        """Return the rows as dicts."""
+        """Return the rows as dicts.
+
+        Examples
+        --------
+        >>> model.topics().to_records()[0]["label"]
+        'billing'
+        """
         return [{name: getattr(row, name) for name in self.columns} for row in self._rows]
 
     def to_pandas(self) -> Any:
-        """Return a pandas DataFrame; pandas must be installed."""
+        """Return a pandas DataFrame; pandas must be installed.
+
+        Examples
+        --------
+        >>> model.topics().to_pandas()[["topic", "label", "labels"]]
+           topic    label  labels
+        0      0  billing       1
+        1      1  support       1
+        """
         from pandas import DataFrame
 
         return DataFrame(self.to_dict(), columns=self.columns)
