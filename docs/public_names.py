@@ -18,6 +18,7 @@ MODULES = (
 
 # Methods of public classes that other packages of cofactor call and users need not.
 PLUMBING = {
+    "amend",
     "answer",
     "assign",
     "block",
@@ -25,11 +26,14 @@ PLUMBING = {
     "cast",
     "coding",
     "compact",
+    "completed",
     "constant",
     "coordinate_descent",
     "copy",
     "curvature",
     "each",
+    "fit_after",
+    "fitted",
     "forget_held_out",
     "get",
     "has_barrier",
@@ -48,10 +52,10 @@ PLUMBING = {
     "probabilities",
     "read",
     "replace",
-    "reuse_models",
     "rows",
     "sample",
     "scores",
+    "set_fitted",
     "setup",
     "share",
     "spared",
@@ -60,6 +64,7 @@ PLUMBING = {
     "topic_scores",
     "uniform",
     "view",
+    "with_fitted",
     "with_padded",
 }
 
