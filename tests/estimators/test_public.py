@@ -43,7 +43,7 @@ def test_parameters_and_defaults(kind):
 
 @pytest.mark.parametrize("kind", SIGNATURES)
 def test_fit_takes_weights_by_keyword_only(kind):
-    weights = WEIGHTS[:2] if kind is NMF else WEIGHTS
+    weights = WEIGHTS[:2] if kind is NMF else (*WEIGHTS, "side")
     for method in ("fit", "fit_transform"):
         parameters = inspect.signature(getattr(kind, method)).parameters
         assert list(parameters) == ["self", "X", "y", *weights]

@@ -129,7 +129,13 @@ class Factorization(
 
     @validation.checks_parameters
     def fit_after(
-        self, earlier: Factorization, X: Any, y: Any = None, *, target_weights: Any = None
+        self,
+        earlier: Factorization,
+        X: Any,
+        y: Any = None,
+        *,
+        target_weights: Any = None,
+        side: Any = None,
     ) -> Self:
         """Fit with the linear models of an earlier fit, where samples and targets are the same.
 
@@ -137,7 +143,7 @@ class Factorization(
         samples or targets differ, they are fitted anew. The result is that of ``fit``.
         """
         y = None if self._task is None else y
-        self._fit(X, y, None, None, target_weights, earlier=earlier.fitted)
+        self._fit(X, y, None, None, target_weights, side=side, earlier=earlier.fitted)
         return self
 
     def _fit(
@@ -148,6 +154,7 @@ class Factorization(
         data_weights: Any,
         target_weights: Any = None,
         *,
+        side: Any = None,
         earlier: Fitted | None = None,
     ) -> None:
         """Fit: read the input, set up, minimise, estimate the head, keep the state.
@@ -163,9 +170,13 @@ class Factorization(
             self._task,
             data_weights=data_weights,
             target_weights=target_weights,
+            side=side,
         )
         X = validation.check_data(self, X, reset=True)
         given = self._read(settings, X, y, sample_weight, data_weights, target_weights, rows)
+        if side is not None:
+            validation.check_side_use(settings.head, given.kind)
+            given = given._replace(side=validation.check_side(side, X.shape[0]))
         with Threads(self.n_jobs) as threads:
             setup = set_up(
                 settings,

@@ -192,7 +192,7 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         self.exposure = exposure
         self.class_weight = class_weight
 
-    def predict_proba(self, X: Any, *, data_weights: Any = None) -> FloatArray:
+    def predict_proba(self, X: Any, *, data_weights: Any = None, side: Any = None) -> FloatArray:
         """Return the probability of each class, or of each label of a multi-label ``y``.
 
         Parameters
@@ -201,6 +201,8 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
             Nonnegative data; NaN is missing.
         data_weights : array-like or sparse matrix, optional
             Weights of the cells of X, as in ``fit``.
+        side : array-like of shape (n_samples, n_dimensions), optional
+            Further vectors of the samples, which a model fitted with them needs.
 
         Returns
         -------
@@ -219,7 +221,7 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         >>> model.classes_.tolist(), model.predict_proba([[1, 0, 0]]).round(1).tolist()
         (['cat', 'dog'], [[1.0, 0.0]])
         """
-        return self.probabilities(self.scores(X, data_weights=data_weights))
+        return self.probabilities(self.scores(X, data_weights=data_weights, side=side))
 
     def probabilities(self, scores: FloatArray) -> FloatArray:
         """Return the probabilities that scores stand for.
@@ -243,7 +245,9 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         return np.divide(scores, total, out=even, where=total > 0)
 
     @available_if(lambda self: self._is_pooled)
-    def decision_function(self, X: Any, *, data_weights: Any = None) -> FloatArray:
+    def decision_function(
+        self, X: Any, *, data_weights: Any = None, side: Any = None
+    ) -> FloatArray:
         """Return the scores of the classes; for two classes, the lead of the second.
 
         The class with the highest score is predicted. For several labels a sample, a label is
@@ -255,7 +259,7 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         -------
         ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
         """
-        scores = self.scores(X, data_weights=data_weights)
+        scores = self.scores(X, data_weights=data_weights, side=side)
         assert self.pooled_head is not None
         if self.pooled_head.thresholds is not None:
             return np.asarray(scores - self.pooled_head.thresholds)
@@ -263,7 +267,9 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
             return np.asarray(scores[:, 1] - scores[:, 0])
         return scores
 
-    def predict(self, X: Any, *, data_weights: Any = None, abstain: float = 0.0) -> Any:
+    def predict(
+        self, X: Any, *, data_weights: Any = None, side: Any = None, abstain: float = 0.0
+    ) -> Any:
         """Return the most probable class of each sample, or the label indicator of a multi-label
         ``y``.
 
@@ -273,6 +279,8 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
             Nonnegative data; NaN is missing.
         data_weights : array-like or sparse matrix, optional
             Weights of the cells of X, as in ``fit``.
+        side : array-like of shape (n_samples, n_dimensions), optional
+            Further vectors of the samples, which a model fitted with them needs.
         abstain : float, default=0
             Predict only what is at least so probable. Other classes are None, other cells of an
             indicator NaN, as unlabelled ones are in ``fit``. ``expected_coverage`` says how many
@@ -293,7 +301,7 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         ['cat', None]
         """
         check_abstain(abstain)
-        scores = self.scores(X, data_weights=data_weights)
+        scores = self.scores(X, data_weights=data_weights, side=side)
         predicted = self.read(scores)
         if not abstain:
             return predicted
@@ -343,7 +351,7 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
             return (scores >= head.thresholds).astype(int)
         return self.coding.decode(self.probabilities(scores))
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, side: Any = None) -> float:
         """Return the accuracy on the labelled samples.
 
         Parameters
@@ -354,6 +362,8 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
             Samples and cells marked as unknown are not counted.
         sample_weight : array-like of shape (n_samples,), optional
             How often each sample counts.
+        side : array-like of shape (n_samples, n_dimensions), optional
+            Further vectors of the samples, which a model fitted with them needs.
 
         Returns
         -------
@@ -373,7 +383,7 @@ class SSNMFClassifier(ClassifierMixin, Supervised):
         known = labelled_mask(y, classes=getattr(self, "classes_", None))
         if not known.any():
             raise ValueError("y has no labelled sample, so there is nothing to score.")
-        predicted = self.predict(X)
+        predicted = self.predict(X, side=side)
         weights = None if sample_weight is None else np.asarray(sample_weight)[known]
         if np.ndim(predicted) == 2:
             true, known_cells = read_cells(readable(y, "y"), "y")

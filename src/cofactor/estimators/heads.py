@@ -1,8 +1,9 @@
 """Heads: what predicts.
 
 The target factor B turns representations into fitted targets ("joint", "refit"). The pooled head
-adds up what the features and what the topics say. All its parts are linear, so explanations add up
-over features and topics. Classes get the pool of linear models (`cofactor.linear.pool`), several
+adds up what the features and what the topics say, and what further vectors of the samples say, if
+there are some ("side"). All its parts are linear, so explanations add up over features, vectors and
+topics. Classes get the pool of linear models (`cofactor.linear.pool`), several
 labels a logistic regression each (`cofactor.linear.multilabel`), numbers two ridge regressions
 (`cofactor.linear.numbers`).
 """
@@ -32,7 +33,7 @@ from cofactor.linear.guess import Classes, as_numbers
 from cofactor.linear.multilabel import TagModel, fit_tags
 from cofactor.linear.numbers import Size, fit_numbers
 from cofactor.linear.pool import ExpectedScore, Pool, fit_pool
-from cofactor.linear.views import Matrix, View, choose_view, row_products
+from cofactor.linear.views import Matrix, SideView, View, choose_view, row_products
 from cofactor.targets.matrix import Targets
 
 TOPIC_WEIGHT = 0.1
@@ -150,6 +151,10 @@ class PooledHead:
     hard_length : float or None
         Length at which drawn samples are as hard to tell apart as real ones, see
         `cofactor.estimators.updates`; None if it was not measured.
+    side : SideView or None
+        How the head sees further vectors of the samples; None if it needs none.
+    side_weights : array (d, k) or None
+        What each axis of these vectors adds to the score of each target.
     """
 
     view: View = instance(View)
@@ -166,6 +171,13 @@ class PooledHead:
     labels: FloatArray | None = array("k", default=None)
     held_out: FloatArray | None = array(3, "held-out labels", low=0, default=None)
     hard_length: float | None = number(low=np.nextafter(0, 1), high=1, default=None)
+    side: SideView | None = instance(SideView, default=None)
+    side_weights: FloatArray | None = array("d", "k", default=None)
+
+    def fault(self, sizes: Sizes) -> str | None:
+        """Return what is wrong with the fields together, see `cofactor._fields`."""
+        both = (self.side is None) == (self.side_weights is None)
+        return None if both else "side and side_weights need each other"
 
     def topic_scores(self, components: FloatArray, threads: Threads) -> FloatArray:
         """Return the scores of a sample of usual size that is all one topic."""
@@ -182,16 +194,32 @@ class PooledHead:
         )
 
     def scores(
-        self, data: Observations, S: FloatArray, components: FloatArray, threads: Threads
+        self,
+        data: Observations,
+        S: FloatArray,
+        components: FloatArray,
+        threads: Threads,
+        side: FloatArray | None = None,
     ) -> FloatArray:
-        """Return the scores of samples, given their data in our units and representations."""
+        """Return the scores of samples, given their data in our units and representations.
+
+        ``side`` are their further vectors, if the head sees some.
+        """
         words = row_products(self.view.of(data), self.weights, threads)
         shares = np.ascontiguousarray(topic_shares(S, components), dtype=np.float64)
         scores = words + row_products(shares, self.topics, threads) + self.base
+        if self.side is not None:
+            scores = scores + self.side_scores(side, threads)
         if self.size is None:
             return scores
         sizes = Size(self.size_mean, self.size_sd).of(totals(data))
         return np.asarray(scores + sizes[:, None] * self.size)
+
+    def side_scores(self, side: Any, threads: Threads) -> FloatArray:
+        """Return what the further vectors of samples add to their scores."""
+        assert self.side is not None
+        assert self.side_weights is not None
+        return row_products(self.side.of(side), self.side_weights, threads)
 
     def probabilities(self, scores: FloatArray) -> FloatArray:
         """Return the probabilities of classes or labels."""
@@ -264,6 +292,7 @@ def fit_linear_models(
     *,
     earlier: LinearModels | None = None,
     keep: bool = False,
+    side: FloatArray | None = None,
 ) -> LinearModels:
     """Fit the linear models that the head or guesses need.
 
@@ -277,14 +306,16 @@ def fit_linear_models(
         Those of an earlier fit, which are returned if they depend on the same.
     keep : bool
         Whether to note what the models depend on, so that a later fit can use them again.
+    side : array (n, d), optional
+        Further vectors of the samples, for classes.
     """
-    key = _models_key(asked, data, counts, targets) if keep and targets is not None else ""
+    key = _models_key(asked, data, counts, targets, side) if keep and targets is not None else ""
     if key and earlier is not None and earlier.key == key:
         return earlier
     pool, scores, tags = None, None, None
     if groups is not None and asked.kind == "classes":
         if asked.head or not groups.labelled.all():
-            pool, scores = _fit_pool(asked, data, counts, groups, threads)
+            pool, scores = _fit_pool(asked, data, counts, groups, threads, side)
     elif asked.kind == "sets" and asked.head and targets is not None and targets.labelled.any():
         tags = tag_head(data, counts, targets, asked.exponent, asked.rank, threads)
     present = None if groups is None else groups.prototypes
@@ -297,6 +328,7 @@ def _fit_pool(
     counts: FloatArray | None,
     groups: Classes,
     threads: Threads,
+    side: FloatArray | None,
 ) -> tuple[Pool, Any]:
     weights = np.ones(data.shape[0]) if counts is None else counts
     importance, _ = unit_weights(groups.importance, literal=True)
@@ -309,11 +341,16 @@ def _fit_pool(
         asked.exponent,
         groups.confidence,
         importance,
+        side,
     )
 
 
 def _models_key(
-    asked: ModelRequest, data: Observations, counts: FloatArray | None, targets: Targets
+    asked: ModelRequest,
+    data: Observations,
+    counts: FloatArray | None,
+    targets: Targets,
+    side: FloatArray | None,
 ) -> str:
     """Return the digest of all that linear models depend on: equal digests mean equal models."""
     rank = asked.rank if asked.kind == "sets" else 0  # only these depend on it
@@ -329,6 +366,7 @@ def _models_key(
     arrays += [data.column_weights, counts, targets.labelled, targets.row_weights]
     arrays += [targets.cell_weights, targets.importance]
     arrays += [Y.data, Y.indices, Y.indptr] if issparse(Y) else [Y]
+    arrays += [] if side is None else [side]
     for part in arrays:
         held = np.zeros(0) if part is None else np.ascontiguousarray(part)
         digest.update(repr((part is None, held.dtype.str, held.shape)).encode())
@@ -392,12 +430,17 @@ def class_head(pool: Pool, A: FloatArray, B: FloatArray, present: FloatArray) ->
     absent = np.where(present.any(axis=0), 0.0, ABSENT)
     weights, base = pool.model
     weights, base = weights - weights.mean(axis=1, keepdims=True), base - base.mean()
+    side = pool.side_weights
+    if side is not None:
+        side = (side - side.mean(axis=1, keepdims=True)) @ present
     return PooledHead(
         pool.view,
         weights @ present,
         base @ present + absent,
         topics @ present,
         held_out=pool.held_out,
+        side=pool.side,
+        side_weights=side,
     )
 
 

@@ -186,6 +186,8 @@ class Input(NamedTuple):
     scale_counts: bool = True
     """Whether sample weights may be scaled; not where further rows must have the same units."""
     all_groups: bool = False
+    side: FloatArray | None = None
+    """Further vectors of the samples (n, d), for the linear models."""
 
     @property
     def kind(self) -> str:
@@ -255,7 +257,15 @@ def set_up(
         given.kind, settings.pooled, settings.guesses_labels, settings.n_components, units.data
     )
     models = fit_linear_models(
-        asked, data, numbers, given.targets, groups, threads, earlier=earlier, keep=keep_models
+        asked,
+        data,
+        numbers,
+        given.targets,
+        groups,
+        threads,
+        earlier=earlier,
+        keep=keep_models,
+        side=given.side,
     )
     guess = None
     if groups is not None and settings.guesses_labels:

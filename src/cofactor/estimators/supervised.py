@@ -85,6 +85,7 @@ class Supervised(Factorization):
         sample_weight: Any = None,
         data_weights: Any = None,
         target_weights: Any = None,
+        side: Any = None,
     ) -> Self:
         """Learn topics that explain X and predict y.
 
@@ -102,6 +103,10 @@ class Supervised(Factorization):
             columns (1, n_features). Of a sparse matrix only the stored cells are observed.
         target_weights : array-like, optional
             Confidence in each label, shape (n_samples,), or in each cell of the targets.
+        side : array-like of shape (n_samples, n_dimensions), optional
+            Further vectors of the samples, of any sign, such as those of an encoder of texts. They
+            help to predict classes with ``head="pooled"``; topics are made of X alone. The model
+            needs them for predictions, too.
 
         Returns
         -------
@@ -116,7 +121,7 @@ class Supervised(Factorization):
         >>> SSNMFClassifier(2, random_state=0).fit(X, y).predict(X).tolist()
         ['cat', 'cat', 'dog', 'dog']
         """
-        self._fit(X, y, sample_weight, data_weights, target_weights)
+        self._fit(X, y, sample_weight, data_weights, target_weights, side=side)
         return self
 
     @validation.checks_parameters
@@ -165,6 +170,11 @@ class Supervised(Factorization):
         """
         _refuse_balanced(getattr(self, "class_weight", None))
         before: Fitted | None = getattr(self, "_fitted", None)
+        if before is not None and before.head is not None and before.head.side is not None:
+            raise ValueError(
+                "partial_fit cannot go on from a model that was fitted with side; fit again with "
+                "all samples, or without side."
+            )
         known = before is not None and before.target_components is not None
         X = validation.check_data(self, X, reset=not known)
         counts = validation.check_counts(sample_weight, X)
@@ -196,6 +206,7 @@ class Supervised(Factorization):
         sample_weight: Any = None,
         data_weights: Any = None,
         target_weights: Any = None,
+        side: Any = None,
     ) -> Any:
         """Fit, then represent the samples without their labels: ``fit(X, y).transform(X)``.
 
@@ -220,6 +231,7 @@ class Supervised(Factorization):
             sample_weight=sample_weight,
             data_weights=data_weights,
             target_weights=target_weights,
+            side=side,
         )
         return self.transform(X, data_weights=data_weights)
 
@@ -265,7 +277,12 @@ class Supervised(Factorization):
         self.amend(head=head, expected_score=None)
 
     def scores(
-        self, X: Any, *, representation: FloatArray | None = None, data_weights: Any = None
+        self,
+        X: Any,
+        *,
+        representation: FloatArray | None = None,
+        data_weights: Any = None,
+        side: Any = None,
     ) -> FloatArray:
         """Return the numbers that predictions are read from.
 
@@ -277,6 +294,8 @@ class Supervised(Factorization):
             ``transform(X)``, if it is known.
         data_weights : array-like or sparse matrix, optional
             Weights of the cells of X, as in ``fit``.
+        side : array-like of shape (n_samples, n_dimensions), optional
+            Further vectors of the samples, which a model fitted with them needs.
 
         Returns
         -------
@@ -287,14 +306,16 @@ class Supervised(Factorization):
                 f"This {type(self).__name__} was fitted without a single labelled sample, so it "
                 "cannot predict; fit it with labels, or use transform."
             )
+        head = self.pooled_head
+        side = validation.check_known_side(None if head is None else head.side, side, X)
         S = self._represent(X, data_weights) if representation is None else representation
-        if self.pooled_head is None:
+        if head is None:
             return np.asarray(S @ self.target_components_)
         if isinstance(X, RowBlocks):
             parts = zip(blocks_of(X), np.split(S, X.bounds[1:-1]), strict=True)
-            blocks = [self._pooled(self.pooled_head, *part, None) for part in parts]
+            blocks = [self._pooled(head, *part, None) for part in parts]
             return np.concatenate(blocks)
-        return self._pooled(self.pooled_head, X, S, data_weights)
+        return self._pooled(head, X, S, data_weights, side)
 
     def view(self, X: Any) -> Any:
         """Return samples as the pooled head sees them, a matrix of the shape of X.
@@ -310,10 +331,17 @@ class Supervised(Factorization):
             raise ValueError("This model has no pooled head; fit it with head='pooled' and labels.")
         return self.pooled_head.view.of(self.own_units(X, None))
 
-    def _pooled(self, head: PooledHead, X: Any, S: FloatArray, data_weights: Any) -> FloatArray:
+    def _pooled(
+        self,
+        head: PooledHead,
+        X: Any,
+        S: FloatArray,
+        data_weights: Any,
+        side: FloatArray | None = None,
+    ) -> FloatArray:
         data = self.own_units(X, data_weights)
         with Threads(self.n_jobs) as threads:
-            return head.scores(data, S, self.components_, threads)
+            return head.scores(data, S, self.components_, threads, side)
 
     def topic_scores(self) -> FloatArray:
         """Return the scores of a sample of usual size that is all one topic.

@@ -28,6 +28,8 @@ SAMPLE_CELLS = 1 << 21
 """Number of stored cells in the sample of rows that starts and heads are estimated on."""
 COPIES = 5
 """Number of copies of the factors that an iteration holds in memory; some solvers hold more."""
+MAX_SIDE = 1e100
+"""Largest entry of further vectors, so that their squares are finite."""
 
 
 def checks_parameters(method: Method) -> Method:
@@ -219,6 +221,59 @@ def check_counts(sample_weight: Any, X: Any) -> FloatArray | None:
     if not weights.any():
         raise ValueError("sample_weight is 0 for every sample; at least one must count.")
     return weights
+
+
+def check_side(side: Any, n: int, width: int | None = None) -> FloatArray:
+    """Return further vectors of n samples as an array of floats (n, width)."""
+    array = np.asarray(check_numbers("side", side))
+    if array.ndim != 2 or array.dtype.kind not in "fiu":
+        raise ValueError(
+            f"side has shape {array.shape} and dtype {array.dtype}; pass one row of numbers for "
+            "each sample."
+        )
+    if len(array) != n:
+        raise ValueError(f"side has {len(array)} rows, but X has {n}; pass one for each sample.")
+    if not array.shape[1] or (width is not None and array.shape[1] != width):
+        wanted = "at least one" if width is None else f"the {width} of the fit"
+        raise ValueError(f"side has {array.shape[1]} columns; it needs {wanted}.")
+    array = array.astype(np.float32 if array.dtype == np.float16 else array.dtype, copy=False)
+    if array.dtype not in (np.float32, np.float64):
+        array = array.astype(np.float64)
+    if not np.isfinite(array).all():
+        raise ValueError("side has entries that are not finite; leave those samples out.")
+    if float(np.abs(array).max(initial=0.0)) > MAX_SIDE:
+        raise ValueError(f"side has entries beyond {MAX_SIDE:g}; scale it down.")
+    return array
+
+
+def check_side_use(head: str, kind: str) -> None:
+    """Refuse further vectors of samples where nothing can use them."""
+    if head != "pooled":
+        raise ValueError(f"side needs head='pooled', but head={head!r}; leave side out.")
+    if kind != "classes":
+        what = "numbers" if kind == "numbers" else "several labels a sample"
+        raise ValueError(
+            f"side helps to predict one class a sample, but y holds {what}; leave it out."
+        )
+
+
+def check_known_side(view: Any, side: Any, X: Any) -> FloatArray | None:
+    """Return further vectors of samples for a head that sees them by ``view``, or by none."""
+    if view is None and side is None:
+        return None
+    if view is None:
+        raise ValueError("side is given, but the model was fitted without it; leave it out.")
+    if isinstance(X, RowBlocks):
+        raise ValueError(
+            "The model was fitted with side, so it cannot predict RowBlocks; pass an array X."
+        )
+    if side is None:
+        raise ValueError(
+            f"The model was fitted with side, vectors of {len(view.mean)} dimensions; pass those "
+            "of these samples as side."
+        )
+    rows = X.shape[0] if hasattr(X, "shape") else len(X)
+    return check_side(side, rows, len(view.mean))
 
 
 def check_indices(name: str, indices: Any, size: int, what: str) -> IntArray:

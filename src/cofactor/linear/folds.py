@@ -82,15 +82,24 @@ class Distinct:
         return np.asarray(np.add.reduceat(values[self.order].astype(np.float64), self.starts))
 
 
-def distinct_rows(view: Any, shares: Any, labelled: BoolArray, counts: FloatArray) -> Distinct:
+def distinct_rows(
+    view: Any, shares: Any, labelled: BoolArray, counts: FloatArray, side: FloatArray | None = None
+) -> Distinct:
     """Find the distinct samples of a view; ``shares`` are the classes of the labelled ones.
 
-    If they are sparse, all samples must be labelled.
+    If they are sparse, all samples must be labelled. Samples with different vectors ``side`` are
+    distinct, too.
     """
     known = shares if issparse(shares) else np.where(labelled[:, None], shares, 0.0)
     cells, labels = csr_array(view), csr_array(known)
     sides = [(_content(cells, seed), _content(labels, seed)) for seed in (1, 2)]
     first, second = (one + mix_bits(other + np.uint64(3)) for one, other in sides)
+    if side is not None:
+        of_vectors = _vector_contents(side)
+        first, second = (
+            one + mix_bits(other + np.uint64(5))
+            for one, other in zip((first, second), of_vectors, strict=True)
+        )
     used = np.flatnonzero(counts > 0)
     order = used[np.lexsort((used, second[used], first[used]))]
     new = np.ones(len(order), dtype=bool)
@@ -98,6 +107,16 @@ def distinct_rows(view: Any, shares: Any, labelled: BoolArray, counts: FloatArra
     starts = np.flatnonzero(new)
     weights = np.add.reduceat(counts[order].astype(np.float64), starts)
     return Distinct(order[starts], weights, starts, order)
+
+
+def _vector_contents(vectors: FloatArray) -> tuple[Words, Words]:
+    """Return two numbers for each vector that depend on its cells, relative to the largest cell."""
+    largest = float(np.abs(vectors).max(initial=0.0))
+    unit = 2.0 ** np.floor(np.log2(largest)) if largest > 0 else 1.0
+    blocks = (vectors[i : i + 4096] / unit for i in range(0, len(vectors), 4096))
+    found = [[_content(csr_array(block), seed) for seed in (1, 2)] for block in blocks]
+    first, second = zip(*found, strict=True)
+    return np.concatenate(first), np.concatenate(second)
 
 
 def _content(rows: csr_array, seed: int) -> Words:

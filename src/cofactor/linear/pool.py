@@ -1,11 +1,14 @@
-"""The pool: the parts of a view, weighted by how they predict held-out labels.
+"""The pool: the parts of one or more views, weighted by how they predict held-out labels.
 
 Held-out labels choose the penalty of softmax regression and the weights of the parts, which also
-calibrate the probabilities.
+calibrate the probabilities. The first view is that of the features; a second one may be that of
+vectors from outside ("side"). Each view chooses its own penalty, then the parts of all views are
+weighed together, on the same folds.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -28,7 +31,7 @@ from cofactor.linear.parts import (
     softmax_regression,
 )
 from cofactor.linear.penalties import SOFTMAX_PENALTIES, USUAL_PENALTY
-from cofactor.linear.views import Matrix, View, choose_view, one_blas_thread
+from cofactor.linear.views import Matrix, SideView, View, choose_view, one_blas_thread
 from cofactor.metrics.accuracy import wilson_interval
 
 MAX_TEN_FOLD_LABELS = 60
@@ -43,6 +46,14 @@ FOLD_ROUNDS = 8
 """Number of rounds of expectation maximisation with some labels hidden."""
 MIN_PART_SHARE = 0.05
 """Minimum weight of a part, relative to its usual one: unlucky labels must not silence all."""
+VIEW_SHARES = (0.5, 0.7)
+"""Usual weights of the features' parts, and of the side's, relative to those of a view alone."""
+ONE_LABEL_SHARES = (0.5, 1.0)
+"""The same where no label can be held out."""
+VIEWS_STRENGTH = 10.0
+"""How strongly the usual weights hold if there are several views."""
+SIDE = "side "
+"""Comes before the names of the parts of the side."""
 GUESS_CONFIDENCE = 0.6
 """Guesses are sharpened until their mean confidence is this."""
 MIN_GUESSED_SHARE = 0.02
@@ -128,7 +139,10 @@ class ExpectedCoverage:
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """The weighted sum of the parts of a view, which is a linear model, and how it came about."""
+    """The weighted sum of the parts, which is a linear model of each view, and how it came about.
+
+    The base of ``model`` is that of all views.
+    """
 
     view: View
     model: LinearModel
@@ -139,6 +153,9 @@ class Pool:
     expected: ExpectedScore | None = None
     held_out: FloatArray | None = None
     """Held-out predictions: confidence, whether right, and weight of each (3, n)."""
+    side: SideView | None = None
+    side_weights: FloatArray | None = None
+    """What each axis of the side adds to the score of each class (d, c)."""
 
     def scores(self, data: Observations, threads: Threads) -> FloatArray:
         """Return the scores of the classes; softmax turns them into probabilities."""
@@ -165,26 +182,51 @@ def fit_pool(
     exponent: int = 0,
     confidence: FloatArray | None = None,
     importance: FloatArray | None = None,
+    side: FloatArray | None = None,
 ) -> tuple[Pool, FloatArray]:
     """Fit the pool; return it and the scores of all samples.
 
     ``shares`` are the classes of the labelled samples and ``confidence`` their weights, up to 1;
-    ``importance`` are the weights of their classes. The data were divided by 2**exponent.
+    ``importance`` are the weights of their classes. The data were divided by 2**exponent. ``side``
+    (n, d) are further vectors of the samples.
     """
     with one_blas_thread():
         view = choose_view(data, counts, exponent)
         V = view.of(data)
-        X, labels, _ = _distinct_samples(
-            V, counts, shares, labelled, threads, confidence=confidence, importance=importance
+        found, labels, _ = _distinct_samples(
+            V,
+            counts,
+            shares,
+            labelled,
+            threads,
+            confidence=confidence,
+            importance=importance,
+            side=side,
         )
-        X, basis = _rotated(X)
-        model, weights, penalty, held_out = _fit_parts(ViewParts(X, labels))
-        if basis is not None:
-            model = LinearModel(basis @ model.weights, model.base)
+        rotated = [_rotated(X) for X in found.matrices]
+        fit = _fit_parts([ViewParts(X, labels) for X, _ in rotated])
+        W = [
+            weights if basis is None else basis @ weights
+            for weights, (_, basis) in zip(fit.weights, rotated, strict=True)
+        ]
+        model = LinearModel(W[0], fit.base)
         scores = model.scores(Matrix(V, threads))
+        if found.side is not None and side is not None:
+            scores = scores + Matrix(found.side.of(side), threads).times(W[1])
         sharpness = _sharpness(scores[~labelled & (counts > 0)])
-        expected = None if held_out is None else _expected(held_out)
-    return Pool(view, model, sharpness, weights, penalty, expected, held_out), scores
+        expected = None if fit.held_out is None else _expected(fit.held_out)
+    pool = Pool(
+        view,
+        model,
+        sharpness,
+        fit.parts,
+        fit.penalty,
+        expected,
+        fit.held_out,
+        found.side,
+        None if found.side is None else W[1],
+    )
+    return pool, scores
 
 
 def held_out_scores(
@@ -193,6 +235,7 @@ def held_out_scores(
     shares: FloatArray,
     labelled: BoolArray,
     threads: Threads,
+    side: FloatArray | None = None,
 ) -> FloatArray:
     """Return scores of the labelled samples by pools that do not know their labels.
 
@@ -202,14 +245,23 @@ def held_out_scores(
     found = np.full(shares.shape, np.nan)
     with one_blas_thread():
         V = choose_view(data, counts, 0).of(data)
-        X, labels, distinct = _distinct_samples(V, counts, shares, labelled, threads)
-        parts = ViewParts(_rotated(X)[0], labels)
-        if (held := _held_out(parts, every=True)) is not None:
+        samples, labels, distinct = _distinct_samples(
+            V, counts, shares, labelled, threads, side=side
+        )
+        views = [ViewParts(_rotated(X)[0], labels) for X in samples.matrices]
+        if (weighed := _weigh(views, every=True)) is not None:
             of_distinct = np.full(labels.shares.shape, np.nan)
-            of_distinct[held[0]] = _weigh(parts, *held).scores
+            of_distinct[weighed.out] = weighed.scores
             lengths = np.diff(np.r_[distinct.starts, len(distinct.order)])
             found[distinct.order] = np.repeat(of_distinct, lengths, axis=0)
     return found
+
+
+class _Samples(NamedTuple):
+    """Distinct samples as each view shows them, and the view of the side if there is one."""
+
+    matrices: list[Matrix]
+    side: SideView | None
 
 
 def _distinct_samples(
@@ -220,16 +272,24 @@ def _distinct_samples(
     threads: Threads,
     confidence: FloatArray | None = None,
     importance: FloatArray | None = None,
-) -> tuple[Matrix, Labels, Distinct]:
-    """Return the distinct samples of a view and their labels."""
-    distinct = distinct_rows(V, shares, labelled, counts)
+    side: FloatArray | None = None,
+) -> tuple[_Samples, Labels, Distinct]:
+    """Return the samples that are distinct in all views, and their labels."""
+    distinct = distinct_rows(V, shares, labelled, counts, side)
     rows = distinct.rows
     known = labelled[rows]
     Y = np.where(known[:, None], shares[rows], 0.0)
     trusted = counts if confidence is None else counts * confidence
     weights = np.where(known, distinct.total(trusted), 0.0)
     labels = Labels(Y, weights, distinct.weights, None if importance is None else importance[rows])
-    return Matrix(V[rows], threads), labels, distinct
+    if side is None:
+        return _Samples([Matrix(V[rows], threads)], None), labels, distinct
+    # The distinct samples come in an order of their own, so the sums are the same for permuted
+    # rows.
+    vectors = np.asarray(side[rows], dtype=np.float64)
+    view = SideView.fitted(vectors, distinct.weights)
+    matrices = [Matrix(V[rows], threads), Matrix(view.of(vectors), threads)]
+    return _Samples(matrices, view), labels, distinct
 
 
 def _rotated(X: Matrix) -> tuple[Matrix, FloatArray | None]:
@@ -237,39 +297,103 @@ def _rotated(X: Matrix) -> tuple[Matrix, FloatArray | None]:
     return X.rotated() if not X.is_sparse and min(X.shape) <= MAX_ROTATED_SIDE else (X, None)
 
 
-def _fit_parts(parts: ViewParts) -> tuple[LinearModel, dict[str, float], float, FloatArray | None]:
-    """Return the model, the weights of its parts, the penalty and held-out predictions."""
-    X, labels = parts.X, parts.labels
-    models = parts.fit(labels, EM_ROUNDS)
-    if (held := _held_out(parts)) is None:
-        beta, penalty, record = parts.weights_without_held_out(models), USUAL_PENALTY, None
+class _PartsFit(NamedTuple):
+    """The fitted parts of all views: weights of each view, their base, and how they came about."""
+
+    weights: list[FloatArray]
+    base: FloatArray
+    parts: dict[str, float]
+    penalty: float
+    held_out: FloatArray | None
+
+
+def _fit_parts(views: Sequence[ViewParts]) -> _PartsFit:
+    """Fit the parts of all views and weigh them."""
+    labels = views[0].labels
+    models = [parts.fit(labels, EM_ROUNDS) for parts in views]
+    if (weighed := _weigh(views)) is None:
+        betas, penalties, record = _unweighed(views, models), [USUAL_PENALTY] * len(views), None
     else:
-        beta, penalty, scores = _weigh(parts, *held)
-        record = judged(scores, labels.shares[held[0]], labels.weights[held[0]])
-    models[SOFTMAX] = softmax_regression(X, labels.shares, labels.costs, penalty)
-    weights = dict(zip(parts.names, beta.tolist(), strict=True))
-    model = LinearModel(
-        sum(weights[name] * models[name].weights for name in parts.names),
-        sum(weights[name] * models[name].base for name in parts.names),
-    )
-    return model, weights, penalty, record
+        betas, penalties, out, scores = weighed
+        record = judged(scores, labels.shares[out], labels.weights[out])
+    weights: list[FloatArray] = []
+    bases: list[FloatArray] = []
+    named: dict[str, float] = {}
+    for place, (parts, own, beta, penalty) in enumerate(
+        zip(views, models, betas, penalties, strict=True)
+    ):
+        own[SOFTMAX] = softmax_regression(parts.X, labels.shares, labels.costs, penalty)
+        found = dict(zip(parts.names, beta.tolist(), strict=True))
+        weights.append(sum(found[name] * own[name].weights for name in parts.names))
+        bases.append(sum(found[name] * own[name].base for name in parts.names))
+        named |= {f"{SIDE if place else ''}{name}": weight for name, weight in found.items()}
+    return _PartsFit(weights, np.asarray(sum(bases)), named, penalties[0], record)
 
 
 class _Weighed(NamedTuple):
-    """Weights of the parts, the penalty of softmax regression, and scores of held-out samples."""
+    """Weights of the parts and penalty of each view; held-out samples and their scores."""
 
-    beta: FloatArray
-    penalty: float
+    betas: list[FloatArray]
+    penalties: list[float]
+    out: IntArray
     scores: FloatArray
 
 
-def _weigh(parts: ViewParts, out: IntArray, Z: dict[float, FloatArray]) -> _Weighed:
-    """Choose penalty and weights by held-out labels; arguments are what `_held_out` returns."""
+def _weigh(views: Sequence[ViewParts], every: bool = False) -> _Weighed | None:
+    """Choose penalties and weights by held-out labels; None if no label can be held out.
+
+    ``every`` holds out all labels.
+    """
+    alone = [_weigh_view(parts, every) for parts in views]
+    if alone[0] is None:
+        return None
+    if len(views) == 1:
+        beta, penalty, out, Z = alone[0]
+        return _Weighed([beta], [penalty], out, Z @ beta)
+    labels, priors = views[0].labels, _shared(VIEW_SHARES, [v.usual_weights()[0] for v in views])
+    found = [view for view in alone if view is not None]
+    # Which folds are fitted side by side depends on the number of columns, so views have other
+    # orders of the same held-out samples.
+    out = np.sort(found[0].out)
+    Z = np.concatenate([view.Z[np.argsort(view.out)] for view in found], axis=2)
+    beta, _ = _part_weights(
+        Z, labels.shares[out], labels.costs[out], np.concatenate(priors), VIEWS_STRENGTH
+    )
+    ends = np.cumsum([len(prior) for prior in priors])[:-1]
+    return _Weighed(np.split(beta, ends), [view.penalty for view in found], out, Z @ beta)
+
+
+def _unweighed(
+    views: Sequence[ViewParts], models: list[dict[str, LinearModel]]
+) -> list[FloatArray]:
+    """Return the weights of the parts where no label can be held out."""
+    pairs = zip(views, models, strict=True)
+    usual = [parts.weights_without_held_out(own) for parts, own in pairs]
+    return usual if len(usual) == 1 else _shared(ONE_LABEL_SHARES, usual)
+
+
+def _shared(shares: Sequence[float], weights: list[FloatArray]) -> list[FloatArray]:
+    return [share * weight for share, weight in zip(shares, weights, strict=True)]
+
+
+class _WeighedView(NamedTuple):
+    """Weights and penalty of one view alone; held-out samples and the parts' scores of them."""
+
+    beta: FloatArray
+    penalty: float
+    out: IntArray
+    Z: FloatArray
+
+
+def _weigh_view(parts: ViewParts, every: bool) -> _WeighedView | None:
+    """Choose penalty and weights of one view by held-out labels."""
+    if (held := _held_out(parts, every)) is None:
+        return None
+    out, Z = held
     truth, weight = parts.labels.shares[out], parts.labels.costs[out]
     tried = {p: _part_weights(z, truth, weight, *parts.usual_weights()) for p, z in Z.items()}
     penalty = min(tried, key=lambda p: tried[p][1])
-    beta = tried[penalty][0]
-    return _Weighed(beta, penalty, Z[penalty] @ beta)
+    return _WeighedView(tried[penalty][0], penalty, out, Z[penalty])
 
 
 def _held_out(

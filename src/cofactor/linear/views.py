@@ -9,6 +9,9 @@ sparse ones: they are tf-idf of few words, and counts. Last, all values are divi
 so that a penalty has the same effect on all data.
 
 A `View` says how data are seen; a `Matrix` is what it shows, with the products that models need.
+A `SideView` says the same of vectors from outside, such as those of an encoder of texts. They are
+centred and divided by one number. Their axes are not scaled apart: that costs 2 to 10 points of
+accuracy with few labels.
 """
 
 from __future__ import annotations
@@ -82,6 +85,36 @@ class View:
             return self
         mean, spread = (np.ldexp(part, -exponent) for part in (self.mean, self.spread))
         return replace(self, mean=mean, spread=spread)
+
+
+@dataclass(frozen=True, eq=False)
+class SideView:
+    """How vectors from outside look to linear models: centred, and divided by one number.
+
+    Parameters
+    ----------
+    mean : array (d,)
+        Mean of the vectors.
+    scale : float
+        Root of the mean square of their distance from it.
+    """
+
+    mean: FloatArray = array("d")
+    scale: float = number(low=np.nextafter(0, 1))
+
+    @classmethod
+    def fitted(cls, vectors: FloatArray, counts: FloatArray) -> SideView:
+        """Return the view of vectors (n, d); ``counts`` are sample weights."""
+        total = max(float(counts.sum()), 1e-300)
+        mean = (counts @ vectors) / total
+        spread, size = (
+            float(counts @ (rows**2).sum(axis=1)) / total for rows in (vectors - mean, vectors)
+        )
+        return cls(mean, float(np.sqrt(spread)) if spread > 1e-20 * size else 1.0)
+
+    def of(self, vectors: Any) -> FloatArray:
+        """Return the view of vectors."""
+        return np.asarray((np.asarray(vectors, dtype=np.float64) - self.mean) / self.scale)
 
 
 def choose_view(data: Observations, counts: FloatArray, exponent: int) -> View:

@@ -26,7 +26,7 @@ from cofactor.io.models.folders import ModelFormatError, NoModelError
 from cofactor.io.models.reservoirs import NAMES, make_reservoir, take_reservoir
 from cofactor.io.untrusted import require
 from cofactor.linear.pool import ExpectedScore
-from cofactor.linear.views import View
+from cofactor.linear.views import SideView, View
 from cofactor.targets.classes import ClassCoding
 from cofactor.targets.values import ValueCoding
 from cofactor.text import TopicModel, WordVectorizer
@@ -311,6 +311,7 @@ _DATACLASSES: dict[str, type] = {
     "CellModel": MissingCells,
     "PooledHead": PooledHead,
     "View": View,
+    "SideView": SideView,
     "ExpectedScore": ExpectedScore,
     "ClassCoding": ClassCoding,
     "ValueCoding": ValueCoding,
